@@ -1,0 +1,56 @@
+"""The only place that knows array kinds.
+
+Every algorithm of the library is written once, for five kinds of number:
+
+========  ======================================  ===========================================
+kind      where it lives                          what it is for
+========  ======================================  ===========================================
+float     NumPy arrays (complex too)              answers; complex-step derivatives
+traced    NumPy arrays of :class:`Traced`         native kernels, operation counts
+CasADi    NumPy arrays of ``casadi.SX``           optimal control
+SymPy     NumPy arrays of SymPy expressions       derivations
+JAX       ``jax.Array``                           automatic differentiation, accelerators
+========  ======================================  ===========================================
+
+``@``, ``+``, ``*``, ``.T`` and slicing mean the same for all five; what differs goes through the functions of
+this package.  No algorithm asks which kind it was given, and none branches on a value.
+
+>>> from fallingcat.arrays import Graph, array, cos, sin
+>>> def rotation(angle):
+...     c, s = cos(angle), sin(angle)
+...     return array([[c, -s], [s, c]])
+>>> rotation(0.0)
+array([[ 1., -0.],
+       [ 0.,  1.]])
+>>> graph = Graph()
+>>> rotation(graph.input("q0")) @ array([1.0, 0.0])
+array([cos(q0), sin(q0)], dtype=object)
+"""
+
+from .building import array, block, concatenate, cross, from_casadi, is_numeric, scale, stack, to_casadi
+from .elementwise import arctan2, cos, exp, less, log, sin, sqrt, where
+from .linear import solve
+from .traced import Graph, Traced
+
+__all__ = [
+    "Graph",
+    "Traced",
+    "arctan2",
+    "array",
+    "block",
+    "concatenate",
+    "cos",
+    "cross",
+    "exp",
+    "from_casadi",
+    "is_numeric",
+    "less",
+    "log",
+    "scale",
+    "sin",
+    "solve",
+    "sqrt",
+    "stack",
+    "to_casadi",
+    "where",
+]

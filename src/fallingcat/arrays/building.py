@@ -1,0 +1,127 @@
+"""Building arrays out of parts, for every kind of number."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+
+def jax_numpy(*xs: Any) -> ModuleType | None:
+    """``jax.numpy`` when one of ``xs`` is a JAX array, else None; never imports JAX itself."""
+    jax = sys.modules.get("jax")
+    if jax is None or not any(isinstance(x, jax.Array) for x in xs):
+        return None
+    return jax.numpy
+
+
+def is_numeric(x: Any) -> bool:
+    """Whether ``x`` holds plain numbers that can be looked at now (checked for NaN, compared, printed).
+
+    >>> is_numeric(np.eye(3)), is_numeric(1.5), is_numeric(np.empty(2, dtype=object))
+    (True, True, False)
+    """
+    return isinstance(x, (int, float, complex, np.number)) or (isinstance(x, np.ndarray) and x.dtype != object)
+
+
+def array(entries: Any) -> Any:
+    """The array of nested lists of scalars, floats mixed with one other kind of number.
+
+    >>> array([[1, 2.5], [0, -1]])
+    array([[ 1. ,  2.5],
+           [ 0. , -1. ]])
+    """
+    shape, flat = _unnest(entries)
+    jnp = jax_numpy(*flat)
+    if jnp is not None:
+        return jnp.stack([jnp.asarray(x) for x in flat]).reshape(shape)
+    if all(is_numeric(x) for x in flat):
+        out = np.array(flat)
+        return (out if out.dtype.kind in "fc" else out.astype(float)).reshape(shape)
+    objects = np.empty(len(flat), dtype=object)
+    for i, x in enumerate(flat):  # one by one: NumPy would look inside an SX
+        objects[i] = float(x) if is_numeric(x) else x
+    return objects.reshape(shape)
+
+
+def _unnest(entries: Any) -> tuple[tuple[int, ...], list[Any]]:
+    """The shape and the scalars of nested lists (or of one scalar)."""
+    if not isinstance(entries, (list, tuple)):
+        return (), [entries]
+    parts = [_unnest(entry) for entry in entries]
+    shapes = {shape for shape, _ in parts}
+    if len(shapes) > 1:
+        raise ValueError(f"rows of different shapes: {sorted(shapes)}")
+    inner = shapes.pop() if shapes else ()
+    return (len(parts), *inner), [x for _, flat in parts for x in flat]
+
+
+def concatenate(parts: Sequence[Any], axis: int = 0) -> Any:
+    """The arrays ``parts`` one after the other along ``axis``."""
+    return (jax_numpy(*parts) or np).concatenate(parts, axis=axis)
+
+
+def stack(parts: Sequence[Any], axis: int = 0) -> Any:
+    """The arrays ``parts`` as rows (``axis=0``) or columns (``axis=1``) of a new one."""
+    return (jax_numpy(*parts) or np).stack(parts, axis=axis)
+
+
+def block(rows: Sequence[Sequence[Any]]) -> Any:
+    """The matrix with the given rows of blocks.
+
+    >>> block([[np.eye(2), np.zeros((2, 1))], [np.zeros((1, 2)), np.eye(1)]])
+    array([[1., 0., 0.],
+           [0., 1., 0.],
+           [0., 0., 1.]])
+    """
+    return concatenate([concatenate(row, axis=1) for row in rows])
+
+
+def scale(factor: Any, x: Any) -> Any:
+    """The scalar ``factor`` times the array ``x``; safe where NumPy and CasADi scalars would not meet.
+
+    >>> scale(2.0, np.ones(3))
+    array([2., 2., 2.])
+    """
+    return x * (factor if is_numeric(factor) else array(factor))
+
+
+def cross(a: Any, b: Any) -> Any:
+    """The cross product of two 3-vectors.
+
+    >>> cross(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]))
+    array([0., 0., 1.])
+    """
+    jnp = jax_numpy(a, b)
+    if jnp is not None:
+        return jnp.cross(a, b)
+    return array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+
+
+def from_casadi(x: Any) -> np.ndarray:
+    """A CasADi ``SX`` as a NumPy array of ``SX`` scalars: rank 1 for a column, else rank 2.
+
+    >>> import casadi
+    >>> from_casadi(casadi.SX.sym("q", 2))
+    array([SX(q_0), SX(q_1)], dtype=object)
+    """
+    out = np.empty(x.shape, dtype=object)
+    for i, j in np.ndindex(*x.shape):
+        out[i, j] = x[i, j]
+    return out[:, 0] if x.shape[1] == 1 else out
+
+
+def to_casadi(x: np.ndarray) -> Any:
+    """A NumPy array (rank 1 or 2) of numbers and ``SX`` scalars as one ``SX``; the inverse of :func:`from_casadi`.
+
+    >>> import casadi
+    >>> to_casadi(array([casadi.SX.sym("q"), 1.0]))
+    SX([q, 1])
+    """
+    import casadi
+
+    rows = x[:, None] if x.ndim == 1 else x
+    return casadi.vertcat(*(casadi.horzcat(*row) for row in rows))

@@ -1,0 +1,83 @@
+"""Functions of each entry, for every kind of number.
+
+An entry of an object array may be a float (folded away), a :class:`Traced`, a CasADi ``SX`` or a SymPy expression;
+each kind brings its own functions (``kinds/``), found by the type of the entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from . import traced
+from .building import jax_numpy
+from .kinds import floats
+
+
+def _kind(x: Any) -> ModuleType | None:
+    """The module of functions for the scalar ``x``; None for plain numbers."""
+    if isinstance(x, traced.Traced):
+        return traced
+    package = type(x).__module__.partition(".")[0]
+    if package == "casadi":
+        from .kinds import casadi
+
+        return casadi
+    if package == "sympy":
+        from .kinds import sympy
+
+        return sympy
+    return None
+
+
+def _elementwise(name: str, inputs: int, doc: str) -> Callable[..., Any]:
+    def scalar(*xs: Any) -> Any:
+        kind = next((k for k in map(_kind, xs) if k is not None), floats)
+        return getattr(kind, name)(*xs)
+
+    on_objects = np.frompyfunc(scalar, inputs, 1)
+
+    def function(*xs: Any) -> Any:
+        jnp = jax_numpy(*xs)
+        if jnp is not None:
+            return getattr(jnp, {"select": "where"}.get(name, name))(*xs)
+        if any(_is_object(x) for x in xs):
+            return on_objects(*map(_wrap, xs))
+        return getattr(floats, name)(*xs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+def _wrap(x: Any) -> np.ndarray:
+    """``x`` as an object array: NumPy must not call an ``SX`` by its own idea of arrays."""
+    if isinstance(x, np.ndarray):
+        return x
+    out = np.empty((), dtype=object)
+    out[()] = x
+    return out
+
+
+def _is_object(x: Any) -> bool:
+    return x.dtype == object if isinstance(x, np.ndarray) else _kind(x) is not None
+
+
+sin = _elementwise("sin", 1, "The sine of each entry of ``x`` (radians).")
+cos = _elementwise("cos", 1, "The cosine of each entry of ``x`` (radians).")
+sqrt = _elementwise("sqrt", 1, "The square root of each entry of ``x``.")
+exp = _elementwise("exp", 1, "The exponential of each entry of ``x``.")
+log = _elementwise("log", 1, "The natural logarithm of each entry of ``x``.")
+arctan2 = _elementwise("arctan2", 2, "The angle of the point ``(x, y)``, called as ``arctan2(y, x)``, in radians.")
+less = _elementwise("less", 2, "``a < b`` for each entry; complex numbers are compared by their real parts.")
+where = _elementwise(
+    "select",
+    3,
+    """``a`` where ``condition`` holds, else ``b``, called as ``where(condition, a, b)``.
+
+Both are computed: guard the one that is not taken against NaN, or its gradient poisons the other one's.
+""",
+)

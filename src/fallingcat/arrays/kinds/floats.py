@@ -1,0 +1,26 @@
+"""Floats, and complex numbers for complex-step derivatives.
+
+A complex number is a value with an infinitesimal derivative in its imaginary part.
+"""
+
+from typing import Any
+
+import numpy as np
+
+sin, cos, exp, log = np.sin, np.cos, np.exp, np.log
+sqrt = np.sqrt
+
+
+def arctan2(y: Any, x: Any) -> Any:
+    if np.iscomplexobj(y) or np.iscomplexobj(x):
+        (x, dx), (y, dy) = (np.real(x), np.imag(x)), (np.real(y), np.imag(y))
+        return np.arctan2(y, x) + 1j * (x * dy - y * dx) / (x * x + y * y)
+    return np.arctan2(y, x)
+
+
+def less(a: Any, b: Any) -> Any:
+    return np.real(a) < np.real(b)
+
+
+def select(condition: Any, a: Any, b: Any) -> Any:
+    return np.where(condition, a, b)[()]  # scalars stay scalars

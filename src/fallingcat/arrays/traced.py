@@ -1,0 +1,364 @@
+"""Traced scalars: numbers that write down how they were made.
+
+A :class:`Graph` stores each expression once (hash-consing), so common subexpressions are shared by construction.
+Exact zeros and ones disappear, constants fold, and signs move outwards (``-a * b`` is ``-(a * b)``, ``b - a`` shares
+the node of ``a - b``), so that an algorithm written with dense matrices leaves a sparse trace.
+
+>>> graph = Graph()
+>>> x, y = graph.input("x"), graph.input("y")
+>>> (1.0 * x) * (y + 0.0) + 0.0 * x
+x * y
+>>> (x - y) * x + (y - x) * x
+0.0
+>>> graph.count([x * y, x * y + 1.0])
+{'mul': 1, 'add': 1}
+>>> graph.evaluate([x * y + 1.0], {"x": 2.0, "y": 3.0})
+[7.0]
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Union
+
+import numpy as np
+
+Number = Union[float, "Traced"]
+
+_NUMBERS = (int, float, np.floating, np.integer)
+
+
+class Traced:
+    """One node of a :class:`Graph`: an operation and its operands, each a :class:`Traced` or a float.
+
+    ``index`` counts the nodes of the graph in the order of their making; operands come before results.
+    Equality and hash are those of identity: two equal expressions *are* the same object.
+    """
+
+    __slots__ = ("args", "graph", "index", "op")
+
+    def __init__(self, graph: Graph, op: str, args: tuple[Any, ...], index: int) -> None:
+        self.graph, self.op, self.args, self.index = graph, op, args, index
+
+    # arithmetic: fold first, then ask the graph for the one node of this expression
+    def __add__(self, other: Any) -> Any:
+        other = _operand(other)
+        return other if other is NotImplemented else _add(self, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        other = _operand(other)
+        return other if other is NotImplemented else _sub(self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        other = _operand(other)
+        return other if other is NotImplemented else _sub(other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        other = _operand(other)
+        return other if other is NotImplemented else _mul(self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        other = _operand(other)
+        return other if other is NotImplemented else _div(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        other = _operand(other)
+        return other if other is NotImplemented else _div(other, self)
+
+    def __neg__(self) -> Traced:
+        return _neg(self)
+
+    def __pos__(self) -> Traced:
+        return self
+
+    def __pow__(self, exponent: Any) -> Any:
+        if not isinstance(exponent, int):
+            raise TypeError("a traced number is raised to whole powers only; use exp and log, or sqrt")
+        if exponent < 0:
+            return 1.0 / self**-exponent
+        result: Number = 1.0
+        for bit in bin(exponent)[2:]:
+            result = result * result
+            result = result * self if bit == "1" else result
+        return result
+
+    # comparisons give traced conditions, for `where`
+    def __lt__(self, other: Any) -> Any:
+        return less(self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return less(other, self)
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"a branch on the traced value {self!r}: use fallingcat.arrays.where instead of `if`")
+
+    def __float__(self) -> float:
+        raise TypeError(f"the traced value {self!r} has no number yet: keep it in an array of dtype object")
+
+    def conjugate(self) -> Traced:
+        return self
+
+    def __repr__(self) -> str:
+        return _text(self, 0)
+
+
+class Graph:
+    """The expressions of one trace, each stored once.
+
+    ``nodes`` lists them in the order of their making, operands first: a program in straight line.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: list[Traced] = []
+        self._known: dict[tuple[Any, ...], Traced] = {}
+
+    def input(self, name: str) -> Traced:
+        """The input called ``name``; the same name gives the same node."""
+        return self.node("input", name)
+
+    def inputs(self, prefix: str, count: int) -> np.ndarray:
+        """An array of ``count`` inputs ``prefix0``, ``prefix1``, ...
+
+        >>> Graph().inputs("q", 2)
+        array([q0, q1], dtype=object)
+        """
+        out = np.empty(count, dtype=object)
+        out[:] = [self.input(f"{prefix}{i}") for i in range(count)]
+        return out
+
+    def node(self, op: str, *args: Any) -> Traced:
+        """The node of ``op(*args)``, made when it is not there yet; no folding."""
+        key = (op, *args)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = Traced(self, op, args, len(self.nodes))
+            self.nodes.append(known)
+        return known
+
+    def find(self, op: str, *args: Any) -> Traced | None:
+        """The node of ``op(*args)`` if it exists."""
+        return self._known.get((op, *args))
+
+    def needed(self, outputs: Iterable[Any]) -> list[Traced]:
+        """The nodes that ``outputs`` (numbers, traced or not, or arrays of them) are made of, operands first."""
+        seen: set[Traced] = set()
+        open_nodes = [x for x in _flat(outputs) if isinstance(x, Traced)]
+        while open_nodes:
+            node = open_nodes.pop()
+            if node not in seen:
+                seen.add(node)
+                open_nodes.extend(a for a in node.args if isinstance(a, Traced))
+        return sorted(seen, key=lambda node: node.index)
+
+    def count(self, outputs: Iterable[Any]) -> dict[str, int]:
+        """How many operations of each kind ``outputs`` need; inputs are free."""
+        return dict(Counter(node.op for node in self.needed(outputs) if node.op != "input"))
+
+    def evaluate(self, outputs: Iterable[Any], values: Mapping[str, complex]) -> list[Any]:
+        """The numbers that ``outputs`` take when the inputs take ``values`` (floats, or complex for complex-step)."""
+        known: dict[Any, Any] = {}
+        for node in self.needed(outputs):
+            if node.op == "input":
+                known[node] = values[node.args[0]]
+            else:
+                known[node] = EVALUATE[node.op](*(known[a] if isinstance(a, Traced) else a for a in node.args))
+        return [known[x] if isinstance(x, Traced) else x for x in _flat(outputs)]
+
+
+# the algebra: every function folds what is exact, then asks for the node
+
+
+def _add(a: Number, b: Number) -> Number:
+    if type(a) is float:
+        a, b = b, a
+    if type(a) is float:
+        return a + b
+    if type(b) is float:
+        return a if b == 0.0 else a.graph.node("add", a, b)  # type: ignore[union-attr]
+    assert isinstance(a, Traced) and isinstance(b, Traced)
+    if a.op == "neg":
+        return _neg(_add(a.args[0], b.args[0])) if b.op == "neg" else _sub(b, a.args[0])
+    if b.op == "neg":
+        return _sub(a, b.args[0])
+    return a.graph.node("add", a, b) if a.index <= b.index else a.graph.node("add", b, a)
+
+
+def _sub(a: Number, b: Number) -> Number:
+    if type(b) is float:
+        return _add(a, -b)
+    assert isinstance(b, Traced)
+    if b.op == "neg":
+        return _add(a, b.args[0])
+    if type(a) is float and a == 0.0:
+        return _neg(b)
+    if isinstance(a, Traced):
+        if a is b:
+            return 0.0
+        if a.op == "neg":
+            return _neg(_add(a.args[0], b))
+    twin = b.graph.find("sub", b, a)
+    return b.graph.node("sub", a, b) if twin is None else _neg(twin)
+
+
+def _mul(a: Number, b: Number) -> Number:
+    if type(a) is float:
+        a, b = b, a
+    if type(a) is float:
+        return a * b
+    assert isinstance(a, Traced)
+    if type(b) is float:
+        return _scale(a, b)
+    assert isinstance(b, Traced)
+    if a.op == "neg":
+        return _neg(_mul(a.args[0], b))
+    if b.op == "neg":
+        return _neg(_mul(a, b.args[0]))
+    return a.graph.node("mul", a, b) if a.index <= b.index else a.graph.node("mul", b, a)
+
+
+def _scale(a: Traced, factor: float) -> Number:
+    """``factor * a``: constants multiply into constants, their sign moves outwards."""
+    if factor == 0.0:
+        return 0.0
+    if a.op == "neg":
+        return _neg(_scale(a.args[0], factor))
+    if factor < 0.0:
+        return _neg(_scale(a, -factor))
+    if a.op == "mul" and type(a.args[0]) is float:
+        return _scale(a.args[1], factor * a.args[0])
+    return a if factor == 1.0 else a.graph.node("mul", factor, a)
+
+
+def _div(a: Number, b: Number) -> Number:
+    if type(b) is float:
+        return _mul(a, 1.0 / b)
+    assert isinstance(b, Traced)
+    if b.op == "neg":
+        return _neg(_div(a, b.args[0]))
+    if type(a) is float:
+        return 0.0 if a == 0.0 else b.graph.node("div", a, b)
+    assert isinstance(a, Traced)
+    if a is b:
+        return 1.0
+    return _neg(_div(a.args[0], b)) if a.op == "neg" else a.graph.node("div", a, b)
+
+
+def _neg(a: Number) -> Any:
+    if type(a) is float:
+        return -a
+    assert isinstance(a, Traced)
+    return a.args[0] if a.op == "neg" else a.graph.node("neg", a)
+
+
+def _operand(x: Any) -> Any:
+    """``x`` as float or :class:`Traced`; arrays get their own turn."""
+    if type(x) is float or type(x) is Traced:
+        return x
+    return float(x) if isinstance(x, _NUMBERS) else NotImplemented
+
+
+# the functions that `arrays.elementwise` calls for traced numbers
+
+
+def sin(x: Traced) -> Number:
+    return _neg(sin(x.args[0])) if x.op == "neg" else x.graph.node("sin", x)
+
+
+def cos(x: Traced) -> Number:
+    return cos(x.args[0]) if x.op == "neg" else x.graph.node("cos", x)
+
+
+def sqrt(x: Traced) -> Number:
+    return x.graph.node("sqrt", x)
+
+
+def exp(x: Traced) -> Number:
+    return x.graph.node("exp", x)
+
+
+def log(x: Traced) -> Number:
+    return x.graph.node("log", x)
+
+
+def arctan2(y: Any, x: Any) -> Number:
+    y, x = _operand(y), _operand(x)
+    return _graph(y, x).node("arctan2", y, x)
+
+
+def less(a: Any, b: Any) -> Any:
+    a, b = _operand(a), _operand(b)
+    if a is NotImplemented or b is NotImplemented:
+        return NotImplemented
+    return _graph(a, b).node("less", a, b)
+
+
+def select(condition: Any, a: Any, b: Any) -> Any:
+    if not isinstance(condition, Traced):
+        return a if condition else b
+    a, b = _operand(a), _operand(b)
+    if a is b or (type(a) is float and type(b) is float and a == b):
+        return a
+    return condition.graph.node("select", condition, a, b)
+
+
+def _graph(*xs: Any) -> Graph:
+    return next(x.graph for x in xs if isinstance(x, Traced))
+
+
+def _flat(outputs: Iterable[Any]) -> list[Any]:
+    """The scalars in a nest of lists and arrays, in order."""
+    if isinstance(outputs, np.ndarray):
+        return list(outputs.flat)
+    if isinstance(outputs, (list, tuple)):
+        return [x for item in outputs for x in _flat(item)]
+    return [outputs]
+
+
+def _real(x: complex) -> float:
+    return x.real
+
+
+def _pick(float_function: Callable[..., Any], complex_function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x: complex_function(x) if isinstance(x, complex) else float_function(x)
+
+
+EVALUATE: Final[dict[str, Callable[..., Any]]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "neg": operator.neg,
+    "sin": _pick(math.sin, cmath.sin),
+    "cos": _pick(math.cos, cmath.cos),
+    "sqrt": _pick(math.sqrt, cmath.sqrt),
+    "exp": _pick(math.exp, cmath.exp),
+    "log": _pick(math.log, cmath.log),
+    "arctan2": math.atan2,
+    "less": lambda a, b: _real(a) < _real(b),
+    "select": lambda condition, a, b: a if condition else b,
+}
+
+_INFIX: Final = {"add": (" + ", 1), "sub": (" - ", 1), "mul": (" * ", 2), "div": (" / ", 2), "less": (" < ", 0)}
+
+
+def _text(x: Any, level: int) -> str:
+    """``x`` as a formula, with parentheses where ``level`` (of the operation around it) needs them."""
+    if not isinstance(x, Traced):
+        return repr(x)
+    if x.op == "input":
+        return str(x.args[0])
+    if x.op == "neg":
+        return f"-{_text(x.args[0], 3)}"
+    if x.op in _INFIX:
+        sign, own = _INFIX[x.op]
+        text = sign.join((_text(x.args[0], own), _text(x.args[1], own + (x.op in ("sub", "div")))))
+        return f"({text})" if own < level else text
+    return f"{x.op}({', '.join(_text(a, 0) for a in x.args)})"

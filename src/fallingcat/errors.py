@@ -1,0 +1,140 @@
+"""One family of errors: catch :class:`FallingCatError` and you have caught everything that this library raises.
+
+``str()`` of each is a single line that a user can act on: where it happened, then the rule that was broken, then the
+way out.  What comes from a file is escaped, so that no name in it can move the cursor of a terminal or forge a line.
+
+>>> from fallingcat.errors import FallingCatError, FileError
+>>> try:
+...     raise FileError("no DOCTYPE", file="robot.urdf", line=2, hint="remove the declaration")
+... except FallingCatError as error:
+...     print(error)
+robot.urdf:2: no DOCTYPE (remove the declaration)
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+
+_LONGEST_QUOTE = 160
+
+
+class FallingCatError(Exception):
+    """Any error that this library raises on purpose.
+
+    >>> str(FallingCatError("two\\nlines"))
+    'two\\\\nlines'
+    """
+
+    def __str__(self) -> str:
+        return _one_line(self._message())
+
+    def _message(self) -> str:
+        return " ".join(str(arg) for arg in self.args)
+
+
+class ModelError(FallingCatError):
+    """A model that breaks a rule: a cycle, an inertia that no body can have, a joint that does not exist.
+
+    >>> raise ModelError("joint 'knee' has two parents: 'thigh' and 'shank'")
+    Traceback (most recent call last):
+    fallingcat.errors.ModelError: joint 'knee' has two parents: 'thigh' and 'shank'
+    """
+
+
+class FileError(FallingCatError):
+    """A file that cannot be trusted: ``file``, ``line``, ``element`` say where, ``rule`` what, ``hint`` the way out.
+
+    >>> error = FileError("mass must be positive", file="a.urdf", line=7, element="<link name='arm'>", hint="is -1")
+    >>> str(error)
+    "a.urdf:7: <link name='arm'>: mass must be positive (is -1)"
+    >>> error.line, error.element
+    (7, "<link name='arm'>")
+    """
+
+    def __init__(
+        self,
+        rule: str,
+        *,
+        file: str | os.PathLike[str],
+        line: int | None = None,
+        element: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(rule)
+        self.rule = rule
+        self.file = os.fspath(file)
+        self.line = line
+        self.element = element
+        self.hint = hint
+
+    def _message(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        element = None if self.element is None else _shortened(self.element)
+        return _sentence([place, element], self.rule, self.hint)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # pickle calls the class with `args` alone, and `file` is required: errors travel between worker processes
+        where: dict[str, Any] = {"file": self.file, "line": self.line, "element": self.element, "hint": self.hint}
+        return functools.partial(type(self), **where), (self.rule,)
+
+
+class NumericsError(FallingCatError):
+    """A number that is no answer: NaN, a singular matrix, a chart at its singularity.
+
+    ``time`` (s), ``joint`` and ``value`` say when, where and what; each may be None.
+
+    >>> raise NumericsError("the mass matrix is singular", time=0.25, joint="knee", value=float("nan"))
+    Traceback (most recent call last):
+    fallingcat.errors.NumericsError: t = 0.25 s: joint 'knee': the mass matrix is singular (value: nan)
+    """
+
+    def __init__(
+        self, message: str, *, time: float | None = None, joint: str | None = None, value: object = None
+    ) -> None:
+        super().__init__(message)
+        self.time = time
+        self.joint = joint
+        self.value = value
+
+    def _message(self) -> str:
+        time = None if self.time is None else f"t = {self.time:.6g} s"
+        joint = None if self.joint is None else f"joint {_shortened(self.joint)!r}"
+        value = None if self.value is None else f"value: {_shortened(' '.join(str(self.value).split()))}"
+        return _sentence([time, joint], super()._message(), value)
+
+
+class ExtraMissingError(FallingCatError, ImportError):
+    """Something needs a package that is not installed; names the extra that brings it.
+
+    >>> raise ExtraMissingError("casadi", purpose="optimal control")
+    Traceback (most recent call last):
+    fallingcat.errors.ExtraMissingError: optimal control needs casadi: pip install 'fallingcat[casadi]'
+    >>> raise ExtraMissingError("symbolic", package="sympy")
+    Traceback (most recent call last):
+    fallingcat.errors.ExtraMissingError: this needs sympy: pip install 'fallingcat[symbolic]'
+    """
+
+    def __init__(self, extra: str, *, package: str | None = None, purpose: str = "this") -> None:
+        super().__init__(extra)
+        self.extra = extra
+        self.name = package or extra  # ImportError's own attribute: the module that was not found
+        self.purpose = purpose
+
+    def _message(self) -> str:
+        return f"{self.purpose} needs {self.name}: pip install 'fallingcat[{self.extra}]'"
+
+
+def _sentence(places: list[str | None], rule: str, remark: str | None) -> str:
+    line = ": ".join([*(place for place in places if place), rule])
+    return f"{line} ({remark})" if remark else line
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 3] + "..."
+
+
+def _one_line(text: str) -> str:
+    """``text`` with everything that does not print (line ends, escapes, direction marks) as its escape sequence."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

@@ -1,0 +1,50 @@
+"""Groups whose elements commute: nothing to transform, no bracket, no Coriolis forces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .group import Group
+
+
+class Abelian(Group):
+    """A commutative group: ``Ad = 1``, ``ad = 0``, ``dexp = 1``."""
+
+    # Ad, ad, adt ----------------------------------------------------------------------------------------------
+
+    def Ad(self, g: Any) -> np.ndarray:
+        return np.eye(self.dim)
+
+    def ad(self, x: Any) -> np.ndarray:
+        return np.zeros((self.dim, self.dim))
+
+    def adt(self, h: Any) -> np.ndarray:
+        return np.zeros((self.dim, self.dim))
+
+    # derivative of the exponential ----------------------------------------------------------------------------
+
+    def dexp_left(self, x: Any) -> np.ndarray:
+        return np.eye(self.dim)
+
+    def dexp_left_inverse(self, x: Any) -> np.ndarray:
+        return np.eye(self.dim)
+
+    # flat coordinates: the algebra itself -----------------------------------------------------------------------
+
+    def coordinates(self, g: Any) -> Any:
+        return self.log(g)
+
+    def element(self, q: Any) -> Any:
+        return self.exp(q)
+
+
+def unit(axis: Any) -> tuple[float, float, float]:
+    """``axis`` as a tuple of floats of length 1."""
+    vector = np.asarray(axis, dtype=float)
+    length = float(np.linalg.norm(vector)) if vector.shape == (3,) else 0.0
+    if not 0.0 < length < np.inf:
+        raise ValueError(f"an axis is a finite 3-vector that is not zero, not {axis!r}")
+    x, y, z = (vector / length).tolist()
+    return (x, y, z)

@@ -1,0 +1,55 @@
+"""H: screw motions about a fixed axis with a fixed pitch; a lead screw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arrays import array, scale
+from .abelian import Abelian, unit
+from .rotations import about, homogeneous
+
+
+@dataclass(frozen=True)
+class Helical(Abelian):
+    """Screw motions: a turn by ``x`` about ``axis`` carries the body ``pitch * x`` along it (pitch in m/rad, not zero).
+
+    The advance tells the number of turns, so ``log`` is exact for every angle, not only up to pi.
+
+    >>> screw = Helical(pitch=0.5)
+    >>> screw.log(screw.exp(np.array([10.0])))
+    array([10.])
+    """
+
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    pitch: float = 1.0
+
+    name = "H"
+    dim = 1
+    coordinate_names = ("angle",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit(self.axis))
+        if not 0.0 < abs(self.pitch) < np.inf:
+            raise ValueError(f"the pitch of a screw is finite and not zero, not {self.pitch!r}: use SO2 or R1")
+
+    # exp, log -------------------------------------------------------------------------------------------------
+
+    def exp(self, x: Any) -> Any:
+        return homogeneous(about(self.axis, x[0]), scale(self.pitch * x[0], np.array(self.axis)))
+
+    def log(self, g: Any) -> Any:
+        return array([(np.array(self.axis) @ g[:3, 3]) / self.pitch])
+
+    # selection matrix -----------------------------------------------------------------------------------------
+
+    @property
+    def selection(self) -> np.ndarray:
+        return np.concatenate([self.pitch * np.array(self.axis), self.axis])[:, None]
+
+    # random ---------------------------------------------------------------------------------------------------
+
+    def random_coordinates(self, rng: np.random.Generator) -> np.ndarray:
+        return rng.uniform(-np.pi, np.pi, size=1)

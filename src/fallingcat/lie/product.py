@@ -1,0 +1,120 @@
+"""Products: several groups side by side; a universal joint, a whole shape space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from ..arrays import concatenate
+from .group import Group
+from .rotations import block_diagonal
+
+
+@dataclass(frozen=True)
+class Product(Group):
+    """The direct product of ``factors``: elements are block-diagonal matrices of the factors' elements.
+
+    The factors do not see each other: brackets between them vanish.  (Chaining their motions, as a universal joint
+    does, is the business of the joint.)
+
+    >>> from fallingcat.lie import R1, SO2
+    >>> cylinder = Product((SO2(), R1()))
+    >>> cylinder.log(cylinder.exp(np.array([0.5, 2.0])))
+    array([0.5, 2. ])
+    """
+
+    factors: tuple[Group, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", " x ".join(f.name for f in self.factors) or "1")
+        object.__setattr__(self, "dim", sum(f.dim for f in self.factors))
+        object.__setattr__(self, "coordinate_names", tuple(n for f in self.factors for n in f.coordinate_names))
+
+    # identity, inverse ----------------------------------------------------------------------------------------
+
+    def identity(self) -> np.ndarray:
+        return np.asarray(block_diagonal([f.identity() for f in self.factors]))
+
+    def inverse(self, g: Any) -> Any:
+        return self._blocks(lambda f, block: f.inverse(block), self.split_element(g))
+
+    # hat, vee -------------------------------------------------------------------------------------------------
+
+    def hat(self, x: Any) -> Any:
+        return self._blocks(lambda f, part: f.hat(part), self.split(x))
+
+    def vee(self, matrix: Any) -> Any:
+        return self._vector(lambda f, block: f.vee(block), self.split_element(matrix))
+
+    # exp, log -------------------------------------------------------------------------------------------------
+
+    def exp(self, x: Any) -> Any:
+        return self._blocks(lambda f, part: f.exp(part), self.split(x))
+
+    def log(self, g: Any) -> Any:
+        return self._vector(lambda f, block: f.log(block), self.split_element(g))
+
+    # Ad, ad, adt ----------------------------------------------------------------------------------------------
+
+    def Ad(self, g: Any) -> Any:
+        return self._blocks(lambda f, block: f.Ad(block), self.split_element(g))
+
+    def ad(self, x: Any) -> Any:
+        return self._blocks(lambda f, part: f.ad(part), self.split(x))
+
+    def adt(self, h: Any) -> Any:
+        return self._blocks(lambda f, part: f.adt(part), self.split(h))
+
+    # derivative of the exponential ----------------------------------------------------------------------------
+
+    def dexp_left(self, x: Any) -> Any:
+        return self._blocks(lambda f, part: f.dexp_left(part), self.split(x))
+
+    def dexp_left_inverse(self, x: Any) -> Any:
+        return self._blocks(lambda f, part: f.dexp_left_inverse(part), self.split(x))
+
+    # selection matrix -----------------------------------------------------------------------------------------
+
+    @property
+    def selection(self) -> np.ndarray:
+        """``6 x m``: the twist of the chained motion ``g1 g2 ...`` when it passes the identity."""
+        return np.concatenate([np.zeros((6, 0)), *(f.selection for f in self.factors)], axis=1)
+
+    # flat coordinates -----------------------------------------------------------------------------------------
+
+    def coordinates(self, g: Any) -> Any:
+        return self._vector(lambda f, block: f.coordinates(block), self.split_element(g))
+
+    def element(self, q: Any) -> Any:
+        return self._blocks(lambda f, part: f.element(part), self._split(q, [f.nq for f in self.factors]))
+
+    # random ---------------------------------------------------------------------------------------------------
+
+    def random_coordinates(self, rng: np.random.Generator) -> np.ndarray:
+        return np.concatenate([np.zeros(0), *(f.random_coordinates(rng) for f in self.factors)])
+
+    # parts ----------------------------------------------------------------------------------------------------
+
+    def split(self, x: Any) -> list[Any]:
+        """The part of the algebra vector ``x`` that belongs to each factor."""
+        return self._split(x, [f.dim for f in self.factors])
+
+    def split_element(self, g: Any) -> list[Any]:
+        """The element of each factor in the block-diagonal ``g``."""
+        sizes = [len(f.identity()) for f in self.factors]
+        ends = list(accumulate(sizes))
+        return [g[end - size : end, end - size : end] for size, end in zip(sizes, ends, strict=True)]
+
+    def _split(self, x: Any, sizes: list[int]) -> list[Any]:
+        ends = list(accumulate(sizes))
+        return [x[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+
+    def _blocks(self, function: Callable[[Group, Any], Any], parts: list[Any]) -> Any:
+        return block_diagonal([function(f, part) for f, part in zip(self.factors, parts, strict=True)])
+
+    def _vector(self, function: Callable[[Group, Any], Any], parts: list[Any]) -> Any:
+        return concatenate([np.zeros(0), *(function(f, part) for f, part in zip(self.factors, parts, strict=True))])

@@ -1,0 +1,163 @@
+"""Rotations as 3x3 matrices, unit quaternions ``xyzw`` and rotation vectors; the ground of every group here.
+
+All functions take every kind of number, and none branches on a value.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import factorial
+from typing import Any, Final
+
+import numpy as np
+
+from ..arrays import arctan2, array, block, concatenate, cos, less, scale, sin, sqrt, where
+from . import series
+
+_SKEW: Final = np.zeros((3, 3, 3))
+_SKEW[[0, 1, 2], [2, 0, 1], [1, 2, 0]] = 1.0
+_SKEW[[0, 1, 2], [1, 2, 0], [2, 0, 1]] = -1.0
+_SKEW.setflags(write=False)
+
+_LAST_ROW: Final = np.array([[0.0, 0.0, 0.0, 1.0]])
+
+
+def skew(w: Any) -> Any:
+    """The matrix of the cross product: ``skew(w) @ x = w x x``.
+
+    >>> skew(np.array([1.0, 2.0, 3.0]))
+    array([[ 0., -3.,  2.],
+           [ 3.,  0., -1.],
+           [-2.,  1.,  0.]])
+    """
+    return _SKEW @ w
+
+
+def unskew(matrix: Any) -> Any:
+    """The vector of the skew part of ``matrix``; the inverse of :func:`skew`."""
+    return 0.5 * array(
+        [matrix[2, 1] - matrix[1, 2], matrix[0, 2] - matrix[2, 0], matrix[1, 0] - matrix[0, 1]],
+    )
+
+
+def homogeneous(rotation: Any, position: Any) -> Any:
+    """The 4x4 matrix ``[[R, p], [0, 1]]``."""
+    return block([[rotation, position[:, None]], [_LAST_ROW[:, :3], _LAST_ROW[:, 3:]]])
+
+
+def about(axis: Any, angle: Any) -> Any:
+    """The rotation by ``angle`` about a constant unit ``axis``: ``a a' + cos (1 - a a') + sin skew(a)``.
+
+    Rows and columns that the axis leaves alone stay exactly 0 and 1.
+
+    >>> about((0.0, 0.0, 1.0), np.pi).round(3)
+    array([[-1., -0.,  0.],
+           [ 0., -1.,  0.],
+           [ 0.,  0.,  1.]])
+    """
+    a = np.asarray(axis, dtype=float)
+    along = np.outer(a, a)
+    return along + scale(cos(angle), np.eye(3) - along) + scale(sin(angle), skew(a))
+
+
+def angle_about(axis: Any, rotation: Any) -> Any:
+    """The angle in (-pi, pi] of a rotation about the unit ``axis``."""
+    sine = np.asarray(axis, dtype=float) @ unskew(rotation)
+    cosine = 0.5 * (rotation[0, 0] + rotation[1, 1] + rotation[2, 2] - 1.0)
+    return arctan2(sine, cosine)
+
+
+def exp(w: Any) -> Any:
+    """The rotation matrix of the rotation vector ``w`` (radians): ``1 + a W + b W^2`` (Rodrigues)."""
+    t, W = w @ w, skew(w)
+    return np.eye(3) + scale(series.a(t), W) + scale(series.b(t), W @ W)
+
+
+def left_jacobian(w: Any) -> Any:
+    """``J`` with ``skew(J dw) = dR R'``: ``1 + b W + c W^2``."""
+    t, W = w @ w, skew(w)
+    return np.eye(3) + scale(series.b(t), W) + scale(series.c(t), W @ W)
+
+
+def left_jacobian_inverse(w: Any) -> Any:
+    """The inverse of :func:`left_jacobian`, ``1 - W/2 + d W^2``; infinite at ``|w| = 2 pi``."""
+    t, W = w @ w, skew(w)
+    return np.eye(3) - 0.5 * W + scale(series.d(t), W @ W)
+
+
+def matrix_from_quaternion(quaternion: Any) -> Any:
+    """The rotation matrix of a unit quaternion ``[x, y, z, w]``: ``(w^2 - u.u) 1 + 2 u u' + 2 w skew(u)``.
+
+    >>> matrix_from_quaternion(np.array([0.0, 0.0, 1.0, 0.0]))
+    array([[-1.,  0.,  0.],
+           [ 0., -1.,  0.],
+           [ 0.,  0.,  1.]])
+    """
+    x, y, z, w = (quaternion[i] for i in range(4))
+    xx, yy, zz = 2.0 * x * x, 2.0 * y * y, 2.0 * z * z
+    xy, yz, zx = 2.0 * x * y, 2.0 * y * z, 2.0 * z * x
+    xw, yw, zw = 2.0 * x * w, 2.0 * y * w, 2.0 * z * w
+    return array(
+        [
+            [1.0 - (yy + zz), xy - zw, zx + yw],
+            [xy + zw, 1.0 - (xx + zz), yz - xw],
+            [zx - yw, yz + xw, 1.0 - (xx + yy)],
+        ]
+    )
+
+
+def quaternion_from_matrix(rotation: Any) -> Any:
+    """The unit quaternion ``[x, y, z, w]``, ``w >= 0``, of a rotation matrix; exact at every angle.
+
+    ``4 q q'`` is linear in the rotation matrix; of its rows ``4 q_i q`` the one with the largest diagonal is
+    normalised, so nothing small is ever divided by.
+    """
+    r, trace = rotation, rotation[0, 0] + rotation[1, 1] + rotation[2, 2]
+    xy, yz, zx = r[0, 1] + r[1, 0], r[1, 2] + r[2, 1], r[2, 0] + r[0, 2]
+    xw, yw, zw = r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]
+    rows = [
+        array([1.0 - trace + 2.0 * r[0, 0], xy, zx, xw]),
+        array([xy, 1.0 - trace + 2.0 * r[1, 1], yz, yw]),
+        array([zx, yz, 1.0 - trace + 2.0 * r[2, 2], zw]),
+        array([xw, yw, zw, 1.0 + trace]),
+    ]
+    best, largest = rows[3], rows[3][3]
+    for i in range(3):
+        better = less(largest, rows[i][i])
+        best, largest = where(better, rows[i], best), where(better, rows[i][i], largest)
+    best = where(less(best[3], 0.0), -best, best)
+    return scale(1.0 / sqrt(best @ best), best)
+
+
+# 2 asin(s) / s as a series of s**2: the angle over the sine of its half
+_ARC = [float(Fraction(2 * factorial(2 * k), 4**k * factorial(k) ** 2 * (2 * k + 1))) for k in range(12)]
+
+
+def log(rotation: Any) -> Any:
+    """The rotation vector, ``|w| <= pi``, of a rotation matrix; through the quaternion, so exact near pi too."""
+    return log_quaternion(quaternion_from_matrix(rotation))
+
+
+def log_quaternion(quaternion: Any) -> Any:
+    """The rotation vector of a unit quaternion ``[x, y, z, w]`` with ``w >= 0``: ``2 atan2(|u|, w) u / |u|``."""
+    u, w = quaternion[:3], quaternion[3]
+    t = u @ u
+    small = less(t, 0.03)
+    sine = sqrt(where(small, 1.0, t))
+    near = series.polynomial(_ARC, where(small, t, 0.0))
+    return scale(where(small, near, 2.0 * arctan2(sine, w) / sine), u)
+
+
+def embed(rotation: Any) -> Any:
+    """A rotation as a 4x4 homogeneous matrix."""
+    return homogeneous(rotation, np.zeros(3))
+
+
+def block_diagonal(blocks: list[Any]) -> Any:
+    """The matrix with the given square blocks on its diagonal and zeros elsewhere."""
+    sizes = [len(b) for b in blocks]
+    rows = [
+        concatenate([b if i == j else np.zeros((sizes[i], sizes[j])) for j in range(len(blocks))], axis=1)
+        for i, b in enumerate(blocks)
+    ]
+    return concatenate(rows) if rows else np.zeros((0, 0))

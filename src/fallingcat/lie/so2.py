@@ -1,0 +1,52 @@
+"""SO(2): rotations about a fixed axis; a revolute joint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arrays import array
+from .abelian import Abelian, unit
+from .rotations import about, angle_about, embed
+
+
+@dataclass(frozen=True)
+class SO2(Abelian):
+    """Rotations about ``axis`` (z by default); ``x`` and the coordinate are the angle.
+
+    >>> SO2((1.0, 0.0, 0.0)).exp(np.array([np.pi / 2])).round(4)
+    array([[ 1.,  0.,  0.,  0.],
+           [ 0.,  0., -1.,  0.],
+           [ 0.,  1.,  0.,  0.],
+           [ 0.,  0.,  0.,  1.]])
+    """
+
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+
+    name = "SO(2)"
+    dim = 1
+    coordinate_names = ("angle",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit(self.axis))
+
+    # exp, log -------------------------------------------------------------------------------------------------
+
+    def exp(self, x: Any) -> Any:
+        return embed(about(self.axis, x[0]))
+
+    def log(self, g: Any) -> Any:
+        return array([angle_about(self.axis, g[:3, :3])])
+
+    # selection matrix -----------------------------------------------------------------------------------------
+
+    @property
+    def selection(self) -> np.ndarray:
+        return np.array([[0.0, 0.0, 0.0, *self.axis]]).T
+
+    # random ---------------------------------------------------------------------------------------------------
+
+    def random_coordinates(self, rng: np.random.Generator) -> np.ndarray:
+        return rng.uniform(-np.pi, np.pi, size=1)

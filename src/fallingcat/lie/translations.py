@@ -1,0 +1,76 @@
+"""R, R^2 and R^3: translations along an axis, in the x-y plane, in space; prismatic joints, gantries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .abelian import Abelian, unit
+from .rotations import homogeneous
+
+
+class _Translations(Abelian):
+    """Translations along the columns of ``selection[:3]``; ``x`` and the coordinates are lengths in meters."""
+
+    # exp, log -------------------------------------------------------------------------------------------------
+
+    def exp(self, x: Any) -> Any:
+        return homogeneous(np.eye(3), self.selection[:3] @ x)
+
+    def log(self, g: Any) -> Any:
+        return self.selection[:3].T @ g[:3, 3]
+
+    # random ---------------------------------------------------------------------------------------------------
+
+    def random_coordinates(self, rng: np.random.Generator) -> np.ndarray:
+        return rng.normal(size=self.dim)
+
+
+@dataclass(frozen=True)
+class R1(_Translations):
+    """Translations along ``axis`` (z by default); coordinate ``distance``.
+
+    >>> R1((1.0, 0.0, 0.0)).exp(np.array([2.0]))[:3, 3]
+    array([2., 0., 0.])
+    """
+
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+
+    name = "R"
+    dim = 1
+    coordinate_names = ("distance",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit(self.axis))
+
+    @property
+    def selection(self) -> np.ndarray:
+        return np.array([[*self.axis, 0.0, 0.0, 0.0]]).T
+
+
+@dataclass(frozen=True)
+class R2(_Translations):
+    """Translations in the x-y plane; coordinates ``[x, y]``."""
+
+    name = "R^2"
+    dim = 2
+    coordinate_names = ("x", "y")
+
+    @property
+    def selection(self) -> np.ndarray:
+        return np.eye(6)[:, :2]
+
+
+@dataclass(frozen=True)
+class R3(_Translations):
+    """Translations in space; coordinates ``[x, y, z]``."""
+
+    name = "R^3"
+    dim = 3
+    coordinate_names = ("x", "y", "z")
+
+    @property
+    def selection(self) -> np.ndarray:
+        return np.eye(6)[:, :3]

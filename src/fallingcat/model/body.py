@@ -1,0 +1,113 @@
+"""The mass of a link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..lie.rotations import skew
+
+TRIANGLE_TOLERANCE = 1e-6  # relative: what six printed digits of a flat plate can break
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A rigid body: ``mass`` (kg), ``center`` (3, m) and ``inertia`` (3x3, kg m^2).
+
+    The center of mass is given in the link frame; the inertia is taken about the center of mass, along the axes of the
+    link frame.  ``Body()`` is massless.
+
+    >>> Body(mass=2.0, center=[0.0, 0.0, 0.1], inertia=np.diag([0.3, 0.2, 0.1])).mass
+    2.0
+    """
+
+    mass: float = 0.0
+    center: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mass", float(self.mass))
+        object.__setattr__(self, "center", frozen_array(self.center, (3,), "center"))
+        object.__setattr__(self, "inertia", frozen_array(self.inertia, (3, 3), "inertia"))
+        if not np.isfinite(self.mass) or self.mass < 0.0:
+            raise ModelError(f"the mass of a body is finite and not negative, not {self.mass!r}")
+        if np.abs(self.inertia - self.inertia.T).max() > 1e-12 * np.abs(self.inertia).max():
+            raise ModelError("the inertia of a body is a symmetric matrix")
+
+    @classmethod
+    def from_points(cls, points: Iterable[tuple[float, Sequence[float]]]) -> Body:
+        """The body of point masses ``(mass, position)`` in the link frame, as in [Feurstein] Table 4.3.
+
+        >>> Body.from_points([(1.0, (0.5, 0.0, 0.0)), (1.0, (-0.5, 0.0, 0.0))]).inertia.diagonal()
+        array([0. , 0.5, 0.5])
+        """
+        return sum_bodies(cls(mass, np.asarray(position, dtype=float)) for mass, position in points)
+
+    @cached_property
+    def spatial_inertia(self) -> np.ndarray:
+        """``6 x 6``, for twists ``[v; w]`` of the link frame: ``[[m 1, -m C], [m C, I - m C C]]``, ``C = skew(center)``."""
+        C, one = skew(self.center), np.eye(3)
+        top = np.concatenate([self.mass * one, -self.mass * C], axis=1)
+        bottom = np.concatenate([self.mass * C, self.inertia - self.mass * (C @ C)], axis=1)
+        return np.concatenate([top, bottom])
+
+    @property
+    def principal_inertia(self) -> np.ndarray:
+        """The three principal moments about the center of mass, ascending (kg m^2)."""
+        return np.linalg.eigvalsh(self.inertia)
+
+    def moved(self, H: Any) -> Body:
+        """The same body seen from another frame: ``H`` maps coordinates of this frame to the new one."""
+        R, p = np.asarray(H)[:3, :3], np.asarray(H)[:3, 3]
+        inertia = R @ self.inertia @ R.T
+        return Body(self.mass, R @ self.center + p, 0.5 * (inertia + inertia.T))
+
+    def problems(self) -> list[str]:
+        """The rules of physics that this body breaks, in words; empty for a body that can exist.
+
+        >>> Body(1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0])).problems()
+        ['principal moments 1, 1, 3 break the triangle inequality (the largest exceeds the sum of the others by 50 %)']
+        """
+        if self.mass == 0.0:
+            return ["the mass is zero"]
+        low, mid, high = self.principal_inertia
+        moments = f"principal moments {low:.4g}, {mid:.4g}, {high:.4g}"
+        if low <= 0.0:
+            return [f"{moments} are not all positive"]
+        if high > (low + mid) * (1.0 + TRIANGLE_TOLERANCE):
+            excess = f"the largest exceeds the sum of the others by {100 * (high / (low + mid) - 1):.2g} %"
+            return [f"{moments} break the triangle inequality ({excess})"]
+        return []
+
+
+def sum_bodies(bodies: Iterable[Body]) -> Body:
+    """Several bodies of one frame, welded into one."""
+    parts = list(bodies)
+    mass = sum(b.mass for b in parts)
+    if mass == 0.0:
+        return Body(0.0, np.zeros(3), sum((b.inertia for b in parts), start=np.zeros((3, 3))))
+    center = sum((b.mass * b.center for b in parts), start=np.zeros(3)) / mass
+    inertia = np.zeros((3, 3))
+    for b in parts:
+        C = skew(b.center - center)
+        inertia = inertia + b.inertia - b.mass * (C @ C)
+    return Body(mass, center, inertia)
+
+
+def frozen_array(x: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
+    """``x`` as a read-only float array of the given shape, finite, or an error that names ``what``."""
+    try:
+        out = np.array(x, dtype=float)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}") from None
+    if out.shape != shape:
+        raise ModelError(f"{what} has shape {shape}, not {out.shape}")
+    if not np.isfinite(out).all():
+        raise ModelError(f"{what} holds a number that is not finite: {out.tolist()}")
+    out.setflags(write=False)
+    return out

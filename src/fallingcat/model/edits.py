@@ -1,0 +1,94 @@
+"""Model to model: the same robot rooted elsewhere, with joints welded, with welds merged, with another body."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..lie import SE2, SE3
+from .body import Body, sum_bodies
+from .joint import Joint, Limits
+from .joints import Fixed
+
+if TYPE_CHECKING:
+    from .model import Frame, Model
+
+
+def reroot(model: Model, link: str) -> Model:
+    """The robot with base link ``link``: the joints on the way to the old base are turned around."""
+    target = model.link_index(link)
+    path: set[int] = set()
+    while target > 0:
+        path.add(target - 1)
+        target = model.parents[target - 1]
+    joints = [j.reversed() if i in path else j for i, j in enumerate(model.joints)]
+    _check_base(model, [model.joints[i] for i in sorted(path)], link)
+    return replace(model, joints=tuple(joints))
+
+
+def _check_base(model: Model, path: list[Joint], link: str) -> None:
+    """Whether the new base link moves in the old base's group, whatever the joints on the way do."""
+    if isinstance(model.base, SE3) or not path:
+        return
+    rng, H = np.random.default_rng(0), np.eye(4)
+    for joint in path:
+        H = H @ joint.transform(joint.kind.group.random_coordinates(rng))
+    if not isinstance(model.base, SE2) or not model.base.contains(H):
+        raise ModelError(f"link {link!r} does not move in the base group {model.base}: it cannot be the base")
+
+
+def lock(model: Model, joints: Mapping[str, Any] | Sequence[str]) -> Model:
+    """The robot with the named joints replaced by welds at the given coordinates."""
+    wanted: dict[str, Any] = dict(joints) if isinstance(joints, Mapping) else dict.fromkeys(joints)
+    state = model.state(joints={name: q for name, q in wanted.items() if q is not None})
+    edited = list(model.joints)
+    for name in wanted:
+        i = model.joint_index(name)
+        joint = model.joints[i]
+        H = joint.transform(state.joints[model.q_slices[i]])
+        edited[i] = replace(joint, kind=Fixed(), placement=H, offset=np.eye(4), limits=Limits())
+    return replace(model, joints=tuple(edited))
+
+
+def merge_fixed(model: Model) -> Model:
+    """The robot without fixed joints: bodies join their parents', links become frames."""
+    home: dict[str, tuple[str, np.ndarray]] = {model.links[0].name: (model.links[0].name, np.eye(4))}
+    bodies: dict[str, list[Body]] = {}
+    joints: list[Joint] = []
+    frames: list[Frame] = []
+    for joint in model.joints:  # parents first
+        link, H = home[joint.parent]
+        if isinstance(joint.kind, Fixed):
+            home[joint.child] = (link, H @ joint.transform(np.zeros(0)))
+            frames.append(_frame(joint.child, *home[joint.child]))
+        else:
+            home[joint.child] = (joint.child, np.eye(4))
+            joints.append(replace(joint, parent=link, placement=H @ joint.placement))
+    for part in model.links:
+        link, H = home[part.name]
+        bodies.setdefault(link, []).append(part.body if link == part.name else part.body.moved(H))
+    for frame in model.frames:
+        link, H = home[frame.link]
+        frames.append(_frame(frame.name, link, H @ frame.placement))
+    links = tuple(
+        replace(part, body=bodies[part.name][0] if len(bodies[part.name]) == 1 else sum_bodies(bodies[part.name]))
+        for part in model.links
+        if part.name in bodies
+    )
+    return replace(model, links=links, joints=tuple(joints), frames=tuple(frames))
+
+
+def replace_body(model: Model, link: str, body: Body) -> Model:
+    """The robot with ``body`` on ``link``."""
+    i = model.link_index(link)
+    return replace(model, links=(*model.links[:i], replace(model.links[i], body=body), *model.links[i + 1 :]))
+
+
+def _frame(name: str, link: str, placement: np.ndarray) -> Frame:
+    from .model import Frame
+
+    return Frame(name, link, placement)

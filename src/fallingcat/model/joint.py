@@ -1,0 +1,88 @@
+"""A joint of a robot: a kind of motion, and where it sits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..lie import SE3
+from .body import frozen_array
+from .joints import JointKind
+
+_SE3 = SE3()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a joint of one degree of freedom may do; infinite where nothing is said (rad or m, rad/s or m/s, N m or N)."""
+
+    lower: float = -np.inf
+    upper: float = np.inf
+    velocity: float = np.inf
+    effort: float = np.inf
+
+    def __post_init__(self) -> None:
+        if any(np.isnan(x) for x in (self.lower, self.upper, self.velocity, self.effort)):
+            raise ModelError("a joint limit is not a number")
+        if self.lower > self.upper:
+            raise ModelError(f"the lower limit {self.lower:g} lies above the upper limit {self.upper:g}")
+        if self.velocity < 0.0 or self.effort < 0.0:
+            raise ModelError("velocity and effort limits are not negative")
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """Joins the link ``child`` to the link ``parent``: ``H_parent_child = placement @ kind.transform(q) @ offset``.
+
+    ``placement`` puts the inner side of the joint on the parent, ``offset`` the child on the outer side (the identity,
+    unless the tree was turned around).
+    """
+
+    name: str
+    kind: JointKind
+    parent: str
+    child: str
+    placement: np.ndarray = field(default_factory=lambda: np.eye(4))
+    offset: np.ndarray = field(default_factory=lambda: np.eye(4))
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        for part in ("placement", "offset"):
+            H = frozen_array(getattr(self, part), (4, 4), f"{part} of joint {self.name!r}")
+            if not _SE3.contains(H, 1e-6):
+                raise ModelError(f"{part} of joint {self.name!r} is not a rigid transformation")
+            object.__setattr__(self, part, H)
+
+    def transform(self, q: Any) -> Any:
+        """``4 x 4``: coordinates of the child link to coordinates of the parent link."""
+        H = self.placement @ self.kind.transform(q)
+        return H if self._plain else H @ self.offset
+
+    def motion_subspace(self, q: Any) -> Any:
+        """``6 x nv``: the twist of the child relative to the parent, in the child link frame, per joint rate."""
+        return self._at_child(self.kind.motion_subspace(q))
+
+    def motion_subspace_derivative(self, q: Any, rates: Any) -> Any:
+        """``6 x nv``: the derivative of :meth:`motion_subspace` along ``rates``."""
+        return self._at_child(self.kind.motion_subspace_derivative(q, rates))
+
+    def reversed(self) -> Joint:
+        """The same joint with parent and child exchanged, and the same coordinates."""
+        return replace(
+            self,
+            kind=self.kind.reversed(),
+            parent=self.child,
+            child=self.parent,
+            placement=_SE3.inverse(self.offset),
+            offset=_SE3.inverse(self.placement),
+        )
+
+    @property
+    def _plain(self) -> bool:
+        return bool((self.offset == np.eye(4)).all())
+
+    def _at_child(self, S: Any) -> Any:
+        return S if self._plain else _SE3.Ad(_SE3.inverse(self.offset)) @ S

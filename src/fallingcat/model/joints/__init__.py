@@ -1,0 +1,33 @@
+"""The kinds of joint, one file each: a group of motions, its placement map and its motion subspace."""
+
+from .continuous import Continuous
+from .cylindrical import Cylindrical
+from .fixed import Fixed
+from .free import Free
+from .helical import Helical
+from .kind import JointKind
+from .planar import Planar
+from .prismatic import Prismatic
+from .reversed import Reversed
+from .revolute import Revolute
+from .schoenflies import Schoenflies
+from .spherical import Spherical
+from .translational import Translational
+from .universal import Universal
+
+__all__ = [
+    "Continuous",
+    "Cylindrical",
+    "Fixed",
+    "Free",
+    "Helical",
+    "JointKind",
+    "Planar",
+    "Prismatic",
+    "Reversed",
+    "Revolute",
+    "Schoenflies",
+    "Spherical",
+    "Translational",
+    "Universal",
+]

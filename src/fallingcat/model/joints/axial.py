@@ -1,0 +1,24 @@
+"""What the joints about or along one axis share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+from ...lie.abelian import unit
+from .kind import JointKind
+
+
+@dataclass(frozen=True)
+class Axial(JointKind):
+    """A joint with an ``axis``: a unit vector of the joint frame (any length is normalised)."""
+
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit(self.axis))
+
+    def reversed(self) -> Self:
+        """The opposite axis: the same coordinates mean the same motion, seen from the other side."""
+        x, y, z = self.axis
+        return replace(self, axis=(-x, -y, -z))

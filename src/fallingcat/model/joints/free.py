@@ -1,0 +1,19 @@
+"""A free joint: no constraint at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...lie import SE3, Group
+from .kind import JointKind
+
+
+@dataclass(frozen=True)
+class Free(JointKind):
+    """Motions of SE(3); coordinates ``[x, y, z, qx, qy, qz, qw]``, rates ``[v; w]`` in the outer frame."""
+
+    name = "free"
+
+    @property
+    def group(self) -> Group:
+        return SE3()

@@ -1,0 +1,19 @@
+"""A planar joint: the outer side slides and turns in the x-y plane of the joint frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...lie import SE2, Group
+from .kind import JointKind
+
+
+@dataclass(frozen=True)
+class Planar(JointKind):
+    """Motions of SE(2); coordinates ``[x, y, angle]``, rates ``[vx, vy, wz]`` in the outer frame."""
+
+    name = "planar"
+
+    @property
+    def group(self) -> Group:
+        return SE2()

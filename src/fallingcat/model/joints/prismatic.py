@@ -1,0 +1,19 @@
+"""A slider."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...lie import R1, Group
+from .axial import Axial
+
+
+@dataclass(frozen=True)
+class Prismatic(Axial):
+    """Translation along ``axis``; the coordinate is the distance in meters."""
+
+    name = "prismatic"
+
+    @property
+    def group(self) -> Group:
+        return R1(self.axis)

@@ -1,0 +1,20 @@
+"""A Schoenflies joint: translations, and turns about the z axis of the joint frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...lie import Group
+from ...lie import Schoenflies as SchoenfliesGroup
+from .kind import JointKind
+
+
+@dataclass(frozen=True)
+class Schoenflies(JointKind):
+    """Motions of X(z); coordinates ``[x, y, z, angle]``, rates ``[vx, vy, vz, wz]`` in the outer frame."""
+
+    name = "schoenflies"
+
+    @property
+    def group(self) -> Group:
+        return SchoenfliesGroup()

@@ -1,0 +1,19 @@
+"""A ball joint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...lie import SO3, Group
+from .kind import JointKind
+
+
+@dataclass(frozen=True)
+class Spherical(JointKind):
+    """Rotations SO(3); coordinates the unit quaternion ``[qx, qy, qz, qw]``, rates ``w`` in the outer frame."""
+
+    name = "spherical"
+
+    @property
+    def group(self) -> Group:
+        return SO3()

@@ -1,0 +1,19 @@
+"""A gantry: translations without rotation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...lie import R3, Group
+from .kind import JointKind
+
+
+@dataclass(frozen=True)
+class Translational(JointKind):
+    """Translations R^3; coordinates and rates ``[x, y, z]``."""
+
+    name = "translational"
+
+    @property
+    def group(self) -> Group:
+        return R3()

@@ -1,0 +1,52 @@
+"""A Cardan joint: two hinges whose axes meet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...arrays import array, concatenate, scale, stack
+from ...errors import ModelError
+from ...lie import SO2, Group, Product, skew
+from ...lie.abelian import unit
+from ...lie.rotations import about, embed
+from .kind import JointKind
+
+
+@dataclass(frozen=True)
+class Universal(JointKind):
+    """Rotation about ``axis``, then about ``axis2`` (which ``axis`` carries along); coordinates ``[angle, angle2]``.
+
+    The configuration is a point of SO(2) x SO(2), which is no subgroup of SE(3): the motion subspace turns with it.
+    """
+
+    axis: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    axis2: tuple[float, float, float] = (0.0, 1.0, 0.0)
+
+    name = "universal"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit(self.axis))
+        object.__setattr__(self, "axis2", unit(self.axis2))
+        if np.linalg.norm(np.cross(self.axis, self.axis2)) < 1e-9:
+            raise ModelError("the two axes of a universal joint are parallel: use a revolute joint")
+
+    @property
+    def group(self) -> Group:
+        return Product((SO2(self.axis), SO2(self.axis2)))
+
+    def transform(self, q: Any) -> Any:
+        return embed(about(self.axis, q[0]) @ about(self.axis2, q[1]))
+
+    def motion_subspace(self, q: Any) -> Any:
+        first = about(self.axis2, q[1]).T @ np.array(self.axis)
+        return self._angular(first, np.array(self.axis2))
+
+    def motion_subspace_derivative(self, q: Any, rates: Any) -> Any:
+        turning = scale(rates[1], np.array(self.axis2))
+        return self._angular(-(skew(turning) @ (about(self.axis2, q[1]).T @ np.array(self.axis))), np.zeros(3))
+
+    def _angular(self, first: Any, second: Any) -> Any:
+        return concatenate([np.zeros((3, 2)), stack([array(list(first)), second], axis=1)])

@@ -1,0 +1,246 @@
+"""A robot: a tree of links, frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from ..arrays import concatenate, is_numeric
+from ..errors import ModelError
+from ..lie import Group
+from . import edits, exchange, states
+from .body import Body, frozen_array
+from .joint import Joint
+from .state import State
+from .tree import ordered, root
+
+GRAVITY = (0.0, 0.0, -9.81)
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A named body."""
+
+    name: str
+    body: Body = field(default_factory=Body)
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A frame fixed to a link; ``placement`` maps its coordinates to those of the link."""
+
+    name: str
+    link: str
+    placement: np.ndarray = field(default_factory=lambda: np.eye(4))
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A floating-base robot: a base group, links and joints, gravity.
+
+    Links and joints may be given in any order; they are kept depth first, children as given.  ``links[0]`` is the base
+    link and ``joints[i]`` carries ``links[i + 1]``.  A model never changes; two models are equal when they are the
+    same object, so a model is a static argument of ``jax.jit``.
+
+    >>> from fallingcat.lie import SE3
+    >>> from fallingcat.model import Body, Joint, Link, Model, Revolute
+    >>> body = Body(1.0, np.zeros(3), np.diag([0.1, 0.1, 0.1]))
+    >>> cat = Model(
+    ...     "cat",
+    ...     base=SE3(),
+    ...     links=(Link("front", body), Link("rear", body)),
+    ...     joints=(Joint("spine", Revolute((0.0, 0.0, 1.0)), parent="front", child="rear"),),
+    ... )
+    >>> cat.m, cat.n, cat.nv, cat.mass
+    (6, 1, 7, 2.0)
+    >>> cat.state(joints={"spine": 0.5}).joints
+    array([0.5])
+    """
+
+    name: str
+    base: Group
+    links: tuple[Link, ...]
+    joints: tuple[Joint, ...] = ()
+    gravity: np.ndarray = field(default_factory=lambda: np.array(GRAVITY))
+    frames: tuple[Frame, ...] = ()
+
+    def __post_init__(self) -> None:
+        by_name = {link.name: link for link in self.links}
+        joints = ordered([link.name for link in self.links], self.joints)
+        top = root([link.name for link in self.links], joints)
+        object.__setattr__(self, "joints", tuple(joints))
+        object.__setattr__(self, "links", tuple(by_name[name] for name in (top, *(j.child for j in joints))))
+        object.__setattr__(self, "gravity", frozen_array(self.gravity, (3,), "gravity"))
+        object.__setattr__(self, "frames", tuple(self.frames))
+        for frame in self.frames:
+            if frame.link not in by_name:
+                raise ModelError(f"frame {frame.name!r} is fixed to the link {frame.link!r}, which does not exist")
+            if frame.name in by_name:
+                raise ModelError(f"frame {frame.name!r} has the name of a link")
+
+    # dimensions -----------------------------------------------------------------------------------------------
+
+    @property
+    def m(self) -> int:
+        """Dimension of the base group."""
+        return self.base.dim
+
+    @cached_property
+    def n(self) -> int:
+        """Dimension of the shape space: degrees of freedom of all joints."""
+        return sum(joint.kind.nv for joint in self.joints)
+
+    @property
+    def nv(self) -> int:
+        """``m + n``: length of the quasi-velocity ``[twist; rates]``."""
+        return self.m + self.n
+
+    @cached_property
+    def nq(self) -> int:
+        """Length of the flat configuration vector."""
+        return self.base.nq + sum(joint.kind.nq for joint in self.joints)
+
+    # names and indices ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints that move, in order (fixed joints have no coordinate)."""
+        return tuple(joint.name for joint in self.joints if joint.kind.nv)
+
+    @cached_property
+    def link_names(self) -> tuple[str, ...]:
+        """Names of the links, the base link first."""
+        return tuple(link.name for link in self.links)
+
+    @cached_property
+    def parents(self) -> tuple[int, ...]:
+        """For each joint the index of its parent link in :attr:`links`."""
+        index = {name: i for i, name in enumerate(self.link_names)}
+        return tuple(index[joint.parent] for joint in self.joints)
+
+    @cached_property
+    def q_slices(self) -> tuple[slice, ...]:
+        """For each joint its place in ``state.joints``."""
+        return _slices([joint.kind.nq for joint in self.joints])
+
+    @cached_property
+    def v_slices(self) -> tuple[slice, ...]:
+        """For each joint its place in ``state.rates``."""
+        return _slices([joint.kind.nv for joint in self.joints])
+
+    def link_index(self, link: str) -> int:
+        """The place of a link in :attr:`links`."""
+        return _index("link", link, self.link_names)
+
+    def joint_index(self, joint: str) -> int:
+        """The place of a joint in :attr:`joints`."""
+        return _index("joint", joint, [j.name for j in self.joints])
+
+    def frame(self, link: str, placement: Any | None = None, name: str = "") -> Frame:
+        """A frame at ``placement`` (4x4) on a link, or the frame of the model, or of the link, that has this name."""
+        if placement is None:
+            found = next((f for f in self.frames if f.name == link), None)
+            return found or Frame(link, self.links[self.link_index(link)].name)
+        self.link_index(link)
+        return Frame(name or link, link, frozen_array(placement, (4, 4), "placement of a frame"))
+
+    @cached_property
+    def mass(self) -> float:
+        """Total mass (kg)."""
+        return float(sum(link.body.mass for link in self.links))
+
+    # states ---------------------------------------------------------------------------------------------------
+
+    def state(
+        self,
+        pose: Any | None = None,
+        joints: Any | Mapping[str, Any] | None = None,
+        twist: Any | None = None,
+        rates: Any | Mapping[str, Any] | None = None,
+    ) -> State:
+        """A checked :class:`State`; what is left out is neutral (identity, zero).
+
+        ``pose`` is ``H_wb`` (4x4), ``twist`` the body-fixed base velocity (m), ``joints`` and ``rates`` arrays in the
+        model's order or mappings from joint names.  Numbers are checked: shape, finiteness, membership in the groups.
+        """
+        return states.make(self, pose, joints, twist, rates)
+
+    def neutral(self) -> State:
+        """The state with every group at its identity and no velocity."""
+        return self.state()
+
+    def random_state(self, rng: np.random.Generator) -> State:
+        """A random state: groups uniform (within finite joint limits), positions and velocities normal."""
+        return states.random(self, rng)
+
+    def flatten(self, state: State) -> tuple[Any, Any]:
+        """The flat vectors ``q = [base coordinates, joints]`` and ``v = [twist, rates]``.
+
+        For an SE(3) base ``q`` starts with position and quaternion ``xyzw``, as in Pinocchio and ROS.
+        """
+        return concatenate([self.base.coordinates(state.pose), state.joints]), state.velocity
+
+    def unflatten(self, q: Any, v: Any | None = None) -> State:
+        """The state with the flat vectors ``q`` and ``v`` (zero if left out); the inverse of :meth:`flatten`."""
+        if np.shape(q) != (self.nq,):
+            raise ModelError(f"q has shape ({self.nq},) for {self.name!r}, not {np.shape(q)}")
+        if v is None:
+            v = np.zeros(self.nv)
+        if np.shape(v) != (self.nv,):
+            raise ModelError(f"v has shape ({self.nv},) for {self.name!r}, not {np.shape(v)}")
+        q, v = (np.asarray(x, dtype=float) if isinstance(x, (list, tuple)) else x for x in (q, v))
+        coordinates = q[: self.base.nq]
+        if is_numeric(q):
+            coordinates = states.checked_coordinates(self.base, coordinates, "q (base)")
+        return self.state(self.base.element(coordinates), q[self.base.nq :], v[: self.m], v[self.m :])
+
+    def to_mujoco(self, state: State) -> tuple[np.ndarray, np.ndarray]:
+        """``qpos, qvel`` in MuJoCo's conventions: quaternions ``wxyz``, linear velocity in the world."""
+        return exchange.to_mujoco(self, state)
+
+    def from_mujoco(self, qpos: Any, qvel: Any | None = None) -> State:
+        """The state with MuJoCo's ``qpos`` and ``qvel``; the inverse of :meth:`to_mujoco`."""
+        return exchange.from_mujoco(self, qpos, qvel)
+
+    # other models ---------------------------------------------------------------------------------------------
+
+    def reroot(self, link: str) -> Model:
+        """The same robot with another base link ([Traversaro] 3.1); joint coordinates keep their meaning."""
+        return edits.reroot(self, link)
+
+    def lock(self, joints: Mapping[str, Any] | Sequence[str]) -> Model:
+        """The robot with some joints welded, at the given coordinates (or at neutral, for plain names)."""
+        return edits.lock(self, joints)
+
+    def merge_fixed(self) -> Model:
+        """The robot without fixed joints: what they carry joins the parent's body, their links become frames."""
+        return edits.merge_fixed(self)
+
+    def replace_body(self, link: str, body: Body) -> Model:
+        """The robot with another body on a link."""
+        return edits.replace_body(self, link, body)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Model {self.name!r}: base {self.base}, {len(self.links)} links, {self.n} joint dof, {self.mass:.4g} kg>"
+        )
+
+
+def _slices(sizes: Sequence[int]) -> tuple[slice, ...]:
+    return tuple(slice(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True))
+
+
+def _index(what: str, name: str, names: Sequence[str]) -> int:
+    try:
+        return list(names).index(name)
+    except ValueError:
+        from difflib import get_close_matches
+
+        near = get_close_matches(str(name), names, n=1)
+        hint = f"; do you mean {near[0]!r}?" if near else ""
+        raise ModelError(f"there is no {what} {name!r}{hint}") from None

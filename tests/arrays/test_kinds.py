@@ -1,0 +1,71 @@
+"""One test body over all five kinds of number."""
+
+import numpy as np
+import pytest
+from kinds import KINDS
+
+from fallingcat.arrays import (
+    arctan2,
+    array,
+    block,
+    concatenate,
+    cos,
+    cross,
+    exp,
+    less,
+    log,
+    sin,
+    solve,
+    sqrt,
+    stack,
+    where,
+)
+
+A = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, -1.0], [0.0, -1.0, 5.0]])
+CASES = {
+    "sin": (lambda x: sin(x), np.sin),
+    "cos": (lambda x: cos(x), np.cos),
+    "sqrt": (lambda x: sqrt(x * x), np.abs),
+    "exp": (lambda x: exp(x), np.exp),
+    "log": (lambda x: log(x * x), lambda x: np.log(x * x)),
+    "arctan2": (lambda x: arctan2(x, x[::-1]), lambda x: np.arctan2(x, x[::-1])),
+    "less and where": (lambda x: where(less(x, 0.0), -x, x * x), lambda x: np.where(x < 0, -x, x * x)),
+    "scalar condition": (lambda x: where(less(x[0], x[1]), x, 2.0 * x), lambda x: x if x[0] < x[1] else 2 * x),
+    "array": (lambda x: array([[x[0], 0.0], [1.0, x[1]]]), lambda x: np.array([[x[0], 0], [1, x[1]]])),
+    "0-d array": (lambda x: array(x[0]) * A, lambda x: x[0] * A),
+    "block": (lambda x: block([[A, x[:, None]], [x[None, :], np.ones((1, 1))]]),
+              lambda x: np.block([[A, x[:, None]], [x, 1.0]])),
+    "concatenate": (lambda x: concatenate([x, np.ones(2)]), lambda x: np.append(x, [1, 1])),
+    "stack": (lambda x: stack([x, 2.0 * x], axis=1), lambda x: np.stack([x, 2 * x], axis=1)),
+    "cross": (lambda x: cross(x, A[0]), lambda x: np.cross(x, A[0])),
+    "matmul": (lambda x: A @ x, lambda x: A @ x),
+    "solve for a constant matrix": (lambda x: solve(A, x), lambda x: np.linalg.solve(A, x)),
+    "solve": (lambda x: solve(A + x[:, None] * x[None, :], np.eye(3)),
+              lambda x: np.linalg.inv(A + np.outer(x, x))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("x", [np.array([0.3, -1.2, 2.5]), np.array([-0.7, 0.1, 1e-3])], ids=["a", "b"])
+def test_every_kind_gives_the_numbers_of_numpy(kind, case, x):
+    ours, numpys = CASES[case]
+    got, expected = KINDS[kind](ours, x), np.asarray(numpys(x))
+    assert got.shape == expected.shape
+    np.testing.assert_allclose(got, expected, rtol=1e-14, atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_solve_exchanges_rows_where_a_pivot_is_exactly_zero(kind):
+    swap = np.array([[0.0, 1.0], [1.0, 0.0]])
+    got = KINDS[kind](lambda x: solve(swap * array(x[0]), x), np.array([2.0, 3.0]))
+    np.testing.assert_allclose(got, [1.5, 1.0], rtol=1e-15)
+
+
+@pytest.mark.parametrize("function", [sin, cos, exp, lambda x: sqrt(1.0 + x), lambda x: log(2.0 + x),
+                                      lambda x: arctan2(x, 1.0 - x), lambda x: where(less(x, 1.0), x * x, x)])  # fmt: skip
+def test_complex_step_gives_derivatives(function):
+    x, h = 0.4, 1e-6
+    step = np.imag(function(np.array(x + 1e-30j))) / 1e-30
+    central = (function(np.array(x + h)) - function(np.array(x - h))) / (2 * h)
+    assert step == pytest.approx(float(central), rel=1e-9)

@@ -1,0 +1,15 @@
+"""Profiles of hypothesis: `ci` (the default) is reproducible, `slow` looks further and elsewhere each time."""
+
+from hypothesis import HealthCheck, settings
+
+# No deadlines: the first call of a JAX or CasADi function compiles it, and timings are no behaviour.
+settings.register_profile(
+    "ci",
+    deadline=None,
+    derandomize=True,
+    max_examples=50,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("slow", settings.get_profile("ci"), derandomize=False, max_examples=2000)
+settings.load_profile("ci")  # `pytest --hypothesis-profile=slow` overrides it

@@ -1,0 +1,53 @@
+"""The examples of README.md and of the pages under docs/ say what really happens."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+GENERATED = {ROOT / "docs" / "_build", ROOT / "docs" / "api"}
+OPENING = re.compile(r"\s*(`{3,}|~{3,})(python|pycon|\{doctest\})\s*$")
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def only_code(markdown: str) -> str:
+    """`markdown` with every line outside of a Python block left blank, so that line numbers stay right."""
+    kept, closing = [], None
+    for line in markdown.splitlines():
+        if closing is None:
+            opening = OPENING.match(line)
+            closing = opening[1] if opening else None
+            kept.append("")
+        elif line.strip() == closing:
+            closing = None
+            kept.append("")
+        else:
+            kept.append(line)
+    return "\n".join(kept) + "\n"
+
+
+def report_of(markdown: str, name: str) -> tuple[doctest.TestResults, str]:
+    test = doctest.DocTestParser().get_doctest(only_code(markdown), {}, name, name, 0)
+    report: list[str] = []
+    return doctest.DocTestRunner(optionflags=FLAGS).run(test, out=report.append), "".join(report)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if not GENERATED & set(page.parents)],
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
+)
+def test_examples_of_the_page(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # an example may write files
+    results, report = report_of(page.read_text(encoding="utf-8"), page.name)
+    assert results.failed == 0, report
+
+
+def test_a_wrong_example_is_found():
+    page = "# Page\n\n```python\n>>> 1 + 1\n2\n```\ntext\n```python\n>>> 1 + 2\n4\n```\n```text\n>>> 1 / 0\n```\n"
+    results, report = report_of(page, "page")
+    assert (results.attempted, results.failed) == (2, 1)
+    assert "line 9" in report
