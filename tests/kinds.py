@@ -39,7 +39,7 @@ def as_casadi(f: Function, *xs: np.ndarray) -> np.ndarray:
 
 
 def as_sympy(f: Function, *xs: np.ndarray) -> np.ndarray:
-    values = {}
+    values: dict[sympy.Basic, sympy.Basic] = {}
     inputs = []
     for i, x in enumerate(xs):
         symbols = np.empty(x.shape, dtype=object)
@@ -47,8 +47,15 @@ def as_sympy(f: Function, *xs: np.ndarray) -> np.ndarray:
             symbols[j] = sympy.Symbol(f"x{i}_{'_'.join(map(str, j))}", real=True)
             values[symbols[j]] = sympy.Float(float(x[j]), 30)
         inputs.append(symbols)
+
+    def value(e: sympy.Basic) -> sympy.Basic:
+        # `subs` walks the graph of an expression as a tree, which takes for ever: each part once only
+        if e not in values:
+            values[e] = e.func(*map(value, e.args)) if e.args else e
+        return values[e]
+
     out = np.asarray(f(*inputs), dtype=object)
-    return np.array([float(sympy.sympify(e).subs(values)) for e in out.flat]).reshape(out.shape)
+    return np.array([float(value(sympy.sympify(e))) for e in out.flat]).reshape(out.shape)
 
 
 def as_jax(f: Function, *xs: np.ndarray) -> np.ndarray:

@@ -48,7 +48,7 @@ def test_pinocchio_so3(rng, angle):
     G, w = SO3(), algebra(SO3(), rng, angle)
     R = G.exp(w)[:3, :3]
     close(R, pin.exp3(w))
-    close(G.log(G.exp(w)), pin.log3(R), 2e-12)  # its arccos loses digits between 3 and pi
+    close(G.log(G.exp(w)), pin.log3(R), 1e-11)  # its arccos loses digits between 3 and pi
     close(G.dexp_right(w), pin.Jexp3(w), 2e-12)
     close(G.Ad(G.exp(w)), R, 0.0)
 
@@ -58,7 +58,7 @@ def test_pinocchio_se3(rng, angle):
     G, x = SE3(), algebra(SE3(), rng, angle)
     g = G.exp(x)
     close(g, pin.exp6(pin.Motion(x)).homogeneous, 2e-12)
-    close(G.log(g), pin.log6(pin.SE3(g)).vector, 2e-12)
+    close(G.log(g), pin.log6(pin.SE3(g)).vector, 1e-11)
     close(G.Ad(g), pin.SE3(g).action)
     close(G.Ad(G.inverse(g)), pin.SE3(g).actionInverse)
     close(G.inverse(g), pin.SE3(g).inverse().homogeneous)
@@ -68,12 +68,12 @@ def test_pinocchio_se3(rng, angle):
 
 @given(rng=generators(), angle=st.one_of(angles(0.2), st.floats(0.0, 1e-5)))
 def test_pinocchio_derivatives(rng, angle):
-    """Not between 1e-4 rad, where its Taylor series ends, and 0.2: there Pinocchio 4.1 loses digits (2e-7 at 1e-3)."""
+    """Not between 1e-4 rad, where its Taylor series ends, and 0.2: there Pinocchio 4.1 is off by up to 1e-4."""
     G, x = SE3(), algebra(SE3(), rng, angle)
     g = G.exp(x)
     close(G.dexp_right(x), pin.Jexp6(pin.Motion(x)), 1e-12)
-    close(G.dexp_right_inverse(x), pin.Jlog6(pin.SE3(g)), 1e-12)
-    close(SO3().dexp_right_inverse(x[3:]), pin.Jlog3(g[:3, :3]), 1e-12)
+    close(G.dexp_right_inverse(x), pin.Jlog6(pin.SE3(g)), 1e-11)
+    close(SO3().dexp_right_inverse(x[3:]), pin.Jlog3(g[:3, :3]), 1e-11)
 
 
 @given(rng=generators(), angle=angles())

@@ -6,7 +6,9 @@ each kind brings its own functions (``kinds/``), found by the type of the entry.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -19,17 +21,14 @@ from .kinds import floats
 
 def _kind(x: Any) -> ModuleType | None:
     """The module of functions for the scalar ``x``; None for plain numbers."""
+    if type(x) is float:
+        return None
     if isinstance(x, traced.Traced):
         return traced
-    package = type(x).__module__.partition(".")[0]
-    if package == "casadi":
-        from .kinds import casadi
-
-        return casadi
-    if package == "sympy":
-        from .kinds import sympy
-
-        return sympy
+    for package, number in (("casadi", "SX"), ("sympy", "Basic")):
+        module = sys.modules.get(package)  # never imported here: without it no such number exists
+        if module is not None and isinstance(x, getattr(module, number)):
+            return import_module(f".kinds.{package}", __package__)
     return None
 
 

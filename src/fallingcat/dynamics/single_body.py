@@ -1,8 +1,8 @@
 """One rigid body that moves in a group: ``M dv/dt + C(v) v = tau`` with ``C(v) = -adt(M v)``, [From].
 
-The body-fixed velocity ``v`` (m,) takes the twist ``[v; w] = S v`` (m/s, rad/s) through the selection matrix ``S`` of
-the group; forces ``tau`` (m,) are the part ``S' [f; tau]`` (N, N m) of the wrench that does work on it.  Nothing depends on
-the pose, so there is no chart and no singularity.  Every function takes every kind of number.
+The body-fixed velocity (m,) is an algebra vector of the group: its twist is ``S v`` (m/s, rad/s) with the selection
+matrix ``S``, and the forces (m,) are the part ``S' wrench`` (N, N m) that does work on it.  Nothing depends on the
+pose, so there is no chart and no singularity.  Every function takes every kind of number.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def body_inertia(group: Group, inertia: Any) -> Any:
     """The constant ``m x m`` inertia matrix ``M = S' I S`` of a body in ``group``, [From] (60).
 
     ``inertia`` is the body's 6 x 6 matrix in body-fixed axes, linear part first (kg, kg m, kg m^2):
-    ``[[m 1, -m skew(c)], [m skew(c), I_o]]`` for a center of mass ``c`` and the moments ``I_o`` about the frame's origin.
+    ``[[m 1, -m skew(c)], [m skew(c), I_o]]`` for a center of mass ``c`` and moments ``I_o`` about the origin.
 
     >>> from fallingcat.lie import Helical
     >>> body_inertia(Helical(pitch=0.5), np.diag([2.0, 2.0, 2.0, 0.1, 0.1, 0.3]))  # 2 * 0.5**2 + 0.3
@@ -48,8 +48,8 @@ def body_coriolis_matrix(group: Group, M: Any, v: Any) -> Any:
 def coriolis_from_series(group: Group, momentum: Any) -> Any:
     """The same matrix as [From] derives it: ``C_ij = sum_k (dS_ki/dphi_j - dS_kj/dphi_i) h_k`` at ``phi = 0``, (57).
 
-    ``momentum`` is ``h = M v`` (m,), and ``S(phi) = dexp_right(phi) = 1 - ad(phi)/2 + ...`` (29) gives the body velocity
-    ``v = S(phi) dphi/dt`` near the pose ``g exp(phi)``.  Only its linear part has a derivative at 0.
+    ``momentum`` is ``h = M v`` (m,), and ``S(phi) = dexp_right(phi) = 1 - ad(phi)/2 + ...`` (29) gives the body-fixed
+    velocity ``v = S(phi) dphi/dt`` at the pose ``g exp(phi)``.  Only its linear part has a derivative at 0.
 
     >>> from fallingcat.lie import SE2
     >>> h = np.array([1.0, 2.0, 3.0])

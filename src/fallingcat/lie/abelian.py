@@ -46,5 +46,6 @@ def unit(axis: Any) -> tuple[float, float, float]:
     length = float(np.linalg.norm(vector)) if vector.shape == (3,) else 0.0
     if not 0.0 < length < np.inf:
         raise ValueError(f"an axis is a finite 3-vector that is not zero, not {axis!r}")
-    x, y, z = (vector / length).tolist()
+    exact = abs(length - 1.0) <= 4.0 * np.finfo(float).eps  # a unit vector stays what it is, to the last bit
+    x, y, z = (vector if exact else vector / length).tolist()
     return (x, y, z)

@@ -50,11 +50,13 @@ class Body:
 
     @cached_property
     def spatial_inertia(self) -> np.ndarray:
-        """``6 x 6``, for twists ``[v; w]`` of the link frame: ``[[m 1, -m C], [m C, I - m C C]]``, ``C = skew(center)``."""
+        """``6 x 6``, for twists ``[v; w]`` of the link frame: ``[[m 1, -m C], [m C, I - m C C]]``, C = skew(c)."""
         C, one = skew(self.center), np.eye(3)
         top = np.concatenate([self.mass * one, -self.mass * C], axis=1)
         bottom = np.concatenate([self.mass * C, self.inertia - self.mass * (C @ C)], axis=1)
-        return np.concatenate([top, bottom])
+        inertia = np.concatenate([top, bottom])
+        inertia.setflags(write=False)
+        return inertia
 
     @property
     def principal_inertia(self) -> np.ndarray:

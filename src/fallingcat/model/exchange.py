@@ -40,7 +40,8 @@ def from_mujoco(model: Model, qpos: Any, qvel: Any | None = None) -> State:
     qvel = np.zeros(model.nv) if qvel is None else np.array(qvel, dtype=float)
     if qpos.shape != (model.nq,) or qvel.shape != (model.nv,):
         raise ModelError(
-            f"qpos and qvel of {model.name!r} have shapes ({model.nq},) and ({model.nv},), not {qpos.shape}, {qvel.shape}"
+            f"qpos and qvel of {model.name!r} have shapes ({model.nq},) and ({model.nv},), "
+            f"not {qpos.shape} and {qvel.shape}"
         )
     for group, q_place, v_place in _parts(model):
         if isinstance(group, (SE3, SO3)):

@@ -17,7 +17,7 @@ _SE3 = SE3()
 
 @dataclass(frozen=True)
 class Limits:
-    """What a joint of one degree of freedom may do; infinite where nothing is said (rad or m, rad/s or m/s, N m or N)."""
+    """What a joint of one degree of freedom may do; infinite where nothing is said (rad, rad/s, N m; m, m/s, N)."""
 
     lower: float = -np.inf
     upper: float = np.inf

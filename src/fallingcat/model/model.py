@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays import concatenate, is_numeric
 from ..errors import ModelError
-from ..lie import Group
+from ..lie import SE3, Group
 from . import edits, exchange, states
 from .body import Body, frozen_array
 from .joint import Joint
@@ -37,6 +37,12 @@ class Frame:
     name: str
     link: str
     placement: np.ndarray = field(default_factory=lambda: np.eye(4))
+
+    def __post_init__(self) -> None:
+        H = frozen_array(self.placement, (4, 4), f"placement of frame {self.name!r}")
+        if not SE3().contains(H, 1e-6):
+            raise ModelError(f"placement of frame {self.name!r} is not a rigid transformation")
+        object.__setattr__(self, "placement", H)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +88,9 @@ class Model:
                 raise ModelError(f"frame {frame.name!r} is fixed to the link {frame.link!r}, which does not exist")
             if frame.name in by_name:
                 raise ModelError(f"frame {frame.name!r} has the name of a link")
+        if len({frame.name for frame in self.frames}) < len(self.frames):
+            twin = next(f.name for i, f in enumerate(self.frames) if f.name in {g.name for g in self.frames[:i]})
+            raise ModelError(f"two frames are called {twin!r}")
 
     # dimensions -----------------------------------------------------------------------------------------------
 
@@ -147,7 +156,7 @@ class Model:
             found = next((f for f in self.frames if f.name == link), None)
             return found or Frame(link, self.links[self.link_index(link)].name)
         self.link_index(link)
-        return Frame(name or link, link, frozen_array(placement, (4, 4), "placement of a frame"))
+        return Frame(name or link, link, placement)
 
     @cached_property
     def mass(self) -> float:

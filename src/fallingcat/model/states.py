@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import concatenate, is_numeric
+from ..arrays import array, concatenate, is_numeric
 from ..errors import ModelError
 from ..lie import Group
+from .joint import Limits
 from .state import State
 
 if TYPE_CHECKING:
@@ -35,9 +36,15 @@ def random(model: Model, rng: np.random.Generator) -> State:
     joints = [np.zeros(0)]
     for joint in model.joints:
         q = joint.kind.group.random_coordinates(rng)
-        bounded = joint.kind.nq == 1 and np.isfinite([joint.limits.lower, joint.limits.upper]).all()
-        joints.append(rng.uniform(joint.limits.lower, joint.limits.upper, size=1) if bounded else q)
+        joints.append(_within(joint.limits, q, rng) if joint.kind.nq == 1 else q)
     return State(model.base.random(rng), np.concatenate(joints), rng.normal(size=model.m), rng.normal(size=model.n))
+
+
+def _within(limits: Limits, q: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Uniform between two stops; mirrored at a single one."""
+    if np.isfinite([limits.lower, limits.upper]).all():
+        return rng.uniform(limits.lower, limits.upper, size=1)
+    return np.minimum(np.maximum(q, 2.0 * limits.lower - q), 2.0 * limits.upper - q)
 
 
 def checked_coordinates(group: Group, q: np.ndarray, what: str) -> np.ndarray:
@@ -73,23 +80,46 @@ def _by_name(model: Model, given: Any, neutral: np.ndarray, places: tuple[slice,
     parts: list[Any] = [neutral[place] for place in places]
     for name, value in given.items():
         i = model.joint_index(name)
-        value = np.atleast_1d(value) if is_numeric(value) or isinstance(value, (list, tuple)) else value
-        parts[i] = _array(value, parts[i].shape, f"{what} of {name!r}")
+        parts[i] = _array(_at_least_1d(value), parts[i].shape, f"{what} of {name!r}")
     return concatenate([np.zeros(0), *parts])
 
 
+def _at_least_1d(x: Any) -> Any:
+    """A single number of any kind as an array of one."""
+    if isinstance(x, (list, tuple)):
+        return x
+    return [x] if not hasattr(x, "ndim") else x[None] if x.ndim == 0 else x
+
+
 def _array(x: Any, shape: tuple[int, ...], what: str) -> Any:
-    """``x`` as an array of the given shape, floats made of anything float-like; finite if it holds numbers."""
-    if isinstance(x, (int, float, list, tuple)):
-        try:
-            x = np.array(x, dtype=float)
-        except (TypeError, ValueError):
-            raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}") from None
+    """``x`` as an array of the given shape, of floats or of another kind of number; finite if it can be looked at."""
+    if isinstance(x, (list, tuple)):
+        x = _from_lists(x, shape, what)
     if np.shape(x) != shape:
         raise ModelError(f"{what} has shape {shape}, not {np.shape(x)}")
+    if isinstance(x, np.ndarray) and (
+        x.dtype.kind not in "biufcO" or (x.dtype == object and any(e is None or isinstance(e, str) for e in x.flat))
+    ):
+        raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}")
     if is_numeric(x):
         if x.dtype.kind not in "fc":
             x = x.astype(float)
         if not np.isfinite(x).all():
             raise ModelError(f"{what} holds a number that is not finite: {np.asarray(x).tolist()}")
     return x
+
+
+def _from_lists(x: Any, shape: tuple[int, ...], what: str) -> Any:
+    """Nested lists as an array: of floats where every entry is one, of another kind of number otherwise."""
+    try:
+        return np.array(x, dtype=complex if _any_complex(x) else float) if _plain(x) else array(x)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}") from None
+
+
+def _plain(x: Any) -> bool:
+    return all(map(_plain, x)) if isinstance(x, (list, tuple)) else is_numeric(x)
+
+
+def _any_complex(x: Any) -> bool:
+    return any(map(_any_complex, x)) if isinstance(x, (list, tuple)) else bool(np.iscomplexobj(x))

@@ -1,15 +1,95 @@
-"""SymPy expressions."""
+"""SymPy expressions.
 
-from typing import Any
+Choices are kept as they are written: SymPy's own ``Piecewise`` and ``<`` try to decide, merge and simplify them, which
+takes for ever when a condition holds choices itself.
+
+An expression is a graph: a part that is used twice is one object.  Much of SymPy (``subs``, ``diff``, ``lambdify``)
+walks it as a tree, and the logarithm of SE(3), a graph of 218 parts, is a tree of 220 million.  Name the common parts
+first, by ``sympy.cse(..., order="none")``: what is left is small.
+"""
+
+from typing import Any, ClassVar
 
 import sympy
+from sympy.core.function import Application
+from sympy.core.logic import fuzzy_and
+from sympy.logic.boolalg import Boolean
 
 sin, cos, sqrt, exp, log, arctan2 = sympy.sin, sympy.cos, sympy.sqrt, sympy.exp, sympy.log, sympy.atan2
 
 
-def less(a: Any, b: Any) -> Any:
-    return sympy.Lt(a, b)
+class _Printed:
+    """Code, LaTeX and pretty printers show :meth:`known`, of a class that they know; ``str`` shows what it is."""
+
+    def known(self) -> Any:
+        raise NotImplementedError
+
+    def _printed(self, printer: Any, *_: Any, **__: Any) -> Any:
+        return printer._print(self.known())
+
+    _latex = _pretty = _pythoncode = _numpycode = _mpmathcode = _jaxcode = _torchcode = _tensorflowcode = _printed
+    _ccode = _cxxcode = _fcode = _rust_code = _julia = _octave = _javascript = _printed
 
 
-def select(condition: Any, a: Any, b: Any) -> Any:
-    return sympy.Piecewise((a, condition), (b, True))
+# No BooleanFunction: the logic of SymPy would take a and b for propositions.
+class Less(_Printed, Application, Boolean):  # type: ignore[misc]
+    """``Less(a, b)``: decided only when both are constants; ``.rewrite(Relational)`` gives SymPy's ``a < b``.
+
+    >>> x = sympy.Symbol("x")
+    >>> Less(x**2, 1), Less(x**2, 1).subs(x, 2), Less(x**2, 1).rewrite(sympy.core.relational.Relational)
+    (Less(x**2, 1), False, x**2 < 1)
+    """
+
+    nargs = 2
+    binary_symbols: ClassVar[frozenset[Any]] = frozenset()  # none of the symbols in a and b is a proposition
+
+    @classmethod
+    def eval(cls, a: Any, b: Any) -> Any:
+        if not (a.is_number and b.is_number and a.is_extended_real and b.is_extended_real):
+            return None
+        decided = sympy.Lt(a, b)
+        return decided if decided in (sympy.true, sympy.false) else None
+
+    def known(self) -> Any:
+        return sympy.Lt(*self.args, evaluate=False)
+
+    def _eval_rewrite_as_Relational(self, a: Any, b: Any, **_: Any) -> Any:
+        return sympy.Lt(a, b)
+
+
+class Select(_Printed, sympy.Function):  # type: ignore[misc]
+    """``Select(condition, a, b)``: ``a`` if the condition holds, else ``b``; ``.rewrite(Piecewise)`` gives SymPy's.
+
+    The derivative is the derivative of the branch; jumps where the condition changes are not seen.
+
+    >>> x = sympy.Symbol("x")
+    >>> hinge = Select(Less(x, 0), 0, x**2)
+    >>> hinge.diff(x), hinge.subs(x, 3), hinge.rewrite(sympy.Piecewise)
+    (Select(Less(x, 0), 0, 2*x), 9, Piecewise((0, x < 0), (x**2, True)))
+    """
+
+    nargs = 3
+    is_commutative = True
+
+    @classmethod
+    def eval(cls, condition: Any, a: Any, b: Any) -> Any:
+        if condition is sympy.true or a == b:
+            return a
+        return b if condition is sympy.false else None
+
+    def known(self) -> Any:
+        condition, a, b = self.args
+        return sympy.Piecewise((a, condition), (b, True), evaluate=False)
+
+    def _eval_is_real(self) -> bool | None:
+        return fuzzy_and(branch.is_real for branch in self.args[1:])
+
+    def _eval_derivative(self, x: Any) -> Any:
+        condition, a, b = self.args
+        return Select(condition, a.diff(x), b.diff(x))
+
+    def _eval_rewrite_as_Piecewise(self, condition: Any, a: Any, b: Any, **_: Any) -> Any:
+        return sympy.Piecewise((a, condition.rewrite("Relational")), (b, True))
+
+
+less, select = Less, Select

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
+from ...errors import ModelError
 from ...lie.abelian import unit
 from .kind import JointKind
 
@@ -16,9 +17,17 @@ class Axial(JointKind):
     axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "axis", unit(self.axis))
+        object.__setattr__(self, "axis", checked_axis(self.axis))
 
     def reversed(self) -> Self:
         """The opposite axis: the same coordinates mean the same motion, seen from the other side."""
         x, y, z = self.axis
         return replace(self, axis=(-x, -y, -z))
+
+
+def checked_axis(axis: Any) -> tuple[float, float, float]:
+    """``axis`` as a tuple of floats of length 1, or an error of the model."""
+    try:
+        return unit(axis)
+    except (TypeError, ValueError):
+        raise ModelError(f"the axis of a joint is a finite 3-vector that is not zero, not {axis!r}") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...lie import Trivial, Group
+from ...lie import Group, Trivial
 from .kind import JointKind
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from ...arrays import array, concatenate, scale, stack
 from ...errors import ModelError
 from ...lie import SO2, Group, Product, skew
-from ...lie.abelian import unit
 from ...lie.rotations import about, embed
+from .axial import checked_axis
 from .kind import JointKind
 
 
@@ -28,8 +28,8 @@ class Universal(JointKind):
     name = "universal"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "axis", unit(self.axis))
-        object.__setattr__(self, "axis2", unit(self.axis2))
+        object.__setattr__(self, "axis", checked_axis(self.axis))
+        object.__setattr__(self, "axis2", checked_axis(self.axis2))
         if np.linalg.norm(np.cross(self.axis, self.axis2)) < 1e-9:
             raise ModelError("the two axes of a universal joint are parallel: use a revolute joint")
 

@@ -1,0 +1,371 @@
+"""The command ``fallingcat``: ``fallingcat inspect FILE`` shows what is in a robot file.
+
+Exit codes: 0 the file is fine, 1 something that should not happen did, 2 a bad file or a bad option; errors are one
+line on stderr.  Nothing that a file says reaches the terminal unescaped.
+"""
+
+# Heavy imports are inside the functions, so that `fallingcat --help` answers at once.
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
+
+import typer
+
+from . import __version__
+from .errors import FallingCatError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from .model import Body, Joint, Model
+
+SCHEMA: Final = 1
+"""Of the output of ``--json``; grows when a key changes its meaning."""
+MOST_ROWS: Final = 60
+"""Of a table without ``--all``; a humanoid fits."""
+MOST_WARNINGS: Final = 10
+"""Shown without ``--all``."""
+
+app = typer.Typer(
+    help="Floating-base robots: look at robot files.",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """The entry point."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a name in Greek on a Latin terminal is escaped, not a crash
+            stream.reconfigure(errors="backslashreplace")
+    app()
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"fallingcat {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def inspect(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A .urdf, .xml (MJCF) or .toml file.", show_default=False)
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="JSON instead of tables; see docs/cli.md.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help=f"Show more than {MOST_ROWS} links or joints.")] = False,
+    physics: Annotated[
+        str, typer.Option(metavar="strict|warn", help="What to do with inertias that no body can have.")
+    ] = "strict",
+    base: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BASE",
+            help="free, planar, spherical, schoenflies, translational or fixed; as the file says, if left out.",
+            show_default=False,
+        ),
+    ] = None,
+    keep_fixed: Annotated[
+        bool, typer.Option("--keep-fixed", help="Keep fixed joints instead of merging links.")
+    ] = False,
+) -> None:
+    """Show the base, links, joints and masses of a robot, and whether the file can be trusted."""
+    try:
+        from .io import read
+
+        model, warnings = read(
+            file,
+            base=base,
+            physics=cast(Literal["strict", "warn"], physics),
+            fixed="keep" if keep_fixed else "merge",
+        )
+        if as_json:
+            typer.echo(json.dumps(report(model, file, warnings), indent=2, allow_nan=False))
+        else:
+            _show(model, file, warnings, everything)
+    except FallingCatError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+    except (typer.Exit, BrokenPipeError):
+        raise
+    except Exception as error:
+        text = f"fallingcat: unexpected {type(error).__name__}: {error}: this is a bug, please report it with the file"
+        typer.echo(plain(text), err=True)
+        raise typer.Exit(1) from None
+
+
+def plain(text: object) -> str:
+    """``text`` on one line, with whatever could steer a terminal as its escape sequence.
+
+    >>> print(plain("red \\x1b[31m"))
+    red \\x1b[31m
+    """
+    return str(FallingCatError(text))
+
+
+# what there is to say -----------------------------------------------------------------------------------------------
+
+
+def report(model: Model, file: str, warnings: Sequence[str]) -> dict[str, Any]:
+    """Everything about a model as plain data: the object that ``--json`` prints; infinities are None."""
+    return {
+        "schema": SCHEMA,
+        "file": file,
+        "name": model.name,
+        "base": {"group": str(model.base), "link": model.links[0].name},
+        "dimensions": {"m": model.m, "n": model.n, "nv": model.nv, "nq": model.nq},
+        "mass": model.mass,
+        "gravity": model.gravity.tolist(),
+        "links": [
+            {
+                "name": link.name,
+                "mass": link.body.mass,
+                "center": link.body.center.tolist(),
+                "inertia": link.body.inertia.tolist(),
+                "principal_inertia": link.body.principal_inertia.tolist(),
+            }
+            for link in model.links
+        ],
+        "joints": [_joint_report(joint) for joint in model.joints],
+        "frames": [{"name": f.name, "link": f.link, "placement": f.placement.tolist()} for f in model.frames],
+        "checks": [{"rule": rule, "problems": problems} for rule, problems in checks(model)],
+        "warnings": list(warnings),
+    }
+
+
+def _joint_report(joint: Joint) -> dict[str, Any]:
+    kind = joint.kind
+    return {
+        "name": joint.name,
+        "type": kind.name,
+        "parent": joint.parent,
+        "child": joint.child,
+        "degrees_of_freedom": kind.nv,
+        "axis": _axis(joint, "axis"),
+        "axis2": _axis(joint, "axis2"),
+        "pitch": getattr(kind, "pitch", None),
+        "placement": joint.placement.tolist(),
+        "offset": joint.offset.tolist(),
+        "limits": {key: x if math.isfinite(x) else None for key, x in vars(joint.limits).items()},
+    }
+
+
+def _axis(joint: Joint, which: str) -> list[float] | None:
+    axis = getattr(joint.kind, which, None)
+    return None if axis is None else [float(x) for x in axis]
+
+
+def checks(model: Model) -> list[tuple[str, list[str]]]:
+    """The rules that a model was held against, and which links break them; those that a reader enforces hold."""
+    moving = [link for link, welded in zip(model.links, _welded(model), strict=True) if not welded]
+    heavy = [link for link in moving if link.body.mass > 0.0]
+    massless = [f"link {link.name!r} has none" for link in moving if link.body.mass == 0.0]
+    bodies = [f"link {link.name!r}: {problem}" for link in heavy for problem in link.body.problems()]
+    return [
+        ("one tree: one root, no cycle, no name twice", []),
+        ("every number is finite and of a sane size", []),
+        (f"a mass for what moves ({_count(len(heavy), 'link')})", massless),
+        ("inertias that a body can have (positive, triangle inequality)", bodies),
+    ]
+
+
+def _welded(model: Model) -> list[bool]:
+    return [model.m == 0, *(joint.kind.nv == 0 for joint in model.joints)]
+
+
+# tables -------------------------------------------------------------------------------------------------------------
+
+
+def _show(model: Model, file: str, warnings: Sequence[str], everything: bool) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    most = None if everything else MOST_ROWS
+    _print_summary(console, model, file)
+    _print_rows(console, _link_table(), [_link_row(link.name, link.body) for link in model.links], most, "links")
+    if model.joints:
+        limited = any(math.isfinite(x) for joint in model.joints for x in (joint.limits.velocity, joint.limits.effort))
+        rows = [_joint_row(joint, limited) for joint in model.joints]
+        _print_rows(console, _joint_table(limited), rows, most, "joints")
+    _print_frames(console, model, most)
+    _print_checks(console, model)
+    _print_warnings(console, [text.removeprefix(f"{file}:") for text in map(plain, warnings)], everything)
+
+
+def _print_summary(console: Console, model: Model, file: str) -> None:
+    from rich.table import Table
+
+    moving = sum(joint.kind.nv > 0 for joint in model.joints)
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for key, text in {
+        "robot": model.name,
+        "file": file,
+        "base": f"{model.base}, link {model.links[0].name}",
+        "freedom": f"{model.nv} = {model.m} of the base + {model.n} of {_count(moving, 'joint')}",
+        "links": f"{len(model.links):,}" + (f", and {_count(len(model.frames), 'frame')}" if model.frames else ""),
+        "mass": f"{model.mass:.6g} kg",
+        "gravity": f"{_numbers(model.gravity, '.6g')} m/s^2",
+    }.items():
+        table.add_row(key, _text(text))
+    console.print(table)
+
+
+def _link_table() -> Table:
+    table = _table("link")
+    table.add_column("mass kg", justify="right", no_wrap=True)
+    for header in ("center m", "principal inertia kg m^2"):
+        table.add_column(header, justify="left", no_wrap=True)
+    return table
+
+
+def _link_row(name: str, body: Body) -> list[str]:
+    if body.mass == 0.0 and not body.inertia.any():
+        return [name, "0", "", ""]
+    center = " ".join(f"{_short(x):>6}" for x in body.center)
+    return [name, f"{body.mass:.4g}", center, " ".join(f"{_moment(x):>7}" for x in body.principal_inertia)]
+
+
+def _joint_table(limited: bool) -> Table:
+    table = _table("joint")
+    table.add_column("type", no_wrap=False)
+    table.add_column("axis", no_wrap=True)
+    table.add_column("range rad, m", justify="left", no_wrap=True)
+    for header in ("speed", "effort") if limited else ():
+        table.add_column(header, justify="right", no_wrap=True)
+    return table
+
+
+def _joint_row(joint: Joint, limited: bool) -> list[str]:
+    limits = joint.limits
+    axis, axis2 = (_direction(_axis(joint, which)) for which in ("axis", "axis2"))
+    stops = ""
+    if math.isfinite(limits.lower) or math.isfinite(limits.upper):
+        stops = f"{_limit(limits.lower):>6} to {_limit(limits.upper)}"
+    row = [joint.name, joint.kind.name, f"{axis}\n{axis2}" if axis2 else axis, stops]
+    return [*row, _limit(limits.velocity), _limit(limits.effort)] if limited else row
+
+
+def _table(first: str) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", show_edge=False)
+    table.add_column(first, overflow="fold", min_width=12)
+    return table
+
+
+def _print_rows(console: Console, table: Table, rows: Sequence[Sequence[str]], most: int | None, what: str) -> None:
+    for row in rows[:most]:
+        table.add_row(*map(_text, row))
+    console.print()
+    console.print(table)
+    _print_rest(console, len(rows), most, what)
+
+
+def _print_frames(console: Console, model: Model, most: int | None) -> None:
+    """The frames, one line for each link that has some."""
+    if not model.frames:
+        return
+    on: dict[str, list[str]] = {}
+    for frame in model.frames[:most]:
+        on.setdefault(frame.link, []).append(frame.name)
+    table = _table("frames on")
+    table.add_column("", overflow="fold", ratio=1)
+    for link, names in on.items():
+        table.add_row(_text(link), _text(", ".join(names)))
+    console.print()
+    console.print(table)
+    _print_rest(console, len(model.frames), most, "frames")
+
+
+def _print_warnings(console: Console, texts: Sequence[str], everything: bool) -> None:
+    """What the reader had to say, with the lines of the file."""
+    if not texts:
+        return
+    most = None if everything else MOST_WARNINGS
+    console.print(f"\n{_count(len(texts), 'warning')}", style="bold")
+    from rich.padding import Padding
+
+    for text in texts[:most]:
+        console.print(Padding(_text(text), (0, 0, 0, 2)))
+    _print_rest(console, len(texts), most, "warnings")
+
+
+def _print_rest(console: Console, count: int, most: int | None, what: str) -> None:
+    if most is not None and count > most:
+        console.print(f"  ... and {count - most:,} more {what}; --all shows them")
+
+
+def _print_checks(console: Console, model: Model) -> None:
+    from rich.padding import Padding
+
+    console.print("\nchecks", style="bold")
+    for rule, problems in checks(model):
+        console.print(_text(f"  {'ok  ' if not problems else 'note'}  {rule}"))
+        for problem in problems[:3]:
+            console.print(Padding(_text(problem), (0, 0, 0, 8)))
+        if len(problems) > 3:
+            console.print(f"        ... and {len(problems) - 3:,} more")
+
+
+# small things -------------------------------------------------------------------------------------------------------
+
+
+def _text(text: str) -> Any:
+    """Text without markup; lines are ours, everything else that does not print is escaped."""
+    from rich.text import Text
+
+    return Text("\n".join(map(plain, text.split("\n"))), overflow="fold")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def _numbers(values: Any, form: str) -> str:
+    return " ".join(f"{float(x) + 0.0:{form}}" for x in values)
+
+
+def _short(x: float) -> str:
+    """Three digits after the point where they say something; six characters for whatever a robot measures in meters."""
+    if x == 0.0:
+        return "0"
+    return f"{x:.3f}" if 0.0005 <= abs(x) < 100.0 else f"{x:.0e}"
+
+
+def _moment(x: float) -> str:
+    return "0" if abs(x) < 1e-30 else f"{x:.3g}" if 1e-3 <= x < 1e4 else f"{x:.1e}"
+
+
+def _limit(x: float) -> str:
+    return f"{x + 0.0:.4g}" if math.isfinite(x) else "-"
+
+
+def _direction(axis: Sequence[float] | None) -> str:
+    """``x``, ``-y``, ... or three numbers."""
+    if axis is None:
+        return ""
+    for i, name in enumerate("xyz"):
+        if abs(axis[i]) == 1.0:
+            return name if axis[i] > 0.0 else f"-{name}"
+    return _numbers(axis, ".2f")

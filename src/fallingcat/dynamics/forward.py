@@ -1,0 +1,147 @@
+"""Forward dynamics: the acceleration that forces cause (articulated bodies)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import block, concatenate, cross, is_numeric, scale, solve
+from ..errors import NumericsError
+from ..lie.rotations import skew
+from ..model import Model, State
+from .checks import vector
+from .spatial import RigidInertia, motion_to_child, wrench_to_parent
+from .sweeps import Node, inward, join, mirror, nodes, outward
+from .wrenches import in_link_frames
+
+
+class _Articulated(NamedTuple):
+    """What a link and all that it carries answer to an acceleration: the wrench ``inertia a + bias`` (6x6, 6)."""
+
+    inertia: Any
+    bias: Any
+
+    def __add__(self, other: Any) -> _Articulated:  # type: ignore[override]
+        return _Articulated(self.inertia + other.inertia, self.bias + other.bias)
+
+
+class _Joint(NamedTuple):
+    """A joint's share of the answer: ``D rates_dot = u - U' a``."""
+
+    U: Any
+    D: Any
+    u: Any
+    c: Any
+
+
+def forward_dynamics(
+    model: Model,
+    state: State,
+    forces: Any,
+    wrenches: Mapping[str, Any] | None = None,
+    wrench_frame: str = "body",
+) -> Any:
+    """The acceleration (nv) of the quasi-velocity ``[twist; rates]`` under generalised ``forces`` (nv).
+
+    Solves ``M acceleration + C v + g = forces + sum J_j' wrench_j`` in O(n), without forming ``M``; the arguments are
+    those of :func:`inverse_dynamics`, whose inverse it is.
+
+    >>> from fallingcat.model import robots
+    >>> hopper = robots.revolute_hopper()
+    >>> fall = forward_dynamics(hopper, hopper.neutral(), np.zeros(hopper.nv))
+    >>> bool(np.allclose(fall, [0.0, hopper.gravity[1], *np.zeros(hopper.nv - 2)], atol=1e-12))
+    True
+    """
+    forces = vector(forces, model.nv, "forces")
+    tree = nodes(model, state)
+    S0 = model.base.selection
+    twist = S0 @ state.twist
+    angular = outward(tree, twist[3:], lambda node, w: node.H[:3, :3].T @ w + (node.S @ node.rates)[3:])
+    own = [_rigid(RigidInertia.of(link.body), w) for link, w in zip(model.links, angular, strict=True)]
+    for link, wrench in in_link_frames(model, state, wrenches, wrench_frame):
+        own[link] = _Articulated(own[link].inertia, own[link].bias - wrench)
+
+    joints: dict[int, _Joint] = {}
+
+    def carry(node: Node, body: _Articulated) -> _Articulated:
+        tau = forces[model.m :][model.v_slices[node.index - 1]]
+        joints[node.index] = joint = _joint(model, node, body, tau, angular[node.parent])
+        return _seen_by_parent(node, body, joint)
+
+    base = inward(tree, own, carry)[0]
+    fall = concatenate([cross(twist[3:], twist[:3]) - state.pose[:3, :3].T @ model.gravity, np.zeros(3)])
+    D = S0.T @ base.inertia @ S0
+    twist_dot = _solve(D, forces[: model.m] - S0.T @ (base.bias + base.inertia @ fall), f"base of {model.name!r}")
+    rates_dot: list[Any] = []
+
+    def step(node: Node, parent: Any) -> Any:
+        joint = joints[node.index]
+        a = motion_to_child(node.H, parent) + joint.c
+        rates_dot.append(_solve(joint.D, joint.u - joint.U.T @ a, f"joint {model.joints[node.index - 1].name!r}"))
+        return a + node.S @ rates_dot[-1]
+
+    outward(tree, S0 @ twist_dot + fall, step)
+    return join([twist_dot, *rates_dot])
+
+
+def _rigid(inertia: RigidInertia, w: Any) -> _Articulated:
+    """A body alone: the bias is what its turning needs, ``[w x (w x h); w x I w]`` (classical accelerations)."""
+    W = skew(w)
+    return _Articulated(inertia.matrix(), concatenate([W @ (W @ inertia.moment), W @ (inertia.inertia @ w)]))
+
+
+def _joint(model: Model, node: Node, body: _Articulated, tau: Any, w_parent: Any) -> _Joint:
+    U = body.inertia @ node.S
+    D = mirror(node.S.T @ U)
+    c = _coriolis(node, w_parent)
+    if is_numeric(D) and np.isrealobj(D) and len(D) and np.linalg.eigvalsh(D)[0] <= 1e-14 * np.abs(U).max(initial=0.0):
+        name = model.joints[node.index - 1].name
+        raise NumericsError("the joint moves nothing that has inertia: the mass matrix is singular", joint=name)
+    return _Joint(U, D, tau - node.S.T @ body.bias, c)
+
+
+def _coriolis(node: Node, w_parent: Any) -> Any:
+    """The acceleration of the child that neither the parent's nor the joint's acceleration explains."""
+    R, p = node.H[:3, :3], node.H[:3, 3]
+    relative = node.S @ node.rates
+    v, w_joint = relative[:3], relative[3:]
+    w = R.T @ w_parent
+    a = R.T @ cross(w_parent, cross(w_parent, p)) + cross(w + w + w_joint, v)
+    c = concatenate([a, cross(w, w_joint)])
+    return c if node.constant else c + node.S_dot @ node.rates
+
+
+def _seen_by_parent(node: Node, body: _Articulated, joint: _Joint) -> _Articulated:
+    """The body behind the joint: what the joint lets through is taken off, then moved to the parent frame."""
+    inertia, bias = body
+    if len(joint.D):
+        gain = _solve(joint.D, joint.U.T, "").T
+        inertia = inertia - gain @ joint.U.T
+        bias = bias + gain @ joint.u
+    bias = bias + inertia @ joint.c
+    return _Articulated(_inertia_to_parent(node.H, inertia), wrench_to_parent(node.H, bias))
+
+
+def _inertia_to_parent(H: Any, inertia: Any) -> Any:
+    """``Ad(H^-1)' I Ad(H^-1)``: rotate the four blocks, then shift by ``p``; symmetric, so half of it is computed."""
+    R, P = H[:3, :3], skew(H[:3, 3])
+    mass, coupling, turning = (R @ b @ R.T for b in (inertia[:3, :3], inertia[:3, 3:], inertia[3:, 3:]))
+    mass, turning = mirror(mass), mirror(turning)
+    shifted = coupling - mass @ P
+    turning = mirror(turning + P @ shifted - coupling.T @ P)
+    return block([[mass, shifted], [shifted.T, turning]])
+
+
+def _solve(D: Any, u: Any, what: str) -> Any:
+    if len(D) == 0:
+        return u
+    if len(D) == 1:
+        return scale(1.0 / D[0, 0], u)
+    try:
+        return solve(D, u)
+    except NumericsError:
+        raise NumericsError(f"the mass matrix is singular: the {what} moves nothing that has inertia") from None
+
+

@@ -1,0 +1,77 @@
+"""The robot in one frame: every axis, twist and inertia in the coordinates of the base, at one instant.
+
+The frame does not move: it is the world-fixed frame that coincides with the base now.  In it the Jacobian of a link
+has the same column for a joint as that of every other link behind the joint, so that sums over links become composite
+inertias of subtrees.  Nothing depends on the pose of the base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..lie import SE3
+from ..model import Model, State
+from .sweeps import Node, ancestors, assemble, inward, nodes, outward, sizes, symmetric
+
+_SE3 = SE3()
+
+
+class Geometry(NamedTuple):
+    """The base is link 0, and its axes are the columns of its group's selection matrix."""
+
+    tree: Sequence[Node]
+    poses: list[Any]
+    """``H_bj``, 4x4, for each link."""
+    axes: list[Any]
+    """``s_j``, 6 x nv: the twist of link j relative to its parent is ``s_j @ rates``."""
+    twists: list[Any]
+    """``nu_j``, 6: absolute twist of each link."""
+    axes_dot: list[Any]
+    """``ds_j/dt``, 6 x nv."""
+    sizes: list[int]
+
+
+def geometry(model: Model, state: State) -> Geometry:
+    """All axes and twists in the frame that coincides with the base."""
+    tree = nodes(model, state)
+    poses = outward(tree, np.eye(4), lambda node, H: H @ node.H)
+    moves = [_SE3.Ad(poses[node.index]) for node in tree]
+    axes = [model.base.selection, *(X @ node.S for X, node in zip(moves, tree, strict=True))]
+    speeds = [state.twist, *(node.rates for node in tree)]
+    twists = outward(tree, axes[0] @ speeds[0], lambda node, nu: nu + axes[node.index] @ speeds[node.index])
+    axes_dot = [_SE3.ad(nu) @ s for nu, s in zip(twists, axes, strict=True)]
+    for X, node in zip(moves, tree, strict=True):
+        if not node.constant:
+            axes_dot[node.index] = axes_dot[node.index] + X @ node.S_dot
+    return Geometry(tree, poses, axes, twists, axes_dot, sizes(model))
+
+
+def inertias(model: Model, geo: Geometry) -> list[Any]:
+    """``L_j``, 6x6, of each link's body."""
+    moved = (_SE3.Ad(_SE3.inverse(H)) for H in geo.poses)
+    return [X.T @ link.body.spatial_inertia @ X for X, link in zip(moved, model.links, strict=True)]
+
+
+def subtree_sums(geo: Geometry, own: Sequence[Any]) -> list[Any]:
+    """For each link the sum of ``own`` over it and everything that it carries."""
+    return inward(geo.tree, own, lambda node, value: value)
+
+
+def pairwise_matrix(geo: Geometry, entry: Callable[[int, int], tuple[Any, Any]]) -> Any:
+    """The nv x nv matrix with ``entry(i, k) -> (block i k, block k i)`` for every link k and ancestor i of k (or k)."""
+    blocks: dict[tuple[int, int], Any] = {}
+    for k in range(len(geo.poses)):
+        for i in ancestors(geo.tree, k):
+            blocks[i, k], below = entry(i, k)
+            if i != k:
+                blocks[k, i] = below
+    return assemble(geo.sizes, blocks)
+
+
+def pairwise_symmetric(geo: Geometry, entry: Callable[[int, int], Any]) -> Any:
+    """The symmetric nv x nv matrix with ``entry(i, k)`` for every link k and ancestor i of k (or k itself)."""
+    links = range(len(geo.poses))
+    return symmetric(geo.sizes, {(i, k): entry(i, k) for k in links for i in ancestors(geo.tree, k)})

@@ -1,0 +1,44 @@
+"""The mass matrix (composite rigid bodies)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from ..arrays import stack
+from ..model import Model, State
+from .spatial import RigidInertia, wrench_to_parent
+from .sweeps import ancestors, inward, nodes, sizes, symmetric
+
+
+def mass_matrix(model: Model, state: State) -> Any:
+    """``M(q)`` (nv x nv), symmetric: kinetic energy ``v' M v / 2`` of the quasi-velocity ``v = [twist; rates]``.
+
+    ``M = sum T_j' L_j T_j`` ([Mishra] Lemma 1), by composite inertias in O(n x depth): the momentum that a joint gives
+    to all that it carries, projected on the axes between it and the base.
+
+    >>> from fallingcat.model import robots
+    >>> body = robots.free_body()
+    >>> mass_matrix(body, body.neutral())[0, 0] == body.mass
+    True
+    """
+    tree = nodes(model, state)
+    own = [RigidInertia.of(link.body) for link in model.links]
+    composite = inward(tree, own, lambda node, inertia: inertia.to_parent(node.H))
+    S0 = model.base.selection
+    blocks: dict[tuple[int, int], Any] = {(0, 0): S0.T @ (composite[0] @ S0)}
+    axes = [S0, *(node.S for node in tree)]
+    for node in tree:
+        momenta = composite[node.index] @ node.S
+        blocks[node.index, node.index] = node.S.T @ momenta
+        for child, link in pairwise(ancestors(tree, node.index)):
+            momenta = _columns_to_parent(tree[child - 1].H, momenta)
+            blocks[link, node.index] = axes[link].T @ momenta
+    return symmetric(sizes(model), blocks)
+
+
+def _columns_to_parent(H: Any, wrenches: Any) -> Any:
+    columns = wrenches.shape[1]
+    if columns == 1:
+        return wrench_to_parent(H, wrenches[:, 0])[:, None]
+    return stack([wrench_to_parent(H, wrenches[:, i]) for i in range(columns)], axis=1) if columns else wrenches

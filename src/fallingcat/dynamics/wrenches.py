@@ -1,0 +1,40 @@
+"""External wrenches, given in the frame that suits the user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..arrays import concatenate
+from ..lie import SE3
+from ..model import Model, State
+from .checks import choice, vector
+from .spatial import wrench_to_parent
+
+FRAMES = ("body", "mixed", "world")
+
+
+def in_link_frames(
+    model: Model, state: State, wrenches: Mapping[str, Any] | None, frame: str
+) -> Iterator[tuple[int, Any]]:
+    """For each wrench ``[f; t]`` the index of its link, and the wrench in the link frame."""
+    if not wrenches:
+        return
+    from .kinematics import world_poses
+
+    choice(frame, FRAMES, "wrench_frame")
+    poses = world_poses(model, state)
+    for name, given in wrenches.items():
+        place = model.frame(name)
+        index, wrench = model.link_index(place.link), vector(given, 6, f"wrench on {name!r}")
+        if frame != "body":
+            H = poses[index] @ place.placement
+            wrench = _to_body(H, wrench, frame)
+        yield index, wrench_to_parent(place.placement, wrench)
+
+
+def _to_body(H: Any, wrench: Any, frame: str) -> Any:
+    if frame == "world":
+        return SE3().Ad(H).T @ wrench
+    R = H[:3, :3]
+    return concatenate([R.T @ wrench[:3], R.T @ wrench[3:]])

@@ -1,0 +1,134 @@
+"""Robot files to models and back: :func:`load`, :func:`read` and :func:`save`.
+
+A file is not trusted: what breaks a rule is a :class:`~fallingcat.errors.FileError` that names file, line, element,
+rule and the way out; what is merely odd is a :class:`FileWarning`.  The limits are in :mod:`fallingcat.io.limits`.
+"""
+
+# Every reader is imported when its suffix is met: `import fallingcat` needs neither an XML parser nor pydantic.
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import PurePath
+from typing import Any, Final, Literal
+
+from ..errors import FallingCatError, FileError, ModelError
+from ..lie import R3, SE2, SE3, SO3, Group, Schoenflies, Trivial
+from ..model import Model
+from ..model.body import frozen_array
+from .diagnostics import FileWarning, Options, Reader
+
+__all__ = ["FileWarning", "load", "read", "save"]
+
+BASES: Final[dict[str, Group]] = {
+    "free": SE3(),
+    "planar": SE2(),
+    "spherical": SO3(),
+    "schoenflies": Schoenflies(),
+    "translational": R3(),
+    "fixed": Trivial(),
+}
+"""How to call the groups that a base moves in."""
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    base: str | Group | None = None,
+    fixed: Literal["merge", "keep"] = "merge",
+    physics: Literal["strict", "warn"] = "strict",
+    gravity: Any | None = None,
+) -> Model:
+    """The robot in a file: ``.urdf``, ``.xml`` (MJCF, or URDF with a ``<robot>`` root) or ``.toml``.
+
+    ``base`` is the group that the base link moves in: ``"free"``, ``"planar"``, ``"spherical"``, ``"schoenflies"``,
+    ``"translational"``, ``"fixed"`` or a group; left out, it is what the file says (a URDF says nothing: free).
+    ``fixed="keep"`` keeps links on fixed joints as links; otherwise their bodies join the parent's and they become
+    frames.  ``physics="warn"`` reads inertias that no body can have, with a warning.  ``gravity`` (3, m/s^2)
+    replaces the file's.
+
+    Raises :class:`~fallingcat.errors.FileError`; warns with :class:`FileWarning`.
+
+    >>> import tempfile, pathlib
+    >>> inertial = "<inertial><mass value='1'/><inertia ixx='.1' iyy='.1' izz='.1' ixy='0' ixz='0' iyz='0'/></inertial>"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "brick.urdf")
+    ...     _ = file.write_text(f"<robot name='brick'><link name='brick'>{inertial}</link></robot>")
+    ...     load(file)
+    <Model 'brick': base SE(3), 1 links, 0 joint dof, 1 kg>
+    """
+    model, messages = read(path, base=base, fixed=fixed, physics=physics, gravity=gravity)
+    for message in messages:
+        warnings.warn(FileWarning(message), stacklevel=2)
+    return model
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    base: str | Group | None = None,
+    fixed: Literal["merge", "keep"] = "merge",
+    physics: Literal["strict", "warn"] = "strict",
+    gravity: Any | None = None,
+) -> tuple[Model, list[str]]:
+    """As :func:`load`, with the warnings as data instead of as warnings."""
+    reader = Reader(path, _options(base, fixed, physics, gravity))
+    try:
+        return _read(reader), reader.warnings
+    except ModelError as error:  # a rule that only the whole model can break
+        raise FileError(str(error), file=path) from error
+
+
+def save(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a model to a ``.urdf`` or ``.toml`` file, as a whole or not at all."""
+    suffix = PurePath(path).suffix.lower()
+    if suffix == ".urdf":
+        from .urdf_writer import save as write
+    elif suffix == ".toml":
+        from .toml import save as write
+    else:
+        raise FileError(f"models are written to .urdf and .toml files, not to {suffix!r}", file=path)
+    write(model, path)
+
+
+def _read(reader: Reader) -> Model:
+    from .safe_xml import parse, read_bytes
+
+    suffix = PurePath(reader.file).suffix.lower()
+    if suffix not in (".urdf", ".xml", ".toml"):
+        hint = "run xacro first" if suffix == ".xacro" else "the name ends in .urdf, .xml or .toml"
+        reader.fail(None, f"no robot is read from a {suffix!r} file", hint)
+    data = read_bytes(reader)
+    if suffix == ".toml":
+        from .toml import read_toml
+
+        return read_toml(data, reader)
+    root = parse(data, reader)
+    if root.tag == "mujoco" and suffix == ".xml":
+        from .mjcf import read_mjcf
+
+        return read_mjcf(root, reader)
+    if root.tag != "robot":
+        wanted = "<robot>" if suffix == ".urdf" else "<mujoco> or <robot>"
+        advice = "MJCF belongs into a .xml file" if root.tag == "mujoco" else None
+        reader.fail(root, f"the root element is {wanted}", advice)
+    from .urdf import read_urdf
+
+    return read_urdf(root, reader)
+
+
+def _options(base: str | Group | None, fixed: str, physics: str, gravity: Any | None) -> Options:
+    """The caller's wishes, checked: a wrong one is the caller's mistake, not the file's."""
+    if isinstance(base, str):
+        if base not in BASES:
+            raise FallingCatError(f"base is a group or one of {', '.join(map(repr, BASES))}, not {base!r}")
+        base = BASES[base]
+    elif base is not None and not isinstance(base, Group):
+        raise FallingCatError(f"base is a group or the name of one, not {base!r}")
+    if fixed not in ("merge", "keep"):
+        raise FallingCatError(f'fixed is "merge" or "keep", not {fixed!r}')
+    if physics not in ("strict", "warn"):
+        raise FallingCatError(f'physics is "strict" or "warn", not {physics!r}')
+    vector = None if gravity is None else frozen_array(gravity, (3,), "gravity")
+    return Options(base, fixed, physics, vector)  # type: ignore[arg-type]  # checked just above

@@ -1,0 +1,32 @@
+"""What a robot file may be at most: real robots stay far below, a hostile file meets these before it costs much."""
+
+from __future__ import annotations
+
+from typing import Final
+
+MAX_BYTES: Final = 16 * 2**20
+"""Size of a file, and of all files that it includes together (bytes)."""
+MAX_TAG: Final = 2**20
+"""Length of one tag, comment or text (bytes)."""
+MAX_DEPTH: Final = 3_000
+"""Elements within elements; URDF is flat, MJCF nests its bodies."""
+MAX_ELEMENTS: Final = 400_000
+"""Elements of a file."""
+MAX_ATTRIBUTES: Final = 256
+"""Attributes of one element."""
+MAX_ATTRIBUTE: Final = 64 * 2**10
+"""Length of one attribute (characters)."""
+MAX_LINKS: Final = 10_000
+"""Links of a robot."""
+MAX_NAME: Final = 256
+"""Length of a name (characters)."""
+MAX_NUMBER: Final = 128
+"""Length of one number (characters)."""
+MAX_LENGTH: Final = 1e9
+"""Size of any coordinate of a position (m): farther out, double precision loses the robot."""
+MAX_MASS: Final = 1e30
+"""Mass of a link (kg), about half the sun's."""
+MAX_INERTIA: Final = 1e40
+"""Any entry of an inertia matrix (kg m^2)."""
+MAX_MASS_RATIO: Final = 1e12
+"""Heaviest link to lightest; beyond it a warning: forward dynamics would lose all digits."""

@@ -1,0 +1,128 @@
+"""``<include file="..."/>``: the elements of another file in its place, from the file's own folder and nowhere else."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from ...errors import FileError
+from ..diagnostics import Located, Reader
+from ..limits import MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS
+from ..safe_xml import Element, parse, read_bytes
+
+MAX_INCLUDES: Final = 100
+"""Files that a robot may include."""
+MAX_INCLUDE_DEPTH: Final = 10
+"""Files that include files that include files."""
+
+
+@dataclass
+class FilesReader(Reader):
+    """A reader of several files: it knows which element came from which."""
+
+    origin: dict[int, str | os.PathLike[str]] = field(default_factory=dict, repr=False)
+
+    def file_of(self, place: Located | None) -> str | os.PathLike[str]:
+        """The file that holds an element."""
+        return self.origin.get(id(place), self.file)
+
+    def twin(self, element: Element, attributes: dict[str, str]) -> Element:
+        """The element with other attributes, at the same place of the same file."""
+        copy = Element(element.tag, attributes, element.line, element.parent)
+        if id(element) in self.origin:
+            self.origin[id(copy)] = self.origin[id(element)]
+            self._kept.append(copy)
+        return copy
+
+    _kept: list[Element] = field(default_factory=list, repr=False)  # alive, so that no other object gets their ids
+
+    def _error(self, place: Located | None, rule: str, hint: str | None) -> FileError:
+        error = super()._error(place, rule, hint)
+        error.file = os.fspath(self.file_of(place))
+        return error
+
+
+def with_includes(root: Element, reader: Reader) -> FilesReader:
+    """Splice every included file into the tree; the reader that comes back names the right one in its errors."""
+    many = FilesReader(reader.file, reader.options, reader.warnings, reader._seen)
+    include = _Include(many)
+    stack = [(root, 0, 1)]
+    while stack:
+        element, level, depth = stack.pop()
+        if depth > MAX_DEPTH:
+            many.fail(element, f"elements are nested at most {MAX_DEPTH:,} deep")
+        waiting = deque((child, level) for child in element)
+        element.children.clear()
+        while waiting:
+            child, inner = waiting.popleft()
+            child.parent = element
+            if child.tag == "include":
+                found = include.load(child, inner + 1)
+                waiting.extendleft((grandchild, inner + 1) for grandchild in reversed(found))
+            else:
+                element.children.append(child)
+                stack.append((child, inner, depth + 1))
+    return many
+
+
+class _Include:
+    """Loads the files; each once, all of them within the limits."""
+
+    def __init__(self, reader: FilesReader) -> None:
+        self.reader = reader
+        self.home = Path(reader.file).absolute().parent
+        self.seen = {Path(reader.file).resolve()}
+        self.bytes = self.elements = 0
+
+    def load(self, element: Element, level: int) -> list[Element]:
+        """What stands inside the root of the file that ``element`` names."""
+        reader = self.reader
+        path = self._path(element)
+        if path.resolve() in self.seen:
+            reader.fail(element, f"the file {element.get('file')!r} is included twice", "a file is included once at most")
+        self.seen.add(path.resolve())
+        if len(self.seen) > MAX_INCLUDES + 1:
+            reader.fail(element, f"a robot includes at most {MAX_INCLUDES} files")
+        if level > MAX_INCLUDE_DEPTH:
+            reader.fail(element, f"files include files at most {MAX_INCLUDE_DEPTH} deep")
+        inner = Reader(path, reader.options, reader.warnings, reader._seen)
+        data = read_bytes(inner)
+        self.bytes += len(data)
+        if self.bytes > MAX_BYTES:
+            reader.fail(element, f"the files of a robot have at most {MAX_BYTES // 2**20} MiB together")
+        root = parse(data, inner)
+        if root.tag not in ("mujoco", "mujocoinclude"):
+            inner.fail(root, "the root element of an included file is <mujoco> or <mujocoinclude>")
+        self._note_origin(root, path)
+        return list(root.children)
+
+    def _path(self, element: Element) -> Path:
+        """The file, if it lies below the folder of the first file; as in MuJoCo, seen from there or from the includer."""
+        reader, name = self.reader, element.get("file")
+        if set(element.attributes) != {"file"} or element.children:
+            reader.fail(element, "an <include> has the attribute 'file' and nothing else")
+        steps = name.replace("\\", "/").split("/")
+        if not name.strip() or ":" in name or steps[0] == "" or ".." in steps or "\0" in name:
+            rule = f"a file is included by its path below the robot's own folder, not by {name[:80]!r}"
+            reader.fail(element, rule, "no absolute path, no '..', no address")
+        folders = [self.home, Path(reader.file_of(element)).absolute().parent]
+        found = next((folder / Path(*steps) for folder in folders if (folder / Path(*steps)).exists()), None)
+        if found is None:
+            reader.fail(element, f"the file {name[:80]!r} does not exist in the robot's folder")
+        if not found.resolve().is_relative_to(self.home.resolve()):
+            reader.fail(element, f"the file {name[:80]!r} is a link that leads out of the robot's folder")
+        return found
+
+    def _note_origin(self, root: Element, path: Path) -> None:
+        stack = [root]
+        while stack:
+            element = stack.pop()
+            self.reader.origin[id(element)] = path
+            self.elements += 1
+            stack.extend(element.children)
+        self.reader._kept.append(root)
+        if self.elements > MAX_ELEMENTS:
+            self.reader.fail(root, f"the files of a robot have at most {MAX_ELEMENTS:,} elements together")

@@ -1,0 +1,137 @@
+"""The inertia of a geom: a homogeneous sphere, capsule, cylinder, ellipsoid or box."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from ...lie.rotations import homogeneous
+from ...model import Body
+from ..diagnostics import Reader
+from ..limits import MAX_INERTIA, MAX_LENGTH, MAX_MASS
+from ..numbers import number, vector
+from ..safe_xml import Element
+from .poses import pose, shortest_turn
+from .settings import Settings, boolean, choice
+
+DENSITY: Final = 1000.0
+"""Of a geom that says neither ``mass`` nor ``density`` (kg/m^3)."""
+
+_Sizes = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """``volume`` (m^3) and ``moments`` (principal, per kg, m^2) of the sizes, of which ``count`` are needed."""
+
+    count: int
+    volume: Callable[[_Sizes], float]
+    moments: Callable[[_Sizes], _Sizes]
+
+
+def _round(side: float, axial: float) -> _Sizes:
+    return side, side, axial
+
+
+def _capsule(s: _Sizes) -> _Sizes:
+    """A cylinder of radius r and length l with half a ball, 3/8 r behind its face, at each end."""
+    r, length = s[0], 2.0 * s[1]
+    ball = 4.0 * r / (4.0 * r + 3.0 * length)  # the balls' part of the volume
+    rod = 1.0 - ball
+    side = rod * (3.0 * r * r + length * length) / 12.0
+    side += ball * (0.4 * r * r + length * (2.0 * length + 3.0 * r) / 8.0)
+    return _round(side, rod * r * r / 2.0 + ball * 0.4 * r * r)
+
+
+def _three(s: _Sizes, divisor: float) -> _Sizes:
+    xx, yy, zz = (x * x / divisor for x in s)
+    return yy + zz, zz + xx, xx + yy
+
+
+_SHAPES: Final = {
+    "sphere": _Shape(1, lambda s: 4.0 / 3.0 * math.pi * s[0] ** 3, lambda s: _round(0.4 * s[0] ** 2, 0.4 * s[0] ** 2)),
+    "capsule": _Shape(2, lambda s: math.pi * s[0] ** 2 * (2.0 * s[1] + 4.0 / 3.0 * s[0]), _capsule),
+    "cylinder": _Shape(
+        2,
+        lambda s: 2.0 * math.pi * s[0] ** 2 * s[1],
+        lambda s: _round((3.0 * s[0] ** 2 + 4.0 * s[1] ** 2) / 12.0, s[0] ** 2 / 2.0),
+    ),
+    "ellipsoid": _Shape(3, lambda s: 4.0 / 3.0 * math.pi * s[0] * s[1] * s[2], lambda s: _three(s, 5.0)),
+    "box": _Shape(3, lambda s: 8.0 * s[0] * s[1] * s[2], lambda s: _three(s, 3.0)),
+}
+_FLAT: Final = ("plane", "hfield")  # the ground: no inertia
+_FROM_FILE: Final = ("mesh", "sdf")
+TYPES: Final = (*_SHAPES, *_FLAT, *_FROM_FILE)
+
+
+@dataclass(frozen=True)
+class Geom:
+    """A geom that was checked; what it weighs is asked only where it counts."""
+
+    element: Element
+    kind: str
+    sizes: _Sizes
+    placement: np.ndarray
+    """``4 x 4``: coordinates of the geom to coordinates of its body."""
+
+
+def read_geom(element: Element, H: np.ndarray, settings: Settings, reader: Reader) -> Geom:
+    """The geom of an element with its defaults applied; ``H`` is the pose of the ``<frame>`` that it stands in."""
+    kind = choice(reader, element, "type", TYPES, "sphere")
+    for name in ("mass", "density"):
+        if number(reader, element, name, default=0.0) < 0.0:
+            reader.fail(element, f"the {name} is not negative", f"is {element.get(name)[:40]}")
+    size = vector(reader, element, "size", (1, 3), default=(0.0, 0.0, 0.0)).tolist()
+    x, y, z = (*size, 0.0, 0.0)[:3]
+    if "fromto" in element.attributes:
+        placement, half = _from_to(element, kind, reader)
+        x, y, z = (x, half, 0.0) if kind in ("capsule", "cylinder") else (x, x, half)
+    else:
+        placement = pose(element, settings, reader)
+    needed = _SHAPES[kind].count if kind in _SHAPES and "mesh" not in element.attributes else 0
+    for i, value in enumerate((x, y, z)[:needed]):
+        if not 0.0 < value <= MAX_LENGTH:
+            rule = f"a {kind} needs {needed} positive sizes, at most {MAX_LENGTH:g} m"
+            reader.fail(element, rule, f"number {i + 1} is {value:g}")
+    return Geom(element, kind, (x, y, z), H @ placement)
+
+
+def weigh(geom: Geom, settings: Settings, reader: Reader) -> Body:
+    """The body of a geom, in the frame of the body that it belongs to; massless for the ground."""
+    element = geom.element
+    low, high = settings.groups
+    if geom.kind in _FLAT or not low <= number(reader, element, "group", default=0.0) <= high:
+        return Body()
+    heavy = number(reader, element, "mass" if "mass" in element.attributes else "density", default=DENSITY)
+    if heavy == 0.0:
+        return Body()
+    if geom.kind in _FROM_FILE or "mesh" in element.attributes:
+        rule = "the inertia of a mesh is not known: meshes are never opened"
+        reader.fail(element, rule, 'give the body an <inertial>, or the geom mass="0"')
+    if boolean(reader, element, "shellinertia", False):
+        reader.fail(element, "the inertia of a shell is not read", "give the body an <inertial>")
+    shape = _SHAPES[geom.kind]
+    mass = heavy if "mass" in element.attributes else heavy * shape.volume(geom.sizes)
+    if mass > MAX_MASS or mass * max(moments := shape.moments(geom.sizes)) > MAX_INERTIA:
+        reader.fail(element, f"the mass is at most {MAX_MASS:g} kg, the inertia {MAX_INERTIA:g} kg m^2", f"{mass:g} kg")
+    return Body(mass, np.zeros(3), mass * np.diag(moments)).moved(geom.placement)
+
+
+def _from_to(element: Element, kind: str, reader: Reader) -> tuple[np.ndarray, float]:
+    """The pose of a geom that reaches from one point to another, and half its length."""
+    if kind not in ("capsule", "cylinder", "box", "ellipsoid"):
+        reader.fail(element, f"'fromto' belongs to a capsule, cylinder, box or ellipsoid, not to a {kind}")
+    ends = vector(reader, element, "fromto", 6)
+    if np.abs(ends).max() > MAX_LENGTH:
+        reader.fail(element, f"'fromto' is within {MAX_LENGTH:g} m")
+    if "pos" in element.attributes and vector(reader, element, "pos", 3).any():
+        reader.fail(element, "a geom has 'pos' or 'fromto', not both")
+    way = ends[3:] - ends[:3]
+    length = math.hypot(*way.tolist())
+    if length < 1e-12:
+        reader.fail(element, "the two points of 'fromto' are the same")
+    return homogeneous(shortest_turn(way / length), 0.5 * (ends[:3] + ends[3:])), 0.5 * length

@@ -1,0 +1,113 @@
+"""Joints of a body: how the body moves in its parent, one joint after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from ...lie.rotations import about, homogeneous
+from ...model import Continuous, JointKind, Limits, Prismatic, Revolute, Spherical
+from ..limits import MAX_LENGTH
+from ..numbers import number, vector
+from ..safe_xml import Element
+from .files import FilesReader
+from .poses import clean, position, unit
+from .settings import Settings, choice
+from .tally import Tally
+
+_TYPES: Final = ("free", "ball", "slide", "hinge")
+_UNIT_TOLERANCE: Final = 1e-6  # what six printed digits of a unit vector can miss
+_PASSED_OVER: Final = {
+    "armature": "'armature' is not read, though MuJoCo adds it to the diagonal of the mass matrix",
+    "damping": "'damping' is not read: it is a force on the joint, to be applied by hand",
+    "stiffness": "'stiffness' is not read: it is a force on the joint, to be applied by hand",
+    "springdamper": "'springdamper' is not read: it is a force on the joint, to be applied by hand",
+    "frictionloss": "'frictionloss' is not read: it is a force on the joint, to be applied by hand",
+    "actuatorfrcrange": "'actuatorfrcrange' is not read: it limits what actuators do",
+}
+
+
+@dataclass(frozen=True)
+class JointPart:
+    """A joint of a body: ``H = before @ kind.transform(q) @ after`` moves the body in its own frame."""
+
+    element: Element
+    kind: JointKind
+    before: np.ndarray
+    after: np.ndarray
+    limits: Limits
+
+
+def is_free(element: Element) -> bool:
+    """Whether a joint, with its defaults applied, is free."""
+    return element.tag == "freejoint" or element.get("type") == "free"
+
+
+def check_free(element: Element, reader: FilesReader) -> None:
+    """A free joint has no parameters that matter, but for one that is refused."""
+    if choice(reader, element, "align", ("true", "false", "auto"), "auto") == "true":
+        reader.fail(element, "'align' moves the frame of a free body to its inertia, and is not read", "remove it")
+
+
+def read_joint(element: Element, H: np.ndarray, settings: Settings, reader: FilesReader, tally: Tally) -> JointPart:
+    """The joint of an element with its defaults applied; ``H`` is the pose of the ``<frame>`` that it stands in.
+
+    A joint turns about its anchor ``pos``: ``before`` goes there, ``after`` comes back.  ``ref`` is the coordinate at
+    which the body stands as drawn; as ``exp(a (q - ref)) = exp(-a ref) exp(a q)``, it goes into ``before``, exactly.
+    """
+    kind = choice(reader, element, "type", _TYPES, "hinge")
+    for name, text in _PASSED_OVER.items():
+        if name in element.attributes and vector(reader, element, name, (1, 9)).any():
+            tally.note(text, element)
+    if kind == "ball":
+        if _range(element, kind, settings, reader) is not None:
+            tally.note("the 'range' of a ball joint is not read", element)
+        before, after = _anchor(element, H, reader)
+        return JointPart(element, Spherical(), before, after, Limits())
+    axis = _axis(element, H, reader, tally)
+    ref = number(reader, element, "ref", default=0.0) * (settings.angle if kind == "hinge" else 1.0)
+    if abs(ref) > MAX_LENGTH:
+        reader.fail(element, f"'ref' is within {MAX_LENGTH:g}")
+    ends = _range(element, kind, settings, reader)
+    limits = Limits() if ends is None else Limits(*ends)
+    x, y, z = axis.tolist()
+    if kind == "slide":  # where a slider sits makes no difference
+        position(element, "pos", reader)
+        return JointPart(element, Prismatic((x, y, z)), homogeneous(np.eye(3), -ref * axis), np.eye(4), limits)
+    before, after = _anchor(element, H, reader)
+    if ref:
+        before = before @ homogeneous(clean(about(axis, -ref)), np.zeros(3))
+    return JointPart(element, (Continuous if ends is None else Revolute)((x, y, z)), before, after, limits)
+
+
+def _anchor(element: Element, H: np.ndarray, reader: FilesReader) -> tuple[np.ndarray, np.ndarray]:
+    anchor = H[:3, :3] @ position(element, "pos", reader) + H[:3, 3]
+    return homogeneous(np.eye(3), anchor), homogeneous(np.eye(3), -anchor)
+
+
+def _axis(element: Element, H: np.ndarray, reader: FilesReader, tally: Tally) -> np.ndarray:
+    """A unit vector in the frame of the body; ``(0, 0, 1)`` where nothing is said."""
+    given = vector(reader, element, "axis", 3, default=(0.0, 0.0, 1.0))
+    axis = unit(element, "axis", given, reader)
+    if abs(np.abs(given @ axis) - 1.0) > _UNIT_TOLERANCE:
+        tally.note("the axis of the joint was brought to length 1", element)
+    return clean(H[:3, :3] @ axis)
+
+
+def _range(element: Element, kind: str, settings: Settings, reader: FilesReader) -> tuple[float, float] | None:
+    """The end stops (rad or m), or None; a range counts where ``limited`` says so, or says nothing."""
+    limited = choice(reader, element, "limited", ("true", "false", "auto"), "auto")
+    lower, upper = vector(reader, element, "range", 2, default=(0.0, 0.0)).tolist()
+    if limited == "auto":
+        if (lower, upper) == (0.0, 0.0):
+            return None
+        if not settings.autolimits:
+            reader.fail(element, "with autolimits='false' a joint with a 'range' says whether it is 'limited'")
+    elif limited == "false":
+        return None
+    if lower >= upper:
+        reader.fail(element, "the lower end of 'range' lies below the upper end", f"{lower:g} and {upper:g}")
+    scale = 1.0 if kind == "slide" else settings.angle
+    return lower * scale, upper * scale

@@ -1,0 +1,123 @@
+"""What holds for the whole file: ``<compiler>`` and ``<option>``."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import numpy as np
+
+from ...model.model import GRAVITY
+from ..diagnostics import Reader
+from ..limits import MAX_INERTIA, MAX_MASS
+from ..numbers import number, vector
+from ..safe_xml import Element, only
+from ..uris import check_uri
+from .tally import Tally
+
+_BOOLEAN: Final = {"true": True, "false": False}
+_FLUID: Final = ("density", "viscosity", "wind")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The compiler's settings that change what a file means; MuJoCo's own values where nothing is said."""
+
+    angle: float = math.pi / 180.0
+    """Radians per unit of an angle in the file: degrees, unless it says otherwise."""
+    eulerseq: str = "xyz"
+    """Axes of ``euler``, in order; lower case turns with the frame, upper case stays with the parent."""
+    autolimits: bool = True
+    inertiafromgeom: str = "auto"
+    groups: tuple[float, float] = (0.0, 5.0)
+    """Groups of geoms that have a mass."""
+    balanceinertia: bool = False
+    boundmass: float = 0.0
+    boundinertia: float = 0.0
+    settotalmass: float = -1.0
+    gravity: np.ndarray = field(default_factory=lambda: np.array(GRAVITY))
+
+
+def read_settings(root: Element, reader: Reader, tally: Tally) -> Settings:
+    """All ``<compiler>`` and ``<option>`` elements together; where two speak of the same, the last one holds."""
+    settings = Settings()
+    for compiler in root.all("compiler"):
+        settings = replace(settings, **_compiler(compiler, reader, tally))
+    for option in root.all("option"):
+        settings = replace(settings, **_option(option, reader, tally))
+    for option in root.all("option"):
+        flag = only(reader, option, "flag")
+        if flag is not None and choice(reader, flag, "gravity", ("enable", "disable"), "enable") == "disable":
+            settings = replace(settings, gravity=np.zeros(3))
+    return settings
+
+
+def choice(reader: Reader, element: Element, attribute: str, words: tuple[str, ...], default: str) -> str:
+    """One of a few words in an attribute.
+
+    >>> from fallingcat.io.safe_xml import parse
+    >>> reader = Reader("r.xml")
+    >>> choice(reader, parse(b"<compiler angle='Grad'/>", reader), "angle", ("degree", "radian"), "degree")
+    Traceback (most recent call last):
+    fallingcat.errors.FileError: r.xml:1: <compiler>: 'angle' is one of degree, radian, not 'Grad'
+    """
+    text = element.get(attribute, default)
+    if text not in words:
+        reader.fail(element, f"{attribute!r} is one of {', '.join(words)}, not {text[:80]!r}")
+    return text
+
+
+def boolean(reader: Reader, element: Element, attribute: str, default: bool) -> bool:
+    """``true`` or ``false`` in an attribute."""
+    return _BOOLEAN[choice(reader, element, attribute, ("true", "false"), "true" if default else "false")]
+
+
+def _compiler(compiler: Element, reader: Reader, tally: Tally) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if choice(reader, compiler, "coordinate", ("local", "global"), "local") == "global":
+        reader.fail(compiler, "global coordinates are not read", "MuJoCo up to 2.3.3 converts such a file")
+    if boolean(reader, compiler, "alignfree", False):
+        reader.fail(compiler, "alignfree moves the frame of a free body to its inertia, and is not read", "remove it")
+    if boolean(reader, compiler, "fusestatic", False):
+        tally.note("'fusestatic' is not read: fixed bodies are merged or kept as load(fixed=...) says", compiler)
+    for name in ("meshdir", "texturedir", "assetdir"):
+        if compiler.get(name).strip():
+            check_uri(reader, compiler, compiler.get(name))
+    if "angle" in compiler.attributes:
+        unit = choice(reader, compiler, "angle", ("degree", "radian"), "degree")
+        found["angle"] = 1.0 if unit == "radian" else math.pi / 180.0
+    if "eulerseq" in compiler.attributes:
+        found["eulerseq"] = _eulerseq(compiler, reader)
+    if "inertiafromgeom" in compiler.attributes:
+        found["inertiafromgeom"] = choice(reader, compiler, "inertiafromgeom", ("auto", "true", "false"), "auto")
+    if "inertiagrouprange" in compiler.attributes:
+        found["groups"] = tuple(vector(reader, compiler, "inertiagrouprange", 2).tolist())
+    for name in ("autolimits", "balanceinertia"):
+        if name in compiler.attributes:
+            found[name] = boolean(reader, compiler, name, False)
+    for name, most in (("boundmass", MAX_MASS), ("boundinertia", MAX_INERTIA), ("settotalmass", MAX_MASS)):
+        if name in compiler.attributes:
+            value = number(reader, compiler, name)
+            if value > most or (value < 0.0 and name != "settotalmass"):  # a negative total means: as it is
+                reader.fail(compiler, f"{name!r} lies between 0 and {most:g}", f"is {value:g}")
+            found[name] = value
+    return found
+
+
+def _eulerseq(compiler: Element, reader: Reader) -> str:
+    sequence = compiler.get("eulerseq")
+    if len(sequence) != 3 or set(sequence) - set("xyzXYZ"):
+        reader.fail(compiler, f"'eulerseq' is three of x, y, z, X, Y, Z, not {sequence[:80]!r}")
+    return sequence
+
+
+def _option(option: Element, reader: Reader, tally: Tally) -> dict[str, Any]:
+    if "timestep" in option.attributes and number(reader, option, "timestep") <= 0.0:
+        reader.fail(option, "the time step is positive", f"is {option.get('timestep')[:40]}")
+    for name in _FLUID:
+        if name in option.attributes and vector(reader, option, name, (1, 3)).any():
+            tally.note("the forces of a fluid ('density', 'viscosity', 'wind') are not read", option)
+    if "gravity" not in option.attributes:
+        return {}
+    return {"gravity": vector(reader, option, "gravity", 3)}

@@ -1,0 +1,94 @@
+"""Numbers out of text: the whole text, decimal point, finite; no locale, no ``nan``, no ``inf``, no hexadecimals.
+
+>>> parse_number("-1.5e-3")
+-0.0015
+>>> [parse_number(text) for text in ("1,5", "nan", "1e400", "0x10", "1.0f", "١", "")]
+[None, None, None, None, None, None, None]
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Final
+
+import numpy as np
+
+from .diagnostics import Reader
+from .limits import MAX_NUMBER
+from .safe_xml import Element
+
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_SPACE: Final = " \t\r\n"  # XML's own; str.split() would let exotic spaces through
+_SPACES: Final = re.compile(f"[{_SPACE}]+")
+
+
+def parse_number(text: str) -> float | None:
+    """The finite number that ``text`` is as a whole, or None."""
+    if len(text) > MAX_NUMBER or not _NUMBER.fullmatch(text):
+        return None
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
+def number(reader: Reader, element: Element, attribute: str, default: float | None = None) -> float:
+    """The number in an attribute, or ``default``; without a default the attribute is required.
+
+    >>> from fallingcat.io.safe_xml import parse
+    >>> reader = Reader("r.urdf")
+    >>> number(reader, parse(b"<mass value='2.5'/>", reader), "value")
+    2.5
+    >>> number(reader, parse(b"<mass value='2,5'/>", reader), "value")
+    Traceback (most recent call last):
+    fallingcat.errors.FileError: r.urdf:1: <mass>: 'value' is one finite number, not '2,5' (write a decimal point)
+    """
+    text = element.attributes.get(attribute)
+    if text is None:
+        if default is None:
+            reader.fail(element, f"the attribute {attribute!r} is missing")
+        return default
+    value = parse_number(text.strip(_SPACE))
+    if value is None:
+        reader.fail(element, f"{attribute!r} is one finite number, not {text[:80]!r}", _hint(text))
+    return value
+
+
+def vector(
+    reader: Reader,
+    element: Element,
+    attribute: str,
+    size: int | tuple[int, int],
+    default: tuple[float, ...] | None = None,
+) -> np.ndarray:
+    """The numbers in an attribute, exactly ``size`` or between ``size[0]`` and ``size[1]`` of them, or ``default``.
+
+    >>> from fallingcat.io.safe_xml import parse
+    >>> reader = Reader("r.urdf")
+    >>> vector(reader, parse(b"<axis xyz=' 0 1.  0 '/>", reader), "xyz", 3)
+    array([0., 1., 0.])
+    >>> vector(reader, parse(b"<axis xyz='0 1 0 0'/>", reader), "xyz", 3)
+    Traceback (most recent call last):
+    fallingcat.errors.FileError: r.urdf:1: <axis>: 'xyz' has 3 numbers, not 4
+    """
+    text = element.attributes.get(attribute)
+    if text is None:
+        if default is None:
+            reader.fail(element, f"the attribute {attribute!r} is missing")
+        return np.array(default, dtype=float)
+    stripped = text.strip(_SPACE)
+    words = _SPACES.split(stripped) if stripped else []
+    low, high = (size, size) if isinstance(size, int) else size
+    if not low <= len(words) <= high:
+        wanted = f"{low}" if low == high else f"{low} to {high}"
+        reader.fail(element, f"{attribute!r} has {wanted} numbers, not {len(words)}", _hint(text))
+    values = [parse_number(word) for word in words]
+    if None in values:
+        wrong = words[values.index(None)]
+        reader.fail(element, f"{attribute!r} holds finite numbers, not {wrong[:80]!r}", _hint(wrong))
+    return np.array(values, dtype=float)
+
+
+def _hint(text: str) -> str | None:
+    if "${" in text or "$(" in text:
+        return "a leftover of xacro? run xacro first"
+    return "write a decimal point" if "," in text else None

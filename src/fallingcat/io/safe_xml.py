@@ -1,0 +1,193 @@
+"""Bytes to a tree of elements that know their lines; no DOCTYPE, no entities, UTF-8 only, within the stated limits.
+
+>>> from fallingcat.io.diagnostics import Reader
+>>> text = b"<robot>\\n <link name='arm'><inertial><mass value='1'/></inertial></link>\\n</robot>"
+>>> root = parse(text, Reader("r.urdf"))
+>>> mass = root.children[0].children[0].children[0]
+>>> mass.line, mass.label, mass.attributes
+(2, "<link name='arm'> <mass>", {'value': '1'})
+>>> parse(b"<!DOCTYPE robot [<!ENTITY a 'aaa'>]><robot/>", Reader("r.urdf"))
+Traceback (most recent call last):
+fallingcat.errors.FileError: r.urdf:1: a robot file has no DOCTYPE and no entities (remove the declaration)
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from xml.parsers import expat
+
+from .diagnostics import Place, Reader
+from .limits import MAX_ATTRIBUTE, MAX_ATTRIBUTES, MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS, MAX_TAG
+
+
+@dataclass(slots=True, eq=False)
+class Element:
+    """An XML element: ``tag`` (``{namespace}tag`` where one is declared), ``attributes``, ``children``, ``text``."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    parent: Element | None = field(default=None, repr=False)
+    children: list[Element] = field(default_factory=list, repr=False)
+    text: str = ""
+    """All character data directly inside, stripped."""
+
+    def __iter__(self) -> Iterator[Element]:
+        return iter(self.children)
+
+    def get(self, attribute: str, default: str = "") -> str:
+        """The text of an attribute."""
+        return self.attributes.get(attribute, default)
+
+    def all(self, tag: str) -> list[Element]:
+        """The children with this tag."""
+        return [child for child in self.children if child.tag == tag]
+
+    @property
+    def label(self) -> str:
+        """The element with its name, or with the nearest ancestor that has one."""
+        if "name" in self.attributes:
+            return f"<{self.tag} name={self.attributes['name']!r}>"
+        named: Element | None = self.parent
+        while named is not None and "name" not in named.attributes:
+            named = named.parent
+        # the root's name says nothing that the file's name does not
+        return f"<{self.tag}>" if named is None or named.parent is None else f"{named.label} <{self.tag}>"
+
+
+def only(reader: Reader, element: Element, tag: str) -> Element | None:
+    """The one child with this tag, or None; two are an error.
+
+    >>> root = parse(b"<robot><link/><link/></robot>", Reader("r.urdf"))
+    >>> only(Reader("r.urdf"), root, "link")
+    Traceback (most recent call last):
+    fallingcat.errors.FileError: r.urdf:1: <link>: there may be only one <link> inside <robot>
+    """
+    found = element.all(tag)
+    if len(found) > 1:
+        reader.fail(found[1], f"there may be only one <{tag}> inside <{element.tag}>")
+    return found[0] if found else None
+
+
+def read_bytes(reader: Reader) -> bytes:
+    """The content of the reader's file, if it is a plain file of a sane size."""
+    try:
+        if not stat.S_ISREG(os.stat(reader.file).st_mode):  # opening a pipe would wait for somebody to write
+            reader.fail(None, "this is not a plain file")
+        with open(reader.file, "rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        reader.fail(None, "there is no such file")
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
+        reason = getattr(error, "strerror", None) or str(error)
+        reader.fail(None, f"the file cannot be read: {reason}")
+    if len(data) > MAX_BYTES:
+        reader.fail(None, f"a robot file has at most {MAX_BYTES // 2**20} MiB")
+    return data
+
+
+def parse(data: bytes, reader: Reader) -> Element:
+    """The root element of an XML document, or a :class:`FileError`."""
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.ElementTree import DefusedXMLParser
+
+    _check_bytes(data, reader)
+    builder = _Builder(reader)
+    # the encoding is given: whatever the file declares, its bytes were found to be UTF-8
+    parser = DefusedXMLParser(target=builder, encoding="utf-8", forbid_dtd=True, forbid_entities=True)
+    expat_parser = builder.parser = parser.parser
+    expat_parser.XmlDeclHandler = builder.declaration
+    try:
+        parser.feed(data)
+        root: Element | None = parser.close()
+    except DefusedXmlException:
+        rule = "a robot file has no DOCTYPE and no entities"
+        reader.fail(Place(expat_parser.CurrentLineNumber), rule, "remove the declaration")
+    except SyntaxError as error:  # ElementTree.ParseError is one
+        reader.fail(Place(getattr(error, "position", (None,))[0]), *_explained(error))
+    if root is None:
+        reader.fail(None, "there is no root element")
+    return root
+
+
+class _Builder:
+    """The target of the parser: makes :class:`Element`, counts, and stops at the first limit."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.parser: Any = None
+        self.root: Element | None = None
+        self.open: list[Element] = []
+        self.count = 0
+
+    def declaration(self, version: str, encoding: str | None, standalone: int) -> None:
+        if encoding is not None and encoding.lower() not in ("utf-8", "utf8", "us-ascii", "ascii"):
+            place = Place(self.parser.CurrentLineNumber)
+            self.reader.fail(place, f"a robot file is encoded in UTF-8, not in {encoding!r}", "convert it")
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        parent = self.open[-1] if self.open else None
+        element = Element(tag, attributes, self.parser.CurrentLineNumber, parent)
+        self.count += 1
+        if self.count > MAX_ELEMENTS:
+            self.reader.fail(element, f"a robot file has at most {MAX_ELEMENTS:,} elements")
+        if len(self.open) >= MAX_DEPTH:
+            self.reader.fail(Place(element.line, f"<{tag}>"), f"elements are nested at most {MAX_DEPTH:,} deep")
+        if len(attributes) > MAX_ATTRIBUTES:
+            self.reader.fail(Place(element.line, f"<{tag}>"), f"an element has at most {MAX_ATTRIBUTES} attributes")
+        for name, text in attributes.items():
+            if len(text) > MAX_ATTRIBUTE:
+                self.reader.fail(element, f"attribute {name!r} is longer than {MAX_ATTRIBUTE:,} characters")
+        if parent is None:
+            self.root = element
+        else:
+            parent.children.append(element)
+        self.open.append(element)
+
+    def data(self, text: str) -> None:
+        if self.open and (text := text.strip()):
+            self.open[-1].text += text
+
+    def end(self, tag: str) -> None:
+        self.open.pop()
+
+    def close(self) -> Element | None:
+        return self.root
+
+
+def _check_bytes(data: bytes, reader: Reader) -> None:
+    """What can be said before the parser sees anything."""
+    if not data.strip():
+        reader.fail(None, "the file is empty")
+    if b"\0" in data:
+        reader.fail(_place(data, data.index(b"\0")), "there is a NUL byte", "a robot file is UTF-8 text")
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        byte = f"byte 0x{data[error.start]:02X} is not UTF-8"
+        reader.fail(_place(data, error.start), "a robot file is encoded in UTF-8", byte)
+    if max(map(len, data.split(b">"))) > MAX_TAG:  # before the parser holds all its attributes at once
+        reader.fail(None, f"no tag, comment or text is longer than {MAX_TAG // 2**10:,} KiB")
+
+
+def _place(data: bytes, position: int) -> Place:
+    return Place(data.count(b"\n", 0, position) + 1)
+
+
+def _explained(error: SyntaxError) -> tuple[str, str | None]:
+    """The parser's complaint in words, and a hint for the frequent ones."""
+    code = getattr(error, "code", 0)
+    names = expat.errors
+    hints = {
+        names.XML_ERROR_UNBOUND_PREFIX: "a leftover of xacro? run xacro first",
+        names.XML_ERROR_UNDEFINED_ENTITY: "robot files have no entities",
+        names.XML_ERROR_NO_ELEMENTS: "is the file cut off?",
+        names.XML_ERROR_UNCLOSED_TOKEN: "is the file cut off?",
+        names.XML_ERROR_BAD_CHAR_REF: "XML has no such character",
+    }
+    reason = expat.ErrorString(code) or "syntax error"
+    return f"this is not well-formed XML: {reason}", hints.get(reason)

@@ -1,0 +1,305 @@
+"""Robots in TOML: short to write by hand for planar and group robots, and able to say everything that a model holds.
+
+.. code-block:: toml
+
+    name = "revolute hopper"
+    base = "planar"
+    gravity = [0.0, -9.71]
+
+    [[link]]
+    name = "thigh"
+    points = [{ mass = 0.835, position = [0.0, 0.0] }, { mass = 0.122, position = [0.06, 0.0] }]
+
+    [[link]]
+    name = "shank"
+    mass = 0.05
+    center = [0.06, 0.0]
+
+    [[joint]]
+    name = "knee"
+    type = "revolute"
+    parent = "thigh"
+    child = "shank"
+    position = [0.12, 0.0]
+
+    [[frame]]
+    name = "foot"
+    link = "shank"
+    position = [0.12, 0.0]
+
+Points of the plane have two numbers.  A body without inertia is a point mass, as in [Feurstein] Table 4.3: inertias
+need not be positive definite here, only possible.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, NoReturn
+
+import numpy as np
+from pydantic import ValidationError
+
+from ..errors import FallingCatError
+from ..lie import SE2, Trivial
+from ..model import Body, Frame, Joint, Limits, Link, Model
+from ..model.body import TRIANGLE_TOLERANCE, sum_bodies
+from ..model.model import GRAVITY
+from .assembly import Parts, check_tree
+from .diagnostics import Place, Reader
+from .files import write_text
+from .names import Names
+from .toml_tables import TABLES, UNIT_TOLERANCE, JointTable, LinkTable, RobotTable, meant
+from .toml_writer import document
+
+MOST_ERRORS: Final = 20  # said in one message
+_DEEP_KEY: Final = re.compile(r"""(?<![\w"'.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){8}""")
+_HEADER: Final = re.compile(r"^[ \t]*\[\[[ \t]*[\"']?(link|joint|frame)[\"']?[ \t]*\]\]", re.MULTILINE)
+
+
+class Complaint(NamedTuple):
+    """One broken rule, and where."""
+
+    place: Place
+    rule: str
+
+
+def read_toml(data: bytes, reader: Reader) -> Model:
+    """The model in the bytes of a TOML file.
+
+    >>> read_toml(b"base = 'free'\\nlink = [{ name = 'brick', mass = 1, inertia = [0.1, 0.1, 0.1] }]", Reader("b.toml"))
+    <Model 'robot': base SE(3), 1 links, 0 joint dof, 1 kg>
+    >>> read_toml(b"base = 'fre'\\nlink = [{ name = 'brick', mas = 1.0 }]", Reader("b.toml"))
+    Traceback (most recent call last):
+    fallingcat.errors.FileError: b.toml: base: there is no base 'fre'; do you mean 'free'?; [[link]] 'brick': there is
+    no key 'mas'; do you mean 'mass'?
+    """
+    text = _decoded(data, reader)
+    raw = _parsed(text, reader)
+    places = _Places(text, raw)
+    try:
+        robot = RobotTable.model_validate(raw)
+    except ValidationError as error:
+        problems = error.errors(include_url=False, include_context=False)
+        _fail(reader, [_complaint(problem, places) for problem in problems])
+    return _build(robot, places, reader)
+
+
+def save(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a model to a TOML file: every number survives to the last digit, axes to the last but one."""
+    write_text(path, document(model, path))
+
+
+# text to tables -----------------------------------------------------------------------------------------------------
+
+
+def _decoded(data: bytes, reader: Reader) -> str:
+    if not data.strip():
+        reader.fail(None, "the file is empty")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        byte = f"byte 0x{data[error.start]:02X} is not UTF-8"
+        reader.fail(Place(line), "a robot file is encoded in UTF-8", byte)
+    # the time of the parser grows with the square of the number of dots
+    if deep := _DEEP_KEY.search(text):
+        reader.fail(Place(text.count("\n", 0, deep.start()) + 1), "there is a key with more than eight dots")
+    return text
+
+
+def _parsed(text: str, reader: Reader) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"\(at line (\d+), column \d+\)$", str(error))
+        reason = str(error)[: found.start()].strip() if found else str(error)
+        reader.fail(
+            Place(int(found[1]) if found else None),
+            f"this is not TOML: {reason}",
+            "is the file cut off?" if not found else None,
+        )
+    except RecursionError:
+        reader.fail(None, "tables and arrays are nested too deeply")
+    except ValueError as error:  # an integer of thousands of digits
+        reader.fail(None, f"this is not TOML: {error}")
+
+
+class _Places:
+    """Where the tables begin: the parser keeps no lines, but ``[[joint]]`` headers are easy to find again."""
+
+    def __init__(self, text: str, raw: dict[str, Any]) -> None:
+        self.raw = raw
+        self.lines: dict[str, list[int]] = {"link": [], "joint": [], "frame": []}
+        line, end = 1, 0
+        for header in _HEADER.finditer(text):
+            line, end = line + text.count("\n", end, header.start()), header.start()
+            self.lines[header[1]].append(line)
+
+    def of(self, key: str, index: int) -> Place:
+        """The ``index``-th table ``[[key]]``."""
+        tables = self.raw.get(key)
+        count = len(tables) if isinstance(tables, list) else 0
+        line = self.lines[key][index] if len(self.lines.get(key, [])) == count > index else None
+        table = tables[index] if isinstance(tables, list) and index < count else None
+        name = table.get("name") if isinstance(table, dict) else None
+        return Place(line, f"[[{key}]] {name!r}" if isinstance(name, str) else f"[[{key}]] number {index + 1}")
+
+
+def _complaint(problem: Any, places: _Places) -> Complaint:
+    """One of pydantic's errors in our words: the table, the key inside it, the rule."""
+    loc = tuple(problem["loc"])
+    place, inside = Place(), loc
+    if len(loc) >= 2 and loc[0] in places.lines and isinstance(loc[1], int):
+        place, inside = places.of(loc[0], loc[1]), loc[2:]
+    kind, text = problem["type"], problem["msg"]
+    if kind == "extra_forbidden":
+        keys = tuple(key for key in loc[:-1] if isinstance(key, str))
+        known = TABLES[keys].model_fields if keys in TABLES else {}
+        inside, text = inside[:-1], f"there is no key {str(loc[-1])!r}{meant(str(loc[-1]), known)}"
+    elif kind == "missing":
+        inside, text = inside[:-1], f"{str(loc[-1])!r} is missing"
+    elif kind != "robot":
+        text = text.replace("Input should be", "this is").replace("a valid ", "a ")
+        if isinstance(problem["input"], (str, bool, int, float)):
+            text += f", not {_shown(problem['input'])}"
+    where = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in inside if key != "group").lstrip(".")
+    return Complaint(place, f"{where}: {text}" if where else text)
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # an integer too long to print
+        text = "a huge integer"
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _fail(reader: Reader, complaints: Sequence[Complaint], hint: str | None = None) -> NoReturn:
+    """All complaints in one error, in the order of the file."""
+    first, *others = complaints
+    said = [first.rule]
+    last = first.place
+    for place, rule in others[: MOST_ERRORS - 1]:
+        label = place.label if place != last else ""
+        line = f"line {place.line}: " if label and place.line is not None else ""
+        said.append(f"{line}{label}: {rule}" if label else rule)
+        last = place
+    if len(complaints) > MOST_ERRORS:
+        said.append(f"and {len(complaints) - MOST_ERRORS} more")
+    reader.fail(first.place, "; ".join(said), hint)
+
+
+# tables to a model --------------------------------------------------------------------------------------------------
+
+
+def _build(robot: RobotTable, places: _Places, reader: Reader) -> Model:
+    names = {key: Names(key, reader) for key in ("link", "joint", "frame")}
+    for key in names:
+        for i, table in enumerate(getattr(robot, key)):
+            names[key].add(table.name, places.of(key, i))
+    _check_references(robot, names["link"], places, reader)
+    base = reader.options.base if reader.options.base is not None else robot.base.build()
+    gravity: Any = (0.0, GRAVITY[2], 0.0) if isinstance(base, SE2) else GRAVITY
+    gravity = robot.gravity if robot.gravity is not None else gravity
+    parts = Parts(
+        name=robot.name,
+        base=base,
+        links=[Link(table.name, _body(table)) for table in robot.link],
+        joints=[_joint(table, places.of("joint", i), reader) for i, table in enumerate(robot.joint)],
+        link_places=names["link"].places,
+        joint_places=names["joint"].places,
+        frames=[Frame(table.name, table.link, table.placement()) for table in robot.frame],
+        gravity=np.array(gravity) if reader.options.gravity is None else reader.options.gravity,
+    )
+    check_tree(parts, reader)
+    model = Model(parts.name, parts.base, tuple(parts.links), tuple(parts.joints), parts.gravity, tuple(parts.frames))
+    _check_physics(model, parts, reader)
+    return model.merge_fixed() if reader.options.fixed == "merge" else model
+
+
+def _body(table: LinkTable) -> Body:
+    if table.points is not None:
+        return sum_bodies(_point(p.mass, p.position, p.inertia) for p in table.points)
+    return Body() if table.mass is None else _point(table.mass, table.center, table.inertia)
+
+
+def _point(mass: float, center: Any, inertia: Any) -> Body:
+    """A body, a point where no inertia is given."""
+    return Body(mass, np.zeros(3) if center is None else center, np.zeros((3, 3)) if inertia is None else inertia)
+
+
+def _joint(table: JointTable, place: Place, reader: Reader) -> Joint:
+    for key in ("axis", "axis2"):
+        axis = getattr(table, key)
+        if axis is not None and abs(length := float(np.linalg.norm(axis))) and abs(length - 1.0) > UNIT_TOLERANCE:
+            reader.warn(place, f"the {key} has length {length:.6g} and was brought to 1")
+    limits = Limits(**table.limits.model_dump(exclude_none=True)) if table.limits is not None else Limits()
+    offset = np.eye(4) if table.offset is None else table.offset.placement()
+    try:
+        return Joint(table.name, table.build(), table.parent, table.child, table.placement(), offset, limits)
+    except (FallingCatError, ValueError) as error:
+        reader.fail(place, str(error))
+
+
+def _check_references(robot: RobotTable, links: Names, places: _Places, reader: Reader) -> None:
+    """Every link that is mentioned exists, and no frame takes a link's name; all complaints at once."""
+    known, complaints = list(links.places), []
+    for i, joint in enumerate(robot.joint):
+        for side in ("parent", "child"):
+            link = getattr(joint, side)
+            if link not in links:
+                complaints.append(Complaint(places.of("joint", i), _no_link(f"the {side} link", link, known)))
+    for i, frame in enumerate(robot.frame):
+        if frame.link not in links:
+            complaints.append(Complaint(places.of("frame", i), _no_link("the link", frame.link, known)))
+        if frame.name in links:
+            complaints.append(Complaint(places.of("frame", i), "a frame has the name of a link"))
+    if complaints:
+        _fail(reader, complaints)
+
+
+def _no_link(what: str, name: str, known: list[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known[:1000], n=1)
+    return f"{what} {name!r} does not exist" + (f"; do you mean {near[0]!r}?" if near else "")
+
+
+# physics ------------------------------------------------------------------------------------------------------------
+
+
+def _check_physics(model: Model, parts: Parts, reader: Reader) -> None:
+    """No body that cannot exist, and a mass for whatever moves; point masses, rods and plates are welcome."""
+    complaints = []
+    laden = {link.name: link.body.mass > 0.0 for link in model.links}
+    for joint in reversed(model.joints):  # children first
+        laden[joint.parent] |= laden[joint.child]
+    still = isinstance(model.base, Trivial)
+    for i, link in enumerate(model.links):
+        place = parts.link_places[link.name]
+        assert isinstance(place, Place)
+        if not laden[link.name] and not _welded(model, i, still):
+            complaints.append(Complaint(place, "a link that moves needs a mass, its own or one that it carries"))
+        complaints += [Complaint(place, problem) for problem in _impossible(link.body)]
+    if complaints and reader.options.physics == "strict":
+        _fail(reader, complaints, 'repair the file, or load it as it is with physics="warn"')
+    for place, rule in complaints:
+        reader.warn(place, rule)
+
+
+def _welded(model: Model, link: int, still: bool) -> bool:
+    """Whether the link moves only with its parent, or not at all."""
+    return still if link == 0 else model.joints[link - 1].kind.nv == 0
+
+
+def _impossible(body: Body) -> list[str]:
+    """As :meth:`Body.problems`, but moments may vanish: the bodies of the tables in [Feurstein] are points."""
+    if body.mass == 0.0:
+        return ["there is an inertia without a mass"] if body.inertia.any() else []
+    low, mid, high = body.principal_inertia
+    if high > 0.0 and low >= -TRIANGLE_TOLERANCE * high and high <= (low + mid) + TRIANGLE_TOLERANCE * high:
+        return []
+    return body.problems() if body.inertia.any() else []

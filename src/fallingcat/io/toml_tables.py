@@ -1,0 +1,322 @@
+"""The tables of a TOML robot, as pydantic checks them; what they mean is said in :mod:`fallingcat.io.toml`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Self
+
+import numpy as np
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, model_validator
+from pydantic_core import PydanticCustomError
+
+from ..lie import R1, R2, R3, SE2, SE3, SO2, SO3, Group, Helical, Schoenflies, Trivial, rotations
+from ..lie.charts import EulerZYX
+from ..model import joints as kinds
+from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MAX_MASS, MAX_NAME
+
+BASES: Final[dict[str, type[Group]]] = {
+    "free": SE3,
+    "planar": SE2,
+    "spherical": SO3,
+    "schoenflies": Schoenflies,
+    "translational": R3,
+    "translational-2d": R2,
+    "prismatic": R1,
+    "revolute": SO2,
+    "helical": Helical,
+    "fixed": Trivial,
+}
+KINDS: Final[dict[str, type[kinds.JointKind]]] = {
+    kind.name: kind
+    for kind in (
+        kinds.Revolute,
+        kinds.Continuous,
+        kinds.Prismatic,
+        kinds.Helical,
+        kinds.Cylindrical,
+        kinds.Universal,
+        kinds.Planar,
+        kinds.Spherical,
+        kinds.Schoenflies,
+        kinds.Translational,
+        kinds.Free,
+        kinds.Fixed,
+    )
+}
+ELSEWHERE: Final = {"floating": "free", "ball": "spherical", "hinge": "revolute", "slide": "prismatic", "weld": "fixed"}
+"""What other formats call a joint of ours."""
+UNIT_TOLERANCE: Final = 1e-6  # a unit vector or a rotation with six printed digits passes
+
+Vector3 = tuple[float, float, float]
+
+
+def wrong(text: str) -> PydanticCustomError:
+    """A complaint in our own words; braces would be placeholders."""
+    return PydanticCustomError("robot", "{text}", {"text": text})
+
+
+def _numbers(what: str, *sizes: int) -> Any:
+    def check(values: list[float]) -> list[float]:
+        if len(values) not in sizes:
+            raise wrong(f"{what} has {' or '.join(map(str, sizes))} numbers, not {len(values)}")
+        return values
+
+    return AfterValidator(check)
+
+
+def _in_space(point: list[float]) -> Vector3:
+    x, y, z = (float(p) for p in [*point, 0.0][:3])
+    if max(abs(x), abs(y), abs(z)) > MAX_LENGTH:
+        raise wrong(f"a coordinate is at most {MAX_LENGTH:g} m")
+    return x, y, z
+
+
+def _matrix(given: Any) -> Any:
+    """Moments of inertia as nine numbers, from one (a flat body), three (principal) or nine."""
+    if isinstance(given, (int, float)) and not isinstance(given, bool):
+        return [[given / 2, 0.0, 0.0], [0.0, given / 2, 0.0], [0.0, 0.0, given]]
+    if isinstance(given, list) and len(given) == 3 and not any(isinstance(x, list) for x in given):
+        a, b, c = given
+        return [[a, 0.0, 0.0], [0.0, b, 0.0], [0.0, 0.0, c]]
+    if isinstance(given, list) and len(given) == 3 and all(isinstance(row, list) for row in given):
+        return given
+    raise wrong("the inertia is one number (a flat body's moment about z), three or a 3x3 matrix")
+
+
+def _square(rows: list[list[float]]) -> np.ndarray:
+    if [len(row) for row in rows] != [3, 3, 3]:
+        raise wrong("a matrix has three rows of three numbers")
+    return np.array(rows, dtype=float)
+
+
+def _symmetric(inertia: np.ndarray) -> np.ndarray:
+    if np.abs(inertia - inertia.T).max() > 1e-12 * np.abs(inertia).max():
+        raise wrong("the inertia is a symmetric matrix")
+    if np.abs(inertia).max() > MAX_INERTIA:
+        raise wrong(f"the inertia is at most {MAX_INERTIA:g} kg m^2")
+    return inertia
+
+
+def _rotation(R: np.ndarray) -> np.ndarray:
+    if np.abs(R @ R.T - np.eye(3)).max() > UNIT_TOLERANCE or np.linalg.det(R) < 0.0:
+        raise wrong("a rotation matrix is orthogonal with determinant 1")
+    return R
+
+
+def _axis(axis: Vector3) -> Vector3:
+    if not np.linalg.norm(axis) > 0.0:
+        raise wrong("an axis is not zero")
+    return axis
+
+
+def _quaternion(q: list[float]) -> list[float]:
+    if abs(float(np.linalg.norm(q)) - 1.0) > UNIT_TOLERANCE:
+        raise wrong(f"the quaternion xyzw has length {float(np.linalg.norm(q)):.6g}, not 1")
+    return q
+
+
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+Point = Annotated[list[FiniteFloat], _numbers("a position", 2, 3), AfterValidator(_in_space)]
+Axis = Annotated[list[FiniteFloat], _numbers("an axis", 2, 3), AfterValidator(_in_space), AfterValidator(_axis)]
+Quaternion = Annotated[list[FiniteFloat], _numbers("a quaternion", 4), AfterValidator(_quaternion)]
+RollPitchYaw = Annotated[list[FiniteFloat], _numbers("rpy", 3)]
+Mass = Annotated[FiniteFloat, Field(ge=0.0, le=MAX_MASS)]
+Inertia = Annotated[
+    list[list[FiniteFloat]], BeforeValidator(_matrix), AfterValidator(_square), AfterValidator(_symmetric)
+]
+Rotation = Annotated[list[list[FiniteFloat]], AfterValidator(_square), AfterValidator(_rotation)]
+
+
+class Table(BaseModel):
+    """A table of the file: no unknown keys, no text that happens to look like a number."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
+
+
+class Placed(Table):
+    """Where something sits: a position and at most one way of turning it (rad)."""
+
+    position: Point = (0.0, 0.0, 0.0)  # type: ignore[assignment]  # the validator makes a tuple of the list
+    angle: FiniteFloat | None = None
+    rpy: RollPitchYaw | None = None
+    quaternion: Quaternion | None = None
+    rotation: Rotation | None = None
+
+    @model_validator(mode="after")
+    def _one_rotation(self) -> Self:
+        given = [key for key in ("angle", "rpy", "quaternion", "rotation") if getattr(self, key) is not None]
+        if len(given) > 1:
+            raise wrong(f"only one of {', '.join(given)} may be given")
+        return self
+
+    def placement(self) -> np.ndarray:
+        """``4 x 4``: coordinates of what is placed to coordinates of what it is placed on."""
+        H = np.eye(4)
+        H[:3, 3] = self.position
+        if self.angle is not None:
+            H[:3, :3] = turned(self.angle)
+        elif self.rpy is not None:
+            H[:3, :3] = rolled(self.rpy)
+        elif self.quaternion is not None:
+            q = np.array(self.quaternion)
+            H[:3, :3] = rotations.matrix_from_quaternion(q / np.linalg.norm(q))
+        elif self.rotation is not None:
+            H[:3, :3] = self.rotation
+        return H
+
+
+class BaseTable(Table):
+    """The group in which the base link moves."""
+
+    group: str
+    axis: Axis | None = None
+    pitch: FiniteFloat | None = None
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.group not in BASES:
+            raise wrong(f"there is no base {self.group!r}{meant(self.group, BASES)}")
+        _check_keys(self, f"a base {self.group!r}", set(BASES[self.group].__dataclass_fields__), {"axis", "pitch"})  # type: ignore[attr-defined]
+        return self
+
+    def build(self) -> Group:
+        """The group."""
+        return BASES[self.group](**_given(self, "axis", "pitch"))
+
+
+class PointTable(Table):
+    """One row of [Feurstein] Table 4.3: a mass, where it is, and its inertia about its own center."""
+
+    mass: Mass
+    position: Point
+    inertia: Inertia | None = None
+
+
+class LinkTable(Table):
+    """A link: massless, or one body, or a list of point masses."""
+
+    name: Name
+    mass: Mass | None = None
+    center: Point | None = None
+    inertia: Inertia | None = None
+    points: list[PointTable] | None = None
+
+    @model_validator(mode="after")
+    def _one_body(self) -> Self:
+        whole = [key for key in ("mass", "center", "inertia") if getattr(self, key) is not None]
+        if self.points is not None and whole:
+            raise wrong(f"a link is given by its points or by its {', '.join(whole)}, not by both")
+        if whole and self.mass is None:
+            raise wrong("the mass is missing")
+        return self
+
+
+class LimitsTable(Table):
+    """What a joint may do; infinite where nothing is said."""
+
+    lower: FiniteFloat | None = None
+    upper: FiniteFloat | None = None
+    velocity: Annotated[FiniteFloat, Field(ge=0.0)] | None = None
+    effort: Annotated[FiniteFloat, Field(ge=0.0)] | None = None
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.lower is not None and self.upper is not None and self.lower > self.upper:
+            raise wrong(f"the lower limit {self.lower:g} lies above the upper limit {self.upper:g}")
+        return self
+
+
+class JointTable(Placed):
+    """A joint: its type with what the type needs, the links that it joins, where it sits."""
+
+    name: Name
+    type: str
+    parent: Name
+    child: Name
+    axis: Axis | None = None
+    axis2: Axis | None = None
+    pitch: FiniteFloat | None = None
+    reversed: bool = False
+    offset: Placed | None = None
+    limits: LimitsTable | None = None
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.type not in KINDS:
+            raise wrong(f"there is no joint type {self.type!r}{meant(self.type, KINDS)}")
+        fields = set(KINDS[self.type].__dataclass_fields__)  # type: ignore[attr-defined]
+        _check_keys(self, f"a joint of type {self.type!r}", fields, {"axis", "axis2", "pitch"})
+        if self.axis and self.axis2:
+            both = np.linalg.norm(self.axis) * np.linalg.norm(self.axis2)
+            if np.linalg.norm(np.cross(self.axis, self.axis2)) < 1e-9 * both:
+                raise wrong("the two axes of a universal joint are parallel: use a revolute joint")
+        return self
+
+    def build(self) -> kinds.JointKind:
+        """The kind of joint."""
+        kind = KINDS[self.type](**_given(self, "axis", "axis2", "pitch"))
+        return kinds.Reversed(kind) if self.reversed else kind
+
+
+class FrameTable(Placed):
+    """A frame fixed to a link."""
+
+    name: Name
+    link: Name
+
+
+class RobotTable(Table):
+    """The whole file."""
+
+    name: Annotated[str, Field(max_length=MAX_NAME)] = "robot"
+    base: Annotated[BaseTable, BeforeValidator(lambda given: {"group": given} if isinstance(given, str) else given)]
+    gravity: Annotated[list[FiniteFloat], _numbers("gravity", 2, 3), AfterValidator(_in_space)] | None = None
+    link: Annotated[list[LinkTable], Field(min_length=1, max_length=MAX_LINKS)]
+    joint: Annotated[list[JointTable], Field(max_length=MAX_LINKS)] = []
+    frame: Annotated[list[FrameTable], Field(max_length=10 * MAX_LINKS)] = []
+
+
+TABLES: Final[dict[tuple[str, ...], type[Table]]] = {
+    (): RobotTable,
+    ("base",): BaseTable,
+    ("link",): LinkTable,
+    ("link", "points"): PointTable,
+    ("joint",): JointTable,
+    ("joint", "offset"): Placed,
+    ("joint", "limits"): LimitsTable,
+    ("frame",): FrameTable,
+}
+"""Which table lies at which path of keys."""
+
+
+def turned(angle: float) -> np.ndarray:
+    """``3 x 3``: the rotation by ``angle`` about z."""
+    return np.asarray(rotations.about((0.0, 0.0, 1.0), float(angle)))
+
+
+def rolled(rpy: Any) -> np.ndarray:
+    """``3 x 3``: ``Rz(yaw) Ry(pitch) Rx(roll)``, as in URDF."""
+    roll, pitch, yaw = (float(angle) for angle in rpy)
+    return np.asarray(EulerZYX().to_matrix(np.array([yaw, pitch, roll])))
+
+
+def meant(word: str, words: Any) -> str:
+    """`; do you mean ...?`, if one of ``words`` is near, else the list of them."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, list(words), n=1)
+    if not near and ELSEWHERE.get(word) in words:
+        near = [ELSEWHERE[word]]
+    return f"; do you mean {near[0]!r}?" if near else f": it is one of {', '.join(words)}"
+
+
+def _given(table: Table, *keys: str) -> dict[str, Any]:
+    return {key: getattr(table, key) for key in keys if getattr(table, key) is not None}
+
+
+def _check_keys(table: Table, what: str, taken: set[str], possible: set[str]) -> None:
+    """Whether the keys that only some types take are there exactly when this one takes them (an axis defaults to z)."""
+    for key in sorted(possible - taken):
+        if getattr(table, key, None) is not None:
+            raise wrong(f"{what} has no {key}")
+    if "pitch" in taken and not getattr(table, "pitch", None):
+        raise wrong(f"{what} has a pitch (m/rad) that is not zero")

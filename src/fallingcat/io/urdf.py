@@ -1,0 +1,283 @@
+"""URDF, the robot format of ROS: ``<robot>`` with links and joints side by side.
+
+Read: links with their inertia; joints revolute, continuous, prismatic, fixed, floating and planar with origin, axis and
+limits.  Checked, not kept: shapes, materials, mimic, damping.  Passed over: transmission, gazebo, sensors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from ..lie import SE3
+from ..lie.rotations import homogeneous
+from ..model import (
+    Body,
+    Continuous,
+    Fixed,
+    Free,
+    Joint,
+    JointKind,
+    Limits,
+    Link,
+    Model,
+    Planar,
+    Prismatic,
+    Revolute,
+)
+from .assembly import Parts, assemble
+from .diagnostics import Reader
+from .limits import MAX_LENGTH, MAX_LINKS
+from .names import Names, check_name
+from .numbers import number, vector
+from .safe_xml import Element, only
+from .urdf_shapes import check_material, check_shape
+from .urdf_strays import Strays
+
+_AXIAL: Final[dict[str, Callable[[tuple[float, float, float]], JointKind]]] = {
+    "revolute": Revolute,
+    "continuous": Continuous,
+    "prismatic": Prismatic,
+}
+_TYPES: Final = (*_AXIAL, "fixed", "floating", "planar")
+_UNIT_TOLERANCE: Final = 1e-6  # what six printed digits of a unit vector can miss
+_ROUNDING: Final = 4e-16  # of sin and cos at multiples of pi/2
+
+
+def read_urdf(root: Element, reader: Reader) -> Model:
+    """The model in a ``<robot>`` element."""
+    strays = Strays(reader)
+    strays.look_at(root)
+    links, joints = root.all("link"), root.all("joint")
+    if not links:
+        reader.fail(root, "a robot has at least one link")
+    if len(links) > MAX_LINKS:
+        reader.fail(root, f"a robot has at most {MAX_LINKS:,} links, not {len(links):,}")
+    link_names, joint_names = Names("link", reader), Names("joint", reader)
+    for names, elements in ((link_names, links), (joint_names, joints)):
+        for element in elements:
+            names.add(element.get("name"), element)
+    for material in root.all("material"):
+        check_material(reader, material)
+    parts = Parts(
+        name=_robot_name(root, reader),
+        base=SE3(),
+        links=[Link(link.get("name"), _body(link, reader)) for link in links],
+        joints=[_joint(joint, reader) for joint in joints],
+        link_places=link_names.places,
+        joint_places=joint_names.places,
+    )
+    _check_mimics(joints, reader)
+    strays.report()
+    return assemble(parts, reader)
+
+
+def _robot_name(root: Element, reader: Reader) -> str:
+    name = root.get("name")
+    if not name.strip():
+        reader.warn(root, "the robot has no name and is called 'robot'")
+        return "robot"
+    check_name(reader, root, "robot", name)
+    return name
+
+
+# links --------------------------------------------------------------------------------------------------------------
+
+
+def _body(link: Element, reader: Reader) -> Body:
+    """The inertia of a link, brought into the axes of its frame; massless without an ``<inertial>``."""
+    for shape in (*link.all("visual"), *link.all("collision")):
+        _origin(shape, reader)
+        check_shape(reader, shape)
+    inertial = only(reader, link, "inertial")
+    if inertial is None:
+        return Body()
+    mass, inertia = only(reader, inertial, "mass"), only(reader, inertial, "inertia")
+    if mass is None or inertia is None:
+        reader.fail(inertial, f"the <{'mass' if mass is None else 'inertia'}> is missing", "a frame has no <inertial>")
+    value = number(reader, mass, "value")
+    if value < 0.0:
+        reader.fail(mass, "the mass is not negative", f"is {value:g}")
+    xx, yy, zz = (number(reader, inertia, name) for name in ("ixx", "iyy", "izz"))
+    xy, xz, yz = (number(reader, inertia, name) for name in ("ixy", "ixz", "iyz"))
+    about_center = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    H = _origin(inertial, reader)
+    if np.array_equal(H[:3, :3], np.eye(3)):
+        return Body(value, H[:3, 3], about_center)
+    return Body(value, np.zeros(3), about_center).moved(H)
+
+
+def _origin(element: Element, reader: Reader) -> np.ndarray:
+    """The ``<origin>`` of an element as ``4 x 4``: ``R = Rz(yaw) Ry(pitch) Rx(roll)``, the identity if left out."""
+    origin = only(reader, element, "origin")
+    if origin is None:
+        return np.eye(4)
+    for attribute in origin.attributes:
+        if attribute.startswith("quat"):
+            reader.fail(origin, f"the attribute {attribute!r} is not read", "write roll, pitch, yaw as rpy")
+    xyz = vector(reader, origin, "xyz", 3, default=(0.0, 0.0, 0.0))
+    rpy = vector(reader, origin, "rpy", 3, default=(0.0, 0.0, 0.0))
+    if np.abs(xyz).max() > MAX_LENGTH:
+        reader.fail(origin, f"an origin is within {MAX_LENGTH:g} m", f"is {origin.get('xyz')[:80]!r}")
+    if np.abs(rpy).max() > 2.0 * math.pi + 1e-3:
+        reader.warn(origin, f"rpy is in radians; is {origin.get('rpy')[:80]!r} in degrees?")
+    return homogeneous(_rotation(*rpy.tolist()), xyz)
+
+
+def _rotation(roll: float, pitch: float, yaw: float) -> np.ndarray:
+    if roll == pitch == yaw == 0.0:
+        return np.eye(3)
+    (sr, sp, sy), (cr, cp, cy) = map(_sin, (roll, pitch, yaw)), map(_cos, (roll, pitch, yaw))
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+def _sin(angle: float) -> float:
+    """A quarter turn gives exact zeros, not 6e-17: they keep generated code sparse."""
+    value = math.sin(angle)
+    return 0.0 if abs(value) < _ROUNDING else value
+
+
+def _cos(angle: float) -> float:
+    value = math.cos(angle)
+    return 0.0 if abs(value) < _ROUNDING else value
+
+
+# joints -------------------------------------------------------------------------------------------------------------
+
+
+def _joint(joint: Element, reader: Reader) -> Joint:
+    kind_name = joint.get("type")
+    if kind_name not in _TYPES:
+        reader.fail(joint, f"the type of a joint is one of {', '.join(_TYPES)}, not {kind_name[:80]!r}")
+    parent, child = (_end(joint, side, reader) for side in ("parent", "child"))
+    if parent == child:
+        reader.fail(joint, f"parent and child are the same link, {parent!r}")
+    placement, offset = _origin(joint, reader), np.eye(4)
+    axis, limits = _axis(joint, kind_name, reader), _limits(joint, kind_name, reader)
+    _check_dynamics(joint, reader)
+    kind: JointKind
+    if kind_name == "planar":
+        kind = Planar()
+        turn = homogeneous(_z_to(axis), np.zeros(3))
+        placement, offset = placement @ turn, turn.T
+    elif kind_name in _AXIAL:
+        kind = _AXIAL[kind_name](axis)
+    else:
+        kind = Fixed() if kind_name == "fixed" else Free()
+    return Joint(joint.get("name"), kind, parent, child, placement, offset, limits)
+
+
+def _end(joint: Element, side: str, reader: Reader) -> str:
+    end = only(reader, joint, side)
+    if end is None or "link" not in end.attributes:
+        reader.fail(end or joint, f"a joint needs <{side} link=.../>")
+    return end.get("link")
+
+
+def _axis(joint: Element, kind: str, reader: Reader) -> tuple[float, float, float]:
+    """A unit vector; ``(1, 0, 0)`` where nothing is said, as URDF defines.  Only read where the joint has one."""
+    element = only(reader, joint, "axis")
+    if element is None:
+        if kind == "planar":
+            reader.warn(joint, "a planar joint without <axis> moves in the y-z plane: URDF's normal is then x")
+        return 1.0, 0.0, 0.0
+    x, y, z = vector(reader, element, "xyz", 3).tolist()
+    if kind in ("fixed", "floating"):
+        return 1.0, 0.0, 0.0
+    length = math.hypot(x, y, z)
+    if not 1e-9 < length < 1e9:
+        reader.fail(element, "the axis of a joint is a vector of length 1", f"its length is {length:g}")
+    if abs(length - 1.0) > _UNIT_TOLERANCE:
+        reader.warn(element, f"the axis has length {length:.6g} and was brought to 1")
+    return x / length, y / length, z / length
+
+
+def _z_to(axis: tuple[float, float, float]) -> np.ndarray:
+    """The shortest rotation that turns z to a unit vector (about x where it is -z)."""
+    x, y, z = axis
+    if z < -1.0 + 1e-12:
+        return np.diag([1.0, -1.0, -1.0])
+    k = 1.0 / (1.0 + z)
+    return np.array([[1.0 - x * x * k, -x * y * k, x], [-x * y * k, 1.0 - y * y * k, y], [-x, -y, z]])
+
+
+def _limits(joint: Element, kind: str, reader: Reader) -> Limits:
+    """Range, speed and force of a joint of one degree of freedom; infinite where nothing is said, with a warning."""
+    limit = only(reader, joint, "limit")
+    if limit is None:
+        if kind in ("revolute", "prismatic"):
+            reader.warn(joint, f"a {kind} joint without <limit> has no limits here")
+        return Limits()
+    given = {name: number(reader, limit, name) for name in ("lower", "upper", "effort", "velocity") if limit.get(name)}
+    for name in ("effort", "velocity"):
+        if given.get(name, 0.0) < 0.0:
+            reader.fail(limit, f"the limit {name!r} is not negative", f"is {given[name]:g}")
+    if kind not in _AXIAL:
+        return Limits()
+    effort, velocity = given.get("effort", math.inf), given.get("velocity", math.inf)
+    if kind == "continuous":
+        return Limits(velocity=velocity, effort=effort)
+    missing = [name for name in ("lower", "upper") if name not in given]
+    if len(missing) == 2:
+        reader.warn(limit, "without 'lower' and 'upper' the joint has no end stops here")
+        return Limits(velocity=velocity, effort=effort)
+    if missing:
+        reader.warn(limit, f"{missing[0]!r} is missing and taken as 0, as URDF defines")
+    lower, upper = given.get("lower", 0.0), given.get("upper", 0.0)
+    if lower > upper:
+        reader.fail(limit, "the lower limit lies below the upper limit", f"{lower:g} > {upper:g}")
+    return Limits(lower, upper, velocity, effort)
+
+
+def _check_dynamics(joint: Element, reader: Reader) -> None:
+    for tag, attributes in (
+        ("dynamics", ("damping", "friction")),
+        ("safety_controller", ("soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity")),
+    ):
+        element = only(reader, joint, tag)
+        for name in attributes if element is not None else ():
+            assert element is not None
+            value = number(reader, element, name, default=0.0)
+            if tag == "dynamics" and value < 0.0:
+                reader.warn(element, f"{name!r} is negative: it would feed energy into the robot")
+
+
+def _check_mimics(joints: list[Element], reader: Reader) -> None:
+    """Mimic joints are read as independent; what they refer to must exist, and must not be themselves in the end."""
+    kinds = {joint.get("name"): joint.get("type") for joint in joints}
+    follows: dict[str, tuple[str, Element]] = {}
+    for joint in joints:
+        mimic = only(reader, joint, "mimic")
+        if mimic is None:
+            continue
+        number(reader, mimic, "multiplier", default=1.0)
+        number(reader, mimic, "offset", default=0.0)
+        name, leader = joint.get("name"), mimic.get("joint")
+        if leader not in kinds:
+            reader.fail(mimic, f"the joint {leader!r}, which is to be mimicked, does not exist")
+        if joint.get("type") == "fixed":
+            reader.warn(mimic, "a fixed joint cannot mimic: the tag is ignored")
+            continue
+        if kinds[leader] == "fixed":
+            reader.warn(mimic, f"the joint {leader!r}, which is to be mimicked, is fixed")
+        reader.warn(mimic, f"joint {name!r} does not follow {leader!r} here: both are independent")
+        follows[name] = leader, mimic
+    done: set[str] = set()
+    for start in follows:
+        way: set[str] = set()
+        name = start
+        while name in follows and name not in done:
+            if name in way:
+                reader.fail(follows[name][1], "joints mimic each other in a circle")
+            way.add(name)
+            name = follows[name][0]
+        done |= way

@@ -1,0 +1,93 @@
+"""What a URDF holds that nobody asked for: a misspelt tag would lose a mass without a word, so each is mentioned."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from .diagnostics import Reader
+from .safe_xml import Element
+
+_KNOWN: Final[dict[str, frozenset[str]]] = {
+    tag: frozenset(children.split())
+    for tag, children in {
+        "robot": "link joint material transmission gazebo sensor group_state ros2_control mujoco",
+        "link": "inertial visual collision contact sensor gazebo self_collision_checking",
+        "inertial": "origin mass inertia",
+        "visual": "origin geometry material",
+        "collision": "origin geometry material contact verbose contact_coefficients",
+        "joint": "origin parent child axis limit mimic dynamics safety_controller calibration gazebo",
+        "origin": "",
+        "mass": "",
+        "inertia": "",
+        "parent": "",
+        "child": "",
+        "axis": "",
+        "limit": "",
+        "mimic": "",
+    }.items()
+}
+_ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
+    tag: frozenset(names.split())
+    for tag, names in {
+        "robot": "name version",
+        "link": "name type",
+        "origin": "xyz rpy quat_xyzw",
+        "mass": "value",
+        "inertia": "ixx iyy izz ixy ixz iyz",
+        "joint": "name type dont_collapse",
+        "parent": "link",
+        "child": "link",
+        "axis": "xyz",
+        "limit": "lower upper effort velocity acceleration deceleration jerk",
+        "mimic": "joint multiplier offset",
+    }.items()
+}
+_FIXED: Final = ("axis", "limit", "dynamics", "safety_controller", "calibration")
+
+
+class Strays:
+    """Counts unknown elements, attributes and text; one warning for each kind, at the first place."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.count: Counter[str] = Counter()
+        self.first: dict[str, Element] = {}
+
+    def look_at(self, root: Element) -> None:
+        """Walk through everything that the reader reads (not through gazebo's or a transmission's insides)."""
+        stack = [root]
+        while stack:
+            element = stack.pop()
+            known = _KNOWN.get(element.tag)
+            if known is None:
+                continue
+            self._attributes(element)
+            if element.text:
+                self._note(f"text inside <{element.tag}> is ignored", element)
+            if element.tag == "joint" and element.get("type") == "fixed":
+                for child in element:
+                    if child.tag in _FIXED:
+                        self._note(f"<{child.tag}> of a fixed joint is ignored", child)
+            for child in element:
+                if "xacro" in child.tag.partition("}")[0] or child.tag.startswith("xacro:"):
+                    self.reader.fail(child, "this is xacro, not URDF", "run xacro first")
+                if child.tag not in known:
+                    self._note(f"<{child.tag}> inside <{element.tag}> is unknown and ignored", child)
+            stack.extend(reversed(element.children))
+
+    def report(self) -> None:
+        """Turn what was found into warnings."""
+        for text, element in self.first.items():
+            times = self.count[text]
+            self.reader.warn(element, text if times == 1 else f"{text} ({times} times in the file)")
+
+    def _attributes(self, element: Element) -> None:
+        known = _ATTRIBUTES.get(element.tag)
+        for name in element.attributes if known is not None else ():
+            if known is not None and name not in known and not name.startswith("{"):
+                self._note(f"the attribute {name!r} of <{element.tag}> is unknown and ignored", element)
+
+    def _note(self, text: str, element: Element) -> None:
+        self.count[text] += 1
+        self.first.setdefault(text, element)

@@ -1,0 +1,48 @@
+"""Addresses of meshes and textures.  No reader here opens one; a later drawing might, so bad ones stop at the door."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from urllib.parse import unquote
+
+from .diagnostics import Located, Reader
+
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # two letters at least: C:\\ is a drive
+_LOCAL: Final = ("package", "model", "file")
+_MAX_UPWARDS: Final = 2  # robot/urdf/v2/x.urdf with meshes in robot/meshes
+
+
+def check_uri(reader: Reader, place: Located, uri: str) -> None:
+    """Refuse remote addresses and paths that climb out of their package; warn of absolute paths.
+
+    >>> reader = Reader("r.urdf")
+    >>> check_uri(reader, None, "package://robot/meshes/arm.stl")
+    >>> check_uri(reader, None, "../meshes/arm.stl")
+    >>> check_uri(reader, None, "package://robot/../../etc/passwd")
+    Traceback (most recent call last):
+    fallingcat.errors.FileError: r.urdf: the path 'package://robot/../../etc/passwd' climbs out of its package
+    """
+    if not uri.strip():
+        reader.fail(place, "the file name is empty")
+    shown = uri if len(uri) <= 120 else uri[:117] + "..."
+    scheme = _SCHEME.match(uri)
+    if scheme is not None and scheme[1].lower() not in _LOCAL:
+        reader.fail(place, f"{shown!r} is not a local file", "package://, model://, file:// and paths are")
+    path = unquote(uri[scheme.end() :] if scheme else uri).replace("\\", "/")
+    in_package = scheme is not None and scheme[1].lower() != "file"
+    if not in_package and (path.startswith("/") or re.match(r"[A-Za-z]:", path)):
+        reader.warn(place, f"{shown!r} is an absolute path: it exists on one machine only")
+    if _upwards(path) > (0 if in_package else _MAX_UPWARDS):
+        home = "its package" if in_package else "the robot's folders"
+        reader.fail(place, f"the path {shown!r} climbs out of {home}")
+
+
+def _upwards(path: str) -> int:
+    """How far a path climbs above where it starts; for ``//package/...`` the package is the start."""
+    start = 1 if path.startswith("//") and not path.startswith("///") else 0
+    depth = lowest = 0
+    for step in [s for s in path.split("/") if s not in ("", ".")][start:]:
+        depth += -1 if step == ".." else 1
+        lowest = min(lowest, depth)
+    return -lowest

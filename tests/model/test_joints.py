@@ -1,0 +1,174 @@
+"""One body of laws, run on every kind of joint and on its other side."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from kinds import KINDS
+from laws import generators
+
+from fallingcat.errors import ModelError
+from fallingcat.lie import SE3
+from fallingcat.model import Fixed, Joint, Limits, Revolute, Universal
+from fallingcat.model.robots.random_tree import MOVING, random_kind
+
+G = SE3()
+STEP = 1e-30  # of complex-step derivatives
+every_kind = pytest.mark.parametrize("kind", [*MOVING, Fixed], ids=lambda kind: kind.name)
+both_sides = pytest.mark.parametrize("turned", [False, True], ids=["inner", "outer"])
+
+
+def close(a, b, tolerance=1e-12):
+    np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+
+
+def random_joint(rng, kind, turned=False):
+    """A joint with random axes, placement and offset."""
+    joint = Joint("j", random_kind(rng, kind), "a", "b", G.random(rng), G.random(rng))
+    return joint.reversed() if turned else joint
+
+
+def moved(kind, q, rates, time):
+    """The coordinates after `time` at constant rates: the group's own exponential."""
+    group = kind.group
+    return group.coordinates(group.compose(group.element(q), group.exp(time * rates)))
+
+
+@every_kind
+@both_sides
+@given(rng=generators())
+def test_motion_subspace_is_the_derivative_of_the_transform(kind, turned, rng):
+    joint = random_joint(rng, kind, turned)
+    q, rates = joint.kind.group.random_coordinates(rng), rng.normal(size=joint.kind.nv)
+    derivative = joint.transform(moved(joint.kind, q, rates, 1j * STEP)).imag / STEP
+    S = joint.motion_subspace(q)
+    assert S.shape == (6, joint.kind.nv)
+    close(G.inverse(joint.transform(q)) @ derivative, G.hat(S @ rates))
+
+
+@every_kind
+@both_sides
+@given(rng=generators())
+def test_motion_subspace_derivative_is_the_derivative_of_the_motion_subspace(kind, turned, rng):
+    joint = random_joint(rng, kind, turned)
+    q, rates = joint.kind.group.random_coordinates(rng), rng.normal(size=joint.kind.nv)
+    derivative = np.imag(joint.motion_subspace(moved(joint.kind, q, rates, 1j * STEP))) / STEP
+    close(joint.motion_subspace_derivative(q, rates), derivative)
+
+
+@every_kind
+@given(rng=generators())
+def test_neutral_is_the_identity(kind, rng):
+    motion = random_kind(rng, kind)
+    assert motion.neutral().shape == (motion.nq,)
+    close(motion.transform(motion.neutral()), np.eye(4), 1e-15)
+    joint = random_joint(rng, kind)
+    close(joint.transform(joint.kind.neutral()), joint.placement @ joint.offset, 1e-14)
+
+
+@every_kind
+@given(rng=generators())
+def test_the_other_side_is_the_inverse_with_the_same_coordinates(kind, rng):
+    joint = random_joint(rng, kind)
+    turned = joint.reversed()
+    q, rates = joint.kind.group.random_coordinates(rng), rng.normal(size=joint.kind.nv)
+    assert (turned.parent, turned.child) == (joint.child, joint.parent)
+    assert (turned.kind.nq, turned.kind.nv) == (joint.kind.nq, joint.kind.nv)
+    H = joint.transform(q)
+    close(turned.transform(q), G.inverse(H))
+    # the parent relative to the child moves against the child relative to the parent
+    close(turned.motion_subspace(q) @ rates, -(G.Ad(H) @ joint.motion_subspace(q) @ rates))
+
+
+@every_kind
+@given(rng=generators())
+def test_turned_twice_is_the_same_joint(kind, rng):
+    joint = random_joint(rng, kind)
+    again = joint.reversed().reversed()
+    assert again.kind == joint.kind
+    assert (again.parent, again.child, again.limits) == (joint.parent, joint.child, joint.limits)
+    close(again.placement, joint.placement, 1e-14)
+    close(again.offset, joint.offset, 1e-14)
+
+
+@every_kind
+def test_a_plain_joint_turned_twice_is_exact(kind):
+    joint = Joint("j", random_kind(np.random.default_rng(0), kind), "a", "b")
+    again = joint.reversed().reversed()
+    assert (again.placement == joint.placement).all()
+    assert (again.offset == joint.offset).all()
+
+
+@every_kind
+@both_sides
+@pytest.mark.parametrize("number", KINDS)
+@settings(max_examples=2)
+@given(rng=generators())
+def test_every_kind_of_number(kind, turned, number, rng):
+    joint = random_joint(rng, kind, turned)
+    q, rates = joint.kind.group.random_coordinates(rng), rng.normal(size=joint.kind.nv)
+
+    def everything(q, rates):
+        S, dS = joint.motion_subspace(q), joint.motion_subspace_derivative(q, rates)
+        parts = [joint.transform(q)[:3].reshape(-1), (S @ rates).reshape(-1), (dS @ rates).reshape(-1)]
+        return np.concatenate(parts) if all(isinstance(p, np.ndarray) for p in parts) else _joined(parts)
+
+    close(KINDS[number](everything, q, rates), everything(q, rates), 1e-12)
+
+
+def _joined(parts):
+    from fallingcat.arrays import concatenate
+
+    return concatenate(parts)
+
+
+@every_kind
+def test_coordinates_are_named(kind):
+    motion = random_kind(np.random.default_rng(0), kind)
+    assert len(motion.group.coordinate_names) == motion.nq
+    assert motion.nv <= motion.nq <= motion.nv + 1
+
+
+def test_the_zeros_of_a_placed_hinge_stay_exact():
+    joint = Joint("j", Revolute((0.0, 0.0, 1.0)), "a", "b")
+    assert (joint.transform(np.array([0.3]))[2] == [0.0, 0.0, 1.0, 0.0]).all()
+    assert (joint.motion_subspace(np.array([0.3])).T == [[0.0, 0.0, 0.0, 0.0, 0.0, 1.0]]).all()
+
+
+def test_a_universal_joint_is_two_hinges():
+    a, b, q = (1.0, 0.0, 0.0), (0.0, 0.6, 0.8), np.array([0.4, -0.7])
+    two = Revolute(a).transform(q[:1]) @ Revolute(b).transform(q[1:])
+    close(Universal(a, b).transform(q), two, 1e-15)
+
+
+@pytest.mark.parametrize("axis", [(0.0, 0.0, 0.0), (np.nan, 0.0, 1.0), (1.0, 0.0), (np.inf, 0.0, 0.0), "z", None])
+def test_an_axis_that_is_none_is_refused(axis):
+    with pytest.raises(ModelError, match="axis"):
+        Revolute(axis)
+    with pytest.raises(ModelError, match="axis"):
+        Universal((1.0, 0.0, 0.0), axis)
+
+
+def test_parallel_axes_make_no_universal_joint():
+    with pytest.raises(ModelError, match="parallel"):
+        Universal((1.0, 0.0, 0.0), (-2.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize("part", ["placement", "offset"])
+@pytest.mark.parametrize("H", [np.eye(3), 2.0 * np.eye(4), np.diag([1.0, 1.0, -1.0, 1.0]), np.full((4, 4), np.nan)])
+def test_a_placement_that_is_no_rigid_motion_is_refused_by_name(part, H):
+    with pytest.raises(ModelError, match=rf"{part} of joint 'elbow'"):
+        Joint("elbow", Revolute(), "a", "b", **{part: H})
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({"lower": 1.0, "upper": 0.0}, "lies above"),
+        ({"lower": np.nan}, "not a number"),
+        ({"velocity": -1.0}, "not negative"),
+        ({"effort": -1.0}, "not negative"),
+    ],
+)
+def test_limits_that_cannot_be_kept_are_refused(limits, words):
+    with pytest.raises(ModelError, match=words):
+        Limits(**limits)
