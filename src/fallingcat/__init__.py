@@ -1,19 +1,119 @@
 """fallingcat: floating-base robots, with one set of equations of motion and every formulation a change of velocity.
 
+>>> import numpy as np
 >>> import fallingcat as fc
->>> raise fc.FileError("mass must be positive", file="robot.urdf", line=12, element="<link name='arm'>")
-Traceback (most recent call last):
-fallingcat.errors.FileError: robot.urdf:12: <link name='arm'>: mass must be positive
+>>> model = fc.robots.cat()
+>>> state = model.random_state(np.random.default_rng(0))
+>>> fc.mass_matrix(model, state).shape == (model.nv, model.nv)
+True
 """
 
+from . import lie
+from .dynamics import (
+    FACTORIZATIONS,
+    Constrained,
+    ForwardDerivatives,
+    InverseDerivatives,
+    analytical_jacobian,
+    average_velocity,
+    bias_forces,
+    body_coriolis_matrix,
+    body_forces,
+    body_inertia,
+    center_of_mass,
+    center_of_mass_bias,
+    center_of_mass_jacobian,
+    centroidal_momentum_matrix,
+    centroidal_momentum_matrix_derivative,
+    constrained_forward_dynamics,
+    coriolis_from_series,
+    coriolis_matrix,
+    displace,
+    forward_dynamics,
+    forward_dynamics_derivatives,
+    forward_kinematics,
+    gravity_forces,
+    inverse_dynamics,
+    inverse_dynamics_derivatives,
+    jacobian,
+    jacobian_derivative,
+    kinetic_energy,
+    linearize,
+    link_acceleration,
+    link_pose,
+    link_twist,
+    locked_inertia,
+    mass_matrix,
+    mass_matrix_derivative,
+    momentum,
+    momentum_matrix,
+    momentum_matrix_derivative,
+    potential_energy,
+    reroot_state,
+)
 from .errors import ExtraMissingError, FallingCatError, FileError, ModelError, NumericsError
+from .io import FileWarning, load, save
+from .model import Body, Frame, Joint, Limits, Link, Model, State, joints, robots
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "FACTORIZATIONS",
+    "Body",
+    "Constrained",
     "ExtraMissingError",
     "FallingCatError",
     "FileError",
+    "FileWarning",
+    "ForwardDerivatives",
+    "Frame",
+    "InverseDerivatives",
+    "Joint",
+    "Limits",
+    "Link",
+    "Model",
     "ModelError",
     "NumericsError",
+    "State",
+    "analytical_jacobian",
+    "average_velocity",
+    "bias_forces",
+    "body_coriolis_matrix",
+    "body_forces",
+    "body_inertia",
+    "center_of_mass",
+    "center_of_mass_bias",
+    "center_of_mass_jacobian",
+    "centroidal_momentum_matrix",
+    "centroidal_momentum_matrix_derivative",
+    "constrained_forward_dynamics",
+    "coriolis_from_series",
+    "coriolis_matrix",
+    "displace",
+    "forward_dynamics",
+    "forward_dynamics_derivatives",
+    "forward_kinematics",
+    "gravity_forces",
+    "inverse_dynamics",
+    "inverse_dynamics_derivatives",
+    "jacobian",
+    "jacobian_derivative",
+    "joints",
+    "kinetic_energy",
+    "lie",
+    "linearize",
+    "link_acceleration",
+    "link_pose",
+    "link_twist",
+    "load",
+    "locked_inertia",
+    "mass_matrix",
+    "mass_matrix_derivative",
+    "momentum",
+    "momentum_matrix",
+    "momentum_matrix_derivative",
+    "potential_energy",
+    "reroot_state",
+    "robots",
+    "save",
 ]

@@ -198,6 +198,12 @@ def _show(model: Model, file: str, warnings: Sequence[str], everything: bool) ->
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, emoji=False)
+    with console.capture() as captured:
+        _print_all(console, model, file, warnings, everything)
+    typer.echo("\n".join(line.rstrip(" ") for line in captured.get().splitlines()))
+
+
+def _print_all(console: Console, model: Model, file: str, warnings: Sequence[str], everything: bool) -> None:
     most = None if everything else MOST_ROWS
     _print_summary(console, model, file)
     _print_rows(console, _link_table(), [_link_row(link.name, link.body) for link in model.links], most, "links")
@@ -207,7 +213,7 @@ def _show(model: Model, file: str, warnings: Sequence[str], everything: bool) ->
         _print_rows(console, _joint_table(limited), rows, most, "joints")
     _print_frames(console, model, most)
     _print_checks(console, model)
-    _print_warnings(console, [text.removeprefix(f"{file}:") for text in map(plain, warnings)], everything)
+    _print_warnings(console, [_without_file(text, file) for text in warnings], everything)
 
 
 def _print_summary(console: Console, model: Model, file: str) -> None:
@@ -289,8 +295,8 @@ def _print_frames(console: Console, model: Model, most: int | None) -> None:
     on: dict[str, list[str]] = {}
     for frame in model.frames[:most]:
         on.setdefault(frame.link, []).append(frame.name)
-    table = _table("frames on")
-    table.add_column("", overflow="fold", ratio=1)
+    table = _table("link")
+    table.add_column("frames on it", overflow="fold")
     for link, names in on.items():
         table.add_row(_text(link), _text(", ".join(names)))
     console.print()
@@ -326,6 +332,12 @@ def _print_checks(console: Console, model: Model) -> None:
             console.print(Padding(_text(problem), (0, 0, 0, 8)))
         if len(problems) > 3:
             console.print(f"        ... and {len(problems) - 3:,} more")
+
+
+def _without_file(warning: str, file: str) -> str:
+    """A warning as ``line 12: ...``: the file is known here."""
+    text = warning.removeprefix(f"{plain(file)}:").strip()
+    return f"line {text}" if text[:1].isdigit() else text
 
 
 # small things -------------------------------------------------------------------------------------------------------

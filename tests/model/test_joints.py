@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from kinds import KINDS
 from laws import generators
 
+from fallingcat.arrays import concatenate
 from fallingcat.errors import ModelError
 from fallingcat.lie import SE3
-from fallingcat.model import Fixed, Joint, Limits, Revolute, Universal
+from fallingcat.model import Fixed, Helical, Joint, Limits, Revolute, Universal
 from fallingcat.model.robots.random_tree import MOVING, random_kind
 
 G = SE3()
@@ -110,15 +111,9 @@ def test_every_kind_of_number(kind, turned, number, rng):
     def everything(q, rates):
         S, dS = joint.motion_subspace(q), joint.motion_subspace_derivative(q, rates)
         parts = [joint.transform(q)[:3].reshape(-1), (S @ rates).reshape(-1), (dS @ rates).reshape(-1)]
-        return np.concatenate(parts) if all(isinstance(p, np.ndarray) for p in parts) else _joined(parts)
+        return concatenate(parts)
 
     close(KINDS[number](everything, q, rates), everything(q, rates), 1e-12)
-
-
-def _joined(parts):
-    from fallingcat.arrays import concatenate
-
-    return concatenate(parts)
 
 
 @every_kind
@@ -146,6 +141,12 @@ def test_an_axis_that_is_none_is_refused(axis):
         Revolute(axis)
     with pytest.raises(ModelError, match="axis"):
         Universal((1.0, 0.0, 0.0), axis)
+
+
+@pytest.mark.parametrize("pitch", [np.nan, np.inf])
+def test_a_pitch_is_finite(pitch):
+    with pytest.raises(ModelError, match="pitch"):
+        Helical((0.0, 0.0, 1.0), pitch)
 
 
 def test_parallel_axes_make_no_universal_joint():

@@ -11,6 +11,7 @@ import sympy
 from hypothesis import given
 from laws import GROUPS, generators, name
 from link_sums import link_poses
+from scipy.spatial.transform import Rotation
 
 from fallingcat.arrays import Graph
 from fallingcat.errors import ModelError
@@ -60,9 +61,7 @@ def test_flat_order_of_a_free_base(rng):
     state = model.random_state(rng)
     q, v = model.flatten(state)
     close(q[:3], state.pose[:3, 3], 0.0)
-    xyz, w = q[3:6], q[6]
-    R = (w * w - xyz @ xyz) * np.eye(3) + 2.0 * np.outer(xyz, xyz) + 2.0 * w * np.cross(np.eye(3), -xyz)
-    close(R, state.pose[:3, :3])
+    close(Rotation.from_quat(q[3:7]).as_matrix(), state.pose[:3, :3])
     close(q[7:], state.joints, 0.0)
     close(v, np.concatenate([state.twist, state.rates]), 0.0)
 

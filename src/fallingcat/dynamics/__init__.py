@@ -1,19 +1,93 @@
-"""Equations of motion.
+"""Equations of motion by recursive algorithms: kinematics, inverse and forward dynamics, mass and Coriolis matrices.
 
-Today: one rigid body on any group of :mod:`fallingcat.lie`, after [From].
+Every function is pure, ``f(model, state, ...)``, and takes every kind of number; nothing is cached or changed.
 
 >>> import numpy as np
->>> from fallingcat.dynamics import body_forces, body_inertia
->>> from fallingcat.lie import SE2
->>> M = body_inertia(SE2(), np.diag([2.0, 2.0, 2.0, 0.1, 0.2, 0.3]))
->>> M
-array([[2. , 0. , 0. ],
-       [0. , 2. , 0. ],
-       [0. , 0. , 0.3]])
->>> body_forces(SE2(), M, v=np.array([1.0, 0.0, 3.0]), acceleration=np.zeros(3))  # a turn needs a centripetal force
-array([0., 6., 0.])
+>>> import fallingcat as fc
+>>> cat = fc.robots.cat()
+>>> state = cat.random_state(np.random.default_rng(0))
+>>> forces = fc.inverse_dynamics(cat, state, np.zeros(cat.nv))
+>>> bool(np.allclose(fc.forward_dynamics(cat, state, forces), 0.0, atol=1e-9))
+True
 """
 
+from .constrained import Constrained, constrained_forward_dynamics
+from .coriolis import FACTORIZATIONS, coriolis_matrix, mass_matrix_derivative
+from .derivatives import (
+    ForwardDerivatives,
+    InverseDerivatives,
+    displace,
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+    linearize,
+)
+from .energy import kinetic_energy, potential_energy
+from .forward import forward_dynamics
+from .inverse import bias_forces, gravity_forces, inverse_dynamics
+from .kinematics import (
+    analytical_jacobian,
+    center_of_mass,
+    center_of_mass_bias,
+    center_of_mass_jacobian,
+    forward_kinematics,
+    jacobian,
+    jacobian_derivative,
+    link_acceleration,
+    link_pose,
+    link_twist,
+    reroot_state,
+)
+from .mass import mass_matrix
+from .momentum import (
+    average_velocity,
+    centroidal_momentum_matrix,
+    centroidal_momentum_matrix_derivative,
+    locked_inertia,
+    momentum,
+    momentum_matrix,
+    momentum_matrix_derivative,
+)
 from .single_body import body_coriolis_matrix, body_forces, body_inertia, coriolis_from_series
 
-__all__ = ["body_coriolis_matrix", "body_forces", "body_inertia", "coriolis_from_series"]
+__all__ = [
+    "FACTORIZATIONS",
+    "Constrained",
+    "ForwardDerivatives",
+    "InverseDerivatives",
+    "analytical_jacobian",
+    "average_velocity",
+    "bias_forces",
+    "body_coriolis_matrix",
+    "body_forces",
+    "body_inertia",
+    "center_of_mass",
+    "center_of_mass_bias",
+    "center_of_mass_jacobian",
+    "centroidal_momentum_matrix",
+    "centroidal_momentum_matrix_derivative",
+    "constrained_forward_dynamics",
+    "coriolis_from_series",
+    "coriolis_matrix",
+    "displace",
+    "forward_dynamics",
+    "forward_dynamics_derivatives",
+    "forward_kinematics",
+    "gravity_forces",
+    "inverse_dynamics",
+    "inverse_dynamics_derivatives",
+    "jacobian",
+    "jacobian_derivative",
+    "kinetic_energy",
+    "linearize",
+    "link_acceleration",
+    "link_pose",
+    "link_twist",
+    "locked_inertia",
+    "mass_matrix",
+    "mass_matrix_derivative",
+    "momentum",
+    "momentum_matrix",
+    "momentum_matrix_derivative",
+    "potential_energy",
+    "reroot_state",
+]

@@ -1,8 +1,8 @@
 """Coriolis matrices: five factorizations of the same forces, and the rate of the mass matrix.
 
 For every choice of ``B_j``, ``C = sum T_j' (B_j T_j + L_j dT_j/dt)`` gives the same ``C v`` ([Mishra] Lemma 1,
-[Feurstein] (3.41), (3.82)).  In the frame that coincides with the base the columns ``s_k`` of ``T_j`` are those of every
-other link behind joint k, so each entry is a product with one composite matrix: O(n x depth).
+[Feurstein] (3.41), (3.82)).  In the frame that coincides with the base the column ``s_k`` of ``T_j`` is that of
+every other link behind joint k, so each entry is a product with one composite matrix: O(n x depth).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 from ..lie import SE3
 from ..model import Model, State
 from .checks import choice
-from .geometry import Geometry, geometry, inertias, pairwise_matrix, pairwise_symmetric, subtree_sums
+from .geometry import geometry, inertias, pairwise_matrix, rate_of_mass, subtree_sums
 from .hamel import hamel_matrix
 
 _SE3 = SE3()
@@ -91,12 +91,3 @@ def mass_matrix_derivative(model: Model, state: State) -> Any:
     """``dM/dt`` (nv x nv) along the state, symmetric: ``dL_j/dt = -(ad' L_j + L_j ad)`` in the fixed frame."""
     geo = geometry(model, state)
     return rate_of_mass(geo, inertias(model, geo))
-
-
-def rate_of_mass(geo: Geometry, L: list[Any]) -> Any:
-    """``dM/dt`` from axes, twists and body inertias in the frame of :mod:`~fallingcat.dynamics.geometry`."""
-    turning = [Lj @ ad(nu) for Lj, nu in zip(L, geo.twists, strict=True)]
-    rate, total = subtree_sums(geo, [-(X + X.T) for X in turning]), subtree_sums(geo, L)
-    momenta = [Lk @ s for Lk, s in zip(total, geo.axes, strict=True)]
-    change = [rate[k] @ geo.axes[k] + total[k] @ geo.axes_dot[k] for k in range(len(L))]
-    return pairwise_symmetric(geo, lambda i, k: geo.axes[i].T @ change[k] + geo.axes_dot[i].T @ momenta[k])

@@ -23,7 +23,7 @@ class _Articulated(NamedTuple):
     inertia: Any
     bias: Any
 
-    def __add__(self, other: Any) -> _Articulated:  # type: ignore[override]
+    def __add__(self, other: Any) -> _Articulated:
         return _Articulated(self.inertia + other.inertia, self.bias + other.bias)
 
 
@@ -66,8 +66,8 @@ def forward_dynamics(
     joints: dict[int, _Joint] = {}
 
     def carry(node: Node, body: _Articulated) -> _Articulated:
-        tau = forces[model.m :][model.v_slices[node.index - 1]]
-        joints[node.index] = joint = _joint(model, node, body, tau, angular[node.parent])
+        tau = forces[model.m :][model.v_slices[node.link - 1]]
+        joints[node.link] = joint = _joint(model, node, body, tau, angular[node.parent])
         return _seen_by_parent(node, body, joint)
 
     base = inward(tree, own, carry)[0]
@@ -77,9 +77,9 @@ def forward_dynamics(
     rates_dot: list[Any] = []
 
     def step(node: Node, parent: Any) -> Any:
-        joint = joints[node.index]
+        joint = joints[node.link]
         a = motion_to_child(node.H, parent) + joint.c
-        rates_dot.append(_solve(joint.D, joint.u - joint.U.T @ a, f"joint {model.joints[node.index - 1].name!r}"))
+        rates_dot.append(_solve(joint.D, joint.u - joint.U.T @ a, f"joint {model.joints[node.link - 1].name!r}"))
         return a + node.S @ rates_dot[-1]
 
     outward(tree, S0 @ twist_dot + fall, step)
@@ -97,7 +97,7 @@ def _joint(model: Model, node: Node, body: _Articulated, tau: Any, w_parent: Any
     D = mirror(node.S.T @ U)
     c = _coriolis(node, w_parent)
     if is_numeric(D) and np.isrealobj(D) and len(D) and np.linalg.eigvalsh(D)[0] <= 1e-14 * np.abs(U).max(initial=0.0):
-        name = model.joints[node.index - 1].name
+        name = model.joints[node.link - 1].name
         raise NumericsError("the joint moves nothing that has inertia: the mass matrix is singular", joint=name)
     return _Joint(U, D, tau - node.S.T @ body.bias, c)
 
@@ -143,5 +143,3 @@ def _solve(D: Any, u: Any, what: str) -> Any:
         return solve(D, u)
     except NumericsError:
         raise NumericsError(f"the mass matrix is singular: the {what} moves nothing that has inertia") from None
-
-

@@ -38,14 +38,14 @@ def geometry(model: Model, state: State) -> Geometry:
     """All axes and twists in the frame that coincides with the base."""
     tree = nodes(model, state)
     poses = outward(tree, np.eye(4), lambda node, H: H @ node.H)
-    moves = [_SE3.Ad(poses[node.index]) for node in tree]
+    moves = [_SE3.Ad(poses[node.link]) for node in tree]
     axes = [model.base.selection, *(X @ node.S for X, node in zip(moves, tree, strict=True))]
     speeds = [state.twist, *(node.rates for node in tree)]
-    twists = outward(tree, axes[0] @ speeds[0], lambda node, nu: nu + axes[node.index] @ speeds[node.index])
+    twists = outward(tree, axes[0] @ speeds[0], lambda node, nu: nu + axes[node.link] @ speeds[node.link])
     axes_dot = [_SE3.ad(nu) @ s for nu, s in zip(twists, axes, strict=True)]
     for X, node in zip(moves, tree, strict=True):
         if not node.constant:
-            axes_dot[node.index] = axes_dot[node.index] + X @ node.S_dot
+            axes_dot[node.link] = axes_dot[node.link] + X @ node.S_dot
     return Geometry(tree, poses, axes, twists, axes_dot, sizes(model))
 
 
@@ -75,3 +75,12 @@ def pairwise_symmetric(geo: Geometry, entry: Callable[[int, int], Any]) -> Any:
     """The symmetric nv x nv matrix with ``entry(i, k)`` for every link k and ancestor i of k (or k itself)."""
     links = range(len(geo.poses))
     return symmetric(geo.sizes, {(i, k): entry(i, k) for k in links for i in ancestors(geo.tree, k)})
+
+
+def rate_of_mass(geo: Geometry, L: list[Any]) -> Any:
+    """``dM/dt`` from axes, twists and body inertias in this frame."""
+    turning = [Lj @ _SE3.ad(nu) for Lj, nu in zip(L, geo.twists, strict=True)]
+    rate, total = subtree_sums(geo, [-(X + X.T) for X in turning]), subtree_sums(geo, L)
+    momenta = [Lk @ s for Lk, s in zip(total, geo.axes, strict=True)]
+    change = [rate[k] @ geo.axes[k] + total[k] @ geo.axes_dot[k] for k in range(len(L))]
+    return pairwise_symmetric(geo, lambda i, k: geo.axes[i].T @ change[k] + geo.axes_dot[i].T @ momenta[k])

@@ -9,7 +9,8 @@ import numpy as np
 from ..arrays import concatenate, stack
 from ..lie import SE3
 from ..model import Model, State
-from .geometry import Geometry, pairwise_symmetric, subtree_sums
+from .geometry import Geometry, pairwise_symmetric, rate_of_mass, subtree_sums
+from .sweeps import ancestors
 
 _SE3 = SE3()
 ad = _SE3.ad
@@ -22,8 +23,6 @@ def hamel_matrix(model: Model, state: State, geo: Geometry, L: list[Any]) -> Any
     which (3.39) does not need because its joints are angles and lengths.  ``E`` splits the energy as (3.37) does:
     half of the base-base part, the whole of the base-joint part in the joint columns, half of the joint-joint part.
     """
-    from .coriolis import rate_of_mass
-
     total = subtree_sums(geo, L)
     M = pairwise_symmetric(geo, lambda i, k: geo.axes[i].T @ total[k] @ geo.axes[k])
     groups = [model.base, *(joint.kind.group for joint in model.joints)]
@@ -42,14 +41,14 @@ def _energy_rows(model: Model, state: State, geo: Geometry, total: list[Any], jo
     """The rows of ``E`` that belong to a joint, one for each of its axes."""
     base_twist = geo.axes[0] @ state.twist
     relative = geo.twists[geo.tree[joint - 1].parent] - base_twist
-    above = _path(geo, joint)[1:]
+    above = ancestors(geo.tree, joint)[1:]
     below = _subtree(geo, joint)
     speeds = [state.twist, *(node.rates for node in geo.tree)]
     momenta = {k: total[k] @ geo.axes[k] for k in below}
     carried = sum((momenta[k] @ speeds[k] for k in below), start=np.zeros(6))
     rows = []
     for c in range(geo.sizes[joint]):
-        s, turn = geo.axes[joint][:, c], ad(geo.axes[joint][:, c])
+        turn = ad(geo.axes[joint][:, c])
         N = -(turn.T @ total[joint] + total[joint] @ turn)
         weight = base_twist + 0.5 * relative
         columns: dict[int, Any] = {0: 0.5 * (geo.axes[0].T @ (N @ base_twist))}
@@ -59,7 +58,6 @@ def _energy_rows(model: Model, state: State, geo: Geometry, total: list[Any], jo
             columns[k] = -(momenta[k].T @ (turn @ weight))
         if not geo.tree[joint - 1].constant:
             _add_turning_axes(model, state, geo, total, joint, c, columns)
-        del s
         parts = [columns.get(k, np.zeros(size)) for k, size in enumerate(geo.sizes)]
         rows.append(concatenate(parts))
     return stack(rows)
@@ -74,7 +72,7 @@ def _add_turning_axes(
     turned = _SE3.Ad(geo.poses[joint]) @ model.joints[joint - 1].motion_subspace_derivative(q, unit)
     slip = turned @ node.rates  # extra twist of the whole subtree
     base_twist = geo.axes[0] @ state.twist
-    path = _path(geo, joint)
+    path = ancestors(geo.tree, joint)
     speeds = [state.twist, *(n.rates for n in geo.tree)]
     below = _subtree(geo, joint)
     for k in path[:-1]:
@@ -90,15 +88,9 @@ def _add_turning_axes(
     columns[joint] = columns[joint] + turned.T @ momentum
 
 
-def _path(geo: Geometry, link: int) -> list[int]:
-    from .sweeps import ancestors
-
-    return ancestors(geo.tree, link)
-
-
 def _subtree(geo: Geometry, link: int) -> list[int]:
     inside = {link}
     for node in geo.tree[link:]:
         if node.parent in inside:
-            inside.add(node.index)
+            inside.add(node.link)
     return sorted(inside)

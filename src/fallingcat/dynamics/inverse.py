@@ -52,14 +52,14 @@ def inverse_dynamics(
     rates_dot = acceleration[model.m :]
 
     def step(node: Node, parent: Motion) -> Motion:
-        return carried(node, parent, rates_dot[model.v_slices[node.index - 1]])
+        return carried(node, parent, rates_dot[model.v_slices[node.link - 1]])
 
     motions = outward(tree, base_motion(model, state, acceleration[: model.m]), step)
     own = [_force(RigidInertia.of(link.body), motion) for link, motion in zip(model.links, motions, strict=True)]
     for link, wrench in in_link_frames(model, state, wrenches, wrench_frame):
         own[link] = own[link] - wrench
     forces = inward(tree, own, lambda node, force: wrench_to_parent(node.H, force))
-    return join([model.base.selection.T @ forces[0], *(node.S.T @ forces[node.index] for node in tree)])
+    return join([model.base.selection.T @ forces[0], *(node.S.T @ forces[node.link] for node in tree)])
 
 
 def base_motion(model: Model, state: State, acceleration: Any) -> Motion:

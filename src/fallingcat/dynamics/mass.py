@@ -29,11 +29,11 @@ def mass_matrix(model: Model, state: State) -> Any:
     blocks: dict[tuple[int, int], Any] = {(0, 0): S0.T @ (composite[0] @ S0)}
     axes = [S0, *(node.S for node in tree)]
     for node in tree:
-        momenta = composite[node.index] @ node.S
-        blocks[node.index, node.index] = node.S.T @ momenta
-        for child, link in pairwise(ancestors(tree, node.index)):
+        momenta = composite[node.link] @ node.S
+        blocks[node.link, node.link] = node.S.T @ momenta
+        for child, above in pairwise(ancestors(tree, node.link)):
             momenta = _columns_to_parent(tree[child - 1].H, momenta)
-            blocks[link, node.index] = axes[link].T @ momenta
+            blocks[above, node.link] = axes[above].T @ momenta
     return symmetric(sizes(model), blocks)
 
 

@@ -29,7 +29,7 @@ def wrench_to_parent(H: Any, wrench: Any) -> Any:
 
 
 class RigidInertia(NamedTuple):
-    """The inertia of a rigid body about the origin of a frame: ``mass``, ``moment = mass * center``, ``inertia`` (3x3)."""
+    """The inertia of a body about the origin of a frame: ``mass``, ``moment = mass * center``, ``inertia`` (3x3)."""
 
     mass: Any
     moment: Any
@@ -48,7 +48,7 @@ class RigidInertia(NamedTuple):
         inertia = R @ self.inertia @ R.T - skew(p) @ skew(h) - skew(moved) @ skew(p)
         return RigidInertia(self.mass, moved, inertia)
 
-    def __add__(self, other: Any) -> RigidInertia:  # type: ignore[override]
+    def __add__(self, other: Any) -> RigidInertia:
         return RigidInertia(self.mass + other.mass, self.moment + other.moment, self.inertia + other.inertia)
 
     def __matmul__(self, motion: Any) -> Any:

@@ -23,8 +23,8 @@ SE3_ = SE3()
 class Node(NamedTuple):
     """A joint with its numbers at one state, and the link that it carries."""
 
-    index: int
-    """Place of the link in ``model.links``; its joint is ``model.joints[index - 1]``."""
+    link: int
+    """Place of the link in ``model.links``; its joint is ``model.joints[link - 1]``."""
     parent: int
     """Place of the parent link."""
     H: Any
@@ -65,10 +65,10 @@ def outward(tree: Sequence[Node], base: T, step: Callable[[Node, T], T]) -> list
 
 
 def inward(tree: Sequence[Node], own: Sequence[T], carry: Callable[[Node, T], T]) -> list[T]:
-    """One value per link, from the tips to the base: its own, plus ``carry(child, value of the child)`` for each child."""
+    """One value per link, from the tips to the base: its own, plus ``carry(child, its value)`` for each child."""
     values: list[Any] = list(own)
     for node in reversed(tree):
-        values[node.parent] = values[node.parent] + carry(node, values[node.index])
+        values[node.parent] = values[node.parent] + carry(node, values[node.link])
     return values
 
 
@@ -87,7 +87,7 @@ def join(parts: Sequence[Any]) -> Any:
 
 
 def assemble(sizes: Sequence[int], blocks: dict[tuple[int, int], Any]) -> Any:
-    """The matrix with the given blocks, indexed by link, and exact zeros elsewhere; a link without freedom has no row."""
+    """The matrix with the given blocks, indexed by link, and exact zeros elsewhere."""
     moving = [i for i, size in enumerate(sizes) if size]
     if not moving:
         return np.zeros((0, 0))

@@ -162,7 +162,7 @@ def _complaint(problem: Any, places: _Places) -> Complaint:
     elif kind == "missing":
         inside, text = inside[:-1], f"{str(loc[-1])!r} is missing"
     elif kind != "robot":
-        text = text.replace("Input should be", "this is").replace("a valid ", "a ")
+        text = text.replace("Input should be", "should be").replace("a valid ", "a ")
         if isinstance(problem["input"], (str, bool, int, float)):
             text += f", not {_shown(problem['input'])}"
     where = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in inside if key != "group").lstrip(".")

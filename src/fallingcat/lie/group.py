@@ -96,7 +96,7 @@ class Group(ABC):
         return np.eye(self.dim) - 0.5 * ad + scale(series.d(t), ad @ ad)
 
     def dexp_right(self, x: Any) -> Any:
-        """``m x m``: the *body-fixed* velocity of ``exp(x(t))`` per ``dx/dt``, ``sum (-ad(x))^k / (k+1)!``, [From] (29)."""
+        """``m x m``: the *body-fixed* velocity of ``exp(x(t))`` per ``dx/dt``: [From] (29), ``sum (-ad)^k/(k+1)!``."""
         return self.dexp_left(-x)
 
     def dexp_right_inverse(self, x: Any) -> Any:

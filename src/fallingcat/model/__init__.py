@@ -1,5 +1,6 @@
 """Robots: bodies, joints and the frozen tree they form."""
 
+from . import joints, robots
 from .body import Body
 from .joint import Joint, Limits
 from .joints import (
@@ -43,4 +44,6 @@ __all__ = [
     "State",
     "Translational",
     "Universal",
+    "joints",
+    "robots",
 ]

@@ -43,6 +43,7 @@ def _check_base(model: Model, path: list[Joint], link: str) -> None:
 
 def lock(model: Model, joints: Mapping[str, Any] | Sequence[str]) -> Model:
     """The robot with the named joints replaced by welds at the given coordinates."""
+    joints = [joints] if isinstance(joints, str) else joints
     wanted: dict[str, Any] = dict(joints) if isinstance(joints, Mapping) else dict.fromkeys(joints)
     state = model.state(joints={name: q for name, q in wanted.items() if q is not None})
     edited = list(model.joints)

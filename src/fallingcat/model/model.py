@@ -17,7 +17,7 @@ from . import edits, exchange, states
 from .body import Body, frozen_array
 from .joint import Joint
 from .state import State
-from .tree import ordered, root
+from .tree import no_twins, ordered, root
 
 GRAVITY = (0.0, 0.0, -9.81)
 
@@ -88,9 +88,7 @@ class Model:
                 raise ModelError(f"frame {frame.name!r} is fixed to the link {frame.link!r}, which does not exist")
             if frame.name in by_name:
                 raise ModelError(f"frame {frame.name!r} has the name of a link")
-        if len({frame.name for frame in self.frames}) < len(self.frames):
-            twin = next(f.name for i, f in enumerate(self.frames) if f.name in {g.name for g in self.frames[:i]})
-            raise ModelError(f"two frames are called {twin!r}")
+        no_twins("frame", [frame.name for frame in self.frames])
 
     # dimensions -----------------------------------------------------------------------------------------------
 
@@ -223,7 +221,7 @@ class Model:
         return edits.reroot(self, link)
 
     def lock(self, joints: Mapping[str, Any] | Sequence[str]) -> Model:
-        """The robot with some joints welded, at the given coordinates (or at neutral, for plain names)."""
+        """The robot with some joints welded, at the given coordinates (or at neutral, for plain names or one name)."""
         return edits.lock(self, joints)
 
     def merge_fixed(self) -> Model:

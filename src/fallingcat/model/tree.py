@@ -11,8 +11,8 @@ from .joint import Joint
 
 def ordered(links: Sequence[str], joints: Sequence[Joint]) -> list[Joint]:
     """The joints depth first; the root is the one link that no joint carries."""
-    _no_twins("link", links)
-    _no_twins("joint", [j.name for j in joints])
+    no_twins("link", links)
+    no_twins("joint", [j.name for j in joints])
     children: dict[str, list[Joint]] = {name: [] for name in links}
     for joint in joints:
         for link in (joint.parent, joint.child):
@@ -49,7 +49,8 @@ def root(links: Sequence[str], joints: Sequence[Joint]) -> str:
     return roots[0]
 
 
-def _no_twins(what: str, names: Iterable[str]) -> None:
+def no_twins(what: str, names: Iterable[str]) -> None:
+    """Every name is there once, and not empty."""
     for name, count in Counter(names).items():
         if count > 1:
             raise ModelError(f"{count} {what}s are called {name!r}")

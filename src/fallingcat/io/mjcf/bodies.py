@@ -98,9 +98,7 @@ class Walk:
             self.tally.note("'gravcomp' is not read: gravity acts on the whole mass", element)
         if boolean(self.reader, element, "mocap", False):
             self.tally.note("a 'mocap' body is read as fixed to the world", element)
-        return _Scope(
-            len(self.bodies) - 1, np.eye(4), self.defaults.named(element, "childclass", scope.childclass)
-        )
+        return _Scope(len(self.bodies) - 1, np.eye(4), self.defaults.named(element, "childclass", scope.childclass))
 
     def _joint(self, element: Element, scope: _Scope) -> None:
         body = self.bodies[scope.body]

@@ -54,8 +54,7 @@ class Defaults:
             for child in default:  # own attributes first: nested classes copy them, wherever they stand
                 if child.tag in ("joint", "geom"):
                     here[child.tag] = _overridden(here.get(child.tag, {}), child.attributes)
-            for child in reversed(default.all("default")):
-                stack.append((child, self._begin(child, here)))
+            stack.extend([(child, self._begin(child, here)) for child in default.all("default")])
 
     def _begin(self, default: Element, parent: _Class) -> str:
         name = default.get("class")

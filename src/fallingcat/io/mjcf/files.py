@@ -82,7 +82,8 @@ class _Include:
         reader = self.reader
         path = self._path(element)
         if path.resolve() in self.seen:
-            reader.fail(element, f"the file {element.get('file')!r} is included twice", "a file is included once at most")
+            rule = f"the file {element.get('file')[:80]!r} is included twice, or includes itself"
+            reader.fail(element, rule, "a file is included once at most")
         self.seen.add(path.resolve())
         if len(self.seen) > MAX_INCLUDES + 1:
             reader.fail(element, f"a robot includes at most {MAX_INCLUDES} files")
@@ -100,7 +101,7 @@ class _Include:
         return list(root.children)
 
     def _path(self, element: Element) -> Path:
-        """The file, if it lies below the folder of the first file; as in MuJoCo, seen from there or from the includer."""
+        """The file, if it lies below the first file's folder; as in MuJoCo, seen from there or from the includer."""
         reader, name = self.reader, element.get("file")
         if set(element.attributes) != {"file"} or element.children:
             reader.fail(element, "an <include> has the attribute 'file' and nothing else")
@@ -121,8 +122,8 @@ class _Include:
         while stack:
             element = stack.pop()
             self.reader.origin[id(element)] = path
+            self.reader._kept.append(element)
             self.elements += 1
             stack.extend(element.children)
-        self.reader._kept.append(root)
         if self.elements > MAX_ELEMENTS:
             self.reader.fail(root, f"the files of a robot have at most {MAX_ELEMENTS:,} elements together")

@@ -21,6 +21,9 @@ def weigh_bodies(
     """The body of every part; the world's is massless.  ``moving`` says whose mass matters."""
     bodies = [Body()]
     for part, moves in zip(parts[1:], moving[1:], strict=True):
+        for geom in part.geoms if part.moves else ():
+            if geom.kind == "plane":
+                reader.fail(geom.element, "a plane has no mass and belongs to the world, not to a body that moves")
         if not moves and settings.settotalmass <= 0.0 and any("mesh" in geom.element.attributes for geom in part.geoms):
             tally.note("a body that never moves has a mesh and is read without its mass", part.element)
             bodies.append(part.inertial or Body())

@@ -1,30 +1,25 @@
-"""From the bodies of a file to the parts of a model: which link is the base, how joints and links are called."""
+"""``<mujoco>`` to a :class:`~fallingcat.model.Model`: the steps, in order."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
-import numpy as np
-
-from ...lie import SE3, Group, Trivial
-from ...model import Body, Fixed, Joint, Link, Model
+from ...lie import SE3, Trivial
+from ...model import Body, Model
 from ..assembly import Parts, assemble
-from ..diagnostics import Located
+from ..diagnostics import Reader
 from ..names import check_name
 from ..safe_xml import Element
+from .base import find_base, top_bodies
 from .bodies import BodyPart, Walk
 from .defaults import Defaults
-from .files import FilesReader, with_includes
+from .files import with_includes
 from .inertia import weigh_bodies
-from .redundancy import check_redundancy
+from .parts import make_pieces
 from .references import References, check_assets
 from .schema import check_elements
 from .settings import read_settings
 from .tally import Tally
-
-from ..diagnostics import Reader  # isort: skip
-
-WORLD = "world"
 
 
 def read_mjcf(root: Element, reader: Reader) -> Model:
@@ -32,38 +27,50 @@ def read_mjcf(root: Element, reader: Reader) -> Model:
 
     One top body with a free joint is the base link, and the base is free; otherwise the base link is the world.
     ``base`` of the options replaces the group of a free base, or frees the one body that is fixed to the world.
+
+    >>> from fallingcat.io.safe_xml import parse
+    >>> reader = Reader("brick.xml")
+    >>> brick = b"<body name='brick'><freejoint/><geom type='box' size='.1 .1 .05' mass='2'/></body>"
+    >>> read_mjcf(parse(b"<mujoco><worldbody>" + brick + b"</worldbody></mujoco>", reader), reader)
+    <Model 'robot': base SE(3), 1 links, 0 joint dof, 2 kg>
     """
-    many = with_includes(root, reader)
-    check_elements(root, many)
-    tally = Tally(many)
-    settings = read_settings(root, many, tally)
-    references = References(root, many)
-    bodies = Walk(settings, Defaults(root, many), many, tally).through(root)
-    if len(bodies) == 1:
-        many.fail(bodies[0].element, "a robot has at least one <body>")
-    base = _base(bodies, many, tally)
-    kept = _carried(bodies, base)
-    moving = [body.moves or (base > 0 and keep) for body, keep in zip(bodies, kept, strict=True)]
-    masses = weigh_bodies(bodies, moving, settings, many, tally)
+    reader = with_includes(root, reader)
+    check_elements(root, reader)
+    tally = Tally(reader)
+    settings = read_settings(root, reader, tally)
+    references = References(root, reader)
+    bodies = Walk(settings, Defaults(root, reader), reader, tally).through(root)
     references.check(tally)
-    check_assets(root, many)
+    check_assets(root, reader)
+    if len(bodies) == 1:
+        reader.fail(bodies[0].element, "a robot has at least one <body>")
+    base, tops = find_base(bodies, reader, tally), top_bodies(bodies)
+    kept = [base in (0, top) for top in tops]
+    moving = [body.moves or (base > 0 and keep) for body, keep in zip(bodies, kept, strict=True)]
+    masses = weigh_bodies(bodies, moving, settings, reader, tally)
+    _remark_on_massless_base(bodies, masses, base, reader)
     tally.report()
-    group: Group = SE3() if base else Trivial()
-    naming = _Naming(bodies, references)
-    parts = _Parts(bodies, masses, naming, many).of(base, kept)
+    pieces = make_pieces(bodies, masses, base, kept, reader)
     name = root.get("model")
     if name:
-        check_name(many, root, "robot", name)
-    return assemble(
-        Parts(
-            name=name or "robot",
-            base=group,
-            links=parts.links,
-            joints=parts.joints,
-            link_places=parts.link_places,
-            joint_places=parts.joint_places,
-            gravity=settings.gravity,
-            virtual=parts.virtual,
-        ),
-        many,
+        check_name(reader, root, "robot", name)
+    parts = Parts(
+        name=name or "robot",
+        base=SE3() if base else Trivial(),
+        links=pieces.links,
+        joints=pieces.joints,
+        link_places=pieces.link_places,
+        joint_places=pieces.joint_places,
+        gravity=settings.gravity,
+        virtual=pieces.virtual,
     )
+    return assemble(parts, reader)
+
+
+def _remark_on_massless_base(bodies: Sequence[BodyPart], masses: Sequence[Body], base: int, reader: Reader) -> None:
+    """Such a base becomes a frame of the one body that is fixed to it, which MuJoCo does not do."""
+    children = [body for body in bodies if body.parent == base]
+    handed_on = base > 0 and masses[base].mass == 0.0 and len(children) == 1 and not children[0].joints
+    if handed_on and (reader.options.base is None or isinstance(reader.options.base, SE3)):
+        text = "the free body has no mass: the base pose is that of the body fixed to it, unlike MuJoCo's qpos"
+        reader.warn(bodies[base].element, text)

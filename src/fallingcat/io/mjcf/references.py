@@ -67,6 +67,8 @@ class References:
                     kind = element.tag
                 else:
                     continue
+                if element.get("name") in self._of(kind):
+                    self.reader.fail(element, f"more than one {kind} is called {element.get('name')!r}")
                 self._of(kind).add(element.get("name"), element)
 
     def _check(self, element: Element) -> None:
@@ -89,7 +91,8 @@ class References:
     def _summary(self, tally: Tally) -> None:
         constraints = [element for section in self.root.all("equality") for element in section]
         for element in constraints:
-            tally.note(f"the equality <{element.tag}> is not read: the robot is a tree, its joints are independent", element)
+            text = f"the equality <{element.tag}> is not read: the robot is a tree, its joints are independent"
+            tally.note(text, element)
         counts = {name: sum(len(s.children) for s in self.root.all(name)) for name in _SECTIONS if name != "equality"}
         listed = ", ".join(f"<{name}> ({count})" for name, count in counts.items() if count)
         if listed:

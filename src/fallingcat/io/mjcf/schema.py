@@ -17,7 +17,8 @@ _SECTIONS: Final = (
 _INSIDE_BODY: Final = "inertial joint freejoint geom site camera light body frame"
 _JOINT: Final = (
     "actuatorfrclimited actuatorfrcrange actuatorgravcomp armature axis damping frictionloss group limited margin pos "
-    "range ref solimpfriction solimplimit solreffriction solreflimit springdamper springref springyield stiffness type user"
+    "range ref solimpfriction solimplimit solreffriction solreflimit springdamper springref springyield stiffness type "
+    "user"
 )
 _GEOM: Final = (
     f"{_POSE} adhesion castshadow conaffinity condim contype density fitscale fluidcoef fluidshape friction fromto gap "
@@ -30,8 +31,8 @@ _ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
         "mujoco": "model",
         "worldbody": "",
         "compiler": "alignfree angle assetdir autolimits balanceinertia boundinertia boundmass conflict convexhull "
-        "coordinate discardvisual eulerseq exactmeshinertia fitaabb fusestatic inertiafromgeom inertiagrouprange meshdir "
-        "passthrough savecanonical savecompiled saveinertial settotalmass strippath texturedir usethread",
+        "coordinate discardvisual eulerseq exactmeshinertia fitaabb fusestatic inertiafromgeom inertiagrouprange "
+        "meshdir passthrough savecanonical savecompiled saveinertial settotalmass strippath texturedir usethread",
         "default": "class",
         "body": f"name childclass {_POSE} fuse gravcomp mocap simple sleep user",
         "frame": f"name childclass {_POSE}",
@@ -61,7 +62,9 @@ _NUMBERS: Final[dict[str, int | tuple[int, int]]] = {
     "settotalmass": 1, "inertiagrouprange": 2,
 }  # fmt: skip
 _BUILDERS: Final = ("replicate", "attach", "composite", "flexcomp", "plugin")
-_TEXT: Final = frozenset("name class childclass model file prefix text key value objname refname".split())
+_TEXT: Final = frozenset(
+    ["name", "class", "childclass", "model", "file", "prefix", "text", "key", "value", "objname", "refname"]
+)
 
 
 def check_elements(root: Element, reader: Reader) -> None:

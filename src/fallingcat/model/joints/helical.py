@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+from ...errors import ModelError
 from ...lie import Group
 from ...lie import Helical as HelicalGroup
 from .axial import Axial
@@ -16,6 +18,11 @@ class Helical(Axial):
     pitch: float = 0.01
 
     name = "helical"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not math.isfinite(self.pitch):
+            raise ModelError(f"the pitch of a helical joint is finite, not {self.pitch!r}")
 
     @property
     def group(self) -> Group:

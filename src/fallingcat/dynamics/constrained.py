@@ -1,0 +1,67 @@
+"""Forward dynamics under constraints."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import is_numeric, solve
+from ..errors import ModelError, NumericsError
+from ..model import Model, State
+from .checks import vector
+from .inverse import bias_forces
+from .mass import mass_matrix
+
+RANK_TOLERANCE = 1e-10
+
+
+class Constrained(NamedTuple):
+    """``acceleration`` (nv) of the quasi-velocity; ``multipliers`` (k), whose forces are ``J' multipliers``."""
+
+    acceleration: Any
+    multipliers: Any
+
+
+def constrained_forward_dynamics(model: Model, state: State, forces: Any, jacobian: Any, bias: Any) -> Constrained:
+    """The motion under ``forces`` (nv) that keeps ``jacobian @ acceleration + bias = 0`` ([ETH] (3.62)-(3.65)).
+
+    ``jacobian`` is k x nv and ``bias = dJ/dt v`` (k).  ``M a + C v + g = forces + J' multipliers`` with
+    ``multipliers = -(J M^-1 J')^-1 (J M^-1 (forces - C v - g) + bias)``.  Rows that depend on each other are refused.
+
+    >>> from fallingcat.model import robots
+    >>> body = robots.free_body()
+    >>> J = np.eye(6)[:3]  # hold the origin
+    >>> held = constrained_forward_dynamics(body, body.neutral(), np.zeros(6), J, np.zeros(3))
+    >>> bool(np.allclose(held.multipliers, [0.0, 0.0, 9.81 * body.mass]))
+    True
+    """
+    forces = vector(forces, model.nv, "forces")
+    if np.ndim(jacobian) != 2 or np.shape(jacobian)[1] != model.nv:
+        raise ModelError(f"jacobian has shape (k, {model.nv}), not {np.shape(jacobian)}")
+    bias = vector(bias, len(jacobian), "bias")
+    M = mass_matrix(model, state)
+    free = forces - bias_forces(model, state)
+    if not len(jacobian):
+        return Constrained(solve(M, free), bias)
+    MinvJt = solve(M, jacobian.T)
+    inertia = jacobian @ MinvJt  # the inverse of the inertia that the constraint feels
+    _check_rank(inertia)
+    multipliers = -solve(inertia, MinvJt.T @ free + bias)
+    return Constrained(solve(M, free) + MinvJt @ multipliers, multipliers)
+
+
+def _check_rank(inertia: Any) -> None:
+    if not is_numeric(inertia):
+        return
+    size = np.sqrt(np.diag(inertia))
+    if not (size > 0.0).all():
+        raise NumericsError(f"row {int(np.argmin(size))} of the constraint Jacobian is zero: it constrains nothing")
+    scaled = inertia / np.outer(size, size)
+    low = float(np.linalg.eigvalsh(scaled)[0])
+    if low < RANK_TOLERANCE:
+        rank = int((np.linalg.eigvalsh(scaled) >= RANK_TOLERANCE).sum())
+        raise NumericsError(
+            f"the {len(inertia)} constraint rows depend on each other (rank {rank}): remove the redundant ones",
+            value=low,
+        )

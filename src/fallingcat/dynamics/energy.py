@@ -1,0 +1,34 @@
+"""Kinetic and potential energy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..model import Model, State
+from .kinematics import world_poses
+from .spatial import RigidInertia, motion_to_child
+from .sweeps import nodes, outward
+
+
+def kinetic_energy(model: Model, state: State) -> Any:
+    """``T = sum nu_j' L_j nu_j / 2`` (J), from the twists of the links.
+
+    >>> import numpy as np
+    >>> from fallingcat.model import robots
+    >>> body = robots.free_body()
+    >>> kinetic_energy(body, body.state(twist=[1.0, 0, 0, 0, 0, 0])) == body.mass / 2
+    True
+    """
+    base = model.base.selection @ state.twist
+    twists = outward(nodes(model, state), base, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates)
+    terms = [nu @ (RigidInertia.of(link.body) @ nu) for nu, link in zip(twists, model.links, strict=True)]
+    return 0.5 * sum(terms[1:], start=terms[0])
+
+
+def potential_energy(model: Model, state: State) -> Any:
+    """``U = -sum m_j g . c_j`` (J), zero with every center of mass at the height of the world's origin."""
+    terms = [
+        (link.body.mass * model.gravity) @ (H[:3, :3] @ link.body.center + H[:3, 3])
+        for H, link in zip(world_poses(model, state), model.links, strict=True)
+    ]
+    return -sum(terms[1:], start=terms[0])

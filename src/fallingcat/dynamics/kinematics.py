@@ -1,0 +1,184 @@
+"""Where links are and how they move."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays import concatenate
+from ..errors import ModelError
+from ..lie import SE3
+from ..lie.charts import Cartesian, EulerZYX
+from ..lie.charts.chart import PositionChart, RotationChart
+from ..lie.rotations import skew
+from ..model import Frame, Model, State
+from .checks import choice, vector
+from .geometry import Geometry, geometry
+from .sweeps import ancestors, nodes, outward
+
+_SE3 = SE3()
+
+Place = str | Frame
+"""A link's or frame's name, or a :class:`Frame` made by :meth:`Model.frame`."""
+
+REPRESENTATIONS = ("body", "mixed", "inertial")
+
+
+def world_poses(model: Model, state: State) -> list[Any]:
+    """``H_wj`` (4x4) of each link, in the order of ``model.links``."""
+    return outward(nodes(model, state), state.pose, lambda node, H: H @ node.H)
+
+
+def forward_kinematics(model: Model, state: State) -> dict[str, Any]:
+    """The pose ``H_w_link`` (4x4) of every link and frame, by name: link coordinates to world coordinates (m).
+
+    >>> from fallingcat.model import robots
+    >>> arm = robots.planar_arm()
+    >>> sorted(forward_kinematics(arm, arm.neutral())) == sorted({*arm.link_names, *(f.name for f in arm.frames)})
+    True
+    """
+    poses = dict(zip(model.link_names, world_poses(model, state), strict=True))
+    return poses | {frame.name: poses[frame.link] @ frame.placement for frame in model.frames}
+
+
+def link_pose(model: Model, state: State, place: Place) -> Any:
+    """The pose ``H_w_place`` (4x4) of one link or frame."""
+    frame = _frame(model, place)
+    return world_poses(model, state)[model.link_index(frame.link)] @ frame.placement
+
+
+def link_twist(model: Model, state: State, place: Place, representation: str = "body") -> Any:
+    """The velocity ``[v; w]`` (6) of a link or frame, relative to the world; see :func:`jacobian`."""
+    return jacobian(model, state, place, representation) @ state.velocity
+
+
+def link_acceleration(model: Model, state: State, acceleration: Any, place: Place, representation: str = "body") -> Any:
+    """The time derivative (6) of :func:`link_twist` under the quasi-acceleration (nv): ``J a + dJ/dt v``."""
+    a = vector(acceleration, model.nv, "acceleration")
+    J, J_dot = _jacobian_and_rate(model, state, place, representation)
+    return J @ a + J_dot @ state.velocity
+
+
+def jacobian(model: Model, state: State, place: Place, representation: str = "body", point: Any | None = None) -> Any:
+    """``J`` (6 x nv) with ``[v; w] = J [twist; rates]``, the velocity of a link or frame.
+
+    ``representation``: ``body`` (the frame's origin and axes), ``mixed`` (its origin, the world's axes) or
+    ``inertial`` (the world's origin and axes).  ``point`` (3, m) moves the origin to a point given in the frame.
+
+    >>> from fallingcat.model import robots
+    >>> cat = robots.cat()
+    >>> jacobian(cat, cat.neutral(), cat.link_names[0])[:, :6].round(12).tolist() == np.eye(6).tolist()
+    True
+    """
+    return _jacobian(model, geometry(model, state), state, _frame(model, place, point), representation)[0]
+
+
+def jacobian_derivative(
+    model: Model, state: State, place: Place, representation: str = "body", point: Any | None = None
+) -> Any:
+    """``dJ/dt`` (6 x nv) of :func:`jacobian` along the state."""
+    return _jacobian_and_rate(model, state, place, representation, point)[1]
+
+
+def analytical_jacobian(
+    model: Model,
+    state: State,
+    place: Place,
+    position: PositionChart | None = None,
+    rotation: RotationChart | None = None,
+) -> Any:
+    """``J_A`` with ``d/dt [position chart; rotation chart] = J_A [twist; rates]`` ([ETH] 2.8.4-2.8.6).
+
+    ``J_A = E^-1 J``, with the mixed Jacobian and the rate matrices of the charts (Cartesian and Euler ZYX by default).
+    """
+    position, rotation = position or Cartesian(), rotation or EulerZYX()
+    H = link_pose(model, state, place)
+    J = jacobian(model, state, place, "mixed")
+    rate_p = position.rate_matrix_inverse(position.from_position(H[:3, 3]))
+    rate_r = rotation.rate_matrix_inverse(rotation.from_matrix(H[:3, :3]))
+    return concatenate([rate_p @ J[:3], rate_r @ J[3:]])
+
+
+def center_of_mass(model: Model, state: State) -> Any:
+    """The center of mass (3, m) in the world."""
+    poses = world_poses(model, state)
+    moments = [
+        link.body.mass * (H[:3, :3] @ link.body.center + H[:3, 3]) for H, link in zip(poses, model.links, strict=True)
+    ]
+    return sum(moments[1:], start=moments[0]) * (1.0 / _mass(model))
+
+
+def center_of_mass_jacobian(model: Model, state: State) -> Any:
+    """``J`` (3 x nv): the velocity of the center of mass in the world is ``J [twist; rates]``."""
+    from .momentum import momentum_matrix
+
+    return momentum_matrix(model, state, "world")[:3] * (1.0 / _mass(model))
+
+
+def center_of_mass_bias(model: Model, state: State) -> Any:
+    """``dJ/dt v`` (3): the acceleration of the center of mass when the quasi-velocity is constant."""
+    from .momentum import momentum_matrix_derivative
+
+    return (momentum_matrix_derivative(model, state, "world")[:3] @ state.velocity) * (1.0 / _mass(model))
+
+
+def reroot_state(model: Model, state: State, link: str) -> State:
+    """The state of ``model.reroot(link)`` that is the same motion: pose and twist of the new base link."""
+    other = model.reroot(link)
+    twist = other.base.coselection @ link_twist(model, state, link)
+    by_name = {j.name: (q, v) for j, q, v in zip(model.joints, model.q_slices, model.v_slices, strict=True)}
+    joints = [state.joints[by_name[j.name][0]] for j in other.joints]
+    rates = [state.rates[by_name[j.name][1]] for j in other.joints]
+    empty = np.zeros(0)
+    return State(link_pose(model, state, link), concatenate([empty, *joints]), twist, concatenate([empty, *rates]))
+
+
+def _frame(model: Model, place: Place, point: Any | None = None) -> Frame:
+    frame = place if isinstance(place, Frame) else model.frame(place)
+    if point is None:
+        return frame
+    shift = np.eye(4)
+    shift[:3, 3] = vector(point, 3, "point")
+    return Frame(frame.name, frame.link, frame.placement @ shift)
+
+
+def _jacobian_and_rate(
+    model: Model, state: State, place: Place, representation: str, point: Any | None = None
+) -> tuple[Any, Any]:
+    return _jacobian(model, geometry(model, state), state, _frame(model, place, point), representation)
+
+
+def _jacobian(model: Model, geo: Geometry, state: State, frame: Frame, representation: str) -> tuple[Any, Any]:
+    """``J`` and ``dJ/dt``: the axes between the link and the base, seen from the wanted frame.
+
+    ``X`` takes the frame that coincides with the base to the wanted one, which moves with the twist ``nu``:
+    ``J = X s`` and ``dJ/dt = X (ds/dt - ad(nu) s)``.
+    """
+    choice(representation, REPRESENTATIONS, "representation")
+    link = model.link_index(frame.link)
+    path = set(ancestors(geo.tree, link))
+    columns = [s if i in path else np.zeros((6, n)) for i, (s, n) in enumerate(zip(geo.axes, geo.sizes, strict=True))]
+    rates = [s if i in path else np.zeros((6, n)) for i, (s, n) in enumerate(zip(geo.axes_dot, geo.sizes, strict=True))]
+    s, s_dot = concatenate(columns, axis=1), concatenate(rates, axis=1)
+    H = geo.poses[link] @ frame.placement
+    if representation == "inertial":
+        X = _SE3.Ad(state.pose)
+        return X @ s, X @ s_dot
+    X = _SE3.Ad(_SE3.inverse(H))
+    J, J_dot = X @ s, X @ (s_dot - _SE3.ad(geo.twists[link]) @ s)
+    if representation == "body":
+        return J, J_dot
+    R, W = (state.pose @ H)[:3, :3], skew((X @ geo.twists[link])[3:])
+    return _turned(R, J), _turned(R, J_dot + _turned(W, J))
+
+
+def _turned(R: Any, twists: Any) -> Any:
+    """Both parts of ``[v; w]`` multiplied by a 3x3 matrix."""
+    return concatenate([R @ twists[:3], R @ twists[3:]])
+
+
+def _mass(model: Model) -> float:
+    if model.mass == 0.0:
+        raise ModelError(f"{model.name!r} has no mass, so no center of mass")
+    return model.mass

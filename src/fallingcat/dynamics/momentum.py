@@ -1,0 +1,107 @@
+"""Momentum, in the base, in the world and about the center of mass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays import concatenate, solve
+from ..lie import SE3
+from ..lie.rotations import homogeneous, skew
+from ..model import Model, State
+from .checks import choice
+from .geometry import Geometry, geometry, inertias, subtree_sums
+
+_SE3 = SE3()
+
+FRAMES = ("base", "world", "centroidal")
+
+
+def momentum(model: Model, state: State, frame: str = "base") -> Any:
+    """The momentum ``[p; l]`` (6; N s, N m s) of the whole robot.
+
+    ``frame``: ``base`` (about the base's origin, along its axes), ``world`` (about the world's origin; conserved in
+    free flight but for gravity) or ``centroidal`` (about the center of mass, along the world's axes).
+
+    >>> from fallingcat.model import robots
+    >>> body = robots.free_body()
+    >>> momentum(body, body.state(twist=[1.0, 0, 0, 0, 0, 0]))[0] == body.mass
+    True
+    """
+    return momentum_matrix(model, state, frame) @ state.velocity
+
+
+def momentum_matrix(model: Model, state: State, frame: str = "base") -> Any:
+    """``A`` (6 x nv) with ``[p; l] = A [twist; rates]``; frames as in :func:`momentum`."""
+    choice(frame, FRAMES, "frame")
+    geo = geometry(model, state)
+    total = subtree_sums(geo, inertias(model, geo))
+    return _seen_from(frame, model, state, total[0]) @ _columns(geo, total)
+
+
+def momentum_matrix_derivative(model: Model, state: State, frame: str = "base") -> Any:
+    """``dA/dt`` (6 x nv) of :func:`momentum_matrix` along the state."""
+    choice(frame, FRAMES, "frame")
+    geo = geometry(model, state)
+    L = inertias(model, geo)
+    turning = [Lj @ _SE3.ad(nu) for Lj, nu in zip(L, geo.twists, strict=True)]
+    total, rate = subtree_sums(geo, L), subtree_sums(geo, [-(X + X.T) for X in turning])
+    A = _columns(geo, total)
+    columns = [rate[k] @ geo.axes[k] + total[k] @ geo.axes_dot[k] for k in range(len(L))]
+    A_dot = concatenate(columns, axis=1)  # in the frame that stands still where the base is now
+    X = _seen_from(frame, model, state, total[0])
+    if frame == "base":
+        return A_dot + _SE3.ad(geo.twists[0]).T @ A
+    if frame == "world":
+        return X @ A_dot
+    R, p = state.pose[:3, :3], A[:3] @ state.velocity
+    speed = (R @ p) * (1.0 / model.mass)
+    zero = np.zeros((3, model.nv))
+    return X @ A_dot - concatenate([zero, skew(speed) @ (R @ A[:3])])
+
+
+def centroidal_momentum_matrix(model: Model, state: State) -> Any:
+    """``A_G`` (6 x nv): momentum about the center of mass, along the world's axes, per quasi-velocity."""
+    return momentum_matrix(model, state, "centroidal")
+
+
+def centroidal_momentum_matrix_derivative(model: Model, state: State) -> Any:
+    """``dA_G/dt`` (6 x nv) along the state."""
+    return momentum_matrix_derivative(model, state, "centroidal")
+
+
+def locked_inertia(model: Model, state: State, frame: str = "base") -> Any:
+    """``6 x 6``: the inertia of the robot frozen in its shape; frames as in :func:`momentum` ([Traversaro] 5)."""
+    choice(frame, FRAMES, "frame")
+    geo = geometry(model, state)
+    total = subtree_sums(geo, inertias(model, geo))[0]
+    X = _seen_from(frame, model, state, total)
+    return X @ total @ X.T
+
+
+def average_velocity(model: Model, state: State, frame: str = "base") -> Any:
+    """``[v; w]`` (6): the twist that the frozen robot would need for the same momentum ([Traversaro] 5)."""
+    return solve(locked_inertia(model, state, frame), momentum(model, state, frame))
+
+
+def _columns(geo: Geometry, total: list[Any]) -> Any:
+    return concatenate([L @ s for L, s in zip(total, geo.axes, strict=True)], axis=1)
+
+
+def _seen_from(frame: str, model: Model, state: State, total: Any) -> Any:
+    """``6 x 6``: takes momenta about the base to the wanted frame."""
+    if frame == "base":
+        return np.eye(6)
+    if frame == "world":
+        return _SE3.Ad(_SE3.inverse(state.pose)).T
+    R, center = state.pose[:3, :3], _center(model, total)
+    return _SE3.Ad(homogeneous(R.T, center)).T
+
+
+def _center(model: Model, total: Any) -> Any:
+    """The center of mass in the base frame, from ``[h] = total[3:, :3]``."""
+    from .kinematics import _mass
+
+    skewed = total[3:, :3]
+    return concatenate([skewed[2:3, 1], skewed[0:1, 2], skewed[1:2, 0]]) * (1.0 / _mass(model))

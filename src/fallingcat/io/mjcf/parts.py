@@ -1,0 +1,132 @@
+"""Links and joints of a model out of the bodies of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...lie import SE3
+from ...model import Body, Fixed, Joint, Link
+from ..diagnostics import Located, Reader
+from ..safe_xml import Element
+from .bodies import BodyPart
+
+WORLD = "world"
+_SE3 = SE3()
+_RANK_TOLERANCE = 1e-9  # relative; two axes closer than this are one
+
+
+class Naming:
+    """Names for what has none: ``body3`` and ``joint2`` by MuJoCo's own numbers, and no name twice."""
+
+    def __init__(self, bodies: Sequence[BodyPart]) -> None:
+        joints = [e for b in bodies[1:] for e in ([b.free] if b.free is not None else [j.element for j in b.joints])]
+        self.links = {WORLD, *(b.element.get("name") for b in bodies[1:])}
+        self._joints = {e.get("name") for e in joints}
+        self.bodies = [WORLD]
+        for i, body in enumerate(bodies[1:], start=1):
+            self.bodies.append(body.element.get("name") or fresh(f"body{i}", self.links))
+        self._of = {id(e): e.get("name") or fresh(f"joint{i}", self._joints) for i, e in enumerate(joints)}
+
+    def joint(self, element: Element) -> str:
+        """The name of a joint."""
+        return self._of[id(element)]
+
+    def weld(self, body: int) -> str:
+        """A name for the joint of a body without joints."""
+        return fresh(f"{self.bodies[body]}/fixed", self._joints)
+
+    def between(self, body: int, joint: str) -> str:
+        """A name for the massless link that the next joint of the same body hangs on."""
+        return fresh(f"{self.bodies[body]}/{joint}", self.links)
+
+
+def fresh(name: str, taken: set[str]) -> str:
+    """``name``, or with underscores until nothing else has it; from then on taken.
+
+    >>> fresh("body1", {"body1"})
+    'body1_'
+    """
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+@dataclass
+class Pieces:
+    """What was made so far, with the place of each in the file."""
+
+    links: list[Link] = field(default_factory=list)
+    joints: list[Joint] = field(default_factory=list)
+    link_places: dict[str, Located | None] = field(default_factory=dict)
+    joint_places: dict[str, Located | None] = field(default_factory=dict)
+    virtual: set[str] = field(default_factory=set)
+
+    def link(self, name: str, body: Body, place: Located | None) -> None:
+        """Add a link."""
+        self.links.append(Link(name, body))
+        self.link_places[name] = place
+
+    def joint(self, joint: Joint, place: Located | None) -> None:
+        """Add a joint."""
+        self.joints.append(joint)
+        self.joint_places[joint.name] = place
+
+
+def make_pieces(
+    bodies: Sequence[BodyPart], masses: Sequence[Body], base: int, kept: Sequence[bool], reader: Reader
+) -> Pieces:
+    """Links and joints in MuJoCo's order, from the base on."""
+    naming, pieces = Naming(bodies), Pieces()
+    for i, body in enumerate(bodies):
+        if not kept[i]:
+            continue
+        pieces.link(naming.bodies[i], masses[i], body.element)
+        if i == base:
+            continue
+        if body.joints:
+            _chain(i, body, naming, pieces, reader)
+        else:
+            joint = Joint(naming.weld(i), Fixed(), naming.bodies[body.parent], naming.bodies[i], body.H)
+            pieces.joint(joint, body.element)
+    return pieces
+
+
+def _chain(i: int, body: BodyPart, naming: Naming, pieces: Pieces, reader: Reader) -> None:
+    """The joints of one body, one after the other, with massless links between them.
+
+    MuJoCo moves a body by ``H B1 T1(q1) A1 B2 T2(q2) A2 ...``; a link between two joints stands where ``T`` ends, so
+    only the last joint needs an offset ``A``.
+    """
+    parent, placement = naming.bodies[body.parent], body.H
+    made: list[Joint] = []
+    for part in body.joints:
+        name, last = naming.joint(part.element), part is body.joints[-1]
+        child = naming.bodies[i] if last else naming.between(i, name)
+        offset = part.after if last else np.eye(4)
+        made.append(Joint(name, part.kind, parent, child, placement @ part.before, offset, part.limits))
+        pieces.joint(made[-1], part.element)
+        if not last:
+            pieces.link(child, Body(), part.element)
+            pieces.virtual.add(child)
+        parent, placement = child, part.after
+    if len(made) > 1 and _redundant(made):
+        rule = "the joints of the body move it the same way twice: its mass matrix would be singular"
+        reader.fail(body.element, rule, "remove a joint")
+
+
+def _redundant(joints: Sequence[Joint]) -> bool:
+    """Whether the twists of the joints of one body depend on each other, wherever the body is."""
+    rng, H = np.random.default_rng(0), np.eye(4)
+    columns = []
+    for joint in reversed(joints):
+        q = joint.kind.group.random_coordinates(rng)
+        columns.append(_SE3.Ad(_SE3.inverse(H)) @ joint.motion_subspace(q))
+        H = joint.transform(q) @ H if joint is not joints[0] else H
+    S = np.concatenate(columns, axis=1)
+    reach = max(float(np.abs(S[:3]).max()), 1e-300)
+    S = np.concatenate([S[:3] / reach, S[3:]])  # one length for metres and radians
+    return bool(np.linalg.matrix_rank(S, tol=_RANK_TOLERANCE * np.linalg.norm(S)) < S.shape[1])
