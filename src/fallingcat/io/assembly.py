@@ -149,26 +149,26 @@ def _check_physics(model: Model, merged: Model, parts: Parts, reader: Reader) ->
     for name, members in welded.items():
         if name == still:
             continue
-        _check_members(members, body, parts, reader)
+        solid = [member for member in members if body[member].mass or body[member].inertia.any()]
+        _check_solid(solid, body, parts, reader)
         if whole[name].mass > 0.0:
             masses.append((whole[name].mass, name))
         if name not in parts.virtual:
-            _check_whole(model, name, len(members), whole[name], laden[name], parts, reader)
+            _check_whole(model, name, len(solid), whole[name], laden[name], parts, reader)
     _check_ratio(masses, parts, reader)
 
 
-def _check_members(members: Sequence[str], body: Mapping[str, Body], parts: Parts, reader: Reader) -> None:
-    for name in members:
+def _check_solid(solid: Sequence[str], body: Mapping[str, Body], parts: Parts, reader: Reader) -> None:
+    for name in solid:
         part, place = body[name], parts.link_places[name]
         if part.mass == 0.0:
-            if part.inertia.any():
-                reader.physics(place, "there is an inertia without a mass")
-        elif len(members) == 1 or part.inertia.any():  # among others, a point mass is a fine part
+            reader.physics(place, "there is an inertia without a mass")
+        elif len(solid) == 1 or part.inertia.any():  # among others, a point mass is a fine part
             for problem in part.problems():
                 reader.physics(place, problem)
 
 
-def _check_whole(model: Model, name: str, members: int, body: Body, laden: bool, parts: Parts, reader: Reader) -> None:
+def _check_whole(model: Model, name: str, solid: int, body: Body, laden: bool, parts: Parts, reader: Reader) -> None:
     place = parts.link_places[name]
     if body.mass == 0.0:
         rule = "a link that moves needs a mass"
@@ -178,7 +178,7 @@ def _check_whole(model: Model, name: str, members: int, body: Body, laden: bool,
         if not laden:
             reader.fail(place, f"{rule}, and {name!r} has none", "give it an <inertial>, or make its joint fixed")
         reader.physics(place, f"{rule}, and {name!r} has none")
-    elif members > 1:
+    elif solid > 1:
         for problem in body.problems():
             reader.physics(place, f"with all that is fixed to it: {problem}")
 

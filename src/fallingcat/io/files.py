@@ -15,9 +15,9 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
     An existing file keeps its permissions; of a symbolic link the target is replaced.
     """
-    target = Path(os.path.realpath(path))
     temporary = ""
     try:
+        target = Path(os.path.realpath(path))
         with tempfile.NamedTemporaryFile(
             "w",
             dir=target.parent,

@@ -55,7 +55,11 @@ from .toml_tables import TABLES, UNIT_TOLERANCE, JointTable, LinkTable, RobotTab
 from .toml_writer import document
 
 MOST_ERRORS: Final = 20  # said in one message
-_DEEP_KEY: Final = re.compile(r"""(?<![\w"'.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){8}""")
+MOST: Final = {"=": 250_000, ",": 1_000_000, "[": 500_000, "{": 250_000, "\n[": 50_000, "\\": 100_000}
+"""Characters of a file: the largest robot of the library stays below, and the parser's time is bounded."""
+_PART: Final = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
+# three dots where a line begins, eight anywhere: a name may have some
+_DEEP_KEY: Final = re.compile(rf"""^[ \t]*+\[?\[?[ \t]*+(?:{_PART}){{3}}|(?<![\w"'.-])(?:{_PART}){{8}}""", re.MULTILINE)
 _HEADER: Final = re.compile(r"^[ \t]*\[\[[ \t]*[\"']?(link|joint|frame)[\"']?[ \t]*\]\]", re.MULTILINE)
 
 
@@ -83,7 +87,7 @@ def read_toml(data: bytes, reader: Reader) -> Model:
         robot = RobotTable.model_validate(raw)
     except ValidationError as error:
         problems = error.errors(include_url=False, include_context=False)
-        _fail(reader, [_complaint(problem, places) for problem in problems])
+        _fail(reader, [_complaint(problem, places) for problem in problems[:MOST_ERRORS]], more=error.error_count())
     return _build(robot, places, reader)
 
 
@@ -104,9 +108,12 @@ def _decoded(data: bytes, reader: Reader) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         byte = f"byte 0x{data[error.start]:02X} is not UTF-8"
         reader.fail(Place(line), "a robot file is encoded in UTF-8", byte)
+    for character, most in MOST.items():
+        if text.count(character) > most:
+            reader.fail(None, f"a robot file has at most {most:,} times {character!r}")
     # the time of the parser grows with the square of the number of dots
     if deep := _DEEP_KEY.search(text):
-        reader.fail(Place(text.count("\n", 0, deep.start()) + 1), "there is a key with more than eight dots")
+        reader.fail(Place(text.count("\n", 0, deep.start()) + 1), "there is a key with many dots")
     return text
 
 
@@ -177,18 +184,18 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _fail(reader: Reader, complaints: Sequence[Complaint], hint: str | None = None) -> NoReturn:
-    """All complaints in one error, in the order of the file."""
-    first, *others = complaints
+def _fail(reader: Reader, complaints: Sequence[Complaint], hint: str | None = None, more: int = 0) -> NoReturn:
+    """All complaints in one error, in the order of the file; ``more`` is their number where not all are given."""
+    first, *others = complaints[:MOST_ERRORS]
     said = [first.rule]
     last = first.place
-    for place, rule in others[: MOST_ERRORS - 1]:
+    for place, rule in others:
         label = place.label if place != last else ""
         line = f"line {place.line}: " if label and place.line is not None else ""
         said.append(f"{line}{label}: {rule}" if label else rule)
         last = place
-    if len(complaints) > MOST_ERRORS:
-        said.append(f"and {len(complaints) - MOST_ERRORS} more")
+    if (rest := max(more, len(complaints)) - len(said)) > 0:
+        said.append(f"and {rest:,} more")
     reader.fail(first.place, "; ".join(said), hint)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, NumericsError
 from ..lie import Group
 from ..lie.charts import EulerZYX
 from ..model import Body, Frame, Joint, JointKind, Limits, Link, Model, Reversed
@@ -104,7 +104,10 @@ def _placed(H: np.ndarray, what: str) -> dict[str, Any]:
         table["position"] = H[:3, 3]
     if np.array_equal(R, np.eye(3)):
         return table
-    yaw, pitch, roll = (float(angle) for angle in EulerZYX().from_matrix(R))
+    try:
+        yaw, pitch, roll = (float(angle) for angle in EulerZYX().from_matrix(R))
+    except NumericsError:  # a matrix of few digits, which the model holds as it is
+        return table | {"rotation": R}
     if np.array_equal(turned(yaw), R):
         return table | {"angle": yaw}
     if np.array_equal(rolled((roll, pitch, yaw)), R):

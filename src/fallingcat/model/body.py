@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import ModelError
 from ..lie.rotations import skew
 
+_ONE = np.eye(4)
 TRIANGLE_TOLERANCE = 1e-6  # relative: what six printed digits of a flat plate can break
 
 
@@ -113,3 +114,13 @@ def frozen_array(x: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
         raise ModelError(f"{what} holds a number that is not finite: {out.tolist()}")
     out.setflags(write=False)
     return out
+
+
+def frozen_pose(x: Any, what: str) -> np.ndarray:
+    """``x`` as a read-only rigid transformation (4x4), up to six printed digits, or an error that names ``what``."""
+    H = frozen_array(x, (4, 4), what)
+    R = H[:3, :3]
+    rigid = np.abs(R @ R.T - _ONE[:3, :3]).max() <= 1e-6 and np.dot(np.cross(R[0], R[1]), R[2]) > 0.0
+    if not rigid or np.abs(H[3] - _ONE[3]).max() > 1e-6:
+        raise ModelError(f"{what} is not a rigid transformation")
+    return H

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..lie import SE3
-from .body import frozen_array
+from .body import frozen_pose
 from .joints import JointKind
 
 _SE3 = SE3()
@@ -51,10 +51,7 @@ class Joint:
 
     def __post_init__(self) -> None:
         for part in ("placement", "offset"):
-            H = frozen_array(getattr(self, part), (4, 4), f"{part} of joint {self.name!r}")
-            if not _SE3.contains(H, 1e-6):
-                raise ModelError(f"{part} of joint {self.name!r} is not a rigid transformation")
-            object.__setattr__(self, part, H)
+            object.__setattr__(self, part, frozen_pose(getattr(self, part), f"{part} of joint {self.name!r}"))
 
     def transform(self, q: Any) -> Any:
         """``4 x 4``: coordinates of the child link to coordinates of the parent link."""

@@ -12,9 +12,9 @@ import numpy as np
 
 from ..arrays import concatenate, is_numeric
 from ..errors import ModelError
-from ..lie import SE3, Group
+from ..lie import Group
 from . import edits, exchange, states
-from .body import Body, frozen_array
+from .body import Body, frozen_array, frozen_pose
 from .joint import Joint
 from .state import State
 from .tree import no_twins, ordered, root
@@ -39,10 +39,7 @@ class Frame:
     placement: np.ndarray = field(default_factory=lambda: np.eye(4))
 
     def __post_init__(self) -> None:
-        H = frozen_array(self.placement, (4, 4), f"placement of frame {self.name!r}")
-        if not SE3().contains(H, 1e-6):
-            raise ModelError(f"placement of frame {self.name!r} is not a rigid transformation")
-        object.__setattr__(self, "placement", H)
+        object.__setattr__(self, "placement", frozen_pose(self.placement, f"placement of frame {self.name!r}"))
 
 
 @dataclass(frozen=True, eq=False)

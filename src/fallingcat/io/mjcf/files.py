@@ -113,6 +113,8 @@ class _Include:
         found = next((folder / Path(*steps) for folder in folders if (folder / Path(*steps)).exists()), None)
         if found is None:
             reader.fail(element, f"the file {name[:80]!r} does not exist in the robot's folder")
+        if not found.is_file():
+            reader.fail(element, f"{name[:80]!r} is not a plain file")
         if not found.resolve().is_relative_to(self.home.resolve()):
             reader.fail(element, f"the file {name[:80]!r} is a link that leads out of the robot's folder")
         return found

@@ -97,6 +97,10 @@ def read_geom(element: Element, H: np.ndarray, settings: Settings, reader: Reade
         if not 0.0 < value <= MAX_LENGTH:
             rule = f"a {kind} needs {needed} positive sizes, at most {MAX_LENGTH:g} m"
             reader.fail(element, rule, f"number {i + 1} is {value:g}")
+    if kind == "plane" and not (x >= 0.0 and y >= 0.0 and z > 0.0):
+        reader.fail(
+            element, "the sizes of a plane are not negative, the third is positive", repr(element.get("size")[:40])
+        )
     return Geom(element, kind, (x, y, z), H @ placement)
 
 

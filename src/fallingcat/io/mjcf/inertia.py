@@ -11,6 +11,7 @@ from ...model.body import sum_bodies
 from ..diagnostics import Reader
 from .bodies import BodyPart
 from .geometry import weigh
+from .poses import position
 from .settings import Settings
 from .tally import Tally
 
@@ -28,7 +29,14 @@ def weigh_bodies(
             tally.note("a body that never moves has a mesh and is read without its mass", part.element)
             bodies.append(part.inertial or Body())
         else:
-            bodies.append(_bounded(_own(part, settings, reader), settings))
+            own = _own(part, settings, reader)
+            if own.mass == 0.0 and part.inertial is None and settings.boundmass > 0.0:
+                # MuJoCo leaves the center of a body without mass at the body's own pos, and fills it with mass there
+                tally.note(
+                    "a body without mass gets 'boundmass' at its 'pos' as seen from itself, as in MuJoCo", part.element
+                )
+                own = Body(0.0, position(part.element, "pos", reader))
+            bodies.append(_bounded(own, settings))
     total = sum(body.mass for body in bodies)
     if settings.settotalmass > 0.0 and total > 0.0:
         scale = settings.settotalmass / total

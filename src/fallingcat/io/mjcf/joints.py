@@ -62,7 +62,10 @@ def read_joint(element: Element, H: np.ndarray, settings: Settings, reader: File
         if name in element.attributes and vector(reader, element, name, (1, 9)).any():
             tally.note(text, element)
     if kind == "ball":
-        if _range(element, kind, settings, reader) is not None:
+        ends = _range(element, kind, settings, reader)
+        if ends is not None:
+            if ends[0] != 0.0:
+                reader.fail(element, "the 'range' of a ball joint begins at 0", f"is {element.get('range')[:40]!r}")
             tally.note("the 'range' of a ball joint is not read", element)
         before, after = _anchor(element, H, reader)
         return JointPart(element, Spherical(), before, after, Limits())

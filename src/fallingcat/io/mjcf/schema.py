@@ -7,7 +7,7 @@ from typing import Final
 
 from ..diagnostics import Reader
 from ..numbers import vector
-from ..safe_xml import Element
+from ..safe_xml import Element, only
 
 _POSE: Final = "pos quat axisangle xyaxes zaxis euler"
 _SECTIONS: Final = (
@@ -33,6 +33,10 @@ _ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
         "compiler": "alignfree angle assetdir autolimits balanceinertia boundinertia boundmass conflict convexhull "
         "coordinate discardvisual eulerseq exactmeshinertia fitaabb fusestatic inertiafromgeom inertiagrouprange "
         "meshdir passthrough savecanonical savecompiled saveinertial settotalmass strippath texturedir usethread",
+        "option": "actuatorgroupdisable apirate ccd_iterations ccd_tolerance collision cone density gravity impratio "
+        "integrator iterations jacobian ls_iterations ls_tolerance magnetic mpr_iterations mpr_tolerance "
+        "noslip_iterations noslip_tolerance o_friction o_margin o_solimp o_solref sdf_initpoints sdf_iterations "
+        "sleep_tolerance solver timestep tolerance viscosity wind",
         "default": "class",
         "body": f"name childclass {_POSE} fuse gravcomp mocap simple sleep user",
         "frame": f"name childclass {_POSE}",
@@ -55,6 +59,28 @@ _CHILDREN: Final[dict[str, frozenset[str]]] = {
         "geom": "plugin",
     }.items()
 }
+_SECTION_CHILDREN: Final[dict[str, frozenset[str]]] = {
+    tag: frozenset(names.split())
+    for tag, names in {
+        "compiler": "lengthrange",
+        "option": "flag",
+        "size": "",
+        "statistic": "",
+        "visual": "global quality headlight map scale rgba",
+        "custom": "numeric text tuple",
+        "asset": "mesh hfield skin texture material model",
+        "deformable": "flex skin",
+        "contact": "pair exclude",
+        "equality": "connect weld joint tendon flex flexvert flexstrain distance",
+        "tendon": "spatial fixed",
+        "keyframe": "key",
+        "extension": "plugin",
+        "site": "",
+        "camera": "",
+        "light": "",
+    }.items()
+}
+_ONLY_IN_BODIES: Final = frozenset({"worldbody", "body", "frame", "inertial", "freejoint", "replicate"})
 _NUMBERS: Final[dict[str, int | tuple[int, int]]] = {
     "pos": 3, "quat": 4, "axisangle": 4, "xyaxes": 6, "zaxis": 3, "euler": 3, "axis": 3, "range": 2, "ref": 1,
     "fromto": 6, "size": (1, 3), "mass": 1, "density": 1, "diaginertia": 3, "fullinertia": 6, "group": 1,
@@ -73,16 +99,25 @@ def check_elements(root: Element, reader: Reader) -> None:
     while stack:
         element, passed_over = stack.pop()
         _no_nan(element, reader)
-        known = None if passed_over else _CHILDREN.get(element.tag)
-        if element.tag == "default" and not passed_over:
-            _check_default(element, reader)
-        elif not passed_over and element.tag in _ATTRIBUTES:
-            _check_attributes(element, _ATTRIBUTES[element.tag], reader)
-        for child in element if known is not None else ():
-            if child.tag not in known:  # type: ignore[operator]
-                _refuse(child, element, known, reader)  # type: ignore[arg-type]
+        if not passed_over:
+            _check_element(element, reader)
+        for child in element if passed_over or element.tag not in _CHILDREN else ():
+            if child.tag in _ONLY_IN_BODIES:  # it would be lost
+                reader.fail(child, f"<{element.tag}> has no element <{child.tag}>")
         inside = passed_over or element.tag not in _CHILDREN
         stack.extend((child, inside) for child in reversed(element.children))
+
+
+def _check_element(element: Element, reader: Reader) -> None:
+    """An element that is read, or the outside of a section that is not."""
+    if element.tag == "default":
+        _check_default(element, reader)
+    elif element.tag in _ATTRIBUTES:
+        _check_attributes(element, _ATTRIBUTES[element.tag], reader)
+    known = _CHILDREN.get(element.tag, _SECTION_CHILDREN.get(element.tag))
+    for child in element if known is not None else ():
+        if known is not None and child.tag not in known:
+            _refuse(child, element, known, reader)
 
 
 def _check_default(top: Element, reader: Reader) -> None:
@@ -94,7 +129,10 @@ def _check_default(top: Element, reader: Reader) -> None:
             if child.tag == "default":
                 stack.append(child)
             elif child.tag in ("joint", "geom"):
+                only(reader, default, child.tag)
                 _check_attributes(child, _ATTRIBUTES[child.tag] - {"name", "class"}, reader)
+                for inner in child:
+                    _refuse(inner, child, frozenset(), reader)
 
 
 def _check_attributes(element: Element, known: frozenset[str], reader: Reader) -> None:

@@ -1,0 +1,58 @@
+"""Every formulation is a change of velocity, and every matrix carries its certificate."""
+
+from .base_change import FixedAt, base_at, fixed_at
+from .certificate import Certificate, Check
+from .connection import (
+    Integrability,
+    connection,
+    connection_derivative,
+    curvature,
+    integrability,
+    locked_velocity,
+    theta_bc,
+)
+from .decoupling import (
+    Conservation,
+    center_of_mass_base,
+    centroidal,
+    decoupling,
+    is_conserved,
+    locked,
+    momentum_map,
+)
+from .equations import EquationsOfMotion, VelocityChange, equations
+from .internal_external import internal_external, internal_jacobian
+from .reduced import ReducedEquations, reduced_equations
+from .representations import body, inertial, mixed
+
+__all__ = [
+    "Certificate",
+    "Check",
+    "Conservation",
+    "EquationsOfMotion",
+    "FixedAt",
+    "Integrability",
+    "ReducedEquations",
+    "VelocityChange",
+    "base_at",
+    "body",
+    "center_of_mass_base",
+    "centroidal",
+    "connection",
+    "connection_derivative",
+    "curvature",
+    "decoupling",
+    "equations",
+    "fixed_at",
+    "inertial",
+    "integrability",
+    "internal_external",
+    "internal_jacobian",
+    "is_conserved",
+    "locked",
+    "locked_velocity",
+    "mixed",
+    "momentum_map",
+    "reduced_equations",
+    "theta_bc",
+]

@@ -1,0 +1,122 @@
+"""The same robot with another base frame, without another model ([Traversaro] 4)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import concatenate, is_numeric, solve
+from ..dynamics import jacobian, jacobian_derivative, link_pose
+from ..dynamics.checks import choice, vector
+from ..errors import ModelError
+from ..lie import SE3
+from ..lie.rotations import homogeneous, skew
+from ..model import Frame, Model, State
+from .equations import EquationsOfMotion, VelocityChange, upper
+from .representations import REPRESENTATIONS, base_matrices
+from .time import later
+
+Place = str | Frame
+
+
+def base_at(
+    model: Model, state: State, link: Place, orientation: Place | None = None, representation: str = "body"
+) -> VelocityChange:
+    """Another base: the velocity of ``link`` (or frame) in place of the base's ([Traversaro] Lemma 3, (17)-(18)).
+
+    ``T = [[J_link], [0 1]]``.  With ``orientation`` the new base frame has the origin of ``link`` and the axes of another
+    link ((25)-(28)).  ``representation``: ``body``, ``mixed`` or ``inertial``, as for the base itself.
+    """
+    choice(representation, REPRESENTATIONS, "representation")
+    J, J_dot = _jacobians(model, state, link, orientation)
+    G = model.base
+    _check_moves_in_group(model, J, link)
+    JG, JG_dot = G.coselection @ J, G.coselection @ J_dot
+    pose = _pose(model, state, link, orientation)
+    X, X_inverse, X_dot = base_matrices(G, representation, pose, JG @ state.velocity)
+    m, n = model.m, model.n
+    across = G.coselection @ SE3().Ad(SE3().inverse(pose) @ state.pose) @ G.selection
+    back = G.coselection @ SE3().Ad(SE3().inverse(state.pose) @ pose) @ G.selection
+    one = np.eye(n)
+    T, inverse = upper(X @ across, back @ X_inverse, X @ JG[:, m:], one, one)
+    T_dot = concatenate([X_dot @ JG + X @ JG_dot, np.zeros((n, m + n))])
+
+    def at(step: complex) -> Any:
+        moved = later(model, state, step)
+        J, _ = _jacobians(model, moved, link, orientation)
+        X, _, _ = base_matrices(G, representation, _pose(model, moved, link, orientation), np.zeros(m))
+        return concatenate([X @ (G.coselection @ J), T[m:]])
+
+    label = _name(link) if orientation is None else f"{_name(link)}[{_name(orientation)}]"
+    return VelocityChange(T, T_dot, inverse, f"base at {label}", f"{representation} velocity of {label}", at=at)
+
+
+class FixedAt(NamedTuple):
+    """Joint-space equations of a robot that is held at a link: ``M ddq + C dq + g = tau`` ([Traversaro] Lemma 5, (46)).
+
+    ``M``, ``C`` are n x n, ``g`` n.  :meth:`wrench` gives the wrench that holds the link (48).
+    """
+
+    M: Any
+    C: Any
+    g: Any
+    whole: EquationsOfMotion
+    """The equations with the link as base, of which these are the joint rows."""
+
+    def forward(self, torques: Any) -> Any:
+        """The joint accelerations (n) under joint ``torques`` (n)."""
+        rates = self.whole.v[self.whole.m :]
+        return solve(self.M, vector(torques, len(self.g), "torques") - self.C @ rates - self.g)
+
+    def wrench(self, torques: Any) -> Any:
+        """The wrench (m) on the held link, in its frame, that keeps it at rest under joint ``torques`` ((48))."""
+        m = self.whole.m
+        v = concatenate([np.zeros(m), self.whole.v[m:]])
+        a = self.forward(torques)
+        return self.whole.M[:m, m:] @ a + self.whole.C[:m] @ v + self.whole.g[:m]
+
+
+def fixed_at(model: Model, state: State, link: Place, factorization: str = "christoffel") -> FixedAt:
+    """The robot held at ``link`` ([Traversaro] Lemma 5, (46)-(48)): the base moves so that the link does not.
+
+    The twist of ``state`` is not used: it is what the joint rates and the held link make it.
+    """
+    from .equations import equations
+
+    m = model.m
+    J = model.base.coselection @ jacobian(model, state, link)
+    twist = -solve(J[:, :m], J[:, m:] @ state.rates) if m else state.twist
+    held = State(state.pose, state.joints, twist, state.rates)
+    whole = equations(model, held, factorization).change(base_at(model, held, link))
+    return FixedAt(whole.M[m:, m:], whole.C[m:, m:], whole.g[m:], whole)
+
+
+def _pose(model: Model, state: State, link: Place, orientation: Place | None) -> Any:
+    H = link_pose(model, state, link)
+    if orientation is None:
+        return H
+    return homogeneous(link_pose(model, state, orientation)[:3, :3], H[:3, 3])
+
+
+def _jacobians(model: Model, state: State, link: Place, orientation: Place | None) -> tuple[Any, Any]:
+    """Body Jacobian of the new base frame and its rate."""
+    if orientation is None:
+        return jacobian(model, state, link), jacobian_derivative(model, state, link)
+    R = link_pose(model, state, orientation)[:3, :3]
+    turn, turn_dot = jacobian(model, state, orientation), jacobian_derivative(model, state, orientation)
+    J, J_dot = jacobian(model, state, link, "mixed"), jacobian_derivative(model, state, link, "mixed")
+    W = skew(turn[3:] @ state.velocity)
+    linear = R.T @ J[:3]
+    return concatenate([linear, turn[3:]]), concatenate([R.T @ J_dot[:3] - W @ linear, turn_dot[3:]])
+
+
+def _check_moves_in_group(model: Model, J: Any, link: Place) -> None:
+    """The twist of the new base must lie in the base group, whatever the joints do."""
+    S = model.base.selection
+    if is_numeric(J) and np.abs(J - S @ (model.base.coselection @ J)).max(initial=0.0) > 1e-9:
+        raise ModelError(f"{_name(link)!r} does not move in the base group {model.base}: it cannot be the base")
+
+
+def _name(place: Place) -> str:
+    return place.name if isinstance(place, Frame) else place

@@ -1,0 +1,54 @@
+"""Random robots for laws: every base group, every kind of joint, 1 to 60 joints."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from hypothesis import strategies as st
+
+import fallingcat as fc
+from fallingcat.lie import R1, R3, SE2, SE3, SO2, SO3, Group, Helical, Schoenflies, Trivial
+
+TILTED = (0.6, 0.0, 0.8)
+BASES: tuple[Group, ...] = (
+    SE3(),
+    SE2(),
+    SO3(),
+    Schoenflies(),
+    R3(),
+    SO2(TILTED),
+    R1(TILTED),
+    Helical(TILTED, pitch=-0.4),
+    Trivial(),
+)
+
+
+class Robot(NamedTuple):
+    """A recipe: short to print, and the same robot whenever it is followed."""
+
+    base: Group
+    joints: int
+    seed: int
+
+
+def robots(largest: int = 60, bases: tuple[Group, ...] = BASES) -> st.SearchStrategy[Robot]:
+    """Recipes; most robots are small, some have up to `largest` joints."""
+    small, any_size = st.integers(1, min(8, largest)), st.integers(1, largest)
+    joints = st.one_of(small, small, any_size)
+    return st.builds(Robot, st.sampled_from(bases), joints, st.integers(0, 2**32 - 1))
+
+
+@lru_cache(maxsize=256)
+def build(recipe: Robot) -> tuple[fc.Model, fc.State]:
+    """The robot and a random state of it; gravity pulls no axis in particular."""
+    rng = np.random.default_rng(recipe.seed)
+    model = replace(fc.robots.random_tree(rng, recipe.joints, base=recipe.base), gravity=rng.normal(scale=6.0, size=3))
+    return model, model.random_state(rng)
+
+
+def rng_of(recipe: Robot) -> np.random.Generator:
+    """Numbers that a law needs beside the robot and its state."""
+    return np.random.default_rng([recipe.seed, 1])
