@@ -277,8 +277,9 @@ def gravity_identity(recipe, model, state, rng):
     if isinstance(model.base, SE3):
         M = fc.mass_matrix(model, state)
         agree("g = -M [R' gravity; 0; 0], [Traversaro] (12)", g, -M @ np.concatenate([fall, np.zeros(model.n)]))
-    slopes = [along(lambda s: fc.potential_energy(model, s), model, state, direction=d) for d in np.eye(model.nv)[:20]]
-    agree("g = dU/dx", g[:20], slopes)
+    d = rng.normal(size=model.nv)
+    slope = along(lambda s: fc.potential_energy(model, s), model, state, direction=d)
+    agree("g = dU/dx", g @ d, slope, scale=np.abs(g).sum())
 
 
 def by_joint(model, x):
@@ -532,7 +533,8 @@ def displacement(recipe, model, state, rng):
     moved = fc.displace(model, state, d)
     model.state(*moved)  # checks membership
     agree("displace: deviation gives the tangent back", deviation(model, state, moved), d, 1e-11)
-    agree("displace by zero", fc.displace(model, state, np.zeros(model.nv)).joints, state.joints)
+    same = fc.displace(model, state, np.zeros(model.nv))  # a quaternion may change its sign
+    agree("displace by zero", deviation(model, state, same), np.zeros(model.nv))
 
 
 # constraints --------------------------------------------------------------------------------------------------

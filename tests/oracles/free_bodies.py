@@ -1,8 +1,8 @@
 """Newton-Euler for bodies cut free at the joints, [ETH] 3.3.2: one large linear system, solved as it stands.
 
 Unknown are the acceleration of every body (of its center of mass, and angular: 6), the wrench that its joint puts on it
-(6), and the acceleration of every joint.  Each body gives [ETH] (3.24)-(3.25) and the motion that the joints leave to it
-(3.10), each joint the forces that drive it.  No recursion and no mass matrix.
+(6), and the acceleration of every joint.  Each body gives [ETH] (3.24)-(3.25) and the motion that the joints leave to
+it (3.10), each joint the forces that drive it.  No recursion and no mass matrix.
 """
 
 from __future__ import annotations

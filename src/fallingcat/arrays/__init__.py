@@ -27,7 +27,7 @@ array([[ 1., -0.],
 array([cos(q0), sin(q0)], dtype=object)
 """
 
-from .building import array, block, concatenate, cross, from_casadi, is_numeric, scale, stack, to_casadi
+from .building import array, block, concatenate, cross, from_casadi, is_numeric, scale, skew, stack, to_casadi
 from .elementwise import arctan2, cos, exp, less, log, sin, sqrt, where
 from .linear import solve
 from .traced import Graph, Traced
@@ -48,6 +48,7 @@ __all__ = [
     "log",
     "scale",
     "sin",
+    "skew",
     "solve",
     "sqrt",
     "stack",

@@ -5,17 +5,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+
+_SKEW: Final = np.zeros((3, 3, 3))
+_SKEW[[0, 1, 2], [2, 0, 1], [1, 2, 0]] = 1.0
+_SKEW[[0, 1, 2], [1, 2, 0], [2, 0, 1]] = -1.0
+_SKEW.setflags(write=False)
 
 
 def jax_numpy(*xs: Any) -> ModuleType | None:
     """``jax.numpy`` when one of ``xs`` is a JAX array, else None; never imports JAX itself."""
     jax = sys.modules.get("jax")
-    if jax is None or not any(isinstance(x, jax.Array) for x in xs):
+    if jax is None:
         return None
-    return jax.numpy
+    for x in xs:  # NumPy first: asking JAX takes ten times as long
+        if type(x) is not np.ndarray and isinstance(x, jax.Array):
+            return jax.numpy
+    return None
 
 
 def is_numeric(x: Any) -> bool:
@@ -24,7 +32,9 @@ def is_numeric(x: Any) -> bool:
     >>> is_numeric(np.eye(3)), is_numeric(1.5), is_numeric(np.empty(2, dtype=object))
     (True, True, False)
     """
-    return isinstance(x, (int, float, complex, np.number)) or (isinstance(x, np.ndarray) and x.dtype != object)
+    if isinstance(x, np.ndarray):
+        return not x.dtype.hasobject
+    return isinstance(x, (int, float, complex, np.number))
 
 
 def array(entries: Any) -> Any:
@@ -39,12 +49,16 @@ def array(entries: Any) -> Any:
     if jnp is not None:
         return jnp.stack([jnp.asarray(x) for x in flat]).reshape(shape)
     if all(is_numeric(x) for x in flat):
-        out = np.array(flat)
-        return (out if out.dtype.kind in "fc" else out.astype(float)).reshape(shape)
+        return _plain(flat).reshape(shape)
     objects = np.empty(len(flat), dtype=object)
     for i, x in enumerate(flat):  # one by one: NumPy would look inside an SX
         objects[i] = float(x) if is_numeric(x) else x
     return objects.reshape(shape)
+
+
+def _plain(numbers: list[Any]) -> np.ndarray:
+    out = np.array(numbers)
+    return out if out.dtype.kind in "fc" else out.astype(float)
 
 
 def _unnest(entries: Any) -> tuple[tuple[int, ...], list[Any]]:
@@ -96,9 +110,26 @@ def cross(a: Any, b: Any) -> Any:
     array([0., 0., 1.])
     """
     jnp = jax_numpy(a, b)
-    if jnp is not None:
-        return jnp.cross(a, b)
+    if jnp is not None:  # two slices of the doubled vectors: a third of the primitives of jnp.cross
+        a, b = jnp.concatenate([a, a]), jnp.concatenate([b, b])
+        return a[1:4] * b[2:5] - a[2:5] * b[1:4]
+    if is_numeric(a) and is_numeric(b):  # plain Python numbers are faster than NumPy's one by one
+        (a, b, c), (x, y, z) = a.tolist(), b.tolist()
+        return _plain([b * z - c * y, c * x - a * z, a * y - b * x])
     return array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+
+
+def skew(w: Any) -> Any:
+    """The matrix of the cross product: ``skew(w) @ x = w x x``.
+
+    >>> skew(np.array([1.0, 2.0, 3.0]))
+    array([[ 0., -3.,  2.],
+           [ 3.,  0., -1.],
+           [-2.,  1.,  0.]])
+    """
+    if jax_numpy(w) is not None:
+        return (_SKEW * w).sum(axis=-1)  # XLA fuses this with what follows; a product with a constant it would not
+    return _SKEW @ w
 
 
 def from_casadi(x: Any) -> np.ndarray:

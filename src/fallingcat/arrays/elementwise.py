@@ -21,7 +21,7 @@ from .kinds import floats
 
 def _kind(x: Any) -> ModuleType | None:
     """The module of functions for the scalar ``x``; None for plain numbers."""
-    if type(x) is float:
+    if isinstance(x, float):
         return None
     if isinstance(x, traced.Traced):
         return traced

@@ -39,6 +39,8 @@ def constrained_forward_dynamics(model: Model, state: State, forces: Any, jacobi
     forces = vector(forces, model.nv, "forces")
     if np.ndim(jacobian) != 2 or np.shape(jacobian)[1] != model.nv:
         raise ModelError(f"jacobian has shape (k, {model.nv}), not {np.shape(jacobian)}")
+    if is_numeric(jacobian) and not np.isfinite(jacobian).all():
+        raise ModelError("jacobian holds a number that is not finite")
     bias = vector(bias, len(jacobian), "bias")
     M = mass_matrix(model, state)
     free = forces - bias_forces(model, state)

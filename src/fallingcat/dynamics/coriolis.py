@@ -10,39 +10,50 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
+
+from ..arrays import block
 from ..lie import SE3
+from ..lie.rotations import skew
 from ..model import Model, State
 from .checks import choice
 from .geometry import geometry, inertias, pairwise_matrix, rate_of_mass, subtree_sums
 from .hamel import hamel_matrix
+from .spatial import RigidInertia
 
 _SE3 = SE3()
-ad, adt = _SE3.ad, _SE3.adt
 
 
-def _newton_euler(L: Any, nu: Any) -> Any:
-    return -(ad(nu).T @ L)
+def _newton_euler(L: RigidInertia, nu: Any) -> Any:
+    return L.rate(nu).matrix()
 
 
-def _passive(L: Any, nu: Any) -> Any:
-    return L @ ad(nu) - ad(nu).T @ L
+def _passive(L: RigidInertia, nu: Any) -> Any:
+    return L.rate(nu).matrix() + L.times_ad(nu)
 
 
-def _coadjoint(L: Any, nu: Any) -> Any:
-    return -adt(L @ nu)
+def _coadjoint(L: RigidInertia, nu: Any) -> Any:
+    return -_SE3.adt(L @ nu) - L.times_ad(nu)
 
 
-def _christoffel(L: Any, nu: Any) -> Any:
-    return 0.5 * (_passive(L, nu) + _coadjoint(L, nu))
+def _christoffel(L: RigidInertia, nu: Any) -> Any:
+    """``(dL/dt - adt(L nu)) / 2``: as ``dh/dt = p``, half of it cancels, ``[[0, -[p]], [0, (dI/dt - [l]) / 2]]``."""
+    momentum, zero = L @ nu, np.zeros((3, 3))
+    half = 0.5 * (L.rate(nu).inertia - skew(momentum[3:]))
+    return block([[zero, -skew(momentum[:3])], [zero, half]])
 
 
-BODY_MATRICES: Final[dict[str, Callable[[Any, Any], Any]]] = {
+BODY_MATRICES: Final[dict[str, Callable[[RigidInertia, Any], Any]]] = {
     "newton_euler": _newton_euler,
     "passive": _passive,
     "coadjoint": _coadjoint,
     "christoffel": _christoffel,
 }
-"""``B_j(L_j, nu_j)``, 6x6, of the factorizations that are sums over links."""
+"""``B_j - L_j ad(nu_j)`` (6x6) of the factorizations that are sums over links: what multiplies the axes themselves.
+
+With ``dL/dt = -(ad' L + L ad)`` in the standing frame: ``B = -ad' L`` (newton_euler), ``L ad - ad' L`` (passive),
+``-adt(L nu)`` (coadjoint), the mean of the last two (christoffel).
+"""
 
 FACTORIZATIONS: Final = ("christoffel", "passive", "coadjoint", "newton_euler", "hamel")
 
@@ -60,7 +71,6 @@ def coriolis_matrix(model: Model, state: State, factorization: str = "christoffe
     ``hamel``         [Feurstein] (3.39)         no              no            yes
     ================  =========================  ==============  ============  ====================
 
-    >>> import numpy as np
     >>> from fallingcat.model import robots
     >>> cat = robots.cat()
     >>> state = cat.random_state(np.random.default_rng(0))
@@ -73,17 +83,15 @@ def coriolis_matrix(model: Model, state: State, factorization: str = "christoffe
     L = inertias(model, geo)
     if factorization == "hamel":
         return hamel_matrix(model, state, geo, L)
-    body_matrix = BODY_MATRICES[factorization]
-    own = [body_matrix(Lj, nu) - Lj @ ad(nu) for Lj, nu in zip(L, geo.twists, strict=True)]
+    own = [BODY_MATRICES[factorization](Lj, nu) for Lj, nu in zip(L, geo.twists, strict=True)]
     B, L = subtree_sums(geo, own), subtree_sums(geo, L)
-    right = [B[k] @ geo.axes[k] + L[k] @ geo.axes_dot[k] for k in range(len(L))]
+    right = [Bk @ s + Lk @ s_dot for Bk, Lk, s, s_dot in zip(B, L, geo.axes, geo.axes_dot, strict=True)]
+    left = [(s.T @ Bk, (Lk @ s).T) for Bk, Lk, s in zip(B, L, geo.axes, strict=True)]
 
     def entry(i: int, k: int) -> tuple[Any, Any]:
-        # s_k' (B_k s_i + L_k ds_i/dt), read from the left so that the products with s_k are shared by all i
-        return geo.axes[i].T @ right[k], left_B[k] @ geo.axes[i] + left_L[k] @ geo.axes_dot[i]
+        sB, sL = left[k]
+        return geo.axes[i].T @ right[k], sB @ geo.axes[i] + sL @ geo.axes_dot[i]
 
-    left_B = [s.T @ Bk for s, Bk in zip(geo.axes, B, strict=True)]
-    left_L = [s.T @ Lk for s, Lk in zip(geo.axes, L, strict=True)]
     return pairwise_matrix(geo, entry)
 
 

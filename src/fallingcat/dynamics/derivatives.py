@@ -21,6 +21,7 @@ from .forward import forward_dynamics
 from .geometry import Geometry, geometry, inertias, pairwise_matrix, subtree_sums
 from .inverse import inverse_dynamics
 from .mass import mass_matrix
+from .spatial import pull
 from .sweeps import outward
 
 _SE3 = SE3()
@@ -61,8 +62,9 @@ def inverse_dynamics_derivatives(model: Model, state: State, acceleration: Any) 
         return _by_complex_step(model, state, acceleration)
     L = inertias(model, geo)
     a = _accelerations(model, state, geo, acceleration)
-    own_forces = [Lj @ aj - ad(nu).T @ (Lj @ nu) for Lj, aj, nu in zip(L, a, geo.twists, strict=True)]
-    own_gains = [-(ad(nu).T @ Lj) - adt(Lj @ nu) - Lj @ ad(nu) for Lj, nu in zip(L, geo.twists, strict=True)]
+    momenta = [Lj @ nu for Lj, nu in zip(L, geo.twists, strict=True)]
+    own_forces = [Lj @ aj - pull(nu, h) for Lj, aj, nu, h in zip(L, a, geo.twists, momenta, strict=True)]
+    own_gains = [Lj.rate(nu).matrix() - adt(h) for Lj, nu, h in zip(L, geo.twists, momenta, strict=True)]
     force, gain, total = (subtree_sums(geo, x) for x in (own_forces, own_gains, L))
     parent = [0, *(node.parent for node in geo.tree)]
     by_q, by_v = [], []

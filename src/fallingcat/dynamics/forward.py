@@ -16,6 +16,10 @@ from .spatial import RigidInertia, motion_to_child, wrench_to_parent
 from .sweeps import Node, inward, join, mirror, nodes, outward
 from .wrenches import in_link_frames
 
+SINGULAR = (
+    1e-14  # inertia, relative to what the joint's motion does to the whole subtree, that is rounding and no inertia
+)
+
 
 class _Articulated(NamedTuple):
     """What a link and all that it carries answer to an acceleration: the wrench ``inertia a + bias`` (6x6, 6)."""
@@ -72,14 +76,16 @@ def forward_dynamics(
 
     base = inward(tree, own, carry)[0]
     fall = concatenate([cross(twist[3:], twist[:3]) - state.pose[:3, :3].T @ model.gravity, np.zeros(3)])
-    D = S0.T @ base.inertia @ S0
-    twist_dot = _solve(D, forces[: model.m] - S0.T @ (base.bias + base.inertia @ fall), f"base of {model.name!r}")
+    U = base.inertia @ S0
+    D = mirror(S0.T @ U)
+    _check_regular(D, U, f"the base of {model.name!r}")
+    twist_dot = _solve(D, forces[: model.m] - S0.T @ (base.bias + base.inertia @ fall))
     rates_dot: list[Any] = []
 
     def step(node: Node, parent: Any) -> Any:
         joint = joints[node.link]
         a = motion_to_child(node.H, parent) + joint.c
-        rates_dot.append(_solve(joint.D, joint.u - joint.U.T @ a, f"joint {model.joints[node.link - 1].name!r}"))
+        rates_dot.append(_solve(joint.D, joint.u - joint.U.T @ a))
         return a + node.S @ rates_dot[-1]
 
     outward(tree, S0 @ twist_dot + fall, step)
@@ -96,9 +102,7 @@ def _joint(model: Model, node: Node, body: _Articulated, tau: Any, w_parent: Any
     U = body.inertia @ node.S
     D = mirror(node.S.T @ U)
     c = _coriolis(node, w_parent)
-    if is_numeric(D) and np.isrealobj(D) and len(D) and np.linalg.eigvalsh(D)[0] <= 1e-14 * np.abs(U).max(initial=0.0):
-        name = model.joints[node.link - 1].name
-        raise NumericsError("the joint moves nothing that has inertia: the mass matrix is singular", joint=name)
+    _check_regular(D, U, "the joint", model.joints[node.link - 1].name)
     return _Joint(U, D, tau - node.S.T @ body.bias, c)
 
 
@@ -117,7 +121,7 @@ def _seen_by_parent(node: Node, body: _Articulated, joint: _Joint) -> _Articulat
     """The body behind the joint: what the joint lets through is taken off, then moved to the parent frame."""
     inertia, bias = body
     if len(joint.D):
-        gain = _solve(joint.D, joint.U.T, "").T
+        gain = _solve(joint.D, joint.U.T).T
         inertia = inertia - gain @ joint.U.T
         bias = bias + gain @ joint.u
     bias = bias + inertia @ joint.c
@@ -134,12 +138,15 @@ def _inertia_to_parent(H: Any, inertia: Any) -> Any:
     return block([[mass, shifted], [shifted.T, turning]])
 
 
-def _solve(D: Any, u: Any, what: str) -> Any:
+def _check_regular(D: Any, U: Any, what: str, joint: str | None = None) -> None:
+    """An error unless the inertia ``D = S' U`` that a joint or the base feels is positive; on real numbers only."""
+    if not (is_numeric(D) and np.isrealobj(D) and len(D)):
+        return
+    if np.linalg.eigvalsh(D)[0] <= SINGULAR * np.abs(U).max(initial=0.0):
+        raise NumericsError(f"{what} moves nothing that has inertia: the mass matrix is singular", joint=joint)
+
+
+def _solve(D: Any, u: Any) -> Any:
     if len(D) == 0:
         return u
-    if len(D) == 1:
-        return scale(1.0 / D[0, 0], u)
-    try:
-        return solve(D, u)
-    except NumericsError:
-        raise NumericsError(f"the mass matrix is singular: the {what} moves nothing that has inertia") from None
+    return scale(1.0 / D[0, 0], u) if len(D) == 1 else solve(D, u)

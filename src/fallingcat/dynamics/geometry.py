@@ -14,6 +14,7 @@ import numpy as np
 
 from ..lie import SE3
 from ..model import Model, State
+from .spatial import RigidInertia
 from .sweeps import Node, ancestors, assemble, inward, nodes, outward, sizes, symmetric
 
 _SE3 = SE3()
@@ -49,10 +50,9 @@ def geometry(model: Model, state: State) -> Geometry:
     return Geometry(tree, poses, axes, twists, axes_dot, sizes(model))
 
 
-def inertias(model: Model, geo: Geometry) -> list[Any]:
-    """``L_j``, 6x6, of each link's body."""
-    moved = (_SE3.Ad(_SE3.inverse(H)) for H in geo.poses)
-    return [X.T @ link.body.spatial_inertia @ X for X, link in zip(moved, model.links, strict=True)]
+def inertias(model: Model, geo: Geometry) -> list[RigidInertia]:
+    """The inertia of each link's body."""
+    return [RigidInertia.of(link.body).to_parent(H) for H, link in zip(geo.poses, model.links, strict=True)]
 
 
 def subtree_sums(geo: Geometry, own: Sequence[Any]) -> list[Any]:
@@ -77,10 +77,10 @@ def pairwise_symmetric(geo: Geometry, entry: Callable[[int, int], Any]) -> Any:
     return symmetric(geo.sizes, {(i, k): entry(i, k) for k in links for i in ancestors(geo.tree, k)})
 
 
-def rate_of_mass(geo: Geometry, L: list[Any]) -> Any:
-    """``dM/dt`` from axes, twists and body inertias in this frame."""
-    turning = [Lj @ _SE3.ad(nu) for Lj, nu in zip(L, geo.twists, strict=True)]
-    rate, total = subtree_sums(geo, [-(X + X.T) for X in turning]), subtree_sums(geo, L)
-    momenta = [Lk @ s for Lk, s in zip(total, geo.axes, strict=True)]
-    change = [rate[k] @ geo.axes[k] + total[k] @ geo.axes_dot[k] for k in range(len(L))]
+def rate_of_mass(geo: Geometry, own: list[RigidInertia]) -> Any:
+    """``dM/dt`` (nv x nv) from axes, twists and body inertias in this frame."""
+    rate = subtree_sums(geo, [inertia.rate(nu) for inertia, nu in zip(own, geo.twists, strict=True)])
+    total = subtree_sums(geo, own)
+    momenta = [inertia @ s for inertia, s in zip(total, geo.axes, strict=True)]
+    change = [rate[k] @ geo.axes[k] + total[k] @ geo.axes_dot[k] for k in range(len(own))]
     return pairwise_symmetric(geo, lambda i, k: geo.axes[i].T @ change[k] + geo.axes_dot[i].T @ momenta[k])

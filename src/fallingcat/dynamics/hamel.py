@@ -10,13 +10,14 @@ from ..arrays import concatenate, stack
 from ..lie import SE3
 from ..model import Model, State
 from .geometry import Geometry, pairwise_symmetric, rate_of_mass, subtree_sums
+from .spatial import RigidInertia
 from .sweeps import ancestors
 
 _SE3 = SE3()
 ad = _SE3.ad
 
 
-def hamel_matrix(model: Model, state: State, geo: Geometry, L: list[Any]) -> Any:
+def hamel_matrix(model: Model, state: State, geo: Geometry, L: list[RigidInertia]) -> Any:
     """``C = Mdot - ad(v)' M - E``: row i of ``E v`` is the derivative of the kinetic energy along the axis i.
 
     For the base this is the first row of (3.39); ``ad`` is the bracket of the base's and of each joint's own group,
@@ -24,7 +25,7 @@ def hamel_matrix(model: Model, state: State, geo: Geometry, L: list[Any]) -> Any
     half of the base-base part, the whole of the base-joint part in the joint columns, half of the joint-joint part.
     """
     total = subtree_sums(geo, L)
-    M = pairwise_symmetric(geo, lambda i, k: geo.axes[i].T @ total[k] @ geo.axes[k])
+    M = pairwise_symmetric(geo, lambda i, k: geo.axes[i].T @ (total[k] @ geo.axes[k]))
     groups = [model.base, *(joint.kind.group for joint in model.joints)]
     speeds = [state.twist, *(node.rates for node in geo.tree)]
     ends = np.cumsum(geo.sizes)
@@ -37,7 +38,7 @@ def hamel_matrix(model: Model, state: State, geo: Geometry, L: list[Any]) -> Any
     return C + concatenate(rows) if rows else C
 
 
-def _energy_rows(model: Model, state: State, geo: Geometry, total: list[Any], joint: int) -> Any:
+def _energy_rows(model: Model, state: State, geo: Geometry, total: list[RigidInertia], joint: int) -> Any:
     """The rows of ``E`` that belong to a joint, one for each of its axes."""
     base_twist = geo.axes[0] @ state.twist
     relative = geo.twists[geo.tree[joint - 1].parent] - base_twist
@@ -48,8 +49,8 @@ def _energy_rows(model: Model, state: State, geo: Geometry, total: list[Any], jo
     carried = sum((momenta[k] @ speeds[k] for k in below), start=np.zeros(6))
     rows = []
     for c in range(geo.sizes[joint]):
-        turn = ad(geo.axes[joint][:, c])
-        N = -(turn.T @ total[joint] + total[joint] @ turn)
+        s = geo.axes[joint][:, c]
+        turn, N = ad(s), total[joint].rate(s)
         weight = base_twist + 0.5 * relative
         columns: dict[int, Any] = {0: 0.5 * (geo.axes[0].T @ (N @ base_twist))}
         for k in above[:-1]:  # joints between this one and the base
@@ -64,7 +65,7 @@ def _energy_rows(model: Model, state: State, geo: Geometry, total: list[Any], jo
 
 
 def _add_turning_axes(
-    model: Model, state: State, geo: Geometry, total: list[Any], joint: int, c: int, columns: dict[int, Any]
+    model: Model, state: State, geo: Geometry, total: list[RigidInertia], joint: int, c: int, columns: dict[int, Any]
 ) -> None:
     """What the axes of a joint add when they turn within the child (universal and reversed joints)."""
     node, q = geo.tree[joint - 1], state.joints[model.q_slices[joint - 1]]

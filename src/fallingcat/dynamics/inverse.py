@@ -90,7 +90,7 @@ def _motion(w: Any, alpha: Any, a: Any) -> Motion:
 
 def _force(inertia: RigidInertia, motion: Motion) -> Any:
     """Newton and Euler: ``[m a + K h; h x a + I alpha + w x I w]``."""
-    m, h, I = inertia  # noqa: E741
+    m, h, I = inertia.mass, inertia.moment, inertia.inertia  # noqa: E741
     f = m * motion.a + motion.K @ h
     return concatenate([f, cross(h, motion.a) + I @ motion.alpha + cross(motion.w, I @ motion.w)])
 

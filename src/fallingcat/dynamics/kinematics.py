@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..arrays import concatenate
-from ..errors import ModelError
 from ..lie import SE3
 from ..lie.charts import Cartesian, EulerZYX
 from ..lie.charts.chart import PositionChart, RotationChart
 from ..lie.rotations import skew
 from ..model import Frame, Model, State
-from .checks import choice, vector
+from .checks import choice, total_mass, vector
 from .geometry import Geometry, geometry
 from .sweeps import ancestors, nodes, outward
 
@@ -106,21 +105,21 @@ def center_of_mass(model: Model, state: State) -> Any:
     moments = [
         link.body.mass * (H[:3, :3] @ link.body.center + H[:3, 3]) for H, link in zip(poses, model.links, strict=True)
     ]
-    return sum(moments[1:], start=moments[0]) * (1.0 / _mass(model))
+    return sum(moments[1:], start=moments[0]) * (1.0 / total_mass(model))
 
 
 def center_of_mass_jacobian(model: Model, state: State) -> Any:
     """``J`` (3 x nv): the velocity of the center of mass in the world is ``J [twist; rates]``."""
     from .momentum import momentum_matrix
 
-    return momentum_matrix(model, state, "world")[:3] * (1.0 / _mass(model))
+    return momentum_matrix(model, state, "world")[:3] * (1.0 / total_mass(model))
 
 
 def center_of_mass_bias(model: Model, state: State) -> Any:
     """``dJ/dt v`` (3): the acceleration of the center of mass when the quasi-velocity is constant."""
     from .momentum import momentum_matrix_derivative
 
-    return (momentum_matrix_derivative(model, state, "world")[:3] @ state.velocity) * (1.0 / _mass(model))
+    return (momentum_matrix_derivative(model, state, "world")[:3] @ state.velocity) * (1.0 / total_mass(model))
 
 
 def reroot_state(model: Model, state: State, link: str) -> State:
@@ -176,9 +175,3 @@ def _jacobian(model: Model, geo: Geometry, state: State, frame: Frame, represent
 def _turned(R: Any, twists: Any) -> Any:
     """Both parts of ``[v; w]`` multiplied by a 3x3 matrix."""
     return concatenate([R @ twists[:3], R @ twists[3:]])
-
-
-def _mass(model: Model) -> float:
-    if model.mass == 0.0:
-        raise ModelError(f"{model.name!r} has no mass, so no center of mass")
-    return model.mass

@@ -10,8 +10,9 @@ from ..arrays import concatenate, solve
 from ..lie import SE3
 from ..lie.rotations import homogeneous, skew
 from ..model import Model, State
-from .checks import choice
+from .checks import choice, total_mass
 from .geometry import Geometry, geometry, inertias, subtree_sums
+from .spatial import RigidInertia
 
 _SE3 = SE3()
 
@@ -45,8 +46,7 @@ def momentum_matrix_derivative(model: Model, state: State, frame: str = "base") 
     choice(frame, FRAMES, "frame")
     geo = geometry(model, state)
     L = inertias(model, geo)
-    turning = [Lj @ _SE3.ad(nu) for Lj, nu in zip(L, geo.twists, strict=True)]
-    total, rate = subtree_sums(geo, L), subtree_sums(geo, [-(X + X.T) for X in turning])
+    total, rate = subtree_sums(geo, L), subtree_sums(geo, [Lj.rate(nu) for Lj, nu in zip(L, geo.twists, strict=True)])
     A = _columns(geo, total)
     columns = [rate[k] @ geo.axes[k] + total[k] @ geo.axes_dot[k] for k in range(len(L))]
     A_dot = concatenate(columns, axis=1)  # in the frame that stands still where the base is now
@@ -77,7 +77,7 @@ def locked_inertia(model: Model, state: State, frame: str = "base") -> Any:
     geo = geometry(model, state)
     total = subtree_sums(geo, inertias(model, geo))[0]
     X = _seen_from(frame, model, state, total)
-    return X @ total @ X.T
+    return X @ total.matrix() @ X.T
 
 
 def average_velocity(model: Model, state: State, frame: str = "base") -> Any:
@@ -85,11 +85,11 @@ def average_velocity(model: Model, state: State, frame: str = "base") -> Any:
     return solve(locked_inertia(model, state, frame), momentum(model, state, frame))
 
 
-def _columns(geo: Geometry, total: list[Any]) -> Any:
+def _columns(geo: Geometry, total: list[RigidInertia]) -> Any:
     return concatenate([L @ s for L, s in zip(total, geo.axes, strict=True)], axis=1)
 
 
-def _seen_from(frame: str, model: Model, state: State, total: Any) -> Any:
+def _seen_from(frame: str, model: Model, state: State, total: RigidInertia) -> Any:
     """``6 x 6``: takes momenta about the base to the wanted frame."""
     if frame == "base":
         return np.eye(6)
@@ -99,9 +99,6 @@ def _seen_from(frame: str, model: Model, state: State, total: Any) -> Any:
     return _SE3.Ad(homogeneous(R.T, center)).T
 
 
-def _center(model: Model, total: Any) -> Any:
-    """The center of mass in the base frame, from ``[h] = total[3:, :3]``."""
-    from .kinematics import _mass
-
-    skewed = total[3:, :3]
-    return concatenate([skewed[2:3, 1], skewed[0:1, 2], skewed[1:2, 0]]) * (1.0 / _mass(model))
+def _center(model: Model, total: RigidInertia) -> Any:
+    """The center of mass in the base frame."""
+    return total.moment * (1.0 / total_mass(model))

@@ -9,9 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import block, concatenate, cross
+from ..arrays import block, concatenate, cross, scale
 from ..lie.rotations import skew
 from ..model import Body
+from .sweeps import mirror
+
+# the linear map J -> tr(J) 1 - J on flattened 3x3 matrices: one product for every kind of number
+_TRACE_LESS = np.outer(np.eye(3).ravel(), np.eye(3).ravel()) - np.eye(9)
 
 
 def motion_to_child(H: Any, motion: Any) -> Any:
@@ -28,36 +32,71 @@ def wrench_to_parent(H: Any, wrench: Any) -> Any:
     return concatenate([f, R @ wrench[3:] + cross(p, f)])
 
 
+def pull(twist: Any, momentum: Any) -> Any:
+    """``ad([v; w])' [p; l] = [p x w; l x w + p x v]``."""
+    v, w, p, angular = twist[:3], twist[3:], momentum[:3], momentum[3:]
+    return concatenate([cross(p, w), cross(angular, w) + cross(p, v)])
+
+
+def bracket(a: Any, b: Any) -> Any:
+    """``ad(a) b = [a_w x b_v + a_v x b_w; a_w x b_w]``."""
+    return concatenate([cross(a[3:], b[:3]) + cross(a[:3], b[3:]), cross(a[3:], b[3:])])
+
+
 class RigidInertia(NamedTuple):
-    """The inertia of a body about the origin of a frame: ``mass``, ``moment = mass * center``, ``inertia`` (3x3)."""
+    """The inertia of a body about the origin of a frame, as moments of its mass.
+
+    ``mass = sum m``, ``moment = sum m x`` (3) and ``second = sum m x x'`` (3x3, symmetric) over its points ``x``: ten
+    numbers, which add up over bodies and move between frames more cheaply than a 6x6 matrix.
+    """
 
     mass: Any
     moment: Any
-    inertia: Any
+    second: Any
 
     @classmethod
     def of(cls, body: Body) -> RigidInertia:
         """The inertia of a link's body in the link frame."""
-        return cls(body.mass, body.mass * body.center, body.spatial_inertia[3:, 3:])
+        return cls(body.mass, body.mass * body.center, body.second_moment)
+
+    @property
+    def inertia(self) -> Any:
+        """``I = tr(J) 1 - J`` (3x3), of the second moment ``J``."""
+        return (_TRACE_LESS @ self.second.reshape(9)).reshape(3, 3)
 
     def to_parent(self, H: Any) -> RigidInertia:
-        """The same inertia in the parent frame: ``R I R' - P [R h] - [h'] P`` with ``P = skew(p)``."""
+        """The same inertia in the parent frame: ``R J R' + p q' + q p'`` with ``q = R h + m p / 2``."""
         R, p = H[:3, :3], H[:3, 3]
-        h = R @ self.moment
-        moved = h + self.mass * p
-        inertia = R @ self.inertia @ R.T - skew(p) @ skew(h) - skew(moved) @ skew(p)
-        return RigidInertia(self.mass, moved, inertia)
+        h, shift = R @ self.moment, scale(self.mass, p)
+        cross_term = p[:, None] * (h + 0.5 * shift)[None, :]
+        second = mirror(R @ self.second @ R.T + cross_term + cross_term.T)
+        return RigidInertia(self.mass, h + shift, second)
+
+    def rate(self, twist: Any) -> RigidInertia:
+        """How the moments change when the body moves with ``twist``: the matrix of this is ``-(ad' L + L ad)``.
+
+        ``dh/dt`` is the linear momentum, ``dJ/dt = v h' + W J + transposed``.
+        """
+        v, w = twist[:3], twist[3:]
+        half = v[:, None] * self.moment[None, :] + skew(w) @ self.second
+        return RigidInertia(0.0, scale(self.mass, v) + cross(w, self.moment), mirror(half + half.T))
+
+    def times_ad(self, twist: Any) -> Any:
+        """``L ad(twist)`` (6x6): ``[[m W, m V - H W], [H W, H V + I W]]``."""
+        V, W, H = skew(twist[:3]), skew(twist[3:]), skew(self.moment)
+        HW = H @ W
+        return block([[scale(self.mass, W), scale(self.mass, V) - HW], [HW, H @ V + self.inertia @ W]])
 
     def __add__(self, other: Any) -> RigidInertia:
-        return RigidInertia(self.mass + other.mass, self.moment + other.moment, self.inertia + other.inertia)
+        return RigidInertia(self.mass + other.mass, self.moment + other.moment, self.second + other.second)
 
     def __matmul__(self, motion: Any) -> Any:
         """``[m v + w x h; h x v + I w]``: the momentum of a twist; a 6 x k matrix is taken column by column."""
         v, w = motion[:3], motion[3:]
         H = skew(self.moment)
-        return concatenate([self.mass * v - H @ w, H @ v + self.inertia @ w])
+        return concatenate([scale(self.mass, v) - H @ w, H @ v + self.inertia @ w])
 
     def matrix(self) -> Any:
-        """``6 x 6``: ``[[m 1, -[h]], [[h], I]]``."""
+        """``L`` (6x6): ``[[m 1, -H], [H, I]]``."""
         H = skew(self.moment)
-        return block([[self.mass * np.eye(3), -H], [H, self.inertia]])
+        return block([[scale(self.mass, np.eye(3)), -H], [H, self.inertia]])

@@ -13,6 +13,8 @@ import numpy as np
 from ..arrays import array, concatenate
 from ..lie import SE3
 from ..model import Joint, Model, State
+from ..model.joints import JointKind
+from .checks import check_state
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -41,6 +43,7 @@ class Node(NamedTuple):
 
 def nodes(model: Model, state: State) -> list[Node]:
     """All joints at a state, parents before children."""
+    check_state(model, state)
     out = []
     for i, (joint, q, v) in enumerate(zip(model.joints, model.q_slices, model.v_slices, strict=True)):
         x, rates = state.joints[q], state.rates[v]
@@ -51,8 +54,6 @@ def nodes(model: Model, state: State) -> list[Node]:
 
 def is_constant(joint: Joint) -> bool:
     """Whether the joint's motion subspace is constant in the child frame (true on every subgroup of SE(3))."""
-    from ..model.joints import JointKind
-
     return type(joint.kind).motion_subspace is JointKind.motion_subspace
 
 
@@ -107,10 +108,10 @@ def symmetric(sizes: Sequence[int], blocks: dict[tuple[int, int], Any]) -> Any:
 
 
 def mirror(matrix: Any) -> Any:
-    """``matrix`` with its upper triangle mirrored: exactly symmetric, and traced code drops the lower half."""
+    """A symmetric matrix made exactly symmetric; of expressions, the lower half is dropped and never computed."""
     n = len(matrix)
-    if n == 1:
-        return matrix
+    if not isinstance(matrix, np.ndarray) or matrix.dtype != object:
+        return 0.5 * (matrix + matrix.T)
     return array([[matrix[min(i, j), max(i, j)] for j in range(n)] for i in range(n)])
 
 

@@ -25,8 +25,8 @@ def base_at(
 ) -> VelocityChange:
     """Another base: the velocity of ``link`` (or frame) in place of the base's ([Traversaro] Lemma 3, (17)-(18)).
 
-    ``T = [[J_link], [0 1]]``.  With ``orientation`` the new base frame has the origin of ``link`` and the axes of another
-    link ((25)-(28)).  ``representation``: ``body``, ``mixed`` or ``inertial``, as for the base itself.
+    ``T = [[J_link], [0 1]]``.  With ``orientation`` the new base frame has the origin of ``link`` and the axes of
+    another link ((25)-(28)).  ``representation``: ``body``, ``mixed`` or ``inertial``, as for the base itself.
     """
     choice(representation, REPRESENTATIONS, "representation")
     J, J_dot = _jacobians(model, state, link, orientation)

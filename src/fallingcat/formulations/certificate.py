@@ -1,7 +1,7 @@
 """Certificates: what a set of equations claims, checked against quantities that it was not made from.
 
-The clock is complex step through other algorithms: the rate of the mass matrix comes from the composite-body mass matrix a
-moment later, power from the energies of the links, forces from recursive Newton-Euler.
+The clock is complex step through other algorithms: the rate of the mass matrix comes from the composite-body mass
+matrix a moment later, power from the energies of the links, forces from recursive Newton-Euler.
 """
 
 from __future__ import annotations
@@ -70,13 +70,14 @@ def certify(eom: EquationsOfMotion, tolerance: float = 1e-9) -> Certificate:
         add.append(Check(name, residual(), tolerance, claimed, meaning))
 
     square = eom.changes.T.shape[0] == eom.changes.T.shape[1]
+    natural = _size(eom.M) * _size(eom.state.velocity)  # what a Coriolis matrix is made of, where it vanishes
     passive, claims = eom.factorization in PASSIVE, eom.changes.claims
     check("symmetry", True, "M = M'", lambda: _relative(eom.M - eom.M.T, eom.M))
     check("positivity", True, "M > 0", lambda: max(0.0, -float(np.linalg.eigvalsh(eom.M)[0])) / _size(eom.M))
     if eom.changes.at is not None and square:
         rate = _mass_rate(eom)
-        check("mass rate", True, "Mdot by complex step", lambda: _relative(eom.Mdot - rate, rate, eom.M))
-        check("passivity", passive, "Mdot = C + C'", lambda: _relative(rate - eom.C - eom.C.T, rate, eom.C))
+        check("mass rate", True, "Mdot by complex step", lambda: _relative(eom.Mdot - rate, rate, natural))
+        check("passivity", passive, "Mdot = C + C'", lambda: _relative(rate - eom.C - eom.C.T, rate, eom.C, natural))
     check("torsion", eom.factorization == "christoffel", "C(v) w - C(w) v = M [v, w]", lambda: _torsion(eom, rng))
     if square:
         a = rng.normal(size=len(eom.v))
@@ -86,11 +87,19 @@ def certify(eom: EquationsOfMotion, tolerance: float = 1e-9) -> Certificate:
     if "decoupled mass" in claims:
         check("mass decoupling", True, "M_xy = 0", lambda: _relative(eom.M[:m, m:], eom.M))
         decouples = eom.factorization in DECOUPLING
-        check("force decoupling", decouples, "C_xy = 0", lambda: _relative(eom.C[:m, m:], eom.C))
+        check("force decoupling", decouples, "C_xy = 0", lambda: _relative(eom.C[:m, m:], eom.C, natural))
     if "invariant base" in claims:
-        check("invariance", True, "C_x v_x + C_xy v_y = 0", lambda: _relative(eom.C[:m] @ eom.v, eom.C, scale=eom.v))
+        check(
+            "invariance",
+            True,
+            "C_x v_x + C_xy v_y = 0",
+            lambda: _relative(eom.C[:m] @ eom.v, eom.C, natural, scale=eom.v),
+        )
     if "constant gravity" in claims:
         check("gravity", True, "g = (-m g, 0, 0)", lambda: _gravity(eom))
+    if "linear blocks" in claims:
+        torsion_free = eom.factorization == "christoffel"
+        check("linear blocks", torsion_free, "C_G has zero linear rows and columns", lambda: _linear_blocks(eom))
     return Certificate(eom.name, eom.factorization, tuple(add))
 
 
@@ -146,6 +155,12 @@ def _gravity(eom: EquationsOfMotion) -> float:
     slides = ~G.selection[3:].any(axis=0)
     rows = np.concatenate([slides, np.ones(len(eom.g) - eom.m, dtype=bool)])
     return _relative((eom.g - expected)[rows], expected, eom.g)
+
+
+def _linear_blocks(eom: EquationsOfMotion) -> float:
+    k = int((~eom.model.base.selection[3:].any(axis=0)).sum())
+    natural = _size(eom.M) * _size(eom.state.velocity)
+    return max(_relative(eom.C[:k], eom.C, natural), _relative(eom.C[:, :k], eom.C, natural))
 
 
 def _size(x: Any) -> float:

@@ -1,8 +1,9 @@
 """The mechanical connection, its curvature, and whether it can be integrated.
 
-Everything comes from composite inertias in the frame that coincides with the base, in O(n^2) (THEORY: "the geometry in
-O(n^2)"): ``s_i`` the axes, ``I_i`` the inertia of all that joint i carries, ``h_i = I_i s_i`` and one 6x6 matrix per axis,
-``N_i = -(ad(s_i)' I_i + I_i ad(s_i))``, the derivative of the locked inertia.
+Everything comes from composite inertias in the frame that coincides with the base: ``s_i`` the axes, ``I_i`` the
+inertia of all that axis i carries.  The curvature is the area that masses sweep: ``Mb DA(x, y) = S' [0; 2 sum m u_x x
+u_y]`` over the points of the robot, where ``u_x``, ``u_y`` are their velocities when the shape moves along ``x``,
+``y`` and the base follows without momentum.
 """
 
 from __future__ import annotations
@@ -11,20 +12,40 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate, is_numeric, solve, stack
+from ..arrays import array, concatenate, cross, is_numeric, solve, stack
+from ..dynamics import mass_matrix_derivative
 from ..dynamics.checks import vector
-from ..dynamics.geometry import Geometry, geometry, inertias, subtree_sums
+from ..dynamics.geometry import geometry, inertias, subtree_sums
+from ..dynamics.spatial import RigidInertia
 from ..dynamics.sweeps import ancestors, mirror
 from ..errors import ModelError, NumericsError
-from ..lie import SE2, SE3
+from ..lie import SE2
+from ..lie.rotations import skew
 from ..model import Model, State
+from .slice import curvature_slice
 
-_SE3 = SE3()
-ad = _SE3.ad
+
+class Axis(NamedTuple):
+    """One degree of freedom of the joints, in the frame that coincides with the base."""
+
+    s: Any
+    """``6``: its twist per unit rate"""
+    link: int
+    """the link that it carries first"""
+    above: frozenset[int]
+    """that link and all links between it and the base"""
+    carried: RigidInertia
+    """the inertia of everything that it carries"""
+    momentum: Any
+    """``6``: ``carried @ s``"""
+
+    def carries(self, other: Axis) -> bool:
+        """Whether moving this axis moves ``other``'s link."""
+        return self.link in other.above
 
 
 class Shape(NamedTuple):
-    """How the locked inertia and the momenta of the joints change with the shape, in the base's group (m, n)."""
+    """The locked inertia and the connection at a shape."""
 
     Mb: Any
     """``m x m``: locked inertia"""
@@ -32,11 +53,9 @@ class Shape(NamedTuple):
     """``m x n``: momentum of the base per joint rate"""
     A: Any
     """``m x n``: mechanical connection, ``Mb^-1 Mbq``"""
-    N: list[Any]
-    """``m x m`` for each joint rate: derivative of ``Mb`` along it"""
-    geometry: Geometry
-    total: list[Any]
-    """``6 x 6`` for each link: composite inertia of its subtree"""
+    axes: list[Axis]
+    whole: RigidInertia
+    """the whole robot, frozen"""
 
 
 def shape(model: Model, state: State) -> Shape:
@@ -46,15 +65,15 @@ def shape(model: Model, state: State) -> Shape:
     geo = geometry(model, state)
     total = subtree_sums(geo, inertias(model, geo))
     S = model.base.selection
-    Mb = mirror(S.T @ total[0] @ S)
-    joints = range(1, len(total))
-    Mbq = concatenate([np.zeros((model.m, 0)), *(S.T @ (total[k] @ geo.axes[k]) for k in joints)], axis=1)
-    N = []
-    for k in joints:
+    axes = []
+    for k in range(1, len(total)):
+        above = frozenset(ancestors(geo.tree, k))
         for c in range(geo.sizes[k]):
-            half = total[k] @ ad(geo.axes[k][:, c])
-            N.append(mirror(-(S.T @ (half + half.T) @ S)))
-    return Shape(Mb, Mbq, solve(Mb, Mbq), N, geo, total)
+            s = geo.axes[k][:, c]
+            axes.append(Axis(s, k, above, total[k], total[k] @ s))
+    Mb = mirror(S.T @ (total[0] @ S))
+    Mbq = S.T @ stack([axis.momentum for axis in axes], axis=1) if axes else np.zeros((model.m, 0))
+    return Shape(Mb, Mbq, solve(Mb, Mbq), axes, total[0])
 
 
 def connection(model: Model, state: State) -> Any:
@@ -75,110 +94,50 @@ def locked_velocity(model: Model, state: State) -> Any:
 
 def connection_derivative(model: Model, state: State) -> Any:
     """``dA/dt`` (m x n) along the state's joint rates: ``Mb^-1 (dMbq/dt - dMb/dt A)``."""
-    return _rate(model, state, shape(model, state))
+    return connection_rate(model, state, shape(model, state))
 
 
-def _rate(model: Model, state: State, parts: Shape) -> Any:
-    columns = [solve_sum(x, state.rates) for x in momentum_derivatives(model, state, parts)]
-    P = locked_inertia_rate(parts, state.rates)
-    if not columns:
-        return np.zeros((model.m, 0))
-    return solve(parts.Mb, stack(columns, axis=1) - P @ parts.A)
-
-
-def solve_sum(columns: list[Any], rates: Any) -> Any:
-    """``sum columns[i] rates[i]``."""
-    return stack(columns, axis=1) @ rates
-
-
-def locked_inertia_rate(parts: Shape, x: Any) -> Any:
-    """``P(x) = sum N_i x_i`` (m x m), symmetric: [Mishra] (15)."""
-    out = np.zeros(np.shape(parts.Mb))
-    for i, N in enumerate(parts.N):
-        out = out + N * x[i]
-    return out
-
-
-def momentum_derivatives(model: Model, state: State, parts: Shape) -> list[list[Any]]:
-    """``d_i Mbq[:, j]`` (m) as ``[j][i]``: the momentum of axis j as the shape moves along axis i.
-
-    ``-ad(s_i)' h_j`` if joint i carries joint j (or is it), ``N_i s_j`` if joint j carries joint i, else zero.
-    """
-    geo, S = parts.geometry, model.base.selection
-    owner = [k for k, size in enumerate(geo.sizes) if k for _ in range(size)]
-    axes = [geo.axes[k][:, c] for k, size in enumerate(geo.sizes) if k for c in range(size)]
-    turns = [ad(s) for s in axes]
-    momenta = [parts.total[k] @ s for k, s in zip(owner, axes, strict=True)]
-    above = {k: set(ancestors(geo.tree, k)) for k in set(owner)}
-    extra = turning_axes(model, state, geo)
-    out: list[list[Any]] = []
-    for j, kj in enumerate(owner):
-        row = []
-        for i, ki in enumerate(owner):
-            if ki in above[kj]:
-                change = -(turns[i].T @ momenta[j])
-                if (i, j) in extra:
-                    change = change + parts.total[kj] @ extra[i, j]
-                row.append(S.T @ change)
-            elif kj in above[ki]:
-                carried = parts.total[ki]
-                row.append(-(S.T @ (turns[i].T @ (carried @ axes[j]) + carried @ (turns[i] @ axes[j]))))
-            else:
-                row.append(np.zeros(model.m))
-        out.append(row)
-    return out
-
-
-def turning_axes(model: Model, state: State, geo: Geometry) -> dict[tuple[int, int], Any]:
-    """For joints whose axes turn within the child: the extra change (6) of axis j along axis i of the same joint."""
-    out: dict[tuple[int, int], Any] = {}
-    start = 0
-    for k, size in enumerate(geo.sizes):
-        if k == 0:
-            continue
-        if not geo.tree[k - 1].constant:
-            q, X = state.joints[model.q_slices[k - 1]], _SE3.Ad(geo.poses[k])
-            for c in range(size):
-                turned = X @ model.joints[k - 1].motion_subspace_derivative(q, np.eye(size)[c])
-                for d in range(size):
-                    out[start + c, start + d] = turned[:, d]
-        start += size
-    return out
+def connection_rate(model: Model, state: State, parts: Shape) -> Any:
+    """``dA/dt`` from the rate of the mass matrix."""
+    m = model.m
+    M_dot = mass_matrix_derivative(model, state)
+    return solve(parts.Mb, M_dot[:m, m:] - M_dot[:m, :m] @ parts.A)
 
 
 def curvature(model: Model, state: State, x: Any | None = None, y: Any | None = None) -> Any:
     """The curvature of the mechanical connection ([Mishra] Theorem 2, Def. 5; [Feurstein] (3.72): the same tensor).
 
-    ``DA(x, y) = (d_x A) y - (d_y A) x - ad(A x) A y`` for two shape directions, m numbers; without them the whole tensor
-    ``F[:, i, j] = DA(e_i, e_j)`` (m x n x n).  On joints of several degrees of freedom, ``- A [x, y]`` joins it, with the
-    bracket of the joints' own groups.  A small closed gait around the area ``x ^ y`` turns the robot by ``-DA(x, y)``
-    to leading order.
+    ``DA(x, y) = (d_x A) y - (d_y A) x - ad(A x) A y`` for two shape directions, m numbers in O(n); without them the
+    whole tensor ``F[:, i, j] = DA(e_i, e_j)`` (m x n x n) in O(n^2).  On joints of several degrees of freedom ``- A
+    [x, y]`` joins it, with the bracket of the joints' own groups.  A small closed gait around the area ``x ^ y``
+    moves the robot by ``-DA(x, y)`` to leading order.
     """
     if (x is None) != (y is None):
         raise ModelError("curvature takes two shape directions, or none")
     if x is not None:
-        return _curvature_slice(model, state, vector(x, model.n, "x"), vector(y, model.n, "y"))
-    parts = shape(model, state)
-    return curvature_tensor(model, state, parts)
+        return curvature_slice(model, state, vector(x, model.n, "x"), vector(y, model.n, "y"))
+    return curvature_tensor(model, shape(model, state))
 
 
-def curvature_tensor(model: Model, state: State, parts: Shape) -> Any:
-    """The whole tensor ``F[:, i, j]`` (m x n x n), skew in i and j."""
+def curvature_tensor(model: Model, parts: Shape) -> Any:
+    """The whole tensor ``F[:, i, j]`` (m x n x n), skew in i and j: swept areas of all pairs of axes."""
     m, n = model.m, model.n
-    moved = momentum_derivatives(model, state, parts)
-    columns = [parts.A[:, j] for j in range(n)]
-    brackets = _shape_brackets(model)
-    lifted = []
+    S = model.base.selection
+    follow = [S @ parts.A[:, i] for i in range(n)]  # how the base follows axis i, against its motion
+    moved = [_area_matrix(axis.carried, axis.s, axis.momentum) for axis in parts.axes]
+    base = [_area_matrix(parts.whole, a, parts.whole @ a) - W for a, W in zip(follow, moved, strict=True)]
     pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
-    for i, j in pairs:
-        change = moved[j][i] - moved[i][j] - parts.N[i] @ columns[j] + parts.N[j] @ columns[i]
-        if (i, j) in brackets:
-            change = change - parts.Mbq @ brackets[i, j]
-        lifted.append(change)
     if not pairs:
         return np.zeros((m, n, n))
-    solved = solve(parts.Mb, stack(lifted, axis=1))
-    entries = {pair: solved[:, p] - model.base.ad(columns[pair[0]]) @ columns[pair[1]] for p, pair in enumerate(pairs)}
+    areas = []
+    for i, j in pairs:
+        by_i = follow[i] - parts.axes[i].s if parts.axes[i].carries(parts.axes[j]) else follow[i]
+        by_j = base[i] @ follow[j]
+        if parts.axes[j].carries(parts.axes[i]) and parts.axes[i].link != parts.axes[j].link:
+            by_j = by_j + moved[i] @ parts.axes[j].s
+        areas.append(by_j + moved[j] @ by_i)
+    lifted = solve(parts.Mb, S[3:].T @ (2.0 * stack(areas, axis=1)))
+    entries = {pair: lifted[:, p] for p, pair in enumerate(pairs)}
     zero = np.zeros(m)
     rows = [
         stack([entries[i, j] if i < j else -entries[j, i] if j < i else zero for j in range(n)], axis=1)
@@ -187,30 +146,38 @@ def curvature_tensor(model: Model, state: State, parts: Shape) -> Any:
     return stack(rows, axis=1)
 
 
-def _curvature_slice(model: Model, state: State, x: Any, y: Any) -> Any:
-    """``DA(x, y)`` in O(n): ``Mb^-1 sum_k (ad(b)' L a - ad(a)' L b - L ad(a) b)``.
+def _area_matrix(inertia: RigidInertia, s: Any, momentum: Any) -> Any:
+    """``3 x 6``: takes a twist ``t`` to ``sum m u_s x u_t`` over the points of a body; ``[[p], J [w] - [v] [h]]``."""
+    v, w = skew(s[:3]), skew(s[3:])
+    return concatenate([skew(momentum[:3]), inertia.second @ w - v @ skew(inertia.moment)], axis=1)
 
-    ``a`` and ``b`` are the twists of link k when the shape moves along ``x`` and ``y`` and the base follows without
-    momentum.
+
+def curvature_forces(model: Model, parts: Shape, mu: Any) -> Any:
+    """``B[j, i] = mu' Mb DA(e_i, e_j)`` (n x n), skew: [Mishra] (19e), (35); without the tensor.
+
+    One row ``r_i`` per axis does it: ``r_i . t`` is twice the area that ``s_i`` and ``t`` sweep, along the axis of
+    ``mu``.
     """
-    from .slice import curvature_slice
+    n, S = model.n, model.base.selection
+    spin = (S @ mu)[3:]
+    follow = [S @ parts.A[:, i] for i in range(n)]
+    moved = [_area_row(axis.carried, axis.s, axis.momentum, spin) for axis in parts.axes]
+    base = [_area_row(parts.whole, a, parts.whole @ a, spin) - r for a, r in zip(follow, moved, strict=True)]
+    entries: dict[tuple[int, int], Any] = {}
+    for i in range(n):
+        for j in range(i + 1, n):
+            by_i = follow[i] - parts.axes[i].s if parts.axes[i].carries(parts.axes[j]) else follow[i]
+            area = base[i] @ follow[j] + moved[j] @ by_i
+            if parts.axes[j].carries(parts.axes[i]) and parts.axes[i].link != parts.axes[j].link:
+                area = area + moved[i] @ parts.axes[j].s
+            entries[j, i], entries[i, j] = area, -area
+    return array([[entries.get((i, j), 0.0) for j in range(n)] for i in range(n)]) if n else np.zeros((0, 0))
 
-    return curvature_slice(model, state, x, y)
 
-
-def _shape_brackets(model: Model) -> dict[tuple[int, int], np.ndarray]:
-    """``[e_i, e_j]`` (n) of the joints' groups, where it is not zero."""
-    out: dict[tuple[int, int], np.ndarray] = {}
-    for joint, v in zip(model.joints, model.v_slices, strict=True):
-        one = np.eye(joint.kind.nv)
-        for c in range(joint.kind.nv):
-            for d in range(c + 1, joint.kind.nv):
-                bracket = joint.kind.group.ad(one[c]) @ one[d]
-                if bracket.any():
-                    whole = np.zeros(model.n)
-                    whole[v] = bracket
-                    out[v.start + c, v.start + d] = whole
-    return out
+def _area_row(inertia: RigidInertia, s: Any, momentum: Any, spin: Any) -> Any:
+    """``6``: takes a twist ``t`` to ``2 spin . sum m u_s x u_t``."""
+    turned = cross(inertia.moment, cross(spin, s[:3])) + cross(inertia.second @ spin, s[3:])
+    return 2.0 * concatenate([cross(spin, momentum[:3]), turned])
 
 
 class Integrability(NamedTuple):
@@ -228,7 +195,7 @@ def integrability(model: Model, state: State, tolerance: float = 1e-9) -> Integr
     With one joint of one degree of freedom it always does, and on a base R^3 too.
     """
     parts = shape(model, state)
-    F = curvature_tensor(model, state, parts)
+    F = curvature_tensor(model, parts)
     scale = max(1.0, float(np.abs(parts.A).max(initial=0.0)) ** 2)
     residual = float(np.abs(F).max(initial=0.0)) / scale
     return Integrability(residual, residual <= tolerance, F)
@@ -249,7 +216,7 @@ def theta_bc(model: Model, joints: Any, reference: Any | None = None, tolerance:
     for s, weight in zip(0.5 * (nodes + 1.0), 0.5 * weights, strict=True):
         parts = shape(model, model.state(joints=start + s * (end - start)))
         if is_numeric(parts.A) and model.n > 1:
-            F = curvature_tensor(model, model.state(joints=start + s * (end - start)), parts)
+            F = curvature_tensor(model, parts)
             worst = float(np.abs(F[2]).max())
             if worst > tolerance * max(1.0, float(np.abs(parts.A).max()) ** 2):
                 raise NumericsError(
@@ -257,5 +224,3 @@ def theta_bc(model: Model, joints: Any, reference: Any | None = None, tolerance:
                 )
         total = total + weight * (parts.A[2] @ (end - start))
     return total
-
-

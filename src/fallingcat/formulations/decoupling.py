@@ -13,7 +13,7 @@ from ..errors import ModelError, NumericsError
 from ..lie import SE3
 from ..lie.rotations import homogeneous
 from ..model import Model, State
-from .connection import Shape, shape
+from .connection import connection_rate, shape
 from .equations import VelocityChange, upper
 from .time import later
 
@@ -31,9 +31,9 @@ def decoupling(
 ) -> VelocityChange:
     """``T = [[Tx, Tx A], [0, Ty]]`` with any invertible ``Tx`` (m x m) and ``Ty`` (n x n), [Feurstein] (3.80).
 
-    The mass matrix becomes block-diagonal; ``C_xy = 0`` for the ``newton_euler`` and ``hamel`` matrices (Prop. 3.3.1), and
-    for ``passive`` ones it is the block of Prop. 3.3.2.  ``Tx`` and ``Ty`` are the identity if left out; if they vary in
-    time, give their derivatives.
+    The mass matrix becomes block-diagonal; ``C_xy = 0`` for the ``newton_euler`` and ``hamel`` matrices (Prop.
+    3.3.1), and for ``passive`` ones it is the block of Prop. 3.3.2.  ``Tx`` and ``Ty`` are the identity if left out;
+    if they vary in time, give their derivatives.
     """
     one_x, one_y = np.eye(model.m), np.eye(model.n)
     Tx = _square(Tx, one_x, "Tx")
@@ -45,7 +45,7 @@ def decoupling(
         return Tx + step * Tx_dot, shape(model, at).A, Ty + step * Ty_dot
 
     parts = shape(model, state)
-    A_dot = _connection_rate(model, state, parts)
+    A_dot = connection_rate(model, state, parts)
     T, inverse = upper(Tx, solve(Tx, one_x), Tx @ parts.A, Ty, solve(Ty, one_y) if model.n else Ty)
     top = concatenate([Tx_dot, Tx_dot @ parts.A + Tx @ A_dot], axis=1)
     T_dot = concatenate([top, concatenate([np.zeros((model.n, model.m)), Ty_dot], axis=1)])
@@ -60,8 +60,8 @@ def decoupling(
 def centroidal(model: Model, state: State) -> VelocityChange:
     """Locked velocity at the center of mass, along the world's axes: [Traversaro] (38)-(39).
 
-    ``Tx = Ad(H_Gb)``.  The mass matrix is ``diag(m 1, I_G, Lq)`` and gravity ``(-m g, 0, 0)``; the linear rows and columns of
-    the Coriolis matrix vanish for ``christoffel`` only (Lemma 4.3 claims it for every passive one).
+    ``Tx = Ad(H_Gb)``.  The mass matrix is ``diag(m 1, I_G, Lq)`` and gravity ``(-m g, 0, 0)``; the linear rows and
+    columns of the Coriolis matrix vanish for ``christoffel`` only (Lemma 4.3 claims it for every passive one).
     """
     return _framed(model, state, "centroidal", "locked velocity at the center of mass, along the world's axes")
 
@@ -70,15 +70,22 @@ def locked(model: Model, state: State) -> VelocityChange:
     """Locked velocity ``mu`` in the base frame: ``Tx = 1``, the velocity of the REL equations ([Mishra] Lemma 2)."""
     change = decoupling(model, state)
     return VelocityChange(
-        change.T, change.T_dot, change.inverse, "locked", "locked velocity, base frame", "joint rates", DECOUPLED, change.at
+        change.T,
+        change.T_dot,
+        change.inverse,
+        "locked",
+        "locked velocity, base frame",
+        "joint rates",
+        DECOUPLED,
+        change.at,
     )
 
 
 def momentum_map(model: Model, state: State, frame: str = "centroidal") -> VelocityChange:
     """The momentum itself as velocity: ``Tx = Ad(H_cb)^-T Mb`` ([Feurstein] Prop. 3.3.1).
 
-    ``frame``: ``centroidal`` or ``world``; both are aligned with the world, so the momentum is a constant of motion in free
-    flight and ``C_x v_x + C_xy v_y = 0`` (invariance) for every factorization.
+    ``frame``: ``centroidal`` or ``world``; both are aligned with the world, so the momentum is a constant of motion
+    in free flight and ``C_x v_x + C_xy v_y = 0`` (invariance) for every factorization.
     """
     choice(frame, ("centroidal", "world"), "frame")
     parts = shape(model, state)
@@ -89,7 +96,7 @@ def momentum_map(model: Model, state: State, frame: str = "centroidal") -> Veloc
     # d(X^-T)/dt = -X^-T (dX/dt)' X^-T
     Tx_dot = Xi.T @ M_dot - Xi.T @ X_dot.T @ Tx
     inverse_x = solve(parts.Mb, X.T)
-    A_dot = _connection_rate(model, state, parts)
+    A_dot = connection_rate(model, state, parts)
     one = np.eye(model.n)
     T, inverse = upper(Tx, inverse_x, Tx @ parts.A, one, one)
     top = concatenate([Tx_dot, Tx_dot @ parts.A + Tx @ A_dot], axis=1)
@@ -173,7 +180,7 @@ def _framed(model: Model, state: State, name: str, label: str) -> VelocityChange
     parts = shape(model, state)
     X, _, X_dot = _frame_matrices(model, state, "centroidal")
     Xi = _to_base(model, state, "centroidal")
-    A_dot = _connection_rate(model, state, parts)
+    A_dot = connection_rate(model, state, parts)
     one = np.eye(model.n)
     T, inverse = upper(X, Xi, X @ parts.A, one, one)
     top = concatenate([X_dot, X_dot @ parts.A + X @ A_dot], axis=1)
@@ -184,15 +191,27 @@ def _framed(model: Model, state: State, name: str, label: str) -> VelocityChange
         X = _frame_matrices(model, moved, "centroidal")[0]
         return upper(X, X, X @ shape(model, moved).A, one, one)[0]
 
-    return VelocityChange(T, T_dot, inverse, name, label, "joint rates", DECOUPLED | {"constant gravity"}, at)
+    claims = DECOUPLED | {"constant gravity", "linear blocks"} if _slides_with_gravity(model) else DECOUPLED
+    return VelocityChange(T, T_dot, inverse, name, label, "joint rates", claims, at)
+
+
+def _slides_with_gravity(model: Model) -> bool:
+    """Whether the base can slide along gravity: else the joints feel it whatever the base does."""
+    slides = _slides(model)
+    return bool(np.allclose(slides @ (slides.T @ model.gravity), model.gravity, atol=1e-12))
+
+
+def _slides(model: Model) -> np.ndarray:
+    """The directions (3 x k) in which the base group can translate."""
+    S = model.base.selection
+    return S[:3, ~S[3:].any(axis=0)]
 
 
 def _frame_pose(model: Model, state: State, frame: str) -> Any:
     """``H_bc``: the frame's axes are the world's; its origin, the center of mass as far as the group can go there."""
     if frame == "world":
         return _SE3.inverse(state.pose)
-    S = model.base.selection
-    slides = S[:3, ~S[3:].any(axis=0)]
+    slides = _slides(model)
     center = momentum_center(model, state)
     return homogeneous(state.pose[:3, :3].T, slides @ (slides.T @ center))
 
@@ -218,8 +237,7 @@ def _frame_matrices(model: Model, state: State, frame: str) -> tuple[Any, Any, A
 
 def _centroidal_twist(model: Model, state: State) -> Any:
     """The twist (6) of the centroidal frame, in its own axes: it slides with the center of mass and never turns."""
-    S = model.base.selection
-    slides = S[:3, ~S[3:].any(axis=0)]
+    S, slides = model.base.selection, _slides(model)
     R = state.pose[:3, :3]
     velocity = R.T @ (momentum_matrix(model, state, "world")[:3] @ state.velocity) * (1.0 / model.mass)
     base = S @ state.twist
@@ -236,13 +254,6 @@ def _centroidal_twist(model: Model, state: State) -> Any:
 def _to_base(model: Model, state: State, frame: str) -> Any:
     G = model.base
     return G.coselection @ _SE3.Ad(_frame_pose(model, state, frame)) @ G.selection
-
-
-def _connection_rate(model: Model, state: State, parts: Shape) -> Any:
-    """``dA/dt = Mb^-1 (dMbq/dt - dMb/dt A)``, from the rate of the mass matrix."""
-    m = model.m
-    M_dot = mass_matrix_derivative(model, state)
-    return solve(parts.Mb, M_dot[:m, m:] - M_dot[:m, :m] @ parts.A)
 
 
 def _square(X: Any, default: np.ndarray, what: str, invertible: bool = True) -> Any:

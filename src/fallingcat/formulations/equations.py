@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class VelocityChange:
-    """``v_y = T v_x``: another quasi-velocity for the same motion ([Feurstein] 3.3.1, [Traversaro] 4, [Mishra] Lemma 2).
+    """``v_y = T v_x``: another quasi-velocity for the same motion ([Feurstein] 3.3.1, [Traversaro] 4, [Mishra] Lemma
+    2).
 
     ``T``, ``T_dot`` (its time derivative along the state) and ``inverse`` are nv x nv.  ``inverse`` is made from the
-    structure of ``T``, not by inverting a matrix.  (Internal and external velocities of a redundant robot are fewer than
-    the joints: there ``T`` is wide and ``inverse`` a right inverse.)
+    structure of ``T``, not by inverting a matrix.  (Internal and external velocities of a redundant robot are fewer
+    than the joints: there ``T`` is wide and ``inverse`` a right inverse.)
     """
 
     T: Any
@@ -105,8 +106,8 @@ def identity(model: Model) -> VelocityChange:
 class EquationsOfMotion:
     """``M dv/dt + C v + g = forces``, for one state and one choice of velocity.
 
-    ``M``, ``C``, ``M_dot`` are nv x nv, ``g`` and ``v`` nv; their first ``m`` entries belong to the base (or what a change
-    made of it), the others to the joints.  SI units throughout.
+    ``M``, ``C``, ``M_dot`` are nv x nv, ``g`` and ``v`` nv; their first ``m`` entries belong to the base (or what a
+    change made of it), the others to the joints.  SI units throughout.
     """
 
     M: Any
@@ -188,5 +189,3 @@ def equations(model: Model, state: State, factorization: str = "christoffel") ->
         state,
         identity(model),
     )
-
-

@@ -11,8 +11,8 @@ from ..dynamics import jacobian, jacobian_derivative, mass_matrix
 from ..dynamics.checks import choice
 from ..errors import ModelError, NumericsError
 from ..model import Frame, Model, State
-from .connection import Shape, shape
-from .decoupling import DECOUPLED, _connection_rate, _frame_matrices, _to_base
+from .connection import Shape, connection_rate, shape
+from .decoupling import DECOUPLED, _frame_matrices, _to_base
 from .equations import VelocityChange
 from .time import later
 
@@ -20,7 +20,8 @@ Place = str | Frame
 
 
 def internal_jacobian(model: Model, state: State, link: Place) -> Any:
-    """``J_int = J_q - A_jb A`` (m x n): the twist of ``link`` per joint rate when the momentum is zero ([Feurstein] (3.96)).
+    """``J_int = J_q - A_jb A`` (m x n): the twist of ``link`` per joint rate when the momentum is zero ([Feurstein]
+    (3.96)).
 
     The generalized Jacobian of space robots; the twist is body-fixed, in the algebra of the base's group.
     """
@@ -30,21 +31,23 @@ def internal_jacobian(model: Model, state: State, link: Place) -> Any:
 def internal_external(model: Model, state: State, link: Place, weight: str = "inertia") -> VelocityChange:
     """``[external; internal]``: locked velocity at the center of mass, and internal velocity of ``link``, (3.96).
 
-    ``T = [[A_cb, A_cb A], [0, J_int]]``.  With more joints than the ``m`` internal velocities a right inverse of ``J_int`` is
-    used: ``inertia`` (dynamically consistent) or ``moore_penrose``; the changed equations then speak of motions without
-    velocity in its null space.
+    ``T = [[A_cb, A_cb A], [0, J_int]]``.  With more joints than the ``m`` internal velocities a right inverse of
+    ``J_int`` is used: ``inertia`` (dynamically consistent) or ``moore_penrose``; the changed equations then speak of
+    motions without velocity in its null space.
     """
     choice(weight, ("inertia", "moore_penrose"), "weight")
     m, n = model.m, model.n
     if n < m:
-        raise ModelError(f"the internal velocity of a link has {m} components: {n} joint degrees of freedom are too few")
+        raise ModelError(
+            f"the internal velocity of a link has {m} components: {n} joint degrees of freedom are too few"
+        )
     parts = shape(model, state)
     J = _internal(model, state, link, parts)
     X, _, X_dot = _frame_matrices(model, state, "centroidal")
     Xi = _to_base(model, state, "centroidal")
     W = np.eye(n) if weight == "moore_penrose" else reduced_shape_inertia(model, state, parts)
     J_right = _right_inverse(J, W, link)
-    A_dot = _connection_rate(model, state, parts)
+    A_dot = connection_rate(model, state, parts)
     T = concatenate([concatenate([X, X @ parts.A], axis=1), concatenate([np.zeros((m, m)), J], axis=1)])
     top = concatenate([X_dot, X_dot @ parts.A + X @ A_dot], axis=1)
     J_dot = _internal_rate(model, state, link, parts, A_dot)

@@ -9,16 +9,18 @@ import numpy as np
 from ..arrays import concatenate, solve, stack
 from ..dynamics import coriolis_matrix, gravity_forces, mass_matrix
 from ..dynamics.checks import vector
+from ..dynamics.spatial import RigidInertia
+from ..dynamics.sweeps import mirror
 from ..lie.rotations import block_diagonal
 from ..model import Model, State
-from .connection import Shape, curvature_tensor, locked_inertia_rate, shape
+from .connection import Shape, curvature_forces, shape
 
 
 class ReducedEquations(NamedTuple):
     """``Lambda dxi/dt + D_q xi = D_mu xi + forces - g``, with ``xi = [mu; rates]`` ([Mishra] (18)-(20)).
 
-    ``D_q`` depends on the joint rates alone and ``Lambda' = D_q + D_q'``; ``D_mu`` depends on the locked velocity alone and is
-    skew.  Base quantities live in the algebra of the base's group (m), body-fixed.
+    ``D_q`` depends on the joint rates alone and ``Lambda' = D_q + D_q'``; ``D_mu`` depends on the locked velocity
+    alone and is skew.  Base quantities live in the algebra of the base's group (m), body-fixed.
     """
 
     Mb: Any
@@ -75,7 +77,8 @@ class ReducedEquations(NamedTuple):
         return concatenate([self.P, self.S], axis=1)
 
     def in_frame(self, g_1c: Any, V_1c: Any) -> ReducedEquations:
-        """The same equations with the momentum in a frame at ``g_1c`` on the base, moving with ``V_1c`` (Properties 4, 5).
+        """The same equations with the momentum in a frame at ``g_1c`` on the base, moving with ``V_1c`` (Properties
+        4, 5).
 
         ``mu_c = Ad(g_1c)^-1 mu``; the shape dynamics stay as they are.
         """
@@ -105,14 +108,15 @@ def reduced_equations(model: Model, state: State) -> ReducedEquations:
     """
     parts = shape(model, state)
     Mb, A = parts.Mb, parts.A
-    m, n = model.m, model.n
+    m = model.m
     mu = state.twist + A @ state.rates
-    P = locked_inertia_rate(parts, state.rates)
-    S = stack([N @ mu for N in parts.N], axis=1) if n else np.zeros((m, 0))
-    B = curvature_forces(model, state, parts, mu)
+    rates_of_inertia = [axis.carried.rate(axis.s) for axis in parts.axes]  # dMb along each axis
+    P = _sum_of(rates_of_inertia, state.rates, model)
+    S = _columns([rate @ (model.base.selection @ mu) for rate in rates_of_inertia], model)
+    B = curvature_forces(model, parts, mu)
     Gamma = _shape_coriolis(model, state, parts)
     M = mass_matrix(model, state)
-    Lq = M[m:, m:] - A.T @ parts.Mbq
+    Lq = mirror(M[m:, m:] - A.T @ parts.Mbq)
     gravity = gravity_forces(model, state)
     D_mu = _coupling(model.base.adt(Mb @ mu), S, A, B)
     return ReducedEquations(
@@ -129,13 +133,18 @@ def _coupling(turn: Any, S: Any, A: Any, B: Any) -> Any:
     return concatenate([concatenate([turn, -side], axis=1), concatenate([side.T, -B], axis=1)])
 
 
-def curvature_forces(model: Model, state: State, parts: Shape, mu: Any) -> Any:
-    """``B[j, i] = mu' Mb DA(e_i, e_j)`` (n x n), skew: [Mishra] (19e), (35)."""
-    n = model.n
-    if not n:
-        return np.zeros((0, 0))
-    F, h = curvature_tensor(model, state, parts), parts.Mb @ mu
-    return stack([concatenate([(h @ F[:, i, :])[j : j + 1] for i in range(n)]) for j in range(n)])
+def _sum_of(rates: list[RigidInertia], x: Any, model: Model) -> Any:
+    """``sum_i rates[i] x_i`` (m x m)."""
+    S = model.base.selection
+    if not rates:
+        return np.zeros((model.m, model.m))
+    moment = stack([r.moment for r in rates], axis=1) @ x
+    second = (stack([r.second.reshape(9) for r in rates], axis=1) @ x).reshape(3, 3)
+    return mirror(S.T @ (RigidInertia(0.0, moment, second) @ S))
+
+
+def _columns(columns: list[Any], model: Model) -> Any:
+    return model.base.selection.T @ stack(columns, axis=1) if columns else np.zeros((model.m, 0))
 
 
 def _shape_coriolis(model: Model, state: State, parts: Shape) -> Any:

@@ -1,4 +1,4 @@
-"""One slice of the curvature, in O(n): two momentum-free motions and what their links disagree about."""
+"""One slice of the curvature, in O(n): the area that two motions without momentum sweep."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import concatenate, cross, solve
+from ..arrays import concatenate, cross, scale, solve
 from ..dynamics.spatial import RigidInertia, motion_to_child, wrench_to_parent
 from ..dynamics.sweeps import Node, inward, nodes, outward
 from ..model import Model, State
 
 
 def curvature_slice(model: Model, state: State, x: Any, y: Any) -> Any:
-    """``DA(x, y)`` (m) with ``Mb DA(x, y) = S' sum_k (ad(b)' L a - ad(a)' L b - L ad(a) b)``.
+    """``DA(x, y)`` (m): ``Mb DA(x, y) = S' [0; 2 sum m u_x x u_y]`` over all points of the robot.
 
-    ``a``, ``b`` (6) are the twists of link k for the shape velocities ``x``, ``y`` and zero momentum.
+    ``u_x``, ``u_y`` are the point velocities when the shape moves along ``x``, ``y`` and the base follows without
+    momentum: the curvature is the area that the masses sweep.  (Summing ``ad(b)' L a - ad(a)' L b - L ad(a) b`` over
+    the links gives the same: its linear part vanishes by Jacobi's identity.)
     """
     tree = nodes(model, state)
     own = [RigidInertia.of(link.body) for link in model.links]
@@ -24,8 +26,9 @@ def curvature_slice(model: Model, state: State, x: Any, y: Any) -> Any:
     Mb = S.T @ (locked @ S)
     a = _without_momentum(model, tree, own, Mb, x)
     b = _without_momentum(model, tree, own, Mb, y)
-    terms = [_disagreement(inertia, u, v) for inertia, u, v in zip(own, a, b, strict=True)]
-    return solve(Mb, S.T @ inward(tree, terms, _to_parent)[0])
+    areas = [_area(inertia, u, v) for inertia, u, v in zip(own, a, b, strict=True)]
+    area = inward(tree, areas, lambda node, swept: node.H[:3, :3] @ swept)[0]
+    return solve(Mb, S.T @ concatenate([np.zeros(3), 2.0 * area]))
 
 
 def _without_momentum(model: Model, tree: list[Node], own: list[RigidInertia], Mb: Any, x: Any) -> list[Any]:
@@ -44,15 +47,9 @@ def _to_parent(node: Node, wrench: Any) -> Any:
     return wrench_to_parent(node.H, wrench)
 
 
-def _disagreement(inertia: RigidInertia, a: Any, b: Any) -> Any:
-    """``ad(b)' L a - ad(a)' L b - L ad(a) b``, with ``ad(a)' [p; l] = [p x w; l x w + p x v]``."""
-    return _pull(b, inertia @ a) - _pull(a, inertia @ b) - inertia @ _bracket(a, b)
-
-
-def _pull(a: Any, h: Any) -> Any:
-    v, w, p, angular = a[:3], a[3:], h[:3], h[3:]
-    return concatenate([cross(p, w), cross(angular, w) + cross(p, v)])
-
-
-def _bracket(a: Any, b: Any) -> Any:
-    return concatenate([cross(a[3:], b[:3]) + cross(a[:3], b[3:]), cross(a[3:], b[3:])])
+def _area(inertia: RigidInertia, a: Any, b: Any) -> Any:
+    """``sum m u_a x u_b`` (3) over the points of a body with twists ``a`` and ``b``, where ``u = v + w x r``."""
+    h = inertia.moment
+    (va, wa), (vb, wb) = (a[:3], a[3:]), (b[:3], b[3:])
+    swept = cross(va, scale(inertia.mass, vb) + cross(wb, h)) + cross(cross(wa, h), vb)
+    return swept + inertia.second @ cross(wa, wb)

@@ -119,7 +119,7 @@ class Group(ABC):
     def coselection(self) -> np.ndarray:
         """``m x 6``: the left inverse of :attr:`selection`."""
         S = self.selection
-        return np.linalg.solve(S.T @ S, S.T)
+        return constant(np.linalg.solve(S.T @ S, S.T))
 
     # flat coordinates -----------------------------------------------------------------------------------------
 
@@ -161,3 +161,9 @@ class Group(ABC):
 
     def __str__(self) -> str:
         return self.name
+
+
+def constant(matrix: np.ndarray) -> np.ndarray:
+    """``matrix``, read-only: it is computed once and shared."""
+    matrix.setflags(write=False)
+    return matrix

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..arrays import array, scale
 from .abelian import Abelian, unit
+from .group import constant
 from .rotations import about, homogeneous
 
 
@@ -45,9 +47,9 @@ class Helical(Abelian):
 
     # selection matrix -----------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def selection(self) -> np.ndarray:
-        return np.concatenate([self.pitch * np.array(self.axis), self.axis])[:, None]
+        return constant(np.concatenate([self.pitch * np.array(self.axis), self.axis])[:, None])
 
     # random ---------------------------------------------------------------------------------------------------
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from ..arrays import concatenate
-from .group import Group
+from .group import Group, constant
 from .rotations import block_diagonal
 
 
@@ -79,10 +80,10 @@ class Product(Group):
 
     # selection matrix -----------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def selection(self) -> np.ndarray:
         """``6 x m``: the twist of the chained motion ``g1 g2 ...`` when it passes the identity."""
-        return np.concatenate([np.zeros((6, 0)), *(f.selection for f in self.factors)], axis=1)
+        return constant(np.concatenate([np.zeros((6, 0)), *(f.selection for f in self.factors)], axis=1))
 
     # flat coordinates -----------------------------------------------------------------------------------------
 

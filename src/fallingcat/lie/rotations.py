@@ -6,31 +6,17 @@ All functions take every kind of number, and none branches on a value.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from math import factorial
 from typing import Any, Final
 
 import numpy as np
 
 from ..arrays import arctan2, array, block, concatenate, cos, less, scale, sin, sqrt, where
+from ..arrays import skew as skew  # part of this module's vocabulary
 from . import series
 
-_SKEW: Final = np.zeros((3, 3, 3))
-_SKEW[[0, 1, 2], [2, 0, 1], [1, 2, 0]] = 1.0
-_SKEW[[0, 1, 2], [1, 2, 0], [2, 0, 1]] = -1.0
-_SKEW.setflags(write=False)
-
 _LAST_ROW: Final = np.array([[0.0, 0.0, 0.0, 1.0]])
-
-
-def skew(w: Any) -> Any:
-    """The matrix of the cross product: ``skew(w) @ x = w x x``.
-
-    >>> skew(np.array([1.0, 2.0, 3.0]))
-    array([[ 0., -3.,  2.],
-           [ 3.,  0., -1.],
-           [-2.,  1.,  0.]])
-    """
-    return _SKEW @ w
 
 
 def unskew(matrix: Any) -> Any:
@@ -55,9 +41,16 @@ def about(axis: Any, angle: Any) -> Any:
            [ 0., -1.,  0.],
            [ 0.,  0.,  1.]])
     """
+    along, across, turned = _about(tuple(axis))
+    return along + scale(cos(angle), across) + scale(sin(angle), turned)
+
+
+@lru_cache(maxsize=4096)
+def _about(axis: tuple[float, float, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """``a a'``, ``1 - a a'`` and ``skew(a)``: the constants of a hinge."""
     a = np.asarray(axis, dtype=float)
     along = np.outer(a, a)
-    return along + scale(cos(angle), np.eye(3) - along) + scale(sin(angle), skew(a))
+    return along, np.eye(3) - along, skew(a)
 
 
 def angle_about(axis: Any, rotation: Any) -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..arrays import array, concatenate
-from .group import Group
+from .group import Group, constant
 from .rotations import about, angle_about, homogeneous
 from .rotations import left_jacobian as jacobian
 from .rotations import left_jacobian_inverse as jacobian_inverse
@@ -53,9 +54,9 @@ class SE2(Group):
 
     # selection matrix -----------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def selection(self) -> np.ndarray:
-        return np.eye(6)[:, [0, 1, 5]]
+        return constant(np.eye(6)[:, [0, 1, 5]])
 
     # flat coordinates -----------------------------------------------------------------------------------------
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..arrays import block, concatenate, scale
 from . import rotations, series
-from .group import Group
+from .group import Group, constant
 from .rotations import homogeneous, skew
 
 
@@ -69,9 +70,9 @@ class SE3(Group):
 
     # selection matrix -----------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def selection(self) -> np.ndarray:
-        return np.eye(6)
+        return constant(np.eye(6))
 
     # flat coordinates -----------------------------------------------------------------------------------------
 

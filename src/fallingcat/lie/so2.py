@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..arrays import array
 from .abelian import Abelian, unit
+from .group import constant
 from .rotations import about, angle_about, embed
 
 
@@ -42,9 +44,9 @@ class SO2(Abelian):
 
     # selection matrix -----------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def selection(self) -> np.ndarray:
-        return np.array([[0.0, 0.0, 0.0, *self.axis]]).T
+        return constant(np.array([[0.0, 0.0, 0.0, *self.axis]]).T)
 
     # random ---------------------------------------------------------------------------------------------------
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from . import rotations
-from .group import Group
+from .group import Group, constant
 from .rotations import skew
 
 
@@ -45,9 +46,9 @@ class SO3(Group):
 
     # selection matrix -----------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def selection(self) -> np.ndarray:
-        return np.eye(6)[:, 3:]
+        return constant(np.eye(6)[:, 3:])
 
     # flat coordinates -----------------------------------------------------------------------------------------
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .abelian import Abelian, unit
+from .group import constant
 from .rotations import homogeneous
 
 
@@ -45,9 +47,9 @@ class R1(_Translations):
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", unit(self.axis))
 
-    @property
+    @cached_property
     def selection(self) -> np.ndarray:
-        return np.array([[*self.axis, 0.0, 0.0, 0.0]]).T
+        return constant(np.array([[*self.axis, 0.0, 0.0, 0.0]]).T)
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,9 @@ class R2(_Translations):
     dim = 2
     coordinate_names = ("x", "y")
 
-    @property
+    @cached_property
     def selection(self) -> np.ndarray:
-        return np.eye(6)[:, :2]
+        return constant(np.eye(6)[:, :2])
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,6 @@ class R3(_Translations):
     dim = 3
     coordinate_names = ("x", "y", "z")
 
-    @property
+    @cached_property
     def selection(self) -> np.ndarray:
-        return np.eye(6)[:, :3]
+        return constant(np.eye(6)[:, :3])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .abelian import Abelian
+from .group import constant
 
 
 @dataclass(frozen=True)
@@ -32,9 +34,9 @@ class Trivial(Abelian):
 
     # selection matrix -----------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def selection(self) -> np.ndarray:
-        return np.zeros((6, 0))
+        return constant(np.zeros((6, 0)))
 
     # random ---------------------------------------------------------------------------------------------------
 

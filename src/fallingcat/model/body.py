@@ -59,6 +59,14 @@ class Body:
         inertia.setflags(write=False)
         return inertia
 
+    @cached_property
+    def second_moment(self) -> np.ndarray:
+        """``3 x 3``: the sum of ``m x x'`` over the points of the body, about the origin of the link frame (kg m^2)."""
+        about_center = 0.5 * np.trace(self.inertia) * np.eye(3) - self.inertia
+        out = about_center + self.mass * np.outer(self.center, self.center)
+        out.setflags(write=False)
+        return out
+
     @property
     def principal_inertia(self) -> np.ndarray:
         """The three principal moments about the center of mass, ascending (kg m^2)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ class Joint:
             offset=_SE3.inverse(self.placement),
         )
 
-    @property
+    @cached_property
     def _plain(self) -> bool:
         return bool((self.offset == np.eye(4)).all())
 

@@ -110,13 +110,17 @@ class _Include:
             rule = f"a file is included by its path below the robot's own folder, not by {name[:80]!r}"
             reader.fail(element, rule, "no absolute path, no '..', no address")
         folders = [self.home, Path(reader.file_of(element)).absolute().parent]
-        found = next((folder / Path(*steps) for folder in folders if (folder / Path(*steps)).exists()), None)
+        try:
+            found = next((folder / Path(*steps) for folder in folders if (folder / Path(*steps)).exists()), None)
+            inside = found is not None and found.resolve().is_relative_to(self.home.resolve())
+        except OSError as error:  # a name too long for the system, a folder that may not be read
+            reader.fail(element, f"the file {name[:80]!r} cannot be read: {error.strerror}")
         if found is None:
             reader.fail(element, f"the file {name[:80]!r} does not exist in the robot's folder")
+        if not inside:
+            reader.fail(element, f"the file {name[:80]!r} is a link that leads out of the robot's folder")
         if not found.is_file():
             reader.fail(element, f"{name[:80]!r} is not a plain file")
-        if not found.resolve().is_relative_to(self.home.resolve()):
-            reader.fail(element, f"the file {name[:80]!r} is a link that leads out of the robot's folder")
         return found
 
     def _note_origin(self, root: Element, path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ...lie import R1, SO2, Group, Product
@@ -15,7 +16,7 @@ class Cylindrical(Axial):
 
     name = "cylindrical"
 
-    @property
+    @cached_property
     def group(self) -> Group:
         return Product((SO2(self.axis), R1(self.axis)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from ...lie import Group, Trivial
 from .kind import JointKind
@@ -14,6 +15,6 @@ class Fixed(JointKind):
 
     name = "fixed"
 
-    @property
+    @cached_property
     def group(self) -> Group:
         return Trivial()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from ...lie import SE3, Group
 from .kind import JointKind
@@ -14,6 +15,6 @@ class Free(JointKind):
 
     name = "free"
 
-    @property
+    @cached_property
     def group(self) -> Group:
         return SE3()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 from ...errors import ModelError
 from ...lie import Group
@@ -24,6 +25,6 @@ class Helical(Axial):
         if not math.isfinite(self.pitch):
             raise ModelError(f"the pitch of a helical joint is finite, not {self.pitch!r}")
 
-    @property
+    @cached_property
     def group(self) -> Group:
         return HelicalGroup(self.axis, self.pitch)

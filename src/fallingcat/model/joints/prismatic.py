@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from ...lie import R1, Group
 from .axial import Axial
@@ -14,6 +15,6 @@ class Prismatic(Axial):
 
     name = "prismatic"
 
-    @property
+    @cached_property
     def group(self) -> Group:
         return R1(self.axis)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from ...lie import SO2, Group
 from .axial import Axial
@@ -18,6 +19,6 @@ class Revolute(Axial):
 
     name = "revolute"
 
-    @property
+    @cached_property
     def group(self) -> Group:
         return SO2(self.axis)

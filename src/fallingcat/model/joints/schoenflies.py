@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from ...lie import Group
 from ...lie import Schoenflies as SchoenfliesGroup
@@ -15,6 +16,6 @@ class Schoenflies(JointKind):
 
     name = "schoenflies"
 
-    @property
+    @cached_property
     def group(self) -> Group:
         return SchoenfliesGroup()

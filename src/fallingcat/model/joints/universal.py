@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ class Universal(JointKind):
         if np.linalg.norm(np.cross(self.axis, self.axis2)) < 1e-9:
             raise ModelError("the two axes of a universal joint are parallel: use a revolute joint")
 
-    @property
+    @cached_property
     def group(self) -> Group:
         return Product((SO2(self.axis), SO2(self.axis2)))
 
