@@ -5,6 +5,8 @@ import inspect
 import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import fallingcat
 
@@ -36,22 +38,69 @@ html_title = f"fallingcat {release}"
 
 
 def public_modules(name: str) -> Iterator[str]:
-    """The module, the layers of the package, and the submodules that a layer names in `__all__`."""
-    yield name
+    """The layers of the package, and the submodules that a layer names in `__all__`; the package itself comes last."""
     module = importlib.import_module(name)
     for info in pkgutil.iter_modules(getattr(module, "__path__", [])):
         exported = info.name in getattr(module, "__all__", ()) and inspect.ismodule(getattr(module, info.name))
         if name == "fallingcat" or exported:
             yield from public_modules(f"{name}.{info.name}")
+    yield name
+
+
+def public_names(module: ModuleType) -> dict[str, Any]:
+    """What a module exports: `__all__`, or what it defines itself."""
+    own = [k for k, v in vars(module).items() if getattr(v, "__module__", None) == module.__name__ and k[0] != "_"]
+    return {key: getattr(module, key) for key in getattr(module, "__all__", own)}
+
+
+def title(text: str) -> str:
+    return f"{text}\n{'=' * len(text)}\n\n"
+
+
+def api_pages() -> dict[str, str]:
+    """Text of the page of every public module: what a module only passes on is documented where it comes from.
+
+    The pages are reStructuredText, as the docstrings are: within a Markdown page autodoc's output is not parsed.
+    """
+    pages: dict[str, str] = {}
+    home: dict[int, str] = {}  # id of an object -> its full name
+    for name in public_modules("fallingcat"):
+        module = importlib.import_module(name)
+        exported = public_names(module)
+        passed_on = sorted(key for key, value in exported.items() if id(value) in home)
+        if name == "fallingcat":
+            pages[name] = title(name) + overview(exported, home)
+            break
+        home |= {id(value): f"{name}.{key}" for key, value in exported.items() if id(value) not in home}
+        excluded = f"   :exclude-members: {', '.join(passed_on)}\n" if passed_on else ""
+        pages[name] = title(name) + f".. automodule:: {name}\n{excluded}"
+    return pages
+
+
+def overview(exported: dict[str, Any], home: dict[int, str]) -> str:
+    """A table for each layer: the names of `import fallingcat as fc`, and the first sentences of their docstrings."""
+    layers: dict[str, list[str]] = {}
+    for name, value in exported.items():
+        if inspect.ismodule(value):
+            continue
+        place = home[id(value)]
+        first = (inspect.getdoc(value) or "").partition("\n\n")[0].replace("\n", " ")
+        summary = first if callable(value) else f"``{value}``"
+        row = f"   * - :py:obj:`{name} <{place}>`\n     - {summary}\n"
+        layers.setdefault(place.rpartition(".")[0], []).append(row)
+    text = (
+        "What ``import fallingcat as fc`` brings, by layer; a name leads to its page.\n\n.. py:module:: fallingcat\n\n"
+    )
+    for layer, rows in sorted(layers.items()):
+        text += f".. rubric:: :py:mod:`{layer}`\n\n.. list-table::\n   :widths: 30 70\n\n{''.join(rows)}\n"
+    return text
 
 
 def write_api_pages() -> None:
     """One page a public module, so that a new layer is documented the day it appears."""
     folder = Path(__file__).parent / "api"
     folder.mkdir(exist_ok=True)
-    pages = {
-        folder / f"{name}.md": f"# {name}\n\n```{{automodule}} {name}\n```\n" for name in public_modules("fallingcat")
-    }
+    pages = {folder / f"{name}.rst": text for name, text in api_pages().items()}
     for stale in set(folder.iterdir()) - set(pages):
         stale.unlink()
     for page, text in pages.items():

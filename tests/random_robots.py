@@ -35,9 +35,9 @@ class Robot(NamedTuple):
 
 
 def robots(largest: int = 60, bases: tuple[Group, ...] = BASES) -> st.SearchStrategy[Robot]:
-    """Recipes; most robots are small, one in seven has any number of joints up to `largest`."""
-    small, any_size = st.integers(1, min(6, largest)), st.integers(1, largest)
-    joints = st.one_of(*[small] * 6, any_size)
+    """Recipes; most robots are small, one in ten has any number of joints up to `largest`."""
+    small, any_size = st.integers(1, min(5, largest)), st.integers(1, largest)
+    joints = st.one_of(*[small] * 9, any_size)
     return st.builds(Robot, st.sampled_from(bases), joints, st.integers(0, 2**32 - 1))
 
 

@@ -2,6 +2,7 @@
 
 import doctest
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,7 @@ def report_of(markdown: str, name: str) -> tuple[doctest.TestResults, str]:
     ids=lambda page: page.relative_to(ROOT).as_posix(),
 )
 def test_examples_of_the_page(page, tmp_path, monkeypatch):
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)  # an example may write files
     results, report = report_of(page.read_text(encoding="utf-8"), page.name)
     assert results.failed == 0, report

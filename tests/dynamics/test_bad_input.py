@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.model import Fixed, Prismatic, Revolute, Spherical, Universal
 from fallingcat.lie import SE3, Trivial
+from fallingcat.model import Fixed, Prismatic, Revolute, Spherical, Universal
 
 BODY = fc.Body(1.0, np.array([0.1, 0.0, 0.0]), np.diag([0.1, 0.1, 0.1]))
 Z = (0.0, 0.0, 1.0)
@@ -167,7 +167,7 @@ def test_unknown_link(cat):
 def test_unknown_choices(cat):
     model, state = cat
     link, zero = model.link_names[0], np.zeros(model.nv)
-    with pytest.raises(fc.ModelError, match="factorization is one of christoffel, .*, not 'coriolis'"):
+    with pytest.raises(fc.ModelError, match=r"factorization is one of christoffel, .*, not 'coriolis'"):
         fc.coriolis_matrix(model, state, "coriolis")
     with pytest.raises(fc.ModelError, match="representation is one of body, mixed, inertial, not 'world'"):
         fc.jacobian(model, state, link, "world")
@@ -202,9 +202,12 @@ MASSLESS = {
     "ball": (chain((Revolute(Z), BODY), (Spherical(), NOTHING)), "joint2"),
     "cardan": (chain((Universal(), NOTHING)), "joint1"),
     "ball with a point mass": (chain((Spherical(), fc.Body(1.0, [0.2, 0.0, 0.0]))), "joint1"),
-    "hinge through a point mass": (chain((Revolute(Z), BODY), (Revolute((1.0, 0.0, 0.0)), fc.Body(1.0, [0.2, 0.0,
-    0.0]))), "joint2"), "two in a row": (chain((Revolute(Z), BODY), (Revolute(Z), NOTHING), (Prismatic(Z), NOTHING)),
-    "joint3"), "fixed base": (chain((Revolute(Z), BODY), (Revolute(Z), NOTHING), base=Trivial()), "joint2"),
+    "hinge through a point mass": (
+        chain((Revolute(Z), BODY), (Revolute((1.0, 0.0, 0.0)), fc.Body(1.0, [0.2, 0.0, 0.0]))),
+        "joint2",
+    ),
+    "two in a row": (chain((Revolute(Z), BODY), (Revolute(Z), NOTHING), (Prismatic(Z), NOTHING)), "joint3"),
+    "fixed base": (chain((Revolute(Z), BODY), (Revolute(Z), NOTHING), base=Trivial()), "joint2"),
     "weld at the end": (chain((Revolute(Z), NOTHING), (Fixed(), NOTHING)), "joint1"),
     "two hinges on one axis": (
         fc.Model(
@@ -239,13 +242,13 @@ def test_massless_links_between_are_fine():
 
 def test_massless_base_names_the_base():
     model = fc.Model("ghost", SE3(), (fc.Link("base"),))
-    with pytest.raises(fc.NumericsError, match="base of 'ghost' moves nothing.*singular"):
+    with pytest.raises(fc.NumericsError, match=r"base of 'ghost' moves nothing.*singular"):
         fc.forward_dynamics(model, model.neutral(), np.zeros(6))
     point = fc.Model("point", SE3(), (fc.Link("base", fc.Body(1.0, [0.3, 0.0, 0.0])),))
-    with pytest.raises(fc.NumericsError, match="base of 'point' moves nothing.*singular"):
+    with pytest.raises(fc.NumericsError, match=r"base of 'point' moves nothing.*singular"):
         fc.forward_dynamics(point, point.neutral(), np.zeros(6))
     slider = fc.Model("slider", fc.lie.R1(), (fc.Link("base"),))
-    with pytest.raises(fc.NumericsError, match="base of 'slider' moves nothing.*singular"):
+    with pytest.raises(fc.NumericsError, match=r"base of 'slider' moves nothing.*singular"):
         fc.forward_dynamics(slider, slider.neutral(), np.zeros(1))
 
 

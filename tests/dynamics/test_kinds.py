@@ -1,5 +1,8 @@
 """The dynamics on every kind of number: one code, five kinds, the same answers."""
 
+import subprocess
+import sys
+
 import casadi
 import jax
 import jax.numpy as jnp
@@ -30,12 +33,13 @@ def robot(name, base, *kinds, gravity=(0.0, 0.0, -9.81)):
 
 ROBOTS = {
     "free hinge": robot("free hinge", SE3(), Revolute((0.6, 0.0, 0.8))),
+    "ball": robot("ball", Trivial(), Spherical()),
     "ball on a ball": robot("ball on a ball", SO3(), Spherical()),
     "cardan and slider": robot("cardan and slider", Trivial(), Universal(), Prismatic((0.6, 0.8, 0.0))),
+    "cardan and table": robot("cardan and table", Trivial(), Universal(), Planar()),
     "table on a cart": robot("table on a cart", SE2(), Planar()),
     "branches": robot("branches", SE3(), Spherical(), Universal(), Planar()),
 }
-SMALL = [name for name in ROBOTS if name != "branches"]
 
 FUNCTIONS = {
     "inverse_dynamics": lambda m, s, a: fc.inverse_dynamics(m, s, a),
@@ -61,16 +65,25 @@ FUNCTIONS = {
     "potential_energy": lambda m, s, a: array([fc.potential_energy(m, s)]),
     "average_velocity": lambda m, s, a: fc.average_velocity(m, s),
     "displace": lambda m, s, a: fc.displace(m, s, a).pose,
-    "constrained": lambda m, s, a: fc.constrained_forward_dynamics(
-        m, s, a, np.ones((1, m.nv)), np.zeros(1)
-    ).acceleration,
+    "constrained": lambda m, s, a: (
+        fc.constrained_forward_dynamics(m, s, a, np.ones((1, m.nv)), np.zeros(1)).acceleration
+    ),
     "derivatives by configuration": lambda m, s, a: fc.inverse_dynamics_derivatives(m, s, a).configuration,
     "derivatives by velocity": lambda m, s, a: fc.inverse_dynamics_derivatives(m, s, a).velocity,
     "linearize": lambda m, s, a: fc.linearize(m, s, a)[0],
 }
 NEEDS_CONSTANT_AXES = ("derivatives by configuration", "derivatives by velocity", "linearize")
 TOLERANCE = {"linearize": 1e-10, "forward_dynamics": 1e-11, "constrained": 1e-11}  # what solves equations
-SLOW_IN_SYMPY = ("linearize", "constrained", "average_velocity", "displace")  # solves and charts grow large
+IN_SYMPY = (
+    "inverse_dynamics",
+    "forward_dynamics",
+    "mass_matrix",
+    "mass_matrix_derivative",
+    *(name for name in FUNCTIONS if name.startswith("coriolis_matrix")),
+    "momentum world",
+    "jacobian",
+    "derivatives by velocity",
+)
 
 
 def inputs(model, seed=0):
@@ -100,12 +113,12 @@ def test_traced_and_casadi(name, kind):
             agree(f"{kind} = float", KINDS[kind](f, *x), f(*x), TOLERANCE.get(function, 1e-12))
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", ["ball", "cardan and slider", "table on a cart"])
 def test_sympy(name):
     model = ROBOTS[name]
     x = inputs(model)
-    for function in FUNCTIONS:
-        if suits(model, function) and function not in SLOW_IN_SYMPY:
+    for function in IN_SYMPY:
+        if suits(model, function):
             f = flat(FUNCTIONS[function], model)
             agree("sympy = float", KINDS["sympy"](f, *x), f(*x))
 
@@ -116,7 +129,7 @@ def everything(model):
     return lambda q, v, a: {name: f(q, v, a) for name, f in functions.items()}
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", ["free hinge", "ball on a ball", "cardan and table"])
 def test_jax(name):
     """Under jit, and the same under vmap of it."""
     model = ROBOTS[name]
@@ -184,14 +197,28 @@ def test_a_model_is_a_static_argument():
     agree("jit with a static model", np.asarray(found), fc.inverse_dynamics(model, state, a))
 
 
-@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "mass_matrix", "coriolis_matrix hamel"])
-def test_float32_stays_float32(function):
-    """JAX without x64: single precision in, single precision out."""
-    model = ROBOTS["ball on a ball"]
-    f, x = flat(FUNCTIONS[function], model), inputs(model)
-    found = jax.jit(f)(*(jnp.asarray(part, dtype=jnp.float32) for part in x))
-    assert found.dtype == jnp.float32
-    np.testing.assert_allclose(found, f(*x), rtol=2e-3, atol=2e-3)
+SINGLE_PRECISION = """
+import jax, jax.numpy as jnp, numpy as np, fallingcat as fc
+model = fc.robots.random_tree(np.random.default_rng(0), 2, kinds=["spherical", "revolute"])
+state = model.random_state(np.random.default_rng(1))
+single = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), state)
+ones = np.ones(model.nv)
+for f, rest in [(fc.inverse_dynamics, (ones,)), (fc.forward_dynamics, (ones,)), (fc.mass_matrix, ()),
+                (fc.coriolis_matrix, ()), (fc.momentum, ()), (fc.kinetic_energy, ())]:
+    found = jax.jit(f, static_argnums=0)(model, single, *(jnp.float32(x) for x in rest))
+    assert found.dtype == jnp.float32, f.__name__
+    wanted = f(model, state, *rest)
+    assert np.abs(found - wanted).max() < 1e-4 * np.abs(wanted).max(), f.__name__
+"""
+
+
+def test_float32_stays_float32():
+    """JAX as it comes, without x64: single precision in, single precision out.
+
+    In a process of its own: JAX 0.10 mixes up constants when x64 is switched off again after it was on.
+    """
+    done = subprocess.run([sys.executable, "-c", SINGLE_PRECISION], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
 
 
 # CasADi --------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -53,14 +54,14 @@ def title(check):
 
 
 @pytest.mark.parametrize("check", LAWS, ids=title)
-@settings(max_examples=110)
+@settings(max_examples=100)
 @given(recipe=robots())
 def test_law(check, recipe):
     run(check, recipe)
 
 
 @pytest.mark.parametrize("check", COSTLY, ids=title)
-@settings(max_examples=110)
+@settings(max_examples=100)
 @given(recipe=robots(largest=12))
 def test_costly_law(check, recipe):
     run(check, recipe)
@@ -98,10 +99,11 @@ def with_velocity(model, state, v):
     return state._replace(twist=v[: model.m], rates=v[model.m :])
 
 
-def solving(model, state):
-    """The tolerance of what needs the inverse of the mass matrix."""
-    M = fc.mass_matrix(model, state)
-    return 1e-12 * max(1.0, 1e-2 * np.linalg.cond(M)) if len(M) else 1e-12
+@lru_cache(maxsize=256)
+def solving(recipe):
+    """The tolerance of what needs the inverse of the mass matrix: 45 roundings of its condition."""
+    sizes = np.linalg.eigvalsh(fc.mass_matrix(*build(recipe)))
+    return max(1e-12, 1e-14 * sizes[-1] / sizes[0]) if len(sizes) else 1e-12
 
 
 def some_wrenches(model, rng):
@@ -133,13 +135,11 @@ def forward_and_inverse_are_inverses(recipe, model, state, rng):
     a, wrenches, frame = rng.normal(size=model.nv), some_wrenches(model, rng), rng.choice(["body", "mixed", "world"])
     forces = fc.inverse_dynamics(model, state, a, wrenches, frame)
     found = fc.forward_dynamics(model, state, forces, wrenches, frame)
-    agree("forward(inverse) = identity", found, a, solving(model, state))
+    agree("forward(inverse) = identity", found, a, solving(recipe))
     forces = 10.0 * rng.normal(size=model.nv)
     a = fc.forward_dynamics(model, state, forces, wrenches, frame)
     size = np.abs(fc.mass_matrix(model, state)).max(initial=0.0) * np.abs(a).max(initial=0.0)
     agree("inverse(forward) = identity", fc.inverse_dynamics(model, state, a, wrenches, frame), forces, 1e-12, size)
-
-
 
 
 @law
@@ -306,7 +306,7 @@ def re_rooting_changes_nothing(recipe, model, state, rng):
     other_forces = np.concatenate([np.zeros(6), in_order_of(other, by_joint(model, forces))])
     a = fc.forward_dynamics(model, state, forces, wrenches, "world")
     b = fc.forward_dynamics(other, moved, other_forces, wrenches, "world")
-    tolerance = max(solving(model, state), solving(other, moved))
+    tolerance = 10.0 * solving(recipe)
     found = in_order_of(model, by_joint(other, b))
     agree("re-rooting keeps joint accelerations", found, a[6:], tolerance, np.abs(a).max())
     base = fc.link_acceleration(model, state, a, link)
@@ -417,10 +417,16 @@ def momentum_frames_are_consistent(recipe, model, state, rng):
     center = fc.center_of_mass(model, state)
     agree("momentum: base to world", world, Ad(SE3().inverse(state.pose)).T @ base)
     agree("momentum: world to centroidal", central[:3], world[:3])
-    agree("momentum: world to centroidal", central[3:], world[3:] - np.cross(center, world[:3]), scale=np.abs(world).max())
+    agree(
+        "momentum: world to centroidal", central[3:], world[3:] - np.cross(center, world[:3]), scale=np.abs(world).max()
+    )
     speed = fc.center_of_mass_jacobian(model, state) @ state.velocity
     agree("momentum: p = m v_com", world[:3], model.mass * speed)
-    agree("momentum: base rows of M", model.base.selection.T @ base, (fc.mass_matrix(model, state) @ state.velocity)[: model.m])
+    agree(
+        "momentum: base rows of M",
+        model.base.selection.T @ base,
+        (fc.mass_matrix(model, state) @ state.velocity)[: model.m],
+    )
 
 
 @law
@@ -430,7 +436,7 @@ def momentum_matrix_rates(recipe, model, state, rng):
         wanted = along(lambda s, f=frame: fc.momentum_matrix(model, s, f), model, state)
         agree(f"dA/dt = complex step of A, {frame}", found, wanted)
     A_G, rate = fc.centroidal_momentum_matrix(model, state), fc.centroidal_momentum_matrix_derivative(model, state)
-    assert (A_G == fc.momentum_matrix(model, state, "centroidal")).all()
+    assert (fc.momentum_matrix(model, state, "centroidal") == A_G).all()
     assert (rate == fc.momentum_matrix_derivative(model, state, "centroidal")).all()
 
 
@@ -481,10 +487,10 @@ def derivatives_of_forward_dynamics(recipe, model, state, rng):
     forces = rng.normal(size=model.nv)
     found = fc.forward_dynamics_derivatives(model, state, forces)
     by_q, by_v = jacobian_by_complex_step(lambda s: fc.forward_dynamics(model, s, forces), model, state)
-    agree("forward dynamics by configuration", found.configuration, by_q, solving(model, state))
-    agree("forward dynamics by velocity", found.velocity, by_v, solving(model, state))
+    agree("forward dynamics by configuration", found.configuration, by_q, solving(recipe))
+    agree("forward dynamics by velocity", found.velocity, by_v, solving(recipe))
     M = fc.mass_matrix(model, state)
-    agree("forward dynamics by forces", found.forces @ M, np.eye(model.nv), solving(model, state))
+    agree("forward dynamics by forces", found.forces @ M, np.eye(model.nv), solving(recipe))
 
 
 def deviation(model, state, moved):
@@ -549,12 +555,12 @@ def constrained_motion(recipe, model, state, rng):
     J, bias, forces = rng.normal(size=(k, model.nv)), rng.normal(size=k), rng.normal(size=model.nv)
     a, multipliers = fc.constrained_forward_dynamics(model, state, forces, J, bias)
     M, h = fc.mass_matrix(model, state), fc.bias_forces(model, state)
-    tolerance, size = solving(model, state), np.abs(a).max()
+    tolerance, size = solving(recipe), np.abs(a).max()
     agree("constraint holds: J a + b = 0", J @ a, -bias, tolerance, size)
     size = np.abs(M).max() * np.abs(a).max()
     agree("KKT: M a + h = forces + J' multipliers", M @ a + h, forces + J.T @ multipliers, tolerance, size)
-    inverse = np.linalg.inv(M)
-    N = np.eye(model.nv) - inverse @ J.T @ np.linalg.solve(J @ inverse @ J.T, J)  # (3.63)
+    MinvJt = np.linalg.solve(M, J.T)
+    N = np.eye(model.nv) - MinvJt @ np.linalg.solve(J @ MinvJt, J)  # (3.63)
     agree("(3.65): N' (M a + h) = N' forces", N.T @ (M @ a + h), N.T @ forces, tolerance, size)
 
 

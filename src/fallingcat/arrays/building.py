@@ -91,7 +91,8 @@ def block(rows: Sequence[Sequence[Any]]) -> Any:
            [0., 1., 0.],
            [0., 0., 1.]])
     """
-    return concatenate([concatenate(row, axis=1) for row in rows])
+    xp = jax_numpy(*(part for row in rows for part in row)) or np
+    return xp.concatenate([xp.concatenate(row, axis=1) for row in rows])
 
 
 def scale(factor: Any, x: Any) -> Any:

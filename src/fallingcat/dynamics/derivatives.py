@@ -75,14 +75,17 @@ def inverse_dynamics_derivatives(model: Model, state: State, acceleration: Any) 
         by_q.append((ad(ap) @ s + ad(nu) @ dnu, dnu))
         by_v.append((geo.axes_dot[k] + dnu, s))
 
+    rows = [((Lk @ s).T, s.T @ Gk) for Lk, Gk, s in zip(total, gain, geo.axes, strict=True)]
+
     def matrix(changes: list[tuple[Any, Any]], moved: bool) -> Any:
+        behind = [Lk @ da + Gk @ dnu for Lk, Gk, (da, dnu) in zip(total, gain, changes, strict=True)]
+        before = behind
+        if moved:  # seen from before the joint, the force behind it has moved along
+            before = [x - _turned(s, f) for x, s, f in zip(behind, geo.axes, force, strict=True)]
+
         def entry(i: int, k: int) -> tuple[Any, Any]:
-            da, dnu = changes[k]
-            change = total[k] @ da + gain[k] @ dnu
-            if moved and i != k:  # seen from before the joint, the force behind it has moved along
-                change = change - _turned(geo.axes[k], force[k])
-            da, dnu = changes[i]
-            return geo.axes[i].T @ change, geo.axes[k].T @ (total[k] @ da + gain[k] @ dnu)
+            (da, dnu), (sL, sG) = changes[i], rows[k]
+            return geo.axes[i].T @ (behind if i == k else before)[k], sL @ da + sG @ dnu
 
         return pairwise_matrix(geo, entry)
 

@@ -16,7 +16,7 @@ def kinetic_energy(model: Model, state: State) -> Any:
     >>> import numpy as np
     >>> from fallingcat.model import robots
     >>> body = robots.free_body()
-    >>> kinetic_energy(body, body.state(twist=[1.0, 0, 0, 0, 0, 0])) == body.mass / 2
+    >>> bool(kinetic_energy(body, body.state(twist=[1.0, 0, 0, 0, 0, 0])) == body.mass / 2)
     True
     """
     base = model.base.selection @ state.twist

@@ -140,7 +140,7 @@ def _inertia_to_parent(H: Any, inertia: Any) -> Any:
 
 def _check_regular(D: Any, U: Any, what: str, joint: str | None = None) -> None:
     """An error unless the inertia ``D = S' U`` that a joint or the base feels is positive; on real numbers only."""
-    if not (is_numeric(D) and np.isrealobj(D) and len(D)):
+    if not (len(D) and is_numeric(D) and is_numeric(U) and np.isrealobj(U)):
         return
     if np.linalg.eigvalsh(D)[0] <= SINGULAR * np.abs(U).max(initial=0.0):
         raise NumericsError(f"{what} moves nothing that has inertia: the mass matrix is singular", joint=joint)

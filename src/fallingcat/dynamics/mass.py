@@ -19,7 +19,7 @@ def mass_matrix(model: Model, state: State) -> Any:
 
     >>> from fallingcat.model import robots
     >>> body = robots.free_body()
-    >>> mass_matrix(body, body.neutral())[0, 0] == body.mass
+    >>> bool(mass_matrix(body, body.neutral())[0, 0] == body.mass)
     True
     """
     tree = nodes(model, state)

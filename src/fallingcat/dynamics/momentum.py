@@ -27,7 +27,7 @@ def momentum(model: Model, state: State, frame: str = "base") -> Any:
 
     >>> from fallingcat.model import robots
     >>> body = robots.free_body()
-    >>> momentum(body, body.state(twist=[1.0, 0, 0, 0, 0, 0]))[0] == body.mass
+    >>> bool(momentum(body, body.state(twist=[1.0, 0, 0, 0, 0, 0]))[0] == body.mass)
     True
     """
     return momentum_matrix(model, state, frame) @ state.velocity

@@ -23,6 +23,7 @@ from .decoupling import (
 from .equations import EquationsOfMotion, VelocityChange, equations
 from .internal_external import internal_external, internal_jacobian
 from .reduced import ReducedEquations, reduced_equations
+from .reduced_certificate import certify_reduced
 from .representations import body, inertial, mixed
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "body",
     "center_of_mass_base",
     "centroidal",
+    "certify_reduced",
     "connection",
     "connection_derivative",
     "curvature",

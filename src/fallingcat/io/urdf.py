@@ -204,9 +204,13 @@ def _axis(joint: Element, kind: str, reader: Reader) -> tuple[float, float, floa
 def _z_to(axis: tuple[float, float, float]) -> np.ndarray:
     """The shortest rotation that turns z to a unit vector (about x where it is -z)."""
     x, y, z = axis
-    if z < -1.0 + 1e-12:
+    s = x * x + y * y
+    if z > 0.0:
+        k = 1.0 / (1.0 + z)
+    elif s > 1e-290:  # above where x * x loses digits to underflow
+        k = (1.0 - z) / s  # the same number where the axis is of length 1, without the cancellation of 1 + z
+    else:
         return np.diag([1.0, -1.0, -1.0])
-    k = 1.0 / (1.0 + z)
     return np.array([[1.0 - x * x * k, -x * y * k, x], [-x * y * k, 1.0 - y * y * k, y], [-x, -y, z]])
 
 

@@ -1,0 +1,5 @@
+"""Robot-specialised native code: trace, schedule, emit, call."""
+
+from .kernel import Kernel, aligned, compile
+
+__all__ = ["Kernel", "aligned", "compile"]

@@ -1,0 +1,198 @@
+"""LLVM text of the ways into a kernel: one state from Python, blocks, plain arrays.
+
+``single`` is a CPython function: it looks at the fields of its NumPy arguments itself (type, dtype, shape,
+contiguity), makes the result array and runs the kernel, so that a call costs little more than the kernel.  Whatever
+is not plain float64 goes to the slow, polite way in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from .llvm import Type
+from .program import Program
+
+TABLE = ("ndarray", "dtype", "PyArray_New", "PyObject_Vectorcall", "slow")
+"""What Python writes into ``@table`` after loading: addresses, never part of the cached code."""
+
+# offsets in PyArrayObject (64-bit CPython with the GIL; checked against a live array before use)
+TYPE, DATA, NDIM, SHAPE, DTYPE, FLAGS = 8, 16, 24, 32, 56, 64
+WELL_BEHAVED = 0x0001 | 0x0100  # C-contiguous, aligned
+
+
+def single(program: Program, shape: Sequence[int], type_: Type) -> Iterator[str]:
+    """``PyObject *single(self, args, nargs, kwnames)`` for METH_FASTCALL | METH_KEYWORDS."""
+    count, size = len(program.argument_sizes), len(program.outputs)
+    number = 12 if type_.element == "double" else 11  # NPY_DOUBLE, NPY_FLOAT
+    dims = ", ".join(f"i64 {n}" for n in shape) or "i64 0"
+    yield f"@table = global [{len(TABLE)} x i64] zeroinitializer"
+    yield f"@dims = internal constant [{max(len(shape), 1)} x i64] [{dims}]"
+    yield "define ptr @single(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {"
+    yield "entry:"
+    yield f"  %work = alloca [{max(program.slots, 1)} x {type_.text}], align 64"
+    yield "  %nokeys = icmp eq ptr %kwnames, null"
+    yield f"  %rightcount = icmp eq i64 %nargs, {count}"
+    yield "  %fine = and i1 %nokeys, %rightcount"
+    yield "  br i1 %fine, label %check0, label %slow"
+    for i, n in enumerate(program.argument_sizes):
+        yield f"check{i}:"
+        yield f"  %slot{i} = getelementptr ptr, ptr %args, i64 {i}"
+        yield f"  %o{i} = load ptr, ptr %slot{i}"
+        yield from _field(i, "type", TYPE, "i64")
+        yield f"  %wanttype{i} = load i64, ptr @table"
+        yield f"  %istype{i} = icmp eq i64 %type{i}, %wanttype{i}"
+        yield f"  br i1 %istype{i}, label %look{i}, label %slow"
+        yield f"look{i}:"
+        yield from _field(i, "data", DATA, "ptr")
+        yield from _field(i, "ndim", NDIM, "i32")
+        yield from _field(i, "shape", SHAPE, "ptr")
+        yield from _field(i, "dtype", DTYPE, "i64")
+        yield from _field(i, "flags", FLAGS, "i32")
+        yield f"  %pwantdtype{i} = getelementptr i64, ptr @table, i64 1"
+        yield f"  %wantdtype{i} = load i64, ptr %pwantdtype{i}"
+        yield f"  %isdtype{i} = icmp eq i64 %dtype{i}, %wantdtype{i}"
+        yield f"  %isvector{i} = icmp eq i32 %ndim{i}, 1"
+        yield f"  %good{i} = and i32 %flags{i}, {WELL_BEHAVED}"
+        yield f"  %isgood{i} = icmp eq i32 %good{i}, {WELL_BEHAVED}"
+        yield f"  %u{i} = and i1 %isdtype{i}, %isvector{i}"
+        yield f"  %w{i} = and i1 %u{i}, %isgood{i}"
+        yield f"  br i1 %w{i}, label %size{i}, label %slow"
+        yield f"size{i}:"
+        yield f"  %n{i} = load i64, ptr %shape{i}"
+        yield f"  %isn{i} = icmp eq i64 %n{i}, {n}"
+        yield f"  br i1 %isn{i}, label %{f'check{i + 1}' if i + 1 < count else 'run'}, label %slow"
+    if not count:
+        yield "check0:\n  br label %run"
+    yield "run:"
+    yield "  %pnew = getelementptr i64, ptr @table, i64 2"
+    yield "  %new = load ptr, ptr %pnew"
+    yield "  %ndarray = load ptr, ptr @table"
+    yield (
+        f"  %result = call ptr %new(ptr %ndarray, i32 {len(shape)}, ptr @dims, i32 {number}, ptr null, ptr null, i32
+        0, " "i32 0, ptr null)"
+    )
+    yield "  %failed = icmp eq ptr %result, null"
+    yield "  br i1 %failed, label %end, label %compute"
+    yield "compute:"
+    yield f"  %pout = getelementptr i8, ptr %result, i64 {DATA}"
+    yield "  %out = load ptr, ptr %pout"
+    arguments = ", ".join([*(f"ptr %data{i}" for i in range(count)), "ptr %out", "ptr %work"])
+    yield f"  call void @kernel({arguments})"
+    yield "  br label %end"
+    yield "slow:"
+    yield "  %pcall = getelementptr i64, ptr @table, i64 3"
+    yield "  %call = load ptr, ptr %pcall"
+    yield "  %pslow = getelementptr i64, ptr @table, i64 4"
+    yield "  %slowly = load ptr, ptr %pslow"
+    yield "  %answer = call ptr %call(ptr %slowly, ptr %args, i64 %nargs, ptr %kwnames)"
+    yield "  br label %end"
+    yield "end:"
+    yield "  %final = phi ptr [ %result, %run ], [ %result, %compute ], [ %answer, %slow ]"
+    yield "  ret ptr %final"
+    yield "}"
+    del size
+
+
+def _field(i: int, name: str, offset: int, type_: str) -> Iterator[str]:
+    yield f"  %p{name}{i} = getelementptr i8, ptr %o{i}, i64 {offset}"
+    yield f"  %{name}{i} = load {type_}, ptr %p{name}{i}"
+
+
+def blocks(program: Program, type_: Type) -> Iterator[str]:
+    """``void blocks(arguments..., out, count)``: ``count`` blocks in the layout ``[block][value][lane]``."""
+    count = len(program.argument_sizes)
+    parameters = ", ".join([*(f"ptr %b{i}" for i in range(count)), "ptr %bout", "i64 %count"])
+    yield f"define void @blocks({parameters}) nounwind {{"
+    yield "entry:"
+    yield f"  %work = alloca [{max(program.slots, 1)} x {type_.text}], align 64"
+    yield "  %any = icmp sgt i64 %count, 0"
+    yield "  br i1 %any, label %loop, label %end"
+    yield "loop:"
+    yield "  %k = phi i64 [ 0, %entry ], [ %k1, %loop ]"
+    for i, n in enumerate(program.argument_sizes):
+        yield f"  %s{i} = mul i64 %k, {n}"
+        yield f"  %a{i} = getelementptr {type_.text}, ptr %b{i}, i64 %s{i}"
+    yield f"  %sout = mul i64 %k, {len(program.outputs)}"
+    yield f"  %out = getelementptr {type_.text}, ptr %bout, i64 %sout"
+    arguments = ", ".join([*(f"ptr %a{i}" for i in range(count)), "ptr %out", "ptr %work"])
+    yield f"  call void @kernel({arguments})"
+    yield "  %k1 = add i64 %k, 1"
+    yield "  %more = icmp slt i64 %k1, %count"
+    yield "  br i1 %more, label %loop, label %end"
+    yield "end:"
+    yield "  ret void"
+    yield "}"
+
+
+def batch(program: Program, type_: Type) -> Iterator[str]:
+    """``void batch(arguments..., out, count)``: plain arrays ``(count, n)``, transposed into lanes and back, block by
+    block.
+
+    The last block repeats the last state in the lanes that are left over.
+    """
+    count, lanes = len(program.argument_sizes), type_.lanes
+    parameters = ", ".join([*(f"ptr %b{i}" for i in range(count)), "ptr %bout", "i64 %count"])
+    yield f"define void @batch({parameters}) nounwind {{"
+    yield "entry:"
+    yield f"  %work = alloca [{max(program.slots, 1)} x {type_.text}], align 64"
+    for i, n in enumerate(program.argument_sizes):
+        yield f"  %a{i} = alloca [{max(n, 1)} x {type_.text}], align 64"
+    yield f"  %out = alloca [{max(len(program.outputs), 1)} x {type_.text}], align 64"
+    yield "  %last = sub i64 %count, 1"
+    yield "  %any = icmp sgt i64 %count, 0"
+    yield "  br i1 %any, label %loop, label %end"
+    yield "loop:"
+    yield "  %k = phi i64 [ 0, %entry ], [ %k1, %next ]"
+    for i, n in enumerate(program.argument_sizes):
+        yield f"  call void @spread(ptr %b{i}, ptr %a{i}, i64 %k, i64 %last, i64 {n})"
+    arguments = ", ".join([*(f"ptr %a{i}" for i in range(count)), "ptr %out", "ptr %work"])
+    yield f"  call void @kernel({arguments})"
+    yield f"  call void @gather(ptr %bout, ptr %out, i64 %k, i64 %last, i64 {len(program.outputs)})"
+    yield "  br label %next"
+    yield "next:"
+    yield f"  %k1 = add i64 %k, {lanes}"
+    yield "  %more = icmp slt i64 %k1, %count"
+    yield "  br i1 %more, label %loop, label %end"
+    yield "end:"
+    yield "  ret void"
+    yield "}"
+    yield from _transposing("spread", type_, into_lanes=True)
+    yield from _transposing("gather", type_, into_lanes=False)
+
+
+def _transposing(name: str, type_: Type, into_lanes: bool) -> Iterator[str]:
+    """Copies ``n`` numbers of each of the states ``first`` ... between rows of a plain array and lanes."""
+    e, lanes = type_.element, type_.lanes
+    yield f"define internal void @{name}(ptr noalias %rows, ptr noalias %lanes, i64 %first, i64 %last, i64 %n)
+    noinline nounwind {{" yield "entry:"
+    for i in range(lanes):
+        yield f"  %i{i} = add i64 %first, {i}"
+        yield f"  %over{i} = icmp sgt i64 %i{i}, %last"
+        yield f"  %state{i} = select i1 %over{i}, i64 %last, i64 %i{i}"
+        yield f"  %start{i} = mul i64 %state{i}, %n"
+        yield f"  %row{i} = getelementptr {e}, ptr %rows, i64 %start{i}"
+    yield "  %any = icmp sgt i64 %n, 0"
+    yield "  br i1 %any, label %loop, label %end"
+    yield "loop:"
+    yield "  %j = phi i64 [ 0, %entry ], [ %j1, %loop ]"
+    yield f"  %lane = getelementptr {type_.text}, ptr %lanes, i64 %j"
+    for i in range(lanes):
+        yield f"  %p{i} = getelementptr {e}, ptr %row{i}, i64 %j"
+    if into_lanes:
+        whole = "poison"
+        for i in range(lanes):
+            yield f"  %x{i} = load {e}, ptr %p{i}"
+            yield f"  %v{i} = insertelement {type_.text} {whole}, {e} %x{i}, i32 {i}"
+            whole = f"%v{i}"
+        yield f"  store {type_.text} {whole}, ptr %lane, align {type_.bytes}"
+    else:
+        yield f"  %v = load {type_.text}, ptr %lane, align {type_.bytes}"
+        for i in range(lanes):
+            yield f"  %x{i} = extractelement {type_.text} %v, i32 {i}"
+            yield f"  store {e} %x{i}, ptr %p{i}"
+    yield "  %j1 = add i64 %j, 1"
+    yield "  %more = icmp slt i64 %j1, %n"
+    yield "  br i1 %more, label %loop, label %end"
+    yield "end:"
+    yield "  ret void"
+    yield "}"

@@ -1,0 +1,193 @@
+"""Compiled functions of one robot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..model import Model
+from . import entry, llvm, native
+from .program import Program, program
+from .trace import Argument, Trace, is_array, rebuild, trace
+
+DTYPES = {"float64": ("double", 8), "float32": ("float", 4)}
+
+
+class Kernel:
+    """A function of one robot as machine code: ``k(q, v, ...)``.
+
+    Arguments are flat vectors (see :attr:`signature`) with any leading batch shape, all the same; results have the same
+    leading shape.  The same inputs give the same bits, whatever the batch size or number of threads.
+    """
+
+    def __init__(self, model: Model, function: Callable[..., Any], traced: Trace, dtype: str) -> None:
+        self.model, self.function, self._trace = model, function, traced
+        self.dtype = np.dtype(dtype)
+        self.name = getattr(function, "__name__", "function")
+        self._libraries: dict[str, native.Library] = {}
+
+    # what it is -----------------------------------------------------------------------------------------------
+
+    @property
+    def signature(self) -> tuple[Argument, ...]:
+        """Name, size and meaning of each argument."""
+        return self._trace.arguments
+
+    @cached_property
+    def program(self) -> Program:
+        """The straight-line program behind it."""
+        return program(self._trace.inputs, self._trace.outputs, fuse=native.cpu().fma)
+
+    @property
+    def operations(self) -> dict[str, int]:
+        """Exact number of operations of each kind, before fusing."""
+        return self._trace.graph.count(self._trace.outputs)
+
+    @property
+    def source(self) -> str:
+        """The LLVM text of the single-state code."""
+        return self._single_text()
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(f"{a.name}({a.size})" for a in self.signature)
+        return f"<Kernel {self.name}({arguments}) of {self.model.name!r}: {sum(self.operations.values())} operations>"
+
+    # calls ----------------------------------------------------------------------------------------------------
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self._slow(*arguments, **options)
+
+    def _slow(self, *arguments: Any, threads: int = 1) -> Any:
+        """Any array-likes of the right sizes, with any leading batch shape; :func:`compile` puts a fast way
+        before it.
+        """
+        arrays, lead = self._prepared(arguments)
+        count = int(np.prod(lead, dtype=int))
+        flat = np.empty((count, len(self._trace.outputs)), dtype=self.dtype)
+        self._run("batch", arrays, flat, count, threads)
+        return rebuild(self._trace.structure, flat.reshape(*lead, -1))
+
+    def _prepared(self, arguments: Sequence[Any]) -> tuple[list[np.ndarray], tuple[int, ...]]:
+        wanted = self.signature
+        if len(arguments) == len(wanted) + 1 and len(wanted) == 1:
+            arguments = arguments[:1]  # k(q, v) where the velocity does not matter
+        if len(arguments) != len(wanted):
+            names = ", ".join(a.name for a in wanted)
+            raise ModelError(f"{self.name} takes {len(wanted)} arguments ({names}), not {len(arguments)}")
+        arrays = []
+        for argument, given in zip(wanted, arguments, strict=True):
+            x = np.asarray(given)
+            if x.dtype.kind not in "fiu":
+                raise ModelError(f"{argument.name} holds {x.dtype} and not real numbers")
+            if x.ndim == 0 or x.shape[-1] != argument.size:
+                raise ModelError(f"{argument.name} has shape (..., {argument.size}), not {x.shape}")
+            arrays.append(np.ascontiguousarray(x, dtype=self.dtype))
+        lead = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
+        spread = [x if x.shape[:-1] == lead else np.ascontiguousarray(np.broadcast_to(x, (*lead, x.shape[-1]))) for x in arrays]
+        return spread, lead
+
+    def blocks(self, *arguments: np.ndarray, threads: int = 1) -> np.ndarray:
+        """The flat outputs of states that lie in blocks already: ``(blocks, size, lanes)`` in, ``(blocks, outputs,
+        lanes)`` out.
+
+        The fastest way: no transposing.  ``lanes`` is :attr:`lanes`.
+        """
+        count = arguments[0].shape[0]
+        for argument, x in zip(self.signature, arguments, strict=True):
+            if x.shape != (count, argument.size, self.lanes) or x.dtype != self.dtype or not x.flags.c_contiguous:
+                raise ModelError(f"{argument.name} is a contiguous {self.dtype} array of shape ({count}, {argument.size}, {self.lanes})")
+            if x.ctypes.data % (self.lanes * self.dtype.itemsize):
+                raise ModelError(f"{argument.name} is not aligned to {self.lanes * self.dtype.itemsize} bytes: use aligned()")
+        out = aligned((count, len(self._trace.outputs), self.lanes), self.dtype)
+        self._run("blocks", list(arguments), out, count, threads)
+        return out
+
+    @property
+    def lanes(self) -> int:
+        """States in one block: SIMD lanes of this processor."""
+        return native.cpu().width // self.dtype.itemsize
+
+    def _run(self, name: str, arrays: list[np.ndarray], out: np.ndarray, count: int, threads: int) -> None:
+        function = self._library("batch").function(name, len(arrays) + 1)
+        unit = self.lanes if name == "batch" else 1  # cut between blocks: every state keeps its neighbours
+        share = max(unit, -(-count // max(threads, 1) // unit) * unit + (unit if -(-count // max(threads, 1)) % unit
+        else 0)) parts = [(start, min(start + share, count)) for start in range(0, count, share)]
+
+        def part(bounds: tuple[int, int]) -> None:
+            start, stop = bounds
+            function(*(x.ctypes.data + start * x.strides[0] if x.ndim > 1 else x.ctypes.data for x in (*_rows(arrays,
+            count), out)), stop - start)
+
+        if len(parts) <= 1 or threads <= 1:
+            for bounds in parts:
+                part(bounds)
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(part, parts))
+
+    # code -----------------------------------------------------------------------------------------------------
+
+    def _type(self, lanes: int) -> llvm.Type:
+        return llvm.Type(DTYPES[self.dtype.name][0], lanes)
+
+    def _single_text(self) -> str:
+        type_, shape = self._type(1), self._shape()
+        return "\n".join([llvm.module(self.program, type_, "kernel"), *entry.single(self.program, shape, type_)])
+
+    def _batch_text(self) -> str:
+        type_ = self._type(self.lanes)
+        text = llvm.module(self.program, type_, "kernel")
+        return "\n".join([text, *entry.blocks(self.program, type_), *entry.batch(self.program, type_)])
+
+    def _shape(self) -> tuple[int, ...]:
+        structure = self._trace.structure
+        return structure if is_array(structure) else (len(self._trace.outputs),)
+
+    def _library(self, which: str) -> native.Library:
+        if which not in self._libraries:
+            text = self._single_text() if which == "single" else self._batch_text()
+            self._libraries[which] = native.Library(native.object_code(text))
+        return self._libraries[which]
+
+
+def _rows(arrays: list[np.ndarray], count: int) -> list[np.ndarray]:
+    return [x.reshape(count, *x.shape[x.ndim - 1 :]) if x.ndim != 3 else x for x in arrays]
+
+
+def aligned(shape: tuple[int, ...], dtype: Any = np.float64, alignment: int = 64) -> np.ndarray:
+    """An empty array whose memory starts at a multiple of ``alignment`` bytes, as :meth:`Kernel.blocks` wants it."""
+    size = int(np.prod(shape, dtype=int)) * np.dtype(dtype).itemsize
+    memory = np.empty(size + alignment, dtype=np.uint8)
+    start = -memory.ctypes.data % alignment
+    return memory[start : start + size].view(dtype).reshape(shape)
+
+
+def compile(
+    model: Model,
+    function: Callable[..., Any],
+    *,
+    target: str = "cpu",
+    dtype: str = "float64",
+    sizes: Mapping[str, int] | None = None,
+    **options: Any,
+) -> Kernel:
+    """``function`` of one robot as machine code: ``k = compile(model, inverse_dynamics); k(q, v, a)``.
+
+    ``function`` is any public function ``f(model, state, ...)`` or your own composition of them; ``options`` are
+    passed on to it (``factorization="passive"``), and ``sizes`` gives the lengths of further array arguments of your own.
+    """
+    if dtype not in DTYPES:
+        raise ModelError(f"dtype is one of {', '.join(DTYPES)}, not {dtype!r}")
+    if target != "cpu":
+        raise ModelError(f"target is one of cpu, not {target!r}")
+    traced = trace(model, function, sizes or {}, options)
+    kernel = Kernel(model, function, traced, dtype)
+    if native.fast_entry() and is_array(traced.structure) and traced.structure:
+        fast = kernel._library("single").python_function(kernel._slow, kernel.name, kernel.dtype)
+        kernel.__class__ = type("Kernel", (Kernel,), {"__call__": fast, "__doc__": Kernel.__doc__})
+    return kernel

@@ -1,0 +1,139 @@
+"""LLVM text to machine code, and machine code to Python."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import struct
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ExtraMissingError
+from . import entry
+
+
+class Cpu(NamedTuple):
+    """What the code is made for."""
+
+    name: str
+    features: str
+    width: int
+    """SIMD width in bytes"""
+    fma: bool
+
+
+@functools.cache
+def cpu() -> Cpu:
+    """The processor that this process runs on."""
+    llvm = binding()
+    features = llvm.get_host_cpu_features()
+    has = {name for name, present in features.items() if present}
+    width = 64 if {"avx512f", "avx512vl", "avx512dq"} <= has else 32 if {"avx2", "fma"} <= has else 16
+    fma = "fma" in has or "neon" in has
+    return Cpu(llvm.get_host_cpu_name(), features.flatten(), width, fma)
+
+
+@functools.cache
+def binding() -> Any:
+    """``llvmlite.binding``, ready to use."""
+    try:
+        import llvmlite.binding as llvm
+    except ImportError:
+        raise ExtraMissingError("llvmlite", extra="native") from None
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
+
+
+def object_code(text: str) -> bytes:
+    """The object file of an LLVM module, for this processor."""
+    llvm = binding()
+    module = llvm.parse_assembly(text)
+    module.verify()
+    return bytes(_machine().emit_object(module))
+
+
+def _machine() -> Any:
+    # level 2: the tracer has optimised already, what is left is instruction selection and register allocation
+    target = binding().Target.from_default_triple()
+    return target.create_target_machine(
+        cpu=cpu().name, features=cpu().features, opt=2, reloc="pic", codemodel="default"
+    )
+
+
+class Library:
+    """Machine code in memory; it lives as long as this object."""
+
+    def __init__(self, code: bytes) -> None:
+        llvm = binding()
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+
+    def function(self, name: str, arguments: int) -> Any:
+        """``void name(pointers..., int64)`` as a ctypes function, which lets other threads run meanwhile."""
+        address = self._engine.get_function_address(name)
+        kinds = [ctypes.c_void_p] * arguments + [ctypes.c_int64]
+        return ctypes.CFUNCTYPE(None, *kinds)(address)
+
+    def python_function(self, slow: Any, name: str, dtype: np.dtype) -> Any:
+        """``single`` as a builtin function; what it cannot take goes to ``slow``."""
+        table = self._engine.get_global_value_address("table")
+        values = [id(np.ndarray), id(dtype), _numpy_function(93), _address("PyObject_Vectorcall"), id(slow)]
+        ctypes.memmove(table, struct.pack(f"<{len(values)}q", *values), 8 * len(values))
+        definition = _MethodDef(name.encode(), self._engine.get_function_address("single"), _FASTCALL_KEYWORDS, None)
+        make = ctypes.pythonapi.PyCFunction_NewEx
+        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+        function = make(ctypes.addressof(definition), None, None)
+        self._kept = (definition, slow, dtype)  # the builtin borrows them
+        return function
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+_FASTCALL_KEYWORDS = 0x0080 | 0x0002
+
+
+def _address(name: str) -> int:
+    return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+
+
+def _numpy_function(index: int) -> int:
+    """The address of function ``index`` of NumPy's C interface (fixed by its binary compatibility)."""
+    from numpy._core._multiarray_umath import _ARRAY_API
+
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = ctypes.cast(pointer(_ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    return int(table[index] or 0)
+
+
+@functools.cache
+def fast_entry() -> bool:
+    """Whether NumPy's arrays look in memory as :mod:`.entry` expects (CPython, 64 bits, with the GIL)."""
+    gil = getattr(sys, "_is_gil_enabled", lambda: True)()
+    if sys.implementation.name != "cpython" or struct.calcsize("P") != 8 or not gil:
+        return False
+    x = np.zeros((3, 5))
+
+    def field(offset: int, kind: Any) -> Any:
+        return kind.from_address(id(x) + offset).value
+
+    shape = (ctypes.c_int64 * 2).from_address(field(entry.SHAPE, ctypes.c_int64))
+    return (
+        field(entry.TYPE, ctypes.c_int64) == id(np.ndarray)
+        and field(entry.DATA, ctypes.c_int64) == x.ctypes.data
+        and field(entry.NDIM, ctypes.c_int32) == 2
+        and tuple(shape) == (3, 5)
+        and field(entry.DTYPE, ctypes.c_int64) == id(x.dtype)
+        and field(entry.FLAGS, ctypes.c_int32) & entry.WELL_BEHAVED == entry.WELL_BEHAVED
+    )

@@ -1,0 +1,128 @@
+"""Running a function once on traced numbers, and putting its results together again."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import Graph, Traced
+from ..errors import ModelError
+from ..model import Model
+
+
+class Argument(NamedTuple):
+    """One input of a kernel: a flat vector."""
+
+    name: str
+    size: int
+    meaning: str
+
+
+class Trace(NamedTuple):
+    """A function of a robot, as expressions of flat inputs."""
+
+    arguments: tuple[Argument, ...]
+    inputs: list[np.ndarray]
+    outputs: list[Any]
+    """flat: traced numbers and floats"""
+    structure: Any
+    """how to put flat outputs together: an array's shape, or a container of such"""
+    graph: Graph
+
+
+KNOWN_SIZES: dict[str, Callable[[Model], int]] = {
+    "acceleration": lambda model: model.nv,
+    "forces": lambda model: model.nv,
+    "tangent": lambda model: model.nv,
+    "x": lambda model: model.n,
+    "y": lambda model: model.n,
+}
+"""Sizes of the further arguments of the library's own functions."""
+
+
+def trace(model: Model, function: Callable[..., Any], sizes: Mapping[str, int], options: Mapping[str, Any]) -> Trace:
+    """Run ``function(model, state, further arguments..., **options)`` on traced numbers."""
+    graph = Graph()
+    arguments = [
+        Argument("q", model.nq, "configuration: base coordinates, then joints"),
+        Argument("v", model.nv, "quasi-velocity: base twist, then joint rates"),
+    ]
+    for name in _further(function, options, sizes):
+        size = sizes.get(name) or (KNOWN_SIZES[name](model) if name in KNOWN_SIZES else 0)
+        if not size:
+            raise ModelError(f"compile cannot tell the size of the argument {name!r}: say sizes={{{name!r}: ...}}")
+        arguments.append(Argument(name, int(size), "further argument"))
+    inputs = [graph.inputs(f"{argument.name}_", argument.size) for argument in arguments]
+    state = model.unflatten(inputs[0], inputs[1])
+    result = function(model, state, *inputs[2:], **options)
+    outputs: list[Any] = []
+    structure = _flatten(result, outputs)
+    needed = set(graph.needed(outputs))
+    keep = [i for i, x in enumerate(inputs) if i != 1 or any(node in needed for node in x)]  # v, if it matters
+    return Trace(tuple(arguments[i] for i in keep), [inputs[i] for i in keep], outputs, structure, graph)
+
+
+def _further(function: Callable[..., Any], options: Mapping[str, Any], sizes: Mapping[str, int]) -> list[str]:
+    """The names of the arguments after model and state that must be given, or that ``sizes`` asks for."""
+    parameters = list(inspect.signature(function).parameters.values())[2:]
+    return [
+        p.name
+        for p in parameters
+        if p.name not in options
+        and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        and (p.default is p.empty or p.name in sizes)
+    ]
+
+
+def _flatten(result: Any, outputs: list[Any]) -> Any:
+    """Appends the numbers in ``result`` to ``outputs``; returns how to build it again."""
+    if isinstance(result, tuple) and hasattr(result, "_fields"):
+        return (type(result), [_flatten(x, outputs) for x in result])
+    if isinstance(result, (tuple, list)):
+        return (type(result), [_flatten(x, outputs) for x in result])
+    if isinstance(result, dict):
+        return (dict, [(key, _flatten(x, outputs)) for key, x in result.items()])
+    if isinstance(result, np.ndarray) or isinstance(result, (Traced, float, int, np.number)):
+        array = np.asarray(result, dtype=object)
+        outputs.extend(x if isinstance(x, Traced) else float(x) for x in array.flat)
+        return np.shape(result)
+    return Constant(result)
+
+
+class Constant(NamedTuple):
+    """A part of a result that holds no numbers."""
+
+    value: Any
+
+
+def is_array(structure: Any) -> bool:
+    """Whether the result is one array."""
+    return isinstance(structure, tuple) and all(isinstance(n, int) for n in structure)
+
+
+def rebuild(structure: Any, flat: np.ndarray) -> Any:
+    """The result with the numbers ``flat`` (..., n): arrays with the leading batch shape, in their containers."""
+    result, end = _rebuild(structure, flat, 0)
+    assert end == flat.shape[-1]
+    return result
+
+
+def _rebuild(structure: Any, flat: np.ndarray, start: int) -> tuple[Any, int]:
+    if isinstance(structure, Constant):
+        return structure.value, start
+    if is_array(structure):
+        end = start + int(np.prod(structure, dtype=int))
+        part = flat[..., start:end].reshape(*flat.shape[:-1], *structure)
+        return (part if part.ndim else part[()]), end
+    kind, parts = structure
+    items: list[Any] = []
+    for part in parts:
+        key, inner = part if kind is dict else (None, part)
+        item, start = _rebuild(inner, flat, start)
+        items.append((key, item) if kind is dict else item)
+    if hasattr(kind, "_fields"):
+        return kind(*items), start
+    return kind(items), start

@@ -1,0 +1,67 @@
+"""Every change of velocity of the library, by name: what the laws of `formulations` run over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+import fallingcat as fc
+from fallingcat.lie import SE3, Trivial
+
+Make = Callable[[fc.Model, fc.State, np.random.Generator], fc.VelocityChange]
+
+
+def invertible(rng: np.random.Generator, n: int) -> np.ndarray:
+    """A random matrix far from singular: two rotations and singular values between 1/2 and 2."""
+    if not n:
+        return np.zeros((0, 0))
+    U, V = (np.linalg.qr(rng.normal(size=(n, n)))[0] for _ in range(2))
+    return U @ np.diag(rng.uniform(0.5, 2.0, size=n)) @ V
+
+
+def family(model: fc.Model, state: fc.State, rng: np.random.Generator) -> fc.VelocityChange:
+    """A random member of [Feurstein] (3.80), with `Tx` and `Ty` that vary in time."""
+    m, n = model.m, model.n
+    return fc.decoupling(
+        model,
+        state,
+        Tx=invertible(rng, m),
+        Ty=invertible(rng, n),
+        Tx_dot=rng.normal(size=(m, m)),
+        Ty_dot=rng.normal(size=(n, n)),
+    )
+
+
+ON_EVERY_BASE: dict[str, Make] = {
+    "body": lambda m, s, rng: fc.body(m, s),
+    "mixed": lambda m, s, rng: fc.mixed(m, s),
+    "inertial": lambda m, s, rng: fc.inertial(m, s),
+}
+ON_A_MOVING_BASE: dict[str, Make] = {
+    "centroidal": lambda m, s, rng: fc.centroidal(m, s),
+    "locked": lambda m, s, rng: fc.locked(m, s),
+    "momentum map": lambda m, s, rng: fc.momentum_map(m, s),
+    "momentum map, world": lambda m, s, rng: fc.momentum_map(m, s, "world"),
+    "decoupling": family,
+}
+ON_SE3: dict[str, Make] = {
+    "base at, body": lambda m, s, rng: fc.base_at(m, s, m.link_names[-1]),
+    "base at, mixed": lambda m, s, rng: fc.base_at(m, s, m.link_names[-1], representation="mixed"),
+    "base at, inertial": lambda m, s, rng: fc.base_at(m, s, m.link_names[-1], representation="inertial"),
+    "base at E[F]": lambda m, s, rng: fc.base_at(
+        m, s, m.link_names[-1], orientation=m.link_names[0], representation="mixed"
+    ),
+    "base at E[F], body": lambda m, s, rng: fc.base_at(m, s, m.link_names[0], orientation=m.link_names[-1]),
+    "G[B]": lambda m, s, rng: fc.center_of_mass_base(m, s),
+}
+
+
+def changes(model: fc.Model, state: fc.State, rng: np.random.Generator) -> dict[str, fc.VelocityChange]:
+    """All changes that suit the robot; all are square."""
+    suited = dict(ON_EVERY_BASE)
+    if not isinstance(model.base, Trivial):
+        suited |= ON_A_MOVING_BASE
+    if isinstance(model.base, SE3):
+        suited |= ON_SE3
+    return {name: make(model, state, rng) for name, make in suited.items()}
