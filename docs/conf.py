@@ -8,6 +8,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from sphinx.application import Sphinx
+
 import fallingcat
 
 project = "fallingcat"
@@ -19,7 +21,6 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",
-    "sphinx.ext.napoleon",
     "sphinx-mathjax-offline",  # MathJax from the package instead of a CDN
 ]
 exclude_patterns = ["_build"]
@@ -109,3 +110,13 @@ def write_api_pages() -> None:
 
 
 write_api_pages()
+
+
+def plain_fields(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """A field of a named tuple without a docstring says nothing, instead of "Alias for field number 0"."""
+    if lines and lines[0].startswith("Alias for field number"):
+        lines.clear()
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("autodoc-process-docstring", plain_fields)

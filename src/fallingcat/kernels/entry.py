@@ -22,7 +22,7 @@ WELL_BEHAVED = 0x0001 | 0x0100  # C-contiguous, aligned
 
 def single(program: Program, shape: Sequence[int], type_: Type) -> Iterator[str]:
     """``PyObject *single(self, args, nargs, kwnames)`` for METH_FASTCALL | METH_KEYWORDS."""
-    count, size = len(program.argument_sizes), len(program.outputs)
+    count = len(program.argument_sizes)
     number = 12 if type_.element == "double" else 11  # NPY_DOUBLE, NPY_FLOAT
     dims = ", ".join(f"i64 {n}" for n in shape) or "i64 0"
     yield f"@table = global [{len(TABLE)} x i64] zeroinitializer"
@@ -68,8 +68,8 @@ def single(program: Program, shape: Sequence[int], type_: Type) -> Iterator[str]
     yield "  %new = load ptr, ptr %pnew"
     yield "  %ndarray = load ptr, ptr @table"
     yield (
-        f"  %result = call ptr %new(ptr %ndarray, i32 {len(shape)}, ptr @dims, i32 {number}, ptr null, ptr null, i32
-        0, " "i32 0, ptr null)"
+        f"  %result = call ptr %new(ptr %ndarray, i32 {len(shape)}, ptr @dims, i32 {number}, "
+        "ptr null, ptr null, i32 0, i32 0, ptr null)"
     )
     yield "  %failed = icmp eq ptr %result, null"
     yield "  br i1 %failed, label %end, label %compute"
@@ -90,7 +90,6 @@ def single(program: Program, shape: Sequence[int], type_: Type) -> Iterator[str]
     yield "  %final = phi ptr [ %result, %run ], [ %result, %compute ], [ %answer, %slow ]"
     yield "  ret ptr %final"
     yield "}"
-    del size
 
 
 def _field(i: int, name: str, offset: int, type_: str) -> Iterator[str]:
@@ -163,8 +162,9 @@ def batch(program: Program, type_: Type) -> Iterator[str]:
 def _transposing(name: str, type_: Type, into_lanes: bool) -> Iterator[str]:
     """Copies ``n`` numbers of each of the states ``first`` ... between rows of a plain array and lanes."""
     e, lanes = type_.element, type_.lanes
-    yield f"define internal void @{name}(ptr noalias %rows, ptr noalias %lanes, i64 %first, i64 %last, i64 %n)
-    noinline nounwind {{" yield "entry:"
+    parameters = "ptr noalias %rows, ptr noalias %lanes, i64 %first, i64 %last, i64 %n"
+    yield f"define internal void @{name}({parameters}) noinline nounwind {{"
+    yield "entry:"
     for i in range(lanes):
         yield f"  %i{i} = add i64 %first, {i}"
         yield f"  %over{i} = icmp sgt i64 %i{i}, %last"

@@ -88,8 +88,7 @@ class Kernel:
                 raise ModelError(f"{argument.name} has shape (..., {argument.size}), not {x.shape}")
             arrays.append(np.ascontiguousarray(x, dtype=self.dtype))
         lead = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
-        spread = [x if x.shape[:-1] == lead else np.ascontiguousarray(np.broadcast_to(x, (*lead, x.shape[-1]))) for x in arrays]
-        return spread, lead
+        return [np.ascontiguousarray(np.broadcast_to(x, (*lead, x.shape[-1]))) for x in arrays], lead
 
     def blocks(self, *arguments: np.ndarray, threads: int = 1) -> np.ndarray:
         """The flat outputs of states that lie in blocks already: ``(blocks, size, lanes)`` in, ``(blocks, outputs,
@@ -99,10 +98,11 @@ class Kernel:
         """
         count = arguments[0].shape[0]
         for argument, x in zip(self.signature, arguments, strict=True):
-            if x.shape != (count, argument.size, self.lanes) or x.dtype != self.dtype or not x.flags.c_contiguous:
-                raise ModelError(f"{argument.name} is a contiguous {self.dtype} array of shape ({count}, {argument.size}, {self.lanes})")
-            if x.ctypes.data % (self.lanes * self.dtype.itemsize):
-                raise ModelError(f"{argument.name} is not aligned to {self.lanes * self.dtype.itemsize} bytes: use aligned()")
+            shape, alignment = (count, argument.size, self.lanes), self.lanes * self.dtype.itemsize
+            if x.shape != shape or x.dtype != self.dtype or not x.flags.c_contiguous:
+                raise ModelError(f"{argument.name} is a contiguous {self.dtype} array of shape {shape}")
+            if x.ctypes.data % alignment:
+                raise ModelError(f"{argument.name} is not aligned to {alignment} bytes: use kernels.aligned()")
         out = aligned((count, len(self._trace.outputs), self.lanes), self.dtype)
         self._run("blocks", list(arguments), out, count, threads)
         return out
@@ -113,15 +113,17 @@ class Kernel:
         return native.cpu().width // self.dtype.itemsize
 
     def _run(self, name: str, arrays: list[np.ndarray], out: np.ndarray, count: int, threads: int) -> None:
+        if not count:
+            return
         function = self._library("batch").function(name, len(arrays) + 1)
-        unit = self.lanes if name == "batch" else 1  # cut between blocks: every state keeps its neighbours
-        share = max(unit, -(-count // max(threads, 1) // unit) * unit + (unit if -(-count // max(threads, 1)) % unit
-        else 0)) parts = [(start, min(start + share, count)) for start in range(0, count, share)]
+        unit = self.lanes if name == "batch" else 1  # cut between blocks only
+        share = max(unit, -(-count // (max(threads, 1) * unit)) * unit)
+        parts = [(start, min(start + share, count)) for start in range(0, count, share)]
+        rows = [x.reshape(count, -1) for x in (*arrays, out)]
 
         def part(bounds: tuple[int, int]) -> None:
             start, stop = bounds
-            function(*(x.ctypes.data + start * x.strides[0] if x.ndim > 1 else x.ctypes.data for x in (*_rows(arrays,
-            count), out)), stop - start)
+            function(*(x.ctypes.data + start * x.strides[0] for x in rows), stop - start)
 
         if len(parts) <= 1 or threads <= 1:
             for bounds in parts:
@@ -153,10 +155,6 @@ class Kernel:
             text = self._single_text() if which == "single" else self._batch_text()
             self._libraries[which] = native.Library(native.object_code(text))
         return self._libraries[which]
-
-
-def _rows(arrays: list[np.ndarray], count: int) -> list[np.ndarray]:
-    return [x.reshape(count, *x.shape[x.ndim - 1 :]) if x.ndim != 3 else x for x in arrays]
 
 
 def aligned(shape: tuple[int, ...], dtype: Any = np.float64, alignment: int = 64) -> np.ndarray:
