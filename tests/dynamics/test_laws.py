@@ -31,7 +31,7 @@ Ad = SE3().Ad
 Law = Callable[[Robot, fc.Model, fc.State, np.random.Generator], None]
 LAWS: list[Law] = []
 COSTLY: list[Law] = []
-"""Laws that differentiate in every direction: on robots of up to 12 joints."""
+"""Laws that differentiate in every direction: on robots of up to 8 joints in CI, 20 in the slow suite."""
 
 
 def law(check: Law) -> Law:
@@ -62,7 +62,7 @@ def test_law(check, recipe):
 
 @pytest.mark.parametrize("check", COSTLY, ids=title)
 @settings(max_examples=100)
-@given(recipe=robots(largest=12))
+@given(recipe=robots(largest=8))
 def test_costly_law(check, recipe):
     run(check, recipe)
 
@@ -255,8 +255,8 @@ def wrench_frames_agree(recipe, model, state, rng):
 def nothing_depends_on_the_base_pose(recipe, model, state, rng):
     """Left-invariance: without gravity; with it, when gravity turns along."""
     a, moved = rng.normal(size=model.nv), state._replace(pose=model.base.random(rng) @ state.pose)
-    for name in fc.FACTORIZATIONS:
-        assert (fc.coriolis_matrix(model, state, name) == fc.coriolis_matrix(model, moved, name)).all()
+    name = str(rng.choice(fc.FACTORIZATIONS))
+    assert (fc.coriolis_matrix(model, state, name) == fc.coriolis_matrix(model, moved, name)).all()
     assert (fc.mass_matrix(model, state) == fc.mass_matrix(model, moved)).all()
     assert (fc.momentum(model, state) == fc.momentum(model, moved)).all()
     weightless = replace(model, gravity=np.zeros(3))

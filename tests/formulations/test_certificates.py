@@ -22,9 +22,20 @@ def record(certificate):
             WORST[law] = max(WORST.get(law, 0.0), check.residual)
 
 
-@settings(max_examples=40)
-@given(recipe=robots(largest=16))
+@settings(max_examples=25)
+@given(recipe=robots(largest=8))
 def test_every_change_of_every_factorization_passes(recipe):
+    everything_passes(recipe)
+
+
+@pytest.mark.slow
+@settings(max_examples=1000, derandomize=False)
+@given(recipe=robots(largest=30))
+def test_every_change_of_every_factorization_passes_at_length(recipe):
+    everything_passes(recipe)
+
+
+def everything_passes(recipe):
     model, state = build(recipe)
     for name, change in changes(model, state, rng_of(recipe)).items():
         for factorization in fc.FACTORIZATIONS:

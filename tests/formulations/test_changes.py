@@ -24,8 +24,7 @@ def rate(eom, change, rng, name):
     agree(f"dT/dt: {name}", change.T_dot, np.imag(change.at(1j * STEP)) / STEP)
     agree(f"T now: {name}", change.T, np.real(change.at(0.0)))
     back = change.inverted()
-    agree(f"d(T^-1)/dt: {name}", change.inverse_dot @ change.T + change.inverse @ change.T_dot, 0.0 * change.T)
-    agree(f"d(T^-1)/dt, later: {name}", back.T_dot, np.imag(back.at(1j * STEP)) / STEP, 1e-11)
+    agree(f"d(T^-1)/dt: {name}", back.T_dot, np.imag(back.at(1j * STEP)) / STEP, 1e-11)
 
 
 def work(eom, change, rng, name):

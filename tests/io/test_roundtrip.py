@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +30,7 @@ def numbers_of(kind):
     """The numbers of a kind of joint; a reversed one holds another kind."""
     if isinstance(kind, Reversed):
         return numbers_of(kind.kind)
-    return [float(x) for value in vars(kind).values() for x in np.ravel(value)]
+    return [float(x) for field in fields(kind) for x in np.ravel(getattr(kind, field.name))]
 
 
 def difference(a, b):

@@ -57,7 +57,7 @@ class RigidInertia(NamedTuple):
     @classmethod
     def of(cls, body: Body) -> RigidInertia:
         """The inertia of a link's body in the link frame."""
-        return cls(body.mass, body.mass * body.center, body.second_moment)
+        return cls(body.mass, body.first_moment, body.second_moment)
 
     @property
     def inertia(self) -> Any:

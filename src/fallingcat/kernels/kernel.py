@@ -9,10 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from ..dynamics import (
+    bias_forces,
+    coriolis_matrix,
+    forward_dynamics,
+    gravity_forces,
+    inverse_dynamics,
+    mass_matrix,
+    mass_matrix_derivative,
+)
 from ..errors import ModelError
 from ..model import Model
 from . import entry, llvm, native
 from .program import Program, program
+from .regroup import regrouped
 from .trace import Argument, Trace, is_array, rebuild, trace
 
 DTYPES = {"float64": ("double", 8), "float32": ("float", 4)}
@@ -139,7 +149,8 @@ class Kernel:
 
     def _single_text(self) -> str:
         type_, shape = self._type(1), self._shape()
-        return "\n".join([llvm.module(self.program, type_, "kernel"), *entry.single(self.program, shape, type_)])
+        text = llvm.module(self.program, type_, "kernel", self.lanes)
+        return "\n".join([text, *entry.single(self.program, shape, type_)])
 
     def _batch_text(self) -> str:
         type_ = self._type(self.lanes)
@@ -165,6 +176,22 @@ def aligned(shape: tuple[int, ...], dtype: Any = np.float64, alignment: int = 64
     return memory[start : start + size].view(dtype).reshape(shape)
 
 
+_FROM_ENERGY = {
+    inverse_dynamics,
+    forward_dynamics,
+    mass_matrix,
+    mass_matrix_derivative,
+    bias_forces,
+    gravity_forces,
+    coriolis_matrix,
+}
+
+
+def _regroups(function: Callable[..., Any], options: Mapping[str, Any]) -> bool:
+    """Whether the result follows from kinetic energy and gravity alone, so that moments may be regrouped."""
+    return function in _FROM_ENERGY and options.get("factorization", "christoffel") == "christoffel"
+
+
 def compile(
     model: Model,
     function: Callable[..., Any],
@@ -177,13 +204,13 @@ def compile(
     """``function`` of one robot as machine code: ``k = compile(model, inverse_dynamics); k(q, v, a)``.
 
     ``function`` is any public function ``f(model, state, ...)`` or your own composition of them; ``options`` are
-    passed on to it (``factorization="passive"``), and ``sizes`` gives the lengths of further array arguments of your own.
+    passed on to it (``factorization="passive"``), and ``sizes`` gives the lengths of further arguments of your own.
     """
     if dtype not in DTYPES:
         raise ModelError(f"dtype is one of {', '.join(DTYPES)}, not {dtype!r}")
     if target != "cpu":
         raise ModelError(f"target is one of cpu, not {target!r}")
-    traced = trace(model, function, sizes or {}, options)
+    traced = trace(regrouped(model) if _regroups(function, options) else model, function, sizes or {}, options)
     kernel = Kernel(model, function, traced, dtype)
     if native.fast_entry() and is_array(traced.structure) and traced.structure:
         fast = kernel._library("single").python_function(kernel._slow, kernel.name, kernel.dtype)

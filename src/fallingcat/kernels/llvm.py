@@ -65,13 +65,17 @@ _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _LIBRARY = {"exp": "exp", "log": "log", "arctan2": "atan2"}
 
 
-def module(program: Program, type_: Type, name: str) -> str:
-    """The functions ``{name}_chunk0`` ... and ``{name}(arguments..., out, work)`` for one block of
-    ``type_.lanes`` states.
+def module(program: Program, type_: Type, name: str, group: int = 1) -> str:
+    """The functions ``{name}_chunk0`` ... and ``{name}(arguments..., out, work)`` for ``type_.lanes`` states.
+
+    With one lane, sines and cosines of inputs are taken ``group`` at a time.
     """
     lines = [*_sincos(type_, name)]
+    if type_.lanes == 1 and group > 1:
+        several = Type(type_.element, group)
+        lines += [*_sincos(several, f"{name}_several"), _declarations(several)[0]]
     for c, chunk in enumerate(program.chunks):
-        lines += _chunk(program, chunk, type_, f"{name}_chunk{c}", name)
+        lines += _chunk(program, chunk, type_, f"{name}_chunk{c}", name, group if type_.lanes == 1 else 1)
     lines += _body(program, type_, name)
     lines += _declarations(type_)
     return "\n".join(lines)
@@ -95,11 +99,12 @@ def _body(program: Program, type_: Type, name: str) -> Iterator[str]:
     yield "}"
 
 
-def _chunk(program: Program, chunk: Chunk, type_: Type, label: str, name: str) -> list[str]:
+def _chunk(program: Program, chunk: Chunk, type_: Type, label: str, name: str, group: int) -> list[str]:
     """One internal, never inlined function: loads, the straight line, stores."""
     out = [f"define internal void @{label}({_arguments(program)}) noinline nounwind {{"]
     t = type_.text
     known: set[int] = set()
+    names: dict[int, str] = {}  # values that go by another name than their number
 
     def operand(x: Any) -> str:
         if not isinstance(x, int):
@@ -112,28 +117,57 @@ def _chunk(program: Program, chunk: Chunk, type_: Type, label: str, name: str) -
             else:
                 source, index = "%work", chunk.loads[x]
             out.append(f"  %p{x} = getelementptr {t}, ptr {source}, i64 {index}")
-            out.append(f"  %v{x} = load {t}, ptr %p{x}, align {type_.bytes if type_.lanes > 1 else type_.bytes}")
-        return f"%v{x}"
+            out.append(f"  %v{x} = load {t}, ptr %p{x}, align {type_.bytes}")
+        return names.get(x, f"%v{x}")
 
-    angles: dict[Any, str] = {}
+    turned = [line for line in chunk.instructions if line.op in ("sin", "cos")]
+    early = list(dict.fromkeys(line.operands[0] for line in turned if line.operands[0] in program.inputs))
+    ready: dict[tuple[Any, str], str] = {}
+    if group > 1:
+        for start in range(0, len(early), group):
+            some = early[start : start + group]
+            out += _several(Type(type_.element, group), name, some, [operand(x) for x in some], ready)
+    pairs: dict[Any, str] = {}
     for line in chunk.instructions:
         known.add(line.value)
         if line.op in ("sin", "cos"):
-            x = operand(line.operands[0])
-            if x not in angles:
-                angles[x] = f"%sc{line.value}"
-                out.append(f"  {angles[x]} = call {{{t}, {t}}} @{name}_sincos({t} {x})")
-            out.append(f"  %v{line.value} = extractvalue {{{t}, {t}}} {angles[x]}, {0 if line.op == 'sin' else 1}")
+            angle = line.operands[0]
+            if (angle, line.op) in ready:
+                names[line.value] = ready[angle, line.op]
+                continue
+            x = operand(angle)
+            if x not in pairs:
+                pairs[x] = f"%sc{line.value}"
+                out.append(f"  {pairs[x]} = call {{{t}, {t}}} @{name}_sincos({t} {x})")
+            out.append(f"  %v{line.value} = extractvalue {{{t}, {t}}} {pairs[x]}, {0 if line.op == 'sin' else 1}")
         else:
             out += _instruction(type_, line.value, line.op, [operand(x) for x in line.operands])
     for value, slot in chunk.stores.items():
         out.append(f"  %s{value} = getelementptr {t}, ptr %work, i64 {slot}")
-        out.append(f"  store {t} %v{value}, ptr %s{value}, align {type_.bytes}")
+        out.append(f"  store {t} {operand(value)}, ptr %s{value}, align {type_.bytes}")
     for place, x in chunk.outputs:
-        value = operand(x)
+        source = operand(x)
         out.append(f"  %o{place} = getelementptr {t}, ptr %out, i64 {place}")
-        out.append(f"  store {t} {value}, ptr %o{place}, align {type_.bytes}")
+        out.append(f"  store {t} {source}, ptr %o{place}, align {type_.bytes}")
     return [*out, "  ret void", "}"]
+
+
+def _several(
+    several: Type, name: str, angles: list[int], values: list[str], ready: dict[tuple[Any, str], str]
+) -> Iterator[str]:
+    """Sine and cosine of some angles in the lanes of one call; empty lanes repeat the last angle."""
+    t, e, tag = several.text, several.element, f"{name}{angles[0]}"
+    whole = "poison"
+    for i in range(several.lanes):
+        value = values[min(i, len(values) - 1)]
+        yield f"  %in_{tag}_{i} = insertelement {t} {whole}, {e} {value}, i32 {i}"
+        whole = f"%in_{tag}_{i}"
+    yield f"  %sc_{tag} = call {{{t}, {t}}} @{name}_several_sincos({t} {whole})"
+    for k, op in enumerate(("sin", "cos")):
+        yield f"  %{op}_{tag} = extractvalue {{{t}, {t}}} %sc_{tag}, {k}"
+        for i, angle in enumerate(angles):
+            ready[angle, op] = f"%{op}_{tag}_{i}"
+            yield f"  {ready[angle, op]} = extractelement {t} %{op}_{tag}, i32 {i}"
 
 
 def _instruction(type_: Type, value: int, op: str, x: list[str]) -> list[str]:
@@ -203,15 +237,15 @@ def _sincos(type_: Type, name: str) -> Iterator[str]:
     yield f"  %sin = {fma}({t} %st, {t} {last}, {t} {last})"
     yield from _horner(t, fma, "c", [c(x) for x in (_COS if type_.element == "double" else _COS[:SINGLE_SIN])[1:]])
     yield f"  %cos = {fma}({t} %c, {t} %t, {t} {c(1.0)})"
-    i = type_.integer
-    yield f"  %bits = bitcast {t} %shifted to {i}"
-    yield f"  %odd = and {i} %bits, {whole(1)}"
-    yield f"  %swap = icmp ne {i} %odd, {whole(0)}"
-    yield f"  %half = and {i} %bits, {whole(2)}"
-    yield f"  %minus = icmp ne {i} %half, {whole(0)}"
-    yield f"  %next = add {i} %bits, {whole(1)}"
-    yield f"  %nexthalf = and {i} %next, {whole(2)}"
-    yield f"  %cminus = icmp ne {i} %nexthalf, {whole(0)}"
+    n = type_.integer
+    yield f"  %bits = bitcast {t} %shifted to {n}"
+    yield f"  %odd = and {n} %bits, {whole(1)}"
+    yield f"  %swap = icmp ne {n} %odd, {whole(0)}"
+    yield f"  %half = and {n} %bits, {whole(2)}"
+    yield f"  %minus = icmp ne {n} %half, {whole(0)}"
+    yield f"  %next = add {n} %bits, {whole(1)}"
+    yield f"  %nexthalf = and {n} %next, {whole(2)}"
+    yield f"  %cminus = icmp ne {n} %nexthalf, {whole(0)}"
     k = type_.condition
     yield f"  %s0 = select {k} %swap, {t} %cos, {t} %sin"
     yield f"  %c0 = select {k} %swap, {t} %sin, {t} %cos"

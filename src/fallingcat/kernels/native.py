@@ -39,9 +39,9 @@ def cpu() -> Cpu:
 def binding() -> Any:
     """``llvmlite.binding``, ready to use."""
     try:
-        import llvmlite.binding as llvm
+        import llvmlite.binding as llvm  # type: ignore[import-untyped]
     except ImportError:
-        raise ExtraMissingError("llvmlite", extra="native") from None
+        raise ExtraMissingError("all", package="llvmlite", purpose="native code") from None
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm
@@ -109,7 +109,7 @@ def _address(name: str) -> int:
 
 def _numpy_function(index: int) -> int:
     """The address of function ``index`` of NumPy's C interface (fixed by its binary compatibility)."""
-    from numpy._core._multiarray_umath import _ARRAY_API
+    from numpy._core._multiarray_umath import _ARRAY_API  # type: ignore[import-not-found]
 
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]

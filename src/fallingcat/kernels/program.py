@@ -29,10 +29,10 @@ class Instruction(NamedTuple):
 
 
 class Input(NamedTuple):
-    """Where an input value comes from: number ``index`` of the argument ``argument``."""
+    """Where an input value comes from: number ``offset`` of the argument ``argument``."""
 
     argument: int
-    index: int
+    offset: int
 
 
 @dataclass
@@ -167,7 +167,8 @@ def _cut(lines: list[Instruction], inputs: dict[int, Input], results: list[Any],
                 if isinstance(x, int) and x not in inputs:
                     last_use[x] = c
     free: list[int] = []
-    slots, slot_of = 0, {}
+    slots = 0
+    slot_of: dict[int, int] = {}
     expiring: dict[int, list[int]] = {}
     for c, chunk in enumerate(chunks):
         for line in chunk.instructions:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Graph, Traced
+from ..arrays import Graph, Traced, where
 from ..errors import ModelError
 from ..model import Model
 
@@ -21,6 +22,16 @@ class Argument(NamedTuple):
     meaning: str
 
 
+class Face(NamedTuple):
+    """What a kernel looks like from outside: all that a call needs beside machine code."""
+
+    arguments: tuple[Argument, ...]
+    structure: Any
+    """how to put flat outputs together: an array's shape, or a container of such"""
+    operations: dict[str, int]
+    """how many of each kind, before fusing"""
+
+
 class Trace(NamedTuple):
     """A function of a robot, as expressions of flat inputs."""
 
@@ -31,6 +42,10 @@ class Trace(NamedTuple):
     structure: Any
     """how to put flat outputs together: an array's shape, or a container of such"""
     graph: Graph
+
+    @property
+    def face(self) -> Face:
+        return Face(self.arguments, self.structure, self.graph.count(self.outputs))
 
 
 KNOWN_SIZES: dict[str, Callable[[Model], int]] = {
@@ -79,17 +94,28 @@ def _further(function: Callable[..., Any], options: Mapping[str, Any], sizes: Ma
 
 def _flatten(result: Any, outputs: list[Any]) -> Any:
     """Appends the numbers in ``result`` to ``outputs``; returns how to build it again."""
-    if isinstance(result, tuple) and hasattr(result, "_fields"):
-        return (type(result), [_flatten(x, outputs) for x in result])
-    if isinstance(result, (tuple, list)):
-        return (type(result), [_flatten(x, outputs) for x in result])
+    if isinstance(result, (np.ndarray, Traced, float, int, np.number)):
+        array = np.asarray(result, dtype=object)
+        outputs.extend(_number(x) for x in array.flat)
+        return array.shape
     if isinstance(result, dict):
         return (dict, [(key, _flatten(x, outputs)) for key, x in result.items()])
-    if isinstance(result, np.ndarray) or isinstance(result, (Traced, float, int, np.number)):
-        array = np.asarray(result, dtype=object)
-        outputs.extend(x if isinstance(x, Traced) else float(x) for x in array.flat)
-        return np.shape(result)
-    return Constant(result)
+    if isinstance(result, (tuple, list)):
+        return (type(result), [_flatten(x, outputs) for x in result])
+    if result is None or isinstance(result, (str, frozenset, Model)):
+        return Constant(result)
+    if callable(result):
+        return Constant(None)  # a part of a record that may hold traced numbers
+    if dataclasses.is_dataclass(result):
+        fields = [getattr(result, field.name) for field in dataclasses.fields(result) if field.init]
+        return (type(result), [_flatten(x, outputs) for x in fields])
+    raise ModelError(f"compile takes functions that return arrays, tuples, dicts or records, not {type(result).__name__}")
+
+
+def _number(x: Any) -> Any:
+    if isinstance(x, Traced):
+        return where(x, 1.0, 0.0) if x.op == "less" else x
+    return float(x)
 
 
 class Constant(NamedTuple):
@@ -101,6 +127,16 @@ class Constant(NamedTuple):
 def is_array(structure: Any) -> bool:
     """Whether the result is one array."""
     return isinstance(structure, tuple) and all(isinstance(n, int) for n in structure)
+
+
+def size(structure: Any) -> int:
+    """How many numbers a result holds."""
+    if isinstance(structure, Constant):
+        return 0
+    if is_array(structure):
+        return int(np.prod(structure, dtype=int))
+    kind, parts = structure
+    return sum(size(part[1] if kind is dict else part) for part in parts)
 
 
 def rebuild(structure: Any, flat: np.ndarray) -> Any:
@@ -123,6 +159,5 @@ def _rebuild(structure: Any, flat: np.ndarray, start: int) -> tuple[Any, int]:
         key, inner = part if kind is dict else (None, part)
         item, start = _rebuild(inner, flat, start)
         items.append((key, item) if kind is dict else item)
-    if hasattr(kind, "_fields"):
-        return kind(*items), start
-    return kind(items), start
+    record = hasattr(kind, "_fields") or dataclasses.is_dataclass(kind)
+    return (kind(*items) if record else kind(items)), start

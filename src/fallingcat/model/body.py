@@ -60,6 +60,13 @@ class Body:
         return inertia
 
     @cached_property
+    def first_moment(self) -> np.ndarray:
+        """``3``: mass times center (kg m)."""
+        out = self.mass * self.center
+        out.setflags(write=False)
+        return out
+
+    @cached_property
     def second_moment(self) -> np.ndarray:
         """``3 x 3``: the sum of ``m x x'`` over the points of the body, about the origin of the link frame (kg m^2)."""
         about_center = 0.5 * np.trace(self.inertia) * np.eye(3) - self.inertia
