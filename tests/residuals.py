@@ -15,7 +15,7 @@ def residual(a: Any, b: Any, scale: float = 1.0) -> float:
     a, b = np.asarray(a), np.asarray(b)
     assert a.shape == b.shape
     size = max(scale, np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0))
-    return float(np.abs(a - b).max(initial=0.0) / size)
+    return float(np.abs(a - b).max(initial=0.0) / size) if size else 0.0
 
 
 def agree(law: str, a: Any, b: Any, tolerance: float = 1e-12, scale: float = 1.0) -> None:

@@ -86,6 +86,7 @@ from .formulations import (
 )
 from .io import FileWarning, load, save
 from .model import Body, Frame, Joint, Limits, Link, Model, State, joints, robots
+from .simulation import Event, Trajectory, simulate
 
 __version__ = "0.1.0"
 
@@ -97,6 +98,7 @@ __all__ = [
     "Conservation",
     "Constrained",
     "EquationsOfMotion",
+    "Event",
     "ExtraMissingError",
     "FallingCatError",
     "FileError",
@@ -114,6 +116,7 @@ __all__ = [
     "NumericsError",
     "ReducedEquations",
     "State",
+    "Trajectory",
     "VelocityChange",
     "analytical_jacobian",
     "average_velocity",
@@ -177,5 +180,6 @@ __all__ = [
     "reroot_state",
     "robots",
     "save",
+    "simulate",
     "theta_bc",
 ]

@@ -27,7 +27,19 @@ array([[ 1., -0.],
 array([cos(q0), sin(q0)], dtype=object)
 """
 
-from .building import array, block, concatenate, cross, from_casadi, is_numeric, scale, skew, stack, to_casadi
+from .building import (
+    array,
+    block,
+    concatenate,
+    cross,
+    from_casadi,
+    is_numeric,
+    rigid_product,
+    scale,
+    skew,
+    stack,
+    to_casadi,
+)
 from .elementwise import arctan2, cos, exp, less, log, sin, sqrt, where
 from .linear import solve
 from .traced import Graph, Traced
@@ -46,6 +58,7 @@ __all__ = [
     "is_numeric",
     "less",
     "log",
+    "rigid_product",
     "scale",
     "sin",
     "skew",

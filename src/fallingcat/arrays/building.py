@@ -133,6 +133,21 @@ def skew(w: Any) -> Any:
     return _SKEW @ w
 
 
+def rigid_product(H: np.ndarray, X: Any) -> Any:
+    """``H @ X`` for homogeneous 4x4 matrices, of which ``H`` is constant.
+
+    >>> rigid_product(np.eye(4), np.eye(4)[:, ::-1])[0]
+    array([0., 0., 0., 1.])
+    """
+    jnp = jax_numpy(X)
+    if jnp is None:
+        return H @ X
+    # by blocks: XLA then sees that the position of a hinge is constant, and folds all that follows from it
+    R, p = H[:3, :3], X[:3, 3:]
+    turned = X[:3, :3] if (np.eye(3) == R).all() else R @ X[:3, :3]
+    return block([[turned, (R * p[:, 0]).sum(axis=1, keepdims=True) + H[:3, 3:]], [X[3:, :3], X[3:, 3:]]])
+
+
 def from_casadi(x: Any) -> np.ndarray:
     """A CasADi ``SX`` as a NumPy array of ``SX`` scalars: rank 1 for a column, else rank 2.
 

@@ -138,7 +138,7 @@ class _Folder:
 
     def touch(self, name: str) -> None:
         # the time of change is the time of last use: access times are often not kept
-        os.utime(self._place(name), dir_fd=self._at, **({"follow_symlinks": False} if self._at is not None else {}))
+        os.utime(self._place(name), dir_fd=self._at)
 
     def entries(self) -> list[_Entry]:
         """Our files (abandoned ones too), the one not used for longest first."""

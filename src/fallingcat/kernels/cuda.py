@@ -5,12 +5,12 @@ Value ``k`` of state ``i`` lies at ``[k * n + i]``, so that neighbouring threads
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import pi
 from typing import Any
 
 from .ctext import Real, statement
-from .program import Chunk, Program
+from .program import Chunk, Instruction, Program
 
 STRAIGHT = 14_000
 """Up to so many instructions a kernel is one function; beyond, chunks (the compiler's time grows faster than the text)."""
@@ -52,12 +52,12 @@ def text(program: Program, dtype: str, name: str, block: int = 128, least: int =
     real = Real(dtype)
     if chunked is None:
         chunked = len(program.instructions) > STRAIGHT
-    lines = [*_sincos(real)]
+    lines = [*sincos(real)]
     if chunked:
         for c, chunk in enumerate(program.chunks):
             lines += _function(program, chunk, real, f"{name}_chunk{c}")
     lines.append(f'extern "C" __global__ void __launch_bounds__({block}, {least})')
-    lines.append(f"{name}({_parameters(program, real)})")
+    lines.append(f"{name}({parameters(program, real)})")
     lines += ["{", "    const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;", "    if (i >= n) return;"]
     lines += [f"    a{k} += i;" for k in range(len(program.argument_sizes))]
     lines.append("    out += i;")
@@ -70,14 +70,15 @@ def text(program: Program, dtype: str, name: str, block: int = 128, least: int =
     return "\n".join([*lines, "}", ""])
 
 
-def _parameters(program: Program, real: Real) -> str:
+def parameters(program: Program, real: Real) -> str:
+    """Of the kernel: the arguments, the result and the number of states."""
     inputs = (f"const {real.text} *__restrict__ a{k}" for k in range(len(program.argument_sizes)))
     return ", ".join([*inputs, f"{real.text} *__restrict__ out", "const long long n"])
 
 
 def _function(program: Program, chunk: Chunk, real: Real, name: str) -> Iterator[str]:
     """A chunk as a function that is not inlined; ``w`` is the thread's workspace."""
-    yield f"static __device__ __noinline__ void {name}({_parameters(program, real)}, {real.text} *__restrict__ w)"
+    yield f"static __device__ __noinline__ void {name}({parameters(program, real)}, {real.text} *__restrict__ w)"
     yield "{"
     yield from _body(program, chunk.instructions, chunk.loads, chunk.outputs, real)
     for value, slot in chunk.stores.items():
@@ -85,54 +86,68 @@ def _function(program: Program, chunk: Chunk, real: Real, name: str) -> Iterator
     yield "}"
 
 
-def _body(program: Program, instructions: list[Any], loads: dict[int, int], outputs: list[Any], real: Real) -> list[str]:
-    """The straight line: each input is read before its first use, each result written as soon as it is there."""
-    lines: list[str] = []
-    known: set[int] = set()
-    angles: dict[Any, int] = {}
-    places: dict[int, list[int]] = {}
-    for place, x in outputs:
-        if isinstance(x, int):
-            places.setdefault(x, []).append(place)
-        else:
-            lines.append(f"    __stcs(out + {place} * n, {real.constant(x)});")
+def _body(program: Program, lines: list[Instruction], loads: dict[int, int], outputs: list[Any], real: Real) -> list[str]:
+    writer = Writer(program, real, outputs, lambda x: f"w[{loads[x]}]")
+    for line in lines:
+        writer.add(line)
+    return writer.finished()
 
-    def operand(x: Any) -> str:
-        if not isinstance(x, int):
-            return real.constant(x)
-        if x not in known:
-            known.add(x)
-            if x in program.inputs:
-                argument, index = program.inputs[x]
-                source = f"a{argument}[{index} * n]"
+
+class Writer:
+    """A straight line of statements: each value is read before its first use, each result written as soon as it is
+    there.
+    """
+
+    def __init__(
+        self, program: Program, real: Real, outputs: Iterable[tuple[int, Any]], elsewhere: Callable[[int], str]
+    ) -> None:
+        self.lines: list[str] = []
+        self._inputs, self._real, self._elsewhere = program.inputs, real, elsewhere
+        self._known: set[int] = set()
+        self._angles: dict[Any, int] = {}
+        self._places: dict[int, list[int]] = {}
+        for place, x in outputs:
+            if isinstance(x, int):
+                self._places.setdefault(x, []).append(place)
             else:
-                source = f"w[{loads[x]}]"
-            lines.append(f"    const {real.text} v{x} = {source};")
-        return f"v{x}"
+                self.lines.append(f"    __stcs(out + {place} * n, {real.constant(x)});")
 
-    def write(x: int) -> None:
-        lines.extend(f"    __stcs(out + {place} * n, v{x});" for place in places.pop(x, ()))
-
-    for line in instructions:
-        operands = [operand(x) for x in line.operands]
+    def add(self, line: Instruction) -> None:
+        real, v = self._real, line.value
+        operands = [self._operand(x) for x in line.operands]
         if line.op in ("sin", "cos"):
             angle = line.operands[0]
-            if angle not in angles:
-                angles[angle] = line.value
-                lines.append(f"    {real.text} s{line.value}, c{line.value};")
-                lines.append(f"    fc_sincos({operands[0]}, &s{line.value}, &c{line.value});")
-            lines.append(f"    const {real.text} v{line.value} = {line.op[0]}{angles[angle]};")
+            if angle not in self._angles:
+                self._angles[angle] = v
+                self.lines += [f"    {real.text} s{v}, c{v};", f"    fc_sincos({operands[0]}, &s{v}, &c{v});"]
+            self.lines.append(f"    const {real.text} v{v} = {line.op[0]}{self._angles[angle]};")
         else:
-            lines.append(f"    {statement(real, line, operands)}")
-        known.add(line.value)
-        write(line.value)
-    for x in list(places):  # inputs that are results
-        operand(x)
-        write(x)
-    return lines
+            self.lines.append(f"    {statement(real, line, operands)}")
+        self._known.add(v)
+        self._write(v)
+
+    def finished(self) -> list[str]:
+        """All lines, with those results that are inputs or come from elsewhere."""
+        for x in list(self._places):
+            self._operand(x)
+            self._write(x)
+        return self.lines
+
+    def _operand(self, x: Any) -> str:
+        if not isinstance(x, int):
+            return self._real.constant(x)
+        if x not in self._known:
+            self._known.add(x)
+            place = self._inputs.get(x)
+            source = self._elsewhere(x) if place is None else f"a{place[0]}[{place[1]} * n]"
+            self.lines.append(f"    const {self._real.text} v{x} = {source};")
+        return f"v{x}"
+
+    def _write(self, x: int) -> None:
+        self.lines.extend(f"    __stcs(out + {place} * n, v{x});" for place in self._places.pop(x, ()))
 
 
-def _sincos(real: Real) -> Iterator[str]:
+def sincos(real: Real) -> Iterator[str]:
     """Sine and cosine together, without a branch: off by less than 2 units in the last place up to |x| of some 1e4."""
     t, c, fma = real.text, real.constant, real.function("fma")
     whole, bits = ("long long", "__double_as_longlong") if t == "double" else ("int", "__float_as_int")

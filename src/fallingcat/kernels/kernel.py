@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -20,25 +20,34 @@ from ..dynamics import (
 )
 from ..errors import ModelError
 from ..model import Model
-from . import entry, llvm, native
+from . import entry, llvm, native, plain
 from .program import Program, program
+from .recall import Memory
 from .regroup import regrouped
-from .trace import Argument, Trace, is_array, rebuild, trace
+from .trace import Argument, Face, Trace, is_array, rebuild, size, trace
 
 DTYPES = {"float64": ("double", 8), "float32": ("float", 4)}
+LARGEST = 2_000_000
+"""Operations; a function with more would compile for minutes."""
 
 
 class Kernel:
     """A function of one robot as machine code: ``k(q, v, ...)``.
 
     Arguments are flat vectors (see :attr:`signature`) with any leading batch shape, all the same; results have the same
-    leading shape.  The same inputs give the same bits, whatever the batch size or number of threads.
+    leading shape.  The same inputs give the same bits, whatever the batch size or number of threads.  Numbers are not
+    looked at: NaN and infinity pass through to the results that depend on them, and quaternions are taken to have
+    length 1.
     """
 
-    def __init__(self, model: Model, function: Callable[..., Any], traced: Trace, dtype: str) -> None:
-        self.model, self.function, self._trace = model, function, traced
+    def __init__(
+        self, model: Model, function: Callable[..., Any], face: Face, tracing: Callable[[], Trace], dtype: str, memory: Memory | None
+    ) -> None:
+        self.model, self.function, self._face, self._tracing = model, function, face, tracing
         self.dtype = np.dtype(dtype)
         self.name = getattr(function, "__name__", "function")
+        self._memory = memory
+        self._size = size(face.structure)
         self._libraries: dict[str, native.Library] = {}
 
     # what it is -----------------------------------------------------------------------------------------------
@@ -46,22 +55,32 @@ class Kernel:
     @property
     def signature(self) -> tuple[Argument, ...]:
         """Name, size and meaning of each argument."""
-        return self._trace.arguments
+        return self._face.arguments
+
+    @cached_property
+    def _trace(self) -> Trace:
+        """Made when it is needed: a kernel from the cache lives without."""
+        return self._tracing()
+
+    @cached_property
+    def _plain(self) -> plain.Plain | None:
+        """NumPy in the place of machine code, where there is none."""
+        return plain.Plain(self._trace) if self._memory is None else None
 
     @cached_property
     def program(self) -> Program:
         """The straight-line program behind it."""
-        return program(self._trace.inputs, self._trace.outputs, fuse=native.cpu().fma)
+        return self._plain.program if self._plain is not None else program(self._trace.inputs, self._trace.outputs, fuse=native.cpu().fma)
 
     @property
     def operations(self) -> dict[str, int]:
         """Exact number of operations of each kind, before fusing."""
-        return self._trace.graph.count(self._trace.outputs)
+        return self._face.operations
 
     @property
     def source(self) -> str:
-        """The LLVM text of the single-state code."""
-        return self._single_text()
+        """The LLVM text of the single-state code; empty where plain NumPy runs."""
+        return "" if self._plain is not None else self._single_text()
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{a.name}({a.size})" for a in self.signature)
@@ -78,9 +97,9 @@ class Kernel:
         """
         arrays, lead = self._prepared(arguments)
         count = int(np.prod(lead, dtype=int))
-        flat = np.empty((count, len(self._trace.outputs)), dtype=self.dtype)
+        flat = np.empty((count, self._size), dtype=self.dtype)
         self._run("batch", arrays, flat, count, threads)
-        return rebuild(self._trace.structure, flat.reshape(*lead, -1))
+        return rebuild(self._face.structure, flat.reshape(*lead, -1))
 
     def _prepared(self, arguments: Sequence[Any]) -> tuple[list[np.ndarray], tuple[int, ...]]:
         wanted = self.signature
@@ -113,17 +132,20 @@ class Kernel:
                 raise ModelError(f"{argument.name} is a contiguous {self.dtype} array of shape {shape}")
             if x.ctypes.data % alignment:
                 raise ModelError(f"{argument.name} is not aligned to {alignment} bytes: use kernels.aligned()")
-        out = aligned((count, len(self._trace.outputs), self.lanes), self.dtype)
+        out = aligned((count, self._size, self.lanes), self.dtype)
         self._run("blocks", list(arguments), out, count, threads)
         return out
 
     @property
     def lanes(self) -> int:
         """States in one block: SIMD lanes of this processor."""
-        return native.cpu().width // self.dtype.itemsize
+        return 1 if self._plain is not None else native.cpu().width // self.dtype.itemsize
 
     def _run(self, name: str, arrays: list[np.ndarray], out: np.ndarray, count: int, threads: int) -> None:
         if not count:
+            return
+        if self._plain is not None:
+            self._plain([x.reshape(count, -1) for x in arrays], out.reshape(count, -1))
             return
         function = self._library("batch").function(name, len(arrays) + 1)
         unit = self.lanes if name == "batch" else 1  # cut between blocks only
@@ -158,13 +180,14 @@ class Kernel:
         return "\n".join([text, *entry.blocks(self.program, type_), *entry.batch(self.program, type_)])
 
     def _shape(self) -> tuple[int, ...]:
-        structure = self._trace.structure
-        return structure if is_array(structure) else (len(self._trace.outputs),)
+        structure = self._face.structure
+        return structure if is_array(structure) else (self._size,)
 
     def _library(self, which: str) -> native.Library:
         if which not in self._libraries:
-            text = self._single_text() if which == "single" else self._batch_text()
-            self._libraries[which] = native.Library(native.object_code(text))
+            assert self._memory is not None
+            text = self._single_text if which == "single" else self._batch_text
+            self._libraries[which] = native.Library(self._memory.code(which, text))
         return self._libraries[which]
 
 
@@ -210,9 +233,34 @@ def compile(
         raise ModelError(f"dtype is one of {', '.join(DTYPES)}, not {dtype!r}")
     if target != "cpu":
         raise ModelError(f"target is one of cpu, not {target!r}")
-    traced = trace(regrouped(model) if _regroups(function, options) else model, function, sizes or {}, options)
-    kernel = Kernel(model, function, traced, dtype)
-    if native.fast_entry() and is_array(traced.structure) and traced.structure:
+    tracing = partial(_traced, model, function, sizes or {}, options)
+    why = plain.reason()
+    if why is not None:
+        plain.tell(why)
+        return _kernel(model, function, tracing, dtype, None)
+    kernel = _kernel(model, function, tracing, dtype, Memory(model, function, sizes or {}, options, dtype))
+    if native.fast_entry() and is_array(kernel._face.structure) and kernel._face.structure:
         fast = kernel._library("single").python_function(kernel._slow, kernel.name, kernel.dtype)
         kernel.__class__ = type("Kernel", (Kernel,), {"__call__": fast, "__doc__": Kernel.__doc__})
     return kernel
+
+
+def _kernel(
+    model: Model, function: Callable[..., Any], tracing: Callable[[], Trace], dtype: str, memory: Memory | None
+) -> Kernel:
+    """Remembered if possible, else traced."""
+    face = None if memory is None else memory.face()
+    if face is not None:
+        return Kernel(model, function, face, tracing, dtype, memory)
+    traced = tracing()
+    if memory is not None:
+        memory.keep(traced.face)
+    return Kernel(model, function, traced.face, lambda: traced, dtype, memory)
+
+
+def _traced(model: Model, function: Callable[..., Any], sizes: Mapping[str, int], options: Mapping[str, Any]) -> Trace:
+    traced = trace(regrouped(model) if _regroups(function, options) else model, function, sizes, options)
+    count = len(traced.graph.needed(traced.outputs))
+    if count > LARGEST:
+        raise ModelError(f"the function has {count:,} operations for {model.name!r}: kernels have {LARGEST:,} at most")
+    return traced

@@ -86,7 +86,7 @@ class Library:
         definition = _MethodDef(name.encode(), self._engine.get_function_address("single"), _FASTCALL_KEYWORDS, None)
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-        function = make(ctypes.addressof(definition), None, None)
+        function = make(ctypes.addressof(definition), self, None)  # it keeps the code alive
         self._kept = (definition, slow, dtype)  # the builtin borrows them
         return function
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import rigid_product
 from ..errors import ModelError
 from ..lie import SE3
 from .body import frozen_pose
@@ -56,7 +57,7 @@ class Joint:
 
     def transform(self, q: Any) -> Any:
         """``4 x 4``: coordinates of the child link to coordinates of the parent link."""
-        H = self.placement @ self.kind.transform(q)
+        H = rigid_product(self.placement, self.kind.transform(q))
         return H if self._plain else H @ self.offset
 
     def motion_subspace(self, q: Any) -> Any:

@@ -1,0 +1,228 @@
+"""What a kernel of an earlier run looked like, found again without tracing.
+
+Machine code is stored under a digest of its LLVM text, the processor and the versions of the tools.  To write that text
+again takes longer than to load the code, so a second record leads from *what was asked for* to it: the numbers of the
+model, the name of the function, the options.  That is safe only where these say everything: for functions of this
+library (its source files are part of the digest) on models made of its own classes.  A function of the user has a name,
+but its text and what it refers to can change: it is traced each time, and only its machine code is stored.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import importlib
+import importlib.metadata
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..model import Model
+from . import cache, native
+from .trace import Argument, Constant, Face, is_array
+
+PACKAGE = __name__.partition(".")[0]
+
+
+class Unknown(Exception):
+    """Something that a digest cannot speak for."""
+
+
+class Memory:
+    """Finds and keeps the code of one kernel; all of it may be absent."""
+
+    def __init__(
+        self, model: Model, function: Callable[..., Any], sizes: Mapping[str, int], options: Mapping[str, Any], dtype: str
+    ) -> None:
+        self._model = model
+        try:
+            asked = [_name(function), dict(sizes), dict(options), dtype, model]
+            self._key: str | None = digest(_environment(), sources(), *asked)
+        except Unknown:
+            self._key = None
+
+    def face(self) -> Face | None:
+        """The description of the kernel, if it is known."""
+        stored = None if self._key is None else cache.read(digest(self._key, "face"))
+        return None if stored is None else decoded(json.loads(stored), self._model)
+
+    def keep(self, face: Face) -> None:
+        """Remember the description."""
+        if self._key is not None:
+            try:
+                content = json.dumps(encoded(face, self._model)).encode()
+            except Unknown:
+                self._key = None  # nothing leads to its code either
+                return
+            cache.write(digest(self._key, "face"), content)
+
+    def code(self, which: str, text: Callable[[], str]) -> bytes:
+        """The object file of the entry ``which``, stored or compiled from ``text()``."""
+        lead = None if self._key is None else digest(self._key, which)
+        place = None if lead is None else cache.read(lead)
+        code = None if place is None else cache.read(place.decode())
+        return code if code is not None else _compiled(text(), lead)
+
+
+def _compiled(text: str, lead: str | None) -> bytes:
+    key = digest(_environment(), text)
+    code = cache.read(key)
+    if code is None:
+        code = native.object_code(text)
+        cache.write(key, code)
+    if lead is not None:
+        cache.write(lead, key.encode())
+    return code
+
+
+# digests ------------------------------------------------------------------------------------------------------------
+
+
+def digest(*parts: Any) -> str:
+    """SHA-256 of values of any kind that :func:`_say` knows.
+
+    >>> digest("a", 1.0) == digest("a", 1.0), digest("a", 1) == digest("a", 1.0), digest("ab") == digest("a", "b")
+    (True, False, False)
+    """
+    said: list[bytes] = []
+    _say(parts, said)
+    return hashlib.sha256(b"".join(said)).hexdigest()
+
+
+def _say(x: Any, out: list[bytes]) -> None:
+    """Appends an unambiguous writing of ``x``: every piece starts with its kind and length."""
+    kind = type(x)
+    if kind is np.ndarray:
+        if x.dtype.kind not in "fiub":
+            raise Unknown(f"an array of {x.dtype}")
+        out.append(f"array {x.dtype.str} {x.shape} ".encode())
+        out.append(x.tobytes())
+    elif x is None or kind in (float, int, str, bool):
+        text = repr(x).encode()
+        out.append(b"%s %d " % (kind.__name__.encode(), len(text)))
+        out.append(text)
+    elif kind in (tuple, list):
+        out.append(b"%s %d " % (kind.__name__.encode(), len(x)))
+        for item in x:
+            _say(item, out)
+    elif kind is dict:
+        out.append(b"dict %d " % len(x))
+        for key, item in x.items():
+            _say((key, item), out)
+    elif isinstance(x, np.generic):
+        _say(np.asarray(x), out)
+    elif dataclasses.is_dataclass(x):
+        out.append(_name(kind).encode())
+        for name in _fields(kind):
+            _say(getattr(x, name), out)
+    else:
+        raise Unknown(f"a {kind.__name__}")
+
+
+@functools.cache
+def _fields(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind))
+
+
+def _name(x: Any) -> str:
+    """The name of a function or class of this library that is found under this name."""
+    module, name = getattr(x, "__module__", None) or "", getattr(x, "__qualname__", "<")
+    if module.partition(".")[0] != PACKAGE or "<" in name or _found(module, name) is not x:
+        raise Unknown(f"{module}.{name}")
+    return f"{module}:{name} "
+
+
+def _found(module: str, name: str) -> Any:
+    try:
+        return functools.reduce(getattr, name.split("."), sys.modules.get(module) or importlib.import_module(module))
+    except (AttributeError, ImportError):
+        return None
+
+
+@functools.cache
+def sources() -> str:
+    """The state of this library's own source files, as Python's own caches see it: path, size, time of change."""
+    root = Path(__file__).parents[1]
+    said = []
+    for folder, _, names in os.walk(root):
+        for name in names:
+            if name.endswith(".py"):
+                try:
+                    status = os.stat(os.path.join(folder, name))
+                except OSError:
+                    raise Unknown("source files") from None
+                said.append((os.path.relpath(os.path.join(folder, name), root), status.st_size, status.st_mtime_ns))
+    if not said:  # in an archive
+        raise Unknown("source files")
+    return digest(*sorted(said))
+
+
+@functools.cache
+def _environment() -> str:
+    """Processor and versions: code made elsewhere or by another compiler is other code."""
+    cpu, llvm = native.cpu(), native.binding()
+    versions = [importlib.metadata.version(name) for name in ("llvmlite", "numpy")]
+    ours = sys.modules[PACKAGE].__version__
+    llvm_version = list(llvm.llvm_version_info)
+    return digest(ours, versions, llvm_version, llvm.get_process_triple(), list(cpu), sys.version)
+
+
+# faces as plain data ------------------------------------------------------------------------------------------------
+
+
+def encoded(face: Face, model: Model) -> dict[str, Any]:
+    """As JSON; :class:`Unknown` where that cannot say it."""
+    arguments = [list(argument) for argument in face.arguments]
+    return {"arguments": arguments, "structure": _encode(face.structure, model), "operations": face.operations}
+
+
+def decoded(data: dict[str, Any], model: Model) -> Face:
+    """The inverse of :func:`encoded`."""
+    arguments = tuple(Argument(*argument) for argument in data["arguments"])
+    return Face(arguments, _decode(data["structure"], model), data["operations"])
+
+
+_PLAIN: dict[str, type] = {"tuple": tuple, "list": list, "dict": dict}
+
+
+def _encode(structure: Any, model: Model) -> dict[str, Any]:
+    if isinstance(structure, Constant):
+        value = structure.value
+        if value is model:
+            return {"model": None}
+        if isinstance(value, frozenset) and all(isinstance(item, str) for item in value):
+            return {"set": sorted(value)}
+        if value is None or isinstance(value, str):
+            return {"constant": value}
+        raise Unknown(f"a {type(value).__name__}")
+    if is_array(structure):
+        return {"array": list(structure)}
+    kind, parts = structure
+    if kind is dict:
+        if not all(isinstance(key, str) for key, _ in parts):
+            raise Unknown("keys that are no text")
+        return {"kind": "dict", "parts": [[key, _encode(part, model)] for key, part in parts]}
+    name = kind.__name__ if kind in _PLAIN.values() else _name(kind).strip()
+    return {"kind": name, "parts": [_encode(part, model) for part in parts]}
+
+
+def _decode(data: dict[str, Any], model: Model) -> Any:
+    if "array" in data:
+        return tuple(data["array"])
+    if "model" in data:
+        return Constant(model)
+    if "set" in data:
+        return Constant(frozenset(data["set"]))
+    if "constant" in data:
+        return Constant(data["constant"])
+    name = data["kind"]
+    kind = _PLAIN.get(name) or _found(*name.split(":"))
+    if kind is dict:
+        return (dict, [(key, _decode(part, model)) for key, part in data["parts"]])
+    return (kind, [_decode(part, model) for part in data["parts"]])

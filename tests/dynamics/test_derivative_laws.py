@@ -1,0 +1,111 @@
+"""Laws of the derivatives and of constrained motion on random robots."""
+
+from __future__ import annotations
+
+import numpy as np
+from residuals import agree
+from robot_laws import STEP, along, law, solving, with_velocity
+
+import fallingcat as fc
+
+# derivatives --------------------------------------------------------------------------------------------------
+
+
+def jacobian_by_complex_step(f, model, state):
+    """d f / d configuration and d f / d velocity, column by column."""
+    by_q = [along(f, model, state, direction=d) for d in np.eye(model.nv)]
+    v = state.velocity
+    by_v = [np.imag(f(with_velocity(model, state, v + 1j * STEP * d))) / STEP for d in np.eye(model.nv)]
+    return (np.stack(x, axis=1) if x else np.zeros((0, 0)) for x in (by_q, by_v))
+
+
+@law(largest=8, slow_largest=20)
+def test_derivatives_of_inverse_dynamics(recipe, model, state, rng):
+    a = rng.normal(size=model.nv)
+    found = fc.inverse_dynamics_derivatives(model, state, a)
+    by_q, by_v = jacobian_by_complex_step(lambda s: fc.inverse_dynamics(model, s, a), model, state)
+    agree("inverse dynamics by configuration", found.configuration, by_q)
+    agree("inverse dynamics by velocity", found.velocity, by_v)
+    agree("inverse dynamics by acceleration", found.acceleration, fc.mass_matrix(model, state))
+
+
+@law(largest=8, slow_largest=20)
+def test_derivatives_of_forward_dynamics(recipe, model, state, rng):
+    forces = rng.normal(size=model.nv)
+    found = fc.forward_dynamics_derivatives(model, state, forces)
+    by_q, by_v = jacobian_by_complex_step(lambda s: fc.forward_dynamics(model, s, forces), model, state)
+    agree("forward dynamics by configuration", found.configuration, by_q, solving(recipe))
+    agree("forward dynamics by velocity", found.velocity, by_v, solving(recipe))
+    M = fc.mass_matrix(model, state)
+    agree("forward dynamics by forces", found.forces @ M, np.eye(model.nv), solving(recipe))
+
+
+def deviation(model, state, moved):
+    """The tangent vector (nv) that displaces the one configuration to the other."""
+    parts = [model.base.log(np.linalg.solve(state.pose, moved.pose))]
+    for joint, q in zip(model.joints, model.q_slices, strict=True):
+        G = joint.kind.group
+        if G.nq == G.dim and not np.any(G.ad(np.ones(G.dim))):
+            parts.append(moved.joints[q] - state.joints[q])
+        else:
+            parts.append(G.log(G.inverse(G.element(state.joints[q])) @ G.element(moved.joints[q])))
+    return np.concatenate(parts)
+
+
+@law(largest=8, slow_largest=20)
+def test_linearization_predicts_the_flow(recipe, model, state, rng):
+    """Two nearby motions part as `A` and `B` say: central differences in the deviation and in time."""
+    if model.nv == 0:
+        return
+    forces, h, dt = rng.normal(size=model.nv), 1e-4, 1e-4
+    A, B = fc.linearize(model, state, forces)
+    x, dv, df = (rng.normal(size=model.nv) / model.nv for _ in range(3))
+
+    def flow(s, f, t):
+        a = fc.forward_dynamics(model, s, f)
+        v = s.velocity
+        return with_velocity(model, fc.displace(model, s, t * v + 0.5 * t * t * a), v + t * a)
+
+    def parted(t):
+        nominal, sides = flow(state, forces, t), []
+        for sign in (h, -h):
+            start = with_velocity(model, fc.displace(model, state, sign * x), state.velocity + sign * dv)
+            end = flow(start, forces + sign * df, t)
+            sides.append(np.concatenate([deviation(model, nominal, end), end.velocity - nominal.velocity]))
+        return (sides[0] - sides[1]) / (2.0 * h)
+
+    found = (parted(dt) - parted(-dt)) / (2.0 * dt)
+    wanted = A @ np.concatenate([x, dv]) + B @ df
+    agree("linearize = differences of the flow", found, wanted, 1e-4)
+
+
+@law()
+def test_displacement(recipe, model, state, rng):
+    """A displaced state is a state: members of their groups, reached along the tangent, and back."""
+    d = 0.3 * rng.normal(size=model.nv)
+    moved = fc.displace(model, state, d)
+    model.state(*moved)  # checks membership
+    agree("displace: deviation gives the tangent back", deviation(model, state, moved), d, 1e-11)
+    same = fc.displace(model, state, np.zeros(model.nv))  # a quaternion may change its sign
+    agree("displace by zero", deviation(model, state, same), np.zeros(model.nv))
+
+
+# constraints --------------------------------------------------------------------------------------------------
+
+
+@law()
+def test_constrained_motion(recipe, model, state, rng):
+    """[ETH] (3.62)-(3.65): the constraint holds, and Newton's law with the multipliers' forces."""
+    if model.nv < 2:
+        return
+    k = int(rng.integers(1, min(model.nv, 6)))
+    J, bias, forces = rng.normal(size=(k, model.nv)), rng.normal(size=k), rng.normal(size=model.nv)
+    a, multipliers = fc.constrained_forward_dynamics(model, state, forces, J, bias)
+    M, h = fc.mass_matrix(model, state), fc.bias_forces(model, state)
+    tolerance, size = solving(recipe), np.abs(a).max()
+    agree("constraint holds: J a + b = 0", J @ a, -bias, tolerance, size)
+    size = np.abs(M).max() * np.abs(a).max()
+    agree("KKT: M a + h = forces + J' multipliers", M @ a + h, forces + J.T @ multipliers, tolerance, size)
+    MinvJt = np.linalg.solve(M, J.T)
+    N = np.eye(model.nv) - MinvJt @ np.linalg.solve(J @ MinvJt, J)  # (3.63)
+    agree("(3.65): N' (M a + h) = N' forces", N.T @ (M @ a + h), N.T @ forces, tolerance, size)
