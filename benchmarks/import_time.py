@@ -22,11 +22,13 @@ OPTIONAL = ["casadi", "defusedxml", "jax", "llvmlite", "matplotlib", "pydantic",
 RESULT = Path(__file__).parent / "results" / "import_time.json"
 
 
-def seconds(statement: str) -> float:
-    """Wall time of one fresh interpreter that runs `statement`, from start to exit, in s."""
-    start = time.perf_counter()
+def seconds(statement: str) -> tuple[float, float]:
+    """Wall and CPU time of one fresh interpreter that runs `statement`, from start to exit, in s."""
+    before, start = os.times(), time.perf_counter()
     subprocess.run([sys.executable, "-c", statement], check=True)
-    return time.perf_counter() - start
+    wall, after = time.perf_counter() - start, os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    return wall, used
 
 
 def modules_loaded() -> list[str]:
@@ -44,7 +46,9 @@ def measure(repeats: int) -> dict[str, Any]:
     for statement in STATEMENTS.values():
         seconds(statement)  # compile the .pyc files, fill the file cache
     rounds = [{name: seconds(statement) for name, statement in STATEMENTS.items()} for _ in range(repeats)]
-    times = {name: summary([r[name] for r in rounds]) for name in STATEMENTS}
+    times = {name: summary([r[name][0] for r in rounds]) for name in STATEMENTS}
+    for name, t in times.items():
+        t["cpu_median_s"] = statistics.median(r[name][1] for r in rounds)
     whole, bare, numpy = (times[n]["median_s"] for n in ("import fallingcat", "bare interpreter", "import numpy"))
     modules = modules_loaded()
     return {
@@ -55,15 +59,20 @@ def measure(repeats: int) -> dict[str, Any]:
         "fallingcat_modules_loaded": [m for m in modules if m.partition(".")[0] == "fallingcat"],
         "optional_modules_loaded": [m for m in OPTIONAL if m in modules],
         "versions": {name: importlib.metadata.version(name) for name in ("fallingcat", "numpy")},
-        "machine": {"python": platform.python_version(), "system": platform.platform(), "cores": os.cpu_count()},
+        "machine": {
+            "python": platform.python_version(),
+            "system": platform.platform(),
+            "cores": os.cpu_count(),
+            "load": os.getloadavg()[0],  # other work in the last minute, in cores; times mean little above 1.5
+        },
     }
 
 
 def show(result: dict[str, Any]) -> None:
-    table = Table("fresh interpreter", "median", "quartiles", title=f"{result['repeats']} repeats, ms")
+    table = Table("fresh interpreter", "median", "quartiles", "CPU", title=f"{result['repeats']} repeats, ms")
     for name, t in result["times"].items():
         quartiles = f"{1e3 * t['quartile_low_s']:.0f} - {1e3 * t['quartile_high_s']:.0f}"
-        table.add_row(name, f"{1e3 * t['median_s']:.0f}", quartiles)
+        table.add_row(name, f"{1e3 * t['median_s']:.0f}", quartiles, f"{1e3 * t['cpu_median_s']:.0f}")
     console = Console()
     console.print(table)
     beyond_numpy = result["fallingcat_without_numpy_s"]

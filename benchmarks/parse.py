@@ -78,7 +78,12 @@ def measure(repeats: int) -> dict[str, Any]:
         "files": results,
         "exponent": float(np.polyfit(np.log(LENGTHS), np.log(times), 1)[0]),
         "versions": {name: importlib.metadata.version(name) for name in ("fallingcat", "numpy", "defusedxml")},
-        "machine": {"python": platform.python_version(), "system": platform.platform(), "cores": os.cpu_count()},
+        "machine": {
+            "python": platform.python_version(),
+            "system": platform.platform(),
+            "cores": os.cpu_count(),
+            "load": os.getloadavg()[0],  # other work in the last minute, in cores; times mean little above 1.5
+        },
     }
 
 

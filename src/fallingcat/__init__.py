@@ -85,6 +85,7 @@ from .formulations import (
     theta_bc,
 )
 from .io import FileWarning, load, save
+from .kernels import Kernel, compile
 from .model import Body, Frame, Joint, Limits, Link, Model, State, joints, robots
 from .simulation import Event, Trajectory, simulate
 
@@ -109,6 +110,7 @@ __all__ = [
     "Integrability",
     "InverseDerivatives",
     "Joint",
+    "Kernel",
     "Limits",
     "Link",
     "Model",
@@ -134,6 +136,7 @@ __all__ = [
     "centroidal_momentum_matrix",
     "centroidal_momentum_matrix_derivative",
     "certify_reduced",
+    "compile",
     "connection",
     "connection_derivative",
     "constrained_forward_dynamics",

@@ -62,8 +62,18 @@ def test_solve_exchanges_rows_where_a_pivot_is_exactly_zero(kind):
     np.testing.assert_allclose(got, [1.5, 1.0], rtol=1e-15)
 
 
-@pytest.mark.parametrize("function", [sin, cos, exp, lambda x: sqrt(1.0 + x), lambda x: log(2.0 + x),
-                                      lambda x: arctan2(x, 1.0 - x), lambda x: where(less(x, 1.0), x * x, x)])  # fmt: skip
+SMOOTH = [
+    sin,
+    cos,
+    exp,
+    lambda x: sqrt(1.0 + x),
+    lambda x: log(2.0 + x),
+    lambda x: arctan2(x, 1.0 - x),
+    lambda x: where(less(x, 1.0), x * x, x),
+]
+
+
+@pytest.mark.parametrize("function", SMOOTH)
 def test_complex_step_gives_derivatives(function):
     x, h = 0.4, 1e-6
     step = np.imag(function(np.array(x + 1e-30j))) / 1e-30

@@ -40,7 +40,8 @@ def test_signs_move_outwards(xyz):
     assert (-x) * y is -(x * y)
     assert (-x) * (-y) is x * y
     assert x - y is -(y - x)
-    assert -(-x) is x
+    negative = -x
+    assert -negative is x
     assert 0.0 - x is -x
     assert (-x) + (-y) is -(x + y)
     assert (-2.0) * x is -(2.0 * x)

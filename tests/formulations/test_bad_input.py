@@ -15,7 +15,7 @@ def cat():
 
 def test_unknown_names(cat):
     model, state = cat
-    with pytest.raises(fc.ModelError, match="factorization is one of christoffel, .*, not 'lagrange'"):
+    with pytest.raises(fc.ModelError, match=r"factorization is one of christoffel, .*, not 'lagrange'"):
         fc.equations(model, state, "lagrange")
     for function in (fc.base_at, fc.fixed_at, fc.internal_external, fc.internal_jacobian, fc.is_conserved):
         with pytest.raises(fc.ModelError, match="wing"):

@@ -66,7 +66,7 @@ LAWS = {"inverse": inverse, "rate": rate, "work": work, "jacobian": jacobian, "b
 
 
 @laws
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(recipe=robots(largest=16))
 def test_law(law, recipe):
     model, state = build(recipe)

@@ -10,7 +10,7 @@ from random_robots import BASES, Robot, build, rng_of, robots
 from residuals import agree
 
 import fallingcat as fc
-from fallingcat.lie import SE2, SE3, SO3, R3, Helical, Trivial
+from fallingcat.lie import R3, SE2, SE3, SO3, Helical, Trivial
 
 STEP = 1e-40
 MOVING = tuple(base for base in BASES if not isinstance(base, Trivial))

@@ -9,6 +9,7 @@ from kinds import KINDS
 from residuals import agree
 
 import fallingcat as fc
+from fallingcat.arrays import concatenate
 from fallingcat.lie import SE2, SE3, SO3
 from fallingcat.model import Prismatic, Revolute, Spherical, Universal
 
@@ -35,55 +36,36 @@ ROBOTS = {
 }
 
 
-def changed(make, what="C"):
-    def function(m, s, x, y):
-        change = make(m, s)
-        eom = fc.equations(m, s).change(change)
-        return {"M": eom.M, "C": eom.C, "g": eom.g, "T_dot": change.T_dot, "back": eom.forward(eom.forces(eom.v))}[what]
-
-    return function
-
-
-def reduced(field):
-    return lambda m, s, x, y: getattr(fc.reduced_equations(m, s), field)
+def changes(model, state):
+    """The changes of velocity, each with a different algorithm behind it."""
+    out = [fc.inertial(model, state), fc.centroidal(model, state), fc.momentum_map(model, state, "world")]
+    if isinstance(model.base, SE3):
+        out += [
+            fc.base_at(model, state, "link1", orientation="link0", representation="mixed"),
+            fc.center_of_mass_base(model, state),
+        ]
+    return out
 
 
-FUNCTIONS = {
-    "equations": lambda m, s, x, y: fc.equations(m, s).C,
-    "mixed": changed(fc.mixed),
-    "inertial": changed(fc.inertial),
-    "centroidal": changed(fc.centroidal),
-    "centroidal M": changed(fc.centroidal, "M"),
-    "centroidal g": changed(fc.centroidal, "g"),
-    "locked": changed(fc.locked),
-    "momentum map": changed(fc.momentum_map),
-    "momentum map T_dot": changed(lambda m, s: fc.momentum_map(m, s, "world"), "T_dot"),
-    "forward": changed(fc.centroidal, "back"),
-    "connection": lambda m, s, x, y: fc.connection(m, s),
-    "connection_derivative": lambda m, s, x, y: fc.connection_derivative(m, s),
-    "curvature": lambda m, s, x, y: fc.curvature(m, s),
-    "curvature slice": lambda m, s, x, y: fc.curvature(m, s, x, y),
-    "reduced Gamma": reduced("Gamma"),
-    "reduced B": reduced("B"),
-    "reduced D_mu": reduced("D_mu"),
-    "reduced D_q": reduced("D_q"),
-    "reduced Lq": reduced("Lq"),
-    "reduced g": reduced("g"),
-    "reduced forward": lambda m, s, x, y: fc.reduced_equations(m, s).forward(s.velocity),
-    "internal jacobian": lambda m, s, x, y: fc.internal_jacobian(m, s, m.link_names[-1]),
-}
-ON_SE3 = {
-    "base at": changed(lambda m, s: fc.base_at(m, s, m.link_names[-1])),
-    "base at E[F]": changed(lambda m, s: fc.base_at(m, s, "link1", orientation="link0", representation="mixed")),
-    "G[B]": changed(fc.center_of_mass_base),
-    "fixed at": lambda m, s, x, y: fc.fixed_at(m, s, m.link_names[-1]).C,
-    "fixed at, wrench": lambda m, s, x, y: fc.fixed_at(m, s, m.link_names[-1]).wrench(x),
-}
+def everything(model, state, x, y):
+    """All that the formulations compute, by name."""
+    out = {"curvature": fc.curvature(model, state), "curvature slice": fc.curvature(model, state, x, y)}
+    eom = fc.equations(model, state)
+    for change in changes(model, state):
+        changed = eom.change(change)
+        out |= {f"{change.name} {what}": getattr(changed, what) for what in ("M", "C", "g", "Mdot", "v")}
+    out["changed forward"] = changed.forward(changed.forces(changed.v))
+    rel = fc.reduced_equations(model, state)
+    out |= {f"reduced {what}": getattr(rel, what) for what in ("A", "Lq", "Gamma", "B", "D_q", "D_mu", "g")}
+    out["reduced forward"] = rel.forward(state.velocity)
+    out["internal jacobian"] = fc.internal_jacobian(model, state, model.link_names[-1])
+    if isinstance(model.base, SE3):
+        fixed = fc.fixed_at(model, state, model.link_names[-1])
+        out |= {"fixed at C": fixed.C, "fixed at wrench": fixed.wrench(x)}
+    return out
+
+
 TOLERANCE = 1e-10
-
-
-def functions(model):
-    return FUNCTIONS | ON_SE3 if isinstance(model.base, SE3) else FUNCTIONS
 
 
 def inputs(model, seed=0):
@@ -92,41 +74,65 @@ def inputs(model, seed=0):
     return q, v, *rng.normal(size=(2, model.n))
 
 
-def flat(function, model):
-    return lambda q, v, x, y: function(model, model.unflatten(q, v), x, y)
+def flat(model):
+    """Everything as one vector."""
+
+    def function(q, v, x, y):
+        found = everything(model, model.unflatten(q, v), x, y)
+        return concatenate([part.reshape(-1) for part in found.values()])
+
+    return function
 
 
-@pytest.mark.parametrize("kind", ["traced", "casadi"])
-@pytest.mark.parametrize("name", ROBOTS)
-def test_traced_and_casadi(name, kind):
+def slow_for(kind):
+    """Graphs of CasADi and programs of JAX take long to build: the small robot always, the large ones on request."""
+    return [
+        pytest.param(name, marks=[] if name == "planar arm" or kind == "traced" else pytest.mark.slow)
+        for name in ROBOTS
+    ]
+
+
+def check(kind, name):
     model = ROBOTS[name]
     x = inputs(model)
-    for f in (flat(f, model) for f in functions(model).values()):
-        agree(f"{kind} = float", KINDS[kind](f, *x), f(*x), TOLERANCE)
+    agree(f"{kind} = float", KINDS[kind](flat(model), *x), flat(model)(*x), TOLERANCE)
 
 
-@pytest.mark.parametrize("function", ["connection", "curvature slice", "reduced B", "reduced Gamma", "mixed", "locked"])
-def test_sympy(function):
-    model = ROBOTS["planar arm"]
-    f, x = flat(FUNCTIONS[function], model), inputs(model)
-    agree("sympy = float", KINDS["sympy"](f, *x), f(*x), TOLERANCE)
+@pytest.mark.parametrize("name", slow_for("traced"))
+def test_traced(name):
+    check("traced", name)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", slow_for("casadi"))
+def test_casadi(name):
+    check("casadi", name)
+
+
+@pytest.mark.parametrize("name", slow_for("jax"))
 def test_jax(name):
-    """All functions in one compilation, under jit of vmap."""
+    """In one compilation, jit of vmap."""
     model = ROBOTS[name]
     batch = [inputs(model, seed) for seed in range(3)]
-    chosen = {k: flat(f, model) for k, f in functions(model).items()}
-
-    def everything(q, v, x, y):
-        return {k: f(q, v, x, y) for k, f in chosen.items()}
-
     with jax.enable_x64(True):
-        found = jax.jit(jax.vmap(everything))(*(jnp.stack(x) for x in zip(*batch, strict=True)))
+        found = jax.jit(jax.vmap(flat(model)))(*(jnp.stack(x) for x in zip(*batch, strict=True)))
     for i, x in enumerate(batch):
-        for function, wanted in everything(*x).items():
-            agree("jax (jit of vmap) = float", found[function][i], wanted, TOLERANCE)
+        agree("jax (jit of vmap) = float", found[i], flat(model)(*x), TOLERANCE)
+
+
+IN_SYMPY = {
+    "curvature slice": lambda m, s, x, y: fc.curvature(m, s, x, y),
+    "mixed": lambda m, s, x, y: fc.equations(m, s).change(fc.mixed(m, s)).C,
+    "reduced B": lambda m, s, x, y: fc.reduced_equations(m, s).B,
+    "reduced Gamma": lambda m, s, x, y: fc.reduced_equations(m, s).Gamma,
+}
+
+
+@pytest.mark.parametrize("function", IN_SYMPY)
+def test_sympy(function):
+    model = ROBOTS["planar arm"]
+    f = lambda q, v, x, y: IN_SYMPY[function](model, model.unflatten(q, v), x, y)  # noqa: E731
+    x = inputs(model)
+    agree("sympy = float", KINDS["sympy"](f, *x), f(*x), TOLERANCE)
 
 
 def test_jacfwd_of_the_connection_is_the_curvature():
@@ -134,7 +140,8 @@ def test_jacfwd_of_the_connection_is_the_curvature():
     model = ROBOTS["planar arm"]
     state = model.random_state(np.random.default_rng(0))
     with jax.enable_x64(True):
-        dA = np.asarray(jax.jacfwd(lambda q: fc.connection(model, state._replace(joints=q)))(jnp.asarray(state.joints)))
+        derivative = jax.jit(jax.jacfwd(lambda q: fc.connection(model, state._replace(joints=q))))
+        dA = np.asarray(derivative(jnp.asarray(state.joints)))
     A = fc.connection(model, state)
     wanted = dA[:, 1, 0] - dA[:, 0, 1] - model.base.ad(A[:, 0]) @ A[:, 1]
     agree("jax.jacfwd of A", fc.curvature(model, state)[:, 0, 1], wanted)

@@ -1,5 +1,7 @@
 """The reduced Euler-Lagrange equations ([Mishra]): closed forms entry by entry, and Properties 2 to 6."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given, settings
 from oracles import reduced_sums
@@ -185,11 +187,8 @@ def shifted(model, H):
     """The same robot with its base frame at `H` of the base link."""
     back, base = np.linalg.inv(H), model.links[0]
     links = (fc.Link(base.name, base.body.moved(back)), *model.links[1:])
-    joints = [
-        fc.Joint(j.name, j.kind, j.parent, j.child, back @ j.placement if j.parent == base.name else j.placement, j.offset)
-        for j in model.joints
-    ]
-    return fc.Model("shifted", model.base, links, tuple(joints), model.gravity)
+    joints = [replace(j, placement=back @ j.placement) if j.parent == base.name else j for j in model.joints]
+    return replace(model, links=links, joints=tuple(joints))
 
 
 @settings(max_examples=30)

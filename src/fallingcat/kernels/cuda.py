@@ -5,12 +5,13 @@ Value ``k`` of state ``i`` lies at ``[k * n + i]``, so that neighbouring threads
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from math import pi
-from typing import Any
+from typing import Any, NamedTuple
 
 from .ctext import Real, statement
 from .program import Chunk, Instruction, Program
+from .registers import Plan, plan
 
 STRAIGHT = 14_000
 """Up to so many instructions a kernel is one function; beyond, chunks (the compiler's time grows faster than the text)."""
@@ -47,107 +48,165 @@ _STEPS = {
 _ROUND = {"float32": 1.5 * 2.0**23, "float64": 1.5 * 2.0**52}
 
 
-def text(program: Program, dtype: str, name: str, block: int = 128, least: int = 1, chunked: bool | None = None) -> str:
-    """The kernel ``name(a0, a1, ..., out, n)``; ``block`` threads, at least ``least`` blocks on a multiprocessor."""
+class Shape(NamedTuple):
+    """How a kernel is laid out on a multiprocessor."""
+
+    block: int
+    """threads in a block"""
+    least: int
+    """blocks that a multiprocessor must be able to hold"""
+    keep: int
+    """values that a thread keeps in registers; the others wait in shared memory"""
+    stride: int = 0
+    """instructions between two barriers, which keep the warps of a block together in the instruction cache"""
+
+
+class Text(NamedTuple):
+    """A kernel's text and what its launch needs."""
+
+    source: str
+    block: int
+    shared: int
+    """bytes of dynamic shared memory"""
+
+
+def text(program: Program, dtype: str, name: str, shape: Shape) -> Text:
+    """The kernel ``name(a0, a1, ..., out, n)`` as one straight line."""
     real = Real(dtype)
-    if chunked is None:
-        chunked = len(program.instructions) > STRAIGHT
-    lines = [*sincos(real)]
-    if chunked:
-        for c, chunk in enumerate(program.chunks):
-            lines += _function(program, chunk, real, f"{name}_chunk{c}")
-    lines.append(f'extern "C" __global__ void __launch_bounds__({block}, {least})')
-    lines.append(f"{name}({parameters(program, real)})")
-    lines += ["{", "    const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;", "    if (i >= n) return;"]
-    lines += [f"    a{k} += i;" for k in range(len(program.argument_sizes))]
-    lines.append("    out += i;")
-    if chunked:
-        lines.append(f"    {real.text} w[{max(program.slots, 1)}];")
-        arguments = ", ".join([*(f"a{k}" for k in range(len(program.argument_sizes))), "out", "n", "w"])
-        lines += [f"    {name}_chunk{c}({arguments});" for c in range(len(program.chunks))]
-    else:
-        lines += _body(program, program.instructions, {}, list(enumerate(program.outputs)), real)
-    return "\n".join([*lines, "}", ""])
+    moves = plan(program.instructions, program.inputs, shape.keep)
+    lines = [*_sincos(real), *_head(program, real, name, shape)]
+    if moves.places:
+        lines.append("    extern __shared__ char pool[];")
+        lines.append(f"    volatile {real.text} *const w = (volatile {real.text} *)pool + threadIdx.x;")
+    lines += _straight(program, real, moves, shape)
+    shared = moves.places * shape.block * (8 if dtype == "float64" else 4)
+    return Text("\n".join([*lines, "}", ""]), shape.block, shared)
 
 
-def parameters(program: Program, real: Real) -> str:
-    """Of the kernel: the arguments, the result and the number of states."""
+def chunked(program: Program, dtype: str, name: str, shape: Shape) -> Text:
+    """The same as a chain of functions, with a workspace in the thread's local memory."""
+    real = Real(dtype)
+    lines = [*_sincos(real)]
+    for c, chunk in enumerate(program.chunks):
+        lines += _function(program, chunk, real, f"{name}_chunk{c}")
+    lines += _head(program, real, name, shape)
+    lines.append(f"    {real.text} w[{max(program.slots, 1)}];")
+    arguments = ", ".join([*(f"a{k}" for k in range(len(program.argument_sizes))), "out", "n", "w"])
+    for c in range(len(program.chunks)):
+        lines += [f"    {name}_chunk{c}({arguments});", "    __syncthreads();"]
+    return Text("\n".join([*lines, "}", ""]), shape.block, 0)
+
+
+def _head(program: Program, real: Real, name: str, shape: Shape) -> list[str]:
+    return [
+        f'extern "C" __global__ void __launch_bounds__({shape.block}, {shape.least})',
+        f"{name}({_parameters(program, real)})",
+        "{",
+        "    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;",
+        "    i = i < n ? i : n - 1;  // the threads that are left over repeat the last state",
+        *(f"    a{k} += i;" for k in range(len(program.argument_sizes))),
+        "    out += i;",
+    ]
+
+
+def _parameters(program: Program, real: Real) -> str:
     inputs = (f"const {real.text} *__restrict__ a{k}" for k in range(len(program.argument_sizes)))
-    return ", ".join([*inputs, f"{real.text} *__restrict__ out", "const long long n"])
+    return ", ".join([*inputs, f"{real.text} *__restrict__ out", "const unsigned n"])
+
+
+def _at(pointer: str, index: int) -> str:
+    return f"{pointer}[{index}ULL * n]"
+
+
+def _store(k: int, source: str) -> str:
+    return f"    __stcs(out + {k}ULL * n, {source});"  # streaming: nobody reads it here again
+
+
+def _straight(program: Program, real: Real, moves: Plan, shape: Shape) -> list[str]:
+    """Statement by statement; each result is written as soon as it is there."""
+    lines: list[str] = []
+    names: dict[int, str] = {}
+    angles: dict[Any, int] = {}
+    places = _places(enumerate(program.outputs))
+    lines += [_store(k, real.constant(x)) for k, x in enumerate(program.outputs) if type(x) is float]
+    done = 0
+    reads: set[tuple[int, int]] = set()
+    for number, step in enumerate(moves.steps):
+        x = step.value
+        if step.kind == "aside":
+            lines.append(f"    w[{step.place * shape.block}] = {names[x]};")
+        elif step.kind == "back":
+            names[x] = f"w{number}"
+            lines.append(f"    const {real.text} w{number} = w[{step.place * shape.block}];")
+        elif step.kind == "read":
+            argument, index = program.inputs[x]
+            names[x] = f"r{number}"
+            source = _at(f"a{argument}", index)
+            # volatile: the compiler would rather keep the first reading in a register than read again
+            again = f"*(const volatile {real.text} *)&{source}" if (argument, index) in reads else source
+            reads.add((argument, index))
+            lines.append(f"    const {real.text} r{number} = {again};")
+            lines += [_store(k, f"r{number}") for k in places.pop(x, ())]
+        else:
+            assert step.line is not None
+            lines += _statement(real, step.line, names, angles)
+            names[x] = f"v{x}"
+            lines += [_store(k, f"v{x}") for k in places.pop(x, ())]
+            done += 1
+            if shape.stride and done % shape.stride == 0:
+                lines.append("    __syncthreads();")
+    for x, ks in places.items():  # inputs that nothing uses but the result
+        argument, index = program.inputs[x]
+        lines += [_store(k, _at(f"a{argument}", index)) for k in ks]
+    return lines
+
+
+def _places(outputs: Iterable[tuple[int, Any]]) -> dict[int, list[int]]:
+    places: dict[int, list[int]] = {}
+    for k, x in outputs:
+        if isinstance(x, int):
+            places.setdefault(x, []).append(k)
+    return places
+
+
+def _statement(real: Real, line: Instruction, names: dict[int, str], angles: dict[Any, int]) -> list[str]:
+    v, t = line.value, real.text
+    operands = [names[x] if isinstance(x, int) else real.constant(x) for x in line.operands]
+    if line.op not in ("sin", "cos"):
+        return [f"    {statement(real, line, operands)}"]
+    angle = line.operands[0]
+    before = []
+    if angle not in angles:
+        angles[angle] = v
+        before = [f"    {t} s{v}, c{v};", f"    fc_sincos({operands[0]}, &s{v}, &c{v});"]
+    return [*before, f"    const {t} v{v} = {line.op[0]}{angles[angle]};"]
 
 
 def _function(program: Program, chunk: Chunk, real: Real, name: str) -> Iterator[str]:
     """A chunk as a function that is not inlined; ``w`` is the thread's workspace."""
-    yield f"static __device__ __noinline__ void {name}({parameters(program, real)}, {real.text} *__restrict__ w)"
+    yield f"static __device__ __noinline__ void {name}({_parameters(program, real)}, {real.text} *__restrict__ w)"
     yield "{"
-    yield from _body(program, chunk.instructions, chunk.loads, chunk.outputs, real)
+    names: dict[int, str] = {}
+    angles: dict[Any, int] = {}
+    for line in chunk.instructions:
+        for x in line.operands:
+            if isinstance(x, int) and x not in names:
+                names[x] = f"v{x}"
+                place = program.inputs.get(x)
+                source = f"w[{chunk.loads[x]}]" if place is None else _at(f"a{place[0]}", place[1])
+                yield f"    const {real.text} v{x} = {source};"
+        yield from _statement(real, line, names, angles)
+        names[line.value] = f"v{line.value}"
     for value, slot in chunk.stores.items():
         yield f"    w[{slot}] = v{value};"
+    for k, x in chunk.outputs:
+        place = program.inputs.get(x) if isinstance(x, int) else None
+        source = real.constant(x) if not isinstance(x, int) else f"v{x}" if place is None else _at(f"a{place[0]}", place[1])
+        yield _store(k, source)
     yield "}"
 
 
-def _body(program: Program, lines: list[Instruction], loads: dict[int, int], outputs: list[Any], real: Real) -> list[str]:
-    writer = Writer(program, real, outputs, lambda x: f"w[{loads[x]}]")
-    for line in lines:
-        writer.add(line)
-    return writer.finished()
-
-
-class Writer:
-    """A straight line of statements: each value is read before its first use, each result written as soon as it is
-    there.
-    """
-
-    def __init__(
-        self, program: Program, real: Real, outputs: Iterable[tuple[int, Any]], elsewhere: Callable[[int], str]
-    ) -> None:
-        self.lines: list[str] = []
-        self._inputs, self._real, self._elsewhere = program.inputs, real, elsewhere
-        self._known: set[int] = set()
-        self._angles: dict[Any, int] = {}
-        self._places: dict[int, list[int]] = {}
-        for place, x in outputs:
-            if isinstance(x, int):
-                self._places.setdefault(x, []).append(place)
-            else:
-                self.lines.append(f"    __stcs(out + {place} * n, {real.constant(x)});")
-
-    def add(self, line: Instruction) -> None:
-        real, v = self._real, line.value
-        operands = [self._operand(x) for x in line.operands]
-        if line.op in ("sin", "cos"):
-            angle = line.operands[0]
-            if angle not in self._angles:
-                self._angles[angle] = v
-                self.lines += [f"    {real.text} s{v}, c{v};", f"    fc_sincos({operands[0]}, &s{v}, &c{v});"]
-            self.lines.append(f"    const {real.text} v{v} = {line.op[0]}{self._angles[angle]};")
-        else:
-            self.lines.append(f"    {statement(real, line, operands)}")
-        self._known.add(v)
-        self._write(v)
-
-    def finished(self) -> list[str]:
-        """All lines, with those results that are inputs or come from elsewhere."""
-        for x in list(self._places):
-            self._operand(x)
-            self._write(x)
-        return self.lines
-
-    def _operand(self, x: Any) -> str:
-        if not isinstance(x, int):
-            return self._real.constant(x)
-        if x not in self._known:
-            self._known.add(x)
-            place = self._inputs.get(x)
-            source = self._elsewhere(x) if place is None else f"a{place[0]}[{place[1]} * n]"
-            self.lines.append(f"    const {self._real.text} v{x} = {source};")
-        return f"v{x}"
-
-    def _write(self, x: int) -> None:
-        self.lines.extend(f"    __stcs(out + {place} * n, v{x});" for place in self._places.pop(x, ()))
-
-
-def sincos(real: Real) -> Iterator[str]:
+def _sincos(real: Real) -> Iterator[str]:
     """Sine and cosine together, without a branch: off by less than 2 units in the last place up to |x| of some 1e4."""
     t, c, fma = real.text, real.constant, real.function("fma")
     whole, bits = ("long long", "__double_as_longlong") if t == "double" else ("int", "__float_as_int")

@@ -17,6 +17,8 @@ TABLE = ("ndarray", "dtype", "PyArray_New", "PyObject_Vectorcall", "slow")
 
 # offsets in PyArrayObject (64-bit CPython with the GIL; checked against a live array before use)
 TYPE, DATA, NDIM, SHAPE, DTYPE, FLAGS = 8, 16, 24, 32, 56, 64
+MOST_ON_STACK = 2**16  # bytes for each array: the stack of a thread may be half a megabyte
+_HEAP = "declare ptr @malloc(i64)\ndeclare void @free(ptr)"
 WELL_BEHAVED = 0x0001 | 0x0100  # C-contiguous, aligned
 
 
@@ -27,9 +29,10 @@ def single(program: Program, shape: Sequence[int], type_: Type) -> Iterator[str]
     dims = ", ".join(f"i64 {n}" for n in shape) or "i64 0"
     yield f"@table = global [{len(TABLE)} x i64] zeroinitializer"
     yield f"@dims = internal constant [{max(len(shape), 1)} x i64] [{dims}]"
+    yield _HEAP
     yield "define ptr @single(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {"
     yield "entry:"
-    yield f"  %work = alloca [{max(program.slots, 1)} x {type_.text}], align 64"
+    yield from _room("work", program.slots, type_)
     yield "  %nokeys = icmp eq ptr %kwnames, null"
     yield f"  %rightcount = icmp eq i64 %nargs, {count}"
     yield "  %fine = and i1 %nokeys, %rightcount"
@@ -88,8 +91,27 @@ def single(program: Program, shape: Sequence[int], type_: Type) -> Iterator[str]
     yield "  br label %end"
     yield "end:"
     yield "  %final = phi ptr [ %result, %run ], [ %result, %compute ], [ %answer, %slow ]"
+    yield from _leave("work", program.slots, type_)
     yield "  ret ptr %final"
     yield "}"
+
+
+def _room(name: str, values: int, type_: Type) -> Iterator[str]:
+    """``%name``: aligned memory for ``values`` blocks, on the stack, or on the heap when it is much."""
+    size = max(values, 1) * type_.bytes
+    if size <= MOST_ON_STACK:
+        yield f"  %{name} = alloca [{size} x i8], align 64"
+        return
+    yield f"  %{name}raw = call ptr @malloc(i64 {size + 64})"
+    yield f"  %{name}number = ptrtoint ptr %{name}raw to i64"
+    yield f"  %{name}above = add i64 %{name}number, 63"
+    yield f"  %{name}even = and i64 %{name}above, -64"
+    yield f"  %{name} = inttoptr i64 %{name}even to ptr"
+
+
+def _leave(name: str, values: int, type_: Type) -> Iterator[str]:
+    if max(values, 1) * type_.bytes > MOST_ON_STACK:
+        yield f"  call void @free(ptr %{name}raw)"
 
 
 def _field(i: int, name: str, offset: int, type_: str) -> Iterator[str]:
@@ -101,9 +123,10 @@ def blocks(program: Program, type_: Type) -> Iterator[str]:
     """``void blocks(arguments..., out, count)``: ``count`` blocks in the layout ``[block][value][lane]``."""
     count = len(program.argument_sizes)
     parameters = ", ".join([*(f"ptr %b{i}" for i in range(count)), "ptr %bout", "i64 %count"])
+    yield _HEAP
     yield f"define void @blocks({parameters}) nounwind {{"
     yield "entry:"
-    yield f"  %work = alloca [{max(program.slots, 1)} x {type_.text}], align 64"
+    yield from _room("work", program.slots, type_)
     yield "  %any = icmp sgt i64 %count, 0"
     yield "  br i1 %any, label %loop, label %end"
     yield "loop:"
@@ -119,6 +142,7 @@ def blocks(program: Program, type_: Type) -> Iterator[str]:
     yield "  %more = icmp slt i64 %k1, %count"
     yield "  br i1 %more, label %loop, label %end"
     yield "end:"
+    yield from _leave("work", program.slots, type_)
     yield "  ret void"
     yield "}"
 
@@ -133,10 +157,10 @@ def batch(program: Program, type_: Type) -> Iterator[str]:
     parameters = ", ".join([*(f"ptr %b{i}" for i in range(count)), "ptr %bout", "i64 %count"])
     yield f"define void @batch({parameters}) nounwind {{"
     yield "entry:"
-    yield f"  %work = alloca [{max(program.slots, 1)} x {type_.text}], align 64"
+    yield from _room("work", program.slots, type_)
     for i, n in enumerate(program.argument_sizes):
-        yield f"  %a{i} = alloca [{max(n, 1)} x {type_.text}], align 64"
-    yield f"  %out = alloca [{max(len(program.outputs), 1)} x {type_.text}], align 64"
+        yield from _room(f"a{i}", n, type_)
+    yield from _room("out", len(program.outputs), type_)
     yield "  %last = sub i64 %count, 1"
     yield "  %any = icmp sgt i64 %count, 0"
     yield "  br i1 %any, label %loop, label %end"
@@ -153,6 +177,10 @@ def batch(program: Program, type_: Type) -> Iterator[str]:
     yield "  %more = icmp slt i64 %k1, %count"
     yield "  br i1 %more, label %loop, label %end"
     yield "end:"
+    for name, n in (("work", program.slots), ("out", len(program.outputs))):
+        yield from _leave(name, n, type_)
+    for i, n in enumerate(program.argument_sizes):
+        yield from _leave(f"a{i}", n, type_)
     yield "  ret void"
     yield "}"
     yield from _transposing("spread", type_, into_lanes=True)

@@ -20,7 +20,7 @@ from ..dynamics import (
 )
 from ..errors import ModelError
 from ..model import Model
-from . import entry, llvm, native, plain
+from . import entry, llvm, native, plain, targets
 from .program import Program, program
 from .recall import Memory
 from .regroup import regrouped
@@ -41,7 +41,13 @@ class Kernel:
     """
 
     def __init__(
-        self, model: Model, function: Callable[..., Any], face: Face, tracing: Callable[[], Trace], dtype: str, memory: Memory | None
+        self,
+        model: Model,
+        function: Callable[..., Any],
+        face: Face,
+        tracing: Callable[[], Trace],
+        dtype: str,
+        memory: Memory | None,
     ) -> None:
         self.model, self.function, self._face, self._tracing = model, function, face, tracing
         self.dtype = np.dtype(dtype)
@@ -70,7 +76,9 @@ class Kernel:
     @cached_property
     def program(self) -> Program:
         """The straight-line program behind it."""
-        return self._plain.program if self._plain is not None else program(self._trace.inputs, self._trace.outputs, fuse=native.cpu().fma)
+        if self._plain is not None:
+            return self._plain.program
+        return program(self._trace.inputs, self._trace.outputs, fuse=native.cpu().fma)
 
     @property
     def operations(self) -> dict[str, int]:
@@ -223,7 +231,7 @@ def compile(
     dtype: str = "float64",
     sizes: Mapping[str, int] | None = None,
     **options: Any,
-) -> Kernel:
+) -> Any:
     """``function`` of one robot as machine code: ``k = compile(model, inverse_dynamics); k(q, v, a)``.
 
     ``function`` is any public function ``f(model, state, ...)`` or your own composition of them; ``options`` are
@@ -231,9 +239,10 @@ def compile(
     """
     if dtype not in DTYPES:
         raise ModelError(f"dtype is one of {', '.join(DTYPES)}, not {dtype!r}")
-    if target != "cpu":
-        raise ModelError(f"target is one of cpu, not {target!r}")
     tracing = partial(_traced, model, function, sizes or {}, options)
+    if target != "cpu":
+        targets.check(target)
+        return targets.build(target, model, function, tracing(), dtype)
     why = plain.reason()
     if why is not None:
         plain.tell(why)

@@ -39,7 +39,7 @@ def cpu() -> Cpu:
 def binding() -> Any:
     """``llvmlite.binding``, ready to use."""
     try:
-        import llvmlite.binding as llvm  # type: ignore[import-untyped]
+        import llvmlite.binding as llvm
     except ImportError:
         raise ExtraMissingError("all", package="llvmlite", purpose="native code") from None
     llvm.initialize_native_target()

@@ -40,7 +40,7 @@ class Plain:
     """The program of a trace, for :class:`Kernel` to run."""
 
     def __init__(self, traced: Trace) -> None:
-        self.program: Program = program(traced.inputs, traced.outputs, fuse=False, chunk=max(len(traced.graph.nodes), 1))
+        self.program: Program = program(traced.inputs, traced.outputs, fuse=False)
 
     def __call__(self, arrays: list[np.ndarray], out: np.ndarray) -> None:
         """From flat arguments ``(count, size)`` to flat results ``(count, outputs)``, both of one dtype."""

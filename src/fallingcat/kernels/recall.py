@@ -13,7 +13,6 @@ import dataclasses
 import functools
 import hashlib
 import importlib
-import importlib.metadata
 import json
 import os
 import sys
@@ -38,7 +37,12 @@ class Memory:
     """Finds and keeps the code of one kernel; all of it may be absent."""
 
     def __init__(
-        self, model: Model, function: Callable[..., Any], sizes: Mapping[str, int], options: Mapping[str, Any], dtype: str
+        self,
+        model: Model,
+        function: Callable[..., Any],
+        sizes: Mapping[str, int],
+        options: Mapping[str, Any],
+        dtype: str,
     ) -> None:
         self._model = model
         try:
@@ -119,15 +123,10 @@ def _say(x: Any, out: list[bytes]) -> None:
         _say(np.asarray(x), out)
     elif dataclasses.is_dataclass(x):
         out.append(_name(kind).encode())
-        for name in _fields(kind):
-            _say(getattr(x, name), out)
+        for field in dataclasses.fields(x):
+            _say(getattr(x, field.name), out)
     else:
         raise Unknown(f"a {kind.__name__}")
-
-
-@functools.cache
-def _fields(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(kind))
 
 
 def _name(x: Any) -> str:
@@ -167,10 +166,8 @@ def sources() -> str:
 def _environment() -> str:
     """Processor and versions: code made elsewhere or by another compiler is other code."""
     cpu, llvm = native.cpu(), native.binding()
-    versions = [importlib.metadata.version(name) for name in ("llvmlite", "numpy")]
-    ours = sys.modules[PACKAGE].__version__
-    llvm_version = list(llvm.llvm_version_info)
-    return digest(ours, versions, llvm_version, llvm.get_process_triple(), list(cpu), sys.version)
+    versions = [sys.modules[name].__version__ for name in (PACKAGE, "llvmlite", "numpy")]
+    return digest(versions, list(llvm.llvm_version_info), llvm.get_process_triple(), list(cpu), sys.version)
 
 
 # faces as plain data ------------------------------------------------------------------------------------------------

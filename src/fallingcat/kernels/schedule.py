@@ -26,7 +26,27 @@ def schedule(
     starts: list[Callable[[int], int]] = [lambda v: -weight[v], lambda v: v]
     orders = [_eager(sorted(roots, key=start), operands, weight) for start in starts]
     best = min(orders, key=lambda order: waiting(order, operands))
-    return [by[v] for v in best]
+    return _paired([by[v] for v in best])
+
+
+def _paired(lines: list[Instruction]) -> list[Instruction]:
+    """Sine and cosine of one angle next to each other: they are computed together."""
+    second: dict[Any, Instruction] = {}
+    first: dict[Any, Instruction] = {}
+    for line in lines:
+        if line.op in ("sin", "cos"):
+            if line.operands in first:
+                second[line.operands] = line
+            else:
+                first[line.operands] = line
+    moved = {line.value for line in second.values()}
+    out: list[Instruction] = []
+    for line in lines:
+        if line.value not in moved:
+            out.append(line)
+            if line.op in ("sin", "cos") and line.operands in second:
+                out.append(second[line.operands])
+    return out
 
 
 def waiting(order: Sequence[int], operands: dict[int, list[int]]) -> int:

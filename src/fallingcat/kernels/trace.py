@@ -109,7 +109,7 @@ def _flatten(result: Any, outputs: list[Any]) -> Any:
     if dataclasses.is_dataclass(result):
         fields = [getattr(result, field.name) for field in dataclasses.fields(result) if field.init]
         return (type(result), [_flatten(x, outputs) for x in fields])
-    raise ModelError(f"compile takes functions that return arrays, tuples, dicts or records, not {type(result).__name__}")
+    raise ModelError(f"compile takes functions that return arrays, tuples, dicts or records, not {type(result)!r}")
 
 
 def _number(x: Any) -> Any:

@@ -1,9 +1,9 @@
 """The momentum-exact midpoint rule: free flight in which no momentum can be lost.
 
-Seen from its center of mass a robot in free flight neither falls nor drifts: the center follows its parabola exactly, and
-the angular momentum about it never changes.  What is left to integrate is the shape, by the implicit midpoint rule in
-its canonical momentum, which is symplectic; the base turns along by reconstruction on the group, ``R exp(dt w)``, with the
-angular velocity that momentum and shape leave it ([Mishra] (9)).
+Seen from its center of mass a robot in free flight neither falls nor drifts: the center follows its parabola exactly,
+and the angular momentum about it never changes.  What is left to integrate is the shape, by the implicit midpoint rule
+in its canonical momentum, which is symplectic; the base turns along by reconstruction on the group, ``R exp(dt w)``,
+with the angular velocity that momentum and shape leave it ([Mishra] (9)).
 """
 
 from __future__ import annotations

@@ -1,95 +1,43 @@
-"""The command ``fallingcat``: ``fallingcat inspect FILE`` shows what is in a robot file.
-
-Exit codes: 0 the file is fine, 1 something that should not happen did, 2 a bad file or a bad option; errors are one
-line on stderr.  Nothing that a file says reaches the terminal unescaped.
-"""
-
-# Heavy imports are inside the functions, so that `fallingcat --help` answers at once.
+"""``fallingcat inspect FILE``: what is in a robot file, and whether it can be trusted."""
 
 from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
 
 import typer
 
-from . import __version__
-from .errors import FallingCatError
+from .app import SCHEMA, Base, File, Json, Physics, app, errors_in_one_line
+from .text import count, on_screen, plain, shown, summary, table
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from .model import Body, Joint, Model
+    from ..model import Body, Joint, Model
 
-SCHEMA: Final = 1
-"""Of the output of ``--json``; grows when a key changes its meaning."""
 MOST_ROWS: Final = 60
 """Of a table without ``--all``; a humanoid fits."""
 MOST_WARNINGS: Final = 10
 """Shown without ``--all``."""
 
-app = typer.Typer(
-    help="Floating-base robots: look at robot files.",
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-def main() -> None:
-    """The entry point."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a name in Greek on a Latin terminal is escaped, not a crash
-            stream.reconfigure(errors="backslashreplace")
-    app()
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"fallingcat {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-) -> None:
-    pass
-
 
 @app.command()
 def inspect(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A .urdf, .xml (MJCF) or .toml file.", show_default=False)
-    ],
-    as_json: Annotated[bool, typer.Option("--json", help="JSON instead of tables; see docs/cli.md.")] = False,
+    file: File,
+    as_json: Json = False,
     everything: Annotated[bool, typer.Option("--all", help=f"Show more than {MOST_ROWS} links or joints.")] = False,
-    physics: Annotated[
-        str, typer.Option(metavar="strict|warn", help="What to do with inertias that no body can have.")
-    ] = "strict",
-    base: Annotated[
-        str | None,
-        typer.Option(
-            metavar="BASE",
-            help="free, planar, spherical, schoenflies, translational or fixed; as the file says, if left out.",
-            show_default=False,
-        ),
-    ] = None,
+    physics: Physics = "strict",
+    base: Base = None,
     keep_fixed: Annotated[
         bool, typer.Option("--keep-fixed", help="Keep fixed joints instead of merging links.")
     ] = False,
 ) -> None:
     """Show the base, links, joints and masses of a robot, and whether the file can be trusted."""
-    try:
-        from .io import read
+    with errors_in_one_line():
+        from ..io import read
 
         model, warnings = read(
             file,
@@ -100,25 +48,7 @@ def inspect(
         if as_json:
             typer.echo(json.dumps(report(model, file, warnings), indent=2, allow_nan=False))
         else:
-            _show(model, file, warnings, everything)
-    except FallingCatError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(2) from None
-    except (typer.Exit, BrokenPipeError):
-        raise
-    except Exception as error:
-        text = f"fallingcat: unexpected {type(error).__name__}: {error}: this is a bug, please report it with the file"
-        typer.echo(plain(text), err=True)
-        raise typer.Exit(1) from None
-
-
-def plain(text: object) -> str:
-    """``text`` on one line, with whatever could steer a terminal as its escape sequence.
-
-    >>> print(plain("red \\x1b[31m"))
-    red \\x1b[31m
-    """
-    return str(FallingCatError(text))
+            on_screen(lambda console: _print_all(console, model, file, warnings, everything))
 
 
 # what there is to say -----------------------------------------------------------------------------------------------
@@ -182,7 +112,7 @@ def checks(model: Model) -> list[tuple[str, list[str]]]:
     return [
         ("one tree: one root, no cycle, no name twice", []),
         ("every number is finite and of a sane size", []),
-        (f"a mass for what moves ({_count(len(heavy), 'link')})", massless),
+        (f"a mass for what moves ({count(len(heavy), 'link')})", massless),
         ("inertias that a body can have (positive, triangle inequality)", bodies),
     ]
 
@@ -192,15 +122,6 @@ def _welded(model: Model) -> list[bool]:
 
 
 # tables -------------------------------------------------------------------------------------------------------------
-
-
-def _show(model: Model, file: str, warnings: Sequence[str], everything: bool) -> None:
-    from rich.console import Console
-
-    console = Console(highlight=False, markup=False, emoji=False)
-    with console.capture() as captured:
-        _print_all(console, model, file, warnings, everything)
-    typer.echo("\n".join(line.rstrip(" ") for line in captured.get().splitlines()))
 
 
 def _print_all(console: Console, model: Model, file: str, warnings: Sequence[str], everything: bool) -> None:
@@ -217,27 +138,21 @@ def _print_all(console: Console, model: Model, file: str, warnings: Sequence[str
 
 
 def _print_summary(console: Console, model: Model, file: str) -> None:
-    from rich.table import Table
-
     moving = sum(joint.kind.nv > 0 for joint in model.joints)
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    for key, text in {
+    rows = {
         "robot": model.name,
         "file": file,
         "base": f"{model.base}, link {model.links[0].name}",
-        "freedom": f"{model.nv} = {model.m} of the base + {model.n} of {_count(moving, 'joint')}",
-        "links": f"{len(model.links):,}" + (f", and {_count(len(model.frames), 'frame')}" if model.frames else ""),
+        "freedom": f"{model.nv} = {model.m} of the base + {model.n} of {count(moving, 'joint')}",
+        "links": f"{len(model.links):,}" + (f", and {count(len(model.frames), 'frame')}" if model.frames else ""),
         "mass": f"{model.mass:.6g} kg",
         "gravity": f"{_numbers(model.gravity, '.6g')} m/s^2",
-    }.items():
-        table.add_row(key, _text(text))
-    console.print(table)
+    }
+    summary(console, rows)
 
 
 def _link_table() -> Table:
-    table = _table("link")
+    table = table("link")
     table.add_column("mass kg", justify="right", no_wrap=True)
     for header in ("center m", "principal inertia kg m^2"):
         table.add_column(header, justify="left", no_wrap=True)
@@ -252,7 +167,7 @@ def _link_row(name: str, body: Body) -> list[str]:
 
 
 def _joint_table(limited: bool) -> Table:
-    table = _table("joint")
+    table = table("joint")
     table.add_column("type", no_wrap=False)
     table.add_column("axis", no_wrap=True)
     table.add_column("range rad, m", justify="left", no_wrap=True)
@@ -271,18 +186,9 @@ def _joint_row(joint: Joint, limited: bool) -> list[str]:
     return [*row, _limit(limits.velocity), _limit(limits.effort)] if limited else row
 
 
-def _table(first: str) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", show_edge=False)
-    table.add_column(first, overflow="fold", min_width=12)
-    return table
-
-
 def _print_rows(console: Console, table: Table, rows: Sequence[Sequence[str]], most: int | None, what: str) -> None:
     for row in rows[:most]:
-        table.add_row(*map(_text, row))
+        table.add_row(*map(shown, row))
     console.print()
     console.print(table)
     _print_rest(console, len(rows), most, what)
@@ -295,10 +201,10 @@ def _print_frames(console: Console, model: Model, most: int | None) -> None:
     on: dict[str, list[str]] = {}
     for frame in model.frames[:most]:
         on.setdefault(frame.link, []).append(frame.name)
-    table = _table("link")
+    table = table("link")
     table.add_column("frames on it", overflow="fold")
     for link, names in on.items():
-        table.add_row(_text(link), _text(", ".join(names)))
+        table.add_row(shown(link), shown(", ".join(names)))
     console.print()
     console.print(table)
     _print_rest(console, len(model.frames), most, "frames")
@@ -309,17 +215,17 @@ def _print_warnings(console: Console, texts: Sequence[str], everything: bool) ->
     if not texts:
         return
     most = None if everything else MOST_WARNINGS
-    console.print(f"\n{_count(len(texts), 'warning')}", style="bold")
+    console.print(f"\n{count(len(texts), 'warning')}", style="bold")
     from rich.padding import Padding
 
     for text in texts[:most]:
-        console.print(Padding(_text(text), (0, 0, 0, 2)))
+        console.print(Padding(shown(text), (0, 0, 0, 2)))
     _print_rest(console, len(texts), most, "warnings")
 
 
-def _print_rest(console: Console, count: int, most: int | None, what: str) -> None:
-    if most is not None and count > most:
-        console.print(f"  ... and {count - most:,} more {what}; --all shows them")
+def _print_rest(console: Console, number: int, most: int | None, what: str) -> None:
+    if most is not None and number > most:
+        console.print(f"  ... and {number - most:,} more {what}; --all shows them")
 
 
 def _print_checks(console: Console, model: Model) -> None:
@@ -327,9 +233,9 @@ def _print_checks(console: Console, model: Model) -> None:
 
     console.print("\nchecks", style="bold")
     for rule, problems in checks(model):
-        console.print(_text(f"  {'ok  ' if not problems else 'note'}  {rule}"))
+        console.print(shown(f"  {'ok  ' if not problems else 'note'}  {rule}"))
         for problem in problems[:3]:
-            console.print(Padding(_text(problem), (0, 0, 0, 8)))
+            console.print(Padding(shown(problem), (0, 0, 0, 8)))
         if len(problems) > 3:
             console.print(f"        ... and {len(problems) - 3:,} more")
 
@@ -341,17 +247,6 @@ def _without_file(warning: str, file: str) -> str:
 
 
 # small things -------------------------------------------------------------------------------------------------------
-
-
-def _text(text: str) -> Any:
-    """Text without markup; lines are ours, everything else that does not print is escaped."""
-    from rich.text import Text
-
-    return Text("\n".join(map(plain, text.split("\n"))), overflow="fold")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
 def _numbers(values: Any, form: str) -> str:

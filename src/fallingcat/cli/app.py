@@ -1,0 +1,77 @@
+"""The application: its entry point, its options without a command, and what an error looks like."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Final
+
+import typer
+
+from .. import __version__
+from ..errors import FallingCatError
+from .text import plain
+
+SCHEMA: Final = 1
+"""Of the output of ``--json``; grows when a key changes its meaning."""
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="A .urdf, .xml (MJCF) or .toml file.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="JSON instead of tables; see docs/cli.md.")]
+Physics = Annotated[str, typer.Option(metavar="strict|warn", help="What to do with inertias that no body can have.")]
+Base = Annotated[
+    str | None,
+    typer.Option(
+        metavar="BASE",
+        help="free, planar, spherical, schoenflies, translational or fixed; as the file says, if left out.",
+        show_default=False,
+    ),
+]
+
+app = typer.Typer(
+    help="Floating-base robots: look at robot files, and prove their equations of motion.",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """The entry point."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a name in Greek on a Latin terminal is escaped, not a crash
+            stream.reconfigure(errors="backslashreplace")
+    app()
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"fallingcat {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@contextmanager
+def errors_in_one_line() -> Iterator[None]:
+    """What goes wrong inside is one line on stderr: exit code 2 for a bad file or option, 1 for a bug."""
+    try:
+        yield
+    except FallingCatError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+    except (typer.Exit, BrokenPipeError):
+        raise
+    except Exception as error:
+        text = f"fallingcat: unexpected {type(error).__name__}: {error}: this is a bug, please report it with the file"
+        typer.echo(plain(text), err=True)
+        raise typer.Exit(1) from None

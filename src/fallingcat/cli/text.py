@@ -1,0 +1,71 @@
+"""Text for a terminal: nothing that a file says is obeyed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ..errors import FallingCatError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+
+def plain(text: object) -> str:
+    """``text`` on one line, with whatever could steer a terminal as its escape sequence.
+
+    >>> print(plain("red \\x1b[31m"))
+    red \\x1b[31m
+    """
+    return str(FallingCatError(text))
+
+
+def shown(text: str) -> Any:
+    """Text without markup; lines are ours, everything else that does not print is escaped."""
+    from rich.text import Text
+
+    return Text("\n".join(map(plain, text.split("\n"))), overflow="fold")
+
+
+def count(number: int, what: str) -> str:
+    """``3 links``.
+
+    >>> count(1, "link"), count(2000, "link")
+    ('1 link', '2,000 links')
+    """
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def table(first: str, least: int = 12) -> Table:
+    """A table whose first column folds what is too long for it."""
+    from rich import box
+    from rich.table import Table
+
+    out = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", show_edge=False)
+    out.add_column(first, overflow="fold", min_width=least)
+    return out
+
+
+def summary(console: Console, rows: dict[str, str]) -> None:
+    """Keys and values, one line each."""
+    from rich.table import Table
+
+    out = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    out.add_column(style="bold", no_wrap=True)
+    out.add_column(overflow="fold")
+    for key, text in rows.items():
+        out.add_row(key, shown(text))
+    console.print(out)
+
+
+def on_screen(write: Callable[[Console], None]) -> None:
+    """What ``write`` prints to a console, without blanks at the ends of lines."""
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    with console.capture() as captured:
+        write(console)
+    typer.echo("\n".join(line.rstrip(" ") for line in captured.get().splitlines()))

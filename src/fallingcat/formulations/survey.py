@@ -1,0 +1,71 @@
+"""All certificates of a robot over random states: what ``fallingcat certify`` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from ..dynamics import FACTORIZATIONS
+from ..lie import SE3
+from ..model import Model, State
+from .base_change import base_at
+from .certificate import Certificate
+from .decoupling import center_of_mass_base, centroidal, locked, momentum_map
+from .equations import VelocityChange, equations
+from .reduced_certificate import certify_reduced
+from .representations import body, inertial, mixed
+
+Make = Callable[[Model, State], VelocityChange]
+
+
+def formulations(model: Model) -> dict[str, Make]:
+    """The named changes of velocity that suit a robot's base."""
+    suited: dict[str, Make] = {"body": body, "mixed": mixed, "inertial": inertial}
+    if model.m:
+        suited |= {"centroidal": centroidal, "locked": locked, "momentum map": momentum_map}
+    if isinstance(model.base, SE3):
+        suited["G[B]"] = center_of_mass_base
+        if len(model.links) > 1:
+            last = model.link_names[-1]
+            suited[f"base at {last}"] = lambda model, state: base_at(model, state, last)
+    return suited
+
+
+def survey(
+    model: Model,
+    states: int = 10,
+    seed: int = 0,
+    tolerance: float = 1e-9,
+    advance: Callable[[], None] = lambda: None,
+) -> list[Certificate]:
+    """Every formulation with every factorization, and the reduced equations: each check's worst over random states.
+
+    ``advance`` is called after each of the ``states``.
+
+    >>> import fallingcat as fc
+    >>> all(certificate.passed for certificate in survey(fc.robots.cat(), states=1))
+    True
+    """
+    rng = np.random.default_rng(seed)
+    worst: list[Certificate] = []
+    for _ in range(states):
+        found = list(_certificates(model, model.random_state(rng), tolerance))
+        worst = [_worse(a, b) for a, b in zip(worst, found, strict=True)] if worst else found
+        advance()
+    return worst
+
+
+def _certificates(model: Model, state: State, tolerance: float) -> Iterator[Certificate]:
+    for make in formulations(model).values():
+        change = make(model, state)
+        for factorization in FACTORIZATIONS:
+            yield equations(model, state, factorization).change(change).certify(tolerance)
+    if model.m:
+        yield certify_reduced(model, state, tolerance=tolerance)
+
+
+def _worse(a: Certificate, b: Certificate) -> Certificate:
+    """The larger residual of each check; one that is not a number is the largest."""
+    pairs = zip(a.checks, b.checks, strict=True)
+    return a._replace(checks=tuple(x if not y.residual > x.residual and x.holds else y for x, y in pairs))

@@ -1,0 +1,203 @@
+"""Dropping a cat: plan the righting manoeuvre, track it in a simulated fall, and account for momentum and energy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ..dynamics import center_of_mass, kinetic_energy, momentum, momentum_matrix, potential_energy
+from ..dynamics.kinematics import world_poses
+from ..errors import ModelError, NumericsError
+from ..kernels import compile
+from ..lie import SE3
+from ..lie.rotations import log
+from ..model import Model, State, robots
+from ..simulation import Trajectory, simulate
+from .plan import Manoeuvre, Planner, strongest_pair
+from .tracking import tracker
+
+SPINE = ("spine_side", "spine_arch")
+TUCKED = 1.4
+"""How far the cat draws in its legs (rad)."""
+REST = 0.04
+"""The share of the fall that is left after the manoeuvre, to land with a straight back."""
+
+
+class Drop(NamedTuple):
+    """A fall, and what it cost."""
+
+    model: Model
+    """what falls: joints that the manoeuvre does not need are locked"""
+    manoeuvre: Manoeuvre
+    duration: float
+    """s: of the manoeuvre"""
+    trajectory: Trajectory
+    turned: float
+    """rad: the angle between the base's attitudes at the start and at touchdown"""
+    landing_tilt: float
+    """rad: the angle between the base's up and the world's at touchdown"""
+    angular_momentum: np.ndarray
+    """``N``: its size about the center of mass, relative to what the joints move (:func:`momentum_scale`)"""
+    energy: np.ndarray
+    """``N`` (J): kinetic and potential, from the start"""
+    work: np.ndarray
+    """``N`` (J): of the joints, from the start"""
+    peak_force: float
+    """N m: the largest joint force"""
+    planning: float
+    """s: time it took to plan"""
+
+    @property
+    def energy_residual(self) -> float:
+        """Largest gap between energy and work, relative to the kinetic energy gained by falling."""
+        fallen = self.model.mass * float(np.linalg.norm(self.model.gravity)) * self.fallen
+        return float(np.abs(self.energy - self.work).max()) / fallen
+
+    @property
+    def fallen(self) -> float:
+        """m: the way of the center of mass."""
+        path = self.trajectory
+        ends = [model_center(self.model, path.poses[i], path.joints[i]) for i in (0, -1)]
+        return float(np.linalg.norm(ends[1] - ends[0]))
+
+
+def drop(
+    height: float = 1.5,
+    tilt: float = np.pi,
+    model: Model | None = None,
+    joints: tuple[str, str] | None = None,
+    *,
+    seed: int | None = None,
+    dt: float = 1e-3,
+    progress: Callable[[str, float], None] | None = None,
+) -> Drop:
+    """Let a robot fall with its center of mass ``height`` (m) above the floor, rolled over by ``tilt`` (rad).
+
+    It starts at rest, rolled about the axis that its manoeuvre turns about, so that it lands upright; with a ``seed``
+    it faces a random direction and drifts sideways.  The joints are driven by inverse dynamics of the shape; nothing
+    pulls on the base but gravity.  Too low a height raises a :class:`ModelError` that says how much is needed.
+    """
+    tell = progress or (lambda what, share: None)
+    began = time.perf_counter()
+    tell("planning", 0.0)
+    robot, pair, tuck = chosen(model, joints)
+    g = float(np.linalg.norm(robot.gravity))
+    if g == 0.0:
+        raise ModelError(f"{robot.name!r} has no gravity: it does not fall")
+    up = -robot.gravity / g
+    manoeuvre = Planner(robot, *pair, tuck).plan(tilt)
+    standing = _clearance(robot, robot.neutral(), up)
+    duration = _duration(height, standing, g, manoeuvre)
+    start = _start(robot, manoeuvre, height, up, seed)
+    if _clearance(robot, start, up, absolute=True) <= 0.0:
+        raise ModelError(f"a height of {height:g} m is too low: the robot starts below the floor")
+    planning = time.perf_counter() - began
+    fall = float(np.sqrt(2.0 * (height - standing) / g))
+    trajectory = simulate(
+        robot,
+        start,
+        fall,
+        tracker(robot, manoeuvre.gait(duration)),
+        integrator="momentum",
+        dt=dt,
+        progress=lambda share: tell("falling", share),
+    )
+    if trajectory.status != "finished":
+        raise NumericsError(f"the fall was not simulated to its end: {trajectory.status}")
+    return _accounted(robot, manoeuvre, duration, trajectory, up, planning)
+
+
+def chosen(model: Model | None, joints: tuple[str, str] | None) -> tuple[Model, tuple[str, str], dict[str, float]]:
+    """The robot with what is not needed locked, the joints that bend it, and the tuck of its legs."""
+    whole = robots.cat() if model is None else model
+    if not isinstance(whole.base, SE3):
+        raise ModelError(f"the base of {whole.name!r} is not free ({whole.base}): it does not fall")
+    legs = [name for name in whole.joint_names if name.endswith("_leg")] if joints is None else []
+    pair = joints or (SPINE if set(SPINE) <= set(whole.joint_names) else strongest_pair(whole))
+    tuck = {name: TUCKED if name.startswith("front") else -TUCKED for name in legs if model is None}
+    needed = {*pair, *tuck}
+    for name in pair:
+        whole.joint_index(name)  # a name that does not exist is an error that says so
+    return whole.lock([name for name in whole.joint_names if name not in needed]).merge_fixed(), pair, tuck
+
+
+def _duration(height: float, standing: float, g: float, manoeuvre: Manoeuvre) -> float:
+    """How long the manoeuvre may take; an error that says what height it needs if that is too short."""
+    if not np.isfinite(height):
+        raise ModelError(f"the height is a number of meters, not {height!r}")
+    least = standing + 0.5 * g * (manoeuvre.shortest / (1.0 - REST)) ** 2
+    if height <= max(least, standing + 1e-3):
+        needed = np.ceil(100.0 * max(least, standing + 0.01)) / 100.0
+        raise ModelError(
+            f"a height of {height:g} m is too low: turning takes {manoeuvre.shortest:.2f} s with these joints, so the "
+            f"drop must be {needed - height:.2f} m higher, from {needed:.2f} m"
+        )
+    return (1.0 - REST) * float(np.sqrt(2.0 * (height - standing) / g))
+
+
+def _start(model: Model, manoeuvre: Manoeuvre, height: float, up: np.ndarray, seed: int | None) -> State:
+    """At rest, turned back by what the manoeuvre turns, with the center of mass at the height."""
+    pose = np.eye(4)
+    pose[:3, :3] = manoeuvre.pose[:3, :3].T
+    drift = np.zeros(3)
+    if seed is not None:
+        rng = np.random.default_rng(seed)
+        heading, way = rng.uniform(0.0, 2.0 * np.pi, size=2)
+        pose[:3, :3] = SE3().exp(np.concatenate([np.zeros(3), heading * up]))[:3, :3] @ pose[:3, :3]
+        level = np.linalg.svd(up[None])[2][1:]  # two horizontal directions
+        drift = 0.3 * np.array([np.cos(way), np.sin(way)]) @ level
+    center = np.asarray(center_of_mass(model, model.state(pose=pose)))
+    pose[:3, 3] = height * up - center
+    return model.state(pose=pose, twist=np.concatenate([pose[:3, :3].T @ drift, np.zeros(3)]))
+
+
+def _clearance(model: Model, state: State, up: np.ndarray, absolute: bool = False) -> float:
+    """How far the center of mass (or the floor) lies above (below) the lowest frame, joint or center of a link."""
+    poses = dict(zip(model.link_names, world_poses(model, state), strict=True))
+    points = [H[:3, 3] for H in poses.values()]
+    points += [poses[x.name][:3, :3] @ x.body.center + poses[x.name][:3, 3] for x in model.links]
+    points += [(poses[f.link] @ f.placement)[:3, 3] for f in model.frames]
+    lowest = min(float(up @ point) for point in points)
+    return lowest if absolute else float(up @ center_of_mass(model, state)) - lowest
+
+
+def _accounted(
+    model: Model, manoeuvre: Manoeuvre, duration: float, trajectory: Trajectory, up: np.ndarray, planning: float
+) -> Drop:
+    q, v = _flat(trajectory)
+    spin = np.linalg.norm(compile(model, momentum, frame="centroidal")(q, v)[:, 3:], axis=1)
+    energy = compile(model, kinetic_energy)(q, v) + compile(model, potential_energy)(q)
+    first, last = trajectory.poses[0, :3, :3], trajectory.poses[-1, :3, :3]
+    return Drop(
+        model,
+        manoeuvre,
+        duration,
+        trajectory,
+        float(np.linalg.norm(log(first.T @ last))),
+        float(np.arccos(np.clip(up @ (last @ up), -1.0, 1.0))),
+        spin / momentum_scale(model, q, trajectory.rates),
+        energy - energy[0],
+        trajectory.joint_work(),
+        float(np.abs(trajectory.forces[:, model.m :]).max()),
+        planning,
+    )
+
+
+def momentum_scale(model: Model, q: np.ndarray, rates: np.ndarray) -> float:
+    """The largest angular momentum (N m s) that the joint rates alone carry: what must cancel for a turn without spin."""
+    columns = compile(model, momentum_matrix, frame="centroidal")(q)[:, 3:, model.m :]
+    return float(np.linalg.norm(np.einsum("kij,kj->ki", columns, rates), axis=1).max())
+
+
+def model_center(model: Model, pose: np.ndarray, joints: np.ndarray) -> np.ndarray:
+    """The center of mass (3, m) in the world."""
+    still = State(pose, joints, np.zeros(model.m), np.zeros(model.n))
+    return np.asarray(center_of_mass(model, still))
+
+
+def _flat(trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray]:
+    flat = [trajectory.model.flatten(state) for state in trajectory.states]
+    return np.array([q for q, _ in flat]), np.array([v for _, v in flat])

@@ -1,0 +1,115 @@
+"""Constraint curvature functions: the curvature over a plane of shapes ([Mishra] Algorithm 1, V-B)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ModelError
+from ..kernels import compile
+from ..model import Model
+from .curves import Curve, Embedded
+from .frames import check_frame, framed_curvature
+from .gait import check_shape
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """A plane of shapes ``q = origin + directions r`` with two coordinates ([Mishra] (59)); ``directions`` is n x 2."""
+
+    directions: np.ndarray
+    origin: np.ndarray
+
+    def __post_init__(self) -> None:
+        directions, origin = np.array(self.directions, dtype=float), np.array(self.origin, dtype=float)
+        if directions.shape != (len(origin), 2) or np.linalg.matrix_rank(directions) < 2:
+            raise ModelError("a plane has two independent directions, n x 2, and an origin of n joints")
+        object.__setattr__(self, "directions", directions)
+        object.__setattr__(self, "origin", origin)
+
+    @classmethod
+    def of_joints(cls, model: Model, first: str, second: str, origin: Any | None = None) -> Plane:
+        """The plane of two joints, the others at ``origin`` (neutral if left out).
+
+        >>> from fallingcat.model import robots
+        >>> Plane.of_joints(robots.two_cylinder_cat(), "spine_z", "spine_y").directions.tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+        """
+        directions = np.zeros((model.n, 2))
+        for column, name in enumerate((first, second)):
+            place = model.v_slices[model.joint_index(name)]
+            if place.stop - place.start != 1:
+                raise ModelError(f"joint {name!r} has {place.stop - place.start} degrees of freedom, not one")
+            directions[place.start, column] = 1.0
+        return cls(directions, model.neutral().joints if origin is None else np.asarray(origin, dtype=float))
+
+    def shapes(self, r: np.ndarray) -> np.ndarray:
+        """Joints (N x n) of points (N x 2)."""
+        return self.origin + r @ self.directions.T
+
+    def curve(self, curve: Curve) -> Embedded:
+        """A curve of two coordinates as one of all joints."""
+        if curve.size != 2:
+            raise ModelError(f"a curve in a plane has 2 coordinates, not {curve.size}")
+        return Embedded(curve, self.directions, self.origin)
+
+
+class CurvatureMap(NamedTuple):
+    """``DA(e1, e2)`` over a grid of a plane: turn and travel per area of a small gait, with the sign changed."""
+
+    plane: Plane
+    first: np.ndarray
+    """``N1``: grid of the first coordinate"""
+    second: np.ndarray
+    """``N2``: grid of the second one"""
+    values: np.ndarray
+    """``N1 x N2 x m``: along the base's algebra, ``[v; w]`` for SE(3)"""
+    frame: str
+
+
+class Mapper:
+    """The compiled curvature of one robot, for many maps."""
+
+    def __init__(self, model: Model, frame: str = "base") -> None:
+        check_shape(model, model.n)
+        check_frame(model, frame)
+        self.model, self.frame = model, frame
+        self._home = np.asarray(model.base.coordinates(model.base.identity()), dtype=float)
+        self._kernel = compile(model, framed_curvature, frame=frame)
+
+    def curvature(self, joints: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """``DA(x, y)`` (N x m) at shapes (N x n) for directions (N x n, or n)."""
+        home = np.broadcast_to(self._home, (len(joints), len(self._home)))
+        q = np.concatenate([home, joints], axis=1)
+        out: np.ndarray = self._kernel(q, x, y)
+        return out
+
+    def map(self, plane: Plane, first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray) -> CurvatureMap:
+        """The map over the grid ``first`` x ``second`` of the plane's coordinates."""
+        a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+        r = np.stack(np.meshgrid(a, b, indexing="ij"), axis=-1).reshape(-1, 2)
+        x, y = np.ascontiguousarray(plane.directions.T)
+        values = self.curvature(plane.shapes(r), x, y)
+        return CurvatureMap(plane, a, b, values.reshape(len(a), len(b), self.model.m), self.frame)
+
+
+def curvature_map(
+    model: Model,
+    plane: Plane,
+    first: Sequence[float] | np.ndarray,
+    second: Sequence[float] | np.ndarray,
+    *,
+    frame: str = "base",
+) -> CurvatureMap:
+    """The constraint curvature functions of a robot over a plane of shapes ([Mishra] Algorithm 1).
+
+    >>> from fallingcat.model import robots
+    >>> cat = robots.two_cylinder_cat()
+    >>> angles = np.linspace(-1.0, 1.0, 5)
+    >>> curvature_map(cat, Plane.of_joints(cat, "spine_z", "spine_y"), angles, angles).values.shape
+    (5, 5, 6)
+    """
+    return Mapper(model, frame).map(plane, first, second)

@@ -1,0 +1,203 @@
+"""Planning: the bend, and how often to carry it around, that turn a falling robot by a wanted angle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ModelError
+from ..kernels import compile
+from ..lie import rotations
+from ..model import Model
+from .displacement import Reconstruction
+from .gait import Gait
+from .righting import RightingCurve
+from .tracking import shape_forces
+
+TURNS = (1.0, 1.2, 1.4, 1.6, 2.0, 2.5, 3.0)
+"""How often the bend is carried around: candidates, from which the quickest is taken."""
+REACH = 1.4
+"""Largest bend (rad) of joints without limits."""
+COARSE, FINE = 1e-7, 1e-11
+"""Tolerances of displacements while searching, and of the result."""
+SAMPLES = 240
+
+
+class Manoeuvre(NamedTuple):
+    """A shape motion from rest to rest that turns the robot without angular momentum."""
+
+    curve: RightingCurve
+    turn: float
+    """rad: the angle of the turn"""
+    pose: np.ndarray
+    """``4 x 4``: the base at the end, seen from the start"""
+    shortest: float
+    """s: the time it takes when a joint moves or pulls as hard as it can; 0 without limits"""
+    unit_forces: np.ndarray
+    """``n``: peak joint forces when it takes 1 s; ``duration^-2`` of them otherwise"""
+    unit_rates: np.ndarray
+    """``n``: peak joint rates when it takes 1 s"""
+
+    @property
+    def axis(self) -> np.ndarray:
+        """``3``: what it turns about, in the base frame."""
+        w = np.asarray(rotations.log(self.pose[:3, :3]))
+        return w / np.linalg.norm(w)
+
+    def gait(self, duration: float) -> Gait:
+        """The manoeuvre within ``duration`` (s)."""
+        return Gait(self.curve, duration, "constant")
+
+
+class Planner:
+    """Righting manoeuvres of one robot: compiled once, for many angles.
+
+    ``first`` and ``second`` name the joints that carry the bend; ``tuck`` (joint name: rad) is taken up on the way and
+    left again: legs that are drawn in make a cat slimmer, and a smaller bend turns it.
+    """
+
+    def __init__(self, model: Model, first: str, second: str, tuck: Mapping[str, float] | None = None) -> None:
+        self.model, self.origin = model, np.asarray(model.neutral().joints, dtype=float)
+        self.reconstruction = Reconstruction(model)
+        self._forces = compile(model, shape_forces, sizes={"shape_acceleration": model.n})
+        self.first, self.second = (self._direction({name: 1.0}) for name in (first, second))
+        if not np.any(self.first != self.second):
+            raise ModelError(f"a bend is carried by two joints, not by {first!r} alone")
+        self.tuck = self._direction(tuck or {})
+        self.reach = self._reach((first, second))
+
+    def _direction(self, joints: Mapping[str, float]) -> np.ndarray:
+        out = np.zeros(self.model.n)
+        for name, value in joints.items():
+            place = self.model.v_slices[self.model.joint_index(name)]
+            if place.stop - place.start != 1:
+                raise ModelError(f"joint {name!r} has {place.stop - place.start} degrees of freedom, not one")
+            out[place] = value
+        return out
+
+    def _reach(self, names: Iterable[str]) -> float:
+        limits = [self.model.joints[self.model.joint_index(name)].limits for name in names]
+        return float(min([REACH, *(min(x.upper, -x.lower) for x in limits)]))
+
+    def curve(self, bend: float, turns: float, ramp: float = 0.3) -> RightingCurve:
+        """The manoeuvre with a given bend."""
+        return RightingCurve(self.origin, self.first, self.second, bend, self.tuck, turns, ramp=ramp)
+
+    def plan(self, turn: float = np.pi, turns: Iterable[float] = TURNS) -> Manoeuvre:
+        """The quickest manoeuvre that turns by ``turn`` (rad, up to pi): the one that asks least of the joints."""
+        if not 0.0 < turn <= np.pi:
+            raise ModelError(f"a turn is an angle between 0 and 180 degrees, not {np.degrees(turn):g}")
+        found, best = [], 0.0
+        for count in turns:
+            bend, most = self._bend(turn, count)
+            best = max(best, most)
+            if bend is not None:
+                found.append(self._manoeuvre(bend, count))
+        if not found:
+            raise ModelError(
+                f"{self.model.name!r} turns by {np.degrees(best):.0f} degrees at most when these joints bend by "
+                f"{np.degrees(self.reach):.0f}: {np.degrees(turn):.0f} degrees are out of reach"
+            )
+        return min(found, key=lambda m: (round(m.shortest, 6), float(m.unit_forces.max())))
+
+    def _bend(self, turn: float, turns: float) -> tuple[float | None, float]:
+        """The smallest bend that turns by ``turn``, if there is one, and the largest turn in reach."""
+
+        def rotation(bend: float) -> np.ndarray:
+            return _quaternion(self.reconstruction.displacement(self.curve(bend, turns), tolerance=COARSE).pose)
+
+        bends = np.linspace(0.0, self.reach, 15)
+        attitudes = _followed([rotation(bend) for bend in bends])
+        angles = np.array([_angle(x) for x in attitudes])
+        above = np.flatnonzero(angles >= turn)
+        if not len(above):
+            return None, float(angles.max())
+        i = int(above[0])
+
+        def miss(bend: float) -> float:
+            return _angle(_near(rotation(bend), attitudes[i])) - turn
+
+        return root(miss, float(bends[i - 1]), float(bends[i]), 1e-9), float(angles.max())
+
+    def _manoeuvre(self, bend: float, turns: float) -> Manoeuvre:
+        curve = self.curve(bend, turns)
+        moved = self.reconstruction.displacement(curve, tolerance=FINE)
+        jet = curve(np.linspace(0.0, 1.0, SAMPLES + 1))
+        q = self.reconstruction.flat(jet.q)
+        twists = -np.einsum("kmn,kn->km", self.reconstruction.connection(jet.q), jet.dq)
+        forces = self._forces(q, np.concatenate([twists, jet.dq], axis=1), jet.ddq)
+        peak_forces, peak_rates = np.abs(forces).max(axis=0), np.abs(jet.dq).max(axis=0)
+        angle = float(np.linalg.norm(rotations.log(moved.pose[:3, :3])))
+        return Manoeuvre(curve, angle, moved.pose, self._shortest(peak_forces, peak_rates), peak_forces, peak_rates)
+
+    def _shortest(self, forces: np.ndarray, rates: np.ndarray) -> float:
+        """Joints as hard as they can: rates go with 1 / T, forces with 1 / T^2 (gravity asks nothing in free fall)."""
+        limits = [joint.limits for joint in self.model.joints if joint.kind.nv]
+        speed, effort = (np.array([getattr(x, what) for x in limits]) for what in ("velocity", "effort"))
+        return float(max((rates / speed).max(), np.sqrt((forces / effort).max())))
+
+
+def root(function: Callable[[float], float], low: float, high: float, tolerance: float) -> float:
+    """Where ``function`` is zero between two arguments at which its signs differ: secants that bisect when slow.
+
+    >>> round(root(lambda x: x * x - 2.0, 0.0, 2.0, 1e-12), 10)
+    1.4142135624
+    """
+    f_low, f_high = function(low), function(high)
+    if f_low * f_high > 0.0:
+        raise ModelError(f"the function has the same sign at {low:g} and {high:g}")
+    for step in range(100):
+        if abs(high - low) <= tolerance or f_high == 0.0:
+            break
+        middle = high - f_high * (high - low) / (f_high - f_low) if step % 3 else 0.5 * (low + high)
+        value = function(middle)
+        if value * f_high <= 0.0:
+            low, f_low = high, f_high
+        else:
+            f_low *= 0.5  # Illinois: the end that stays counts for less each time
+        high, f_high = middle, value
+        if abs(value) <= tolerance:
+            break
+    return high
+
+
+def _quaternion(pose: np.ndarray) -> np.ndarray:
+    return np.asarray(rotations.quaternion_from_matrix(pose[:3, :3]), dtype=float)
+
+
+def _near(quaternion: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The one of the two quaternions of a rotation that lies on the side of ``other``."""
+    return quaternion if quaternion @ other >= 0.0 else -quaternion
+
+
+def _followed(quaternions: list[np.ndarray]) -> list[np.ndarray]:
+    """Quaternions of rotations that grow from the identity, without jumps of sign: angles pass 180 degrees."""
+    out = [_near(quaternions[0], np.array([0.0, 0.0, 0.0, 1.0]))]
+    for x in quaternions[1:]:
+        out.append(_near(x, out[-1]))
+    return out
+
+
+def _angle(quaternion: np.ndarray) -> float:
+    """In [0, 2 pi]."""
+    return 2.0 * float(np.arctan2(np.linalg.norm(quaternion[:3]), quaternion[3]))
+
+
+def strongest_pair(model: Model) -> tuple[str, str]:
+    """The two joints whose small gaits turn the robot most at the neutral shape: largest angular curvature.
+
+    >>> from fallingcat.model import robots
+    >>> strongest_pair(robots.two_cylinder_cat())
+    ('spine_z', 'spine_y')
+    """
+    from ..formulations import curvature
+
+    F = np.asarray(curvature(model, model.neutral()))
+    turning = np.linalg.norm((model.base.selection @ F.reshape(model.m, -1))[3:], axis=0).reshape(model.n, model.n)
+    names: list[Any] = [joint.name for joint in model.joints for _ in range(joint.kind.nv)]
+    i, j = np.unravel_index(int(np.argmax(np.triu(turning, 1))), turning.shape)
+    if turning[i, j] <= 1e-9:
+        raise ModelError(f"no two joints of {model.name!r} turn it: its curvature is zero at the neutral shape")
+    return names[i], names[j]

@@ -1,0 +1,68 @@
+"""Following a shape with joint forces alone, while the base floats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..arrays import solve
+from ..dynamics import bias_forces, mass_matrix
+from ..kernels import compile
+from ..model import Model, State
+from .gait import Motion, check_shape
+
+
+def shape_forces(model: Model, state: State, shape_acceleration: Any) -> Any:
+    """The joint forces (n) that give the joints an acceleration (n), with no wrench on the base.
+
+    The base accelerates as it must: ``Mb a + Mbq ddq + bias_b = 0``; then ``tau = Mbq' a + Mq ddq + bias_q``.  Gravity
+    pulls on everything alike: in free fall it asks nothing of the joints.
+    """
+    m = model.m
+    M, bias = mass_matrix(model, state), bias_forces(model, state)
+    base = -solve(M[:m, :m], M[:m, m:] @ shape_acceleration + bias[:m])
+    return M[m:, :m] @ base + M[m:, m:] @ shape_acceleration + bias[m:]
+
+
+def tracker(
+    model: Model, motion: Motion, *, frequency: float = 60.0, damping: float = 1.0
+) -> Callable[[float, State], np.ndarray]:
+    """A controller for :func:`fallingcat.simulate` that follows ``motion`` by inverse dynamics of the shape.
+
+    Errors die out as ``e'' + 2 damping frequency e' + frequency^2 e = 0`` (frequency in rad/s).
+
+    >>> from fallingcat.gaits import Circle, Gait
+    >>> from fallingcat.model import robots
+    >>> cat = robots.two_cylinder_cat()
+    >>> tracker(cat, Gait(Circle(0.3)))(0.1, cat.state(joints=[0.3, 0.0])).shape
+    (2,)
+    """
+    check_shape(model, motion.size)
+    kernel = compile(model, shape_forces, sizes={"shape_acceleration": model.n})
+    # in free fall the forces depend neither on where the base is nor on its attitude: any will do
+    q = np.concatenate([model.base.coordinates(model.base.identity()), np.zeros(model.n)])
+    wanted = _Latest(motion)
+
+    def forces(t: float, state: State) -> np.ndarray:
+        at, rates, accelerations = wanted(t)
+        q[-model.n :] = state.joints
+        pull = 2.0 * damping * frequency * (rates - state.rates) + frequency**2 * (at - state.joints)
+        out: np.ndarray = kernel(q, state.velocity, accelerations + pull)
+        return out
+
+    return forces
+
+
+class _Latest:
+    """A motion at one time, kept until another time is asked for: implicit integrators ask many times."""
+
+    def __init__(self, motion: Motion) -> None:
+        self.motion, self.time = motion, np.nan
+        self.jet: tuple[np.ndarray, ...] = ()
+
+    def __call__(self, t: float) -> tuple[np.ndarray, ...]:
+        if t != self.time:
+            self.time, self.jet = t, tuple(x[0] for x in self.motion(t))
+        return self.jet
