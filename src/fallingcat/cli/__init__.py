@@ -1,13 +1,18 @@
-"""The command ``fallingcat``: ``inspect FILE`` shows what is in a robot file, ``certify FILE`` proves its equations.
+"""The command ``fallingcat``: ``inspect FILE`` shows what is in a robot file, ``certify FILE`` proves its equations,
+``export FILE`` writes functions of it as source code, ``bench`` times its kernels, ``cache`` keeps them.
 
 Exit codes: 0 all is well, 1 something that should not happen did, 2 a bad file or a bad option; errors are one
-line on stderr.  Nothing that a file says reaches the terminal unescaped.  Heavy imports are inside the functions, so that
-`fallingcat --help` answers at once.
+line on stderr.  Nothing that a file says reaches the terminal unescaped.  Heavy imports are inside the functions, so
+that ``fallingcat --help`` answers at once.
 """
 
 from .app import app, main
+from .bench_file import bench
+from .cache_files import cache_clear, cache_info
 from .certify_file import certify
+from .drop_cat import drop
+from .export_file import export
 from .inspect_file import inspect, report
 from .text import plain
 
-__all__ = ["app", "certify", "inspect", "main", "plain", "report"]
+__all__ = ["app", "bench", "cache_clear", "cache_info", "certify", "drop", "export", "inspect", "main", "plain", "report"]

@@ -152,11 +152,11 @@ def _print_summary(console: Console, model: Model, file: str) -> None:
 
 
 def _link_table() -> Table:
-    table = table("link")
-    table.add_column("mass kg", justify="right", no_wrap=True)
+    out = table("link")
+    out.add_column("mass kg", justify="right", no_wrap=True)
     for header in ("center m", "principal inertia kg m^2"):
-        table.add_column(header, justify="left", no_wrap=True)
-    return table
+        out.add_column(header, justify="left", no_wrap=True)
+    return out
 
 
 def _link_row(name: str, body: Body) -> list[str]:
@@ -167,13 +167,13 @@ def _link_row(name: str, body: Body) -> list[str]:
 
 
 def _joint_table(limited: bool) -> Table:
-    table = table("joint")
-    table.add_column("type", no_wrap=False)
-    table.add_column("axis", no_wrap=True)
-    table.add_column("range rad, m", justify="left", no_wrap=True)
+    out = table("joint")
+    out.add_column("type", no_wrap=False)
+    out.add_column("axis", no_wrap=True)
+    out.add_column("range rad, m", justify="left", no_wrap=True)
     for header in ("speed", "effort") if limited else ():
-        table.add_column(header, justify="right", no_wrap=True)
-    return table
+        out.add_column(header, justify="right", no_wrap=True)
+    return out
 
 
 def _joint_row(joint: Joint, limited: bool) -> list[str]:
@@ -201,12 +201,12 @@ def _print_frames(console: Console, model: Model, most: int | None) -> None:
     on: dict[str, list[str]] = {}
     for frame in model.frames[:most]:
         on.setdefault(frame.link, []).append(frame.name)
-    table = table("link")
-    table.add_column("frames on it", overflow="fold")
+    out = table("link")
+    out.add_column("frames on it", overflow="fold")
     for link, names in on.items():
-        table.add_row(shown(link), shown(", ".join(names)))
+        out.add_row(shown(link), shown(", ".join(names)))
     console.print()
-    console.print(table)
+    console.print(out)
     _print_rest(console, len(model.frames), most, "frames")
 
 

@@ -45,7 +45,7 @@ def table(first: str, least: int = 12) -> Table:
     from rich.table import Table
 
     out = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", show_edge=False)
-    out.add_column(first, overflow="fold", min_width=least)
+    out.add_column(plain(first), overflow="fold", min_width=least)
     return out
 
 

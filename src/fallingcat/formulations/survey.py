@@ -68,4 +68,4 @@ def _certificates(model: Model, state: State, tolerance: float) -> Iterator[Cert
 def _worse(a: Certificate, b: Certificate) -> Certificate:
     """The larger residual of each check; one that is not a number is the largest."""
     pairs = zip(a.checks, b.checks, strict=True)
-    return a._replace(checks=tuple(x if not y.residual > x.residual and x.holds else y for x, y in pairs))
+    return a._replace(checks=tuple(x if x.residual >= y.residual or np.isnan(x.residual) else y for x, y in pairs))

@@ -71,7 +71,7 @@ def drop(
     joints: tuple[str, str] | None = None,
     *,
     seed: int | None = None,
-    dt: float = 1e-3,
+    dt: float = 5e-4,
     progress: Callable[[str, float], None] | None = None,
 ) -> Drop:
     """Let a robot fall with its center of mass ``height`` (m) above the floor, rolled over by ``tilt`` (rad).

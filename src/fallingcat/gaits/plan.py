@@ -40,11 +40,8 @@ class Manoeuvre(NamedTuple):
     unit_rates: np.ndarray
     """``n``: peak joint rates when it takes 1 s"""
 
-    @property
-    def axis(self) -> np.ndarray:
-        """``3``: what it turns about, in the base frame."""
-        w = np.asarray(rotations.log(self.pose[:3, :3]))
-        return w / np.linalg.norm(w)
+    axis: np.ndarray
+    """``3``: what it turns about, by the right-hand rule, in the base frame"""
 
     def gait(self, duration: float) -> Gait:
         """The manoeuvre within ``duration`` (s)."""
@@ -91,10 +88,10 @@ class Planner:
             raise ModelError(f"a turn is an angle between 0 and 180 degrees, not {np.degrees(turn):g}")
         found, best = [], 0.0
         for count in turns:
-            bend, most = self._bend(turn, count)
+            bend, attitude, most = self._bend(turn, count)
             best = max(best, most)
             if bend is not None:
-                found.append(self._manoeuvre(bend, count))
+                found.append(self._manoeuvre(bend, count, attitude))
         if not found:
             raise ModelError(
                 f"{self.model.name!r} turns by {np.degrees(best):.0f} degrees at most when these joints bend by "
@@ -102,8 +99,8 @@ class Planner:
             )
         return min(found, key=lambda m: (round(m.shortest, 6), float(m.unit_forces.max())))
 
-    def _bend(self, turn: float, turns: float) -> tuple[float | None, float]:
-        """The smallest bend that turns by ``turn``, if there is one, and the largest turn in reach."""
+    def _bend(self, turn: float, turns: float) -> tuple[float | None, np.ndarray, float]:
+        """The smallest bend that turns by ``turn``, if there is one, about where to, and the largest turn in reach."""
 
         def rotation(bend: float) -> np.ndarray:
             return _quaternion(self.reconstruction.displacement(self.curve(bend, turns), tolerance=COARSE).pose)
@@ -113,15 +110,15 @@ class Planner:
         angles = np.array([_angle(x) for x in attitudes])
         above = np.flatnonzero(angles >= turn)
         if not len(above):
-            return None, float(angles.max())
+            return None, attitudes[0], float(angles.max())
         i = int(above[0])
 
         def miss(bend: float) -> float:
             return _angle(_near(rotation(bend), attitudes[i])) - turn
 
-        return root(miss, float(bends[i - 1]), float(bends[i]), 1e-9), float(angles.max())
+        return root(miss, float(bends[i - 1]), float(bends[i]), 1e-9), attitudes[i], float(angles.max())
 
-    def _manoeuvre(self, bend: float, turns: float) -> Manoeuvre:
+    def _manoeuvre(self, bend: float, turns: float, attitude: np.ndarray) -> Manoeuvre:
         curve = self.curve(bend, turns)
         moved = self.reconstruction.displacement(curve, tolerance=FINE)
         jet = curve(np.linspace(0.0, 1.0, SAMPLES + 1))
@@ -129,8 +126,10 @@ class Planner:
         twists = -np.einsum("kmn,kn->km", self.reconstruction.connection(jet.q), jet.dq)
         forces = self._forces(q, np.concatenate([twists, jet.dq], axis=1), jet.ddq)
         peak_forces, peak_rates = np.abs(forces).max(axis=0), np.abs(jet.dq).max(axis=0)
-        angle = float(np.linalg.norm(rotations.log(moved.pose[:3, :3])))
-        return Manoeuvre(curve, angle, moved.pose, self._shortest(peak_forces, peak_rates), peak_forces, peak_rates)
+        quaternion = _near(_quaternion(moved.pose), attitude)
+        axis = quaternion[:3] / np.linalg.norm(quaternion[:3])
+        least = self._shortest(peak_forces, peak_rates)
+        return Manoeuvre(curve, _angle(quaternion), moved.pose, least, peak_forces, peak_rates, axis)
 
     def _shortest(self, forces: np.ndarray, rates: np.ndarray) -> float:
         """Joints as hard as they can: rates go with 1 / T, forces with 1 / T^2 (gravity asks nothing in free fall)."""

@@ -6,6 +6,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,9 +101,9 @@ def compare(model: Model, batch: int = 4096, rounds: int = 15) -> list[Row]:
         one = [q, v, x][: len(kernel.signature)]
         many = [np.tile(a, (batch, 1)) for a in one]
         calls: dict[str, Call] = {
-            "kernel": lambda kernel=kernel, one=one: kernel(*one),
-            "batch": lambda kernel=kernel, many=many: kernel(*many),
-            "numpy": lambda function=function, further=further: function(model, state, *further),
+            "kernel": partial(kernel, *one),
+            "batch": partial(kernel, *many),
+            "numpy": partial(function, model, state, *further),
         }
         calls |= {peer: quantities[name] for peer, quantities in others.items() if name in quantities}
         times = take_turns(calls, rounds)
@@ -126,9 +127,7 @@ def peers(model: Model) -> dict[str, dict[str, Call]]:
     for name, build in (("Pinocchio", pinocchio_calls), ("MuJoCo", mujoco_calls)):
         try:
             out[name] = build(urdf, free=model.base.dim == 6)
-        except ImportError:
-            continue
-        except Exception:  # noqa: S112 - a peer that cannot read the robot is left out
+        except Exception:  # not installed, or it cannot read the robot: left out
             continue
     return out
 

@@ -78,7 +78,7 @@ def text(program: Program, dtype: str, name: str, shape: Shape) -> Text:
     if moves.places:
         lines.append("    extern __shared__ char pool[];")
         lines.append(f"    volatile {real.text} *const w = (volatile {real.text} *)pool + threadIdx.x;")
-    lines += _straight(program, real, moves, shape)
+    lines += [*_second_pointers(program, real), *_straight(program, real, moves, shape)]
     shared = moves.places * shape.block * (8 if dtype == "float64" else 4)
     return Text("\n".join([*lines, "}", ""]), shape.block, shared)
 
@@ -95,6 +95,19 @@ def chunked(program: Program, dtype: str, name: str, shape: Shape) -> Text:
     for c in range(len(program.chunks)):
         lines += [f"    {name}_chunk{c}({arguments});", "    __syncthreads();"]
     return Text("\n".join([*lines, "}", ""]), shape.block, 0)
+
+
+def _second_pointers(program: Program, real: Real) -> list[str]:
+    """Pointers for reading inputs again, of which the compiler cannot know that they are the first ones: it would keep
+    every address in registers from the first reading to the second.
+    """
+    count = range(len(program.argument_sizes))
+    changed = ", ".join(['"+r"(m)', *(f'"+l"(b{k})' for k in count)])
+    return [
+        "    unsigned m = n;",
+        *(f"    const {real.text} *b{k} = a{k};" for k in count),
+        f'    asm volatile("" : {changed});',
+    ]
 
 
 def _head(program: Program, real: Real, name: str, shape: Shape) -> list[str]:
@@ -142,10 +155,10 @@ def _straight(program: Program, real: Real, moves: Plan, shape: Shape) -> list[s
             argument, index = program.inputs[x]
             names[x] = f"r{number}"
             source = _at(f"a{argument}", index)
-            # volatile: the compiler would rather keep the first reading in a register than read again
-            again = f"*(const volatile {real.text} *)&{source}" if (argument, index) in reads else source
+            if (argument, index) in reads:  # volatile: the compiler would rather keep the first reading in a register
+                source = f"*(const volatile {real.text} *)(b{argument} + {index}ULL * m)"
             reads.add((argument, index))
-            lines.append(f"    const {real.text} r{number} = {again};")
+            lines.append(f"    const {real.text} r{number} = {source};")
             lines += [_store(k, f"r{number}") for k in places.pop(x, ())]
         else:
             assert step.line is not None
@@ -172,6 +185,8 @@ def _places(outputs: Iterable[tuple[int, Any]]) -> dict[int, list[int]]:
 def _statement(real: Real, line: Instruction, names: dict[int, str], angles: dict[Any, int]) -> list[str]:
     v, t = line.value, real.text
     operands = [names[x] if isinstance(x, int) else real.constant(x) for x in line.operands]
+    if line.op == "div" and t == "float":  # 2 units in the last place; the exact one has a branch that costs registers
+        return [f"    const float v{v} = __fdividef({operands[0]}, {operands[1]});"]
     if line.op not in ("sin", "cos"):
         return [f"    {statement(real, line, operands)}"]
     angle = line.operands[0]

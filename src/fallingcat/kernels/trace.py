@@ -151,7 +151,7 @@ def _rebuild(structure: Any, flat: np.ndarray, start: int) -> tuple[Any, int]:
         return structure.value, start
     if is_array(structure):
         end = start + int(np.prod(structure, dtype=int))
-        part = flat[..., start:end].reshape(*flat.shape[:-1], *structure)
+        part = flat[..., start:end].reshape((*flat.shape[:-1], *structure))
         return (part if part.ndim else part[()]), end
     kind, parts = structure
     items: list[Any] = []

@@ -1,0 +1,81 @@
+"""``fallingcat bench [FILE]``: the kernels of a robot beside what else there is."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .app import SCHEMA, Base, Json, app, errors_in_one_line
+from .export_file import model_of
+from .text import on_screen, shown, table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..kernels.compare import Row
+    from ..model import Model
+
+
+@app.command()
+def bench(
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="A robot; a humanoid if left out.", show_default=False)
+    ] = None,
+    base: Base = None,
+    batch: Annotated[int, typer.Option(min=1, max=10_000_000, help="States in one call.")] = 4096,
+    rounds: Annotated[int, typer.Option(min=1, max=10_000, help="How often each thing is measured.")] = 15,
+    as_json: Json = False,
+) -> None:
+    """Time the kernels of a robot beside NumPy, Pinocchio and MuJoCo, as far as these are installed."""
+    with errors_in_one_line():
+        from ..kernels.compare import compare
+        from ..model import robots
+
+        model = robots.humanoid() if file is None else model_of(file, base)
+        rows = compare(model, batch, rounds)
+        if as_json:
+            typer.echo(json.dumps(_bench_report(model, batch, rounds, rows), indent=2))
+        else:
+            on_screen(lambda console: _print(console, model, batch, rounds, rows))
+
+
+def _bench_report(model: Model, batch: int, rounds: int, rows: list[Row]) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "robot": model.name,
+        "dimensions": {"m": model.m, "n": model.n, "nv": model.nv, "nq": model.nq},
+        "batch": batch,
+        "rounds": rounds,
+        "functions": [
+            {
+                "name": row.function,
+                "operations": row.operations,
+                "compile_s": row.compile_s,
+                "times_s": {key: t._asdict() for key, t in row.times.items()},
+            }
+            for row in rows
+        ],
+    }
+
+
+def _print(console: Console, model: Model, batch: int, rounds: int, rows: list[Row]) -> None:
+    names = list(dict.fromkeys(name for row in rows for name in row.times))
+    heads = {"kernel": "kernel", "batch": "in a batch", "numpy": "NumPy"}
+    console.print(shown(f"{model.name}: {model.nv} degrees of freedom; us for each state, median of {rounds}"))
+    out = table("function")
+    for head in ("operations", *(heads.get(name, name) for name in names)):
+        out.add_column(head, justify="right", no_wrap=True)
+    for row in rows:
+        times = [_microseconds(row.times[name].median) if name in row.times else "-" for name in names]
+        out.add_row(row.function, f"{row.operations:,}", *times)
+    console.print(out)
+    console.print(shown(f"One core; batches of {batch:,}, from plain arrays."))
+    missing = [peer for peer in ("Pinocchio", "MuJoCo") if peer not in names]
+    if missing:
+        console.print(shown(f"Not installed, or unable to read the robot: {', '.join(missing)}."))
+
+
+def _microseconds(t: float) -> str:
+    return f"{1e6 * t:.3g}" if t < 1e-3 else f"{1e6 * t:,.0f}"

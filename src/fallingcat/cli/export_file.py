@@ -1,0 +1,101 @@
+"""``fallingcat export FILE``: a function of a robot as source code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from ..errors import ModelError
+from .app import Base, File, app, errors_in_one_line
+from .text import count, plain
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+TARGETS: Final = ("c", "cuda", "llvm")
+
+
+@app.command()
+def export(
+    file: File,
+    function: Annotated[str, typer.Option(metavar="NAME", help="A function of the library, e.g. inverse_dynamics.")],
+    out: Annotated[str, typer.Option(metavar="DIR", help="Where to write; made if it is not there.")],
+    target: Annotated[str, typer.Option(metavar="c|cuda|llvm")] = "c",
+    dtype: Annotated[str, typer.Option(metavar="float64|float32")] = "float64",
+    base: Base = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="An option of the function, e.g. factorization=passive; repeatable."),
+    ] = None,
+) -> None:
+    """Write a function of a robot as source code."""
+    with errors_in_one_line():
+        for path in exported(file, function, out, target, dtype, base, option or []):
+            typer.echo(plain(path))
+
+
+def exported(
+    file: str, function: str, out: str, target: str, dtype: str, base: str | None, options: list[str]
+) -> list[str]:
+    """Writes the files; their paths."""
+    from pathlib import Path
+
+    from ..kernels import compile
+
+    if target not in TARGETS:
+        raise ModelError(f"target is one of {', '.join(TARGETS)}, not {target!r}")
+    named = _named(function)
+    given: dict[str, Any] = dict(_option(text) for text in options)
+    model = model_of(file, base)
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if target == "llvm":
+            text = compile(model, named, dtype=dtype, **given).source
+            if not text:
+                raise ModelError("there is no LLVM text without llvmlite")
+            path = folder / f"{function}.ll"
+            path.write_text(text, encoding="ascii")
+            return [str(path)]
+        written = compile(model, named, target=target, dtype=dtype, **given).write(folder)
+        return [str(path) for path in written]
+    except OSError as error:
+        raise ModelError(f"cannot write to {out!r}: {error.strerror}") from None
+
+
+def _named(name: str) -> Callable[..., Any]:
+    """A function of the library that kernels can be made of."""
+    import inspect
+
+    import fallingcat
+
+    known = {}
+    for each in fallingcat.__all__:
+        thing = getattr(fallingcat, each)
+        if inspect.isfunction(thing) and list(inspect.signature(thing).parameters)[:2] == ["model", "state"]:
+            known[each] = thing
+    if name not in known:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, known, n=1)
+        hint = f"; do you mean {near[0]}?" if near else f"; there are {', '.join(known)}"
+        raise ModelError(f"there is no function {name!r} of a robot{hint}")
+    return known[name]
+
+
+def _option(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier() or name in ("target", "dtype", "sizes", "model", "function"):
+        raise ModelError(f"--option is name=value, not {text!r}")
+    return name, value
+
+
+def model_of(file: str, base: str | None) -> Model:
+    from ..io import read
+
+    model, notes = read(file, base=base)
+    if notes:
+        typer.echo(f"{count(len(notes), 'warning')} about the file: fallingcat inspect shows them", err=True)
+    return model

@@ -1,0 +1,215 @@
+"""One self-contained page: a 3-D animation, maps and time series, with a time line that moves them all.
+
+The page is a single file of HTML that opens without a network.  Names and texts travel as JSON whose ``<``, ``>`` and
+``&`` are escaped, and the player shows them as text, never as markup.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from .shapes import Shape
+
+SCRIPTS = ("drawing.js", "scene.js", "charts.js", "player.js")
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A number worth a card of its own."""
+
+    label: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A named series of values."""
+
+    name: str
+    values: Any
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Lines over time, with a unit; ``log`` for sizes over many decades."""
+
+    title: str
+    times: Any
+    lines: Sequence[Line]
+    unit: str = ""
+    log: bool = False
+
+    def data(self) -> dict[str, Any]:
+        """As plain numbers."""
+        lines = [{"name": line.name, "y": numbers(line.values)} for line in self.lines]
+        return {
+            "kind": "chart",
+            "title": self.title,
+            "unit": self.unit,
+            "log": self.log,
+            "x": numbers(self.times),
+            "lines": lines,
+        }
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A curve on a map; with ``times`` a dot runs along it."""
+
+    name: str
+    x: Any
+    y: Any
+    times: Any = ()
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """``values`` (len(x) x len(y)) as colors, with its zero lines and curves on it."""
+
+    title: str
+    x: Any
+    y: Any
+    values: Any
+    x_label: str = ""
+    y_label: str = ""
+    unit: str = ""
+    traces: Sequence[Trace] = ()
+    note: str = ""
+
+    def data(self) -> dict[str, Any]:
+        """As plain numbers."""
+        values = np.asarray(self.values, dtype=float)
+        if values.shape != (len(self.x), len(self.y)):
+            raise ModelError(f"a map has values of shape ({len(self.x)}, {len(self.y)}), not {values.shape}")
+        return {
+            "kind": "map",
+            "title": self.title,
+            "x": numbers(self.x),
+            "y": numbers(self.y),
+            "z": [numbers(row) for row in values],
+            "xLabel": self.x_label,
+            "yLabel": self.y_label,
+            "unit": self.unit,
+            "note": self.note,
+            "traces": [
+                {"name": t.name, "x": numbers(t.x), "y": numbers(t.y), "t": numbers(t.times)} for t in self.traces
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Parts that move: ``poses`` (part: N x 4 x 4, part to world) at ``times``, and the solids fixed to them.
+
+    z is up and the floor is at z = 0 where there is one.  ``speed`` is that of the player: 0.2 is slow motion.
+    ``ghosts`` are times at which the parts leave a faint picture.
+    """
+
+    times: Any
+    poses: Mapping[str, Any]
+    shapes: Mapping[str, Sequence[Shape]]
+    speed: float = 1.0
+    floor: bool = True
+    ghosts: Sequence[float] = ()
+    azimuth: float = -60.0
+    elevation: float = 12.0
+
+    def data(self) -> dict[str, Any]:
+        """As plain numbers: each pose as the 12 numbers of its upper rows."""
+        parts = []
+        for name, shapes in self.shapes.items():
+            poses = np.asarray(self.poses[name], dtype=float)
+            if poses.shape != (len(self.times), 4, 4):
+                raise ModelError(f"poses of {name!r} have shape ({len(self.times)}, 4, 4), not {poses.shape}")
+            if shapes:
+                flat = numbers(poses[:, :3].ravel(), 5)
+                parts.append({"name": name, "shapes": [shape.data() for shape in shapes], "poses": flat})
+        return {
+            "kind": "scene",
+            "t": numbers(self.times),
+            "parts": parts,
+            "speed": self.speed,
+            "floor": self.floor,
+            "ghosts": numbers(self.ghosts),
+            "azimuth": self.azimuth,
+            "elevation": self.elevation,
+        }
+
+
+Block = Scene | HeatMap | Chart
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: a title, cards with facts, and blocks in the order in which they are shown."""
+
+    title: str
+    subtitle: str = ""
+    facts: Sequence[Fact] = ()
+    blocks: Sequence[Block] = field(default_factory=tuple)
+
+    def html(self) -> str:
+        """The whole page.
+
+        >>> "</script><b>" in Page("<b>", facts=[Fact("</script><b>", "1")]).html()
+        False
+        """
+        folder = resources.files(__package__)
+        data = {
+            "title": self.title,
+            "subtitle": self.subtitle,
+            "facts": [vars(fact) for fact in self.facts],
+            "blocks": [block.data() for block in self.blocks],
+        }
+        parts = {
+            "style": (folder / "page.css").read_text(encoding="utf-8"),
+            "script": "\n".join((folder / name).read_text(encoding="utf-8") for name in SCRIPTS),
+            "data": safe_json(data),
+        }
+        page = (folder / "page.html").read_text(encoding="utf-8")
+        for name, text in parts.items():
+            page = page.replace(f"/*{name}*/", text, 1)
+        return page
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to a file, atomically; returns its path."""
+        target = Path(path)
+        handle, temporary = tempfile.mkstemp(dir=target.parent, suffix=".part")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(self.html())
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, target)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        return target
+
+
+def safe_json(data: Any) -> str:
+    """JSON that may stand in a page: nothing in it can end the element it is in.
+
+    >>> print(safe_json({"name": "</script>"}))
+    {"name":"\\u003c/script\\u003e"}
+    """
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def numbers(values: Any, digits: int = 6) -> list[float | None]:
+    """Floats with a few digits; None for what is not finite."""
+    array = np.asarray(values, dtype=float).ravel()
+    return [float(f"{x:.{digits}g}") if np.isfinite(x) else None for x in array.tolist()]
