@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from formulation_changes import changes
 from hypothesis import given, settings
-from random_robots import build, rng_of, robots
+from random_robots import TILTED, Robot, build, rng_of, robots
 from residuals import WORST, agree
 
 import fallingcat as fc
-from fallingcat.lie import Trivial
+from fallingcat.lie import Helical, Trivial
 
 PASSIVE = {"christoffel", "passive", "coadjoint"}
 
@@ -26,6 +26,11 @@ def record(certificate):
 @given(recipe=robots(largest=6))
 def test_every_change_of_every_factorization_passes(recipe):
     everything_passes(recipe)
+
+
+def test_a_robot_whose_coriolis_matrix_vanishes_passes():
+    """Rounding alone is no torsion."""
+    everything_passes(Robot(Helical(TILTED, pitch=-0.4), 2, 1061))
 
 
 @pytest.mark.slow

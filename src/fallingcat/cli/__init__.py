@@ -12,7 +12,21 @@ from .cache_files import cache_clear, cache_info
 from .certify_file import certify
 from .drop_cat import drop
 from .export_file import export
+from .gait_file import gait
 from .inspect_file import inspect, report
 from .text import plain
 
-__all__ = ["app", "bench", "cache_clear", "cache_info", "certify", "drop", "export", "inspect", "main", "plain", "report"]
+__all__ = [
+    "app",
+    "bench",
+    "cache_clear",
+    "cache_info",
+    "certify",
+    "drop",
+    "export",
+    "gait",
+    "inspect",
+    "main",
+    "plain",
+    "report",
+]

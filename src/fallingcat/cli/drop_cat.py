@@ -113,11 +113,19 @@ def _print(console: Console, fall: Drop, result: dict[str, Any]) -> None:
     out.add_column(overflow="fold")
     out.add_column(style="dim")
     for row in (
-        ("turned by", f"{result['turned_deg']:.2f} deg", f"lands {math.degrees(fall.landing_tilt):.2f} deg off upright"),
+        (
+            "turned by",
+            f"{result['turned_deg']:.2f} deg",
+            f"lands {math.degrees(fall.landing_tilt):.2f} deg off upright",
+        ),
         ("angular momentum", f"{result['angular_momentum']:.1e}", "at most, of what the joints move"),
         ("energy residual", f"{result['energy_residual']:.1e}", "energy against work of the joints"),
         ("peak torque", f"{result['peak_torque']:.2f} N m", "no wrench on the base"),
-        ("bend", f"{math.degrees(curve.bend):.1f} deg", f"carried around {curve.turns:g} times in {fall.duration:.3f} s"),
+        (
+            "bend",
+            f"{math.degrees(curve.bend):.1f} deg",
+            f"carried around {curve.turns:g} times in {fall.duration:.3f} s",
+        ),
         ("fall", f"{fall.trajectory.times[-1]:.3f} s", f"{fall.fallen:.2f} m down"),
         ("time to plan", f"{fall.planning:.2f} s", f"{result['seconds']:.1f} s in all"),
     ):

@@ -132,8 +132,10 @@ def _torsion(eom: EquationsOfMotion, rng: np.random.Generator) -> float:
     T, turn = eom.changes.T, eom.changes.T_dot @ eom.changes.inverse
     C_v, C_w = T.T @ (eom.C + eom.M @ turn) @ T, coriolis_matrix(model, other, eom.factorization)
     rounding = np.abs(T).T @ (np.abs(eom.C) + np.abs(eom.M @ turn)) @ np.abs(T) @ np.abs(w)  # of changing back
-    bracket = mass_matrix(model, state) @ (brackets(model, v) @ w) if model.nv else w
-    return relative(C_v @ w - C_w @ v - bracket, rounding, C_w @ v)
+    M = mass_matrix(model, state)
+    bracket = M @ (brackets(model, v) @ w) if model.nv else w
+    natural = size(M) * size(v) * size(w)  # where all of it vanishes
+    return relative(C_v @ w - C_w @ v - bracket, rounding, C_w @ v, natural)
 
 
 def _forces(eom: EquationsOfMotion, a: np.ndarray) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -167,7 +168,7 @@ class Chain(Curve):
         if not self.parts or any(part.size != self.parts[0].size for part in self.parts):
             raise ModelError("a chain has curves of one size, and at least one")
         ends = [part(np.array([0.0, 1.0])).q for part in self.parts]
-        gaps = [np.abs(b[0] - a[1]).max() for a, b in zip(ends, ends[1:], strict=False)]
+        gaps = [np.abs(b[0] - a[1]).max() for a, b in pairwise(ends)]
         if any(gap > 1e-9 for gap in gaps):
             raise ModelError(f"a curve of the chain begins {max(gaps):.3g} away from the end of the one before")
         lengths = np.array([length(part) for part in self.parts])

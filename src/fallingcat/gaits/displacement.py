@@ -147,7 +147,9 @@ class Reconstruction:
     def _collocate(self, slopes: np.ndarray, joints: np.ndarray, sizes: np.ndarray, h: np.ndarray) -> np.ndarray:
         """Steps ``g exp(x)`` with ``dx/dt = dexp^-1(x) xi(g exp(x))``, solved by iteration at the nodes."""
         if self._rates is None:
-            self._rates = compile(self.model, exponential_rate, sizes=dict.fromkeys(("chart", "slope", "h"), self.model.m))
+            self._rates = compile(
+                self.model, exponential_rate, sizes=dict.fromkeys(("chart", "slope", "h"), self.model.m)
+            )
         G, spread = self.model.base, np.broadcast_to(h, (3, len(h)))
         path, rates = [np.asarray(G.identity(), dtype=float)], slopes[0]
         for slope, shapes, dt in zip(slopes, joints, sizes, strict=True):
@@ -181,8 +183,8 @@ def displacement(
     """The exact displacement of the base over a gait, or over any curve of shapes ([Mishra] (9)).
 
     ``momentum`` (m; N s, N m s) is that of the robot, seen from the base at the start; zero if left out, and then the
-    speed of the gait does not matter.  ``frame="center_of_mass"`` follows the frame at the center of mass with the
-    axes of the base instead.  Gravity moves every part alike and is left out.
+    speed of the gait does not matter.  ``frame`` is what is followed: the base, the center of mass with the axes of the
+    base, or the virtual chassis (:mod:`fallingcat.gaits.frames`).  Gravity moves every part alike and is left out.
 
     >>> from fallingcat.gaits import Circle
     >>> from fallingcat.model import robots

@@ -19,6 +19,8 @@ from ..simulation import Trajectory, simulate
 from .plan import Manoeuvre, Planner, strongest_pair
 from .tracking import tracker
 
+STEPS = 1024
+"""Of a fall, unless a step is given."""
 SPINE = ("spine_side", "spine_arch")
 TUCKED = 1.4
 """How far the cat draws in its legs (rad)."""
@@ -71,7 +73,7 @@ def drop(
     joints: tuple[str, str] | None = None,
     *,
     seed: int | None = None,
-    dt: float = 5e-4,
+    dt: float | None = None,
     progress: Callable[[str, float], None] | None = None,
 ) -> Drop:
     """Let a robot fall with its center of mass ``height`` (m) above the floor, rolled over by ``tilt`` (rad).
@@ -102,7 +104,7 @@ def drop(
         fall,
         tracker(robot, manoeuvre.gait(duration)),
         integrator="momentum",
-        dt=dt,
+        dt=fall / STEPS if dt is None else dt,
         progress=lambda share: tell("falling", share),
     )
     if trajectory.status != "finished":
@@ -115,9 +117,10 @@ def chosen(model: Model | None, joints: tuple[str, str] | None) -> tuple[Model, 
     whole = robots.cat() if model is None else model
     if not isinstance(whole.base, SE3):
         raise ModelError(f"the base of {whole.name!r} is not free ({whole.base}): it does not fall")
-    legs = [name for name in whole.joint_names if name.endswith("_leg")] if joints is None else []
-    pair = joints or (SPINE if set(SPINE) <= set(whole.joint_names) else strongest_pair(whole))
-    tuck = {name: TUCKED if name.startswith("front") else -TUCKED for name in legs if model is None}
+    is_cat = joints is None and set(SPINE) <= set(whole.joint_names)
+    legs = [name for name in whole.joint_names if name.endswith("_leg")] if is_cat else []
+    pair = joints or (SPINE if is_cat else strongest_pair(whole))
+    tuck = {name: TUCKED if name.startswith("front") else -TUCKED for name in legs}
     needed = {*pair, *tuck}
     for name in pair:
         whole.joint_index(name)  # a name that does not exist is an error that says so
@@ -187,7 +190,7 @@ def _accounted(
 
 
 def momentum_scale(model: Model, q: np.ndarray, rates: np.ndarray) -> float:
-    """The largest angular momentum (N m s) that the joint rates alone carry: what must cancel for a turn without spin."""
+    """The largest angular momentum (N m s) that the joint rates alone carry: what must cancel in a turn."""
     columns = compile(model, momentum_matrix, frame="centroidal")(q)[:, 3:, model.m :]
     return float(np.linalg.norm(np.einsum("kij,kj->ki", columns, rates), axis=1).max())
 

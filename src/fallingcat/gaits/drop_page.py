@@ -9,11 +9,12 @@ from ..kernels import compile
 from ..model import Model
 from ..views import Capsule, Chart, Fact, HeatMap, Line, Page, Scene, Shape, Trace, Triangle, model_shapes
 from .drop import Drop
-from .frames import FRAMES
 from .maps import Mapper, Plane
 
-FRAMES_PER_SECOND = 250.0
-"""Of the animation: it is shown in slow motion."""
+FRAMES, SHOWN = 160, 5.0
+"""Of the animation, and how long it takes (s): slow motion for a fall of half a second."""
+HIGH = 3.0
+"""Of a fall (m): from here on the camera falls along."""
 FUR, LIGHT, DARK = "#e8974e", "#f3cfa2", "#2a2320"
 _TITLE = "A cat that falls without spin lands on its feet"
 _SAYING = (
@@ -36,9 +37,8 @@ def drop_page(fall: Drop, whole: Model, pair: tuple[str, str], is_cat: bool) -> 
 
 
 def _kept(fall: Drop) -> np.ndarray:
-    times = fall.trajectory.times
-    wanted = np.arange(times[0], times[-1], 1.0 / FRAMES_PER_SECOND)
-    return np.unique(np.append(np.searchsorted(times, wanted), len(times) - 1))
+    last = len(fall.trajectory.times) - 1
+    return np.unique(np.linspace(0, last, FRAMES + 1).round().astype(int))
 
 
 def _facts(fall: Drop) -> list[Fact]:
@@ -65,7 +65,9 @@ def _scene(fall: Drop, whole: Model, keep: np.ndarray, is_cat: bool) -> Scene:
     upright = {name: turn @ H for name, H in poses.items() if name in shapes}
     times = path.times[keep]
     ghosts = np.sqrt(np.linspace(0.0, 1.0, 5)[:-1]) * times[-1]  # at equal heights
-    return Scene(times, upright, shapes, speed=0.1, ghosts=ghosts, azimuth=-72.0, elevation=9.0)
+    speed = min((0.05, 0.1, 0.25, 0.5, 1.0), key=lambda x: abs(np.log(x * SHOWN / times[-1])))
+    high = fall.fallen > HIGH
+    return Scene(times, upright, shapes, speed, True, () if high else ghosts, -72.0, 9.0, follow=high)
 
 
 def _upright(up: np.ndarray) -> np.ndarray:
@@ -112,7 +114,7 @@ def _map(fall: Drop, pair: tuple[str, str]) -> HeatMap:
     plane = Plane.of_joints(model, *pair, origin=held)
     reach = 1.25 * curve.bend
     grid = np.linspace(-reach, reach, 61)
-    values = Mapper(model, FRAMES[0]).map(plane, grid, grid).values
+    values = Mapper(model).map(plane, grid, grid).values
     toward = fall.manoeuvre.axis
     turn = -values[:, :, 3:] @ toward
     s = np.linspace(0.0, 1.0, 241)
@@ -150,6 +152,8 @@ def _charts(fall: Drop, keep: np.ndarray, times: np.ndarray) -> list[Chart]:
             [Line("about the center of mass", np.maximum(fall.angular_momentum[keep], 1e-18))],
             log=True,
         ),
-        Chart("Energy", times, [Line("mechanical", fall.energy[keep]), Line("work of the joints", fall.work[keep])], "J"),
+        Chart(
+            "Energy", times, [Line("mechanical", fall.energy[keep]), Line("work of the joints", fall.work[keep])], "J"
+        ),
         Chart("Energy minus work", times, [Line("gap", 1e3 * (fall.energy - fall.work)[keep])], "mJ"),
     ]

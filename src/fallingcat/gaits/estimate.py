@@ -34,7 +34,8 @@ def estimate(
 ) -> Estimate:
     """The displacement of the base over a small closed gait without momentum, from curvature alone ([Mishra] V-B).
 
-    ``frame`` is where the integral is taken: at the center of mass brackets are smaller and the estimate is better.
+    ``frame`` is where the integral is taken: in the virtual chassis, the center of mass with principal axes, brackets
+    are small and the estimate is good; in the base it can be poor.
     ``apex`` (n) is the tip of the cone, the mean of the curve if left out; it matters only beyond leading order.
 
     >>> from fallingcat.gaits import Circle, displacement

@@ -12,7 +12,7 @@ from ..errors import ModelError
 from ..kernels import compile
 from ..model import Model
 from .curves import Curve, Embedded
-from .frames import check_frame, framed_curvature
+from .frames import chassis_axes, check_frame, framed_curvature, rotational_inertia
 from .gait import check_shape
 
 
@@ -78,16 +78,23 @@ class Mapper:
         check_frame(model, frame)
         self.model, self.frame = model, frame
         self._home = np.asarray(model.base.coordinates(model.base.identity()), dtype=float)
-        self._kernel = compile(model, framed_curvature, frame=frame)
+        turned = frame == "virtual_chassis"
+        self._kernel = compile(model, framed_curvature, frame="center_of_mass" if turned else frame)
+        self._inertia: Any = compile(model, rotational_inertia) if turned else None
 
     def curvature(self, joints: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """``DA(x, y)`` (N x m) at shapes (N x n) for directions (N x n, or n)."""
         home = np.broadcast_to(self._home, (len(joints), len(self._home)))
         q = np.concatenate([home, joints], axis=1)
         out: np.ndarray = self._kernel(q, x, y)
-        return out
+        if self._inertia is None:
+            return out
+        R = chassis_axes(self._inertia(q))
+        return np.einsum("kji,kcj->kci", R, out.reshape(-1, 2, 3)).reshape(-1, 6)
 
-    def map(self, plane: Plane, first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray) -> CurvatureMap:
+    def map(
+        self, plane: Plane, first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray
+    ) -> CurvatureMap:
         """The map over the grid ``first`` x ``second`` of the plane's coordinates."""
         a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
         r = np.stack(np.meshgrid(a, b, indexing="ij"), axis=-1).reshape(-1, 2)

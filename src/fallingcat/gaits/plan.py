@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ from .tracking import shape_forces
 
 TURNS = (1.0, 1.2, 1.4, 1.6, 2.0, 2.5, 3.0)
 """How often the bend is carried around: candidates, from which the quickest is taken."""
+TUCKS = (1.0, 0.7, 0.0)
+"""Shares of the tuck that are tried: a small turn needs none, and is over sooner."""
 REACH = 1.4
 """Largest bend (rad) of joints without limits."""
 COARSE, FINE = 1e-7, 1e-11
@@ -78,20 +81,20 @@ class Planner:
         limits = [self.model.joints[self.model.joint_index(name)].limits for name in names]
         return float(min([REACH, *(min(x.upper, -x.lower) for x in limits)]))
 
-    def curve(self, bend: float, turns: float, ramp: float = 0.3) -> RightingCurve:
-        """The manoeuvre with a given bend."""
-        return RightingCurve(self.origin, self.first, self.second, bend, self.tuck, turns, ramp=ramp)
+    def curve(self, bend: float, turns: float, tucked: float = 1.0) -> RightingCurve:
+        """The manoeuvre with a given bend, and a share of the tuck."""
+        return RightingCurve(self.origin, self.first, self.second, bend, tucked * self.tuck, turns)
 
     def plan(self, turn: float = np.pi, turns: Iterable[float] = TURNS) -> Manoeuvre:
         """The quickest manoeuvre that turns by ``turn`` (rad, up to pi): the one that asks least of the joints."""
         if not 0.0 < turn <= np.pi:
             raise ModelError(f"a turn is an angle between 0 and 180 degrees, not {np.degrees(turn):g}")
         found, best = [], 0.0
-        for count in turns:
-            bend, attitude, most = self._bend(turn, count)
+        for count, share in product(turns, TUCKS if self.tuck.any() else (0.0,)):
+            bend, attitude, most = self._bend(turn, count, share)
             best = max(best, most)
             if bend is not None:
-                found.append(self._manoeuvre(bend, count, attitude))
+                found.append(self._manoeuvre(self.curve(bend, count, share), attitude))
         if not found:
             raise ModelError(
                 f"{self.model.name!r} turns by {np.degrees(best):.0f} degrees at most when these joints bend by "
@@ -99,11 +102,11 @@ class Planner:
             )
         return min(found, key=lambda m: (round(m.shortest, 6), float(m.unit_forces.max())))
 
-    def _bend(self, turn: float, turns: float) -> tuple[float | None, np.ndarray, float]:
+    def _bend(self, turn: float, turns: float, tucked: float) -> tuple[float | None, np.ndarray, float]:
         """The smallest bend that turns by ``turn``, if there is one, about where to, and the largest turn in reach."""
 
         def rotation(bend: float) -> np.ndarray:
-            return _quaternion(self.reconstruction.displacement(self.curve(bend, turns), tolerance=COARSE).pose)
+            return _quaternion(self.reconstruction.displacement(self.curve(bend, turns, tucked), tolerance=COARSE).pose)
 
         bends = np.linspace(0.0, self.reach, 15)
         attitudes = _followed([rotation(bend) for bend in bends])
@@ -118,8 +121,7 @@ class Planner:
 
         return root(miss, float(bends[i - 1]), float(bends[i]), 1e-9), attitudes[i], float(angles.max())
 
-    def _manoeuvre(self, bend: float, turns: float, attitude: np.ndarray) -> Manoeuvre:
-        curve = self.curve(bend, turns)
+    def _manoeuvre(self, curve: RightingCurve, attitude: np.ndarray) -> Manoeuvre:
         moved = self.reconstruction.displacement(curve, tolerance=FINE)
         jet = curve(np.linspace(0.0, 1.0, SAMPLES + 1))
         q = self.reconstruction.flat(jet.q)

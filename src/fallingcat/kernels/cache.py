@@ -56,15 +56,16 @@ class Info(NamedTuple):
 
 def read(key: str) -> bytes | None:
     """The content stored under ``key`` (64 hexadecimal digits), if it is there and whole."""
+    name = _name(key)
     with suppress(OSError, Unusable), _folder(create=False) as folder:
-        file = folder.open(_name(key), _READ | _NONBLOCK)
+        file = folder.open(name, _READ | _NONBLOCK)
         with os.fdopen(file, "rb") as stream:
             _check_file(os.fstat(file))
             data = stream.read(_limit() + 1)
         content = data[_HEAD:]
         if data[:_HEAD] == _head(key, content):
             with suppress(OSError):
-                folder.touch(_name(key))
+                folder.touch(name)
             return content
     return None
 

@@ -1,20 +1,21 @@
-"""CUDA text of a program: one thread per state, structure of arrays.
+"""CUDA text of one stage of a program: one thread per state, structure of arrays.
 
 Value ``k`` of state ``i`` lies at ``[k * n + i]``, so that neighbouring threads read and write neighbouring numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from math import pi
 from typing import Any, NamedTuple
 
 from .ctext import Real, statement
-from .program import Chunk, Instruction, Program
-from .registers import Plan, plan
+from .program import Input, Instruction
+from .registers import Plan, Step, plan
+from .stages import Stage
 
-STRAIGHT = 14_000
-"""Up to so many instructions a kernel is one function; beyond, chunks (the compiler's time grows faster than the text)."""
+SHARED = 227 * 1024
+"""Bytes of shared memory on a multiprocessor (Hopper, and more than half as much on others since Volta)."""
 
 # sin r = r + r^3 p(r^2), cos r = 1 - r^2/2 + r^4 p(r^2) on |r| <= pi/4: equal-ripple polynomials found by Remez
 # exchange with 50 digits; relative errors of sin 3.6e-9 and 3.5e-18, absolute ones of cos 9.6e-11 and 4.7e-20
@@ -54,175 +55,169 @@ class Shape(NamedTuple):
     block: int
     """threads in a block"""
     least: int
-    """blocks that a multiprocessor must be able to hold"""
+    """blocks that a multiprocessor should be able to hold: they share its 65,536 registers"""
     keep: int
     """values that a thread keeps in registers; the others wait in shared memory"""
-    stride: int = 0
-    """instructions between two barriers, which keep the warps of a block together in the instruction cache"""
+    aside: int = 0
+    """at most so many"""
+
+
+SHAPES = {
+    "float32": (
+        Shape(128, 4, 90),
+        Shape(64, 5, 150),
+        Shape(128, 3, 130, 50),
+        Shape(128, 2, 200, 60),
+        Shape(128, 3, 130, 100_000),
+    ),
+    "float64": (Shape(128, 3, 60), Shape(128, 2, 88, 100_000)),
+}
+"""The first whose limit a stage keeps is taken; measured on an H200."""
 
 
 class Text(NamedTuple):
     """A kernel's text and what its launch needs."""
 
+    name: str
     source: str
     block: int
     shared: int
     """bytes of dynamic shared memory"""
 
 
-def text(program: Program, dtype: str, name: str, shape: Shape) -> Text:
-    """The kernel ``name(a0, a1, ..., out, n)`` as one straight line."""
+def text(stage: Stage, arguments: int, dtype: str, name: str, shape: Shape | None = None) -> Text:
+    """The kernel ``name(a0, a1, ..., workspace, out, n)`` of one stage; ``arguments`` of the function, without the
+    workspace.
+    """
     real = Real(dtype)
-    moves = plan(program.instructions, program.inputs, shape.keep)
-    lines = [*_sincos(real), *_head(program, real, name, shape)]
+    shape, moves = _laid_out(stage, [shape] if shape else SHAPES[dtype])
+    size = 8 if dtype == "float64" else 4
+    while moves.places * shape.block * size > SHARED and shape.block > 32:
+        shape = shape._replace(block=shape.block // 2, least=2 * shape.least)
+    if moves.places * shape.block * size > SHARED:  # more than all shared memory: let the compiler spill
+        moves = plan(stage.lines, stage.inputs, len(stage.lines))
+    shared = moves.places * shape.block * size
+    least = max(1, min(shape.least, SHARED // (shared + 1024)))
+    inputs = "".join(f"const {real.text} *__restrict__ a{k}, " for k in range(arguments + 1))
+    lines = [
+        f'extern "C" __global__ void __launch_bounds__({shape.block}, {least})',
+        f"{name}({inputs}{real.text} *__restrict__ t, {real.text} *__restrict__ out, const unsigned count)",
+        "{",
+        "    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;",
+        "    i = i < count ? i : count - 1;  // the threads that are left over repeat the last state",
+        "    const unsigned n = count | (i >> 31);  // adds nothing, but now addresses are one instruction each",
+        *(f"    a{k} += i;" for k in range(arguments + 1)),
+        "    t += i;",
+        "    out += i;",
+    ]
     if moves.places:
         lines.append("    extern __shared__ char pool[];")
         lines.append(f"    volatile {real.text} *const w = (volatile {real.text} *)pool + threadIdx.x;")
-    lines += [*_second_pointers(program, real), *_straight(program, real, moves, shape)]
-    shared = moves.places * shape.block * (8 if dtype == "float64" else 4)
-    return Text("\n".join([*lines, "}", ""]), shape.block, shared)
+    body = _Body(stage, real, shape.block)
+    for step in moves.steps:
+        body.add(step)
+    if body.again:
+        lines += _second_pointers(arguments + 1, real)
+    return Text(name, "\n".join([*lines, *body.finished(), "}", ""]), shape.block, shared)
 
 
-def chunked(program: Program, dtype: str, name: str, shape: Shape) -> Text:
-    """The same as a chain of functions, with a workspace in the thread's local memory."""
-    real = Real(dtype)
-    lines = [*_sincos(real)]
-    for c, chunk in enumerate(program.chunks):
-        lines += _function(program, chunk, real, f"{name}_chunk{c}")
-    lines += _head(program, real, name, shape)
-    lines.append(f"    {real.text} w[{max(program.slots, 1)}];")
-    arguments = ", ".join([*(f"a{k}" for k in range(len(program.argument_sizes))), "out", "n", "w"])
-    for c in range(len(program.chunks)):
-        lines += [f"    {name}_chunk{c}({arguments});", "    __syncthreads();"]
-    return Text("\n".join([*lines, "}", ""]), shape.block, 0)
+def _laid_out(stage: Stage, shapes: Sequence[Shape]) -> tuple[Shape, Plan]:
+    for shape in shapes:
+        moves = plan(stage.lines, stage.inputs, shape.keep)
+        if moves.places <= shape.aside:
+            break
+    return shape, moves
 
 
-def _second_pointers(program: Program, real: Real) -> list[str]:
+def _second_pointers(count: int, real: Real) -> list[str]:
     """Pointers for reading inputs again, of which the compiler cannot know that they are the first ones: it would keep
-    every address in registers from the first reading to the second.
+    every value, or at least every address, in registers from the first reading to the second.
     """
-    count = range(len(program.argument_sizes))
-    changed = ", ".join(['"+r"(m)', *(f'"+l"(b{k})' for k in count)])
+    changed = ", ".join(['"+r"(m)', *(f'"+l"(b{k})' for k in range(count))])
     return [
         "    unsigned m = n;",
-        *(f"    const {real.text} *b{k} = a{k};" for k in count),
+        *(f"    const {real.text} *b{k} = a{k};" for k in range(count)),
         f'    asm volatile("" : {changed});',
     ]
 
 
-def _head(program: Program, real: Real, name: str, shape: Shape) -> list[str]:
-    return [
-        f'extern "C" __global__ void __launch_bounds__({shape.block}, {shape.least})',
-        f"{name}({_parameters(program, real)})",
-        "{",
-        "    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;",
-        "    i = i < n ? i : n - 1;  // the threads that are left over repeat the last state",
-        *(f"    a{k} += i;" for k in range(len(program.argument_sizes))),
-        "    out += i;",
-    ]
+class _Body:
+    """The statements of a stage; each result is written as soon as it is there."""
 
+    def __init__(self, stage: Stage, real: Real, block: int) -> None:
+        self.again = False
+        self._stage, self._real, self._block = stage, real, block
+        self._names: dict[int, str] = {}
+        self._angles: dict[Any, int] = {}
+        self._read: set[Input] = set()
+        self._lines: list[str] = []
+        self._targets: dict[int, list[str]] = {}
+        for place, x in stage.outputs:
+            if isinstance(x, int):
+                self._targets.setdefault(x, []).append(f"fc_at(out, {place}, n)")
+            else:
+                self._lines.append(f"    __stcs(fc_at(out, {place}, n), {real.constant(x)});")
+        for place, x in stage.stores:
+            self._targets.setdefault(x, []).append(f"fc_at(t, {place}, n)")
 
-def _parameters(program: Program, real: Real) -> str:
-    inputs = (f"const {real.text} *__restrict__ a{k}" for k in range(len(program.argument_sizes)))
-    return ", ".join([*inputs, f"{real.text} *__restrict__ out", "const unsigned n"])
-
-
-def _at(pointer: str, index: int) -> str:
-    return f"{pointer}[{index}ULL * n]"
-
-
-def _store(k: int, source: str) -> str:
-    return f"    __stcs(out + {k}ULL * n, {source});"  # streaming: nobody reads it here again
-
-
-def _straight(program: Program, real: Real, moves: Plan, shape: Shape) -> list[str]:
-    """Statement by statement; each result is written as soon as it is there."""
-    lines: list[str] = []
-    names: dict[int, str] = {}
-    angles: dict[Any, int] = {}
-    places = _places(enumerate(program.outputs))
-    lines += [_store(k, real.constant(x)) for k, x in enumerate(program.outputs) if type(x) is float]
-    done = 0
-    reads: set[tuple[int, int]] = set()
-    for number, step in enumerate(moves.steps):
-        x = step.value
+    def add(self, step: Step) -> None:
+        x, t, number = step.value, self._real.text, len(self._lines)
         if step.kind == "aside":
-            lines.append(f"    w[{step.place * shape.block}] = {names[x]};")
+            self._lines.append(f"    w[{step.place * self._block}] = {self._names[x]};")
         elif step.kind == "back":
-            names[x] = f"w{number}"
-            lines.append(f"    const {real.text} w{number} = w[{step.place * shape.block}];")
+            self._names[x] = f"w{number}"
+            self._lines.append(f"    const {t} w{number} = w[{step.place * self._block}];")
         elif step.kind == "read":
-            argument, index = program.inputs[x]
-            names[x] = f"r{number}"
-            source = _at(f"a{argument}", index)
-            if (argument, index) in reads:  # volatile: the compiler would rather keep the first reading in a register
-                source = f"*(const volatile {real.text} *)(b{argument} + {index}ULL * m)"
-            reads.add((argument, index))
-            lines.append(f"    const {real.text} r{number} = {source};")
-            lines += [_store(k, f"r{number}") for k in places.pop(x, ())]
+            self._names[x] = f"r{number}"
+            self._lines.append(f"    const {t} r{number} = {self._input(x)};")
+            self._write(x)
         else:
             assert step.line is not None
-            lines += _statement(real, step.line, names, angles)
-            names[x] = f"v{x}"
-            lines += [_store(k, f"v{x}") for k in places.pop(x, ())]
-            done += 1
-            if shape.stride and done % shape.stride == 0:
-                lines.append("    __syncthreads();")
-    for x, ks in places.items():  # inputs that nothing uses but the result
-        argument, index = program.inputs[x]
-        lines += [_store(k, _at(f"a{argument}", index)) for k in ks]
-    return lines
+            self._compute(step.line)
+            self._write(x)
+
+    def finished(self) -> list[str]:
+        """All statements; what is an input and a result, and nothing else, comes last."""
+        for x in list(self._targets):
+            self._names[x] = self._input(x)
+            self._write(x)
+        return self._lines
+
+    def _input(self, x: int) -> str:
+        place = self._stage.inputs[x]
+        again = place in self._read
+        self._read.add(place)
+        self.again |= again
+        pointer, length = ("b", "m") if again else ("a", "n")
+        return f"__ldg(fc_at({pointer}{place[0]}, {place[1]}, {length}))"
+
+    def _compute(self, line: Instruction) -> None:
+        real, v = self._real, line.value
+        operands = [self._names[x] if isinstance(x, int) else real.constant(x) for x in line.operands]
+        self._names[v] = f"v{v}"
+        if line.op == "div" and real.text == "float":
+            # 2 units in the last place; the exact one has a branch, and that costs registers
+            self._lines.append(f"    const float v{v} = __fdividef({operands[0]}, {operands[1]});")
+        elif line.op in ("sin", "cos"):
+            angle = line.operands[0]
+            if angle not in self._angles:
+                self._angles[angle] = v
+                self._lines += [
+                    f"    {real.text} s{v}, c{v};",
+                    f"    fc_sincos({operands[0]}, &s{v}, &c{v});",
+                ]
+            self._lines.append(f"    const {real.text} v{v} = {line.op[0]}{self._angles[angle]};")
+        else:
+            self._lines.append(f"    {statement(real, line, operands)}")
+
+    def _write(self, x: int) -> None:
+        # streaming: nobody reads it here again
+        self._lines += [f"    __stcs({target}, {self._names[x]});" for target in self._targets.pop(x, ())]
 
 
-def _places(outputs: Iterable[tuple[int, Any]]) -> dict[int, list[int]]:
-    places: dict[int, list[int]] = {}
-    for k, x in outputs:
-        if isinstance(x, int):
-            places.setdefault(x, []).append(k)
-    return places
-
-
-def _statement(real: Real, line: Instruction, names: dict[int, str], angles: dict[Any, int]) -> list[str]:
-    v, t = line.value, real.text
-    operands = [names[x] if isinstance(x, int) else real.constant(x) for x in line.operands]
-    if line.op == "div" and t == "float":  # 2 units in the last place; the exact one has a branch that costs registers
-        return [f"    const float v{v} = __fdividef({operands[0]}, {operands[1]});"]
-    if line.op not in ("sin", "cos"):
-        return [f"    {statement(real, line, operands)}"]
-    angle = line.operands[0]
-    before = []
-    if angle not in angles:
-        angles[angle] = v
-        before = [f"    {t} s{v}, c{v};", f"    fc_sincos({operands[0]}, &s{v}, &c{v});"]
-    return [*before, f"    const {t} v{v} = {line.op[0]}{angles[angle]};"]
-
-
-def _function(program: Program, chunk: Chunk, real: Real, name: str) -> Iterator[str]:
-    """A chunk as a function that is not inlined; ``w`` is the thread's workspace."""
-    yield f"static __device__ __noinline__ void {name}({_parameters(program, real)}, {real.text} *__restrict__ w)"
-    yield "{"
-    names: dict[int, str] = {}
-    angles: dict[Any, int] = {}
-    for line in chunk.instructions:
-        for x in line.operands:
-            if isinstance(x, int) and x not in names:
-                names[x] = f"v{x}"
-                place = program.inputs.get(x)
-                source = f"w[{chunk.loads[x]}]" if place is None else _at(f"a{place[0]}", place[1])
-                yield f"    const {real.text} v{x} = {source};"
-        yield from _statement(real, line, names, angles)
-        names[line.value] = f"v{line.value}"
-    for value, slot in chunk.stores.items():
-        yield f"    w[{slot}] = v{value};"
-    for k, x in chunk.outputs:
-        place = program.inputs.get(x) if isinstance(x, int) else None
-        source = real.constant(x) if not isinstance(x, int) else f"v{x}" if place is None else _at(f"a{place[0]}", place[1])
-        yield _store(k, source)
-    yield "}"
-
-
-def _sincos(real: Real) -> Iterator[str]:
-    """Sine and cosine together, without a branch: off by less than 2 units in the last place up to |x| of some 1e4."""
+def prelude(real: Real) -> Iterator[str]:
+    """What the kernels call: addresses, and sine and cosine together, without a branch: off by less than 2 units in the last place up to |x| of some 1e4."""
+    yield from _at(real)
     t, c, fma = real.text, real.constant, real.function("fma")
     whole, bits = ("long long", "__double_as_longlong") if t == "double" else ("int", "__float_as_int")
     yield f"static __device__ __forceinline__ void fc_sincos(const {t} x, {t} *s, {t} *c)"
@@ -244,3 +239,18 @@ def _sincos(real: Real) -> Iterator[str]:
     yield "    *s = (quadrant & 2) ? -a : a;"
     yield "    *c = ((quadrant + 1) & 2) ? -b : b;"
     yield "}"
+
+
+def _at(real: Real) -> Iterator[str]:
+    """``p + k * n`` in one instruction that the compiler cannot take apart: it would derive addresses from each other
+    and keep hundreds of them in registers.
+    """
+    t, size = real.text, 8 if real.text == "double" else 4
+    for const in ("const ", ""):
+        yield f"static __device__ __forceinline__ {const}{t} *fc_at({const}{t} *p, unsigned k, unsigned n)"
+        yield "{"
+        yield "    unsigned long long r;"
+        address = "(unsigned long long)p"
+        yield f'    asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(r) : "r"(n), "r"(k * {size}), "l"({address}));'
+        yield f"    return ({const}{t} *)r;"
+        yield "}"

@@ -11,14 +11,13 @@ import numpy as np
 
 from ..errors import ExtraMissingError, ModelError
 from ..model import Model
-from . import cuda, limbs
-from .ctext import identifier
+from . import cuda
+from .ctext import Real, identifier, table
 from .program import Program, program
+from .recompute import recompute
 from .schedule import schedule
-from .trace import Argument, Trace
-
-CROWDED = {"float32": 110, "float64": 55}
-"""With more waiting values than this a thread runs short of registers, and the limbs get warps of their own."""
+from .stages import LARGEST, Stages, length, stages
+from .trace import Argument, Trace, rebuild
 
 
 def build(model: Model, function: Callable[..., Any], traced: Trace, dtype: str) -> CudaKernel:
@@ -37,7 +36,6 @@ class CudaKernel:
         self.model, self.function, self._trace = model, function, traced
         self.dtype = np.dtype(dtype)
         self.name = identifier(function)
-        self._limbs = limbs.limbs(model) if len(self.program.instructions) <= cuda.STRAIGHT else None
 
     @property
     def signature(self) -> tuple[Argument, ...]:
@@ -48,9 +46,14 @@ class CudaKernel:
     def program(self) -> Program:
         """The straight-line program behind it, in an order for few registers."""
         plain = program(self._trace.inputs, self._trace.outputs, fuse=True)
-        if len(plain.instructions) > cuda.STRAIGHT:
-            return plain
+        if length(plain, self.dtype.name) > LARGEST:
+            plain = recompute(plain)
         return replace(plain, instructions=schedule(plain.instructions, plain.inputs, plain.outputs))
+
+    @cached_property
+    def stages(self) -> Stages:
+        """The program as one GPU kernel, or several one after the other."""
+        return stages(self.program, self.dtype.name)
 
     @property
     def operations(self) -> dict[str, int]:
@@ -58,11 +61,18 @@ class CudaKernel:
         return self._trace.graph.count(self._trace.outputs)
 
     @cached_property
+    def texts(self) -> list[cuda.Text]:
+        """For each stage its kernel and what a launch needs; :attr:`source` has all of them."""
+        count = len(self.program.argument_sizes)
+        return [
+            cuda.text(stage, count, self.dtype.name, f"{self.name}_{k}") for k, stage in enumerate(self.stages.stages)
+        ]
+
+    @cached_property
     def source(self) -> str:
-        """The CUDA text."""
-        if self._limbs is not None:
-            return limbs.text(self.program, self.model, self._limbs, self.dtype.name, self.name)
-        return cuda.text(self.program, self.dtype.name, self.name)
+        """The CUDA text: kernels ``name_0``, ``name_1``, ... to be launched in turn."""
+        about = ["/*", *table(self.model, self.signature, self._trace, sum(self.operations.values())), " */"]
+        return "\n".join([*about, *cuda.prelude(Real(self.dtype.name)), *(text.source for text in self.texts)])
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{a.name}({a.size})" for a in self.signature)
@@ -85,8 +95,6 @@ class CudaKernel:
 
     def __call__(self, *arguments: Any) -> Any:
         """The result with the leading batch shape of the arguments; they are turned into columns first."""
-        from .trace import rebuild
-
         cupy = _cupy()
         arrays = [_received(cupy, x) for x in arguments]
         self._check(arrays, columns=False)
@@ -114,17 +122,26 @@ class CudaKernel:
                 raise ModelError(f"{argument.name} has {x.shape[1]} columns, {wanted[0].name} has {arrays[0].shape[1]}")
 
     def _launch(self, columns: list[Any], count: int) -> Any:
-        out = _cupy().empty((len(self._trace.outputs), count), dtype=self.dtype)
-        if count:
-            states, threads = (32, 32 * self._limbs.parts) if self._limbs is not None else (128, 128)
-            self.function_on_device((-(-count // states),), (threads,), (*columns, out, np.int64(count)))
+        cupy = _cupy()
+        out = cupy.empty((len(self._trace.outputs), count), dtype=self.dtype)
+        if not count:
+            return out
+        if count >= 1 << 31:
+            raise ModelError(f"{count:,} states at once: 2,147,483,647 at most")
+        work = cupy.empty((max(self.stages.places, 1), count), dtype=self.dtype)
+        for text, kernel in zip(self.texts, self.kernels, strict=True):
+            arguments = (*columns, work, work, out, np.uint32(count))
+            kernel((-(-count // text.block),), (text.block,), arguments, shared_mem=text.shared)
         return out
 
     @cached_property
-    def function_on_device(self) -> Any:
-        """The compiled ``cupy.RawKernel`` (its ``num_regs``, ``local_size_bytes`` tell what it needs)."""
-        options = ("-std=c++17", "--fmad=true")
-        return _cupy().RawModule(code=self.source, options=options, backend="nvrtc").get_function(self.name)
+    def kernels(self) -> list[Any]:
+        """The compiled ``cupy.RawKernel`` of each stage (``num_regs``, ``local_size_bytes`` tell what it needs)."""
+        module = _cupy().RawModule(code=self.source, options=("-std=c++17",), backend="nvrtc")
+        kernels = [module.get_function(text.name) for text in self.texts]
+        for text, kernel in zip(self.texts, kernels, strict=True):
+            kernel.max_dynamic_shared_size_bytes = text.shared
+        return kernels
 
 
 def _cupy() -> Any:

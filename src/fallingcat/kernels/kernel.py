@@ -107,25 +107,35 @@ class Kernel:
         count = int(np.prod(lead, dtype=int))
         flat = np.empty((count, self._size), dtype=self.dtype)
         self._run("batch", arrays, flat, count, threads)
-        return rebuild(self._face.structure, flat.reshape(*lead, -1))
+        return rebuild(self._face.structure, flat.reshape((*lead, self._size)))
 
     def _prepared(self, arguments: Sequence[Any]) -> tuple[list[np.ndarray], tuple[int, ...]]:
         wanted = self.signature
         if len(arguments) == len(wanted) + 1 and len(wanted) == 1:
             arguments = arguments[:1]  # k(q, v) where the velocity does not matter
-        if len(arguments) != len(wanted):
-            names = ", ".join(a.name for a in wanted)
-            raise ModelError(f"{self.name} takes {len(wanted)} arguments ({names}), not {len(arguments)}")
+        self._check_count(arguments)
         arrays = []
         for argument, given in zip(wanted, arguments, strict=True):
-            x = np.asarray(given)
+            try:
+                x = np.asarray(given)
+            except ValueError:
+                raise ModelError(f"{argument.name} is no array: its rows differ in length") from None
             if x.dtype.kind not in "fiu":
                 raise ModelError(f"{argument.name} holds {x.dtype} and not real numbers")
             if x.ndim == 0 or x.shape[-1] != argument.size:
                 raise ModelError(f"{argument.name} has shape (..., {argument.size}), not {x.shape}")
             arrays.append(np.ascontiguousarray(x, dtype=self.dtype))
-        lead = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
+        leads = [x.shape[:-1] for x in arrays]
+        try:
+            lead = np.broadcast_shapes(*leads)
+        except ValueError:
+            raise ModelError(f"the batch shapes {', '.join(map(str, leads))} do not fit together") from None
         return [np.ascontiguousarray(np.broadcast_to(x, (*lead, x.shape[-1]))) for x in arrays], lead
+
+    def _check_count(self, arguments: Sequence[Any]) -> None:
+        if len(arguments) != len(self.signature):
+            names = ", ".join(a.name for a in self.signature)
+            raise ModelError(f"{self.name} takes {len(self.signature)} arguments ({names}), not {len(arguments)}")
 
     def blocks(self, *arguments: np.ndarray, threads: int = 1) -> np.ndarray:
         """The flat outputs of states that lie in blocks already: ``(blocks, size, lanes)`` in, ``(blocks, outputs,
@@ -133,6 +143,7 @@ class Kernel:
 
         The fastest way: no transposing.  ``lanes`` is :attr:`lanes`.
         """
+        self._check_count(arguments)
         count = arguments[0].shape[0]
         for argument, x in zip(self.signature, arguments, strict=True):
             shape, alignment = (count, argument.size, self.lanes), self.lanes * self.dtype.itemsize
@@ -150,6 +161,8 @@ class Kernel:
         return 1 if self._plain is not None else native.cpu().width // self.dtype.itemsize
 
     def _run(self, name: str, arrays: list[np.ndarray], out: np.ndarray, count: int, threads: int) -> None:
+        if not isinstance(threads, int) or threads < 1:
+            raise ModelError(f"threads is a whole number above zero, not {threads!r}")
         if not count:
             return
         if self._plain is not None:
@@ -157,7 +170,7 @@ class Kernel:
             return
         function = self._library("batch").function(name, len(arrays) + 1)
         unit = self.lanes if name == "batch" else 1  # cut between blocks only
-        share = max(unit, -(-count // (max(threads, 1) * unit)) * unit)
+        share = max(unit, -(-count // (threads * unit)) * unit)
         parts = [(start, min(start + share, count)) for start in range(0, count, share)]
         rows = [x.reshape(count, -1) for x in (*arrays, out)]
 

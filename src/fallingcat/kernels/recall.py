@@ -193,6 +193,8 @@ def _encode(structure: Any, model: Model) -> dict[str, Any]:
         value = structure.value
         if value is model:
             return {"model": None}
+        if value is model.base:
+            return {"base": None}
         if isinstance(value, frozenset) and all(isinstance(item, str) for item in value):
             return {"set": sorted(value)}
         if value is None or isinstance(value, str):
@@ -214,6 +216,8 @@ def _decode(data: dict[str, Any], model: Model) -> Any:
         return tuple(data["array"])
     if "model" in data:
         return Constant(model)
+    if "base" in data:
+        return Constant(model.base)
     if "set" in data:
         return Constant(frozenset(data["set"]))
     if "constant" in data:

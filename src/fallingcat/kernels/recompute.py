@@ -12,7 +12,7 @@ from .program import Input, Instruction, Program
 
 LATE = 0.85
 """A value belongs to the way out if it depends on this share of the inputs."""
-PRICE = 12
+PRICE = 8
 """So many instructions may be repeated for each value that need not be kept."""
 
 

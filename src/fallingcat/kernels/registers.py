@@ -14,6 +14,10 @@ from typing import NamedTuple
 from .program import Input, Instruction
 
 
+AHEAD = 24
+"""So many instructions before its use a value is asked for."""
+
+
 class Step(NamedTuple):
     """One move: ``read`` an input, ``compute`` an instruction, ``aside`` to or ``back`` from a place."""
 
@@ -92,7 +96,22 @@ def plan(lines: Sequence[Instruction], inputs: dict[int, Input], keep: int) -> P
         size += make_room(needed)
         steps.append(Step("compute", line.value, line=line))
         take(line.value)
-    return Plan(steps, size)
+    return Plan(_ahead(steps), size)
+
+
+def _ahead(steps: list[Step]) -> list[Step]:
+    """What comes back is asked for some instructions before it is used: memory takes its time."""
+    out: list[Step] = []
+    read: set[int] = set()
+    for step in steps:
+        at, passed = len(out), 0
+        if step.kind == "back" or (step.kind == "read" and step.value in read):  # first reads the compiler moves itself
+            while at and passed < AHEAD and not (out[at - 1].kind == "aside" and out[at - 1].place == step.place):
+                at -= 1
+                passed += out[at].kind == "compute"
+        read.add(step.value)
+        out.insert(at, step)
+    return out
 
 
 def _uses(lines: Sequence[Instruction]) -> dict[int, list[int]]:

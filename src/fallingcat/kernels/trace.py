@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import Graph, Traced, where
 from ..errors import ModelError
+from ..lie import Group
 from ..model import Model
 
 
@@ -102,7 +103,7 @@ def _flatten(result: Any, outputs: list[Any]) -> Any:
         return (dict, [(key, _flatten(x, outputs)) for key, x in result.items()])
     if isinstance(result, (tuple, list)):
         return (type(result), [_flatten(x, outputs) for x in result])
-    if result is None or isinstance(result, (str, frozenset, Model)):
+    if result is None or isinstance(result, (str, frozenset, Model, Group)):
         return Constant(result)
     if callable(result):
         return Constant(None)  # a part of a record that may hold traced numbers

@@ -37,7 +37,7 @@ function frameOf(c, w, h, xs, ys, xLabel, log) {
   const Y = (y) => h - bottom - ((y - ys[0]) / (ys[1] - ys[0] || 1)) * (h - top - bottom);
   c.font = "11px system-ui, sans-serif"; c.lineWidth = 1;
   c.textAlign = "right"; c.textBaseline = "middle";
-  for (const y of ticks(ys[0], ys[1], Math.max(2, (h - top - bottom) / 42))) {
+  for (const y of ticks(ys[0], ys[1], Math.max(3, (h - top - bottom) / 42))) {
     if (log && Math.abs(y - Math.round(y)) > 1e-9) continue;
     c.strokeStyle = edge; c.fillStyle = soft;
     c.beginPath(); c.moveTo(left, Y(y)); c.lineTo(w - right, Y(y)); c.stroke();
@@ -165,5 +165,5 @@ function drawBar(c, x, top, bottom, largest, unit) {
   }
   c.fillStyle = soft; c.textAlign = "left"; c.textBaseline = "middle"; c.font = "11px system-ui, sans-serif";
   for (const v of ticks(-largest, largest, 6)) c.fillText(label(v), x + 17, top + (height * (1 - v / largest)) / 2);
-  c.textAlign = "center"; c.textBaseline = "top"; c.fillText(unit, x + 14, bottom + 6);
+  c.textAlign = "center"; c.textBaseline = "top"; c.fillText(unit, x + 14, bottom - 10);
 }

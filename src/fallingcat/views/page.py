@@ -113,7 +113,8 @@ class Scene:
     """Parts that move: ``poses`` (part: N x 4 x 4, part to world) at ``times``, and the solids fixed to them.
 
     z is up and the floor is at z = 0 where there is one.  ``speed`` is that of the player: 0.2 is slow motion.
-    ``ghosts`` are times at which the parts leave a faint picture.
+    ``ghosts`` are times at which the parts leave a faint picture.  With ``follow`` the camera moves along, instead of
+    seeing the whole motion.
     """
 
     times: Any
@@ -124,6 +125,7 @@ class Scene:
     ghosts: Sequence[float] = ()
     azimuth: float = -60.0
     elevation: float = 12.0
+    follow: bool = False
 
     def data(self) -> dict[str, Any]:
         """As plain numbers: each pose as the 12 numbers of its upper rows."""
@@ -144,6 +146,7 @@ class Scene:
             "ghosts": numbers(self.ghosts),
             "azimuth": self.azimuth,
             "elevation": self.elevation,
+            "follow": self.follow,
         }
 
 

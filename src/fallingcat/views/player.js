@@ -15,7 +15,11 @@
   const makers = { scene: makeScene, map: makeMap, chart: makeChart };
   const shown = data.blocks.map((block) => makers[block.kind](get("blocks"), block));
   const scene = data.blocks.find((block) => block.kind === "scene");
-  if (!scene) { shown.forEach((one) => one.show(null)); return; }
+  if (!scene) {
+    document.body.classList.add("still");
+    shown.forEach((one) => one.show(null));
+    return;
+  }
 
   const first = scene.t[0], last = scene.t[scene.t.length - 1], pause = 0.9; // seconds of rest at the end
   const state = { t: first, playing: true, speed: scene.speed, wait: 0, frame: null };

@@ -4,7 +4,7 @@ function makeScene(parent, data) {
   const box = element("section", "block scene");
   parent.append(box);
   const centers = data.parts.map((part) => part.shapes.map(middleOf));
-  const bounds = boundsOf(data, centers);
+  const bounds = boundsOf(data, centers, data.follow ? 1 : data.t.length);
   const target = bounds.low.map((x, i) => (x + bounds.high[i]) / 2);
   const camera = {
     azimuth: (data.azimuth * Math.PI) / 180, elevation: (data.elevation * Math.PI) / 180,
@@ -22,18 +22,27 @@ function middleOf(shape) {
   return shape.kind === "box" ? shape.c : [0, 1, 2].map((i) => (shape.p[0][i] + shape.p[1][i] + shape.p[2][i]) / 3);
 }
 
-function boundsOf(data, centers) {
-  const low = [Infinity, Infinity, data.floor ? 0 : Infinity], high = [-Infinity, -Infinity, -Infinity];
+function boundsOf(data, centers, count) {
+  const low = [Infinity, Infinity, data.floor && !data.follow ? 0 : Infinity], high = [-Infinity, -Infinity, -Infinity];
   data.parts.forEach((part, k) => {
-    for (let i = 0; i < data.t.length; i++)
+    for (let i = 0; i < count; i++)
       for (const center of centers[k]) {
         const p = apply(poseAt(part, i, 0), center);
         for (let a = 0; a < 3; a++) { low[a] = Math.min(low[a], p[a] - 0.06); high[a] = Math.max(high[a], p[a] + 0.06); }
       }
   });
   if (!isFinite(high[0])) return { low: [-1, -1, 0], high: [1, 1, 1], size: 1 };
-  const size = Math.max(Math.hypot(high[0] - low[0], high[1] - low[1]), high[2] - low[2], 0.05);
+  const size = Math.max(Math.hypot(high[0] - low[0], high[1] - low[1]), high[2] - low[2], 0.05) * (data.follow ? 2 : 1);
   return { low, high, size };
+}
+
+function middleOfAll(data, index, fraction) {
+  const sum = [0, 0, 0];
+  for (const part of data.parts) {
+    const pose = poseAt(part, index, fraction);
+    sum.forEach((_, i) => { sum[i] += pose[4 * i + 3] / data.parts.length; });
+  }
+  return sum;
 }
 
 function poseAt(part, index, fraction) {
@@ -60,8 +69,9 @@ function projector(camera, width, height) {
 }
 
 function drawScene(c, width, height, data, camera, t) {
-  const project = projector(camera, width, height);
   const [index, fraction] = place(data.t, t);
+  if (data.follow) camera.target = middleOfAll(data, index, fraction);
+  const project = projector(camera, width, height);
   if (data.floor) drawFloor(c, project, camera);
   drawGhosts(c, width, height, data, camera, project);
   if (data.floor) drawShadows(c, data, project, index, fraction);

@@ -16,8 +16,8 @@ PALETTE = ("#e8974e", "#5aa9e6", "#7bc47f", "#c78be0", "#e6c35a", "#e0707a", "#5
 class Capsule:
     """A cylinder with round ends around the line from ``start`` to ``end`` (m); a ball where they are the same."""
 
-    start: Sequence[float]
-    end: Sequence[float]
+    start: Sequence[float] | np.ndarray
+    end: Sequence[float] | np.ndarray
     radius: float
     color: str = PALETTE[0]
 
@@ -36,8 +36,8 @@ class Capsule:
 class Box:
     """A box with half edges ``half`` (3, m) along the columns of ``axes`` (3 x 3)."""
 
-    center: Sequence[float]
-    half: Sequence[float]
+    center: Sequence[float] | np.ndarray
+    half: Sequence[float] | np.ndarray
     axes: np.ndarray = field(default_factory=lambda: np.eye(3))
     color: str = PALETTE[0]
 
@@ -72,7 +72,7 @@ def body_shape(body: Body, color: str = PALETTE[0]) -> Shape | None:
 
     >>> from fallingcat.model import robots
     >>> front = body_shape(robots.two_cylinder_cat().links[0].body)
-    >>> round(front.radius, 3)
+    >>> print(f"{front.radius:.3f}")
     0.055
     """
     if body.mass <= 0.0:

@@ -1,0 +1,129 @@
+"""Cutting a long program into stages, each a GPU kernel of its own.
+
+A multiprocessor holds about 8,000 instructions in its cache; a longer kernel waits for its own text most of the time
+(measured: five cycles in seven).  The cuts are where few values wait; those go through memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .program import Input, Instruction, Program
+
+LARGEST = 8_000
+"""Machine instructions of a stage, by :func:`cost`."""
+_SINGLE = {"sin": 11, "cos": 11, "div": 4, "sqrt": 8, "exp": 20, "log": 25, "arctan2": 60, "select": 2}
+_DOUBLE = {"sin": 25, "cos": 25, "div": 12, "sqrt": 12, "exp": 40, "log": 40, "arctan2": 100, "select": 3}
+
+
+class Stage(NamedTuple):
+    """A stretch of the program: reads inputs and places of the workspace, writes outputs and such places."""
+
+    lines: list[Instruction]
+    inputs: dict[int, Input]
+    """value -> where it comes from; the workspace is one argument more"""
+    outputs: list[tuple[int, Any]]
+    """(place in the flat output, value or float)"""
+    stores: list[tuple[int, int]]
+    """(place in the workspace, value)"""
+
+
+class Stages(NamedTuple):
+    """The stages in order, and the size of the workspace between them, in values."""
+
+    stages: list[Stage]
+    places: int
+
+
+def cost(line: Instruction, dtype: str) -> float:
+    """Machine instructions, about: sine and cosine come together; a double constant takes one to load."""
+    if dtype == "float32":
+        return _SINGLE.get(line.op, 1)
+    return 1.1 * (_DOUBLE.get(line.op, 1) + sum(type(x) is float for x in line.operands))
+
+
+def length(program: Program, dtype: str) -> float:
+    """Machine instructions of the whole program, about; each access to memory takes two."""
+    return sum(cost(line, dtype) for line in program.instructions) + 2 * (len(program.inputs) + len(program.outputs))
+
+
+def stages(program: Program, dtype: str, largest: int = LARGEST) -> Stages:
+    """The program (in the order of its instructions) in as few stages as fit."""
+    lines = program.instructions
+    written = _results(program)
+    costs = [cost(line, dtype) + 2 * len(written.get(line.value, ())) for line in lines]
+    count = -int(-length(program, dtype) // largest)
+    bounds = _bounds(lines, program.inputs, costs, count)
+    cut = [list(lines[a:b]) for a, b in zip([0, *bounds], [*bounds, len(lines)], strict=True)]
+    return _connected(program, cut)
+
+
+def _results(program: Program) -> dict[int, list[int]]:
+    places: dict[int, list[int]] = {}
+    for place, x in enumerate(program.outputs):
+        if isinstance(x, int):
+            places.setdefault(x, []).append(place)
+    return places
+
+
+def _bounds(lines: Sequence[Instruction], inputs: dict[int, Input], costs: list[float], count: int) -> list[int]:
+    """Near equal parts; each cut where the fewest values wait, a sixth of a part around."""
+    waiting = _waiting(lines, inputs)
+    total, so_far, at = sum(costs), 0.0, 0
+    sums = []
+    for c in costs:
+        so_far += c
+        sums.append(so_far)
+    bounds = []
+    for k in range(1, count):
+        low, high = (k - 1 / 6) * total / count, (k + 1 / 6) * total / count
+        near = [i for i in range(at + 1, len(lines)) if low <= sums[i - 1] <= high]
+        at = min(near, key=lambda i: waiting[i - 1])
+        bounds.append(at)
+    return bounds
+
+
+def _waiting(lines: Sequence[Instruction], inputs: dict[int, Input]) -> list[int]:
+    """After each instruction: how many values are still to be used."""
+    last = {x: at for at, line in enumerate(lines) for x in line.operands if isinstance(x, int) and x not in inputs}
+    change = [0] * (len(lines) + 1)
+    for at, line in enumerate(lines):
+        if line.value in last:
+            change[at] += 1
+            change[last[line.value]] -= 1
+    out, alive = [], 0
+    for x in change[:-1]:
+        alive += x
+        out.append(alive)
+    return out
+
+
+def _connected(program: Program, cut: list[list[Instruction]]) -> Stages:
+    home = {line.value: s for s, lines in enumerate(cut) for line in lines}
+    until: dict[int, int] = {}
+    for s, lines in enumerate(cut):
+        for line in lines:
+            until.update((x, s) for x in line.operands if isinstance(x, int) and home.get(x, s) < s)
+    place_of: dict[int, int] = {}
+    free_at: list[int] = []  # place -> the first stage that may write it
+    for x in sorted(until, key=lambda x: home[x]):
+        place = next((k for k, s in enumerate(free_at) if s <= home[x]), len(free_at))
+        if place == len(free_at):
+            free_at.append(0)
+        place_of[x], free_at[place] = place, until[x] + 1
+    workspace = len(program.argument_sizes)
+    last = len(cut) - 1
+    made: list[Stage] = []
+    for s, lines in enumerate(cut):
+        used = dict.fromkeys(x for line in lines for x in line.operands if isinstance(x, int))
+        inputs = {x: program.inputs.get(x) or Input(workspace, place_of[x]) for x in used if home.get(x, -1) < s}
+        outputs = [
+            (k, x) for k, x in enumerate(program.outputs) if (home.get(x, last) if isinstance(x, int) else last) == s
+        ]
+        inputs |= {x: program.inputs[x] for _, x in outputs if isinstance(x, int) and x in program.inputs}
+        stores = [(place_of[line.value], line.value) for line in lines if line.value in place_of]
+        made.append(Stage(lines, inputs, outputs, stores))
+    return Stages(made, len(free_at))
+
+

@@ -1,0 +1,100 @@
+"""Pages in a real browser: Chromium through Playwright; skipped where there is none."""
+
+import json
+import shutil
+
+import pytest
+from nasty_page import NASTY, nasty_page
+from typer.testing import CliRunner
+
+from fallingcat.cli import app
+
+playwright = pytest.importorskip("playwright.sync_api")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+JUMP = "() => { const x = document.getElementById('timeline'); x.value = 0.3; x.dispatchEvent(new Event('input')); }"
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
+    pytest.mark.filterwarnings("ignore"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def opened(browser):
+    """Opens a file and gives the page and everything that it complained about or asked for."""
+    pages = []
+
+    def open_(path):
+        page = browser.new_page(viewport={"width": 1280, "height": 860})
+        heard = []
+        page.on("console", lambda message: heard.append(message.text))
+        page.on("pageerror", lambda error: heard.append(str(error)))
+        page.on("request", lambda request: heard.append(request.url) if request.url != path.as_uri() else None)
+        page.on("dialog", lambda dialog: (heard.append(dialog.message), dialog.dismiss()))
+        page.goto(path.as_uri())
+        page.wait_for_timeout(200)
+        pages.append(page)
+        return page, heard
+
+    yield open_
+    for page in pages:
+        page.close()
+
+
+@pytest.fixture(scope="module")
+def drop_file(tmp_path_factory):
+    target = tmp_path_factory.mktemp("page") / "drop.html"
+    result = CliRunner().invoke(app, ["drop", "--json", "--out", str(target)])
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["page"] == str(target)
+    return target
+
+
+def pixels(page, selector):
+    return page.evaluate("(s) => document.querySelector(s).toDataURL()", selector)
+
+
+def test_drop_page_plays(opened, drop_file):
+    page, heard = opened(drop_file)
+    before, t = pixels(page, ".scene canvas"), page.evaluate("window.fallingcat.t")
+    page.wait_for_timeout(400)
+    assert page.evaluate("window.fallingcat.t") > t
+    assert pixels(page, ".scene canvas") != before
+    assert page.locator(".chart canvas").count() == 6
+    assert page.locator(".map canvas").count() == 1
+    assert "180" in page.locator(".fact").first.inner_text()
+    assert heard == []
+
+
+def test_time_line_pause_and_camera(opened, drop_file):
+    page, heard = opened(drop_file)
+    page.click("#play")
+    page.evaluate(JUMP)
+    still = pixels(page, ".scene canvas")
+    page.wait_for_timeout(250)
+    assert page.inner_text("#clock") == "0.300 s"
+    assert pixels(page, ".scene canvas") == still
+    box = page.locator(".scene canvas").bounding_box()
+    page.mouse.move(box["x"] + 100, box["y"] + 200)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 180, box["y"] + 230)
+    page.mouse.up()
+    assert pixels(page, ".scene canvas") != still
+    page.click("#play")
+    page.wait_for_timeout(250)
+    assert page.evaluate("window.fallingcat.t") > 0.3
+    assert heard == []
+
+
+def test_nasty_names_are_text(opened, tmp_path):
+    page, heard = opened(nasty_page().write(tmp_path / "nasty.html"))
+    assert page.inner_text("#title").split() == NASTY.split()
+    assert page.locator("img").count() == 0
+    assert heard == []
