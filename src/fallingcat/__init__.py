@@ -8,7 +8,8 @@
 True
 """
 
-from . import lie
+from . import gaits, lie
+from ._version import __version__
 from .dynamics import (
     FACTORIZATIONS,
     Constrained,
@@ -89,8 +90,6 @@ from .kernels import Kernel, compile
 from .model import Body, Frame, Joint, Limits, Link, Model, State, joints, robots
 from .simulation import Event, Trajectory, simulate
 
-__version__ = "0.1.0"
-
 __all__ = [
     "FACTORIZATIONS",
     "Body",
@@ -120,6 +119,7 @@ __all__ = [
     "State",
     "Trajectory",
     "VelocityChange",
+    "__version__",
     "analytical_jacobian",
     "average_velocity",
     "base_at",
@@ -150,6 +150,7 @@ __all__ = [
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "forward_kinematics",
+    "gaits",
     "gravity_forces",
     "inertial",
     "integrability",

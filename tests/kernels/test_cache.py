@@ -14,10 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import fallingcat as fc
-from fallingcat import cli
 from fallingcat.kernels import cache, native, recall
 
 POSIX = pytest.mark.skipif(not cache._POSIX, reason="needs POSIX permissions")
@@ -373,56 +371,3 @@ def test_only_the_code_was_deleted(folder, compiled):
     kernel = fc.compile(robot(), fc.inverse_dynamics)
     assert len(compiled) == 2
     assert kernel(*[np.zeros(4)] * 3).shape == (4,)
-
-
-# the command --------------------------------------------------------------------------------------------------------
-
-
-def test_the_command(folder):
-    def run(*arguments):
-        return CliRunner().invoke(cli.app, ["cache", *arguments])
-
-    assert json.loads(run("info", "--json").stdout)["files"] == 0
-    cache.write(KEY, bytes(1000))
-    (folder / "notes.txt").write_text("not ours")
-    said = json.loads(run("info", "--json").stdout)
-    assert (said["files"], said["folder"], said["problem"]) == (1, str(folder), None)
-    assert said["bytes"] > 1000
-    assert "in use" in run("info").stdout
-    assert run("clear").stdout == "1 files deleted\n"
-    assert [path.name for path in folder.iterdir()] == ["notes.txt"]
-    assert run("clear").stdout == "0 files deleted\n"
-
-
-def test_the_command_without_a_cache(monkeypatch):
-    monkeypatch.setenv("FALLINGCAT_CACHE", "off")
-    assert "not used" in CliRunner().invoke(cli.app, ["cache", "info"]).stdout
-    assert CliRunner().invoke(cli.app, ["cache", "clear"]).exit_code == 2
-
-
-def test_export_and_bench(tmp_path):
-    cat = Path(__file__).parents[2] / "examples" / "robots" / "cat.urdf"
-
-    def run(*arguments):
-        return CliRunner(env={"COLUMNS": "100"}).invoke(cli.app, [str(a) for a in arguments])
-
-    done = run("export", cat, "--function", "mass_matrix", "--target", "llvm", "--out", tmp_path / "out")
-    assert done.exit_code == 0, done.output
-    assert "define" in (tmp_path / "out" / "mass_matrix.ll").read_text()
-    for arguments, message in [
-        (["--function", "mass_matrx"], "do you mean mass_matrix?"),
-        (["--function", "load"], "there is no function 'load'"),
-        (["--function", "mass_matrix", "--target", "fortran"], "target is one of"),
-        (["--function", "mass_matrix", "--option", "nonsense"], "--option is name=value"),
-        (["--function", "mass_matrix", "--out", cat / "below"], "cannot write to"),
-    ]:
-        full = arguments if "--out" in arguments else [*arguments, "--out", tmp_path]
-        done = run("export", cat, *full)
-        assert done.exit_code == 2
-        assert message in done.output
-    done = run("bench", cat, "--rounds", 2, "--batch", 10, "--json")
-    assert done.exit_code == 0, done.output
-    rows = json.loads(done.stdout)["functions"]
-    assert [row["name"] for row in rows][:2] == ["inverse_dynamics", "mass_matrix"]
-    assert all(row["times_s"]["kernel"]["median"] > 0.0 for row in rows)
-    assert "inverse_dynamics" in run("bench", cat, "--rounds", 1, "--batch", 10).stdout

@@ -52,15 +52,14 @@ def exported(
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if target == "llvm":
-            text = compile(model, named, dtype=dtype, **given).source
-            if not text:
-                raise ModelError("there is no LLVM text without llvmlite")
-            path = folder / f"{function}.ll"
-            path.write_text(text, encoding="ascii")
-            return [str(path)]
-        written = compile(model, named, target=target, dtype=dtype, **given).write(folder)
-        return [str(path) for path in written]
+        kernel = compile(model, named, target="cpu" if target == "llvm" else target, dtype=dtype, **given)
+        if target == "c":
+            return [str(path) for path in kernel.write(folder)]
+        if not kernel.source:
+            raise ModelError("there is no LLVM text without llvmlite")
+        path = folder / f"{function}.{'ll' if target == 'llvm' else 'cu'}"
+        path.write_text(kernel.source, encoding="ascii")
+        return [str(path)]
     except OSError as error:
         raise ModelError(f"cannot write to {out!r}: {error.strerror}") from None
 

@@ -62,7 +62,9 @@ def build(model: Model, function: Callable[..., Any], traced: Trace, dtype: str,
 
 def _prototype(made: Program, real: Real, name: str) -> str:
     arguments = [f"const {real.text} a{k}[{max(n, 1)}]" for k, n in enumerate(made.argument_sizes)]
-    return f"void {name}({', '.join([*arguments, f'{real.text} out[{max(len(made.outputs), 1)}]', f'{name}_work *work'])})"
+    return (
+        f"void {name}({', '.join([*arguments, f'{real.text} out[{max(len(made.outputs), 1)}]', f'{name}_work *work'])})"
+    )
 
 
 def _header(made: Program, real: Real, name: str) -> Iterator[str]:
@@ -77,9 +79,11 @@ def _header(made: Program, real: Real, name: str) -> Iterator[str]:
 
 
 def _source(made: Program, real: Real, name: str) -> Iterator[str]:
-    calls = []
+    calls: list[str] = []
+    anywhere: set[str] = set()
     for c, chunk in enumerate(made.chunks):
         lines, used = _chunk(made, chunk, real)
+        anywhere.update(used)
         types = {"out": f"{real.text} *restrict out", "w": f"{real.text} *restrict w"}
         parameters = ", ".join(types.get(x, f"const {real.text} *restrict {x}") for x in used)
         yield f"static void {name}_chunk{c}({parameters or 'void'})"
@@ -87,9 +91,8 @@ def _source(made: Program, real: Real, name: str) -> Iterator[str]:
         calls.append(f"    {name}_chunk{c}({', '.join('work->value' if x == 'w' else x for x in used)});")
     yield _prototype(made, real, name)
     yield "{"
-    used_somewhere = " ".join(calls)
-    names = [f"a{k}" for k in range(len(made.argument_sizes))] + ["out", "work"]
-    yield from (f"    (void){x};" for x in names if x not in used_somewhere.replace("->", " ").replace("(", " ").replace(",", " ").replace(")", " ").split())
+    everything = {f"a{k}" for k in range(len(made.argument_sizes))} | {"out", "w"}
+    yield from (f"    (void){'work' if x == 'w' else x};" for x in sorted(everything - anywhere))
     yield from calls
     yield "}"
 
@@ -119,8 +122,8 @@ def _chunk(made: Program, chunk: Chunk, real: Real) -> tuple[list[str], list[str
         value = operand(x)
         lines.append(f"    out[{place}] = {value};")
         used.add("out")
-    for value, slot in chunk.stores.items():  # last: a slot that was read above may be written again
-        lines.append(f"    w[{slot}] = v{value};")
+    for x, slot in chunk.stores.items():  # last: a slot that was read above may be written again
+        lines.append(f"    w[{slot}] = v{x};")
         used.add("w")
     return lines, sorted(used, key=lambda x: (x == "w", x == "out", x))
 

@@ -41,7 +41,9 @@ def build(model: Model, function: Callable[..., Any], traced: Trace, dtype: str)
         names.append(name)
         start += count
     arguments = [_plain(argument.name, f"a{k}") for k, argument in enumerate(traced.arguments)]
-    results = [_plain(name, f"out{k}") if name else ("out" if len(names) == 1 else f"out{k}") for k, name in enumerate(names)]
+    results = [
+        _plain(name, f"out{k}") if name else ("out" if len(names) == 1 else f"out{k}") for k, name in enumerate(names)
+    ]
     return casadi.Function(identifier(function), inputs, outputs, arguments, _different(results, arguments))
 
 
@@ -54,10 +56,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "less": lambda casadi, a, b: casadi.lt(a, b),
     "select": lambda casadi, condition, a, b: casadi.if_else(condition, a, b),
     "arctan2": lambda casadi, y, x: casadi.atan2(y, x),
-    **{
-        name: lambda casadi, x, name=name: getattr(casadi, name)(x)
-        for name in ("sin", "cos", "sqrt", "exp", "log")
-    },
+    **{name: lambda casadi, x, name=name: getattr(casadi, name)(x) for name in ("sin", "cos", "sqrt", "exp", "log")},
 }
 
 
@@ -65,9 +64,13 @@ def _matrix(casadi: Any, flat: list[Any], shape: tuple[int, ...], values: dict[i
     """An ``SX`` with the entries ``flat`` in C order; exact zeros stay structural."""
     rows = shape[0] if shape else 1
     columns = len(flat) // rows if rows else 0
-    entries = [(k, values[x] if isinstance(x, int) else x) for k, x in enumerate(flat) if isinstance(x, int) or x != 0.0]
+    entries = [
+        (k, values[x] if isinstance(x, int) else x) for k, x in enumerate(flat) if isinstance(x, int) or x != 0.0
+    ]
     entries.sort(key=lambda entry: (entry[0] % max(columns, 1), entry[0]))  # CasADi stores column by column
-    sparsity = casadi.Sparsity.triplet(rows, columns, [k // columns for k, _ in entries], [k % columns for k, _ in entries])
+    sparsity = casadi.Sparsity.triplet(
+        rows, columns, [k // columns for k, _ in entries], [k % columns for k, _ in entries]
+    )
     return casadi.SX(sparsity, casadi.vertcat(*(x for _, x in entries))) if entries else casadi.SX(rows, columns)
 
 

@@ -216,7 +216,9 @@ class _Body:
 
 
 def prelude(real: Real) -> Iterator[str]:
-    """What the kernels call: addresses, and sine and cosine together, without a branch: off by less than 2 units in the last place up to |x| of some 1e4."""
+    """What the kernels call: addresses, and sine and cosine together, without a branch (off by less than 2 units in the
+    last place up to |x| of some 1e4).
+    """
     yield from _at(real)
     t, c, fma = real.text, real.constant, real.function("fma")
     whole, bits = ("long long", "__double_as_longlong") if t == "double" else ("int", "__float_as_int")

@@ -28,4 +28,6 @@ def leaves(structure: Any, name: str = "") -> Iterator[tuple[str, tuple[int, ...
 
 
 def _fields(kind: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(kind) if field.init) if dataclasses.is_dataclass(kind) else ()
+    return (
+        tuple(field.name for field in dataclasses.fields(kind) if field.init) if dataclasses.is_dataclass(kind) else ()
+    )

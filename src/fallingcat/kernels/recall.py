@@ -16,6 +16,7 @@ import importlib
 import json
 import os
 import sys
+import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -46,8 +47,8 @@ class Memory:
     ) -> None:
         self._model = model
         try:
-            asked = [_name(function), dict(sizes), dict(options), dtype, model]
-            self._key: str | None = digest(_environment(), sources(), *asked)
+            asked = [_name(function), dict(sizes), dict(options), dtype]
+            self._key: str | None = digest(_environment(), sources(), _digest_of(model), *asked)
         except Unknown:
             self._key = None
 
@@ -97,6 +98,16 @@ def digest(*parts: Any) -> str:
     said: list[bytes] = []
     _say(parts, said)
     return hashlib.sha256(b"".join(said)).hexdigest()
+
+
+_digests: weakref.WeakKeyDictionary[Model, str] = weakref.WeakKeyDictionary()
+
+
+def _digest_of(model: Model) -> str:
+    """Once for each model: it is frozen."""
+    if model not in _digests:
+        _digests[model] = digest(model)
+    return _digests[model]
 
 
 def _say(x: Any, out: list[bytes]) -> None:

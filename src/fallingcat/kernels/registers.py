@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from .program import Input, Instruction
 
-
 AHEAD = 24
 """So many instructions before its use a value is asked for."""
 

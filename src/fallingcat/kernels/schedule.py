@@ -15,9 +15,7 @@ SMALL = 15_000
 """Up to so many instructions the size of each expression is counted exactly; beyond, its depth stands in."""
 
 
-def schedule(
-    lines: Sequence[Instruction], inputs: dict[int, Input], results: Iterable[Any]
-) -> list[Instruction]:
+def schedule(lines: Sequence[Instruction], inputs: dict[int, Input], results: Iterable[Any]) -> list[Instruction]:
     """The same instructions, operands first, in the best of a few such orders."""
     by = {line.value: line for line in lines}
     operands = {line.value: _operands(line, by) for line in lines}

@@ -125,5 +125,3 @@ def _connected(program: Program, cut: list[list[Instruction]]) -> Stages:
         stores = [(place_of[line.value], line.value) for line in lines if line.value in place_of]
         made.append(Stage(lines, inputs, outputs, stores))
     return Stages(made, len(free_at))
-
-
