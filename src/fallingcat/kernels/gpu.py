@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -46,7 +47,7 @@ class CudaKernel:
     def program(self) -> Program:
         """The straight-line program behind it, in an order for few registers."""
         plain = program(self._trace.inputs, self._trace.outputs, fuse=True)
-        if length(plain, self.dtype.name) > LARGEST:
+        if LARGEST < length(plain, self.dtype.name) < 4 * LARGEST:  # with many stages values pass through memory anyway
             plain = recompute(plain)
         return replace(plain, instructions=schedule(plain.instructions, plain.inputs, plain.outputs))
 
@@ -137,11 +138,21 @@ class CudaKernel:
     @cached_property
     def kernels(self) -> list[Any]:
         """The compiled ``cupy.RawKernel`` of each stage (``num_regs``, ``local_size_bytes`` tell what it needs)."""
-        module = _cupy().RawModule(code=self.source, options=("-std=c++17",), backend="nvrtc")
-        kernels = [module.get_function(text.name) for text in self.texts]
-        for text, kernel in zip(self.texts, kernels, strict=True):
-            kernel.max_dynamic_shared_size_bytes = text.shared
-        return kernels
+        cupy = _cupy()
+        prelude = "\n".join(cuda.prelude(Real(self.dtype.name)))
+        device = cupy.cuda.Device()
+
+        def compiled(text: cuda.Text) -> Any:
+            with device:
+                module = cupy.RawModule(code=f"{prelude}\n{text.source}", options=("-std=c++17",), backend="nvrtc")
+                kernel = module.get_function(text.name)
+                kernel.max_dynamic_shared_size_bytes = text.shared
+                return kernel
+
+        if len(self.texts) == 1:
+            return [compiled(self.texts[0])]
+        with ThreadPoolExecutor() as pool:  # NVRTC takes about a second for each thousand instructions
+            return list(pool.map(compiled, self.texts))
 
 
 def _cupy() -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -202,7 +202,7 @@ class Kernel:
 
     def _shape(self) -> tuple[int, ...]:
         structure = self._face.structure
-        return structure if is_array(structure) else (self._size,)
+        return structure if is_array(structure) and structure else (self._size,)
 
     def _library(self, which: str) -> native.Library:
         if which not in self._libraries:
@@ -261,10 +261,29 @@ def compile(
         plain.tell(why)
         return _kernel(model, function, tracing, dtype, None)
     kernel = _kernel(model, function, tracing, dtype, Memory(model, function, sizes or {}, options, dtype))
-    if native.fast_entry() and is_array(kernel._face.structure) and kernel._face.structure:
-        fast = kernel._library("single").python_function(kernel._slow, kernel.name, kernel.dtype)
-        kernel.__class__ = type("Kernel", (Kernel,), {"__call__": fast, "__doc__": Kernel.__doc__})
+    if native.fast_entry():
+        whole = bool(is_array(kernel._face.structure) and kernel._face.structure)  # one array: nothing to put together
+        slow = kernel._slow if whole else lambda *arguments, **options: _Done(kernel._slow(*arguments, **options))
+        fast = kernel._library("single").python_function(slow, kernel.name, kernel.dtype)
+        call = fast if whole else _rebuilding(fast, kernel._face.structure)
+        kernel.__class__ = type("Kernel", (Kernel,), {"__call__": call, "__doc__": Kernel.__doc__})
     return kernel
+
+
+class _Done(NamedTuple):
+    """A result that the slow way has put together already."""
+
+    result: Any
+
+
+def _rebuilding(fast: Callable[..., Any], structure: Any) -> Callable[..., Any]:
+    """A call that puts the flat numbers of one state together."""
+
+    def call(self: Kernel, *arguments: Any, **options: Any) -> Any:
+        result = fast(*arguments, **options)
+        return result.result if isinstance(result, _Done) else rebuild(structure, result)
+
+    return call
 
 
 def _kernel(

@@ -17,7 +17,8 @@ import numpy as np
 
 from ..arrays import Traced
 
-CHUNK = 800
+CHUNK = 800  # weight of a chunk, in operations
+STORE = 4  # weight of an output
 
 
 class Instruction(NamedTuple):
@@ -154,12 +155,31 @@ def _fused(line: Instruction, products: dict[int, Instruction], taken: set[int])
     return None
 
 
+def _chunks(lines: list[Instruction], results: list[Any], size: int) -> list[Chunk]:
+    """The program in pieces of similar weight; a store weighs more than an operation, for compilers."""
+    places: dict[int, list[int]] = {}
+    for place, x in enumerate(results):
+        if isinstance(x, int):
+            places.setdefault(x, []).append(place)
+    chunks, weight = [Chunk([])], 0
+    for line in lines:
+        if weight >= size:
+            chunks.append(Chunk([]))
+            weight = 0
+        chunks[-1].instructions.append(line)
+        outputs = places.pop(line.value, [])
+        chunks[-1].outputs += [(place, line.value) for place in outputs]
+        weight += 1 + STORE * len(outputs)
+    # constants, and inputs passed through
+    rest = [(place, x) for place, x in enumerate(results) if not isinstance(x, int) or x in places]
+    step = max(1, size // STORE)
+    chunks += [Chunk([], outputs=rest[i : i + step]) for i in range(0, len(rest), step)]
+    return chunks
+
+
 def _cut(lines: list[Instruction], inputs: dict[int, Input], results: list[Any], size: int) -> tuple[list[Chunk], int]:
     """Chunks of about ``size`` instructions, and the number of workspace slots between them."""
-    chunks = [Chunk(lines[i : i + size]) for i in range(0, len(lines), size)] or [Chunk([])]
-    home = {line.value: c for c, chunk in enumerate(chunks) for line in chunk.instructions}
-    for place, x in enumerate(results):
-        chunks[home.get(x, len(chunks) - 1) if isinstance(x, int) else len(chunks) - 1].outputs.append((place, x))
+    chunks = _chunks(lines, results, size)
     last_use: dict[int, int] = {}
     for c, chunk in enumerate(chunks):
         for line in chunk.instructions:

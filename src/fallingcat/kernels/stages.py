@@ -44,15 +44,15 @@ def cost(line: Instruction, dtype: str) -> float:
 
 
 def length(program: Program, dtype: str) -> float:
-    """Machine instructions of the whole program, about; each access to memory takes two."""
-    return sum(cost(line, dtype) for line in program.instructions) + 2 * (len(program.inputs) + len(program.outputs))
+    """Machine instructions of the whole program, about; reading takes two and writing four."""
+    return sum(cost(line, dtype) for line in program.instructions) + 2 * len(program.inputs) + 4 * len(program.outputs)
 
 
 def stages(program: Program, dtype: str, largest: int = LARGEST) -> Stages:
     """The program (in the order of its instructions) in as few stages as fit."""
     lines = program.instructions
     written = _results(program)
-    costs = [cost(line, dtype) + 2 * len(written.get(line.value, ())) for line in lines]
+    costs = [cost(line, dtype) + 4 * len(written.get(line.value, ())) for line in lines]
     count = -int(-length(program, dtype) // largest)
     bounds = _bounds(lines, program.inputs, costs, count)
     cut = [list(lines[a:b]) for a, b in zip([0, *bounds], [*bounds, len(lines)], strict=True)]
@@ -113,15 +113,27 @@ def _connected(program: Program, cut: list[list[Instruction]]) -> Stages:
             free_at.append(0)
         place_of[x], free_at[place] = place, until[x] + 1
     workspace = len(program.argument_sizes)
-    last = len(cut) - 1
+    shares = _shared_out(program, home, len(cut))
     made: list[Stage] = []
     for s, lines in enumerate(cut):
         used = dict.fromkeys(x for line in lines for x in line.operands if isinstance(x, int))
         inputs = {x: program.inputs.get(x) or Input(workspace, place_of[x]) for x in used if home.get(x, -1) < s}
-        outputs = [
-            (k, x) for k, x in enumerate(program.outputs) if (home.get(x, last) if isinstance(x, int) else last) == s
-        ]
+        outputs = shares[s]
         inputs |= {x: program.inputs[x] for _, x in outputs if isinstance(x, int) and x in program.inputs}
         stores = [(place_of[line.value], line.value) for line in lines if line.value in place_of]
         made.append(Stage(lines, inputs, outputs, stores))
     return Stages(made, len(free_at))
+
+
+def _shared_out(program: Program, home: dict[int, int], count: int) -> list[list[tuple[int, Any]]]:
+    """The outputs of each stage; constants and inputs, which any could write, are shared out evenly."""
+    shares: list[list[tuple[int, Any]]] = [[] for _ in range(count)]
+    anyones = []
+    for place, x in enumerate(program.outputs):
+        if isinstance(x, int) and x in home:
+            shares[home[x]].append((place, x))
+        else:
+            anyones.append((place, x))
+    for item in anyones:
+        min(shares, key=len).append(item)
+    return shares
