@@ -9,7 +9,7 @@ True
 """
 
 from . import gaits, lie
-from ._version import __version__
+from ._version import __version__ as __version__
 from .dynamics import (
     FACTORIZATIONS,
     Constrained,
@@ -119,7 +119,6 @@ __all__ = [
     "State",
     "Trajectory",
     "VelocityChange",
-    "__version__",
     "analytical_jacobian",
     "average_velocity",
     "base_at",

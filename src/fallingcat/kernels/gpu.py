@@ -172,6 +172,9 @@ def _received(cupy: Any, x: Any) -> Any:
 
 def _returned(x: Any, like: Any) -> Any:
     """``x`` as an array of the library that ``like`` comes from."""
+    cupy = _cupy()
+    if isinstance(like, cupy.ndarray):
+        return x
     library = type(like).__module__.partition(".")[0]
     if library == "torch":
         import torch
@@ -180,5 +183,5 @@ def _returned(x: Any, like: Any) -> Any:
     if library in ("jax", "jaxlib"):
         import jax
 
-        return jax.dlpack.from_dlpack(_cupy().ascontiguousarray(x))
-    return x.get() if isinstance(like, (np.ndarray, list)) else x
+        return jax.dlpack.from_dlpack(cupy.ascontiguousarray(x))  # JAX has no strides
+    return x.get() if isinstance(like, (np.ndarray, list, tuple, float, int)) else x
