@@ -104,6 +104,7 @@ def _chunk(program: Program, chunk: Chunk, type_: Type, label: str, name: str, g
     out = [f"define internal void @{label}({_arguments(program)}) noinline nounwind {{"]
     t = type_.text
     known: set[int] = set()
+    conditions = {line.value for line in program.instructions if line.op == "less"}  # kept as 0 or 1
     names: dict[int, str] = {}  # values that go by another name than their number
 
     def operand(x: Any) -> str:
@@ -117,7 +118,10 @@ def _chunk(program: Program, chunk: Chunk, type_: Type, label: str, name: str, g
             else:
                 source, index = "%work", chunk.loads[x]
             out.append(f"  %p{x} = getelementptr {t}, ptr {source}, i64 {index}")
-            out.append(f"  %v{x} = load {t}, ptr %p{x}, align {type_.bytes}")
+            name = f"%l{x}" if x in conditions else f"%v{x}"
+            out.append(f"  {name} = load {t}, ptr %p{x}, align {type_.bytes}")
+            if x in conditions:
+                out.append(f"  %v{x} = fcmp une {t} {name}, {type_.constant(0.0)}")
         return names.get(x, f"%v{x}")
 
     turned = [line for line in chunk.instructions if line.op in ("sin", "cos")]
@@ -144,7 +148,11 @@ def _chunk(program: Program, chunk: Chunk, type_: Type, label: str, name: str, g
             out += _instruction(type_, line.value, line.op, [operand(x) for x in line.operands])
     for value, slot in chunk.stores.items():
         out.append(f"  %s{value} = getelementptr {t}, ptr %work, i64 {slot}")
-        out.append(f"  store {t} {operand(value)}, ptr %s{value}, align {type_.bytes}")
+        kept = operand(value)
+        if value in conditions:
+            out.append(f"  %k{value} = uitofp {type_.condition} {kept} to {t}")
+            kept = f"%k{value}"
+        out.append(f"  store {t} {kept}, ptr %s{value}, align {type_.bytes}")
     for place, x in chunk.outputs:
         source = operand(x)
         out.append(f"  %o{place} = getelementptr {t}, ptr %out, i64 {place}")
