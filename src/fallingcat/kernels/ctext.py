@@ -12,7 +12,7 @@ import numpy as np
 
 from .._version import __version__
 from ..model import Model
-from .program import Instruction
+from .instructions import Instruction
 from .trace import Argument, Trace
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}

@@ -10,7 +10,7 @@ from math import pi
 from typing import Any, NamedTuple
 
 from .ctext import Real, statement
-from .program import Input, Instruction
+from .instructions import Input, Instruction
 from .registers import Plan, Step, plan
 from .stages import Stage
 

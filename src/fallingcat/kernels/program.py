@@ -1,9 +1,9 @@
 """A trace as a straight-line program: scheduled, fused, cut into chunks.
 
 A program is a list of instructions, operands first.  Of a few orders the one that keeps the fewest values waiting is
-taken (mostly depth first, which follows the robot branch by branch); products that are added at once become fused
-multiply-adds; and the line is cut into chunks of some hundred instructions, so that compilers stay linear.  Values that
-live across a cut go through a small workspace whose slots are reused.
+taken (mostly depth first, which follows the robot branch by branch) and improved by :mod:`.schedule`; products that are
+added at once become fused multiply-adds; and the line is cut into chunks of some hundred instructions, so that
+compilers stay linear.  Values that live across a cut go through a small workspace whose slots are reused.
 """
 
 from __future__ import annotations
@@ -11,29 +11,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Traced
+from .instructions import Input, Instruction
+from .schedule import schedule
 
 CHUNK = 800  # weight of a chunk, in operations
 STORE = 4  # weight of an output
-
-
-class Instruction(NamedTuple):
-    """``value = op(operands)``; an operand is the number of a value, or a float constant."""
-
-    value: int
-    op: str
-    operands: tuple[Any, ...]
-
-
-class Input(NamedTuple):
-    """Where an input value comes from: number ``offset`` of the argument ``argument``."""
-
-    argument: int
-    offset: int
 
 
 @dataclass
@@ -80,8 +67,7 @@ def program(arguments: Sequence[np.ndarray], outputs: Iterable[Any], fuse: bool 
         if node.op != "input"
     ]
     results = [number[x] if isinstance(x, Traced) else float(x) for x in flat]
-    if fuse:
-        lines = _fuse(lines, results)
+    lines = schedule(_fuse(lines, results) if fuse else lines, inputs, results)
     chunks, slots = _cut(lines, inputs, results, chunk)
     sizes = tuple(int(np.size(a)) for a in arguments)
     return Program(sizes, inputs, lines, results, chunks, slots)

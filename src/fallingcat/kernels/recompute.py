@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .program import Input, Instruction, Program
+from .instructions import Input, Instruction
+from .program import Program
 
 LATE = 0.85
 """A value belongs to the way out if it depends on this share of the inputs."""

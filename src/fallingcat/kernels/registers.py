@@ -11,7 +11,7 @@ import heapq
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .program import Input, Instruction
+from .instructions import Input, Instruction
 
 AHEAD = 24
 """So many instructions before its use a value is asked for."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .program import Input, Instruction
+from .instructions import Input, Instruction
 
 SMALL = 15_000
 """Up to so many instructions the size of each expression is counted exactly; beyond, its depth stands in."""

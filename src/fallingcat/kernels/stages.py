@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .program import Input, Instruction, Program
+from .instructions import Input, Instruction
+from .program import Program
 
 LARGEST = 8_000
 """Machine instructions of a stage, by :func:`cost`."""
