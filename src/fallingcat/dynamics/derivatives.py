@@ -15,6 +15,7 @@ import numpy as np
 from ..arrays import concatenate, is_numeric, solve
 from ..errors import ModelError
 from ..lie import SE3, Group
+from ..lie.rotations import block_diagonal
 from ..model import Model, State
 from .checks import vector
 from .forward import forward_dynamics
@@ -147,8 +148,6 @@ def _turned(axes: Any, force: Any) -> Any:
 
 
 def _brackets(model: Model, state: State) -> Any:
-    from ..lie.rotations import block_diagonal
-
     groups = [(model.base, state.twist)]
     groups += [(j.kind.group, state.rates[v]) for j, v in zip(model.joints, model.v_slices, strict=True)]
     return block_diagonal([group.ad(v) for group, v in groups if group.dim])

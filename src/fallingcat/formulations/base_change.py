@@ -13,7 +13,7 @@ from ..errors import ModelError
 from ..lie import SE3
 from ..lie.rotations import homogeneous, skew
 from ..model import Frame, Model, State
-from .equations import EquationsOfMotion, VelocityChange, upper
+from .equations import EquationsOfMotion, VelocityChange, equations, upper
 from .representations import REPRESENTATIONS, base_matrices
 from .time import later
 
@@ -82,8 +82,6 @@ def fixed_at(model: Model, state: State, link: Place, factorization: str = "chri
 
     The twist of ``state`` is not used: it is what the joint rates and the held link make it.
     """
-    from .equations import equations
-
     m = model.m
     J = model.base.coselection @ jacobian(model, state, link)
     twist = -solve(J[:, :m], J[:, m:] @ state.rates) if m else state.twist

@@ -6,12 +6,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate, is_numeric, solve
-from ..dynamics import link_twist, mass_matrix_derivative, momentum, momentum_matrix, momentum_matrix_derivative
+from ..arrays import concatenate, cross, is_numeric, solve
+from ..dynamics import (
+    center_of_mass,
+    link_pose,
+    link_twist,
+    mass_matrix_derivative,
+    momentum,
+    momentum_matrix,
+    momentum_matrix_derivative,
+)
 from ..dynamics.checks import choice
 from ..errors import ModelError, NumericsError
 from ..lie import SE3
-from ..lie.rotations import homogeneous
+from ..lie.rotations import homogeneous, skew
 from ..model import Model, State
 from .connection import connection_rate, shape
 from .equations import VelocityChange, upper
@@ -129,8 +137,6 @@ def center_of_mass_base(model: Model, state: State) -> VelocityChange:
         rest = concatenate([np.zeros((n, 6)), np.eye(n)], axis=1)
         return concatenate([J, spin, rest])
 
-    from ..lie.rotations import skew
-
     T, R, w = matrix(state), state.pose[:3, :3], state.twist[3:]
     J_dot = momentum_matrix_derivative(model, state, "world")[:3] * (1.0 / mass)
     spin = concatenate([np.zeros((3, 3)), R @ skew(w), np.zeros((3, n))], axis=1)
@@ -165,8 +171,6 @@ def is_conserved(model: Model, state: State, frame: str, tolerance: float = 1e-9
         h = momentum(model, state, "centroidal")
         nu = concatenate([h[:3] * (1.0 / model.mass), np.zeros(3)])
     else:
-        from ..dynamics import link_pose
-
         name = model.links[0].name if frame == "base" else frame
         nu = link_twist(model, state, name)
         h = _SE3.Ad(link_pose(model, state, name)).T @ momentum(model, state, "world")
@@ -218,8 +222,6 @@ def _frame_pose(model: Model, state: State, frame: str) -> Any:
 
 def momentum_center(model: Model, state: State) -> Any:
     """The center of mass (3) in the base frame."""
-    from ..dynamics import center_of_mass
-
     return state.pose[:3, :3].T @ (center_of_mass(model, state) - state.pose[:3, 3])
 
 
@@ -243,8 +245,6 @@ def _centroidal_twist(model: Model, state: State) -> Any:
     base = S @ state.twist
     center = momentum_center(model, state)
     if slides.shape[1] < 3:  # the part of the center that the group cannot reach stays with the base's axes
-        from ..arrays import cross
-
         relative = velocity - base[:3] - cross(base[3:], center)
         reach = slides @ (slides.T @ center)
         velocity = base[:3] + cross(base[3:], reach) + slides @ (slides.T @ relative)

@@ -38,32 +38,7 @@ def single(program: Program, shape: Sequence[int], type_: Type) -> Iterator[str]
     yield "  %fine = and i1 %nokeys, %rightcount"
     yield "  br i1 %fine, label %check0, label %slow"
     for i, n in enumerate(program.argument_sizes):
-        yield f"check{i}:"
-        yield f"  %slot{i} = getelementptr ptr, ptr %args, i64 {i}"
-        yield f"  %o{i} = load ptr, ptr %slot{i}"
-        yield from _field(i, "type", TYPE, "i64")
-        yield f"  %wanttype{i} = load i64, ptr @table"
-        yield f"  %istype{i} = icmp eq i64 %type{i}, %wanttype{i}"
-        yield f"  br i1 %istype{i}, label %look{i}, label %slow"
-        yield f"look{i}:"
-        yield from _field(i, "data", DATA, "ptr")
-        yield from _field(i, "ndim", NDIM, "i32")
-        yield from _field(i, "shape", SHAPE, "ptr")
-        yield from _field(i, "dtype", DTYPE, "i64")
-        yield from _field(i, "flags", FLAGS, "i32")
-        yield f"  %pwantdtype{i} = getelementptr i64, ptr @table, i64 1"
-        yield f"  %wantdtype{i} = load i64, ptr %pwantdtype{i}"
-        yield f"  %isdtype{i} = icmp eq i64 %dtype{i}, %wantdtype{i}"
-        yield f"  %isvector{i} = icmp eq i32 %ndim{i}, 1"
-        yield f"  %good{i} = and i32 %flags{i}, {WELL_BEHAVED}"
-        yield f"  %isgood{i} = icmp eq i32 %good{i}, {WELL_BEHAVED}"
-        yield f"  %u{i} = and i1 %isdtype{i}, %isvector{i}"
-        yield f"  %w{i} = and i1 %u{i}, %isgood{i}"
-        yield f"  br i1 %w{i}, label %size{i}, label %slow"
-        yield f"size{i}:"
-        yield f"  %n{i} = load i64, ptr %shape{i}"
-        yield f"  %isn{i} = icmp eq i64 %n{i}, {n}"
-        yield f"  br i1 %isn{i}, label %{f'check{i + 1}' if i + 1 < count else 'run'}, label %slow"
+        yield from _look(i, n, f"check{i + 1}" if i + 1 < count else "run")
     if not count:
         yield "check0:\n  br label %run"
     yield "run:"
@@ -112,6 +87,36 @@ def _room(name: str, values: int, type_: Type) -> Iterator[str]:
 def _leave(name: str, values: int, type_: Type) -> Iterator[str]:
     if max(values, 1) * type_.bytes > MOST_ON_STACK:
         yield f"  call void @free(ptr %{name}raw)"
+
+
+def _look(i: int, n: int, then: str) -> Iterator[str]:
+    """Whether argument ``i`` is an array of ``n`` numbers as the kernel reads them; if so go on to ``then``."""
+    yield f"check{i}:"
+    yield f"  %slot{i} = getelementptr ptr, ptr %args, i64 {i}"
+    yield f"  %o{i} = load ptr, ptr %slot{i}"
+    yield from _field(i, "type", TYPE, "i64")
+    yield f"  %wanttype{i} = load i64, ptr @table"
+    yield f"  %istype{i} = icmp eq i64 %type{i}, %wanttype{i}"
+    yield f"  br i1 %istype{i}, label %look{i}, label %slow"
+    yield f"look{i}:"
+    yield from _field(i, "data", DATA, "ptr")
+    yield from _field(i, "ndim", NDIM, "i32")
+    yield from _field(i, "shape", SHAPE, "ptr")
+    yield from _field(i, "dtype", DTYPE, "i64")
+    yield from _field(i, "flags", FLAGS, "i32")
+    yield f"  %pwantdtype{i} = getelementptr i64, ptr @table, i64 1"
+    yield f"  %wantdtype{i} = load i64, ptr %pwantdtype{i}"
+    yield f"  %isdtype{i} = icmp eq i64 %dtype{i}, %wantdtype{i}"
+    yield f"  %isvector{i} = icmp eq i32 %ndim{i}, 1"
+    yield f"  %good{i} = and i32 %flags{i}, {WELL_BEHAVED}"
+    yield f"  %isgood{i} = icmp eq i32 %good{i}, {WELL_BEHAVED}"
+    yield f"  %u{i} = and i1 %isdtype{i}, %isvector{i}"
+    yield f"  %w{i} = and i1 %u{i}, %isgood{i}"
+    yield f"  br i1 %w{i}, label %size{i}, label %slow"
+    yield f"size{i}:"
+    yield f"  %n{i} = load i64, ptr %shape{i}"
+    yield f"  %isn{i} = icmp eq i64 %n{i}, {n}"
+    yield f"  br i1 %isn{i}, label %{then}, label %slow"
 
 
 def _field(i: int, name: str, offset: int, type_: str) -> Iterator[str]:

@@ -208,7 +208,8 @@ class Kernel:
         if which not in self._libraries:
             assert self._memory is not None
             text = self._single_text if which == "single" else self._batch_text
-            self._libraries[which] = native.Library(self._memory.code(which, text))
+            functions = ("single", "table") if which == "single" else ("blocks", "batch")
+            self._libraries[which] = native.Library(self._memory.code(which, text), functions)
         return self._libraries[which]
 
 

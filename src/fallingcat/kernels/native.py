@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import struct
 import sys
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,27 +65,39 @@ def _machine() -> Any:
     )
 
 
+@functools.cache
+def _linker() -> Any:
+    # JITLink lays code, constants and data out in one piece: the 32-bit offsets between them always reach (the older
+    # loader may put them too far apart in a process with much memory mapped, and then aborts)
+    return binding().create_lljit_compiler(_machine(), use_jit_link=True)
+
+
+_names = itertools.count()
+
+
 class Library:
     """Machine code in memory; it lives as long as this object."""
 
-    def __init__(self, code: bytes) -> None:
-        llvm = binding()
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        self._engine.finalize_object()
+    def __init__(self, code: bytes, functions: Sequence[str]) -> None:
+        builder = binding().JITLibraryBuilder()
+        builder.add_object_img(code)
+        builder.add_current_process()
+        for name in functions:
+            builder.export_symbol(name)
+        self._tracker = builder.link(_linker(), f"library{next(_names)}")
 
     def function(self, name: str, arguments: int) -> Any:
         """``void name(pointers..., int64)`` as a ctypes function, which lets other threads run meanwhile."""
-        address = self._engine.get_function_address(name)
+        address = self._tracker[name]
         kinds = [ctypes.c_void_p] * arguments + [ctypes.c_int64]
         return ctypes.CFUNCTYPE(None, *kinds)(address)
 
     def python_function(self, slow: Any, name: str, dtype: np.dtype) -> Any:
         """``single`` as a builtin function; what it cannot take goes to ``slow``."""
-        table = self._engine.get_global_value_address("table")
+        table = self._tracker["table"]
         values = [id(np.ndarray), id(dtype), _numpy_function(93), _address("PyObject_Vectorcall"), id(slow)]
         ctypes.memmove(table, struct.pack(f"<{len(values)}q", *values), 8 * len(values))
-        definition = _MethodDef(name.encode(), self._engine.get_function_address("single"), _FASTCALL_KEYWORDS, None)
+        definition = _MethodDef(name.encode(), self._tracker["single"], _FASTCALL_KEYWORDS, None)
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
         function = make(ctypes.addressof(definition), self, None)  # it keeps the code alive

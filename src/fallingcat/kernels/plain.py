@@ -65,7 +65,7 @@ def reason() -> str | None:
 
         native.cpu()
         code = native.object_code("define void @nothing(i64 %x) {\n  ret void\n}")
-        library = native.Library(code)
+        library = native.Library(code, ("nothing",))
         library.function("nothing", 0)(0)
     except ImportError:
         return "llvmlite is not installed (pip install llvmlite)"

@@ -8,6 +8,7 @@ walks it as a tree, and the logarithm of SE(3), a graph of 218 parts, is a tree 
 first, by ``sympy.cse(..., order="none")``: what is left is small.
 """
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import sympy
@@ -21,8 +22,7 @@ sin, cos, sqrt, exp, log, arctan2 = sympy.sin, sympy.cos, sympy.sqrt, sympy.exp,
 class _Printed:
     """Code, LaTeX and pretty printers show :meth:`known`, of a class that they know; ``str`` shows what it is."""
 
-    def known(self) -> Any:
-        raise NotImplementedError
+    known: ClassVar[Callable[[Any], Any]]
 
     def _printed(self, printer: Any, *_: Any, **__: Any) -> Any:
         return printer._print(self.known())
