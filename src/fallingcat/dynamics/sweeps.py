@@ -11,15 +11,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..arrays import array, concatenate
-from ..lie import SE3
 from ..model import Joint, Model, State
 from ..model.joints import JointKind
 from .checks import check_state
 
 T = TypeVar("T")
-U = TypeVar("U")
-
-SE3_ = SE3()
 
 
 class Node(NamedTuple):
