@@ -8,7 +8,7 @@
 True
 """
 
-from . import gaits, lie
+from . import contact, control, gaits, lie
 from ._version import __version__ as __version__
 from .dynamics import (
     FACTORIZATIONS,
@@ -139,6 +139,8 @@ __all__ = [
     "connection",
     "connection_derivative",
     "constrained_forward_dynamics",
+    "contact",
+    "control",
     "coriolis_from_series",
     "coriolis_matrix",
     "curvature",

@@ -1,11 +1,15 @@
 """Lie-group integrators, events and trajectories."""
 
+from .adaptive import SciPy
 from .events import Event
-from .integrator import Integrator, System
+from .integrator import Integrator
+from .ledger import Ledger
 from .momentum import MomentumMidpoint
 from .rkmk4 import RKMK4
+from .rosenbrock import Rosenbrock
 from .semi_implicit import SemiImplicitEuler
 from .simulate import INTEGRATORS, simulate
+from .system import System
 from .trajectory import Trajectory
 
 __all__ = [
@@ -13,7 +17,10 @@ __all__ = [
     "RKMK4",
     "Event",
     "Integrator",
+    "Ledger",
     "MomentumMidpoint",
+    "Rosenbrock",
+    "SciPy",
     "SemiImplicitEuler",
     "System",
     "Trajectory",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ..model import State
-from .integrator import Integrator, System
 
 PRECISION = 1e-10
 """Events are located to this time (s)."""
@@ -20,40 +19,38 @@ class Event(NamedTuple):
     direction: int = 0
     terminal: bool = False
 
+    def happens(self, start: float, end: float) -> bool:
+        """Whether it lies between two values; a zero at the start was found at the end of the step before."""
+        up, down = start < 0.0 <= end, start > 0.0 >= end
+        return up if self.direction > 0 else down if self.direction < 0 else up or down
 
-class Found(NamedTuple):
-    """An event that happened."""
 
-    event: Event
+class Happened(NamedTuple):
+    """An event of a run."""
+
+    name: str
     time: float
-    state: State
+    """s"""
+    loss: float = 0.0
+    """energy that an impact took (J)"""
 
 
-def locate(
-    system: System, method: Integrator, t: float, before: State, after: State, dt: float, events: Sequence[Event]
-) -> list[Found]:
-    """The events within one step, in the order of time, each to :data:`PRECISION`.
+def first_crossing(value: Callable[[float], float], before: float, after: float, dt: float) -> float:
+    """The earliest known time in (0, dt] at which ``value`` has changed sign, to :data:`PRECISION`.
 
-    A value of exactly zero at the start of a step does not fire again: it was found at the end of the one before.
+    ``value(0) = before`` and ``value(dt) = after`` have different signs, or ``before`` is zero.  Interpolates, and
+    halves where that does not gain (the Illinois rule, with bisection as a guard).
     """
-    found = []
-    for event in events:
-        start, end = event.function(t, before), event.function(t + dt, after)
-        if not _crosses(start, end, event.direction):
-            continue
-        low, high, state = 0.0, dt, after
-        while high - low > PRECISION:
-            middle = 0.5 * (low + high)
-            at = method.step(system, t, before, middle)
-            value = event.function(t + middle, at)
-            if _crosses(start, value, event.direction):
-                high, state = middle, at
-            else:
-                low = middle
-        found.append(Found(event, t + high, state))
-    return sorted(found, key=lambda hit: hit.time)
-
-
-def _crosses(start: float, end: float, direction: int) -> bool:
-    up, down = start < 0.0 <= end, start > 0.0 >= end
-    return up if direction > 0 else down if direction < 0 else up or down
+    low, high, f_low, f_high = 0.0, dt, before, after
+    halve = False
+    while high - low > PRECISION:
+        guess = 0.5 * (low + high) if halve or f_low == f_high else low - f_low * (high - low) / (f_high - f_low)
+        margin = 0.3 * PRECISION
+        guess = min(max(guess, low + margin), high - margin)
+        f, width = value(guess), high - low
+        if ((f > 0.0) == (after > 0.0) and f != 0.0) or (f == 0.0 and after == 0.0):
+            high, f_high, f_low = guess, f, 0.5 * f_low
+        else:
+            low, f_low, f_high = guess, f, 0.5 * f_high
+        halve = high - low > 0.5 * width
+    return high

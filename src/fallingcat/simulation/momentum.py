@@ -8,19 +8,34 @@ with the angular velocity that momentum and shape leave it ([Mishra] (9)).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from ..dynamics import center_of_mass, momentum
+from ..arrays import concatenate, less, where
+from ..contact.contact import Mode
+from ..control import Law
+from ..dynamics import (
+    bias_forces,
+    center_of_mass,
+    forward_dynamics,
+    inverse_dynamics,
+    mass_matrix_derivative,
+    momentum,
+)
 from ..errors import ModelError, NumericsError
+from ..kernels import compile
 from ..lie import SE3
 from ..lie.rotations import exp, homogeneous
-from ..model import State
-from .compiled import shape_mechanics
-from .integrator import Integrator, System
+from ..model import Model, State
+from .field import layout_of
+from .integrator import Integrator, Step
+from .system import System
 
 ITERATIONS, TOLERANCE = 50, 1e-15
+PASSES = 3
+"""Passes of the fixed point in one call of the kernel, where no controller has to be asked in between."""
 
 
 @dataclass(frozen=True)
@@ -33,74 +48,142 @@ class MomentumMidpoint(Integrator):
     name = "momentum"
     order = 2
 
-    def step(self, system: System, t: float, state: State, dt: float) -> State:
-        return Flight(system, t, state).step(t, state, dt)
-
-    def flight(self, system: System, state: State) -> Flight:
-        """A run of many steps, which carries the momentum along instead of measuring it anew."""
-        return Flight(system, 0.0, state)
+    def stepper(self, system: System, mode: Mode, memory: int) -> Step:
+        check(system)
+        return Flight(system)
 
 
 class Flight:
-    """A free flight: its parabola, and its angular momentum about the center of mass (world's axes)."""
+    """Steps of one free flight, which carry parabola and angular momentum along instead of measuring them anew."""
 
-    def __init__(self, system: System, t: float, state: State) -> None:
-        check(system)
-        self.system, self.model, self.start = system, system.model, t
-        self.mechanics = shape_mechanics(system.model)
-        h = np.asarray(momentum(self.model, state, "centroidal"), dtype=float)
-        self.spin = h[3:]
-        self.center, self.speed = np.asarray(center_of_mass(self.model, state)), h[:3] / self.model.mass
+    def __init__(self, system: System) -> None:
+        self.system, self.layout = system, layout_of(system, 0)
+        self.start, self.carried = 0.0, np.zeros(0)
+        model = system.model
+        asked = system.controller is not None
+        n = max(1, model.n)  # a kernel has no empty inputs
+        sizes = {"packed": self.layout.size, "carried": 9, "guess": model.nv, "given": n, "clock": 2}
+        self.kernel = compile(model, passes, sizes=sizes, laws=system.laws, asked=asked)
+        self.neutral, self.zero = model.flatten(model.neutral())[0], np.zeros(n)
 
-    def step(self, t: float, state: State, dt: float) -> State:
-        """The state after ``dt``; its momentum is exactly the one carried along."""
-        R, q = state.pose[:3, :3], state.joints
-        carried = np.concatenate([R.T @ self.parabola(t)[1], np.zeros(3)])
-        twist, rates = state.twist - carried, state.rates  # as seen from the center of mass
-        M, _ = self.mechanics(q, np.concatenate([twist, rates]))
-        p = M[6:, :6] @ twist + M[6:, 6:] @ rates
-        slope, before = np.zeros(self.model.n), np.full(self.model.nv, np.inf)
+    def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
+        """``[packed; 0]`` after the step."""
+        t, dt = float(clock[0]), float(clock[1])
+        model, layout = self.system.model, self.layout
+        state = layout.unpack(packed, model.m)[0]
+        if not len(self.carried):
+            h = np.asarray(momentum(model, state, "centroidal"), dtype=float)
+            center = np.asarray(center_of_mass(model, state))
+            self.start, self.carried = t, np.concatenate([center, h[:3] / model.mass, h[3:]])
+        now = self._at(t)
+        guess = state.velocity - np.concatenate([state.pose[:3, :3].T @ now[3:6], np.zeros(model.nv - 3)])
+        given, before, nv = self.zero, np.inf, model.nv
         for _ in range(ITERATIONS):
-            R_mid, q_mid = R @ exp(dt / 2 * twist[3:]), q + dt / 2 * rates
-            twist, rates = self._velocity(R_mid, q_mid, p + dt / 2 * slope)
-            v = np.concatenate([twist, rates])
-            middle = self._seen_from_world(t + dt / 2, R_mid, q_mid, twist, rates)
-            slope = self.mechanics(q_mid, v)[1] + np.asarray(self.system.forces(t + dt / 2, middle))[6:]
-            change, size = np.abs(v - before).max(), max(1.0, np.abs(v).max())
-            before = v
-            if not change > TOLERANCE * size:
+            out = self.kernel(self.neutral, packed, now, guess, given, clock)
+            guess, change = out[:nv], out[nv] / max(1.0, np.abs(out[:nv]).max())
+            if self.system.controller is not None:
+                middle = layout.unpack(out[nv + 1 : nv + 1 + layout.size], model.m)[0]
+                asked = np.asarray(self.system.controller(t + 0.5 * dt, middle), dtype=float)
+                change = max(change, np.abs(asked - given).max(initial=0.0)) if before == np.inf else change
+                given = asked
+            if change <= TOLERANCE or (change >= before and change <= 1e-9):
                 break
-        if not change <= 1e-9 * size:
+            before = change
+        if not change <= 1e-9:
             raise NumericsError("the midpoint equations do not converge: take a smaller step", time=t, value=change)
-        R, q = R @ exp(dt * twist[3:]), q + dt * rates
-        return self._seen_from_world(t + dt, R, q, *self._velocity(R, q, p + dt * slope))
+        return np.append(out[nv + 1 + layout.size :], 0.0)
 
-    def parabola(self, t: float) -> tuple[np.ndarray, np.ndarray]:
-        """Position and velocity of the center of mass at time ``t``."""
-        s, g = t - self.start, self.model.gravity
-        return self.center + s * self.speed + 0.5 * s * s * g, self.speed + s * g
+    def _at(self, t: float) -> np.ndarray:
+        """Center of mass and its velocity on the parabola at time ``t``, and the spin."""
+        s, g, c = t - self.start, self.system.model.gravity, self.carried
+        return np.concatenate([c[:3] + s * c[3:6] + 0.5 * s * s * g, c[3:6] + s * g, c[6:]])
 
-    def _velocity(self, R: np.ndarray, q: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Twist and rates, seen from the center of mass, with the carried spin and the shape momentum ``p``."""
-        M, _ = self.mechanics(q, np.zeros(self.model.nv))
-        v = np.linalg.solve(M, np.concatenate([np.zeros(3), R.T @ self.spin, p]))
-        return v[:6], v[6:]
 
-    def _seen_from_world(self, t: float, R: np.ndarray, q: np.ndarray, twist: np.ndarray, rates: np.ndarray) -> State:
-        """The state whose center of mass lies on the parabola."""
-        M, _ = self.mechanics(q, np.zeros(self.model.nv))
-        offset = np.array([M[1, 5], -M[0, 5], M[0, 4]]) / self.model.mass  # from the block -m skew(c) of M
-        center, speed = self.parabola(t)
-        return State(homogeneous(R, center - R @ offset), q, twist + np.concatenate([R.T @ speed, np.zeros(3)]), rates)
+def passes(
+    model: Model,
+    state: State,
+    packed: Any,
+    carried: Any,
+    guess: Any,
+    given: Any,
+    clock: Any,
+    *,
+    laws: tuple[Law, ...],
+    asked: bool,
+) -> Any:
+    """``[midpoint velocity; its change; packed midpoint; packed end]`` after some passes of the fixed point.
+
+    ``guess`` (nv) is the midpoint velocity seen from the center of mass, ``carried = [center; velocity; spin]`` at the
+    start, ``given`` the joint forces of a controller that was ``asked``.  ``state`` is not looked at.
+    """
+    system, dt, given = System(model, laws), clock[1], given[: model.n]
+    layout = layout_of(System(model, laws, None, (lambda t, s: given) if asked else None), 0)
+    start, _, works = layout.unpack(packed, model.m)
+    light = replace(model, gravity=np.zeros(3))
+    R, q = start.pose[:3, :3], start.joints
+    flying = start.twist - concatenate([R.T @ carried[3:6], np.zeros(3)])  # seen from the center of mass
+    p = inverse_dynamics(light, _still(q), concatenate([flying, start.rates]))[6:]
+    for _ in range(1 if asked else PASSES):
+        before = guess
+        R_mid, q_mid = R @ exp(0.5 * dt * guess[3:6]), q + 0.5 * dt * guess[6:]
+        middle = _in_flight(model, carried, 0.5 * dt, R_mid, q_mid, guess)
+        forces = {name: F[6:] for name, F in system.applied((), clock[0] + 0.5 * dt, middle).items()}
+        tau = sum(forces.values(), start=given)
+        slope = _kinetic_slope(light, q_mid, guess) + tau
+        guess = _velocity(light, carried[6:], R_mid, q_mid, p + 0.5 * dt * slope)
+    end_R, end_q = R @ exp(dt * guess[3:6]), q + dt * guess[6:]
+    end_v = _velocity(light, carried[6:], end_R, end_q, p + dt * slope)
+    parts = [*forces.values(), *([given] if asked else [])]
+    done = [x for F in parts for x in (np.zeros(1), np.reshape(dt * (F @ guess[6:]), 1))]
+    works = works + concatenate([np.zeros(0), *done])
+    middle, end = (
+        layout.pack(_in_flight(model, carried, s, *at), np.zeros(0), works)
+        for s, at in ((0.5 * dt, (R_mid, q_mid, guess)), (dt, (end_R, end_q, end_v)))
+    )
+    return concatenate([guess, np.reshape(_largest(guess - before), 1), middle, end])
+
+
+def _still(q: Any) -> State:
+    return State(np.eye(4), q, np.zeros(6), np.zeros(len(q)))
+
+
+def _velocity(light: Model, spin: Any, R: Any, q: Any, p: Any) -> Any:
+    """Twist and rates, seen from the center of mass, with the carried spin and shape momentum ``p``: ``M v = h``."""
+    return forward_dynamics(light, _still(q), concatenate([np.zeros(3), R.T @ spin, p]))
+
+
+def _kinetic_slope(light: Model, q: Any, v: Any) -> Any:
+    """``dT/dq`` (n) at constant velocities: ``dM/dt v - C v`` on the joints."""
+    at = State(np.eye(4), q, v[:6], v[6:])
+    return (mass_matrix_derivative(light, at) @ v - bias_forces(light, at))[6:]
+
+
+def _in_flight(model: Model, carried: Any, s: Any, R: Any, q: Any, v: Any) -> State:
+    """The state, ``s`` seconds after the start, whose center of mass lies on the parabola; ``v`` is seen from there."""
+    offset = center_of_mass(model, _still(q))
+    speed = carried[3:6] + s * model.gravity
+    center = carried[:3] + s * carried[3:6] + (0.5 * s * s) * model.gravity
+    return State(homogeneous(R, center - R @ offset), q, v[:6] + concatenate([R.T @ speed, np.zeros(3)]), v[6:])
+
+
+def _largest(x: Any) -> Any:
+    size = where(less(x, 0.0), -x, x)
+    top = size[0]
+    for entry in size[1:]:
+        top = where(less(top, entry), entry, top)
+    return top
 
 
 def check(system: System) -> None:
     """Refuses robots and forces that this rule is not for, by name."""
     model = system.model
-    if system.external:
+    if system.external or system.contact is not None:
         raise ModelError("the momentum-exact integrator takes joint forces only: nothing may pull on the base")
     if not isinstance(model.base, SE3):
         raise ModelError(f"the momentum-exact integrator needs a free base, not {model.base}")
+    for law in system.laws:
+        if np.any(np.asarray(law.forces(model, 0.0, model.neutral(), frozenset()), dtype=float)[: model.m]):
+            raise ModelError(f"the momentum-exact integrator takes joint forces only: {law.name!r} pulls on the base")
     for joint in model.joints:
         group = joint.kind.group
         if group.nq != group.dim or np.any(group.ad(np.ones(group.dim))):

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-
-from ..model import State
-from .integrator import Integrator, System, brackets
+from .field import Field
+from .rule import Rule
 
 
 @dataclass(frozen=True)
-class RKMK4(Integrator):
+class RKMK4(Rule):
     """The configuration stays on its group: each stage is ``g exp(x)`` with ``dx/dt = dexp^-1(x) v``."""
 
     name = "rkmk4"
     order = 4
 
-    def step(self, system: System, t: float, state: State, dt: float) -> State:
-        zero = np.zeros(system.model.nv)
-        v0 = np.asarray(state.velocity)
-
-        def slope(s: float, x: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            at = system.moved(state, x, v)
-            return brackets(system.model, v, x), system.acceleration(t + s, at)
-
-        k1, a1 = slope(0.0, zero, v0)
-        k2, a2 = slope(dt / 2, dt / 2 * k1, v0 + dt / 2 * a1)
-        k3, a3 = slope(dt / 2, dt / 2 * k2, v0 + dt / 2 * a2)
-        k4, a4 = slope(dt, dt * k3, v0 + dt * a3)
-        x = dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-        return system.moved(state, x, v0 + dt / 6 * (a1 + 2 * a2 + 2 * a3 + a4))
+    def step(self, field: Field, t: Any, y: Any, dt: Any) -> tuple[Any, Any]:
+        k1 = field(t, y)
+        k2 = field(t + 0.5 * dt, y + 0.5 * dt * k1)
+        k3 = field(t + 0.5 * dt, y + 0.5 * dt * k2)
+        k4 = field(t + dt, y + dt * k3)
+        return y + dt / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4), 0.0

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-
-from ..model import State
-from .integrator import Integrator, System
+from ..arrays import concatenate
+from .field import Field
+from .rule import Rule
 
 
 @dataclass(frozen=True)
-class SemiImplicitEuler(Integrator):
+class SemiImplicitEuler(Rule):
     """Order 1, one force evaluation per step; the configuration moves by ``g exp(dt v)``."""
 
     name = "semi_implicit"
     order = 1
 
-    def step(self, system: System, t: float, state: State, dt: float) -> State:
-        v = np.asarray(state.velocity) + dt * system.acceleration(t, state)
-        return system.moved(state, dt * v, v)
+    def step(self, field: Field, t: Any, y: Any, dt: Any) -> tuple[Any, Any]:
+        after = y + dt * field(t, y)
+        n = field.nv
+        return concatenate([y[:n] + dt * after[n : 2 * n], after[n:]]), 0.0

@@ -7,41 +7,52 @@ from typing import Any
 
 import numpy as np
 
+from ..contact import CompliantFloor, Contact
+from ..control import Law
 from ..dynamics.checks import choice
-from ..errors import FallingCatError, ModelError, NumericsError
+from ..errors import ModelError
 from ..model import Model, State
-from .events import Event, Found, locate
-from .integrator import Integrator, System
+from .adaptive import SciPy
+from .events import Event
+from .integrator import Integrator
 from .momentum import MomentumMidpoint, check
 from .rkmk4 import RKMK4
+from .rosenbrock import Rosenbrock
+from .run import Run
 from .semi_implicit import SemiImplicitEuler
+from .system import Controller, System
 from .trajectory import Trajectory
 
-INTEGRATORS: dict[str, Integrator] = {i.name: i for i in (MomentumMidpoint(), RKMK4(), SemiImplicitEuler())}
-
-Controller = Callable[[float, State], Any]
+INTEGRATORS: dict[str, Integrator] = {
+    i.name: i for i in (MomentumMidpoint(), RKMK4(), SemiImplicitEuler(), Rosenbrock(), SciPy())
+}
 
 
 def simulate(
     model: Model,
     state: State,
     duration: float,
-    controller: Controller | None = None,
+    controller: Controller | Law | Sequence[Law] | None = None,
+    contact: Contact | None = None,
     *,
     integrator: str | Integrator | None = None,
-    dt: float = 1e-3,
+    dt: float | None = None,
     every: int = 1,
     events: Sequence[Event] = (),
     progress: Callable[[float], None] | None = None,
 ) -> Trajectory:
-    """The motion of a robot from ``state`` over ``duration`` (s), in steps of ``dt`` (s).
+    """The motion of a robot from ``state`` over ``duration`` (s).
 
-    ``controller(t, state)`` gives joint forces (n; N m or N), or forces on base and joints (nv).  Without forces on the
-    base the momentum-exact rule is the default where it applies; otherwise RKMK4.  Every ``every``-th step is kept.
-    ``events`` are located within a step and may end the run.
+    ``controller`` is a force law of :mod:`fallingcat.control` or several (then whole steps are compiled), or any
+    function of time and state that gives joint forces (n; N m or N), or forces on base and joints (nv).  ``contact`` is
+    what the robot touches.  Integrators with a step of their own choice take steps of at most ``dt`` (s); the others
+    take steps of ``dt``, by default 1 ms.  Every ``every``-th step is kept.  ``events`` are located to 1e-10 s and may
+    end the run.
 
-    A number that is not finite, or a step that cannot be taken, ends the run: the trajectory so far is returned with
-    ``status`` saying what happened, when, and where.
+    By default: the momentum-exact rule in free flight, the Rosenbrock method on compliant floors, else RKMK4.
+
+    A number that is not finite, a step that cannot be taken or contacts that switch without end stop the run: the
+    trajectory so far is returned with ``status`` saying what happened, when, and where.
 
     >>> import fallingcat as fc
     >>> cat = fc.robots.two_cylinder_cat()
@@ -49,99 +60,48 @@ def simulate(
     >>> flight.status, len(flight)
     ('finished', 51)
     """
-    if not np.isfinite([duration, dt]).all() or duration < 0.0 or dt <= 0.0:
-        raise ModelError(f"duration and dt are finite and positive, not {duration!r} and {dt!r}")
-    system = _system(model, state, controller)
-    method = _method(model, system, integrator)
-    advance = method.flight(system, state).step if isinstance(method, MomentumMidpoint) else _stepper(method, system)
-    samples = _Samples(model)
-    t, count, status = 0.0, 0, "finished"
-    samples.keep(t, state, system.forces(t, state))
-    found: list[Found] = []
-    steps = max(1, round(duration / dt)) if duration > 0.0 else 0
-    for count in range(1, steps + 1):
-        step = duration / steps
-        try:
-            after = advance(t, state, step)
-            _check_finite(model, t + step, after)
-        except FallingCatError as error:
-            status = f"stopped after {t:.6g} s: {error}"
-            break
-        hits = locate(system, method, t, state, after, step, events)
-        found.extend(hits)
-        stop = next((hit for hit in hits if hit.event.terminal), None)
-        if stop is not None:
-            t, state, status = stop.time, stop.state, f"stopped by the event {stop.event.name!r}"
-            samples.keep(t, state, system.forces(t, state))
-            break
-        t, state = count * step, after
-        if count % every == 0 or count == steps:
-            samples.keep(t, state, system.forces(t, state))
-        if progress is not None:
-            progress(t / duration)
-    return samples.trajectory(status, method.name, found)
+    if not np.isfinite(duration) or duration < 0.0:
+        raise ModelError(f"duration is a finite number of seconds and not negative, not {duration!r}")
+    if dt is not None and not (np.isfinite(dt) and dt > 0.0):
+        raise ModelError(f"dt is a finite number of seconds above zero, not {dt!r}")
+    if every < 1:
+        raise ModelError(f"every is a whole number above zero, not {every!r}")
+    system = system_of(model, state, controller, contact)
+    run = Run(system, method_of(system, integrator), state, duration, dt, every, tuple(events), progress)
+    return run.trajectory()
 
 
-def _system(model: Model, state: State, controller: Controller | None) -> System:
-    if controller is None:
-        zero = np.zeros(model.nv)
-        return System(model, lambda t, state: zero, external=False)
-    size = np.shape(controller(0.0, state))
-    if size == (model.n,) and model.m:
-        base = np.zeros(model.m)
-        return System(model, lambda t, state: np.concatenate([base, controller(t, state)]), external=False)
-    if size != (model.nv,):
+def system_of(model: Model, state: State, controller: Any, contact: Contact | None) -> System:
+    """The controller's kind found out: laws, or a function that gives n or nv numbers."""
+    laws = (controller,) if isinstance(controller, Law) else controller
+    if laws is None or isinstance(laws, (tuple, list)):
+        return System(model, _checked(tuple(laws or ())), contact)
+    size = np.shape(laws(0.0, state))
+    if size not in ((model.n,), (model.nv,)):
         raise ModelError(f"the controller gives {model.n} joint forces or {model.nv} forces, not shape {size}")
-    return System(model, lambda t, state: np.asarray(controller(t, state), dtype=float), external=True)
+    return System(model, (), contact, laws, external=size == (model.nv,) and model.m > 0)
 
 
-def _method(model: Model, system: System, wanted: str | Integrator | None) -> Integrator:
+def _checked(laws: tuple[Any, ...]) -> tuple[Law, ...]:
+    for law in laws:
+        if not isinstance(law, Law):
+            raise ModelError(f"{law!r} is no force law: give laws, or one function of time and state")
+    names = [law.name for law in laws]
+    if len(set(names)) != len(names):
+        raise ModelError(f"two laws have the same name, so their work could not be told apart: {', '.join(names)}")
+    return laws
+
+
+def method_of(system: System, wanted: str | Integrator | None) -> Integrator:
+    """The wanted integrator, or the one that suits the system."""
     if isinstance(wanted, Integrator):
         return wanted
     if wanted is not None:
         return INTEGRATORS[choice(wanted, tuple(INTEGRATORS), "integrator")]
+    if isinstance(system.contact, CompliantFloor):
+        return INTEGRATORS["rosenbrock"]
     try:
         check(system)
         return INTEGRATORS["momentum"]
     except ModelError:
         return INTEGRATORS["rkmk4"]
-
-
-def _stepper(method: Integrator, system: System) -> Callable[[float, State, float], State]:
-    return lambda t, state, dt: method.step(system, t, state, dt)
-
-
-def _check_finite(model: Model, t: float, state: State) -> None:
-    if np.isfinite(state.rates).all() and np.isfinite(state.twist).all() and np.isfinite(state.joints).all():
-        return
-    for joint, place in zip(model.joints, model.v_slices, strict=True):
-        if not np.isfinite(state.rates[place]).all():
-            raise NumericsError("the motion is no longer finite", time=t, joint=joint.name)
-    raise NumericsError("the motion of the base is no longer finite", time=t)
-
-
-class _Samples:
-    """The samples of a run, as they come."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self.rows: list[tuple[float, State, np.ndarray]] = []
-
-    def keep(self, t: float, state: State, forces: np.ndarray) -> None:
-        self.rows.append((t, state, forces))
-
-    def trajectory(self, status: str, integrator: str, found: list[Found]) -> Trajectory:
-        times = np.array([t for t, _, _ in self.rows])
-        states = [s for _, s, _ in self.rows]
-        return Trajectory(
-            self.model,
-            times,
-            np.array([s.pose for s in states]),
-            np.array([s.joints for s in states]),
-            np.array([s.twist for s in states]),
-            np.array([s.rates for s in states]),
-            np.array([f for _, _, f in self.rows]),
-            status,
-            integrator,
-            {"events": [(hit.event.name, hit.time) for hit in found]},
-        )

@@ -1,0 +1,62 @@
+"""What every contact is: modes in which motion is smooth, guards that end a mode, jumps that begin the next."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..model import Model, State
+
+Mode = tuple[Any, ...]
+"""What is constant between two events, such as which points touch; hashable, plain data."""
+
+
+class Jump(NamedTuple):
+    """What an event does."""
+
+    name: str
+    """what happened, such as ``touchdown foot``"""
+    mode: Mode
+    state: State
+    memory: np.ndarray
+    loss: float = 0.0
+    """kinetic energy that an impact took (J)"""
+
+
+class Contact(ABC):
+    """A hybrid part of a robot's motion.
+
+    Everything that takes a ``state`` is smooth within a mode and runs on every kind of number, so that a step of an
+    integrator can be compiled; :meth:`begin` and :meth:`jump` look at numbers.  ``memory`` holds what a contact
+    remembers between events, such as where a foot touched down.
+    """
+
+    ports: tuple[str, ...]
+    """Names of the ways in which energy passes, for the ledger."""
+
+    @abstractmethod
+    def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
+        """The mode and the memory at a state from which a simulation starts."""
+
+    @abstractmethod
+    def touching(self, mode: Mode) -> frozenset[str]:
+        """The names of the points that touch in this mode."""
+
+    @abstractmethod
+    def forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Mapping[str, Any]:
+        """Generalised forces (nv) by port, beside the ``applied`` ones (nv) of everything else."""
+
+    @abstractmethod
+    def guards(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
+        """Numbers that are not negative while the mode lasts; the first that becomes so ends it."""
+
+    @abstractmethod
+    def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray) -> Jump:
+        """What happens where guard number ``guard`` has become negative."""
+
+    def memory_rate(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
+        """``d memory / dt``; zero unless the contact slips."""
+        return np.zeros(len(memory))

@@ -1,0 +1,73 @@
+"""Points of the robot that may touch, and the plane that they touch."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import concatenate
+from ..dynamics import jacobian, jacobian_derivative, link_pose
+from ..errors import ModelError
+from ..model import Model, State
+
+
+class Plane(NamedTuple):
+    """The plane ``normal . p = height`` (world)."""
+
+    normal: np.ndarray
+    """``3``: unit vector out of the ground"""
+    tangents: np.ndarray
+    """``2 x 3``: unit vectors along it"""
+    height: float
+
+    @property
+    def axes(self) -> np.ndarray:
+        """``3 x 3``: normal first, then the tangents, as rows."""
+        return np.vstack([self.normal, self.tangents])
+
+
+def plane(model: Model, normal: tuple[float, ...] | None = None, height: float = 0.0) -> Plane:
+    """The ground: against gravity unless ``normal`` says otherwise.
+
+    >>> from fallingcat.model import robots
+    >>> plane(robots.revolute_hopper()).tangents[0]
+    array([1., 0., 0.])
+    """
+    n = np.array(normal if normal is not None else -model.gravity, dtype=float)
+    size = float(np.linalg.norm(n))
+    if n.shape != (3,) or not np.isfinite(size) or (normal is not None and size == 0.0):
+        raise ModelError(f"the normal of the ground is a vector of length 3 that is not zero, not {normal!r}")
+    n = n / size if size else np.array([0.0, 0.0, 1.0])
+    x = np.array([1.0, 0.0, 0.0]) if abs(n[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
+    first = x - (x @ n) * n
+    first = first / np.linalg.norm(first)
+    return Plane(n, np.array([first, np.cross(n, first)]), float(height))
+
+
+def position(model: Model, state: State, place: str) -> Any:
+    """Where the origin of a link or frame is (3, world, m)."""
+    return link_pose(model, state, place)[:3, 3]
+
+
+def point_jacobian(model: Model, state: State, place: str) -> Any:
+    """``J`` (3 x nv): the velocity of that origin in the world is ``J [twist; rates]``."""
+    return jacobian(model, state, place, "mixed")[:3]
+
+
+def point_bias(model: Model, state: State, place: str) -> Any:
+    """``dJ/dt v`` (3): its acceleration when the quasi-velocity is constant."""
+    return jacobian_derivative(model, state, place, "mixed")[:3] @ state.velocity
+
+
+def stacked(parts: list[Any], width: int) -> Any:
+    """Rows under each other; none at all gives an empty matrix of ``width`` columns."""
+    return concatenate(parts) if parts else np.zeros((0, width))
+
+
+def checked_points(model: Model, points: tuple[str, ...]) -> None:
+    """Refuses points that are no link or frame of the model, and points named twice."""
+    for place in points:
+        model.frame(place)
+    if len(set(points)) != len(points):
+        raise ModelError(f"a contact point is named twice: {', '.join(points)}")

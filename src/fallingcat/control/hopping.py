@@ -1,0 +1,175 @@
+"""The hopping controllers of [Feurstein] 4.1.5, as laws that are put side by side.
+
+A virtual leg reaches from the center of mass to the foot: ``o_cf = r_cf (sin alpha, -cos alpha)`` in the plane.  The
+radial laws pull along it.  They are written with the internal velocity Jacobian of the foot ([Feurstein] (3.96)), the
+foot's velocity when nothing has momentum, so that they move the joints only, (4.25).  The polar laws turn the leg about
+the center of mass; they need a torque on the base.
+
+Controller I is radial; II adds :class:`PolarSpring`; III adds :class:`LockedPolarSpring` in its place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import arctan2, array, concatenate, cos, sin, sqrt
+from ..contact.points import point_jacobian, position
+from ..dynamics import center_of_mass, center_of_mass_jacobian, kinetic_energy, link_pose, potential_energy
+from ..errors import ModelError
+from ..formulations import connection, internal_jacobian, theta_bc
+from ..lie import SE2
+from ..model import Model, State
+from .law import Law
+
+
+class Leg(NamedTuple):
+    """The virtual leg from the center of mass to the foot."""
+
+    length: Any
+    """``r_cf`` (m)"""
+    angle: Any
+    """``alpha_i,cf`` (rad), from the downward vertical, counterclockwise"""
+    radial: Any
+    """``nv``: ``dr_cf/dt = radial . v``, by the internal velocity: nothing on the base"""
+    polar: Any
+    """``nv``: ``dalpha/dt = polar . v``, (4.22)-(4.24)"""
+
+
+def virtual_leg(model: Model, state: State, foot: str) -> Leg:
+    """Length, angle and their rates, for a planar robot ([Feurstein] (4.20)-(4.24)).
+
+    >>> import fallingcat as fc
+    >>> hopper = fc.robots.revolute_hopper()
+    >>> pose = hopper.base.element(np.array([0.0, 0.3, -2.5174]))
+    >>> leg = virtual_leg(hopper, hopper.state(pose=pose, joints=[1.7802]), "foot")
+    >>> round(float(leg.length), 4), bool(abs(leg.angle) < 1e-4)
+    (0.1411, True)
+    """
+    if not isinstance(model.base, SE2):
+        raise ModelError(f"hopping laws are for planar robots, not for a base {model.base}")
+    o = (position(model, state, foot) - center_of_mass(model, state))[:2]
+    square = o @ o
+    r = sqrt(square)
+    R = link_pose(model, state, foot)[:2, :2]
+    internal = (R @ internal_jacobian(model, state, foot)[:2]).T @ (o / r)
+    J = (point_jacobian(model, state, foot) - center_of_mass_jacobian(model, state))[:2]
+    polar = J.T @ (array([-o[1], o[0]]) / square)
+    return Leg(r, arctan2(o[0], -o[1]), concatenate([np.zeros(model.m), internal]), polar)
+
+
+def _active(when: str, foot: str, touching: frozenset[str]) -> bool:
+    if when not in ("always", "stance", "flight"):
+        raise ModelError(f"a law acts 'always', in 'stance' or in 'flight', not {when!r}")
+    return when == "always" or (foot in touching) == (when == "stance")
+
+
+@dataclass(frozen=True)
+class RadialSpring(Law):
+    """``tau_r = -K_r (r_cf - r_rest)`` along the virtual leg, (4.16)."""
+
+    stiffness: float
+    """N/m"""
+    rest: float
+    """m"""
+    foot: str = "foot"
+    name: str = "radial spring"
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        leg = virtual_leg(model, state, self.foot)
+        return leg.radial * (-self.stiffness * (leg.length - self.rest))
+
+    def energy(self, model: Model, state: State) -> Any:
+        """``K_r (r_cf - r_rest)^2 / 2`` (J)."""
+        stretch = virtual_leg(model, state, self.foot).length - self.rest
+        return 0.5 * self.stiffness * stretch * stretch
+
+
+@dataclass(frozen=True)
+class RadialDamper(Law):
+    """``tau_r = -D_r dr_cf/dt``, in flight unless said otherwise."""
+
+    damping: float
+    """N s/m"""
+    when: str = "flight"
+    foot: str = "foot"
+    name: str = "radial damper"
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        if not _active(self.when, self.foot, touching):
+            return np.zeros(model.nv)
+        radial = virtual_leg(model, state, self.foot).radial
+        return radial * (-self.damping * (radial @ state.velocity))
+
+
+@dataclass(frozen=True)
+class EnergyController(Law):
+    """``tau_E = -K_E (E - E_wanted) dr_cf/dt`` along the virtual leg, (4.16).
+
+    ``E`` is kinetic, gravitational and the radial spring's energy.
+    """
+
+    gain: float
+    """s/m^2"""
+    energy: float
+    """J"""
+    spring: RadialSpring
+    name: str = "energy controller"
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        radial = virtual_leg(model, state, self.spring.foot).radial
+        E = kinetic_energy(model, state) + potential_energy(model, state) + self.spring.energy(model, state)
+        return radial * (-self.gain * (E - self.energy) * (radial @ state.velocity))
+
+
+@dataclass(frozen=True)
+class PolarSpring(Law):
+    """``tau_p = -K_p (alpha - alpha_wanted) - D_p dalpha/dt`` on the angle of the virtual leg, in stance (4.17)."""
+
+    stiffness: float
+    """N m/rad"""
+    damping: float = 0.0
+    """N m s/rad"""
+    angle: float = 0.0
+    """rad"""
+    when: str = "stance"
+    foot: str = "foot"
+    name: str = "polar spring"
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        if not _active(self.when, self.foot, touching):
+            return np.zeros(model.nv)
+        leg = virtual_leg(model, state, self.foot)
+        rate = leg.polar @ state.velocity
+        return leg.polar * (-self.stiffness * (leg.angle - self.angle) - self.damping * rate)
+
+
+@dataclass(frozen=True)
+class LockedPolarSpring(Law):
+    """Controller III: the polar spring on the orientation ``alpha_c = theta_b + theta_bc(q)`` of the frame that turns
+    with the locked velocity, (4.26).
+
+    ``theta_bc`` is measured from ``reference`` (joint coordinates), and ``angle`` is the wanted ``alpha_c``.
+    """
+
+    stiffness: float
+    """N m/rad"""
+    reference: tuple[float, ...]
+    damping: float = 0.0
+    """N m s/rad"""
+    angle: float = 0.0
+    """rad"""
+    when: str = "stance"
+    foot: str = "foot"
+    name: str = "polar spring"
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        if not _active(self.when, self.foot, touching):
+            return np.zeros(model.nv)
+        row = concatenate([np.array([0.0, 0.0, 1.0]), connection(model, state)[2]])  # locked angular velocity
+        shift = theta_bc(model, state.joints, np.array(self.reference)) - self.angle
+        c, s, R = cos(shift), sin(shift), state.pose
+        away = arctan2(R[1, 0] * c + R[0, 0] * s, R[0, 0] * c - R[1, 0] * s)  # alpha_c - angle, the short way round
+        return row * (-self.stiffness * away - self.damping * (row @ state.velocity))

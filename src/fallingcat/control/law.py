@@ -1,0 +1,25 @@
+"""What every force law is: a name, and forces that follow from time, state and contact."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from ..model import Model, State
+
+
+class Law(ABC):
+    """Forces on a robot, written for every kind of number, so that a whole simulation step can be compiled.
+
+    Write your own as a frozen dataclass: ``name`` is its line in the energy ledger, and :meth:`forces` uses
+    ``fallingcat.arrays`` for sines and cases instead of ``if`` on values.  Whether something touches *is* plain data:
+    a law may ask ``if "foot" in touching``.
+    """
+
+    name: str
+
+    @abstractmethod
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        """Generalised forces ``[base wrench; joint forces]`` (nv) at time ``t`` (s); ``touching``: points on the
+        ground.
+        """

@@ -1,0 +1,101 @@
+"""Integrators that are rules for vectors: compiled for a robot, its laws and a mode of its contacts."""
+
+from __future__ import annotations
+
+import functools
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from ..arrays import concatenate
+from ..contact import Contact
+from ..contact.contact import Mode
+from ..control import Law
+from ..kernels import compile
+from ..model import Model, State
+from .field import Field, layout_of
+from .integrator import Integrator, Step
+from .system import System
+
+
+class Rule(Integrator):
+    """A rule for vectors, written for every kind of number; in exponential coordinates it moves on the group."""
+
+    @abstractmethod
+    def step(self, field: Field, t: Any, y: Any, dt: Any) -> tuple[Any, Any]:
+        """``y`` at ``t + dt``, and its error in units of the tolerance (0 where none is estimated).
+
+        ``y`` holds exponential coordinates, velocity, memory and works; see :class:`Field`.
+        """
+
+    def stepper(self, system: System, mode: Mode, memory: int) -> Step:
+        """Machine code if all forces are laws, else plain Python around compiled dynamics."""
+        if not system.compilable:
+            return functools.partial(advance, system, self, mode, memory)
+        return compiled(step, system, mode, memory, rule=self)
+
+
+def guards(system: System, mode: Mode, memory: int) -> Step:
+    """The guards of a mode alone, as :data:`Step` takes its arguments."""
+    if not system.compilable:
+        return functools.partial(measure, system, mode, memory)
+    return compiled(guards_at, system, mode, memory)
+
+
+def compiled(function: Any, system: System, mode: Mode, memory: int, **options: Any) -> Step:
+    """A function of packed states and clocks as machine code.
+
+    It belongs to this library and its options are plain data, so that the kernels' cache knows it again.
+    """
+    sizes = {"packed": layout_of(system, memory).size, "clock": 2}
+    about: dict[str, Any] = {"laws": system.laws, "contact": system.contact, "mode": mode, "memory": memory}
+    kernel = compile(system.model, function, sizes=sizes, **about, **options)
+    return functools.partial(kernel, system.model.flatten(system.model.neutral())[0])
+
+
+def step(
+    model: Model,
+    state: State,
+    packed: Any,
+    clock: Any,
+    *,
+    rule: Rule,
+    laws: tuple[Law, ...],
+    contact: Contact | None,
+    mode: Mode,
+    memory: int,
+) -> Any:
+    """``[packed after; guards; error]``; what moves is in ``packed``, and ``state`` is not looked at."""
+    return advance(System(model, laws, contact), rule, mode, memory, packed, clock)
+
+
+def guards_at(
+    model: Model,
+    state: State,
+    packed: Any,
+    clock: Any,
+    *,
+    laws: tuple[Law, ...],
+    contact: Contact | None,
+    mode: Mode,
+    memory: int,
+) -> Any:
+    """The guards at a packed state."""
+    return measure(System(model, laws, contact), mode, memory, packed, clock)
+
+
+def measure(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
+    """The guards of a system."""
+    state, remembered, _ = layout_of(system, memory).unpack(packed, system.model.m)
+    return system.guards(mode, clock[0], state, remembered)
+
+
+def advance(system: System, rule: Rule, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
+    """One step of a system from ``clock = [t, dt]``."""
+    layout = layout_of(system, memory)
+    field = Field(system, mode, *layout.unpack(packed, system.model.m))
+    y, error = rule.step(field, clock[0], field.origin, clock[1])
+    after, remembered, works = field.end(y)
+    guards = system.guards(mode, clock[0] + clock[1], after, remembered)
+    return concatenate([layout.pack(after, remembered, works), guards, np.reshape(error, 1)])
