@@ -88,7 +88,7 @@ from .formulations import (
 from .io import FileWarning, load, save
 from .kernels import Kernel, compile
 from .model import Body, Frame, Joint, Limits, Link, Model, State, joints, robots
-from .simulation import Event, Trajectory, simulate
+from .simulation import Event, Ledger, Rollout, Trajectory, rollout, simulate
 
 __all__ = [
     "FACTORIZATIONS",
@@ -110,12 +110,14 @@ __all__ = [
     "InverseDerivatives",
     "Joint",
     "Kernel",
+    "Ledger",
     "Limits",
     "Link",
     "Model",
     "ModelError",
     "NumericsError",
     "ReducedEquations",
+    "Rollout",
     "State",
     "Trajectory",
     "VelocityChange",
@@ -184,6 +186,7 @@ __all__ = [
     "reduced_equations",
     "reroot_state",
     "robots",
+    "rollout",
     "save",
     "simulate",
     "theta_bc",

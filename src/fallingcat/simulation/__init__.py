@@ -6,6 +6,7 @@ from .integrator import Integrator
 from .ledger import Ledger
 from .momentum import MomentumMidpoint
 from .rkmk4 import RKMK4
+from .rollout import Rollout, rollout
 from .rosenbrock import Rosenbrock
 from .semi_implicit import SemiImplicitEuler
 from .simulate import INTEGRATORS, simulate
@@ -19,10 +20,12 @@ __all__ = [
     "Integrator",
     "Ledger",
     "MomentumMidpoint",
+    "Rollout",
     "Rosenbrock",
     "SciPy",
     "SemiImplicitEuler",
     "System",
     "Trajectory",
+    "rollout",
     "simulate",
 ]

@@ -43,6 +43,16 @@ def guards(system: System, mode: Mode, memory: int) -> Step:
     return compiled(guards_at, system, mode, memory)
 
 
+def port_forces(system: System, mode: Mode, memory: int, packed: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """``K x ports x nv``: generalised forces of every port at ``K`` packed states of one mode."""
+    clocks = np.stack([times, np.zeros(len(times))], axis=1)
+    if system.compilable:
+        flat = compiled(forces_at, system, mode, memory)(packed, clocks)
+    else:
+        flat = np.array([by_port(system, mode, memory, p, clock) for p, clock in zip(packed, clocks, strict=True)])
+    return np.asarray(flat).reshape(len(times), -1, system.model.nv)
+
+
 def compiled(function: Any, system: System, mode: Mode, memory: int, **options: Any) -> Step:
     """A function of packed states and clocks as machine code.
 
@@ -83,6 +93,28 @@ def guards_at(
 ) -> Any:
     """The guards at a packed state."""
     return measure(System(model, laws, contact), mode, memory, packed, clock)
+
+
+def forces_at(
+    model: Model,
+    state: State,
+    packed: Any,
+    clock: Any,
+    *,
+    laws: tuple[Law, ...],
+    contact: Contact | None,
+    mode: Mode,
+    memory: int,
+) -> Any:
+    """The forces of all ports at a packed state, one after the other."""
+    return by_port(System(model, laws, contact), mode, memory, packed, clock)
+
+
+def by_port(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
+    """The forces of a system."""
+    state, remembered, _ = layout_of(system, memory).unpack(packed, system.model.m)
+    forces, zero = system.forces(mode, clock[0], state, remembered), np.zeros(system.model.nv)
+    return concatenate([np.zeros(0), *(forces.get(port, zero) for port in system.ports)])
 
 
 def measure(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:

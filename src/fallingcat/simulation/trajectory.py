@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..contact.contact import Mode
 from ..dynamics import kinetic_energy, momentum, potential_energy
-from ..errors import FileError, ModelError
+from ..errors import ModelError
 from ..kernels import compile
 from ..lie.rotations import homogeneous
 from ..model import Model, State
+from ..views import Page, Shape
+from . import files, pictures
+from .between import interpolate
 from .events import Happened
+from .field import layout_of
 from .ledger import Ledger
+from .rule import port_forces
 from .system import System
 
 
@@ -77,12 +80,15 @@ class Trajectory:
     @cached_property
     def port_forces(self) -> dict[str, np.ndarray]:
         """Generalised forces (N x nv) of every law, controller and contact."""
-        rows = [
-            self.system.forces(mode, float(t), state, memory)
-            for mode, t, state, memory in zip(self.modes, self.times, self.states, self.memory, strict=True)
-        ]
-        zero = np.zeros(self.model.nv)
-        return {port: np.array([row.get(port, zero) for row in rows]) for port in self.ledger.ports}
+        shape = (len(self), len(self.ledger.ports), self.model.nv)
+        out, count = np.zeros(shape), self.memory.shape[1]
+        layout = layout_of(self.system, count)
+        for mode in dict.fromkeys(self.modes) if self.ledger.ports else ():
+            rows = [i for i, other in enumerate(self.modes) if other == mode]
+            zero = np.zeros(layout.works)
+            packed = np.array([layout.pack(self.state(i), self.memory[i], zero) for i in rows])
+            out[rows] = port_forces(self.system, mode, count, packed, self.times[rows])
+        return {port: out[:, k] for k, port in enumerate(self.ledger.ports)}
 
     @property
     def forces(self) -> np.ndarray:
@@ -117,19 +123,42 @@ class Trajectory:
         """How well the ledger balances: see :meth:`Ledger.residual`."""
         return self.ledger.residual(sum(self.energies(), start=np.zeros(len(self))))
 
-    # files ----------------------------------------------------------------------------------------------------
+    # pictures and files ---------------------------------------------------------------------------------------
+
+    def at(self, t: float) -> State:
+        """The state at any time (s) of the run: between samples a cubic on the group, of order 4."""
+        if not self.times[0] <= t <= self.times[-1]:
+            raise ModelError(f"the run lasts from {self.times[0]:g} to {self.times[-1]:g} s; {t!r} is outside")
+        i = min(int(np.searchsorted(self.times, t, side="right")), len(self) - 1)
+        dt = float(self.times[i] - self.times[i - 1]) if i else 0.0
+        if not dt:
+            return self.state(i)
+        s = (t - float(self.times[i - 1])) / dt
+        return interpolate(self.model, self.state(i - 1), self.state(i), dt, s)
+
+    def plot(self, *names: str) -> Page:
+        """A page of charts over time: ``joints``, ``rates``, ``forces``, ``energies``, ``works``, ``momenta``,
+        ``center``; the first four if nothing is said.  ``page.write("run.html")`` writes it.
+        """
+        return pictures.page(self, names or ("joints", "rates", "forces", "energies"))
+
+    def animate(self, *names: str, speed: float = 1.0, shapes: Mapping[str, Sequence[Shape]] | None = None) -> Page:
+        """A page with the robot in motion, above the charts of :meth:`plot`.
+
+        Links are drawn as solids of their mass distribution unless ``shapes`` says otherwise (link or frame: solids).
+        """
+        return pictures.animation(self, names or ("joints", "energies", "works"), speed, shapes)
+
+    def to_xarray(self) -> Any:
+        """An ``xarray.Dataset`` of all series, with names and units (extra ``data``)."""
+        return files.dataset(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the samples to a NumPy ``.npz`` file, atomically; model and laws are not part of it."""
-        target = Path(path)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez_compressed(file, **self._arrays())
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        """Write to a file, atomically: NumPy's ``.npz``, or netCDF ``.nc`` with names and units (extra ``data``).
+
+        Model and laws are not part of it.
+        """
+        files.save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], model: Model, system: System | None = None) -> Trajectory:
@@ -137,39 +166,7 @@ class Trajectory:
 
         The laws and contacts are not in the file: give ``system`` to have forces again.
         """
-        try:
-            with np.load(path, allow_pickle=False) as data:
-                series = {name: data[name] for name in _SERIES}
-                modes = [tuple(row.tolist()) for row in data["modes"]]
-                ledger = Ledger(tuple(map(str, data["ports"])), data["base_work"], data["joint_work"])
-                names, at = map(str, data["event_names"]), data["event_times"]
-                events = tuple(Happened(n, *map(float, row)) for n, row in zip(names, at, strict=True))
-                status, integrator = str(data["status"]), str(data["integrator"])
-        except (OSError, ValueError, KeyError) as error:
-            raise FileError(f"is no trajectory of fallingcat ({error})", file=path) from None
-        if series["rates"].shape[1:] != (model.n,) or series["twists"].shape[1:] != (model.m,):
-            raise ModelError(f"the trajectory in {os.fspath(path)!r} is of another robot than {model.name!r}")
-        held = system or System(model)
-        return cls(
-            model, **series, modes=tuple(modes), system=held, ledger=ledger, events=events,
-            status=status, integrator=integrator,
-        )  # fmt: skip
-
-    def _arrays(self) -> dict[str, Any]:
-        return {
-            **{name: getattr(self, name) for name in _SERIES},
-            "modes": np.array(self.modes).reshape(len(self), -1),
-            "ports": np.array(self.ledger.ports, dtype=str),
-            "base_work": self.ledger.base,
-            "joint_work": self.ledger.joints,
-            "event_names": np.array([event.name for event in self.events], dtype=str),
-            "event_times": np.array([(event.time, event.loss) for event in self.events]).reshape(-1, 2),
-            "status": self.status,
-            "integrator": self.integrator,
-        }
-
-
-_SERIES = ("times", "poses", "joints", "twists", "rates", "memory")
+        return cls(**files.load(path, model, system))
 
 
 def _at_pose(model: Model, state: State, pose: Any, *, of: Any, options: dict[str, Any]) -> Any:

@@ -87,18 +87,35 @@ def body_shape(body: Body, color: str = PALETTE[0]) -> Shape | None:
     if thin < 0.6 * middle:
         turn = axes * np.sign(np.linalg.det(axes))
         return Box(body.center, 0.5 * np.maximum(edges, 0.02 * long), turn, color)
-    radius = 0.5 * (thin + middle) / np.sqrt(3.0)
+    radius = max(0.5 * (thin + middle) / np.sqrt(3.0), 0.03 * long)  # point masses in a row make a rod that can be seen
     reach = max(0.5 * long - radius, 0.0) * axes[:, 2]
     return Capsule(body.center - reach, body.center + reach, radius, color)
 
 
 def model_shapes(model: Model) -> dict[str, list[Shape]]:
-    """Link name: what to draw there, made up from masses and inertias, since a model has no looks of its own."""
+    """Link name: what to draw there, made up from masses and inertias, since a model has no looks of its own.
+
+    A link whose mass is a point is drawn as rods to its joints and frames.
+    """
     shapes: dict[str, list[Shape]] = {}
     for i, link in enumerate(model.links):
-        shape = body_shape(link.body, PALETTE[i % len(PALETTE)])
-        shapes[link.name] = [] if shape is None else [shape]
+        color = PALETTE[i % len(PALETTE)]
+        shape = body_shape(link.body, color)
+        if shape is None:
+            shapes[link.name] = _rods(model, link.name, color) if link.body.mass > 0.0 else []
+        else:
+            shapes[link.name] = [shape]
     return shapes
+
+
+def _rods(model: Model, link: str, color: str) -> list[Shape]:
+    """From the origin of a link to everything that is fixed to it elsewhere, and a ball at its mass."""
+    fixed = [joint.placement for joint in model.joints if joint.parent == link]
+    ends = [H[:3, 3] for H in (*fixed, *(frame.placement for frame in model.frames if frame.link == link))]
+    length = max((float(np.linalg.norm(end)) for end in ends), default=0.0)
+    center = model.links[model.link_index(link)].body.center
+    ball = Capsule(center, center, 0.06 * length if length else 0.02, color)
+    return [ball, *(Capsule(np.zeros(3), end, 0.03 * length, color) for end in ends if np.any(end))]
 
 
 def _number(x: float) -> float:

@@ -1,0 +1,135 @@
+"""A run as a page: series over time, and the robot in motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..dynamics import center_of_mass, forward_kinematics
+from ..dynamics.checks import choice
+from ..views import Chart, Fact, Line, Page, Scene, Shape, model_shapes
+
+if TYPE_CHECKING:
+    from .trajectory import Trajectory
+
+FRAMES = 400
+"""Pictures in an animation."""
+
+
+def page(run: Trajectory, names: Sequence[str]) -> Page:
+    """Charts of the named quantities."""
+    charts = [chart for name in names for chart in SERIES[choice(name, tuple(SERIES), "series")](run)]
+    return Page(run.model.name, f"{run.status}; {run.integrator}", facts=_facts(run), blocks=charts)
+
+
+def animation(
+    run: Trajectory, names: Sequence[str], speed: float, shapes: Mapping[str, Sequence[Shape]] | None
+) -> Page:
+    """The robot in motion above the charts."""
+    times = np.linspace(run.times[0], run.times[-1], min(FRAMES, max(2, len(run))))
+    states = [run.at(t) for t in times]
+    upright = _upright(run.model.gravity)
+    poses: dict[str, list[np.ndarray]] = {}
+    for state in states:
+        for name, H in forward_kinematics(run.model, state).items():
+            poses.setdefault(name, []).append(upright @ H)
+    drawn = model_shapes(run.model) if shapes is None else shapes
+    places = np.array([[H[:3, 3] for H in poses[name]] for name in poses])  # names x times x 3
+    travel, size = np.ptp(places[0], axis=0).max(), np.ptp(places[:, 0], axis=0).max()
+    scene = Scene(
+        times,
+        {name: np.array(poses[name]) for name in drawn},
+        drawn,
+        speed=speed,
+        floor=run.system.contact is not None,
+        follow=bool(travel > 5.0 * (size + 0.1)),
+    )
+    charts = page(run, names)
+    return Page(charts.title, charts.subtitle, charts.facts, (scene, *charts.blocks))
+
+
+def _upright(gravity: np.ndarray) -> np.ndarray:
+    """World to picture, whose z is up: planar robots stand in the x-z plane there."""
+    turn = np.eye(4)
+    if abs(gravity[1]) > abs(gravity[2]):
+        turn[:3, :3] = [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]
+    return turn
+
+
+def _facts(run: Trajectory) -> list[Fact]:
+    facts = [Fact("simulated", f"{run.times[-1]:.4g} s", f"{len(run)} samples")]
+    if run.ledger.ports:
+        facts.append(Fact("ledger balances to", f"{run.energy_residual:.0e}", "of the energy turned over"))
+    if run.events:
+        facts.append(Fact("events", str(len(run.events)), f"last: {run.events[-1].name}"))
+    return facts
+
+
+# the series -----------------------------------------------------------------------------------------------------------
+
+
+def _by_unit(run: Trajectory, title: str, values: np.ndarray, units: tuple[str, str]) -> list[Chart]:
+    """One chart for angles and one for lengths, of joints with one degree of freedom."""
+    charts = []
+    for turning, unit in ((True, units[0]), (False, units[1])):
+        lines = [
+            Line(joint.name, values[:, place.start])
+            for joint, place in zip(run.model.joints, run.model.v_slices, strict=True)
+            if joint.kind.nv == 1 and bool(np.any(joint.kind.group.selection[3:])) == turning
+        ]
+        if lines:
+            charts.append(Chart(title, run.times, lines, unit))
+    return charts
+
+
+def _joints(run: Trajectory) -> list[Chart]:
+    simple = run.joints.shape[1] == run.model.n  # else coordinates are not one for each rate
+    return _by_unit(run, "joints", run.joints, ("rad", "m")) if simple else []
+
+
+def _rates(run: Trajectory) -> list[Chart]:
+    return _by_unit(run, "joint rates", run.rates, ("rad/s", "m/s"))
+
+
+def _forces(run: Trajectory) -> list[Chart]:
+    return _by_unit(run, "joint forces, all together", run.forces[:, run.model.m :], ("N m", "N"))
+
+
+def _energies(run: Trajectory) -> list[Chart]:
+    kinetic, potential = run.energies()
+    lines = [Line("kinetic", kinetic), Line("potential", potential), Line("sum", kinetic + potential)]
+    return [Chart("mechanical energy", run.times, lines, "J")]
+
+
+def _works(run: Trajectory) -> list[Chart]:
+    lines = [Line(port, run.ledger.work(port)) for port in run.ledger.ports]
+    return [Chart("work since the start", run.times, lines, "J")] if lines else []
+
+
+def _momenta(run: Trajectory) -> list[Chart]:
+    h = run.momenta("centroidal")
+    linear = [Line(axis, h[:, i]) for i, axis in enumerate("xyz")]
+    angular = [Line(axis, h[:, 3 + i]) for i, axis in enumerate("xyz")]
+    return [
+        Chart("linear momentum", run.times, linear, "N s"),
+        Chart("angular momentum about the center of mass", run.times, angular, "N m s"),
+    ]
+
+
+def _center(run: Trajectory) -> list[Chart]:
+    c = run.measure(center_of_mass)
+    return [Chart("center of mass", run.times, [Line(axis, c[:, i]) for i, axis in enumerate("xyz")], "m")]
+
+
+SERIES: dict[str, Callable[[Trajectory], list[Chart]]] = {
+    "joints": _joints,
+    "rates": _rates,
+    "forces": _forces,
+    "energies": _energies,
+    "works": _works,
+    "momenta": _momenta,
+    "center": _center,
+}
+"""What can be drawn, by name."""

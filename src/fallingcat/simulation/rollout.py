@@ -1,0 +1,142 @@
+"""Many short simulations at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..contact import Contact
+from ..contact.contact import Mode
+from ..control import Law
+from ..errors import ModelError
+from ..model import Model, State
+from .field import layout_of
+from .integrator import Step
+from .rkmk4 import RKMK4
+from .rule import Rule
+from .simulate import INTEGRATORS, system_of
+from .system import System
+
+
+class Rollout(NamedTuple):
+    """``K`` kept samples of ``N`` simulations, in SI units."""
+
+    times: np.ndarray
+    """``K`` (s)"""
+    poses: np.ndarray
+    """``K x N x 4 x 4``: base to world"""
+    joints: np.ndarray
+    """``K x N x (nq - base)``"""
+    twists: np.ndarray
+    """``K x N x m``"""
+    rates: np.ndarray
+    """``K x N x n``"""
+    works: np.ndarray
+    """``K x N x ports``: work (J) since the start"""
+    ports: tuple[str, ...]
+    finite: np.ndarray
+    """``N``: whether the numbers of a simulation stayed finite to its end"""
+
+
+def rollout(
+    model: Model,
+    states: Sequence[State],
+    duration: float,
+    controller: Law | Sequence[Law] | None = None,
+    contact: Contact | None = None,
+    *,
+    integrator: str | Rule | None = None,
+    dt: float = 1e-3,
+    every: int | None = None,
+    threads: int = 1,
+) -> Rollout:
+    """Simulate from many states at once, in steps of ``dt`` (s), with SIMD across the simulations.
+
+    For laws (not for plain functions) and integrators that are rules; contacts switch at the ends of steps, so their
+    times are right to ``dt``.  Every ``every``-th step is kept, or first and last only.
+
+    >>> import fallingcat as fc
+    >>> cat = fc.robots.two_cylinder_cat()
+    >>> many = [cat.state(rates=[0.1 * i, 0.5]) for i in range(100)]
+    >>> fc.rollout(cat, many, 0.05, dt=5e-3).joints.shape
+    (2, 100, 2)
+    """
+    if not (np.isfinite([duration, dt]).all() and duration > 0.0 and dt > 0.0):
+        raise ModelError(f"duration and dt are finite and above zero, not {duration!r} and {dt!r}")
+    if not len(states):
+        raise ModelError("there is no state to start from")
+    rule = RKMK4() if integrator is None else INTEGRATORS.get(integrator) if isinstance(integrator, str) else integrator
+    system = system_of(model, states[0], controller, contact)
+    if not isinstance(rule, Rule) or rule.tolerance is not None or not system.compilable:
+        raise ModelError("a rollout takes force laws, and an integrator that is a rule of fixed steps, such as 'rkmk4'")
+    batch = _Batch(system, rule, states, threads)
+    steps = max(1, round(duration / dt))
+    kept = [(0.0, batch.packed.copy())]
+    for count in range(1, steps + 1):
+        batch.advance((count - 1) * duration / steps, duration / steps)
+        if count == steps or (every is not None and count % every == 0):
+            kept.append((count * duration / steps, batch.packed.copy()))
+    return batch.record(kept)
+
+
+class _Batch:
+    """The states of all simulations, and the mode that each is in."""
+
+    def __init__(self, system: System, rule: Rule, states: Sequence[State], threads: int) -> None:
+        self.system, self.rule, self.threads = system, rule, threads
+        begun = [system.contact.begin(system.model, s) if system.contact else ((), np.zeros(0)) for s in states]
+        self.modes: list[Mode] = [mode for mode, _ in begun]
+        self.memory = len(begun[0][1])
+        self.layout = layout_of(system, self.memory)
+        zero = np.zeros(self.layout.works)
+        self.packed = np.array(
+            [self.layout.pack(s, memory, zero) for s, (_, memory) in zip(states, begun, strict=True)]
+        )
+        self._steps: dict[Mode, Step] = {}
+
+    def advance(self, t: float, dt: float) -> None:
+        """One step of all, mode by mode."""
+        groups: dict[Mode, list[int]] = {}
+        for i, mode in enumerate(self.modes):
+            groups.setdefault(mode, []).append(i)
+        for mode, members in groups.items():
+            if mode not in self._steps:
+                self._steps[mode] = self.rule.stepper(self.system, mode, self.memory)
+            packed = np.ascontiguousarray(self.packed[members])
+            clock = np.tile([t, dt], (len(members), 1))
+            out = self._steps[mode](packed, clock, threads=self.threads)  # type: ignore[call-arg]
+            self.packed[members] = out[:, : self.layout.size]
+            self._jump(members, out[:, self.layout.size : -1])
+
+    def _jump(self, members: list[int], guards: np.ndarray) -> None:
+        """Those whose guards have become negative go on in another mode."""
+        contact, model = self.system.contact, self.system.model
+        ended = (guards < 0.0).any(axis=1) & np.isfinite(self.packed[members]).all(axis=1)
+        for row in np.flatnonzero(ended) if contact else ():
+            assert contact is not None
+            i = members[row]
+            state, memory, works = self.layout.unpack(self.packed[i], model.m)
+            for guard in np.flatnonzero(guards[row] < 0.0)[:1]:
+                jump = contact.jump(model, self.modes[i], int(guard), state, memory)
+                works = works.copy()
+                works[-1] -= jump.loss
+                self.modes[i] = jump.mode
+                self.packed[i] = self.layout.pack(jump.state, jump.memory, works)
+
+    def record(self, kept: list[tuple[float, np.ndarray]]) -> Rollout:
+        layout, m = self.layout, self.system.model.m
+        all_packed = np.array([packed for _, packed in kept])
+        lead = all_packed.shape[:2]
+        poses = np.zeros((*lead, 4, 4))
+        poses[..., :3, :] = all_packed[..., :12].reshape(*lead, 3, 4)
+        poses[..., 3, 3] = 1.0
+        a = 12 + layout.joints
+        b = a + layout.nv
+        works: Any = all_packed[..., b + layout.memory :].reshape(*lead, -1, 2).sum(axis=-1)
+        finite = np.isfinite(all_packed[-1]).all(axis=1)
+        return Rollout(
+            np.array([t for t, _ in kept]), poses, all_packed[..., 12:a], all_packed[..., a : a + m],
+            all_packed[..., a + m : b], works, self.system.ports, finite,
+        )  # fmt: skip

@@ -1,0 +1,113 @@
+"""The hopping laws of [Feurstein] 4.1.5: their Jacobians are rates, and radial laws leave the base alone."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import fallingcat as fc
+from fallingcat.control import EnergyController, LockedPolarSpring, PolarSpring, RadialDamper, RadialSpring, virtual_leg
+from fallingcat.errors import ModelError
+
+STANCE, FLIGHT = frozenset({"foot"}), frozenset()
+HOPPERS = [fc.robots.revolute_hopper(), fc.robots.prismatic_hopper()]
+
+
+def long_leg():
+    """A planar chain of three rods on a trunk; the tip of the last one is the foot."""
+    rod = fc.Body.from_points([(0.3, (0.05, 0.0, 0.0)), (0.1, (0.1, 0.02, 0.0))])
+    at = np.eye(4)
+    at[0, 3] = 0.1
+    names = ("trunk", "thigh", "shank", "toe")
+    joints = tuple(
+        fc.Joint(f"to_{child}", fc.joints.Revolute((0.0, 0.0, 1.0)), parent=parent, child=child, placement=at)
+        for parent, child in pairwise(names)
+    )
+    return fc.Model("long leg", fc.lie.SE2(), tuple(fc.Link(name, rod) for name in names), joints), "toe"
+
+
+def cases():
+    for model in HOPPERS:
+        for seed in range(3):
+            rng = np.random.default_rng(seed)
+            state = model.random_state(rng)
+            yield model, state._replace(joints=0.1 + np.abs(state.joints)), "foot"
+
+
+@pytest.mark.parametrize(("model", "state", "foot"), list(cases()))
+def test_jacobians_are_rates(model, state, foot):
+    leg = virtual_leg(model, state, foot)
+    h = 1e-6
+    ahead, behind = (virtual_leg(model, fc.displace(model, state, s * state.velocity), foot) for s in (h, -h))
+    assert leg.radial @ state.velocity == pytest.approx((ahead.length - behind.length) / (2 * h), abs=1e-8)
+    turn = (ahead.angle - behind.angle + np.pi) % (2 * np.pi) - np.pi
+    assert leg.polar @ state.velocity == pytest.approx(turn / (2 * h), abs=1e-7)
+
+
+@pytest.mark.parametrize(("model", "state", "foot"), list(cases()))
+def test_radial_laws_move_the_joints_only(model, state, foot):
+    spring = RadialSpring(2200.0, 0.1, foot)
+    for law in (spring, RadialDamper(20.0, "always", foot), EnergyController(10.0, 2.0, spring)):
+        forces = law.forces(model, 0.0, state, STANCE)
+        assert not forces[: model.m].any()
+        assert forces[model.m :].any()
+
+
+@pytest.mark.parametrize(("model", "state", "foot"), list(cases()))
+def test_the_polar_law_turns_the_base_without_pushing_it(model, state, foot):
+    forces = PolarSpring(6.0, 0.3).forces(model, 0.0, state, STANCE)
+    leg = virtual_leg(model, state, foot)
+    torque = -6.0 * leg.angle - 0.3 * (leg.polar @ state.velocity)
+    np.testing.assert_allclose(forces[:2], 0.0, atol=1e-12)
+    assert forces[2] == pytest.approx(torque, rel=1e-12)  # the whole robot turns the leg one to one
+
+
+@pytest.mark.parametrize(("model", "state", "foot"), list(cases()))
+def test_the_locked_polar_law(model, state, foot):
+    """Its angle's rate is the locked angular velocity, and its force on the base is its torque."""
+    reference = tuple(0.5 * state.joints)
+    law = LockedPolarSpring(6.0, reference, angle=0.2)
+    forces = law.forces(model, 0.0, state, STANCE)
+    angle = np.arctan2(state.pose[1, 0], state.pose[0, 0]) + fc.theta_bc(model, state.joints, np.array(reference))
+    away = (angle - 0.2 + np.pi) % (2 * np.pi) - np.pi
+    assert forces[2] == pytest.approx(-6.0 * away, rel=1e-9)
+    np.testing.assert_allclose(forces[model.m :], forces[2] * fc.connection(model, state)[2], rtol=1e-12)
+    h = 1e-6
+    shift = fc.theta_bc(model, state.joints + h * state.rates, np.array(reference)) - fc.theta_bc(
+        model, state.joints - h * state.rates, np.array(reference)
+    )
+    rate = state.twist[2] + shift / (2 * h)
+    assert rate == pytest.approx(fc.locked_velocity(model, state)[2], abs=1e-7)
+
+
+def test_the_spring_force_is_the_slope_of_its_energy():
+    model = HOPPERS[0]
+    state = model.random_state(np.random.default_rng(4))
+    spring = RadialSpring(2200.0, 0.1411)
+    h = 1e-6
+    for k in range(model.nv):
+        d = h * np.eye(model.nv)[k]
+        up, down = (spring.energy(model, fc.displace(model, state, s * d)) for s in (1, -1))
+        assert spring.forces(model, 0.0, state, FLIGHT)[k] == pytest.approx(-(up - down) / (2 * h), abs=1e-5)
+
+
+def test_when_laws_act():
+    model = HOPPERS[0]
+    state = model.random_state(np.random.default_rng(1))
+    assert not PolarSpring(6.0).forces(model, 0.0, state, FLIGHT).any()
+    assert not RadialDamper(20.0).forces(model, 0.0, state, STANCE).any()
+    assert RadialDamper(20.0).forces(model, 0.0, state, FLIGHT).any()
+    with pytest.raises(ModelError, match="'never'"):
+        RadialDamper(20.0, when="never").forces(model, 0.0, state, STANCE)
+    with pytest.raises(ModelError, match="planar"):
+        virtual_leg(fc.robots.cat(), fc.robots.cat().neutral(), fc.robots.cat().link_names[0])
+
+
+def test_longer_legs_hop_too():
+    model, foot = long_leg()
+    assert model.n > 1
+    state = model.random_state(np.random.default_rng(2))
+    leg = virtual_leg(model, state, foot)
+    h = 1e-6
+    ahead, behind = (virtual_leg(model, fc.displace(model, state, s * state.velocity), foot) for s in (h, -h))
+    assert leg.radial @ state.velocity == pytest.approx((ahead.length - behind.length) / (2 * h), rel=1e-6, abs=1e-7)
