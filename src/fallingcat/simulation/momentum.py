@@ -1,9 +1,13 @@
 """The momentum-exact midpoint rule: free flight in which no momentum can be lost.
 
 Seen from its center of mass a robot in free flight neither falls nor drifts: the center follows its parabola exactly,
-and the angular momentum about it never changes.  What is left to integrate is the shape, by the implicit midpoint rule
-in its canonical momentum, which is symplectic; the base turns along by reconstruction on the group, ``R exp(dt w)``,
-with the angular velocity that momentum and shape leave it ([Mishra] (9)).
+and the angular momentum about it never changes.  What is left to integrate is the shape, in its canonical momentum; the
+base turns along by reconstruction on the group, ``R exp(dt w)``, with the angular velocity that momentum and shape
+leave it ([Mishra] (9)).
+
+The rule is variational: it makes the sum of ``dt l(w, (q0 + q1)/2, (q1 - q0)/dt)`` stationary, where ``l`` is the
+Lagrangian seen from the center of mass and ``R1 = R0 exp(dt w)``.  So it is symplectic, and keeps the angular momentum
+``k = R0 dexp(dt w)^-T dl/dw`` that belongs to that sum exactly.
 """
 
 from __future__ import annotations
@@ -26,13 +30,14 @@ from ..dynamics import (
 )
 from ..errors import ModelError, NumericsError
 from ..kernels import compile
-from ..lie import SE3
+from ..lie import SE3, SO3
 from ..lie.rotations import exp, homogeneous
 from ..model import Model, State
 from .field import layout_of
 from .integrator import Integrator, Step
 from .system import System
 
+_ROTATIONS = SO3()
 ITERATIONS, TOLERANCE = 50, 1e-15
 PASSES = 3
 """Passes of the fixed point in one call of the kernel, where no controller has to be asked in between."""
@@ -130,9 +135,12 @@ def passes(
         forces = {name: F[6:] for name, F in system.applied((), clock[0] + 0.5 * dt, middle).items()}
         tau = sum(forces.values(), start=given)
         slope = _kinetic_slope(light, q_mid, guess) + tau
-        guess = _velocity(light, carried[6:], R_mid, q_mid, p + 0.5 * dt * slope)
+        spin = _ROTATIONS.dexp_left(dt * guess[3:6]).T @ (
+            R.T @ carried[6:]
+        )  # what the variation of R exp(dt w) asks for
+        guess = _velocity(light, spin, q_mid, p + 0.5 * dt * slope)
     end_R, end_q = R @ exp(dt * guess[3:6]), q + dt * guess[6:]
-    end_v = _velocity(light, carried[6:], end_R, end_q, p + dt * slope)
+    end_v = _velocity(light, end_R.T @ carried[6:], end_q, p + dt * slope)
     parts = [*forces.values(), *([given] if asked else [])]
     done = [x for F in parts for x in (np.zeros(1), np.reshape(dt * (F @ guess[6:]), 1))]
     works = works + concatenate([np.zeros(0), *done])
@@ -147,9 +155,9 @@ def _still(q: Any) -> State:
     return State(np.eye(4), q, np.zeros(6), np.zeros(len(q)))
 
 
-def _velocity(light: Model, spin: Any, R: Any, q: Any, p: Any) -> Any:
-    """Twist and rates, seen from the center of mass, with the carried spin and shape momentum ``p``: ``M v = h``."""
-    return forward_dynamics(light, _still(q), concatenate([np.zeros(3), R.T @ spin, p]))
+def _velocity(light: Model, spin: Any, q: Any, p: Any) -> Any:
+    """Twist and rates, seen from the center of mass, with body-fixed ``spin`` and shape momentum ``p``: ``M v = h``."""
+    return forward_dynamics(light, _still(q), concatenate([np.zeros(3), spin, p]))
 
 
 def _kinetic_slope(light: Model, q: Any, v: Any) -> Any:
