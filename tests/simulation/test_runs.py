@@ -323,3 +323,33 @@ def test_rollouts_refuse_what_they_cannot_compile():
         fc.rollout(cat, [cat.neutral()], 0.1, integrator="rosenbrock")
     with pytest.raises(ModelError, match="no state"):
         fc.rollout(cat, [], 0.1)
+
+
+# a robot with four feet
+
+
+@pytest.fixture(scope="module")
+def standing():
+    dog = fc.robots.quadruped()
+    feet = tuple(frame.name for frame in dog.frames)
+    floor = fc.contact.CompliantFloor(feet, (2e4, 2e4), (300.0, 300.0), friction=0.8)
+    crouch = np.array([0.0, 0.6, -1.2] * 4)
+    pose = np.eye(4)
+    pose[2, 3] = 0.36
+    laws = [JointSpring(200.0, tuple(crouch)), JointDamper(4.0)]
+    return fc.simulate(dog, dog.state(pose=pose, joints=crouch), 0.15, laws, floor)
+
+
+def test_four_feet_land_at_once(standing):
+    assert standing.integrator == "rosenbrock"
+    assert len({event.time for event in standing.events[:4]}) == 1
+    assert standing.touching[-1] == {frame.name for frame in standing.model.frames}
+    assert standing.energy_residual < 1e-6
+
+
+def test_a_large_robot_is_differenced_to_the_same_motion(standing):
+    model, system = standing.model, standing.system
+    other = fc.simulate(
+        model, standing.state(0), 0.15, list(system.laws), system.contact, integrator="rkmk4", dt=5e-5, every=100
+    )
+    np.testing.assert_allclose(other.poses[-1], standing.poses[-1], atol=2e-7)

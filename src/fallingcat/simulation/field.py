@@ -6,17 +6,25 @@ vectors moves on the group, as Munthe-Kaas has it.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import Traced, concatenate, is_numeric
 from ..arrays.differentiate import jacobian, substitute
+from ..contact import Contact
 from ..contact.contact import Mode
+from ..control import Law
 from ..dynamics import displace
+from ..kernels import compile
 from ..lie.rotations import homogeneous
 from ..model import Model, State
 from .system import System
+
+Slope = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+"""``(packed start, y, [t]) -> dy/dt``"""
 
 
 class Layout(NamedTuple):
@@ -53,14 +61,20 @@ def layout_of(system: System, memory: int) -> Layout:
 
 
 class Field:
-    """``dy/dt`` of a system in one mode, around a state."""
+    """``dy/dt`` of a system in one mode, around a state; ``slope`` may be :func:`compiled_slope` of the same."""
 
-    def __init__(self, system: System, mode: Mode, start: State, memory: Any, works: Any) -> None:
-        self.system, self.mode, self.start = system, mode, start
+    def __init__(
+        self, system: System, mode: Mode, start: State, memory: Any, works: Any, slope: Slope | None = None
+    ) -> None:
+        self.system, self.mode, self.start, self._slope = system, mode, start, slope
         self.nv, self._memory = system.model.nv, len(memory)
         self.origin = concatenate([np.zeros(self.nv), start.twist, start.rates, memory, works])
+        if slope is not None:
+            self._packed = layout_of(system, len(memory)).pack(start, memory, works)
 
     def __call__(self, t: Any, y: Any) -> Any:
+        if self._slope is not None:
+            return self._slope(self._packed, y, np.reshape(t, 1))
         x, v = y[: self.nv], y[self.nv : 2 * self.nv]
         memory = y[2 * self.nv : 2 * self.nv + self._memory]
         slope = self.system.slope(self.mode, t, self._at(x, v), memory)
@@ -70,7 +84,7 @@ class Field:
         """``df/dy`` and ``df/dt``: exact on traced numbers, central differences on plain ones."""
         z = concatenate([y, np.reshape(t, 1)])
         if is_numeric(z):
-            J = np.stack([self._difference(z, j) for j in range(len(z))], axis=1)
+            J = self._differences(z)
         else:
             graph = next(x.graph for x in z if isinstance(x, Traced))
             places = graph.inputs("place", len(z))
@@ -79,12 +93,15 @@ class Field:
             graph.loops = loops
         return J[:, :-1], J[:, -1]
 
-    def _difference(self, z: np.ndarray, j: int) -> np.ndarray:
-        step = 6e-6 * max(1.0, abs(z[j]))
-        high, low = z.copy(), z.copy()
-        high[j] += step
-        low[j] -= step
-        return np.asarray(self(high[-1], high[:-1]) - self(low[-1], low[:-1])) / (high[j] - low[j])
+    def _differences(self, z: np.ndarray) -> np.ndarray:
+        steps = np.diag(6e-6 * np.maximum(1.0, np.abs(z)))
+        ends = np.concatenate([z + steps, z - steps])
+        if self._slope is not None:  # all in one call
+            values = self._slope(np.tile(self._packed, (len(ends), 1)), ends[:, :-1], ends[:, -1:])
+        else:
+            values = np.array([self(row[-1], row[:-1]) for row in ends])
+        high, low = np.split(np.asarray(values), 2)
+        return ((high - low) / (2.0 * np.diag(steps))[:, None]).T
 
     def end(self, y: Any) -> tuple[State, Any, Any]:
         """State, memory and works at ``y``."""
@@ -94,6 +111,31 @@ class Field:
     def _at(self, x: Any, v: Any) -> State:
         m = self.system.model.m
         return displace(self.system.model, self.start, x)._replace(twist=v[:m], rates=v[m:])
+
+
+def compiled_slope(system: System, mode: Mode, memory: int) -> Slope:
+    """The field as machine code: ``(packed start, y, [t]) -> dy/dt``, with any leading batch shape."""
+    layout, model = layout_of(system, memory), system.model
+    sizes = {"packed": layout.size, "y": 2 * layout.nv + memory + layout.works, "clock": 1}
+    options: dict[str, Any] = {"laws": system.laws, "contact": system.contact, "mode": mode, "memory": memory}
+    return functools.partial(compile(model, slope_at, sizes=sizes, **options), model.flatten(model.neutral())[0])
+
+
+def slope_at(
+    model: Model,
+    state: State,
+    packed: Any,
+    y: Any,
+    clock: Any,
+    *,
+    laws: tuple[Law, ...],
+    contact: Contact | None,
+    mode: Mode,
+    memory: int,
+) -> Any:
+    """``dy/dt`` around the packed start; ``state`` is not looked at."""
+    system = System(model, laws, contact)
+    return Field(system, mode, *layout_of(system, memory).unpack(packed, model.m))(clock[0], y)
 
 
 def seen_ahead(model: Model, v: Any, x: Any) -> Any:

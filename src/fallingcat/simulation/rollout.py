@@ -103,7 +103,7 @@ class _Batch:
             groups.setdefault(mode, []).append(i)
         for mode, members in groups.items():
             if mode not in self._steps:
-                self._steps[mode] = self.rule.stepper(self.system, mode, self.memory)
+                self._steps[mode] = self.rule.kernel(self.system, mode, self.memory)
             packed = np.ascontiguousarray(self.packed[members])
             clock = np.tile([t, dt], (len(members), 1))
             out = self._steps[mode](packed, clock, threads=self.threads)  # type: ignore[call-arg]

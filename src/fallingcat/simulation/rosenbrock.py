@@ -44,6 +44,7 @@ class Rosenbrock(Rule):
     tolerance: float | None = 1e-7
     name = "rosenbrock"
     order = 4
+    differentiates = True
 
     def step(self, field: Field, t: Any, y: Any, dt: Any) -> tuple[Any, Any]:
         J, f_t = field.jacobian(t, y)

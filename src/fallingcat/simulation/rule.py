@@ -14,9 +14,12 @@ from ..contact.contact import Mode
 from ..control import Law
 from ..kernels import compile
 from ..model import Model, State
-from .field import Field, layout_of
+from .field import Field, Slope, compiled_slope, layout_of
 from .integrator import Integrator, Step
 from .system import System
+
+SMALL = 8
+"""Degrees of freedom; a step that differentiates is compiled as a whole up to here."""
 
 
 class Rule(Integrator):
@@ -29,10 +32,23 @@ class Rule(Integrator):
         ``y`` holds exponential coordinates, velocity, memory and works; see :class:`Field`.
         """
 
+    differentiates: bool = False
+    """Whether a step asks for the Jacobian of the field"""
+
     def stepper(self, system: System, mode: Mode, memory: int) -> Step:
-        """Machine code if all forces are laws, else plain Python around compiled dynamics."""
+        """Machine code if all forces are laws, else plain Python around compiled dynamics.
+
+        The Jacobian of a large robot would make too much code: there only the field is compiled, and differenced.
+        """
         if not system.compilable:
             return functools.partial(advance, system, self, mode, memory)
+        if self.differentiates and system.model.nv > SMALL:
+            slope = compiled_slope(system, mode, memory)
+            return functools.partial(advance, system, self, mode, memory, slope=slope)
+        return self.kernel(system, mode, memory)
+
+    def kernel(self, system: System, mode: Mode, memory: int) -> Step:
+        """The whole step as machine code, for any leading batch shape."""
         return compiled(step, system, mode, memory, rule=self)
 
 
@@ -123,10 +139,12 @@ def measure(system: System, mode: Mode, memory: int, packed: Any, clock: Any) ->
     return system.guards(mode, clock[0], state, remembered)
 
 
-def advance(system: System, rule: Rule, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
+def advance(
+    system: System, rule: Rule, mode: Mode, memory: int, packed: Any, clock: Any, slope: Slope | None = None
+) -> Any:
     """One step of a system from ``clock = [t, dt]``."""
     layout = layout_of(system, memory)
-    field = Field(system, mode, *layout.unpack(packed, system.model.m))
+    field = Field(system, mode, *layout.unpack(packed, system.model.m), slope)
     y, error = rule.step(field, clock[0], field.origin, clock[1])
     after, remembered, works = field.end(y)
     guards = system.guards(mode, clock[0] + clock[1], after, remembered)

@@ -158,7 +158,11 @@ class Run:
                 if event.happens(self._values[k], after[k]):
                     value = lambda s, k=k: self._events_at(self._call(s), self.t + s)[k]  # noqa: E731
                     hits.append(Hit(first_crossing(value, self._values[k], after[k], dt), None, event))
-        return min(hits, key=lambda hit: hit.dt) if hits else None
+        if not hits:
+            return None
+        first = min(hits, key=lambda hit: hit.dt)
+        together = max(hit.dt for hit in hits if hit.dt <= first.dt + 2.0 * PRECISION)
+        return first._replace(dt=together)  # feet that land at once have all landed then
 
     def _guards_now(self) -> Any:
         if self.mode not in self._measures:
@@ -174,20 +178,28 @@ class Run:
         if hit.event is not None:
             self.happened.append(Happened(hit.event.name, self.t))
             return f"stopped by the event {hit.event.name!r}" if hit.event.terminal else "finished"
-        assert self.system.contact is not None and hit.guard is not None
+        guard: int | None = hit.guard
+        while guard is not None:
+            jump = self._jump(guard)
+            self.recent = [t for t in self.recent if self.t - t < STANDSTILL] + [self.t]
+            if len(self.recent) > CHATTER:
+                return f"stopped after {self.t:.6g} s: contacts chatter, {jump!r} and others {CHATTER} times at once"
+            guard = next(iter(np.flatnonzero(self._guards_now() < 0.0).tolist()), None)
+        self.next = min(self.next, 1e-4)
+        return "finished"
+
+    def _jump(self, guard: int) -> str:
+        """Into the next mode; the name of what happened."""
+        assert self.system.contact is not None
         state, memory, works = self.layout.unpack(self.packed, self.system.model.m)
-        jump = self.system.contact.jump(self.system.model, self.mode, hit.guard, state, memory)
+        jump = self.system.contact.jump(self.system.model, self.mode, guard, state, memory)
         self.happened.append(Happened(jump.name, self.t, jump.loss))
         self.mode, works = jump.mode, works.copy()
         works[-1] -= jump.loss
         before, self.packed = self.packed, np.asarray(self.layout.pack(jump.state, jump.memory, works), dtype=float)
         if not np.array_equal(before, self.packed):
             self._keep()
-        self.next = min(self.next, 1e-4)
-        self.recent = [t for t in self.recent if self.t - t < STANDSTILL] + [self.t]
-        if len(self.recent) > CHATTER:
-            return f"stopped after {self.t:.6g} s: contacts chatter, {jump.name!r} and others {CHATTER} times at once"
-        return "finished"
+        return jump.name
 
     # the record -----------------------------------------------------------------------------------------------
 
