@@ -73,10 +73,11 @@ class Run:
         status = "finished"
         self._keep()
         try:
-            while self.t < self.duration - 0.5 * PRECISION and status == "finished":
-                status = self._advance()
-                if self.progress is not None:
-                    self.progress(self.t / self.duration)
+            with np.errstate(all="ignore"):  # what is not finite stops the run by name
+                while self.t < self.duration - 0.5 * PRECISION and status == "finished":
+                    status = self._advance()
+                    if self.progress is not None:
+                        self.progress(self.t / self.duration)
         except FallingCatError as error:
             status = f"stopped after {self.t:.6g} s: {error}"
         if self.rows[-1][0] < self.t:
