@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ class Plane(NamedTuple):
         return np.vstack([self.normal, self.tangents])
 
 
+@functools.lru_cache(maxsize=32)
 def plane(model: Model, normal: tuple[float, ...] | None = None, height: float = 0.0) -> Plane:
     """The ground: against gravity unless ``normal`` says otherwise.
 

@@ -82,48 +82,54 @@ def rollout(
 
 
 class _Batch:
-    """The states of all simulations, and the mode that each is in."""
+    """The states of all simulations, and which of them are in which mode."""
 
     def __init__(self, system: System, rule: Rule, states: Sequence[State], threads: int) -> None:
         self.system, self.rule, self.threads = system, rule, threads
         begun = [system.contact.begin(system.model, s) if system.contact else ((), np.zeros(0)) for s in states]
-        self.modes: list[Mode] = [mode for mode, _ in begun]
         self.memory = len(begun[0][1])
         self.layout = layout_of(system, self.memory)
         zero = np.zeros(self.layout.works)
-        self.packed = np.array(
-            [self.layout.pack(s, memory, zero) for s, (_, memory) in zip(states, begun, strict=True)]
-        )
+        rows = [self.layout.pack(s, memory, zero) for s, (_, memory) in zip(states, begun, strict=True)]
+        self.packed = np.array(rows)
+        self.modes = np.empty(len(rows), dtype=object)
+        self.modes[:] = [mode for mode, _ in begun]
+        self.groups = self._grouped()
         self._steps: dict[Mode, Step] = {}
 
-    def advance(self, t: float, dt: float) -> None:
-        """One step of all, mode by mode."""
+    def _grouped(self) -> dict[Mode, np.ndarray]:
         groups: dict[Mode, list[int]] = {}
         for i, mode in enumerate(self.modes):
             groups.setdefault(mode, []).append(i)
-        for mode, members in groups.items():
+        return {mode: np.array(members) for mode, members in groups.items()}
+
+    def advance(self, t: float, dt: float) -> None:
+        """One step of all, mode by mode."""
+        jumped = False
+        for mode, members in self.groups.items():
             if mode not in self._steps:
                 self._steps[mode] = self.rule.kernel(self.system, mode, self.memory)
-            packed = np.ascontiguousarray(self.packed[members])
             clock = np.tile([t, dt], (len(members), 1))
-            out = self._steps[mode](packed, clock, threads=self.threads)  # type: ignore[call-arg]
+            out = self._steps[mode](self.packed[members], clock, threads=self.threads)  # type: ignore[call-arg]
             self.packed[members] = out[:, : self.layout.size]
-            self._jump(members, out[:, self.layout.size : -1])
+            ended = (out[:, self.layout.size : -1] < 0.0).any(axis=1)
+            for row in np.flatnonzero(ended):
+                if np.isfinite(out[row]).all():
+                    self._jump(int(members[row]), int(np.argmax(out[row, self.layout.size : -1] < 0.0)))
+                    jumped = True
+        if jumped:
+            self.groups = self._grouped()
 
-    def _jump(self, members: list[int], guards: np.ndarray) -> None:
-        """Those whose guards have become negative go on in another mode."""
+    def _jump(self, i: int, guard: int) -> None:
+        """One whose guard has become negative goes on in another mode."""
         contact, model = self.system.contact, self.system.model
-        ended = (guards < 0.0).any(axis=1) & np.isfinite(self.packed[members]).all(axis=1)
-        for row in np.flatnonzero(ended) if contact else ():
-            assert contact is not None
-            i = members[row]
-            state, memory, works = self.layout.unpack(self.packed[i], model.m)
-            for guard in np.flatnonzero(guards[row] < 0.0)[:1]:
-                jump = contact.jump(model, self.modes[i], int(guard), state, memory)
-                works = works.copy()
-                works[-1] -= jump.loss
-                self.modes[i] = jump.mode
-                self.packed[i] = self.layout.pack(jump.state, jump.memory, works)
+        assert contact is not None
+        state, memory, works = self.layout.unpack(self.packed[i], model.m)
+        jump = contact.jump(model, self.modes[i], guard, state, memory)
+        works = works.copy()
+        works[-1] -= jump.loss
+        self.modes[i] = jump.mode
+        self.packed[i] = self.layout.pack(jump.state, jump.memory, works)
 
     def record(self, kept: list[tuple[float, np.ndarray]]) -> Rollout:
         layout, m = self.layout, self.system.model.m
