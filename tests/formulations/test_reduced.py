@@ -29,11 +29,8 @@ def sizes(rel):
 # the closed forms -------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=25)
-@given(recipe=small)
-def test_theorem_1_entry_by_entry(recipe):
-    """(19a)-(19e) as sums over links: every base group, every kind of joint."""
-    model, state = build(recipe)
+def agree_with_theorem_1(model, state):
+    """(19a)-(19e) as sums over links."""
     rel = fc.reduced_equations(model, state)
     scale = sizes(rel) * max(1.0, np.abs(rel.A).max(initial=0.0)) ** 2
     agree("Mb (7)", rel.Mb, reduced_sums.locked_inertia(model, state))
@@ -43,6 +40,38 @@ def test_theorem_1_entry_by_entry(recipe):
     agree("S (19c)", rel.S, reduced_sums.S(model, state, rel.mu), scale=scale)
     agree("Gamma (19d)", rel.Gamma, reduced_sums.Gamma(model, state), scale=scale)
     agree("B (19e)", rel.B, reduced_sums.B(model, state, rel.mu), scale=scale)
+
+
+@settings(max_examples=25)
+@given(recipe=small)
+def test_theorem_1_entry_by_entry(recipe):
+    """Every base group, every kind of joint."""
+    agree_with_theorem_1(*build(recipe))
+
+
+def along_coordinates(model, rng):
+    """The same tree, with two of three joints placed and turning along coordinate axes as those of real robots are."""
+    joints = []
+    for joint in model.joints:
+        if rng.random() < 2 / 3:
+            H = np.eye(4)
+            H[:3, :3] = np.eye(3)[rng.permutation(3)]
+            H[:3, 0] *= np.linalg.det(H[:3, :3])
+            H[:3, 3] = joint.placement[:3, 3] * rng.integers(2, size=3)
+            kind = joint.kind
+            if hasattr(kind, "axis"):
+                kind = replace(kind, axis=tuple(np.eye(3)[rng.integers(3)]))
+            joint = replace(joint, placement=H, kind=kind)
+        joints.append(joint)
+    return replace(model, joints=tuple(joints))
+
+
+@settings(max_examples=25)
+@given(recipe=small)
+def test_theorem_1_where_links_are_seen_from_frames_of_their_own(recipe):
+    """Tilted joints are not crossed by the frames, those along coordinate axes are: any mixture is right."""
+    model, state = build(recipe)
+    agree_with_theorem_1(along_coordinates(model, rng_of(recipe)), state)
 
 
 @settings(max_examples=25)

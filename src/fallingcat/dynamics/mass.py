@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 from ..arrays import stack
 from ..model import Model, State
 from .spatial import RigidInertia, wrench_to_parent
-from .sweeps import ancestors, inward, nodes, sizes, symmetric
+from .sweeps import Node, ancestors, inward, nodes, sizes, symmetric
 
 
 def mass_matrix(model: Model, state: State) -> Any:
@@ -22,8 +23,11 @@ def mass_matrix(model: Model, state: State) -> Any:
     >>> bool(mass_matrix(body, body.neutral())[0, 0] == body.mass)
     True
     """
-    tree = nodes(model, state)
-    own = [RigidInertia.of(link.body) for link in model.links]
+    return composite_mass(model, nodes(model, state), [RigidInertia.of(link.body) for link in model.links])
+
+
+def composite_mass(model: Model, tree: Sequence[Node], own: Sequence[RigidInertia]) -> Any:
+    """The mass matrix of joints and bodies in any frames."""
     composite = inward(tree, own, lambda node, inertia: inertia.to_parent(node.H))
     S0 = model.base.selection
     blocks: dict[tuple[int, int], Any] = {(0, 0): S0.T @ (composite[0] @ S0)}

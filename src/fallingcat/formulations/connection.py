@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import array, concatenate, cross, is_numeric, solve, stack
+from ..arrays import concatenate, is_numeric, solve, stack
 from ..dynamics import mass_matrix_derivative
 from ..dynamics.checks import vector
 from ..dynamics.geometry import geometry, inertias, subtree_sums
@@ -60,8 +60,7 @@ class Shape(NamedTuple):
 
 def shape(model: Model, state: State) -> Shape:
     """Locked inertia, connection and their ingredients at a state's shape."""
-    if not model.m:
-        raise ModelError(f"the base of {model.name!r} is fixed: there is no connection")
+    check_floating(model)
     geo = geometry(model, state)
     total = subtree_sums(geo, inertias(model, geo))
     S = model.base.selection
@@ -74,6 +73,12 @@ def shape(model: Model, state: State) -> Shape:
     Mb = mirror(S.T @ (total[0] @ S))
     Mbq = S.T @ stack([axis.momentum for axis in axes], axis=1) if axes else np.zeros((model.m, 0))
     return Shape(Mb, Mbq, solve(Mb, Mbq), axes, total[0])
+
+
+def check_floating(model: Model) -> None:
+    """Refuses a base that cannot move."""
+    if not model.m:
+        raise ModelError(f"the base of {model.name!r} is fixed: there is no connection")
 
 
 def connection(model: Model, state: State) -> Any:
@@ -150,34 +155,6 @@ def _area_matrix(inertia: RigidInertia, s: Any, momentum: Any) -> Any:
     """``3 x 6``: takes a twist ``t`` to ``sum m u_s x u_t`` over the points of a body; ``[[p], J [w] - [v] [h]]``."""
     v, w = skew(s[:3]), skew(s[3:])
     return concatenate([skew(momentum[:3]), inertia.second @ w - v @ skew(inertia.moment)], axis=1)
-
-
-def curvature_forces(model: Model, parts: Shape, mu: Any) -> Any:
-    """``B[j, i] = mu' Mb DA(e_i, e_j)`` (n x n), skew: [Mishra] (19e), (35); without the tensor.
-
-    One row ``r_i`` per axis does it: ``r_i . t`` is twice the area that ``s_i`` and ``t`` sweep, along the axis of
-    ``mu``.
-    """
-    n, S = model.n, model.base.selection
-    spin = (S @ mu)[3:]
-    follow = [S @ parts.A[:, i] for i in range(n)]
-    moved = [_area_row(axis.carried, axis.s, axis.momentum, spin) for axis in parts.axes]
-    base = [_area_row(parts.whole, a, parts.whole @ a, spin) - r for a, r in zip(follow, moved, strict=True)]
-    entries: dict[tuple[int, int], Any] = {}
-    for i in range(n):
-        for j in range(i + 1, n):
-            by_i = follow[i] - parts.axes[i].s if parts.axes[i].carries(parts.axes[j]) else follow[i]
-            area = base[i] @ follow[j] + moved[j] @ by_i
-            if parts.axes[j].carries(parts.axes[i]) and parts.axes[i].link != parts.axes[j].link:
-                area = area + moved[i] @ parts.axes[j].s
-            entries[j, i], entries[i, j] = area, -area
-    return array([[entries.get((i, j), 0.0) for j in range(n)] for i in range(n)]) if n else np.zeros((0, 0))
-
-
-def _area_row(inertia: RigidInertia, s: Any, momentum: Any, spin: Any) -> Any:
-    """``6``: takes a twist ``t`` to ``2 spin . sum m u_s x u_t``."""
-    turned = cross(inertia.moment, cross(spin, s[:3])) + cross(inertia.second @ spin, s[3:])
-    return 2.0 * concatenate([cross(spin, momentum[:3]), turned])
 
 
 class Integrability(NamedTuple):

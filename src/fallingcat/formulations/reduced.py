@@ -6,14 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate, solve, stack
-from ..dynamics import coriolis_matrix, gravity_forces, mass_matrix
+from ..arrays import array, concatenate, solve
+from ..dynamics import gravity_forces
 from ..dynamics.checks import vector
-from ..dynamics.spatial import RigidInertia
+from ..dynamics.mass import composite_mass
 from ..dynamics.sweeps import mirror
 from ..lie.rotations import block_diagonal
 from ..model import Model, State
-from .connection import Shape, curvature_forces, shape
+from .branches import branches, frames
+from .connection import check_floating
 
 
 class ReducedEquations(NamedTuple):
@@ -106,22 +107,29 @@ def reduced_equations(model: Model, state: State) -> ReducedEquations:
     >>> bool(np.allclose(rel.D_mu, -rel.D_mu.T, atol=1e-12))
     True
     """
-    parts = shape(model, state)
-    Mb, A = parts.Mb, parts.A
-    m = model.m
-    mu = state.twist + A @ state.rates
-    rates_of_inertia = [axis.carried.rate(axis.s) for axis in parts.axes]  # dMb along each axis
-    P = _sum_of(rates_of_inertia, state.rates, model)
-    S = _columns([rate @ (model.base.selection @ mu) for rate in rates_of_inertia], model)
-    B = curvature_forces(model, parts, mu)
-    Gamma = _shape_coriolis(model, state, parts)
-    M = mass_matrix(model, state)
-    Lq = mirror(M[m:, m:] - A.T @ parts.Mbq)
+    check_floating(model)
+    m, S6 = model.m, model.base.selection
+    seen = frames(model, state)
+    M = composite_mass(model, seen.tree, seen.own)
+    Mb, Mbq = M[:m, :m], M[:m, m:]
+    A = solve(Mb, Mbq)
+    follow = A @ state.rates  # the base follows with minus this when there is no momentum
+    mu = state.twist + follow
+    still = -(S6 @ follow)
+    tree = branches(model, seen, still, (S6 @ mu)[3:])
+    swirl, turn = S6.T @ tree.swirl @ S6, model.base.adt(Mb @ mu)
+    # what branches share goes through the base: the zeros of the tree, plus products with the connection
+    Lq = mirror(M[m:, m:] - A.T @ Mbq)
+    Gamma = tree.C - (S6.T @ tree.left).T @ A - A.T @ (S6.T @ tree.right + swirl @ A)
+    P = mirror(-(swirl + swirl.T))
+    ad, rows = model.base.ad(mu), S6.T @ tree.rows
+    S = rows + ad.T @ Mbq
+    whole = Mb @ ad
+    B = _curvature_forces(model, M, A, tree.areas, rows, whole - whole.T - turn)
     gravity = gravity_forces(model, state)
-    D_mu = _coupling(model.base.adt(Mb @ mu), S, A, B)
     return ReducedEquations(
         Mb, Lq, A, mu, P, S, Gamma, B,
-        block_diagonal([0.5 * P, Gamma]), D_mu,
+        block_diagonal([0.5 * P, Gamma]), _coupling(turn, S, A, B),
         concatenate([gravity[:m], gravity[m:] - A.T @ gravity[:m]]),
         concatenate([mu, state.rates]), model.base,
     )  # fmt: skip
@@ -133,23 +141,31 @@ def _coupling(turn: Any, S: Any, A: Any, B: Any) -> Any:
     return concatenate([concatenate([turn, -side], axis=1), concatenate([side.T, -B], axis=1)])
 
 
-def _sum_of(rates: list[RigidInertia], x: Any, model: Model) -> Any:
-    """``sum_i rates[i] x_i`` (m x m)."""
-    S = model.base.selection
-    if not rates:
-        return np.zeros((model.m, model.m))
-    moment = stack([r.moment for r in rates], axis=1) @ x
-    second = (stack([r.second.reshape(9) for r in rates], axis=1) @ x).reshape(3, 3)
-    return mirror(S.T @ (RigidInertia(0.0, moment, second) @ S))
+def _curvature_forces(model: Model, M: Any, A: Any, areas: Any, rows: Any, whole: Any) -> Any:
+    """``B = areas + rows' A - A' rows + A' whole A`` (19e), skew: areas that pairs of axes, an axis and the base, and
+    the whole robot with the base sweep along the axis of ``mu``.
+
+    Where the base can both move and turn, its translations (t) are taken with the velocity ``c`` that an axis gives to
+    the center of mass, and its rotations (r) about that center: no area mixes them, and
+    ``B = areas + rows_t' c + y' A_r - A_r' y``, 9 products for an entry on SE(3) instead of 12.
+    """
+    turns = model.base.selection[3:].any(axis=0)
+    t, r = np.flatnonzero(~turns), np.flatnonzero(turns)
+    if not len(t) or not len(r):
+        y = rows - 0.5 * (whole @ A)
+        return _skew_mirror(areas + y.T @ A - A.T @ y)
+    level = solve(M[np.ix_(t, t)], M[t])
+    center, c = level[:, r], level[:, model.m :]
+    mixed = whole[np.ix_(r, t)] @ center
+    about = _skew_mirror(whole[np.ix_(r, r)] - mixed + mixed.T + center.T @ whole[np.ix_(t, t)] @ center)
+    y = rows[r] - center.T @ rows[t] - 0.5 * about @ A[r]
+    return _skew_mirror(areas + rows[t].T @ c + y.T @ A[r] - A[r].T @ y)
 
 
-def _columns(columns: list[Any], model: Model) -> Any:
-    return model.base.selection.T @ stack(columns, axis=1) if columns else np.zeros((model.m, 0))
-
-
-def _shape_coriolis(model: Model, state: State, parts: Shape) -> Any:
-    """``Gamma`` of (19d): the shape block of the coadjoint matrix when the momentum is zero."""
-    m, A = model.m, parts.A
-    still = state._replace(twist=-(A @ state.rates))
-    C = coriolis_matrix(model, still, "coadjoint")
-    return C[m:, m:] - C[m:, :m] @ A - A.T @ (C[:m, m:] - C[:m, :m] @ A)
+def _skew_mirror(matrix: Any) -> Any:
+    """A skew matrix made exactly skew; of expressions, the lower half is dropped and never computed."""
+    n = len(matrix)
+    if not isinstance(matrix, np.ndarray) or matrix.dtype != object:
+        return 0.5 * (matrix - matrix.T)
+    rows = [[0.0 if i == j else matrix[i, j] if i < j else -matrix[j, i] for j in range(n)] for i in range(n)]
+    return array(rows) if n else matrix

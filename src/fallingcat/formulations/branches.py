@@ -1,0 +1,226 @@
+"""What the tree gives to the reduced equations: one sweep with composite inertias, in the frames of the links.
+
+Two links on different branches meet through the base alone.  So every matrix of the shape is a matrix with the zeros
+of the tree, made here, and a product of low rank with the connection, made in :mod:`.reduced`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import block, concatenate, cross, scale
+from ..dynamics.spatial import RigidInertia, motion_to_child, wrench_to_parent
+from ..dynamics.sweeps import Node, assemble, inward, nodes, outward, sizes
+from ..lie import SE3
+from ..lie.rotations import skew
+from ..model import Joint, Model, State
+
+_SE3 = SE3()
+
+
+class Swirl(NamedTuple):
+    """``sum L ad(nu)`` over bodies: how a subtree moves relative to its first link, weighted by inertia.
+
+    24 numbers, which add up over bodies and move between frames more cheaply than the 6x6 matrix.
+    """
+
+    spin: Any
+    """``sum m w`` (3)"""
+    drift: Any
+    """``sum m v`` (3), ``v`` of the point at the origin"""
+    moment: Any
+    """``sum H W`` (3x3), ``H = skew(h)``"""
+    second: Any
+    """``sum H V + I W`` (3x3)"""
+
+    @classmethod
+    def of(cls, inertia: RigidInertia, twist: Any) -> Swirl:
+        """Of one body, or of several that move together."""
+        v, w, H = twist[:3], twist[3:], skew(inertia.moment)
+        W = skew(w)
+        return cls(scale(inertia.mass, w), scale(inertia.mass, v), H @ W, H @ skew(v) + inertia.inertia @ W)
+
+    def to_parent(self, H: Any) -> Swirl:
+        """The same sum in the parent frame: ``Ad(H^-1)' . Ad(H^-1)``, block by block."""
+        R, p = H[:3, :3], skew(H[:3, 3])
+        spin, drift = R @ self.spin, R @ self.drift
+        turned = R @ self.moment @ R.T
+        moment = turned + p @ skew(spin)
+        second = R @ self.second @ R.T + p @ (skew(drift) - turned) - moment @ p
+        return Swirl(spin, drift - cross(spin, H[:3, 3]), moment, second)
+
+    def __add__(self, other: Any) -> Swirl:
+        return Swirl(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def matrix(self) -> Any:
+        """``[[sum m W, sum m V - H W], [sum H W, sum H V + I W]]`` (6x6)."""
+        return block([[skew(self.spin), skew(self.drift) - self.moment], [self.moment, self.second]])
+
+
+_REST = Swirl(np.zeros(3), np.zeros(3), np.zeros((3, 3)), np.zeros((3, 3)))
+
+
+class Frames(NamedTuple):
+    """The robot in frames that move with links: each link is seen from its own or from that of a link below it."""
+
+    tree: list[Node]
+    """the joints, as seen from these frames"""
+    own: list[RigidInertia]
+    """inertia of each link"""
+    crossing: list[Any]
+    """``6``: how the frame of each link moves relative to that of its parent"""
+    swirls: list[Swirl]
+    """how each link moves relative to its frame"""
+
+
+def frames(model: Model, state: State) -> Frames:
+    """The frames with the fewest products: a link's own where its joint turns about an axis of the frames, else that of
+    its parent."""
+    rest = np.zeros(6)
+    seen = Frames([], [RigidInertia.of(model.links[0].body)], [rest], [_REST])
+    poses, slips = [np.eye(4)], [rest]  # of the links relative to their frames
+    for node, joint, link in zip(nodes(model, state), model.joints, model.links[1:], strict=True):
+        H, body, below = poses[node.parent] @ node.H, RigidInertia.of(link.body), slips[node.parent]
+        if _aligned(node, joint):
+            poses.append(poses[0])
+            slips.append(rest)
+            seen.tree.append(node._replace(H=H))
+            seen.own.append(body)
+            seen.crossing.append(motion_to_child(H, below) + node.S @ node.rates)
+            seen.swirls.append(_REST)
+        else:
+            X = _SE3.Ad(H)
+            S = X @ node.S
+            slip = below + S @ node.rates
+            S_dot = _SE3.ad(slip) @ S + X @ node.S_dot
+            poses.append(H)
+            slips.append(slip)
+            seen.tree.append(node._replace(H=poses[0], S=S, S_dot=S_dot, constant=False))
+            seen.own.append(body.to_parent(H))
+            seen.crossing.append(rest)
+            seen.swirls.append(Swirl.of(seen.own[-1], slip))
+    return seen
+
+
+def _aligned(node: Node, joint: Joint) -> bool:
+    """Whether a joint turns about a coordinate axis, or not at all, on a placement that permutes the axes at most."""
+    turns = np.count_nonzero(node.S[3:]) if node.constant else node.S.shape[1]
+    return bool(turns <= 1 and np.count_nonzero(joint.placement[:3, :3]) == 3)
+
+
+class Branches(NamedTuple):
+    """Matrices with the zeros of the tree, and the columns that the axes send to the base."""
+
+    C: Any
+    """``n x n``: coadjoint Coriolis matrix of the joints"""
+    areas: Any
+    """``n x n``, skew: twice the area that two axes sweep, along the spin"""
+    momenta: Any
+    """``6 x n``: momentum per joint rate"""
+    right: Any
+    """``6 x n``: base rows of the coadjoint matrix"""
+    left: Any
+    """``6 x n``: its base columns, transposed"""
+    rows: Any
+    """``6 x n``: ``rows[:, i] . t`` is twice the area that axis i and a twist ``t`` of the base sweep"""
+    swirl: Any
+    """``6 x 6``: ``sum L ad(nu)`` of the links relative to the base"""
+
+
+def branches(model: Model, seen: Frames, twist: Any, spin: Any) -> Branches:
+    """The terms of the tree when the base moves with ``twist`` (6) and areas are seen along ``spin`` (3).
+
+    For axis i on the way from axis k to the base ``C[i, k] = s_i . right_k`` and ``C[k, i] = s_i . left_k + ds_i/dt .
+    momentum_k``, with ``right = L ds/dt - (Q + adt(p)) s`` and ``left = -(Q - adt(p))' s`` of the composite inertia
+    ``L``, momentum ``p`` and ``Q = sum L ad(nu)``, all relative to the frame of k.  From there to the frame of i,
+    ``left`` takes ``-ad(crossing)' momentum`` along at each joint.
+    """
+    tree, own, crossing, own_swirls = seen
+    rates = [np.zeros(6), *(node.S @ node.rates for node in tree)]
+    twists = outward(tree, twist, lambda node, nu: motion_to_child(node.H, nu) + rates[node.link])
+    spins = outward(tree, spin, lambda node, w: node.H[:3, :3].T @ w)
+    momenta = [inertia @ nu for inertia, nu in zip(own, twists, strict=True)]
+    inertias = inward(tree, own, lambda node, inertia: inertia.to_parent(node.H))
+    momenta = inward(tree, momenta, lambda node, momentum: wrench_to_parent(node.H, momentum))
+
+    def stirred(node: Node, swirl: Swirl) -> Swirl:
+        return (swirl + Swirl.of(inertias[node.link], crossing[node.link])).to_parent(node.H)
+
+    swirls = inward(tree, own_swirls, stirred)
+    ways = [_Way.of(node, crossing[node.link]) for node in tree]
+    C: dict[tuple[int, int], Any] = {}
+    areas: dict[tuple[int, int], Any] = {}
+    roots = [np.zeros((6, 0))]
+    for node in tree:
+        k = node.link
+        columns = _columns(node, inertias[k], swirls[k].matrix(), momenta[k], spins[k])
+        *way, (_, root) = _carried(ways, k, columns)
+        for i, columns in way:
+            momentum, right, left, rows = _four(columns)
+            S = tree[i - 1].S
+            C[i, k], areas[i, k] = S.T @ right, S.T @ rows
+            if i != k:
+                C[k, i], areas[k, i] = left.T @ S + momentum.T @ tree[i - 1].S_dot, -areas[i, k].T
+        roots.append(root)
+    joints = [0, *sizes(model)[1:]]
+    momentum, right, left, rows = (concatenate(parts, axis=1) for parts in zip(*map(_four, roots), strict=True))
+    swirl = swirls[0].matrix()
+    return Branches(assemble(joints, C), assemble(joints, areas), momentum, right, left, rows, swirl)
+
+
+def _columns(node: Node, inertia: RigidInertia, swirl: Any, momentum: Any, spin: Any) -> Any:
+    """What a joint's axes send towards the base (6 x 4 nv): momenta, right and left factors of ``C``, rows of areas."""
+    S, turn = node.S, _SE3.adt(momentum) @ node.S
+    momenta = inertia @ S
+    right = -(swirl @ S) - turn
+    if not node.constant:
+        right = right + inertia @ node.S_dot
+    return concatenate([momenta, right, turn - swirl.T @ S, _area_rows(inertia, S, momenta, spin)], axis=1)
+
+
+def _area_rows(inertia: RigidInertia, S: Any, momenta: Any, spin: Any) -> Any:
+    """``6 x nv``: takes a twist ``t`` to ``2 spin . sum m u_s x u_t``."""
+    twice = 2.0 * spin
+    W = skew(twice)
+    turned = skew(inertia.moment) @ (W @ S[:3]) + skew(inertia.second @ twice) @ S[3:]
+    return concatenate([W @ momenta[:3], turned])
+
+
+def _four(columns: Any) -> list[Any]:
+    width = columns.shape[1] // 4
+    return [columns[:, i * width : (i + 1) * width] for i in range(4)]
+
+
+class _Way(NamedTuple):
+    """From a link to its parent."""
+
+    parent: int
+    R: Any
+    p: Any
+    """``skew(p)``"""
+    turn: Any
+    """``ad(s qd)'``: how a wrench turns when it is seen from the parent"""
+
+    @classmethod
+    def of(cls, node: Node, relative: Any) -> _Way:
+        return cls(node.parent, node.H[:3, :3], skew(node.H[:3, 3]), _SE3.ad(relative).T)
+
+    def carry(self, columns: Any) -> Any:
+        """The four kinds of columns in the parent frame."""
+        momenta, right, left, rows = _four(columns)
+        columns = concatenate([momenta, right, left - self.turn @ momenta, rows], axis=1)
+        f = self.R @ columns[:3]
+        return concatenate([f, self.R @ columns[3:] + self.p @ f])
+
+
+def _carried(ways: Sequence[_Way], link: int, columns: Any) -> list[tuple[int, Any]]:
+    """The links from ``link`` to the base, each with the columns in its frame."""
+    way = [(link, columns)]
+    while link > 0:
+        columns = ways[link - 1].carry(columns)
+        link = ways[link - 1].parent
+        way.append((link, columns))
+    return way
