@@ -76,7 +76,7 @@ class CompliantFloor(Contact):
         signed = [-h if touches else h for h, touches in zip(heights, mode, strict=True)]
         return concatenate([np.zeros(0), *(np.reshape(h, 1) for h in signed)])
 
-    def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray) -> Jump:
+    def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
         place, lands = self.points[guard], not mode[guard]
         mode = (*mode[:guard], lands, *mode[guard + 1 :])
         if lands:

@@ -54,8 +54,8 @@ class Contact(ABC):
         """Numbers that are not negative while the mode lasts; the first that becomes so ends it."""
 
     @abstractmethod
-    def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray) -> Jump:
-        """What happens where guard number ``guard`` has become negative."""
+    def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
+        """What happens where guard number ``guard`` has become negative, under the ``applied`` forces (nv)."""
 
     def memory_rate(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
         """``d memory / dt``; zero unless the contact slips."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate
+from ..arrays import concatenate, cross, skew
 from ..dynamics import jacobian, jacobian_derivative, link_pose
+from ..dynamics.geometry import geometry
+from ..dynamics.sweeps import ancestors
 from ..errors import ModelError
 from ..model import Model, State
 
@@ -60,6 +63,41 @@ def point_jacobian(model: Model, state: State, place: str) -> Any:
 def point_bias(model: Model, state: State, place: str) -> Any:
     """``dJ/dt v`` (3): its acceleration when the quasi-velocity is constant."""
     return jacobian_derivative(model, state, place, "mixed")[:3] @ state.velocity
+
+
+class PointMotion(NamedTuple):
+    """A point in the world: where it is (3), ``J`` (3 x nv) and ``dJ/dt v`` (3)."""
+
+    position: Any
+    J: Any
+    bias: Any
+
+
+def point_motions(model: Model, state: State, places: Sequence[str]) -> list[PointMotion]:
+    """:func:`position`, :func:`point_jacobian` and :func:`point_bias` of several points, from one sweep over the robot.
+
+    In the world-fixed frame at the base, the twist of a link is ``s v`` and its rate ``a = ds/dt v``: a point at ``p``
+    has the velocity ``u = s_v v + (s_w v) x p`` and, at constant ``v``, the acceleration
+    ``a_v + a_w x p + (s_w v) x u``.
+    """
+    geo, R = geometry(model, state), state.pose[:3, :3]
+    rates = [state.twist, *(node.rates for node in geo.tree)]
+    motions = []
+    for place in places:
+        frame = model.frame(place)
+        link = model.link_index(frame.link)
+        path = set(ancestors(geo.tree, link))
+        s = concatenate(
+            [x if i in path else np.zeros((6, n)) for i, (x, n) in enumerate(zip(geo.axes, geo.sizes, strict=True))],
+            axis=1,
+        )
+        a = sum((geo.axes_dot[i] @ rates[i] for i in sorted(path)), start=np.zeros(6))
+        p = (geo.poses[link] @ frame.placement)[:3, 3]
+        J = s[:3] - skew(p) @ s[3:]
+        w = geo.twists[link][3:]
+        bias = a[:3] + cross(a[3:], p) + cross(w, geo.twists[link][:3] + cross(w, p))
+        motions.append(PointMotion(R @ p + state.pose[:3, 3], R @ J, R @ bias))
+    return motions
 
 
 def stacked(parts: list[Any], width: int) -> Any:

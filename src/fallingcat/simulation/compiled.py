@@ -1,32 +1,88 @@
-"""The robot's forward dynamics for integrators: native code, taken at a pose instead of a quaternion."""
+"""The robot's forward dynamics and contacts in native code, taken at a pose instead of a quaternion.
+
+For systems whose controller is plain Python, so that only the rest of a step can be compiled.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import concatenate
+from ..contact import Contact
+from ..contact.contact import Mode
 from ..dynamics import forward_dynamics
 from ..kernels import compile
 from ..lie.rotations import homogeneous
 from ..model import Model, State
 
 
-def at_pose(model: Model, state: State, forces: Any, pose: Any) -> Any:
-    """Forward dynamics at the pose with the rows ``[R p]`` given flat (12)."""
+def at_pose(state: State, pose: Any) -> State:
+    """``state`` at the pose with the rows ``[R p]`` given flat (12)."""
     rows = pose.reshape(3, 4)
-    return forward_dynamics(model, state._replace(pose=homogeneous(rows[:, :3], rows[:, 3])), forces)
+    return state._replace(pose=homogeneous(rows[:, :3], rows[:, 3]))
+
+
+def acceleration_at(model: Model, state: State, forces: Any, pose: Any) -> Any:
+    """Forward dynamics at a pose."""
+    return forward_dynamics(model, at_pose(state, pose), forces)
+
+
+def touch_at(
+    model: Model, state: State, forces: Any, pose: Any, memory: Any, *, contact: Contact, mode: Mode, count: int
+) -> Any:
+    """Forces of a contact by port, rate of its memory (``count`` numbers), guards: one after the other."""
+    at, memory = at_pose(state, pose), memory[:count]
+    by_port = contact.forces(model, mode, at, memory, forces)
+    parts = [by_port.get(port, np.zeros(model.nv)) for port in contact.ports]
+    rate = contact.memory_rate(model, mode, at, memory, forces)
+    return concatenate([*parts, rate, contact.guards(model, mode, at, memory, forces)])
 
 
 @functools.lru_cache(maxsize=8)
 def acceleration(model: Model) -> Callable[[State, np.ndarray], np.ndarray]:
     """``(state, forces) -> d/dt [twist; rates]`` (nv)."""
-    kernel, neutral = compile(model, at_pose, sizes={"pose": 12}), model.flatten(model.neutral())[0][: model.base.nq]
+    kernel, neutral = (
+        compile(model, acceleration_at, sizes={"pose": 12}),
+        model.flatten(model.neutral())[0][: model.base.nq],
+    )
 
     def at(state: State, forces: np.ndarray) -> np.ndarray:
         pose = np.ascontiguousarray(state.pose[:3]).reshape(12)
         return kernel(np.concatenate([neutral, state.joints]), state.velocity, forces, pose)
+
+    return at
+
+
+class Touch(NamedTuple):
+    """What a contact does at a state."""
+
+    forces: dict[str, np.ndarray]
+    memory_rate: np.ndarray
+    guards: np.ndarray
+
+
+@functools.lru_cache(maxsize=64)
+def touch(model: Model, contact: Contact, mode: Mode, count: int) -> Callable[[State, np.ndarray, np.ndarray], Touch]:
+    """``(state, memory, applied forces) -> Touch``."""
+    sizes = {"pose": 12, "memory": max(1, count)}  # a kernel has no empty inputs
+    kernel = compile(model, touch_at, sizes=sizes, contact=contact, mode=mode, count=count)
+    neutral, nv, ports = model.flatten(model.neutral())[0][: model.base.nq], model.nv, contact.ports
+
+    def at(state: State, memory: np.ndarray, applied: np.ndarray) -> Touch:
+        given = {
+            "q": np.concatenate([neutral, state.joints]),
+            "v": state.velocity,
+            "forces": applied,
+            "pose": np.ascontiguousarray(state.pose[:3]).reshape(12),
+            "memory": memory if count else np.zeros(1),
+        }
+        flat = kernel(*(given[argument.name] for argument in kernel.signature))
+        end = len(ports) * nv
+        forces = {port: flat[k * nv : (k + 1) * nv] for k, port in enumerate(ports)}
+        return Touch(forces, flat[end : end + count], flat[end + count :])
 
     return at

@@ -115,17 +115,18 @@ class _Batch:
             ended = (out[:, self.layout.size : -1] < 0.0).any(axis=1)
             for row in np.flatnonzero(ended):
                 if np.isfinite(out[row]).all():
-                    self._jump(int(members[row]), int(np.argmax(out[row, self.layout.size : -1] < 0.0)))
+                    self._jump(t + dt, int(members[row]), int(np.argmax(out[row, self.layout.size : -1] < 0.0)))
                     jumped = True
         if jumped:
             self.groups = self._grouped()
 
-    def _jump(self, i: int, guard: int) -> None:
+    def _jump(self, t: float, i: int, guard: int) -> None:
         """One whose guard has become negative goes on in another mode."""
         contact, model = self.system.contact, self.system.model
         assert contact is not None
         state, memory, works = self.layout.unpack(self.packed[i], model.m)
-        jump = contact.jump(model, self.modes[i], guard, state, memory)
+        applied = np.asarray(self.system.total(self.system.applied(self.modes[i], t, state)), dtype=float)
+        jump = contact.jump(model, self.modes[i], guard, state, memory, applied)
         works = works.copy()
         works[-1] -= jump.loss
         self.modes[i] = jump.mode

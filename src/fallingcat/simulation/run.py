@@ -193,7 +193,8 @@ class Run:
         """Into the next mode; the name of what happened."""
         assert self.system.contact is not None
         state, memory, works = self.layout.unpack(self.packed, self.system.model.m)
-        jump = self.system.contact.jump(self.system.model, self.mode, guard, state, memory)
+        applied = np.asarray(self.system.total(self.system.applied(self.mode, self.t, state)), dtype=float)
+        jump = self.system.contact.jump(self.system.model, self.mode, guard, state, memory, applied)
         self.happened.append(Happened(jump.name, self.t, jump.loss))
         self.mode, works = jump.mode, works.copy()
         works[-1] -= jump.loss

@@ -73,6 +73,8 @@ def simulate(
 
 def system_of(model: Model, state: State, controller: Any, contact: Contact | None) -> System:
     """The controller's kind found out: laws, or a function that gives n or nv numbers."""
+    if contact is not None and (not isinstance(contact, Contact) or type(contact).__hash__ is None):
+        raise ModelError(f"{contact!r} is no contact: derive it from fc.contact.Contact, as a frozen dataclass")
     laws = (controller,) if isinstance(controller, Law) else controller
     if laws is None or isinstance(laws, (tuple, list)):
         return System(model, _checked(tuple(laws or ())), contact)

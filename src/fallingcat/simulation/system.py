@@ -14,7 +14,7 @@ from ..contact.contact import Mode
 from ..control import Law
 from ..dynamics import forward_dynamics
 from ..model import Model, State
-from .compiled import acceleration
+from .compiled import acceleration, touch
 
 Controller = Callable[[float, State], Any]
 """Joint forces (n), or forces on base and joints (nv), at a time (s) and state; plain Python, called as it is."""
@@ -68,38 +68,47 @@ class System:
     def forces(self, mode: Mode, t: Any, state: State, memory: Any) -> dict[str, Any]:
         """All generalised forces (nv), by port."""
         applied = self.applied(mode, t, state)
-        if self.contact is None:
-            return applied
-        return applied | dict(self.contact.forces(self.model, mode, state, memory, self.total(applied)))
+        return applied | self.touch(mode, state, memory, self.total(applied))[0]
 
     def slope(self, mode: Mode, t: Any, state: State, memory: Any) -> Slope:
         """Acceleration, rate of the memory, and power through every port."""
-        forces = self.forces(mode, t, state, memory)
+        applied = self.applied(mode, t, state)
+        touched, rate = self.touch(mode, state, memory, self.total(applied))
+        forces = applied | touched
         total = self.total(forces)
-        a = acceleration(self.model)(state, total) if is_numeric(total) and is_numeric(state.pose) else None
-        if a is None:
-            a = forward_dynamics(self.model, state, total)
-        m = self.model.m
+        numeric = is_numeric(total) and is_numeric(state.pose)
+        a = acceleration(self.model)(state, total) if numeric else forward_dynamics(self.model, state, total)
+        m, zero = self.model.m, np.zeros(self.model.nv)
         powers: list[Any] = [
             np.reshape(power, 1)
-            for port in self.ports
-            for F in [forces.get(port, np.zeros(self.model.nv))]
+            for F in (forces.get(port, zero) for port in self.ports)
             for power in (F[:m] @ state.twist, F[m:] @ state.rates)
         ]
-        return Slope(a, self._memory_rate(mode, t, state, memory), concatenate([np.zeros(0), *powers]))
+        return Slope(a, rate, concatenate([np.zeros(0), *powers]))
+
+    def touch(self, mode: Mode, state: State, memory: Any, applied: Any) -> tuple[dict[str, Any], Any]:
+        """Forces of the contact by port, and the rate of what it remembers, beside the ``applied`` forces (nv)."""
+        if self.contact is None:
+            return {}, np.zeros(0)
+        if self._numeric(state, applied):
+            there = touch(self.model, self.contact, mode, len(memory))(state, memory, applied)
+            return there.forces, there.memory_rate
+        forces = self.contact.forces(self.model, mode, state, memory, applied)
+        return dict(forces), self.contact.memory_rate(self.model, mode, state, memory, applied)
 
     def guards(self, mode: Mode, t: Any, state: State, memory: Any) -> Any:
         """What must stay positive in this mode."""
         if self.contact is None:
             return np.zeros(0)
-        return self.contact.guards(self.model, mode, state, memory, self.total(self.applied(mode, t, state)))
+        applied = self.total(self.applied(mode, t, state))
+        if self._numeric(state, applied):
+            return touch(self.model, self.contact, mode, len(memory))(state, memory, applied).guards
+        return self.contact.guards(self.model, mode, state, memory, applied)
 
     def total(self, forces: dict[str, Any]) -> Any:
         """The sum (nv) over all ports."""
         return sum(forces.values(), start=np.zeros(self.model.nv))
 
-    def _memory_rate(self, mode: Mode, t: Any, state: State, memory: Any) -> Any:
-        if self.contact is None:
-            return np.zeros(0)
-        applied = self.total(self.applied(mode, t, state))
-        return self.contact.memory_rate(self.model, mode, state, memory, applied)
+    def _numeric(self, state: State, applied: Any) -> bool:
+        """Whether the contact's own kernel can be asked: plain numbers, beside a controller in plain Python."""
+        return self.controller is not None and is_numeric(applied) and is_numeric(state.pose)

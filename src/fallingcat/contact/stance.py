@@ -1,0 +1,111 @@
+"""Standing: feet with corners, forces that keep points in place, their center, and the foot as the base."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..arrays import concatenate, scale
+from ..dynamics import bias_forces, reroot_state
+from ..dynamics.checks import vector
+from ..errors import ModelError
+from ..model import Frame, Model, State
+from .points import checked_points, plane, point_bias, point_jacobian, position, stacked
+from .solving import check_consistent, minimum_norm, moving_axes, response
+
+_WORLD = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+def corners(
+    model: Model, place: str, outline: Sequence[Sequence[float]] | tuple[float, float]
+) -> tuple[Model, tuple[str, ...]]:
+    """The model with a frame at each corner of a flat foot, and the frames' names: a surface is its corners.
+
+    ``outline`` lists the corners (x, y) or (x, y, z) in the frame of ``place`` (m), or gives length and width of a
+    rectangle around its origin.
+
+    >>> from fallingcat.model import robots
+    >>> walker, sole = corners(robots.humanoid(), "left_sole", (0.24, 0.1))
+    >>> sole
+    ('left_sole_1', 'left_sole_2', 'left_sole_3', 'left_sole_4')
+    """
+    given = np.array(outline, dtype=float)
+    if given.shape == (2,):
+        given = 0.5 * given * np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+    if given.ndim != 2 or given.shape[1] not in (2, 3) or not np.isfinite(given).all():
+        raise ModelError(f"the outline of a foot is a list of points (x, y) or (x, y, z), not {outline!r}")
+    foot = model.frame(place)
+    frames = []
+    for k, corner in enumerate(given, start=1):
+        H = np.eye(4)
+        H[: len(corner), 3] = corner
+        frames.append(Frame(f"{place}_{k}", foot.link, foot.placement @ H))
+    return replace(model, frames=(*model.frames, *frames)), tuple(frame.name for frame in frames)
+
+
+def contact_forces(model: Model, state: State, forces: Any, points: Sequence[str]) -> Any:
+    """The forces (points x 3, N, world) on the robot that keep ``points`` without acceleration ([ETH] (3.61)-(3.62)).
+
+    ``forces`` (nv) are those of everything else: ``M a + C v + g = forces + J' F`` with ``J a + dJ/dt v = 0``.  ([ETH]
+    counts what the robot exerts, so the sign is the other one.)  Redundant points share the forces of least norm;
+    points that cannot all be without acceleration are refused by name.  Runs on every kind of number.
+
+    >>> from fallingcat.model import robots
+    >>> dog = robots.quadruped()
+    >>> feet = [f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right")]
+    >>> F = contact_forces(dog, dog.neutral(), np.zeros(dog.nv), feet)
+    >>> bool(np.allclose(F.sum(axis=0), [0.0, 0.0, 9.81 * dog.mass]))
+    True
+    """
+    points = tuple(points)
+    checked_points(model, points)
+    forces = vector(forces, model.nv, "forces")
+    axes = moving_axes(model, points, _WORLD)
+    J = stacked(
+        [point_jacobian(model, state, p)[np.array(a, dtype=int)] for p, a in zip(points, axes, strict=True)], model.nv
+    )
+    bias = concatenate(
+        [np.zeros(0), *(point_bias(model, state, p)[np.array(a, dtype=int)] for p, a in zip(points, axes, strict=True))]
+    )
+    check_consistent(J, bias, [p for p, a in zip(points, axes, strict=True) for _ in a], "the accelerations")
+    free = forces - bias_forces(model, state)
+    caused = response(model, state, concatenate([J.T, np.reshape(free, (model.nv, 1))], axis=1))
+    x = minimum_norm(J @ caused[:, :-1], -(J @ caused[:, -1] + bias))
+    rows, start = [np.zeros((0, 3))], 0
+    for a in axes:
+        rows.append(np.reshape(np.eye(3)[:, a] @ x[start : start + len(a)], (1, 3)))
+        start += len(a)
+    return concatenate(rows)
+
+
+def center_of_pressure(
+    model: Model, state: State, forces: Any, points: Sequence[str], normal: tuple[float, float, float] | None = None
+) -> Any:
+    """Where the ground pushes (3, m, world): the mean of ``points``, weighted by the normal parts of ``forces``.
+
+    ``forces`` is points x 3 (N, world), as :func:`contact_forces` gives it.  About this point the forces have no moment
+    along the ground, when the points lie in one plane with the given ``normal`` (against gravity by default).
+    """
+    n = plane(model, normal).normal
+    weights = [F @ n for F in forces]
+    moments = [scale(w, position(model, state, place)) for place, w in zip(points, weights, strict=True)]
+    return scale(1.0 / sum(weights[1:], start=weights[0]), sum(moments[1:], start=moments[0]))
+
+
+def stance_base(model: Model, state: State, foot: str) -> tuple[Model, State]:
+    """The robot with the link of ``foot`` as its base, and the same motion ([Traversaro] 6).
+
+    ``foot`` is a link or a frame on one.  With the foot at rest the new twist is zero, and the joint rows of the
+    equations of motion are those of a fixed-base arm: :func:`fallingcat.fixed_at`.
+
+    >>> from fallingcat.model import robots
+    >>> walker = robots.humanoid()
+    >>> standing, state = stance_base(walker, walker.neutral(), "left_sole")
+    >>> standing.link_names[0]
+    'left_ankle_roll_link'
+    """
+    link = model.frame(foot).link
+    return model.reroot(link), reroot_state(model, state, link)
