@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import matplotlib
 import numpy as np
 
 import fallingcat as fc
+from fallingcat.gaits.orbital import orbital_example, surfaces, volume
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -82,6 +84,16 @@ def curvature_map(path: Path) -> None:
     plt.close(figure)
 
 
+def gait_figures(folder: Path) -> None:
+    """The example of [Mishra] V-B like its Fig. 8 and 9, and the best gaits of three rods."""
+    found = orbital_example()
+    (folder / "orbital_fig8.svg").write_text(surfaces(found), encoding="utf-8")
+    (folder / "orbital_fig9.svg").write_text(volume(found), encoding="utf-8")
+    example = runpy.run_path(str(FOLDER.parents[1] / "examples" / "gaits" / "best_gait.py"))
+    (folder / "best_gait.svg").write_text(example["picture"](), encoding="utf-8")
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     curvature_map(FOLDER / "curvature_map.png")
+    gait_figures(FOLDER)

@@ -1,8 +1,10 @@
 """``fallingcat drop`` and ``fallingcat gait`` as a user meets them."""
 
 import json
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -69,17 +71,98 @@ def test_gait_shows_how_far_bends_turn(robot, tmp_path):
     data = json.loads(result.stdout)
     last = data["circles"][-1]
     assert data["component"] == "rx"
+    assert data["frame"] == "minimum_perturbation"
     assert last["radius"] == pytest.approx(0.6981317)
     assert last["exact"][3] == pytest.approx(2.1705, abs=1e-3)  # 124.4 degrees, THEORY.md
-    assert last["estimate"][3] == pytest.approx(last["exact"][3], rel=0.05)
+    assert last["estimate"][3] == pytest.approx(last["exact"][3], rel=1e-3)
+    assert data["best"]["status"] == "optimal"
+    assert data["best"]["exact"][3] > data["best_circle"]["exact"][3] > 0.99 * last["exact"][3]
+    assert max(map(abs, data["best"]["mean"])) <= 0.6981318
     assert "zero curvature" in page.read_text(encoding="utf-8")
 
 
 def test_gait_prints_a_table(robot, tmp_path):
-    result = run("gait", robot, "--joints", "spine_z", "spine_y", "--no-open", "--out", tmp_path / "g.html")
+    page = tmp_path / "g.html"
+    result = run("gait", robot, "--joints", "spine_z", "spine_y", "--plot", "--no-open", "--no-optimize", "--out", page)
     assert result.exit_code == 0, result.output
     assert "41.89" in result.stdout
+    assert "rx 195.45 deg around (0 deg, 0 deg) with radius 60 deg" in result.stdout  # beyond half a turn
+    assert "best gait" not in result.stdout
     assert all(len(line) <= 80 for line in result.stdout.splitlines() if "g.html" not in line)
+    assert page.exists()
+
+
+@pytest.mark.parametrize("frame", ["base", "center_of_mass", "virtual_chassis"])
+def test_gait_takes_a_frame_and_leaves_the_page_out(robot, frame, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments = ["gait", robot, "--joints", "spine_z", "spine_y", "--reach", 20, "--frame", frame, "--no-optimize"]
+    result = run(*arguments, "--no-plot", "--json")
+    assert result.exit_code == 0, result.output
+    data = json.loads(result.stdout)
+    assert (data["frame"], data["page"], data["best"]) == (frame, None, None)
+    assert data["circles"][-1]["exact"][3] == pytest.approx(0.731156, abs=1e-5)  # 41.9 degrees: no matter the frame
+    assert list(tmp_path.iterdir()) == [robot]
+
+
+def test_gait_works_without_casadi_and_names_the_extra_when_asked(robot, tmp_path, monkeypatch):
+    import importlib.util as util
+
+    real = util.find_spec
+    monkeypatch.setattr("fallingcat.gaits.study.find_spec", lambda name: None if name == "casadi" else real(name))
+    monkeypatch.setattr("fallingcat.cli.gait_file.find_spec", lambda name: None if name == "casadi" else real(name))
+    monkeypatch.setitem(sys.modules, "casadi", None)  # importing it fails
+    arguments = ["gait", robot, "--joints", "spine_z", "spine_y", "--reach", 20, "--no-plot"]
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    assert "of any form: pip install 'fallingcat[casadi]'" in result.stdout
+    result = run(*arguments, "--optimize")
+    assert result.exit_code == 2
+    assert "needs casadi: pip install 'fallingcat[casadi]'" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_joints_that_bend_one_way_are_studied_around_another_shape(tmp_path):
+    path = tmp_path / "legs.toml"
+    fc.save(fc.robots.humanoid(), path)
+    result = run("gait", path, "--joints", "left_knee_pitch", "left_hip_pitch", "--reach", 20, "--json", "--no-plot")
+    assert result.exit_code == 0, result.output
+    data, knee = json.loads(result.stdout), fc.robots.humanoid().joints[3]
+    assert knee.name == "left_knee_pitch"
+    radius, center = data["best_circle"]["radius"], data["best_circle"]["center"]
+    assert knee.limits.lower <= center[0] - radius
+    waves = np.array([data["best"]["cosines"], data["best"]["sines"]])
+    s = np.linspace(0.0, 2.0 * np.pi, 500)
+    h = np.arange(1, waves.shape[1] + 1)
+    q = data["best"]["mean"][0] + np.cos(np.outer(s, h)) @ waves[0, :, 0] + np.sin(np.outer(s, h)) @ waves[1, :, 0]
+    assert knee.limits.lower - 1e-8 <= q.min() < q.max() <= knee.limits.upper
+    assert np.ptp(q) <= 2 * np.radians(20.0) + 1e-6
+
+
+def test_sliders_are_shown_in_meters(tmp_path):
+    rng = np.random.default_rng(1)
+    path = tmp_path / "slider.toml"
+    fc.save(fc.robots.random_tree(rng, 2, ("prismatic",)), path)
+    names = fc.load(path).joint_names
+    result = run(
+        "gait", path, "--joints", *names, "--reach", 10, "--no-open", "--no-optimize", "--out", tmp_path / "s.html"
+    )
+    assert result.exit_code == 0, result.output
+    assert "bend m " in result.stdout
+    assert f"{names[0]} (m)" in (tmp_path / "s.html").read_text(encoding="utf-8")
+
+
+def test_gait_of_a_planar_robot_on_another_base(tmp_path):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "planar.toml"
+    fc.save(fc.robots.random_tree(rng, 2, ("revolute",), base=fc.lie.SE2(), planar=True), path)
+    model = fc.load(path)
+    result = run("gait", path, "--joints", *model.joint_names, "--reach", 40, "--json", "--no-plot")
+    assert result.exit_code == 0, result.output
+    data = json.loads(result.stdout)
+    assert data["component"] == "rz"
+    assert abs(data["best"]["exact"][5]) >= abs(data["best_circle"]["exact"][5])
+    for circle in data["circles"]:  # on a plane turns commute: the estimate of the angle is exact
+        assert circle["estimate"][5] == pytest.approx(circle["exact"][5], abs=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +173,7 @@ def test_gait_prints_a_table(robot, tmp_path):
         (["--joints", "spine_z", "spine_y", "--reach", "-3"], "positive angle"),
         (["--joints", "spine_z", "spine_y", "--component", "roll"], "component is one of"),
         (["--joints", "spine_z", "spine_y", "--base", "fixed"], "fixed"),
+        (["--joints", "spine_z", "spine_y", "--frame", "tail"], "frame is one of"),
     ],
 )
 def test_gait_errors_are_one_line(robot, arguments, words):

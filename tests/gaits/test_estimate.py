@@ -6,7 +6,18 @@ import pytest
 import fallingcat as fc
 from fallingcat import lie
 from fallingcat.errors import ModelError
-from fallingcat.gaits import Circle, Fourier, Mapper, Plane, curvature_map, displacement, estimate, polygon
+from fallingcat.gaits import (
+    Circle,
+    Fourier,
+    Gait,
+    Mapper,
+    Plane,
+    curvature_map,
+    displacement,
+    estimate,
+    estimate_error,
+    polygon,
+)
 from fallingcat.gaits.frames import chassis_axes
 
 ARM = fc.robots.orbital_arm()
@@ -98,7 +109,7 @@ def test_virtual_chassis_lies_along_the_axis_that_stands_out():
     rng = np.random.default_rng(5)
     turns = np.array([fc.lie.SO3().exp(w)[:3, :3] for w in rng.uniform(-0.4, 0.4, size=(50, 3))])
     inertias = np.einsum("kij,j,klj->kil", turns, [1.0, 3.0, 3.01], turns)
-    R = chassis_axes(inertias)
+    R = chassis_axes(inertias, 0, 0)
     assert np.abs(np.einsum("kji,kjl->kil", R, R) - np.eye(3)).max() < 1e-12
     assert np.abs(np.linalg.det(R) - 1.0).max() < 1e-12
     assert np.abs(np.abs(np.einsum("ki,ki->k", R[:, :, 0], turns[:, :, 0])) - 1.0).max() < 1e-12
@@ -113,3 +124,35 @@ def test_open_curves_and_bad_planes_are_refused():
         Plane(np.ones((7, 2)), np.zeros(7))
     with pytest.raises(ModelError, match="free base"):
         Mapper(fc.robots.revolute_hopper(), "virtual_chassis")
+
+
+@pytest.mark.parametrize("frame", ["base", "center_of_mass", "minimum_perturbation"])
+def test_momentum_is_taken_to_leading_order(frame):
+    rng = np.random.default_rng(7)
+    model = fc.robots.random_tree(rng, 2, ("revolute",))
+    wave, h = rng.normal(size=(2, 1, 2)), 0.1 * rng.normal(size=6)
+    errors = []
+    for size in (0.2, 0.1, 0.05):
+        gait = Gait(Fourier(np.zeros(2), size * wave[0], size * wave[1]), 1.5)
+        exact = displacement(model, gait, momentum=size**2 * h, tolerance=1e-11)
+        guess = estimate(model, gait, momentum=size**2 * h, frame=frame)
+        errors.append(np.linalg.norm(estimate_error(model, exact, guess)))
+        without = estimate(model, gait, frame=frame)
+        assert errors[-1] < 0.3 * np.linalg.norm(estimate_error(model, exact, without))
+    assert (np.log2(np.array(errors[:-1]) / errors[1:]) > 2.6).all()  # area and momentum are of order 2
+
+
+def test_a_frozen_robot_with_momentum_is_carried_exactly():
+    cat, h = fc.robots.two_cylinder_cat(), np.array([0.4, -0.1, 0.2, 0.0, 0.0, 0.0])
+    still = Gait(Circle(1e-9), 2.0)
+    guess = estimate(cat, still, momentum=h, frame="center_of_mass")
+    assert np.abs(guess.zeta[:3] - 2.0 * h[:3] / cat.mass).max() < 1e-8
+
+
+def test_the_followed_axis_does_not_jump_where_the_others_cross():
+    """Moments 1, 3 and 3 + s: the second and third change places at s = 0, the first is followed."""
+    s = np.linspace(-0.1, 0.1, 41)
+    turn = np.array([fc.lie.SO3().exp(np.array([0.0, 0.3, 0.2 * x]))[:3, :3] for x in s])
+    inertias = np.einsum("kij,kj,klj->kil", turn, np.stack([np.ones(41), np.full(41, 3.0), 3.0 + s], axis=1), turn)
+    R = chassis_axes(inertias, 0, 0)
+    assert np.abs(np.diff(R, axis=0)).max() < 0.01

@@ -7,7 +7,9 @@ import pytest
 from nasty_page import NASTY, nasty_page
 from typer.testing import CliRunner
 
+import fallingcat as fc
 from fallingcat.cli import app
+from fallingcat.gaits.orbital import orbital_example, orbital_page
 
 playwright = pytest.importorskip("playwright.sync_api")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -98,3 +100,24 @@ def test_nasty_names_are_text(opened, tmp_path):
     assert page.inner_text("#title").split() == NASTY.split()
     assert page.locator("img").count() == 0
     assert heard == []
+
+
+def test_gait_page_has_maps_and_a_table(opened, tmp_path):
+    robot, target = tmp_path / "two.toml", tmp_path / "gait.html"
+    fc.save(fc.robots.two_cylinder_cat(), robot)
+    arguments = ["gait", str(robot), "--joints", "spine_z", "spine_y", "--plot", "--no-open", "--no-optimize"]
+    result = CliRunner().invoke(app, [*arguments, "--out", str(target)])
+    assert result.exit_code == 0, result.output
+    page, heard = opened(target)
+    assert page.locator(".map canvas").count() == 3
+    assert page.locator("td").count() == 6 * 9
+    assert "zero curvature" in page.locator(".map").nth(1).inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert heard == []
+
+
+def test_pictures_of_the_orbital_example_are_shown(opened, tmp_path):
+    page, heard = opened(orbital_page(orbital_example()).write(tmp_path / "orbital.html"))
+    sizes = page.evaluate("Array.from(document.images, (x) => [x.complete, x.naturalWidth])")
+    assert sizes == [[True, 1110], [True, 740]]
+    assert [text for text in heard if not text.startswith("data:image/svg+xml")] == []

@@ -1,15 +1,34 @@
 """Pages: one file, no network, nothing that a name says is markup."""
 
+import base64
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from defusedxml import ElementTree
 from nasty_page import NASTY, nasty_page
 
 import fallingcat as fc
 from fallingcat.errors import ModelError
-from fallingcat.views import Box, Capsule, HeatMap, Scene, body_shape, model_shapes
+from fallingcat.views import (
+    Box,
+    Capsule,
+    HeatMap,
+    Page,
+    Picture,
+    Scene,
+    Surface,
+    Table,
+    Trace,
+    body_shape,
+    map_svg,
+    model_shapes,
+    side_by_side,
+    surface_svg,
+)
+from fallingcat.views.figures import zero_segments
 
 
 def data_of(html):
@@ -67,3 +86,39 @@ def test_bodies_look_like_their_inertia():
     assert isinstance(plate, Box)
     assert body_shape(fc.Body()) is None
     assert set(model_shapes(fc.robots.humanoid())) == set(fc.robots.humanoid().link_names)
+
+
+def saddle(count=21):
+    x = np.linspace(-1.0, 1.0, count)
+    return x, x[:, None] ** 2 + x[None, :] ** 2 - 0.25
+
+
+def test_tables_and_pictures_travel_as_data():
+    picture = Picture(NASTY, "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>")
+    data = data_of(Page("p", blocks=[Table(NASTY, ["a", NASTY], [["1", NASTY]]), picture]).html())
+    table, shown = data["blocks"]
+    assert table["rows"] == [["1", NASTY]]
+    assert base64.b64decode(shown["svg"]).decode() == picture.svg
+    with pytest.raises(ModelError, match="2 cells"):
+        Table("t", ["a", "b"], [["1"]]).data()
+
+
+def test_zero_lines_of_a_figure_lie_where_the_map_is_zero():
+    x, z = saddle(81)
+    points = np.concatenate(zero_segments(x, x, z))
+    assert len(points) > 100
+    assert np.abs(np.linalg.norm(points, axis=1) - 0.5).max() < 2e-3
+
+
+def test_figures_are_pictures_without_markup_from_names():
+    x, z = saddle()
+    circle = 0.5 * np.stack([np.cos(np.linspace(0.0, 7.0, 50)), np.sin(np.linspace(0.0, 7.0, 50))])
+    chart = HeatMap(NASTY, x, x, z, NASTY, NASTY, NASTY, traces=[Trace(NASTY, *circle)], equal=True)
+    surface = Surface(NASTY, x, x, z, circle, NASTY, NASTY, NASTY, inside=True)
+    both = side_by_side([map_svg(chart), surface_svg(surface)])
+    root = ElementTree.fromstring(both)
+    tags = {element.tag.split("}")[1] for element in root.iter()}
+    assert tags == {"svg", "rect", "path", "text", "g", "polygon"}
+    assert NASTY in "".join(root.itertext())
+    inside = surface_svg(surface).count("<polygon")
+    assert 0 < inside < surface_svg(replace(surface, inside=False)).count("<polygon")

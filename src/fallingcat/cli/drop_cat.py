@@ -34,7 +34,12 @@ def drop(
     ] = None,
     joints: Annotated[
         tuple[str, str] | None,
-        typer.Option("--joints", metavar="A B", help="The two joints that bend.", show_default=False),
+        typer.Option(
+            "--joints",
+            metavar="A B",
+            help="The two joints that bend; the best of all, if left out.",
+            show_default=False,
+        ),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Start with a random heading and drift.", show_default=False)
@@ -48,7 +53,7 @@ def drop(
         began = time.perf_counter()
         robot = _robot(model)
         fall = _fall(height, tilt, robot, joints, seed, quiet=as_json)
-        page = _page(fall, robot, joints, out)
+        page = _page(fall, robot, out)
         result = drop_report(fall, time.perf_counter() - began, page)
         if as_json:
             typer.echo(json.dumps(result, indent=2, allow_nan=False))
@@ -75,13 +80,11 @@ def _fall(
         return dropped(height, math.radians(tilt), robot, joints, seed=seed, progress=tell)
 
 
-def _page(fall: Drop, robot: Model | None, joints: tuple[str, str] | None, out: str) -> str:
-    from ..gaits.drop import chosen
+def _page(fall: Drop, robot: Model | None, out: str) -> str:
     from ..gaits.drop_page import drop_page
     from ..model import robots
 
-    page = drop_page(fall, robot or robots.cat(), chosen(robot, joints)[1], is_cat=robot is None)
-    return written(page, out)
+    return written(drop_page(fall, robot or robots.cat(), is_cat=robot is None), out)
 
 
 def written(page: Any, out: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,48 +17,72 @@ from .text import on_screen, shown, summary, table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..gaits.study import Study
+    from ..gaits.study import Row, Study
 
 
 @app.command()
 def gait(
     file: File,
     joints: Annotated[tuple[str, str], typer.Option("--joints", metavar="A B", help="The two joints that move.")],
-    reach: Annotated[float, typer.Option(help="Largest bend (degrees).")] = 60.0,
+    reach: Annotated[float, typer.Option(help="Largest bend (degrees; 60 are 1.05 m for a slider).")] = 60.0,
     component: Annotated[
         str | None,
         typer.Option(help="x, y, z, rx, ry or rz: what the map shows; the largest, if left out.", show_default=False),
     ] = None,
+    frame: Annotated[
+        str,
+        typer.Option(
+            metavar="FRAME",
+            help="What the curvature is seen from: base, center_of_mass, virtual_chassis or minimum_perturbation.",
+        ),
+    ] = "minimum_perturbation",
+    optimize: Annotated[
+        bool | None,
+        typer.Option(
+            "--optimize/--no-optimize",
+            help="Look for the best gait of any form with CasADi; where it is installed, if left out.",
+            show_default=False,
+        ),
+    ] = None,
+    plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Write the page with the map.")] = True,
     base: Base = None,
     out: Annotated[str, typer.Option("--out", metavar="FILE", help="Where to write the page.")] = "gait.html",
     no_open: NoOpen = False,
     as_json: Json = False,
 ) -> None:
-    """Show where two joints turn or carry a robot: curvature map, zero lines, and how far bends carried around go."""
+    """Show where two joints turn or carry a robot: curvature map, zero lines, best gait, and how far bends go."""
     with errors_in_one_line():
-        from ..gaits.study import study, study_page
+        from ..gaits.study import study
+        from ..gaits.study_page import study_page
         from ..io import load
 
         if not (math.isfinite(reach) and reach > 0.0):
             raise FallingCatError(f"--reach is a positive angle in degrees, not {reach:g}")
-        found = study(load(file, base=base), joints, math.radians(reach), component)
-        page = written(study_page(found), out)
+        found = study(load(file, base=base), joints, math.radians(reach), component, frame, optimize)
+        page = written(study_page(found), out) if plot else None
         if as_json:
             typer.echo(json.dumps(found.data() | {"page": page}, indent=2, allow_nan=False))
         else:
             on_screen(lambda console: _print(console, found, file, page))
-        if not (no_open or as_json):
+        if page is not None and not (no_open or as_json):
             typer.launch(page)
 
 
-def _print(console: Console, found: Study, file: str, page: str) -> None:
+def _print(console: Console, found: Study, file: str, page: str | None) -> None:
     from ..gaits.study import COMPONENTS
 
     name = COMPONENTS[found.component]
-    middle, far = [math.degrees(x) for x in found.center], found.best.exact[found.component]
-    best = f"circle around ({middle[0]:.0f}, {middle[1]:.0f}) deg of radius {math.degrees(found.best.radius):.0f} deg: "
-    best += f"{name} {far:.4g} m" if found.component < 3 else f"{name} {math.degrees(far):.2f} deg"
-    summary(console, {"robot": found.model.name, "file": file, "joints": " and ".join(found.joints), "best": best})
+    a, b = (
+        f"{unit.factor * x:.3g} {unit.name}" for unit, x in zip(found.units, found.middle + found.center, strict=True)
+    )
+    radius = f"{found.bend.factor * found.circle.radius:.3g} {found.bend.name}"
+    circle = f"{_far(found.circle, found)} around ({a}, {b}) with radius {radius}".replace("degrees", "deg")
+    rows = {"robot": found.model.name, "file": file, "joints": " and ".join(found.joints), "best circle": circle}
+    if found.optimum is not None and found.best is not None:
+        rows["best gait"] = f"{_far(found.best, found)} ({found.optimum.message}, {found.optimum.iterations} steps)"
+    elif find_spec("casadi") is None:
+        rows["best gait"] = "of any form: pip install 'fallingcat[casadi]'"
+    summary(console, rows)
     header = found.header()
     out = table(header[0], least=6)
     for title in header[1:]:
@@ -68,4 +93,12 @@ def _print(console: Console, found: Study, file: str, page: str) -> None:
     console.print(out)
     console.print(f"\nexact displacement of one cycle (m, deg), estimate of {name} from its curvature,")
     console.print("and the angle (for lengths, the way) between the ends of both")
-    console.print(shown(page), soft_wrap=True)
+    if page is not None:
+        console.print(shown(page), soft_wrap=True)
+
+
+def _far(row: Row, found: Study) -> str:
+    from ..gaits.study import COMPONENTS
+
+    far, name = row.exact[found.component], COMPONENTS[found.component]
+    return f"{name} {far:.4g} m" if found.component < 3 else f"{name} {math.degrees(far):.2f} deg"

@@ -2,9 +2,12 @@
 
 from .curves import Chain, Circle, Curve, Embedded, Fourier, Jet, Segment, carried_bend, polygon
 from .displacement import Displacement, Reconstruction, displacement
-from .estimate import Estimate, estimate
+from .estimate import Estimate, estimate, estimate_error
 from .gait import Gait
 from .maps import CurvatureMap, Mapper, Plane, curvature_map
+from .optimal import Optimum, optimize
+from .perturbation import MinimumPerturbation, minimum_perturbation
+from .regions import Region
 
 __all__ = [
     "Chain",
@@ -18,12 +21,18 @@ __all__ = [
     "Gait",
     "Jet",
     "Mapper",
+    "MinimumPerturbation",
+    "Optimum",
     "Plane",
     "Reconstruction",
+    "Region",
     "Segment",
     "carried_bend",
     "curvature_map",
     "displacement",
     "estimate",
+    "estimate_error",
+    "minimum_perturbation",
+    "optimize",
     "polygon",
 ]

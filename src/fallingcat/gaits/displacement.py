@@ -18,8 +18,9 @@ from ..formulations import connection
 from ..formulations.connection import shape
 from ..kernels import compile
 from ..model import Model, State
-from .frames import check_frame, frame_pose
+from .frames import Frame, check_frame, frame_pose, settled
 from .gait import Motion, check_shape
+from .regions import Region
 
 _ROOT = np.sqrt(15.0)
 NODES = 0.5 + np.array([-_ROOT, 0.0, _ROOT]) / 10.0
@@ -79,7 +80,7 @@ class Reconstruction:
         return out
 
     def displacement(
-        self, motion: Motion, *, momentum: Any | None = None, frame: str = "base", tolerance: float = 1e-12
+        self, motion: Motion, *, momentum: Any | None = None, frame: Frame = "base", tolerance: float = 1e-12
     ) -> Displacement:
         """See :func:`displacement`."""
         check_shape(self.model, motion.size)
@@ -96,9 +97,10 @@ class Reconstruction:
             steps, before = 2 * steps, path[-1]
         raise NumericsError(f"the displacement does not settle to {tolerance:g}: is the curve smooth?", value=error)
 
-    def _seen(self, motion: Motion, pose: np.ndarray, frame: str) -> np.ndarray:
+    def _seen(self, motion: Motion, pose: np.ndarray, frame: Frame) -> np.ndarray:
         if frame == "base":
             return pose
+        frame = settled(self.model, frame, lambda: Region.around(motion))
         ends = motion([0.0, motion.duration]).q
         start, end = (frame_pose(self.model, q, frame) for q in ends)
         inverse = self.model.base.inverse
@@ -178,13 +180,14 @@ def exponential_rate(model: Model, state: State, chart: Any, slope: Any, h: Any)
 
 
 def displacement(
-    model: Model, motion: Motion, *, momentum: Any | None = None, frame: str = "base", tolerance: float = 1e-12
+    model: Model, motion: Motion, *, momentum: Any | None = None, frame: Frame = "base", tolerance: float = 1e-12
 ) -> Displacement:
     """The exact displacement of the base over a gait, or over any curve of shapes ([Mishra] (9)).
 
     ``momentum`` (m; N s, N m s) is that of the robot, seen from the base at the start; zero if left out, and then the
     speed of the gait does not matter.  ``frame`` is what is followed: the base, the center of mass with the axes of the
-    base, or the virtual chassis (:mod:`fallingcat.gaits.frames`).  Gravity moves every part alike and is left out.
+    base, the virtual chassis, or minimum-perturbation coordinates over the box around the motion
+    (:mod:`fallingcat.gaits.frames`).  Gravity moves every part alike and is left out.
 
     >>> from fallingcat.gaits import Circle
     >>> from fallingcat.model import robots

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,14 +16,12 @@ from ..lie import SE3
 from ..lie.rotations import log
 from ..model import Model, State, robots
 from ..simulation import Trajectory, simulate
-from .plan import Manoeuvre, Planner, strongest_pair
+from .bending import Bending, bendings
+from .plan import Manoeuvre, easiest
 from .tracking import tracker
 
 STEPS = 1024
 """Of a fall, unless a step is given."""
-SPINE = ("spine_side", "spine_arch")
-TUCKED = 1.4
-"""How far the cat draws in its legs (rad)."""
 REST = 0.04
 """The share of the fall that is left after the manoeuvre, to land with a straight back."""
 
@@ -33,6 +31,7 @@ class Drop(NamedTuple):
 
     model: Model
     """what falls: joints that the manoeuvre does not need are locked"""
+    bending: Bending
     manoeuvre: Manoeuvre
     duration: float
     """s: of the manoeuvre"""
@@ -70,7 +69,7 @@ def drop(
     height: float = 1.5,
     tilt: float = np.pi,
     model: Model | None = None,
-    joints: tuple[str, str] | None = None,
+    joints: Sequence[str] | None = None,
     *,
     seed: int | None = None,
     dt: float | None = None,
@@ -80,17 +79,21 @@ def drop(
 
     It starts at rest, rolled about the axis that its manoeuvre turns about, so that it lands upright; with a ``seed``
     it faces a random direction and drifts sideways.  The joints are driven by inverse dynamics of the shape; nothing
-    pulls on the base but gravity.  Too low a height raises a :class:`ModelError` that says how much is needed.
+    pulls on the base but gravity.  The bend is carried by ``joints``, two or more, or by those that the curvature
+    suggests (:func:`~fallingcat.gaits.bending.bendings`).  Too low a height raises a :class:`ModelError` that says how
+    much is needed.
     """
     tell = progress or (lambda what, share: None)
     began = time.perf_counter()
     tell("planning", 0.0)
-    robot, pair, tuck = chosen(model, joints)
+    found = bendings(robots.cat() if model is None else model, joints)
+    robot = found[0].model
     g = float(np.linalg.norm(robot.gravity))
     if g == 0.0:
         raise ModelError(f"{robot.name!r} has no gravity: it does not fall")
     up = -robot.gravity / g
-    manoeuvre = Planner(robot, *pair, tuck).plan(tilt)
+    bending, manoeuvre = easiest(found, tilt)
+    robot = bending.model
     standing = _clearance(robot, robot.neutral(), up)
     duration = _duration(height, standing, g, manoeuvre)
     start = _start(robot, manoeuvre, height, up, seed)
@@ -109,22 +112,7 @@ def drop(
     )
     if trajectory.status != "finished":
         raise NumericsError(f"the fall was not simulated to its end: {trajectory.status}")
-    return _accounted(robot, manoeuvre, duration, trajectory, up, planning)
-
-
-def chosen(model: Model | None, joints: tuple[str, str] | None) -> tuple[Model, tuple[str, str], dict[str, float]]:
-    """The robot with what is not needed locked, the joints that bend it, and the tuck of its legs."""
-    whole = robots.cat() if model is None else model
-    if not isinstance(whole.base, SE3):
-        raise ModelError(f"the base of {whole.name!r} is not free ({whole.base}): it does not fall")
-    is_cat = joints is None and set(SPINE) <= set(whole.joint_names)
-    legs = [name for name in whole.joint_names if name.endswith("_leg")] if is_cat else []
-    pair = joints or (SPINE if is_cat else strongest_pair(whole))
-    tuck = {name: TUCKED if name.startswith("front") else -TUCKED for name in legs}
-    needed = {*pair, *tuck}
-    for name in pair:
-        whole.joint_index(name)  # a name that does not exist is an error that says so
-    return whole.lock([name for name in whole.joint_names if name not in needed]).merge_fixed(), pair, tuck
+    return _accounted(bending, manoeuvre, duration, trajectory, up, planning)
 
 
 def _duration(height: float, standing: float, g: float, manoeuvre: Manoeuvre) -> float:
@@ -168,14 +156,16 @@ def _clearance(model: Model, state: State, up: np.ndarray, absolute: bool = Fals
 
 
 def _accounted(
-    model: Model, manoeuvre: Manoeuvre, duration: float, trajectory: Trajectory, up: np.ndarray, planning: float
+    bending: Bending, manoeuvre: Manoeuvre, duration: float, trajectory: Trajectory, up: np.ndarray, planning: float
 ) -> Drop:
+    model = bending.model
     q, v = _flat(trajectory)
     spin = np.linalg.norm(compile(model, momentum, frame="centroidal")(q, v)[:, 3:], axis=1)
     energy = compile(model, kinetic_energy)(q, v) + compile(model, potential_energy)(q)
     first, last = trajectory.poses[0, :3, :3], trajectory.poses[-1, :3, :3]
     return Drop(
         model,
+        bending,
         manoeuvre,
         duration,
         trajectory,

@@ -23,7 +23,7 @@ _SAYING = (
 )
 
 
-def drop_page(fall: Drop, whole: Model, pair: tuple[str, str], is_cat: bool) -> Page:
+def drop_page(fall: Drop, whole: Model, is_cat: bool) -> Page:
     """The page of ``fall``; ``whole`` is the robot with all of its links, for the looks."""
     keep = _kept(fall)
     times = fall.trajectory.times[keep]
@@ -32,7 +32,7 @@ def drop_page(fall: Drop, whole: Model, pair: tuple[str, str], is_cat: bool) -> 
         title,
         _SAYING,
         facts=_facts(fall),
-        blocks=(_scene(fall, whole, keep, is_cat), _map(fall, pair), *_charts(fall, keep, times)),
+        blocks=(_scene(fall, whole, keep, is_cat), _map(fall), *_charts(fall, keep, times)),
     )
 
 
@@ -107,32 +107,39 @@ def _in(shape: Shape, color: str) -> Shape:
     return replace(shape, color=color)
 
 
-def _map(fall: Drop, pair: tuple[str, str]) -> HeatMap:
-    """The curvature about the axis of the turn over the two joints that bend, the others as they are held."""
+def _map(fall: Drop) -> HeatMap:
+    """The curvature about the axis of the turn over the plane of the bend, the other joints as they are held."""
     model, curve = fall.model, fall.manoeuvre.curve
-    held = curve.origin + curve.tuck
-    plane = Plane.of_joints(model, *pair, origin=held)
-    reach = 1.25 * curve.bend
-    grid = np.linspace(-reach, reach, 61)
-    values = Mapper(model).map(plane, grid, grid).values
-    toward = fall.manoeuvre.axis
-    turn = -values[:, :, 3:] @ toward
+    plane = Plane(np.stack([curve.first, curve.second], axis=1), curve.origin + curve.tuck)
+    grid = np.linspace(-1.25 * curve.bend, 1.25 * curve.bend, 61)
+    turn = -Mapper(model).map(plane, grid, grid).values[:, :, 3:] @ fall.manoeuvre.axis
     s = np.linspace(0.0, 1.0, 241)
-    path = curve(s).q
-    i, j = (model.v_slices[model.joint_index(name)].start for name in pair)
-    trace = Trace("the bend on its way around", np.degrees(path[:, i]), np.degrees(path[:, j]), s * fall.duration)
+    r = (curve(s).q - curve.origin - curve.weight(s)[:, None] * curve.tuck) @ np.linalg.pinv(plane.directions).T
+    trace = Trace("the bend on its way around", np.degrees(r[:, 0]), np.degrees(r[:, 1]), s * fall.duration)
+    x, y = fall.bending.names
     return HeatMap(
-        "Why it turns: curvature over the two bending joints",
+        "Why it turns: curvature over the bend",
         np.degrees(grid),
         np.degrees(grid),
         turn,
-        x_label=f"{pair[0]} (degrees)",
-        y_label=f"{pair[1]} (degrees)",
+        x_label=f"{x} (degrees)",
+        y_label=f"{y} (degrees)",
         unit="rad/rad²",
         traces=(trace,),
-        note="Turn about the long axis per area that a small gait encloses. The area inside the white curve, weighted "
-        "with the colors, is the turn to leading order.",
+        equal=True,
+        note="Turn about the axis of the whole turn per area that a small gait encloses. The area inside the white "
+        f"curve, weighted with the colors, is the turn to leading order.{_shares(fall)}",
     )
+
+
+def _shares(fall: Drop) -> str:
+    """Which joints make up the two bends, where they are not single joints."""
+    words = []
+    for name, shares in zip(fall.bending.names, (fall.bending.first, fall.bending.second), strict=True):
+        if name not in fall.model.joint_names:
+            parts = [f"{j} {x:+.2f}" for j, x in zip(fall.model.joint_names, shares, strict=True) if abs(x) > 0.005]
+            words.append(f" {name.capitalize()}: {', '.join(parts)}.")
+    return "".join(words)
 
 
 def _charts(fall: Drop, keep: np.ndarray, times: np.ndarray) -> list[Chart]:

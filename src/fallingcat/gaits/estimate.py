@@ -2,21 +2,27 @@
 
 ``zeta = - integral of DA over the area inside the gait`` and ``displacement ~ exp(zeta)``.  The area is the cone from a
 point to the curve, ``q(u, s) = apex + u (q(s) - apex)``: any closed curve has one, in any number of joints, and a curve
-that winds twice or crosses itself is counted right.
+that winds twice or crosses itself is counted right.  A momentum ``h`` adds ``integral of Mb^-1 h dt``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import solve
 from ..dynamics.checks import vector
 from ..errors import ModelError, NumericsError
-from ..model import Model
-from .frames import frame_pose
+from ..formulations.connection import shape
+from ..kernels import compile
+from ..model import Model, State
+from .displacement import Displacement
+from .frames import Frame, frame_pose, frame_poses, name_of, settled
 from .gait import Motion, check_shape
 from .maps import Mapper
+from .regions import Region
 
 
 class Estimate(NamedTuple):
@@ -30,13 +36,21 @@ class Estimate(NamedTuple):
 
 
 def estimate(
-    model: Model, motion: Motion, *, frame: str = "base", apex: Any | None = None, tolerance: float = 1e-9
+    model: Model,
+    motion: Motion,
+    *,
+    momentum: Any | None = None,
+    frame: Frame = "base",
+    apex: Any | None = None,
+    tolerance: float = 1e-9,
 ) -> Estimate:
-    """The displacement of the base over a small closed gait without momentum, from curvature alone ([Mishra] V-B).
+    """The displacement of the base over a small closed gait, from curvature alone ([Mishra] V-B).
 
-    ``frame`` is where the integral is taken: in the virtual chassis, the center of mass with principal axes, brackets
-    are small and the estimate is good; in the base it can be poor.
+    ``frame`` is where the integral is taken.  In the virtual chassis or in minimum-perturbation coordinates (found over
+    the box around the gait) brackets are small and the estimate is good; in the base it can be poor.
     ``apex`` (n) is the tip of the cone, the mean of the curve if left out; it matters only beyond leading order.
+    ``momentum`` (m; N s, N m s) is that of the robot, seen from the base at the start, and is taken to leading order,
+    too: the way that it carries the frozen robot in this time should be as small as the gait's.
 
     >>> from fallingcat.gaits import Circle, displacement
     >>> from fallingcat.model import robots
@@ -45,20 +59,49 @@ def estimate(
     >>> bool(abs(guess.pose - exact.pose).max() < 0.1 * abs(exact.pose - np.eye(4)).max())
     True
     """
-    return estimate_with(Mapper(model, frame), motion, apex, tolerance)
+    check_shape(model, motion.size)
+    tip = _mean(motion) if apex is None else vector(apex, model.n, "apex")
+    mapper = Mapper(model, settled(model, frame, lambda: Region.around(motion, tip)))
+    return estimate_with(mapper, motion, tip, tolerance, momentum)
 
 
-def estimate_with(mapper: Mapper, motion: Motion, apex: Any | None = None, tolerance: float = 1e-9) -> Estimate:
+def estimate_with(
+    mapper: Mapper, motion: Motion, apex: Any | None = None, tolerance: float = 1e-9, momentum: Any | None = None
+) -> Estimate:
     """:func:`estimate` with a curvature that is compiled already."""
     model, frame = mapper.model, mapper.frame
     check_shape(model, motion.size)
     ends = motion([0.0, motion.duration]).q
     if np.abs(ends[1] - ends[0]).max() > 1e-9:
         raise ModelError("the gait is not closed: no area lies inside it")
-    tip = _mean(motion) if apex is None else vector(apex, model.n, "apex")
-    zeta = _integral(mapper, motion, np.asarray(tip, dtype=float), tolerance)
+    tip = np.asarray(_mean(motion) if apex is None else vector(apex, model.n, "apex"), dtype=float)
+    zeta = _settled(lambda order: _cone(mapper, motion, tip, order), tolerance)
+    if momentum is not None:
+        h = np.asarray(vector(momentum, model.m, "momentum"), dtype=float)
+        zeta = zeta + _settled(lambda order: _carried(mapper, motion, h, order), tolerance)
     G, H = model.base, frame_pose(model, ends[0], frame)
-    return Estimate(zeta, np.asarray(G.exp(G.Ad(H) @ zeta)), frame)
+    return Estimate(zeta, np.asarray(G.exp(G.Ad(H) @ zeta)), name_of(frame))
+
+
+def estimate_error(model: Model, exact: Displacement, guess: Estimate) -> np.ndarray:
+    """``log(exact^-1 guess)`` (m): the error of an estimate as the paper measures it ([Mishra] V-B).
+
+    ``exact`` is the displacement of the base.
+
+    >>> from fallingcat.gaits import Circle, displacement
+    >>> from fallingcat.model import robots
+    >>> cat, gait = robots.two_cylinder_cat(), Circle(0.3)
+    >>> error = estimate_error(cat, displacement(cat, gait), estimate(cat, gait, frame="minimum_perturbation"))
+    >>> bool(np.degrees(np.linalg.norm(error[3:])) < 0.1)
+    True
+    """
+    G = model.base
+    return np.asarray(G.log(G.inverse(exact.pose) @ guess.pose))
+
+
+def locked_twist(model: Model, state: State, h: Any) -> Any:
+    """``Mb^-1 h`` (m): how the frozen robot moves with the momentum ``h``, seen from the base."""
+    return solve(shape(model, state).Mb, h)
 
 
 def _mean(motion: Motion) -> np.ndarray:
@@ -66,23 +109,30 @@ def _mean(motion: Motion) -> np.ndarray:
     return np.asarray(motion(np.arange(256) / 256.0 * motion.duration).q.mean(axis=0))
 
 
-def _integral(mapper: Mapper, motion: Motion, tip: np.ndarray, tolerance: float) -> np.ndarray:
-    """``- integral of DA(q_u, q_s) du ds`` over the cone, by Gauss' rules that grow until the value stands still."""
+def _settled(integral: Callable[[int], np.ndarray], tolerance: float) -> np.ndarray:
+    """An integral by Gauss' rules that grow until the value stands still."""
     before = None
     for order in (8, 16, 32, 64, 128):
-        now = _cone(mapper, motion, tip, order)
+        now = integral(order)
         if before is not None and np.abs(now - before).max() <= tolerance * max(1.0, float(np.abs(now).max())):
             return now
         before = now
     raise NumericsError("the area integral of the curvature does not settle: is the curve smooth?")
 
 
+def _times(motion: Motion, order: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss' nodes and weights on every smooth piece of a motion (s)."""
+    nodes, weights = np.polynomial.legendre.leggauss(order)
+    edges = np.array(motion.breaks)
+    widths = np.diff(edges)[:, None]
+    return (edges[:-1, None] + 0.5 * widths * (nodes + 1.0)).ravel(), (0.5 * widths * weights).ravel()
+
+
 def _cone(mapper: Mapper, motion: Motion, tip: np.ndarray, order: int) -> np.ndarray:
+    """``- integral of DA(q_u, q_s) du ds`` over the cone."""
     nodes, weights = np.polynomial.legendre.leggauss(order)
     nodes, weights = 0.5 * (nodes + 1.0), 0.5 * weights
-    edges = np.array(motion.breaks)
-    times = (edges[:-1, None] + np.diff(edges)[:, None] * nodes).ravel()
-    along = (np.diff(edges)[:, None] * weights).ravel()
+    times, along = _times(motion, order)
     jet = motion(times)
     outward = jet.q - tip
     shapes = tip + nodes[:, None, None] * outward
@@ -91,3 +141,15 @@ def _cone(mapper: Mapper, motion: Motion, tip: np.ndarray, order: int) -> np.nda
     n = shapes.shape[-1]
     F = mapper.curvature(shapes.reshape(-1, n), x.reshape(-1, n), y.reshape(-1, n))
     return -np.einsum("u,s,usm->m", weights, along, F.reshape(len(nodes), len(times), -1))
+
+
+def _carried(mapper: Mapper, motion: Motion, h: np.ndarray, order: int) -> np.ndarray:
+    """``integral of Ad(H^-1) Mb^-1 h dt``: the momentum alone, with the base where it started."""
+    model, G = mapper.model, mapper.model.base
+    times, weights = _times(motion, order)
+    q = motion(times).q
+    home = np.broadcast_to(np.asarray(G.coordinates(G.identity()), dtype=float), (len(q), model.nq - model.n))
+    twists = compile(model, locked_twist, sizes={"h": model.m})(np.concatenate([home, q], axis=1), h)
+    poses = frame_poses(model, q, mapper.frame)
+    seen = [G.Ad(G.inverse(H)) @ twist for H, twist in zip(poses, twists, strict=True)]
+    return np.asarray(weights @ np.array(seen))

@@ -1,13 +1,16 @@
 """Frames in which curvature and displacement are expressed: brackets are smallest where the robot moves least.
 
 ``base`` is the base's own; ``center_of_mass`` sits at the center of mass with the axes of the base;
-``virtual_chassis`` sits there too and follows the principal axis of the frozen robot that stands out, a cat's long axis
-([Mishra] V-B), by the shortest turn from the nearest axis of the base.  The two others are not followed: where their
-moments cross, principal axes jump, and this frame does not.
+``virtual_chassis`` sits there too and follows the principal axis of the frozen robot that stands out, a cat's long
+axis ([Mishra] V-B), by the shortest turn from the axis of the base that is nearest to it at the neutral shape.  The
+two others are not followed: where their moments cross, principal axes jump, and this frame does not.
+``minimum_perturbation`` is the frame that moves least over the region of shapes that is asked about
+(:mod:`fallingcat.gaits.perturbation`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,30 +21,60 @@ from ..formulations import curvature
 from ..lie import SE3
 from ..lie.rotations import homogeneous
 from ..model import Model, State
+from .perturbation import MinimumPerturbation, minimum_perturbation
+from .regions import Region
 
 _SE3 = SE3()
-FRAMES = ("base", "center_of_mass", "virtual_chassis")
+FRAMES = ("base", "center_of_mass", "virtual_chassis", "minimum_perturbation")
+Frame = str | MinimumPerturbation
+"""One of :data:`FRAMES`, or minimum-perturbation coordinates that were found before."""
 
 
-def check_frame(model: Model, frame: str) -> None:
+def name_of(frame: Frame) -> str:
+    """What a frame is called."""
+    return frame if isinstance(frame, str) else frame.name
+
+
+def settled(model: Model, frame: Frame, region: Callable[[], Region]) -> Frame:
+    """The frame, checked; minimum-perturbation coordinates that are only named are found over ``region()``."""
+    check_frame(model, frame)
+    return minimum_perturbation(model, region()) if frame == "minimum_perturbation" else frame
+
+
+def check_frame(model: Model, frame: Frame) -> None:
     """Whether the frame exists, and moves in the base group."""
+    if isinstance(frame, MinimumPerturbation):
+        other = frame.robot.model
+        if other is not model:
+            raise ModelError(f"the frame was found for the model {other.name!r}, not for this model {model.name!r}")
+        return
     if frame not in FRAMES:
         raise ModelError(f"frame is one of {', '.join(FRAMES)}, not {frame!r}")
     if frame == "virtual_chassis" and not isinstance(model.base, SE3):
         raise ModelError(f"the virtual chassis of {model.name!r} needs a free base, not {model.base}")
-    if frame == "center_of_mass" and not model.base.contains(_at(center_of_mass(model, model.neutral()))):
+    if frame == "center_of_mass" and not _centers_stay(model):
         raise ModelError(f"the center of mass of {model.name!r} does not move in the base group {model.base}")
 
 
-def frame_pose(model: Model, joints: Any, frame: str) -> np.ndarray:
+def frame_pose(model: Model, joints: Any, frame: Frame) -> np.ndarray:
     """``4 x 4``: the frame, seen from the base, at a shape."""
+    if isinstance(frame, MinimumPerturbation):
+        return frame.poses(joints)[0]
     if frame == "base":
         return np.eye(4)
     state = model.state(joints=joints)
     out = np.array(_at(center_of_mass(model, state)), dtype=float)
     if frame == "virtual_chassis":
-        out[:3, :3] = chassis_axes(np.asarray(locked_inertia(model, state, "centroidal"))[None, 3:, 3:])[0]
+        inertia = np.asarray(locked_inertia(model, state, "centroidal"))[None, 3:, 3:]
+        out[:3, :3] = chassis_axes(inertia, *standing_out(model))[0]
     return out
+
+
+def frame_poses(model: Model, joints: np.ndarray, frame: Frame) -> np.ndarray:
+    """``N x 4 x 4``: the frame, seen from the base, at shapes (N x n)."""
+    if isinstance(frame, MinimumPerturbation):
+        return frame.poses(joints)
+    return np.array([frame_pose(model, q, frame) for q in joints])
 
 
 def framed_curvature(model: Model, state: State, x: Any, y: Any, frame: str = "base") -> Any:
@@ -61,21 +94,36 @@ def rotational_inertia(model: Model, state: State) -> Any:
     return locked_inertia(model, still, "centroidal")[3:, 3:]
 
 
-def chassis_axes(inertias: np.ndarray) -> np.ndarray:
-    """Rotations (N x 3 x 3), frame to base, that take the nearest axis to the principal axis that stands out.
+def standing_out(model: Model) -> tuple[int, int]:
+    """Which principal axis is followed, of least (0) or largest moment (2), and the nearest axis of the base; at
+    neutral.
+
+    >>> from fallingcat.model import robots
+    >>> standing_out(robots.cat())
+    (0, 0)
+    """
+    moments, axes = np.linalg.eigh(np.asarray(locked_inertia(model, model.neutral(), "centroidal"))[3:, 3:])
+    rank = 0 if moments[1] - moments[0] > moments[2] - moments[1] else 2
+    return rank, int(np.argmax(np.abs(axes[:, rank])))
+
+
+def chassis_axes(inertias: np.ndarray, rank: int = 0, nearest: int = 0) -> np.ndarray:
+    """Rotations (N x 3 x 3), frame to base, that take the base's axis ``nearest`` to the principal axis ``rank``.
 
     >>> chassis_axes(np.diag([1.0, 3.0, 3.1])[None])[0].tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    moments, axes = np.linalg.eigh(inertias)
-    slender = moments[:, 1] - moments[:, 0] > moments[:, 2] - moments[:, 1]
-    axis = np.where(slender[:, None], axes[:, :, 0], axes[:, :, 2])
-    nearest = np.argmax(np.abs(axis), axis=1)
-    e = np.eye(3)[nearest]
-    axis = axis * np.sign(np.einsum("ki,ki->k", axis, e))[:, None]
-    cosine = np.einsum("ki,ki->k", axis, e)[:, None, None]
+    axis, e = np.linalg.eigh(inertias)[1][:, :, rank], np.eye(3)[nearest]
+    axis = axis * np.where(axis[:, nearest] < 0.0, -1.0, 1.0)[:, None]
+    cosine = axis[:, nearest, None, None]
     K = np.cross(np.eye(3), np.cross(e, axis)[:, None, :])  # rows e_i x v: the skew matrix of v
     return np.asarray(np.eye(3) + K + K @ K / (1.0 + cosine)) + 0.0  # Rodrigues' formula for the shortest turn
+
+
+def _centers_stay(model: Model) -> bool:
+    """Whether the base can translate to the center of mass, at the neutral shape and at another one."""
+    shapes = [model.neutral().joints, model.random_state(np.random.default_rng(0)).joints]
+    return all(model.base.contains(_at(center_of_mass(model, model.state(joints=q)))) for q in shapes)
 
 
 def _at(position: Any) -> Any:

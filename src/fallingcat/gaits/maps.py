@@ -12,8 +12,19 @@ from ..errors import ModelError
 from ..kernels import compile
 from ..model import Model
 from .curves import Curve, Embedded
-from .frames import chassis_axes, check_frame, framed_curvature, rotational_inertia
+from .frames import (
+    Frame,
+    chassis_axes,
+    check_frame,
+    framed_curvature,
+    name_of,
+    rotational_inertia,
+    settled,
+    standing_out,
+)
 from .gait import check_shape
+from .perturbation import MinimumPerturbation
+from .regions import Region
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +61,13 @@ class Plane:
         """Joints (N x n) of points (N x 2)."""
         return self.origin + r @ self.directions.T
 
+    def region(self, first: Any, second: Any) -> Region:
+        """The rectangle of the plane that two grids span."""
+        grids = [np.asarray(x, dtype=float) for x in (first, second)]
+        return Region(
+            self.directions, self.origin, np.array([x.min() for x in grids]), np.array([x.max() for x in grids])
+        )
+
     def curve(self, curve: Curve) -> Embedded:
         """A curve of two coordinates as one of all joints."""
         if curve.size != 2:
@@ -71,25 +89,33 @@ class CurvatureMap(NamedTuple):
 
 
 class Mapper:
-    """The compiled curvature of one robot, for many maps."""
+    """The compiled curvature of one robot in one frame, for many maps.
 
-    def __init__(self, model: Model, frame: str = "base") -> None:
+    ``"minimum_perturbation"`` depends on the region of shapes: here it is given as the frame that was found over it
+    (:func:`~fallingcat.gaits.minimum_perturbation`).
+    """
+
+    def __init__(self, model: Model, frame: Frame = "base") -> None:
         check_shape(model, model.n)
         check_frame(model, frame)
+        if frame == "minimum_perturbation":
+            raise ModelError("minimum-perturbation coordinates belong to a region: find them over one, and pass them")
         self.model, self.frame = model, frame
         self._home = np.asarray(model.base.coordinates(model.base.identity()), dtype=float)
-        turned = frame == "virtual_chassis"
-        self._kernel = compile(model, framed_curvature, frame="center_of_mass" if turned else frame)
-        self._inertia: Any = compile(model, rotational_inertia) if turned else None
+        self._kernel = compile(model, framed_curvature, frame="base" if frame == "base" else "center_of_mass")
+        self._inertia: Any = compile(model, rotational_inertia) if frame == "virtual_chassis" else None
+        self._axis = standing_out(model) if frame == "virtual_chassis" else (0, 0)
 
     def curvature(self, joints: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """``DA(x, y)`` (N x m) at shapes (N x n) for directions (N x n, or n)."""
         home = np.broadcast_to(self._home, (len(joints), len(self._home)))
         q = np.concatenate([home, joints], axis=1)
         out: np.ndarray = self._kernel(q, x, y)
+        if isinstance(self.frame, MinimumPerturbation):
+            return np.asarray((self.frame.seen(joints) @ out[:, :, None])[:, :, 0])
         if self._inertia is None:
             return out
-        R = chassis_axes(self._inertia(q))
+        R = chassis_axes(self._inertia(q), *self._axis)
         return np.einsum("kji,kcj->kci", R, out.reshape(-1, 2, 3)).reshape(-1, 6)
 
     def map(
@@ -100,7 +126,7 @@ class Mapper:
         r = np.stack(np.meshgrid(a, b, indexing="ij"), axis=-1).reshape(-1, 2)
         x, y = np.ascontiguousarray(plane.directions.T)
         values = self.curvature(plane.shapes(r), x, y)
-        return CurvatureMap(plane, a, b, values.reshape(len(a), len(b), self.model.m), self.frame)
+        return CurvatureMap(plane, a, b, values.reshape(len(a), len(b), self.model.m), name_of(self.frame))
 
 
 def curvature_map(
@@ -109,9 +135,12 @@ def curvature_map(
     first: Sequence[float] | np.ndarray,
     second: Sequence[float] | np.ndarray,
     *,
-    frame: str = "base",
+    frame: Frame = "base",
 ) -> CurvatureMap:
     """The constraint curvature functions of a robot over a plane of shapes ([Mishra] Algorithm 1).
+
+    ``frame`` is what the curvature is seen from (:mod:`fallingcat.gaits.frames`); minimum-perturbation coordinates are
+    found over the rectangle of the map.
 
     >>> from fallingcat.model import robots
     >>> cat = robots.two_cylinder_cat()
@@ -119,4 +148,4 @@ def curvature_map(
     >>> curvature_map(cat, Plane.of_joints(cat, "spine_z", "spine_y"), angles, angles).values.shape
     (5, 5, 6)
     """
-    return Mapper(model, frame).map(plane, first, second)
+    return Mapper(model, settled(model, frame, lambda: plane.region(first, second))).map(plane, first, second)

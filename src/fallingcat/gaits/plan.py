@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..dynamics.checks import vector
 from ..errors import ModelError
 from ..kernels import compile
 from ..lie import rotations
 from ..model import Model
+from .bending import REACH, Bending, direction
 from .displacement import Reconstruction
 from .gait import Gait
 from .righting import RightingCurve
@@ -21,8 +23,6 @@ TURNS = (1.0, 1.2, 1.4, 1.6, 2.0, 2.5, 3.0)
 """How often the bend is carried around: candidates, from which the quickest is taken."""
 TUCKS = (1.0, 0.7, 0.0)
 """Shares of the tuck that are tried: a small turn needs none, and is over sooner."""
-REACH = 1.4
-"""Largest bend (rad) of joints without limits."""
 COARSE, FINE = 1e-7, 1e-11
 """Tolerances of displacements while searching, and of the result."""
 SAMPLES = 240
@@ -40,9 +40,6 @@ class Manoeuvre(NamedTuple):
     """s: the time it takes when a joint moves or pulls as hard as it can; 0 without limits"""
     unit_forces: np.ndarray
     """``n``: peak joint forces when it takes 1 s; ``duration^-2`` of them otherwise"""
-    unit_rates: np.ndarray
-    """``n``: peak joint rates when it takes 1 s"""
-
     axis: np.ndarray
     """``3``: what it turns about, by the right-hand rule, in the base frame"""
 
@@ -54,32 +51,35 @@ class Manoeuvre(NamedTuple):
 class Planner:
     """Righting manoeuvres of one robot: compiled once, for many angles.
 
-    ``first`` and ``second`` name the joints that carry the bend; ``tuck`` (joint name: rad) is taken up on the way and
-    left again: legs that are drawn in make a cat slimmer, and a smaller bend turns it.
+    ``first`` and ``second`` are the directions of joints that carry the bend: a joint's name, or shares of several
+    joints (joint name: share, or n numbers).  ``tuck`` (joint name: rad) is taken up on the way and left again: legs
+    along its body make a cat slimmer, and a smaller bend turns it.
     """
 
-    def __init__(self, model: Model, first: str, second: str, tuck: Mapping[str, float] | None = None) -> None:
+    def __init__(self, model: Model, first: Any, second: Any, tuck: Mapping[str, float] | None = None) -> None:
         self.model, self.origin = model, np.asarray(model.neutral().joints, dtype=float)
+        self.first, self.second = (self._direction(x) for x in (first, second))
+        if np.linalg.matrix_rank(np.stack([self.first, self.second])) < 2:
+            raise ModelError(f"a bend is carried by two joints, not by {first!r} alone")
         self.reconstruction = Reconstruction(model)
         self._forces = compile(model, shape_forces, sizes={"shape_acceleration": model.n})
-        self.first, self.second = (self._direction({name: 1.0}) for name in (first, second))
-        if not np.any(self.first != self.second):
-            raise ModelError(f"a bend is carried by two joints, not by {first!r} alone")
-        self.tuck = self._direction(tuck or {})
-        self.reach = self._reach((first, second))
+        self.tuck = direction(model, tuck or {})
+        self.reach = self._reach()
 
-    def _direction(self, joints: Mapping[str, float]) -> np.ndarray:
-        out = np.zeros(self.model.n)
-        for name, value in joints.items():
-            place = self.model.v_slices[self.model.joint_index(name)]
-            if place.stop - place.start != 1:
-                raise ModelError(f"joint {name!r} has {place.stop - place.start} degrees of freedom, not one")
-            out[place] = value
-        return out
+    def _direction(self, joints: Any) -> np.ndarray:
+        if isinstance(joints, str):
+            return direction(self.model, {joints: 1.0})
+        if isinstance(joints, Mapping):
+            return direction(self.model, joints)
+        return np.asarray(vector(joints, self.model.n, "a direction of the bend"), dtype=float)
 
-    def _reach(self, names: Iterable[str]) -> float:
-        limits = [self.model.joints[self.model.joint_index(name)].limits for name in names]
-        return float(min([REACH, *(min(x.upper, -x.lower) for x in limits)]))
+    def _reach(self) -> float:
+        """The bend at which the first joint meets its limit."""
+        limits = [joint.limits for joint in self.model.joints if joint.kind.nv]
+        room = np.array([min(x.upper, -x.lower) for x in limits])
+        size = np.hypot(self.first, self.second)
+        used = size > 0.0
+        return float(min(REACH / size.max(), (room[used] / size[used]).min()))
 
     def curve(self, bend: float, turns: float, tucked: float = 1.0) -> RightingCurve:
         """The manoeuvre with a given bend, and a share of the tuck."""
@@ -87,6 +87,16 @@ class Planner:
 
     def plan(self, turn: float = np.pi, turns: Iterable[float] = TURNS) -> Manoeuvre:
         """The quickest manoeuvre that turns by ``turn`` (rad, up to pi): the one that asks least of the joints."""
+        found, most = self.search(turn, turns)
+        if found is None:
+            raise ModelError(
+                f"{self.model.name!r} turns by {np.degrees(most):.0f} degrees at most when these joints bend by "
+                f"{np.degrees(self.reach):.0f}: {np.degrees(turn):.0f} degrees are out of reach"
+            )
+        return found
+
+    def search(self, turn: float, turns: Iterable[float] = TURNS) -> tuple[Manoeuvre | None, float]:
+        """The quickest manoeuvre, if there is one, and the largest turn (rad) in reach."""
         if not 0.0 < turn <= np.pi:
             raise ModelError(f"a turn is an angle between 0 and 180 degrees, not {np.degrees(turn):g}")
         found, best = [], 0.0
@@ -95,12 +105,7 @@ class Planner:
             best = max(best, most)
             if bend is not None:
                 found.append(self._manoeuvre(self.curve(bend, count, share), attitude))
-        if not found:
-            raise ModelError(
-                f"{self.model.name!r} turns by {np.degrees(best):.0f} degrees at most when these joints bend by "
-                f"{np.degrees(self.reach):.0f}: {np.degrees(turn):.0f} degrees are out of reach"
-            )
-        return min(found, key=lambda m: (round(m.shortest, 6), float(m.unit_forces.max())))
+        return min(found, key=ease, default=None), best
 
     def _bend(self, turn: float, turns: float, tucked: float) -> tuple[float | None, np.ndarray, float]:
         """The smallest bend that turns by ``turn``, if there is one, about where to, and the largest turn in reach."""
@@ -131,13 +136,35 @@ class Planner:
         quaternion = _near(_quaternion(moved.pose), attitude)
         axis = quaternion[:3] / np.linalg.norm(quaternion[:3])
         least = self._shortest(peak_forces, peak_rates)
-        return Manoeuvre(curve, _angle(quaternion), moved.pose, least, peak_forces, peak_rates, axis)
+        return Manoeuvre(curve, _angle(quaternion), moved.pose, least, peak_forces, axis)
 
     def _shortest(self, forces: np.ndarray, rates: np.ndarray) -> float:
         """Joints as hard as they can: rates go with 1 / T, forces with 1 / T^2 (gravity asks nothing in free fall)."""
         limits = [joint.limits for joint in self.model.joints if joint.kind.nv]
         speed, effort = (np.array([getattr(x, what) for x in limits]) for what in ("velocity", "effort"))
         return float(max((rates / speed).max(), np.sqrt((forces / effort).max())))
+
+
+def ease(manoeuvre: Manoeuvre) -> tuple[float, float]:
+    """Smaller is better: the shortest time, then the largest force."""
+    return round(manoeuvre.shortest, 6), float(manoeuvre.unit_forces.max())
+
+
+def easiest(found: Sequence[Bending], turn: float) -> tuple[Bending, Manoeuvre]:
+    """The bending with the quickest manoeuvre that turns by ``turn`` (rad), and that manoeuvre."""
+    plans, most = [], 0.0
+    for bending in found:
+        planner = Planner(bending.model, bending.first, bending.second, bending.tuck)
+        manoeuvre, largest = planner.search(turn)
+        most = max(most, largest)
+        if manoeuvre is not None:
+            plans.append((bending, manoeuvre))
+    if not plans:
+        raise ModelError(
+            f"{found[0].model.name!r} cannot turn by {np.degrees(turn):.0f} degrees: a bend that is carried around "
+            f"within the limits of its joints turns it by {np.degrees(most):.0f} degrees at most"
+        )
+    return min(plans, key=lambda plan: ease(plan[1]))
 
 
 def root(function: Callable[[float], float], low: float, high: float, tolerance: float) -> float:
@@ -184,21 +211,3 @@ def _followed(quaternions: list[np.ndarray]) -> list[np.ndarray]:
 def _angle(quaternion: np.ndarray) -> float:
     """In [0, 2 pi]."""
     return 2.0 * float(np.arctan2(np.linalg.norm(quaternion[:3]), quaternion[3]))
-
-
-def strongest_pair(model: Model) -> tuple[str, str]:
-    """The two joints whose small gaits turn the robot most at the neutral shape: largest angular curvature.
-
-    >>> from fallingcat.model import robots
-    >>> strongest_pair(robots.two_cylinder_cat())
-    ('spine_z', 'spine_y')
-    """
-    from ..formulations import curvature
-
-    F = np.asarray(curvature(model, model.neutral()))
-    turning = np.linalg.norm((model.base.selection @ F.reshape(model.m, -1))[3:], axis=0).reshape(model.n, model.n)
-    names: list[Any] = [joint.name for joint in model.joints for _ in range(joint.kind.nv)]
-    i, j = np.unravel_index(int(np.argmax(np.triu(turning, 1))), turning.shape)
-    if turning[i, j] <= 1e-9:
-        raise ModelError(f"no two joints of {model.name!r} turn it: its curvature is zero at the neutral shape")
-    return names[i], names[j]

@@ -51,6 +51,10 @@ class RightingCurve(Curve):
         dq = dw * held + w * across
         return Jet(q, dq, ddw * held + 2.0 * dw * across - w * rate**2 * along)
 
+    def weight(self, s: Any) -> np.ndarray:
+        """``w(s)`` (N)."""
+        return self._weight(np.atleast_1d(np.asarray(s, dtype=float)))[0]
+
     def _weight(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         falling = s > 0.5
         x = np.clip(np.where(falling, 1.0 - s, s) / self.ramp, 0.0, 1.0)

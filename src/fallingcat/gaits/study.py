@@ -1,19 +1,22 @@
-"""Two joints of a robot: the map of their curvature, and how far bends that are carried around turn and move it."""
+"""Two joints of a robot: the map of their curvature, how far bends that are carried around go, and their best gait."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ModelError
+from ..lie import SE3, rotations
 from ..model import Model
-from ..views import Fact, HeatMap, Page, Trace
-from .curves import Circle, Curve, carried_bend
+from ..model.joints import Prismatic
+from .curves import Chain, Circle, Curve, Segment
 from .displacement import Reconstruction
 from .estimate import estimate_with
-from .frames import check_frame
+from .frames import Frame, frame_pose, settled
 from .maps import CurvatureMap, Mapper, Plane
+from .optimal import Optimum, optimize
 
 COMPONENTS = ("x", "y", "z", "rx", "ry", "rz")
 """Of a displacement ``log(g)`` embedded in se(3): three lengths (m), three angles (rad)."""
@@ -21,16 +24,29 @@ RADII, GRID = 6, 61
 
 
 class Row(NamedTuple):
-    """One gait: bend, carry the bend once around the neutral shape, straighten."""
+    """One gait, and what it does."""
 
     radius: float
-    """rad (or m)"""
+    """rad (or m): of its circle; the largest bend of the best gait"""
     exact: np.ndarray
     """``6``: logarithm of the exact displacement, ``[v; w]``"""
     estimate: np.ndarray
     """``6``: logarithm of the estimate from curvature"""
     gap: np.ndarray
     """``6``: logarithm of the estimate, seen from the exact end"""
+
+
+class Unit(NamedTuple):
+    """How a joint's coordinate is shown."""
+
+    factor: float
+    name: str
+
+
+def unit_of(model: Model, joint: str) -> Unit:
+    """Degrees for hinges, m for sliders."""
+    kind = model.joints[model.joint_index(joint)].kind
+    return Unit(1.0, "m") if isinstance(kind, Prismatic) else Unit(float(np.degrees(1.0)), "degrees")
 
 
 class Study(NamedTuple):
@@ -42,52 +58,123 @@ class Study(NamedTuple):
     component: int
     """of :data:`COMPONENTS`: what is shown"""
     circles: tuple[Row, ...]
-    best: Row
+    """bends of several sizes: bend, carry the bend once around the middle of the map, straighten"""
+    circle: Row
     """the circle within reach, anywhere in the map, whose inside adds up to most"""
     center: np.ndarray
-    """``2``: its center (rad)"""
+    """``2``: its center, from the middle of the map (rad)"""
+    best: Row | None
+    """the best gait of any form, where it was looked for"""
+    optimum: Optimum | None
+
+    @property
+    def middle(self) -> np.ndarray:
+        """``2`` (rad): the joints in the middle of the map, where every gait starts and ends."""
+        return np.asarray(self.map.plane.directions.T @ self.map.plane.origin)
+
+    @property
+    def units(self) -> tuple[Unit, Unit]:
+        """Of the two joints."""
+        first, second = (unit_of(self.model, name) for name in self.joints)
+        return first, second
+
+    @property
+    def bend(self) -> Unit:
+        """Of a radius: degrees, if both are hinges."""
+        first, second = self.units
+        return first if first == second else Unit(1.0, "rad, m")
 
     def header(self) -> list[str]:
         """Of the table."""
-        return ["bend deg", *COMPONENTS[:3], *(f"{name} deg" for name in COMPONENTS[3:]), "estimate", "gap"]
+        return [
+            f"bend {self.bend.name.replace('degrees', 'deg')}",
+            *COMPONENTS[:3],
+            *(f"{name} deg" for name in COMPONENTS[3:]),
+            "estimate",
+            "gap",
+        ]
 
     def rows(self) -> list[list[str]]:
         """The table: exact displacements (m, degrees), estimate of the shown component, gap between the ends."""
         out = []
         for row in self.circles:
-            guess = _shown(row.estimate, self.component)
+            guess = shown(row.estimate, self.component)
             gap = np.linalg.norm(row.gap[:3]) if self.component < 3 else np.degrees(np.linalg.norm(row.gap[3:]))
-            cells = [f"{np.degrees(row.radius):.1f}", *(f"{x:.4f}" for x in row.exact[:3])]
-            cells += [f"{np.degrees(x):.2f}" for x in row.exact[3:]]
-            out.append([*cells, f"{guess + 0.0:.{4 if self.component < 3 else 2}f}", f"{gap:.2g}"])
+            cells = [f"{self.bend.factor * row.radius:.4g}", *(fixed(x, 4) for x in row.exact[:3])]
+            cells += [fixed(float(np.degrees(x)), 2) for x in row.exact[3:]]
+            out.append([*cells, fixed(guess, 4 if self.component < 3 else 2), f"{gap:.2g}"])
         return out
 
     def data(self) -> dict[str, Any]:
         """As plain data: radii in rad, displacements as ``[v; w]`` in m and rad."""
-        circles = [
-            {"radius": row.radius, "exact": row.exact.tolist(), "estimate": row.estimate.tolist()}
-            for row in self.circles
-        ]
-        best = {
-            "center": self.center.tolist(),
-            "radius": self.best.radius,
-            "exact": self.best.exact.tolist(),
-            "estimate": self.best.estimate.tolist(),
+        bends = [{"radius": row.radius, **_plain(row)} for row in self.circles]
+        circle = {"center": (self.middle + self.center).tolist(), "radius": self.circle.radius, **_plain(self.circle)}
+        out: dict[str, Any] = {
+            "joints": list(self.joints),
+            "frame": self.map.frame,
+            "component": COMPONENTS[self.component],
         }
-        return {"joints": list(self.joints), "component": COMPONENTS[self.component], "circles": circles, "best": best}
+        out |= {"circles": bends, "best_circle": circle, "best": None}
+        if self.optimum is not None and self.best is not None:
+            series, found, order = self.optimum.series, self.optimum, self._order(self.optimum)
+            out["best"] = _plain(self.best) | {
+                "status": found.status,
+                "message": found.message,
+                "iterations": found.iterations,
+                "gradient": found.gradient,
+                "effort": found.effort,
+                "mean": series.mean[order].tolist(),
+                "cosines": series.cosines[:, order].tolist(),
+                "sines": series.sines[:, order].tolist(),
+            }
+        return out
+
+    def _order(self, optimum: Optimum) -> list[int]:
+        return [optimum.joints.index(name) for name in self.joints]
+
+    @property
+    def curve(self) -> Curve:
+        """The best gait that was found, over the two joints, from the middle of the map."""
+        if self.optimum is not None and self.optimum.optimal:
+            return self.optimum.series.embedded(np.eye(2)[self._order(self.optimum)], -self.middle)
+        return Circle(self.circle.radius, (float(self.center[0]), float(self.center[1])))
 
 
-def _shown(x: np.ndarray, component: int) -> float:
+def _plain(row: Row) -> dict[str, Any]:
+    return {"exact": row.exact.tolist(), "estimate": row.estimate.tolist()}
+
+
+def fixed(x: float, digits: int) -> str:
+    """With so many digits, and no minus before a zero.
+
+    >>> fixed(-1e-9, 2)
+    '0.00'
+    """
+    return f"{round(float(x), digits) + 0.0:.{digits}f}"
+
+
+def shown(x: np.ndarray, component: int) -> float:
+    """A component of a displacement in m or degrees."""
     return float(x[component] if component < 3 else np.degrees(x[component]))
 
 
-def study(model: Model, joints: tuple[str, str], reach: float, component: str | None = None) -> Study:
-    """The curvature map of two joints around neutral, and what bends up to ``reach`` (rad) do.
+def study(
+    model: Model,
+    joints: tuple[str, str],
+    reach: float,
+    component: str | None = None,
+    frame: Frame = "minimum_perturbation",
+    best: bool | None = None,
+) -> Study:
+    """The curvature map of two joints, what bends up to ``reach`` (rad) do, and the best gait.
 
-    Each is carried once around, anticlockwise: from neutral out along the first joint, a circle, and back.
+    The middle of the map is the neutral shape, or the shape next to it from which both joints have room both ways.
+    Each bend is carried once around it, anticlockwise: out along the first joint, a circle, and back.
+    The best gait goes around the same way as the best circle, and both start in the middle, too.  ``best`` says whether
+    to look for it; if left out, that is done where CasADi is installed.
 
     >>> from fallingcat.model import robots
-    >>> found = study(robots.two_cylinder_cat(), ("spine_z", "spine_y"), 0.6)
+    >>> found = study(robots.two_cylinder_cat(), ("spine_z", "spine_y"), 0.6, best=False)
     >>> COMPONENTS[found.component], len(found.circles)
     ('rx', 6)
     """
@@ -95,26 +182,60 @@ def study(model: Model, joints: tuple[str, str], reach: float, component: str | 
         raise ModelError(f"a gait takes two joints, not {joints[0]!r} twice")
     if component is not None and component not in COMPONENTS:
         raise ModelError(f"component is one of {', '.join(COMPONENTS)}, not {component!r}")
-    plane = Plane.of_joints(model, *joints)
-    reach = _within(model, joints, reach)
-    mapper = Mapper(model, _frame(model))
+    model = _alone(model, joints)
+    reach, middle = _within(model, joints, reach)
+    plane = Plane.of_joints(model, *joints, origin=middle)
     grid = np.linspace(-reach, reach, GRID)
+    mapper = Mapper(model, settled(model, frame, lambda: plane.region(grid, grid)))
     found = mapper.map(plane, grid, grid)
     reconstruction, G = Reconstruction(model), model.base
     S = G.selection
 
-    def row(radius: float, curve: Curve, apex: np.ndarray) -> Row:
-        gait = plane.curve(curve)
-        exact, guess = reconstruction.displacement(gait).pose, estimate_with(mapper, gait, apex).pose
-        logs = [S @ G.log(pose) for pose in (exact, guess, G.inverse(exact) @ guess)]
-        return Row(float(radius), *logs)
+    def row(radius: float, curve: Curve) -> Row:
+        gait = plane.curve(from_middle(curve))
+        exact, guess = reconstruction.displacement(gait).pose, estimate_with(mapper, gait, plane.origin)
+        near = S @ G.Ad(frame_pose(model, plane.origin, mapper.frame)) @ guess.zeta
+        gap = S @ G.log(G.inverse(exact) @ guess.pose)
+        return Row(float(radius), logarithm(exact, near), logarithm(guess.pose, near), gap)
 
     radii = [float(x) for x in reach * np.arange(1, RADII + 1) / RADII]
-    circles = tuple(row(radius, carried_bend(radius), plane.origin) for radius in radii)
+    circles = tuple(row(radius, Circle(radius)) for radius in radii)
     index = COMPONENTS.index(component) if component else _strongest(np.abs(found.values @ S.T).max(axis=(0, 1)))
     center, radius = best_circle(grid, found.values @ S[index])
-    best = row(radius, Circle(radius, tuple(center)), plane.shapes(center[None])[0])
-    return Study(model, joints, found, index, circles, best, center)
+    wheel = Circle(radius, (float(center[0]), float(center[1])))
+    out = Study(model, joints, found, index, circles, row(radius, wheel), center, None, None)
+    if best is False or (best is None and find_spec("casadi") is None) or not out.circle.estimate[index]:
+        return out
+    aim = f"{'-' if out.circle.estimate[index] < 0.0 else ''}{COMPONENTS[index]}"
+    if component is None and np.linalg.matrix_rank(S[3:]) == 3:
+        aim = "turn"  # about whatever axis: that of the base depends on where the cycle starts
+    optimum = optimize(model, aim, joints, reach=reach, origin=middle, start=plane.curve(wheel), strict=False)
+    out = out._replace(optimum=optimum)
+    return out._replace(best=row(float(np.abs(out.curve(np.linspace(0.0, 1.0, 241)).q).max()), out.curve))
+
+
+def from_middle(curve: Curve) -> Curve:
+    """A closed curve of two joints, with the straight ways to it from zero and back: it starts in the middle."""
+    start = tuple(float(x) for x in curve(0.0).q[0])
+    if not any(start):
+        return curve
+    return Chain((Segment((0.0, 0.0), start), curve, Segment(start, (0.0, 0.0))))
+
+
+def logarithm(pose: np.ndarray, near: np.ndarray) -> np.ndarray:
+    """``6``: the logarithm of a pose, with the full turns that bring its angles next to those of a twist ``near``.
+
+    >>> half_more = np.array([0.0, 0.0, 0.1, 0.0, 0.0, 3.5])
+    >>> bool(np.abs(logarithm(SE3().exp(half_more), half_more) - half_more).max() < 1e-12)
+    True
+    """
+    x = np.asarray(SE3().log(pose))
+    angle = float(np.linalg.norm(x[3:]))
+    if angle < 1e-9:
+        return x
+    axis = x[3:] / angle
+    w = axis * (angle + 2.0 * np.pi * round((float(axis @ near[3:]) - angle) / (2.0 * np.pi)))
+    return np.concatenate([rotations.left_jacobian_inverse(w) @ pose[:3, 3], w])
 
 
 def best_circle(grid: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, float]:
@@ -141,62 +262,18 @@ def _strongest(sizes: np.ndarray) -> int:
     return int(np.argmax(sizes[3:])) + 3 if sizes[3:].max() > 1e-9 else int(np.argmax(sizes[:3]))
 
 
-def _within(model: Model, joints: tuple[str, str], reach: float) -> float:
-    limits = [model.joints[model.joint_index(name)].limits for name in joints]
-    least = float(min([reach, *(min(x.upper, -x.lower) for x in limits)]))
+def _alone(model: Model, joints: tuple[str, str]) -> Model:
+    """The robot with all other joints locked at neutral: what they could do is not asked, and would cost time."""
+    for name in joints:
+        model.joint_index(name)  # a name that does not exist is an error that says so
+    return model.lock([j.name for j in model.joints if j.kind.nv and j.name not in joints]).merge_fixed()
+
+
+def _within(model: Model, joints: tuple[str, str], reach: float) -> tuple[float, np.ndarray]:
+    """A reach that both joints have, and the shape (n) next to neutral where they have it both ways."""
+    limits = [joint.limits for joint in model.joints if joint.kind.nv]
+    low, high = (np.array([getattr(x, side) for x in limits]) for side in ("lower", "upper"))
+    least = float(min([reach, *(0.5 * (high - low))]))
     if not (np.isfinite(least) and least > 0.0):
-        raise ModelError(f"circles around the neutral shape need room on both sides of {joints[0]!r} and {joints[1]!r}")
-    return least
-
-
-def _frame(model: Model) -> str:
-    try:
-        check_frame(model, "center_of_mass")
-    except ModelError:
-        return "base"
-    return "center_of_mass"
-
-
-def study_page(found: Study) -> Page:
-    """The page of a study: a map of every component that is not zero, the shown one first, and gaits on it."""
-    sizes = np.abs(found.map.values @ found.model.base.selection.T).max(axis=(0, 1))
-    shown = [k for k in range(6) if sizes[k] > 1e-6 * sizes.max() and k != found.component]
-    facts = [
-        Fact(
-            f"bend of {np.degrees(row.radius):.0f}°",
-            _far(row, found.component),
-            f"{COMPONENTS[found.component]} per cycle",
-        )
-        for row in found.circles
-    ]
-    about = (
-        f"Where {found.joints[0]} and {found.joints[1]} turn and carry {found.model.name} without momentum; base "
-        f"{found.model.base}, frame {found.map.frame.replace('_', ' ')}. A small anticlockwise gait moves it by the "
-        "value where it is, times its area; one that stays on one side of a zero line loses nothing."
-    )
-    return Page(f"Gaits of {found.model.name}", about, facts, [_chart(found, k) for k in (found.component, *shown)])
-
-
-def _far(row: Row, component: int) -> str:
-    return f"{_shown(row.exact, component):.4g}{' m' if component < 3 else '°'}"
-
-
-def _chart(found: Study, component: int) -> HeatMap:
-    kind = "travel along" if component < 3 else "turn about"
-    angles, grid = np.linspace(0.0, 2.0 * np.pi, 181), np.degrees(found.map.first)
-    half, middle = found.circles[len(found.circles) // 2 - 1], np.degrees(found.center)
-    traces = []
-    for name, row, (x, y) in (("best circle", found.best, middle), ("bend of {:.0f}°", half, np.zeros(2))):
-        r = np.degrees(row.radius)
-        label = f"{name.format(r)}: {_far(row, component)}"
-        traces.append(Trace(label, x + r * np.cos(angles), y + r * np.sin(angles)))
-    return HeatMap(
-        f"{COMPONENTS[component]}: {kind} {'xyz'[component % 3]} per area",
-        grid,
-        grid,
-        -found.map.values @ found.model.base.selection[component],
-        x_label=f"{found.joints[0]} (degrees)",
-        y_label=f"{found.joints[1]} (degrees)",
-        unit="m/rad²" if component < 3 else "rad/rad²",
-        traces=traces,
-    )
+        raise ModelError(f"circles need room for {joints[0]!r} and {joints[1]!r} to move: their limits leave none")
+    return least, np.clip(np.asarray(model.neutral().joints, dtype=float), low + least, high - least)

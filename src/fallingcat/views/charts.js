@@ -1,13 +1,32 @@
-// Maps and time series.
+// Maps, series and headings.
+
+function makeText(parent, data) {
+  const box = element("section", "text");
+  box.append(element("h2", "", data.title));
+  if (data.text) box.append(element("p", "", data.text));
+  parent.append(box);
+  return { show() {} };
+}
 
 function makeChart(parent, data) {
-  const box = element("section", "block chart");
+  const box = element("section", data.wide ? "block chart wide" : "block chart");
   box.append(element("h2", "", data.unit ? `${data.title} (${data.unit})` : data.title));
   parent.append(box);
-  let now = null;
-  const view = canvasIn(box, (c, w, h) => drawChart(c, w, h, data, now));
+  let now = null, sheet = null, frame = null;
+  const view = canvasIn(box, (c, w, h) => {
+    const ratio = window.devicePixelRatio || 1;
+    if (!sheet || sheet.width !== Math.round(w * ratio) || sheet.height !== Math.round(h * ratio)) {
+      sheet = element("canvas"); // lines do not move: they are drawn once for each size
+      sheet.width = Math.round(w * ratio); sheet.height = Math.round(h * ratio);
+      const s = sheet.getContext("2d");
+      s.scale(ratio, ratio);
+      frame = drawLines(s, w, h, data);
+    }
+    c.drawImage(sheet, 0, 0, w, h);
+    if (now !== null && data.moves) drawCursor(c, data, frame, now);
+  });
   box.append(legend(data.lines.map((line, i) => [line.name, strokes[i % strokes.length]])));
-  return { show(t) { now = t; view.redraw(); }, start: data.x[0], end: data.x[data.x.length - 1] };
+  return { show(t) { now = t; view.redraw(); } };
 }
 
 function legend(entries) {
@@ -53,28 +72,33 @@ function frameOf(c, w, h, xs, ys, xLabel, log) {
   return { X, Y, left, right: w - right, top, bottom: h - bottom };
 }
 
-function drawChart(c, w, h, data, now) {
+function drawLines(c, w, h, data) {
   const xs = [data.x[0], data.x[data.x.length - 1]], ys = rangeOf(data);
-  const { X, Y, top, bottom } = frameOf(c, w, h, xs, ys, "time (s)", data.log);
-  const height = (y) => (y === null || (data.log && y <= 0) ? null : Y(data.log ? Math.log10(y) : y));
+  const frame = frameOf(c, w, h, xs, ys, data.xLabel, data.log), { X, Y } = frame;
+  frame.height = (y) => (y === null || (data.log && y <= 0) ? null : Y(data.log ? Math.log10(y) : y));
   data.lines.forEach((line, k) => {
-    c.strokeStyle = strokes[k % strokes.length]; c.lineWidth = 1.8; c.lineJoin = "round";
+    c.strokeStyle = strokes[k % strokes.length]; c.lineWidth = data.x.length > 1500 ? 1.2 : 1.8; c.lineJoin = "round";
     c.beginPath();
     let pen = false;
     line.y.forEach((y, i) => {
-      const v = height(y);
+      const v = frame.height(y);
       if (v === null) { pen = false; return; }
       if (pen) c.lineTo(X(data.x[i]), v); else c.moveTo(X(data.x[i]), v);
       pen = true;
     });
     c.stroke();
   });
-  if (now === null) return;
-  const [i, f] = place(data.x, now), at = X(Math.min(Math.max(now, xs[0]), xs[1]));
+  return frame;
+}
+
+function drawCursor(c, data, { X, top, bottom, height }, now) {
+  const first = data.x[0], last = data.x[data.x.length - 1], slack = 1e-6 * (last - first);
+  if (now < first - slack || now > last + slack) return;
+  const [i, f] = place(data.x, now), at = X(now);
   c.strokeStyle = "rgba(232,236,244,0.4)"; c.lineWidth = 1;
   c.beginPath(); c.moveTo(at, top); c.lineTo(at, bottom); c.stroke();
   data.lines.forEach((line, k) => {
-    const a = line.y[i], b = line.y[i + 1], v = a === null || b === undefined ? null : height(a + f * (b - a));
+    const a = line.y[i], b = line.y[i + 1], v = a === null || b === null || b === undefined ? null : height(a + f * (b - a));
     if (v === null) return;
     c.fillStyle = strokes[k % strokes.length];
     c.beginPath(); c.arc(at, v, 3.4, 0, 7); c.fill();
@@ -124,6 +148,21 @@ function zeroLines(data) {
 }
 
 function drawMap(c, w, h, data, picture, zero, largest, now) {
+  const [width, height] = data.equal ? roundSize(w, h, data) : [w, h];
+  c.save();
+  c.translate((w - width) / 2, (h - height) / 2);
+  drawMapIn(c, width, height, data, picture, zero, largest, now);
+  c.restore();
+}
+
+// The part of a canvas in which both coordinates have the same scale; numbers, labels and color bar take their room.
+function roundSize(w, h, data) {
+  const side = 52 + 12 + 58, above = 8 + 34, span = (x) => Math.abs(x[x.length - 1] - x[0]);
+  const scale = Math.min((w - side) / span(data.x), (h - above) / span(data.y));
+  return [side + scale * span(data.x), above + scale * span(data.y)];
+}
+
+function drawMapIn(c, w, h, data, picture, zero, largest, now) {
   const bar = 58, xs = [data.x[0], data.x[data.x.length - 1]], ys = [data.y[0], data.y[data.y.length - 1]];
   const { X, Y, left, right, top, bottom } = frameOf(c, w - bar, h, xs, ys, data.xLabel, false);
   c.imageSmoothingEnabled = true; c.imageSmoothingQuality = "high";

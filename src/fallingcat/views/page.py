@@ -6,6 +6,7 @@ The page is a single file of HTML that opens without a network.  Names and texts
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import tempfile
@@ -20,7 +21,8 @@ import numpy as np
 from ..errors import ModelError
 from .shapes import Shape
 
-SCRIPTS = ("drawing.js", "scene.js", "charts.js", "player.js")
+TIME = "time (s)"
+SCRIPTS = ("drawing.js", "scene.js", "charts.js", "tables.js", "player.js")
 
 
 @dataclass(frozen=True)
@@ -42,13 +44,19 @@ class Line:
 
 @dataclass(frozen=True)
 class Chart:
-    """Lines over time, with a unit; ``log`` for sizes over many decades."""
+    """Lines over time, with a unit; ``log`` for sizes over many decades.
+
+    Over something else than time, which ``x_label`` then names, the time line does not move anything.
+    """
 
     title: str
     times: Any
     lines: Sequence[Line]
     unit: str = ""
     log: bool = False
+    x_label: str = TIME
+    wide: bool = False
+    """as wide as the page"""
 
     def data(self) -> dict[str, Any]:
         """As plain numbers."""
@@ -58,7 +66,10 @@ class Chart:
             "title": self.title,
             "unit": self.unit,
             "log": self.log,
-            "x": numbers(self.times),
+            "xLabel": self.x_label,
+            "moves": self.x_label == TIME,
+            "wide": self.wide,
+            "x": numbers(self.times, 8),
             "lines": lines,
         }
 
@@ -86,6 +97,8 @@ class HeatMap:
     unit: str = ""
     traces: Sequence[Trace] = ()
     note: str = ""
+    equal: bool = False
+    """whether both coordinates have the same scale, so that a circle is round"""
 
     def data(self) -> dict[str, Any]:
         """As plain numbers."""
@@ -102,6 +115,7 @@ class HeatMap:
             "yLabel": self.y_label,
             "unit": self.unit,
             "note": self.note,
+            "equal": self.equal,
             "traces": [
                 {"name": t.name, "x": numbers(t.x), "y": numbers(t.y), "t": numbers(t.times)} for t in self.traces
             ],
@@ -114,7 +128,8 @@ class Scene:
 
     z is up and the floor is at z = 0 where there is one.  ``speed`` is that of the player: 0.2 is slow motion.
     ``ghosts`` are times at which the parts leave a faint picture.  With ``follow`` the camera moves along, instead of
-    seeing the whole motion.
+    seeing the whole motion: in all directions, or, where it is ``"level"``, at a constant height.  A ``strip`` is as
+    wide as the page and goes round: whatever the time is, it shows its own motion again and again.
     """
 
     times: Any
@@ -125,7 +140,9 @@ class Scene:
     ghosts: Sequence[float] = ()
     azimuth: float = -60.0
     elevation: float = 12.0
-    follow: bool = False
+    follow: bool | str = False
+    strip: bool = False
+    caption: str = ""
 
     def data(self) -> dict[str, Any]:
         """As plain numbers: each pose as the 12 numbers of its upper rows."""
@@ -147,10 +164,68 @@ class Scene:
             "azimuth": self.azimuth,
             "elevation": self.elevation,
             "follow": self.follow,
+            "strip": self.strip,
+            "caption": self.caption,
         }
 
 
-Block = Scene | HeatMap | Chart
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under a header; a ``wide`` one is as wide as the page, and its last column is prose.
+
+    ``good`` says of each row whether it is good news, bad news or neither.
+    """
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+    wide: bool = False
+    good: Sequence[bool | None] = ()
+
+    def data(self) -> dict[str, Any]:
+        """As plain text."""
+        rows = [[str(cell) for cell in row] for row in self.rows]
+        if any(len(row) != len(self.header) for row in rows):
+            raise ModelError(f"a row of the table {self.title!r} has not {len(self.header)} cells")
+        return {
+            "kind": "table",
+            "title": self.title,
+            "header": list(self.header),
+            "rows": rows,
+            "note": self.note,
+            "wide": self.wide,
+            "good": list(self.good),
+        }
+
+
+@dataclass(frozen=True)
+class Text:
+    """A heading across the page, and what there is to say."""
+
+    title: str
+    text: str = ""
+
+    def data(self) -> dict[str, Any]:
+        """As plain text."""
+        return {"kind": "text", "title": self.title, "text": self.text}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An SVG picture, shown as an image: nothing in it runs."""
+
+    title: str
+    svg: str
+    note: str = ""
+
+    def data(self) -> dict[str, Any]:
+        """With the picture in base 64."""
+        code = base64.b64encode(self.svg.encode("utf-8")).decode("ascii")
+        return {"kind": "picture", "title": self.title, "svg": code, "note": self.note}
+
+
+Block = Scene | HeatMap | Chart | Table | Picture | Text
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@
     if (fact.note) card.append(element("small", "", fact.note));
     get("facts").append(card);
   }
-  const makers = { scene: makeScene, map: makeMap, chart: makeChart };
+  const makers = { scene: makeScene, map: makeMap, chart: makeChart, table: makeTable, picture: makePicture, text: makeText };
   const shown = data.blocks.map((block) => makers[block.kind](get("blocks"), block));
   const scene = data.blocks.find((block) => block.kind === "scene");
   if (!scene) {

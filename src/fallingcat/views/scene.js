@@ -1,10 +1,10 @@
 // A 3-D scene on a plain canvas: capsules, boxes and triangles, sorted by depth, with shadows on a floor.
 
 function makeScene(parent, data) {
-  const box = element("section", "block scene");
+  const box = element("section", data.strip ? "block scene strip" : "block scene");
   parent.append(box);
   const centers = data.parts.map((part) => part.shapes.map(middleOf));
-  const bounds = boundsOf(data, centers, data.follow ? 1 : data.t.length);
+  const bounds = boundsOf(data, centers, data.follow === true ? 1 : data.t.length);
   const target = bounds.low.map((x, i) => (x + bounds.high[i]) / 2);
   const camera = {
     azimuth: (data.azimuth * Math.PI) / 180, elevation: (data.elevation * Math.PI) / 180,
@@ -12,9 +12,12 @@ function makeScene(parent, data) {
   };
   let now = data.t[0];
   const view = canvasIn(box, (c, w, h) => drawScene(c, w, h, data, camera, now));
+  if (data.caption) box.append(element("p", "caption", data.caption));
   box.append(element("p", "hint", "drag to look around, scroll to zoom"));
   dragging(view.canvas, camera, view.redraw);
-  return { show(t) { now = t; view.redraw(); } };
+  const first = data.t[0], length = data.t[data.t.length - 1] - first;
+  const round = (t) => first + ((((t - first) % length) + length) % length);
+  return { show(t) { now = data.strip && t !== null ? round(t) : t; view.redraw(); } };
 }
 
 function middleOf(shape) {
@@ -23,7 +26,7 @@ function middleOf(shape) {
 }
 
 function boundsOf(data, centers, count) {
-  const low = [Infinity, Infinity, data.floor && !data.follow ? 0 : Infinity], high = [-Infinity, -Infinity, -Infinity];
+  const low = [Infinity, Infinity, data.floor && data.follow !== true ? 0 : Infinity], high = [-Infinity, -Infinity, -Infinity];
   data.parts.forEach((part, k) => {
     for (let i = 0; i < count; i++)
       for (const center of centers[k]) {
@@ -32,8 +35,10 @@ function boundsOf(data, centers, count) {
       }
   });
   if (!isFinite(high[0])) return { low: [-1, -1, 0], high: [1, 1, 1], size: 1 };
-  const size = Math.max(Math.hypot(high[0] - low[0], high[1] - low[1]), high[2] - low[2], 0.05) * (data.follow ? 2 : 1);
-  return { low, high, size };
+  const wide = Math.hypot(high[0] - low[0], high[1] - low[1]), tall = Math.max(high[2] - low[2], 0.05);
+  if (data.strip) return { low, high, size: tall, wide };
+  if (data.follow === "level") return { low, high, size: 1.1 * tall };
+  return { low, high, size: Math.max(wide, tall) * (data.follow ? 2 : 1) };
 }
 
 function middleOfAll(data, index, fraction) {
@@ -58,7 +63,8 @@ function apply(m, p) {
 // World to screen: x right, y down, depth away; `scale` is pixels per meter at that depth.
 function projector(camera, width, height) {
   const ca = Math.cos(camera.azimuth), sa = Math.sin(camera.azimuth), ce = Math.cos(camera.elevation), se = Math.sin(camera.elevation);
-  const pixels = (0.9 * Math.min(height, 1.9 * width) * camera.distance) / (camera.fit.size * 1.04);
+  const { size, wide } = camera.fit, ratio = wide ? Math.min(height / size, width / wide) : Math.min(height, 1.9 * width) / size;
+  const pixels = (0.9 * ratio * camera.distance) / 1.04;
   return (p) => {
     const x = p[0] - camera.target[0], y = p[1] - camera.target[1], z = p[2] - camera.target[2];
     const right = -sa * x + ca * y, out = ca * x + sa * y;
@@ -71,6 +77,7 @@ function projector(camera, width, height) {
 function drawScene(c, width, height, data, camera, t) {
   const [index, fraction] = place(data.t, t);
   if (data.follow) camera.target = middleOfAll(data, index, fraction);
+  if (data.follow === "level") camera.target[2] = (camera.fit.low[2] + camera.fit.high[2]) / 2;
   const project = projector(camera, width, height);
   if (data.floor) drawFloor(c, project, camera);
   drawGhosts(c, width, height, data, camera, project);
@@ -97,7 +104,7 @@ function drawGhosts(c, width, height, data, camera, project) {
 }
 
 function drawFloor(c, project, camera) {
-  const step = Math.pow(10, Math.floor(Math.log10(camera.fit.size / 4))) * 2, n = 8;
+  const step = Math.pow(10, Math.floor(Math.log10((camera.fit.wide || camera.fit.size) / 4))) * 2, n = 8;
   const cx = Math.round(camera.target[0] / step) * step, cy = Math.round(camera.target[1] / step) * step;
   c.lineWidth = 1;
   for (let k = -n; k <= n; k++)
@@ -213,7 +220,8 @@ function dragging(canvas, camera, redraw) {
   });
   canvas.addEventListener("wheel", (e) => {
     e.preventDefault();
-    camera.fit = { ...camera.fit, size: camera.fit.size * Math.exp(0.001 * e.deltaY) };
+    const factor = Math.exp(0.001 * e.deltaY), { size, wide } = camera.fit;
+    camera.fit = { ...camera.fit, size: size * factor, wide: wide && wide * factor };
     redraw();
   }, { passive: false });
 }

@@ -1,0 +1,89 @@
+"""The page of a study: maps, zero lines, gaits on them, and how far they go."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..views import Fact, HeatMap, Page, Table, Trace
+from .study import COMPONENTS, Row, Study, shown
+
+
+def study_page(found: Study) -> Page:
+    """A map of every component that is not zero, the shown one first, with gaits on it, and a table of bends."""
+    sizes = np.abs(found.map.values @ found.model.base.selection.T).max(axis=(0, 1))
+    others = [k for k in range(6) if sizes[k] > 1e-6 * sizes.max() and k != found.component]
+    maps = [_map(found, k) for k in (found.component, *others)]
+    return Page(f"Gaits of {found.model.name}", _about(found), _facts(found), [maps[0], _table(found), *maps[1:]])
+
+
+def _about(found: Study) -> str:
+    return (
+        f"Where {found.joints[0]} and {found.joints[1]} turn and carry {found.model.name} without momentum; base "
+        f"{found.model.base}, curvature seen from the {found.map.frame.replace('_', ' ')} frame. A small anticlockwise "
+        "gait moves it by the value where it is, times its area; one that stays on one side of a zero line loses "
+        "nothing."
+    )
+
+
+def _facts(found: Study) -> list[Fact]:
+    name = COMPONENTS[found.component]
+    facts = []
+    if found.best is not None and found.optimum is not None:
+        word = "best gait" if found.optimum.optimal else f"gait, {found.optimum.status}"
+        facts.append(
+            Fact(word, _far(found.best, found.component), f"{name} per cycle, effort {found.optimum.effort:.3g}")
+        )
+    facts.append(Fact("best circle", _far(found.circle, found.component), f"{name} per cycle"))
+    facts += [
+        Fact(f"bend of {_size(found, row)}", _far(row, found.component), f"{name} per cycle")
+        for row in found.circles[1::2]
+    ]
+    return facts
+
+
+def _far(row: Row, component: int) -> str:
+    size = float(np.abs(row.exact[:3] if component < 3 else np.degrees(row.exact[3:])).max())
+    value = shown(row.exact, component)
+    return f"{value if abs(value) > 1e-9 * size else 0.0:.4g}{' m' if component < 3 else '°'}"
+
+
+def _table(found: Study) -> Table:
+    return Table(
+        "How far bends go that are carried around once",
+        found.header(),
+        found.rows(),
+        note=f"Exact displacement of the base (m, degrees) as log(g), estimate of {COMPONENTS[found.component]} from "
+        "its curvature, and the angle (for lengths, the way) between the ends of both.",
+    )
+
+
+def _size(found: Study, row: Row) -> str:
+    """The radius of a circle: ``30°``."""
+    unit = found.bend
+    return f"{unit.factor * row.radius:.3g} {unit.name}".replace(" degrees", "°")
+
+
+def _map(found: Study, component: int) -> HeatMap:
+    kind = "travel along" if component < 3 else "turn about"
+    (a, b), (x, y) = found.units, found.middle
+    half, angles = found.circles[len(found.circles) // 2 - 1], np.linspace(0.0, 2.0 * np.pi, 181)
+    circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    curves = [
+        (f"best circle: {_far(found.circle, component)}", found.center + found.circle.radius * circle),
+        (f"bend of {_size(found, half)}: {_far(half, component)}", half.radius * circle),
+    ]
+    if found.best is not None:
+        path = found.curve(np.linspace(0.0, 1.0, 361)).q
+        curves.insert(0, (f"best gait: {_far(found.best, component)}", path))
+    area = "m²" if a.name == b.name == "m" else "rad²" if a == b else "(rad m)"
+    return HeatMap(
+        f"{COMPONENTS[component]}: {kind} {'xyz'[component % 3]} per area",
+        a.factor * (found.map.first + x),
+        b.factor * (found.map.second + y),
+        -found.map.values @ found.model.base.selection[component],
+        x_label=f"{found.joints[0]} ({a.name})",
+        y_label=f"{found.joints[1]} ({b.name})",
+        unit=f"{'m' if component < 3 else 'rad'}/{area}",
+        traces=[Trace(name, a.factor * (q[:, 0] + x), b.factor * (q[:, 1] + y)) for name, q in curves],
+        equal=a == b,
+    )
