@@ -8,6 +8,8 @@
 True
 """
 
+from typing import TYPE_CHECKING, Any
+
 from . import contact, control, gaits, lie
 from ._version import __version__ as __version__
 from .dynamics import (
@@ -89,6 +91,9 @@ from .io import FileWarning, load, save
 from .kernels import Kernel, compile
 from .model import Body, Frame, Joint, Limits, Link, Model, State, joints, robots
 from .simulation import Event, Ledger, Rollout, Trajectory, rollout, simulate
+
+if TYPE_CHECKING:
+    from . import studies
 
 __all__ = [
     "FACTORIZATIONS",
@@ -189,5 +194,15 @@ __all__ = [
     "rollout",
     "save",
     "simulate",
+    "studies",
     "theta_bc",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """``fc.studies`` brings pydantic along: it is imported when it is first asked for."""
+    if name == "studies":
+        import importlib
+
+        return importlib.import_module(".studies", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,5 +1,6 @@
 """The command ``fallingcat``: ``inspect FILE`` shows what is in a robot file, ``certify FILE`` proves its equations,
-``export FILE`` writes functions of it as source code, ``bench`` times its kernels, ``cache`` keeps them.
+``export FILE`` writes functions of it as source code, ``bench`` times its kernels, ``cache`` keeps them, ``study`` runs
+experiments of the seeds again.
 
 Exit codes: 0 all is well, 1 something that should not happen did, 2 a bad file or a bad option; errors are one
 line on stderr.  Nothing that a file says reaches the terminal unescaped.  Heavy imports are inside the functions, so
@@ -14,6 +15,7 @@ from .drop_cat import drop
 from .export_file import export
 from .gait_file import gait
 from .inspect_file import inspect, report
+from .study_run import study_list, study_run
 from .text import plain
 
 __all__ = [
@@ -29,4 +31,6 @@ __all__ = [
     "main",
     "plain",
     "report",
+    "study_list",
+    "study_run",
 ]

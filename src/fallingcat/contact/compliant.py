@@ -46,6 +46,7 @@ class CompliantFloor(Contact):
     """of the plane along its normal (m)"""
 
     ports = ("floor normal", "floor tangential")
+    asks_forces = False
 
     def __post_init__(self) -> None:
         numbers = [*self.stiffness, *self.damping, self.height, 0.0 if self.friction is None else self.friction]

@@ -36,6 +36,8 @@ class Contact(ABC):
 
     ports: tuple[str, ...]
     """Names of the ways in which energy passes, for the ledger."""
+    asks_forces: bool = True
+    """Whether guards and jumps look at the ``applied`` forces; where not, these need not be worked out."""
 
     @abstractmethod
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:

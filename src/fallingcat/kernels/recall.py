@@ -19,6 +19,7 @@ import sys
 import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -132,6 +133,8 @@ def _say(x: Any, out: list[bytes]) -> None:
             _say((key, item), out)
     elif isinstance(x, np.generic):
         _say(np.asarray(x), out)
+    elif kind is FunctionType:
+        out.append(_name(x).encode())
     elif dataclasses.is_dataclass(x):
         out.append(_name(kind).encode())
         for field in dataclasses.fields(x):

@@ -6,7 +6,6 @@ vectors moves on the group, as Munthe-Kaas has it.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ from ..dynamics import displace
 from ..kernels import compile
 from ..lie.rotations import homogeneous
 from ..model import Model, State
+from .numbers import apart, tuned
 from .system import System
 
 Slope = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
@@ -116,9 +116,12 @@ class Field:
 def compiled_slope(system: System, mode: Mode, memory: int) -> Slope:
     """The field as machine code: ``(packed start, y, [t]) -> dy/dt``, with any leading batch shape."""
     layout, model = layout_of(system, memory), system.model
-    sizes = {"packed": layout.size, "y": 2 * layout.nv + memory + layout.works, "clock": 1}
-    options: dict[str, Any] = {"laws": system.laws, "contact": system.contact, "mode": mode, "memory": memory}
-    return functools.partial(compile(model, slope_at, sizes=sizes, **options), model.flatten(model.neutral())[0])
+    laws, numbers = apart(system.laws)
+    numbers = numbers if len(numbers) else np.zeros(1)  # a kernel has no empty inputs
+    sizes = {"packed": layout.size, "y": 2 * layout.nv + memory + layout.works, "clock": 1, "numbers": len(numbers)}
+    options: dict[str, Any] = {"laws": laws, "contact": system.contact, "mode": mode, "memory": memory}
+    kernel, neutral = compile(model, slope_at, sizes=sizes, **options), model.flatten(model.neutral())[0]
+    return lambda packed, y, clock: kernel(neutral, packed, y, clock, numbers)
 
 
 def slope_at(
@@ -127,6 +130,7 @@ def slope_at(
     packed: Any,
     y: Any,
     clock: Any,
+    numbers: Any,
     *,
     laws: tuple[Law, ...],
     contact: Contact | None,
@@ -134,7 +138,7 @@ def slope_at(
     memory: int,
 ) -> Any:
     """``dy/dt`` around the packed start; ``state`` is not looked at."""
-    system = System(model, laws, contact)
+    system = System(model, tuned(laws, numbers), contact)
     return Field(system, mode, *layout_of(system, memory).unpack(packed, model.m))(clock[0], y)
 
 

@@ -125,7 +125,7 @@ class _Batch:
         contact, model = self.system.contact, self.system.model
         assert contact is not None
         state, memory, works = self.layout.unpack(self.packed[i], model.m)
-        applied = np.asarray(self.system.total(self.system.applied(self.modes[i], t, state)), dtype=float)
+        applied = self.system.applied_at(self.modes[i], t, state)
         jump = contact.jump(model, self.modes[i], guard, state, memory, applied)
         works = works.copy()
         works[-1] -= jump.loss

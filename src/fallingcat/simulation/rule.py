@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..kernels import compile
 from ..model import Model, State
 from .field import Field, Slope, compiled_slope, layout_of
 from .integrator import Integrator, Step
+from .numbers import apart, tuned
 from .system import System
 
 SMALL = 8
@@ -41,111 +43,93 @@ class Rule(Integrator):
         The Jacobian of a large robot would make too much code: there only the field is compiled, and differenced.
         """
         if not system.compilable:
-            return functools.partial(advance, system, self, mode, memory)
+            return functools.partial(advance, system, mode, memory, rule=self)
         if self.differentiates and system.model.nv > SMALL:
             slope = compiled_slope(system, mode, memory)
-            return functools.partial(advance, system, self, mode, memory, slope=slope)
+            return functools.partial(advance, system, mode, memory, rule=self, slope=slope)
         return self.kernel(system, mode, memory)
 
     def kernel(self, system: System, mode: Mode, memory: int) -> Step:
         """The whole step as machine code, for any leading batch shape."""
-        return compiled(step, system, mode, memory, rule=self)
+        return compiled(advance, system, mode, memory, rule=self)
 
 
-def guards(system: System, mode: Mode, memory: int) -> Step:
-    """The guards of a mode alone, as :data:`Step` takes its arguments."""
-    if not system.compilable:
-        return functools.partial(measure, system, mode, memory)
-    return compiled(guards_at, system, mode, memory)
-
-
-def port_forces(system: System, mode: Mode, memory: int, packed: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """``K x ports x nv``: generalised forces of every port at ``K`` packed states of one mode."""
-    clocks = np.stack([times, np.zeros(len(times))], axis=1)
-    if system.compilable:
-        flat = compiled(forces_at, system, mode, memory)(packed, clocks)
-    else:
-        flat = np.array([by_port(system, mode, memory, p, clock) for p, clock in zip(packed, clocks, strict=True)])
-    return np.asarray(flat).reshape(len(times), -1, system.model.nv)
-
-
-def compiled(function: Any, system: System, mode: Mode, memory: int, **options: Any) -> Step:
-    """A function of packed states and clocks as machine code.
-
-    It belongs to this library and its options are plain data, so that the kernels' cache knows it again.
-    """
-    sizes = {"packed": layout_of(system, memory).size, "clock": 2}
-    about: dict[str, Any] = {"laws": system.laws, "contact": system.contact, "mode": mode, "memory": memory}
-    kernel = compile(system.model, function, sizes=sizes, **about, **options)
-    return functools.partial(kernel, system.model.flatten(system.model.neutral())[0])
-
-
-def step(
-    model: Model,
-    state: State,
-    packed: Any,
-    clock: Any,
-    *,
-    rule: Rule,
-    laws: tuple[Law, ...],
-    contact: Contact | None,
-    mode: Mode,
-    memory: int,
-) -> Any:
-    """``[packed after; guards; error]``; what moves is in ``packed``, and ``state`` is not looked at."""
-    return advance(System(model, laws, contact), rule, mode, memory, packed, clock)
-
-
-def guards_at(
-    model: Model,
-    state: State,
-    packed: Any,
-    clock: Any,
-    *,
-    laws: tuple[Law, ...],
-    contact: Contact | None,
-    mode: Mode,
-    memory: int,
-) -> Any:
-    """The guards at a packed state."""
-    return measure(System(model, laws, contact), mode, memory, packed, clock)
-
-
-def forces_at(
-    model: Model,
-    state: State,
-    packed: Any,
-    clock: Any,
-    *,
-    laws: tuple[Law, ...],
-    contact: Contact | None,
-    mode: Mode,
-    memory: int,
-) -> Any:
-    """The forces of all ports at a packed state, one after the other."""
-    return by_port(System(model, laws, contact), mode, memory, packed, clock)
-
-
-def by_port(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
-    """The forces of a system."""
-    state, remembered, _ = layout_of(system, memory).unpack(packed, system.model.m)
-    forces, zero = system.forces(mode, clock[0], state, remembered), np.zeros(system.model.nv)
-    return concatenate([np.zeros(0), *(forces.get(port, zero) for port in system.ports)])
-
-
-def measure(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
-    """The guards of a system."""
-    state, remembered, _ = layout_of(system, memory).unpack(packed, system.model.m)
-    return system.guards(mode, clock[0], state, remembered)
+# functions of packed states -------------------------------------------------------------------------------------------
 
 
 def advance(
-    system: System, rule: Rule, mode: Mode, memory: int, packed: Any, clock: Any, slope: Slope | None = None
+    system: System, mode: Mode, memory: int, packed: Any, clock: Any, rule: Rule, slope: Slope | None = None
 ) -> Any:
-    """One step of a system from ``clock = [t, dt]``."""
+    """``[packed after; guards; error]``: one step of a system from ``clock = [t, dt]``."""
     layout = layout_of(system, memory)
     field = Field(system, mode, *layout.unpack(packed, system.model.m), slope)
     y, error = rule.step(field, clock[0], field.origin, clock[1])
     after, remembered, works = field.end(y)
     guards = system.guards(mode, clock[0] + clock[1], after, remembered)
     return concatenate([layout.pack(after, remembered, works), guards, np.reshape(error, 1)])
+
+
+def measure(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
+    """The guards."""
+    state, remembered, _ = layout_of(system, memory).unpack(packed, system.model.m)
+    return system.guards(mode, clock[0], state, remembered)
+
+
+def by_port(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
+    """The forces of all ports, one after the other."""
+    state, remembered, _ = layout_of(system, memory).unpack(packed, system.model.m)
+    forces, zero = system.forces(mode, clock[0], state, remembered), np.zeros(system.model.nv)
+    return concatenate([np.zeros(0), *(forces.get(port, zero) for port in system.ports)])
+
+
+def guards(system: System, mode: Mode, memory: int) -> Step:
+    """The guards of a mode alone, as :data:`Step` takes its arguments."""
+    if not system.compilable:
+        return functools.partial(measure, system, mode, memory)
+    if system.contact is None or system.contact.asks_forces:
+        return compiled(measure, system, mode, memory)
+    bare = System(system.model, (), system.contact)  # the same code, whatever the laws
+    size, kernel = layout_of(bare, memory).size, compiled(measure, bare, mode, memory)
+    return lambda packed, clock: kernel(packed[..., :size], clock)
+
+
+def port_forces(system: System, mode: Mode, memory: int, packed: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """``K x ports x nv``: generalised forces of every port at ``K`` packed states of one mode."""
+    clocks = np.stack([times, np.zeros(len(times))], axis=1)
+    if system.compilable:
+        flat = compiled(by_port, system, mode, memory)(packed, clocks)
+    else:
+        flat = np.array([by_port(system, mode, memory, p, clock) for p, clock in zip(packed, clocks, strict=True)])
+    return np.asarray(flat).reshape(len(times), -1, system.model.nv)
+
+
+def compiled(what: Callable[..., Any], system: System, mode: Mode, memory: int, **options: Any) -> Step:
+    """One of the functions above as machine code, which takes the laws' numbers as an argument.
+
+    It belongs to this library and its options are plain data, so that the kernels' cache knows it again.
+    """
+    laws, numbers = apart(system.laws)
+    numbers = numbers if len(numbers) else np.zeros(1)  # a kernel has no empty inputs
+    sizes = {"packed": layout_of(system, memory).size, "clock": 2, "numbers": len(numbers)}
+    about: dict[str, Any] = {"laws": laws, "contact": system.contact, "mode": mode, "memory": memory}
+    kernel = compile(system.model, on_packed, sizes=sizes, what=what, options=options, **about)
+    neutral = system.model.flatten(system.model.neutral())[0]
+    return lambda packed, clock, **how: kernel(neutral, packed, clock, numbers, **how)
+
+
+def on_packed(
+    model: Model,
+    state: State,
+    packed: Any,
+    clock: Any,
+    numbers: Any,
+    *,
+    what: Callable[..., Any],
+    laws: tuple[Law, ...],
+    contact: Contact | None,
+    mode: Mode,
+    memory: int,
+    options: dict[str, Any],
+) -> Any:
+    """``what`` of the system whose laws have these numbers; what moves is in ``packed``: ``state`` is not looked at."""
+    return what(System(model, tuned(laws, numbers), contact), mode, memory, packed, clock, **options)

@@ -193,7 +193,7 @@ class Run:
         """Into the next mode; the name of what happened."""
         assert self.system.contact is not None
         state, memory, works = self.layout.unpack(self.packed, self.system.model.m)
-        applied = np.asarray(self.system.total(self.system.applied(self.mode, self.t, state)), dtype=float)
+        applied = self.system.applied_at(self.mode, self.t, state)
         jump = self.system.contact.jump(self.system.model, self.mode, guard, state, memory, applied)
         self.happened.append(Happened(jump.name, self.t, jump.loss))
         self.mode, works = jump.mode, works.copy()

@@ -65,6 +65,11 @@ class System:
             forces["controller"] = given if self.external else np.concatenate([np.zeros(self.model.m), given])
         return forces
 
+    def applied_at(self, mode: Mode, t: float, state: State) -> np.ndarray:
+        """Their sum (nv) at an event, for contacts that ask; else zero."""
+        asked = self.contact is not None and self.contact.asks_forces
+        return np.asarray(self.total(self.applied(mode, t, state) if asked else {}), dtype=float)
+
     def forces(self, mode: Mode, t: Any, state: State, memory: Any) -> dict[str, Any]:
         """All generalised forces (nv), by port."""
         applied = self.applied(mode, t, state)

@@ -1,0 +1,125 @@
+"""``fallingcat study list`` and ``study run NAME``: experiments of the seeds, run again."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import FallingCatError
+from .app import Json, app, errors_in_one_line
+from .drop_cat import progress_bar, written
+from .text import on_screen, shown, summary, table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..studies import StudyResult
+
+study_app = typer.Typer(help="Experiments of the seeds, run again.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(study_app, name="study")
+
+
+@study_app.command("list")
+def study_list(as_json: Json = False) -> None:
+    """Show the studies that there are."""
+    with errors_in_one_line():
+        from ..studies import load, names
+
+        found = [load(name) for name in names()]
+        if as_json:
+            keys = [{"name": s.name, "title": s.table.title, "figures": s.table.figures} for s in found]
+            typer.echo(json.dumps({"studies": keys}, indent=2))
+            return
+
+        def write(console: Console) -> None:
+            out = table("study")
+            out.add_column("what", overflow="fold")
+            out.add_column("figure", no_wrap=True)
+            for s in found:
+                out.add_row(*map(shown, (s.name, s.table.title, s.table.figures)))
+            console.print(out)
+
+        on_screen(write)
+
+
+@study_app.command("run")
+def study_run(
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="A name of the list, or a .toml file of your own.")],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Another value of a parameter; again for more of them."),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", metavar="FILE", help="Where to write the page; STUDY.html if left out.", show_default=False
+        ),
+    ] = None,
+    show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Run a study: a table of published and own numbers, and a page with its figures and the motion."""
+    with errors_in_one_line():
+        from ..studies import load, run_study
+
+        wanted = load(study).with_parameters(dict(map(_setting, settings or ())))
+        with progress_bar(as_json) as tell:
+            result = run_study(wanted, tell)
+            if tell is not None:
+                tell("drawing", 1.0)
+            page = written(result.page(), out or f"{wanted.name}.html")
+        if as_json:
+            typer.echo(json.dumps(result.data(), indent=2, allow_nan=False))
+        else:
+            on_screen(lambda console: _print(console, result, page))
+        if show:
+            typer.launch(page)
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """A name and its value: a number, or else a word.
+
+    >>> _setting("K_E=8"), _setting("controller=III")
+    (('K_E', 8), ('controller', 'III'))
+    """
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not (name and equals and value):
+        raise FallingCatError(f"--set takes NAME=VALUE, not {text!r}")
+    try:
+        read = tomllib.loads(f"value = {value}")
+    except (tomllib.TOMLDecodeError, ValueError):
+        return name, value
+    return name, read["value"] if set(read) == {"value"} else value
+
+
+def _print(console: Console, result: StudyResult, page: str) -> None:
+    from ..studies.page import number, verdict
+
+    about = {"study": result.study.name, "what": result.study.table.title}
+    if result.study.changed:
+        values = result.parameters.model_dump()
+        about["changed"] = ", ".join(f"{key} = {values[key]}" for key in result.study.changed)
+    about["run"] = f"{result.trajectory.times[-1]:.4g} s simulated, {result.trajectory.status}; {result.seconds:.2f} s"
+    summary(console, about)
+    out = table("quantity", least=22)
+    for title in ("published", "ours", "unit", "tolerance", "verdict"):
+        out.add_column(title, justify="right" if title in ("published", "ours", "tolerance") else "left", no_wrap=True)
+    notes: list[str] = []
+    for row, said in zip(result.rows, result.study.table.row, strict=True):
+        mark = ""
+        if said.remark and row.judged:
+            notes.append(said.remark)
+            mark = f" [{len(notes)}]"
+        cells = (row.name + mark, number(row.published), number(row.ours), row.unit, number(row.tolerance))
+        out.add_row(*map(shown, (*cells, verdict(row))))
+    console.print()
+    console.print(out)
+    console.print()
+    if result.study.changed:
+        console.print(shown("What is published is of other parameters than these."))
+    for k, note in enumerate(notes):
+        console.print(shown(f"[{k + 1}] {note}"))
+    console.print(shown(f"\n{page}"), soft_wrap=True)

@@ -1,0 +1,104 @@
+"""A hopper, its controller and its floor, from the parameters of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..contact import CompliantFloor
+from ..control import (
+    EnergyController,
+    Law,
+    LockedPolarSpring,
+    PolarSpring,
+    RadialDamper,
+    RadialSpring,
+    virtual_leg,
+)
+from ..dynamics import center_of_mass, kinetic_energy, link_pose, potential_energy
+from ..errors import ModelError
+from ..model import Model, State, robots
+from ..simulation import Event, Rosenbrock, Trajectory, simulate
+from .tables import Parameters
+
+FOOT = "foot"
+TOLERANCE, LARGEST = 1e-7, 5e-3
+"""Of the integrator; and its largest step (s), for curves that look smooth in flight."""
+
+
+def robot(name: str, p: Parameters) -> Model:
+    """The hopper, under the gravity of the study."""
+    return replace(getattr(robots, name)(), gravity=np.array([0.0, -p.g, 0.0]))
+
+
+def start(model: Model, p: Parameters) -> State:
+    """The state in which the hopper is released."""
+    pose = model.base.element(np.array([p.x, p.y, p.theta + p.disturbance]))
+    return model.state(pose=pose, joints=[p.q1], twist=[p.vx, p.vy, p.omega], rates=[p.q1_dot])
+
+
+def laws(model: Model, state: State, p: Parameters) -> tuple[Law, ...]:
+    """The controller of [Feurstein] 4.1.5; a gain of zero leaves a line of zeros in the ledger.
+
+    >>> from fallingcat.studies import load
+    >>> p = load("revolute-6").parameters
+    >>> hopper = robot("revolute_hopper", p)
+    >>> [law.name for law in laws(hopper, start(hopper, p), p)]
+    ['radial spring', 'radial damper', 'energy controller', 'polar spring']
+    """
+    rest = float(virtual_leg(model, state, FOOT).length) if p.r_des == "initial" else p.r_des
+    spring = RadialSpring(p.K_r, rest, FOOT)
+    energy = p.E_des
+    if energy == "initial":
+        energy = float(kinetic_energy(model, state) + potential_energy(model, state) + spring.energy(model, state))
+    radial = (spring, RadialDamper(p.D_r, foot=FOOT), EnergyController(p.K_E, energy, spring))
+    return (*radial, *_polar(state, p))
+
+
+def _polar(state: State, p: Parameters) -> tuple[Law, ...]:
+    if p.controller == "I":
+        return ()
+    if p.controller == "II":
+        return (PolarSpring(p.K_p, p.D_p, p.alpha_des, foot=FOOT),)
+    # alpha_c is measured from the posture of the start, so that it is 0 there
+    turn = float(np.arctan2(state.pose[1, 0], state.pose[0, 0]))
+    return (LockedPolarSpring(p.K_p, tuple(map(float, state.joints)), p.D_p, p.alpha_des + turn, foot=FOOT),)
+
+
+def floor(p: Parameters) -> CompliantFloor:
+    """The visco-elastic floor of [Feurstein] 4.1.4."""
+    return CompliantFloor((FOOT,), (p.K_floor_y, p.K_floor_x), (p.D_floor_y, p.D_floor_x))
+
+
+def simulated(
+    model: Model,
+    state: State,
+    p: Parameters,
+    duration: float | None = None,
+    progress: Callable[[float], None] | None = None,
+    tolerance: float = TOLERANCE,
+    events: Sequence[Event] = (),
+    largest: float = LARGEST,
+) -> Trajectory:
+    """The motion from ``state``, over the study's duration unless another is given (s), in steps up to ``largest``."""
+    lasts = p.duration if duration is None else duration
+    return simulate(
+        model, state, lasts, laws(model, state, p), floor(p),
+        integrator=Rosenbrock(tolerance), dt=largest, events=events, progress=progress,
+    )  # fmt: skip
+
+
+def upright_angle(model: Model, joint: float) -> float:
+    """The base angle (rad) at which the virtual leg points straight down, for a joint coordinate.
+
+    >>> print(f"{upright_angle(robots.revolute_hopper(), 1.7802):.4f}")
+    -2.5174
+    """
+    state = model.state(joints=[joint])
+    o: Any = link_pose(model, state, FOOT)[:2, 3] - center_of_mass(model, state)[:2]
+    if not np.any(o):
+        raise ModelError(f"at q1 = {joint:g} the foot is at the center of mass: there is no virtual leg")
+    return float(-0.5 * np.pi - np.arctan2(o[1], o[0]))

@@ -1,0 +1,285 @@
+"""The numbers that studies report, by the names that their files use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from ..control import virtual_leg
+from ..dynamics import kinetic_energy, potential_energy
+from ..errors import ModelError
+from .hopper import FOOT
+from .observed import Flight, Observed
+
+LAST: Final = 5
+"""Hops at the end of a run over which a gait is averaged."""
+NAN: Final = float("nan")
+
+Measure = Callable[[Observed], float]
+MEASURES: Final[dict[str, Measure]] = {}
+"""Name in a study's file: the function; its docstring says what and in which unit."""
+
+
+def measure(function: Measure) -> Measure:
+    """Makes a function known to the files of studies."""
+    MEASURES[function.__name__] = function
+    return function
+
+
+def measured(name: str, seen: Observed) -> float:
+    """A measure by name; ``work of PORT`` is the work through one port (J)."""
+    if name.startswith("work of "):
+        port = name.removeprefix("work of ")
+        return float(seen.run.ledger.work(port)[-1]) if port in seen.run.ledger.ports else 0.0
+    if name not in MEASURES:
+        raise ModelError(f"there is no measure {name!r}: it is one of {', '.join(MEASURES)}, work of PORT")
+    return float(MEASURES[name](seen))
+
+
+# books of energy ----------------------------------------------------------------------------------------------------
+
+
+def _laws(seen: Observed) -> list[int]:
+    own = {law.name for law in seen.run.system.laws}
+    return [k for k, port in enumerate(seen.run.ledger.ports) if port in own]
+
+
+@measure
+def external_work(seen: Observed) -> float:
+    """Work of the controller through the base (J)."""
+    return float(seen.run.ledger.base[-1, _laws(seen)].sum())
+
+
+@measure
+def joint_work(seen: Observed) -> float:
+    """Work of the controller through the joint (J)."""
+    return float(seen.run.ledger.joints[-1, _laws(seen)].sum())
+
+
+@measure
+def floor_work(seen: Observed) -> float:
+    """Work of the floor on the robot (J); negative: the floor takes."""
+    return float(seen.run.ledger.works[-1].sum()) - external_work(seen) - joint_work(seen)
+
+
+@measure
+def ledger_balance(seen: Observed) -> float:
+    """Change of mechanical energy minus all works, relative to the energy turned over."""
+    return seen.run.ledger.residual(seen["kinetic"] + seen["gravity"])
+
+
+@measure
+def touchdown_loss(seen: Observed) -> float:
+    """What the floor takes in the first millisecond of a stance (mJ), mean of the last hops."""
+    floor = seen.run.ledger.works[:, [k for k in range(len(seen.run.ledger.ports)) if k not in _laws(seen)]].sum(axis=1)
+    ends = [hop.end for hop in seen.hops[-LAST:] if seen.times[hop.end] + 1e-3 <= seen.times[-1]]
+    after = [int(np.searchsorted(seen.times, seen.times[i] + 1e-3)) for i in ends]
+    return _mean([1e3 * float(floor[i] - floor[j]) for i, j in zip(ends, after, strict=True)])
+
+
+@measure
+def loss_per_hop(seen: Observed) -> float:
+    """What the floor takes per hop, relative to the energy that the controller wants (%)."""
+    wanted = next(law.energy for law in seen.run.system.laws if law.name == "energy controller")  # type: ignore[attr-defined]
+    return -100.0 * floor_work(seen) / (len(seen.flights) * wanted) if seen.flights else NAN
+
+
+@measure
+def energy_error(seen: Observed) -> float:
+    """Largest distance of the energy at an apex after the first hop from the wanted energy (%)."""
+    wanted = next(law.energy for law in seen.run.system.laws if law.name == "energy controller")  # type: ignore[attr-defined]
+    apexes = [abs(_apex_energy(seen, hop) / wanted - 1.0) for hop in seen.hops[1:]]
+    return 100.0 * max(apexes) if apexes else NAN
+
+
+@measure
+def energy_left(seen: Observed) -> float:
+    """Kinetic, gravitational and spring energy at the end, relative to the start (%)."""
+    return 100.0 * float(seen.energy[-1] / seen.energy[0])
+
+
+@measure
+def apex_energy(seen: Observed) -> float:
+    """Kinetic and gravitational energy at the last apex (J)."""
+    return _apex_energy(seen, seen.hops[-1]) if seen.hops else NAN
+
+
+def _apex_energy(seen: Observed, flight: Flight) -> float:
+    state, model = seen.apex(flight), seen.run.model
+    return float(kinetic_energy(model, state) + potential_energy(model, state))
+
+
+@measure
+def spring_energy_trend(seen: Observed) -> float:
+    """Growth per hop of the mean spring energy in flight (mJ)."""
+    means = [float(np.mean(seen.spring_energy[seen.in_flight(hop)])) for hop in seen.hops]
+    return 1e3 * float(np.polyfit(np.arange(len(means)), means, 1)[0]) if len(means) > 2 else NAN
+
+
+# hops ---------------------------------------------------------------------------------------------------------------
+
+
+@measure
+def touchdowns(seen: Observed) -> float:
+    """Flights that end on the floor, the first fall included, bounces of the foot not."""
+    return float(len(seen.flights))
+
+
+@measure
+def touches(seen: Observed) -> float:
+    """Touchdowns with all bounces of the foot."""
+    return float(sum(event.name == f"touchdown {FOOT}" for event in seen.run.events))
+
+
+@measure
+def hop_period(seen: Observed) -> float:
+    """From lift-off to lift-off (s), mean of the last hops."""
+    return _mean(np.diff(seen.times[seen.lift_offs])[-LAST:])
+
+
+@measure
+def step_length(seen: Observed) -> float:
+    """Way of the center of mass from lift-off to lift-off (m), mean of the last hops."""
+    return _mean(np.diff(seen["com_x"][seen.lift_offs])[-LAST:])
+
+
+@measure
+def forward_speed(seen: Observed) -> float:
+    """Of the center of mass (m/s), over the last hops."""
+    return step_length(seen) / hop_period(seen)
+
+
+@measure
+def liftoff_extension(seen: Observed) -> float:
+    """Of the radial spring beyond its rest length at lift-off (mm), mean of the last hops."""
+    return _mean(1e3 * (seen["r"][seen.lift_offs] - seen.spring.rest)[-LAST:])
+
+
+@measure
+def liftoff_energy(seen: Observed) -> float:
+    """Of the radial spring at lift-off (mJ), mean of the last hops."""
+    return _mean(1e3 * seen.spring_energy[seen.lift_offs][-LAST:])
+
+
+@measure
+def stationarity(seen: Observed) -> float:
+    """Largest change of period, step or lift-off extension between successive hops, in the last hops (%)."""
+    n = seen.lift_offs[-LAST - 2 :]
+    series = [np.diff(seen.times[n]), np.diff(seen["com_x"][n]), (seen["r"][n] - seen.spring.rest)[1:]]
+    if len(n) < 4:
+        return NAN
+    return 100.0 * max(float(np.abs(np.diff(x)).max() / np.abs(x).mean()) for x in series)
+
+
+@measure
+def settling_time(seen: Observed) -> float:
+    """From when on the period of every hop is within 1 % of the last ones' (s)."""
+    starts, periods = seen.times[seen.lift_offs], np.diff(seen.times[seen.lift_offs])
+    off = np.flatnonzero(np.abs(periods / _mean(periods[-LAST:]) - 1.0) > 0.01) if len(periods) > LAST else None
+    if off is None or (len(off) and off[-1] >= len(periods) - LAST):
+        return NAN
+    return float(starts[off[-1] + 1]) if len(off) else float(starts[0])
+
+
+# turning ------------------------------------------------------------------------------------------------------------
+
+
+def _turns(seen: Observed) -> list[float]:
+    """Turn of the virtual leg in each flight after a lift-off (degrees)."""
+    return [float(np.degrees(seen["alpha"][hop.end] - seen["alpha"][hop.start])) for hop in seen.hops]
+
+
+@measure
+def first_turn(seen: Observed) -> float:
+    """Turn of the virtual leg in the first flight after a lift-off (degrees)."""
+    return _turns(seen)[0] if seen.hops else NAN
+
+
+@measure
+def flight_turn(seen: Observed) -> float:
+    """Size of the turn of the virtual leg in a flight (degrees), mean of the last hops."""
+    return _mean(np.abs(_turns(seen)[-LAST:]))
+
+
+@measure
+def largest_later_turn(seen: Observed) -> float:
+    """Largest size of the turn of the virtual leg in a flight after the first hop (degrees)."""
+    later = np.abs(_turns(seen)[1:])
+    return float(later.max()) if len(later) else NAN
+
+
+def _spins(seen: Observed) -> np.ndarray:
+    """Angular momentum about the center of mass in each flight after a lift-off (N m s)."""
+    return np.array([float(np.median(seen["spin"][seen.in_flight(hop)])) for hop in seen.hops])
+
+
+@measure
+def liftoff_spin(seen: Observed) -> float:
+    """Angular momentum about the center of mass after the first lift-off (N m s)."""
+    return float(_spins(seen)[0]) if seen.hops else NAN
+
+
+@measure
+def sign_changes(seen: Observed) -> float:
+    """Share of hops in whose flight the angular momentum has another sign than in the flight before (%)."""
+    spins = _spins(seen)
+    return 100.0 * float(np.mean(spins[1:] * spins[:-1] < 0.0)) if len(spins) > 1 else NAN
+
+
+@measure
+def hops_before_tilt(seen: Observed) -> float:
+    """Touchdowns before the leg is 1 degree off the vertical; not a number if it never is."""
+    off = np.flatnonzero(np.abs(seen["alpha"]) > np.radians(1.0))
+    return float(sum(flight.end <= off[0] for flight in seen.flights)) if len(off) else NAN
+
+
+@measure
+def spin_growth(seen: Observed) -> float:
+    """Factor by which the angular momentum in flight grows per hop, as long as it is small."""
+    spins = np.abs(_spins(seen))
+    small = np.flatnonzero((spins > 1e-17) & (spins < 1e-4))
+    if len(small) < 4:
+        return NAN
+    return float(np.exp(np.polyfit(small, np.log(spins[small]), 1)[0]))
+
+
+@measure
+def largest_lean(seen: Observed) -> float:
+    """Largest size of the angle of the virtual leg (degrees)."""
+    return float(np.degrees(np.abs(seen["alpha"]).max()))
+
+
+# the state at the last apex, as in Table 4.13 ------------------------------------------------------------------------
+
+
+@measure
+def apex_height(seen: Observed) -> float:
+    """Of the base at the last apex of the center of mass (m)."""
+    return float(seen.apex(seen.hops[-1]).pose[1, 3]) if seen.hops else NAN
+
+
+@measure
+def apex_theta(seen: Observed) -> float:
+    """Angle of the base at the last apex (rad)."""
+    pose = seen.apex(seen.hops[-1]).pose if seen.hops else np.full((4, 4), NAN)
+    return float(np.arctan2(pose[1, 0], pose[0, 0]))
+
+
+@measure
+def apex_omega(seen: Observed) -> float:
+    """Angular velocity of the base at the last apex (rad/s)."""
+    return float(seen.apex(seen.hops[-1]).twist[2]) if seen.hops else NAN
+
+
+@measure
+def apex_alpha(seen: Observed) -> float:
+    """Angle of the virtual leg at the last apex (degrees)."""
+    if not seen.hops:
+        return NAN
+    return float(np.degrees(virtual_leg(seen.run.model, seen.apex(seen.hops[-1]), FOOT).angle))
+
+
+def _mean(values: list[float] | np.ndarray) -> float:
+    return float(np.mean(values)) if len(values) else NAN

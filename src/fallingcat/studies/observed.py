@@ -1,0 +1,132 @@
+"""What a hopper's run is looked at for: its leg, momenta, energies and hops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import concatenate
+from ..contact.points import point_jacobian, position
+from ..control import RadialSpring, virtual_leg
+from ..dynamics import center_of_mass, kinetic_energy, momentum, potential_energy
+from ..model import Model, State
+from ..simulation import Trajectory
+from .hopper import FOOT
+from .tables import Parameters
+
+COLUMNS = (
+    "com_x", "com_y", "p_x", "p_y", "spin", "kinetic", "gravity", "r", "alpha", "r_dot", "alpha_dot",
+    "foot_x", "foot_y", "foot_vx", "foot_vy",
+)  # fmt: skip
+"""Of :func:`observed`: m, N s, N m s, J, rad and their rates."""
+
+
+def observed(model: Model, state: State) -> Any:
+    """The numbers of :data:`COLUMNS`, at one state."""
+    leg, v = virtual_leg(model, state, FOOT), state.velocity
+    h = momentum(model, state, "centroidal")
+    parts = [
+        center_of_mass(model, state)[:2], h[:2], h[5:6],
+        *(np.reshape(x, 1) for x in (kinetic_energy(model, state), potential_energy(model, state))),
+        *(np.reshape(x, 1) for x in (leg.length, leg.angle, leg.radial @ v, leg.polar @ v)),
+        position(model, state, FOOT)[:2], (point_jacobian(model, state, FOOT) @ v)[:2],
+    ]  # fmt: skip
+    return concatenate(parts)
+
+
+class Flight(NamedTuple):
+    """From a lift-off to the next touchdown; the first may begin with the run."""
+
+    start: int
+    """sample"""
+    end: int
+    """sample"""
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """A run and what is seen of it, at every sample."""
+
+    run: Trajectory
+    parameters: Parameters
+
+    @cached_property
+    def columns(self) -> dict[str, np.ndarray]:
+        """By the names of :data:`COLUMNS`; angles are continuous in time."""
+        values = self.run.measure(observed)
+        out = {name: values[:, k] for k, name in enumerate(COLUMNS)}
+        return out | {"alpha": np.unwrap(out["alpha"])}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.columns[name]
+
+    @property
+    def times(self) -> np.ndarray:
+        """s"""
+        return self.run.times
+
+    @property
+    def spring(self) -> RadialSpring:
+        """The radial spring of the controller."""
+        return next(law for law in self.run.system.laws if isinstance(law, RadialSpring))
+
+    @cached_property
+    def spring_energy(self) -> np.ndarray:
+        """``K_r (r - r_des)^2 / 2`` (J)"""
+        return 0.5 * self.spring.stiffness * (self["r"] - self.spring.rest) ** 2
+
+    @cached_property
+    def energy(self) -> np.ndarray:
+        """Kinetic, gravitational and of the radial spring (J): what the energy controller looks at."""
+        return self["kinetic"] + self["gravity"] + self.spring_energy
+
+    # hops -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def flights(self) -> tuple[Flight, ...]:
+        """Those that end with a touchdown and last at least ``shortest_flight``.
+
+        A foot that bounces off the floor comes back within half a swing on its leg spring, ``pi sqrt(m / K_r)``, 15 ms:
+        shorter flights belong to the stance around them.
+        """
+        flights, lift = [], 0 if not self.run.touching[0] else None
+        for event in self.run.events:
+            i = int(np.searchsorted(self.times, event.time))
+            if event.name == f"lift-off {FOOT}":
+                lift = i
+            elif event.name == f"touchdown {FOOT}" and lift is not None:
+                if self.times[i] - self.times[lift] >= self.parameters.shortest_flight:
+                    flights.append(Flight(lift, i))
+                lift = None
+        return tuple(flights)
+
+    @cached_property
+    def hops(self) -> tuple[Flight, ...]:
+        """Flights that began with a lift-off: not the fall at the beginning."""
+        return tuple(flight for flight in self.flights if flight.start > 0)
+
+    @property
+    def lift_offs(self) -> np.ndarray:
+        """Samples"""
+        return np.array([hop.start for hop in self.hops], dtype=int)
+
+    def in_flight(self, flight: Flight) -> slice:
+        """The samples of a flight."""
+        return slice(flight.start, flight.end + 1)
+
+    def apex_time(self, flight: Flight) -> float:
+        """When the center of mass is highest (s): where its vertical momentum is zero."""
+        part = self.in_flight(flight)
+        t, p_y = self.times[part], self["p_y"][part]
+        k = int(np.argmax(p_y <= 0.0))
+        if k == 0:  # falls from the beginning on
+            return float(t[0])
+        share = p_y[k - 1] / (p_y[k - 1] - p_y[k])  # falls freely: p_y is linear in time
+        return float(t[k - 1] + share * (t[k] - t[k - 1]))
+
+    def apex(self, flight: Flight) -> State:
+        """The state at which the center of mass is highest."""
+        return self.run.at(self.apex_time(flight))

@@ -1,0 +1,47 @@
+"""Figure 4.7: the angular momentum that the first lift-off leaves, over the joint angle at which the leg is dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..model import Model
+from .hopper import simulated, start, upright_angle
+from .measures import liftoff_spin
+from .observed import Observed
+from .tables import ScanParameters
+
+Progress = Callable[[str, float], None]
+
+
+def scanned(model: Model, p: ScanParameters, tell: Progress) -> tuple[np.ndarray, np.ndarray]:
+    """Joint angles (rad) and angular momenta (N m s); the virtual leg starts vertical and at rest, unstretched."""
+    angles = np.linspace(p.q1_first, p.q1_last, p.points)
+    spins = []
+    for k, q1 in enumerate(map(float, angles)):
+        tell("scanning", k / len(angles))
+        own = {"q1": q1, "theta": upright_angle(model, q1), "r_des": "initial"}
+        at = ScanParameters.model_validate(p.model_dump() | own)
+        spins.append(liftoff_spin(Observed(simulated(model, start(model, at), at), at)))
+    return angles, np.array(spins)
+
+
+def about_scan(angles: np.ndarray, spins: np.ndarray, at: float) -> dict[str, float]:
+    """``least_angle``: where the size of the angular momentum is least (degrees, from a parabola through the lowest
+    three), ``least_spin`` (N m s), ``excess``: how much more there is at the angle ``at`` (rad) (%).
+
+    >>> found = about_scan(np.radians([100.0, 110.0, 120.0]), np.array([2.0, 1.0, 2.0]), np.radians(100.0))
+    >>> print(f"{found['least_angle']:.1f} {found['excess']:.1f}")
+    110.0 100.0
+    """
+    known = np.isfinite(spins)
+    x, y = np.degrees(angles[known]), np.abs(spins[known])
+    if len(x) < 3:
+        return {"least_angle": float("nan"), "least_spin": float("nan"), "excess": float("nan")}
+    k = min(max(int(np.argmin(y)), 1), len(x) - 2)
+    a, b, c = np.polyfit(x[k - 1 : k + 2], y[k - 1 : k + 2], 2)
+    lowest = float(np.clip(-b / (2.0 * a), x[k - 1], x[k + 1])) if a > 0.0 else float(x[np.argmin(y)])
+    least = float(min(np.polyval([a, b, c], lowest), y.min()))
+    here = float(np.interp(np.degrees(at), x, y))
+    return {"least_angle": lowest, "least_spin": least, "excess": 100.0 * (here / least - 1.0)}

@@ -1,0 +1,158 @@
+"""Running a study: its motion, its numbers, and how they compare with what was published."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..model import Model
+from ..simulation import Trajectory
+from .basin import basin
+from .hopper import robot, simulated, start
+from .measures import measured
+from .observed import Observed
+from .scan import Progress, about_scan, scanned
+from .tables import BasinParameters, Parameters, RowTable, ScanParameters, Study, load
+
+if TYPE_CHECKING:
+    from ..views import Page
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number: published, ours, and whether they agree within ``tolerance`` (in ``unit``).
+
+    Where nothing is published, ours is held against ``reference``, which others computed; where there is none either,
+    its size against the tolerance; and without a tolerance, it is only told.
+    """
+
+    name: str
+    published: float | None
+    ours: float | None
+    tolerance: float | None
+    unit: str
+    holds: bool
+    remark: str = ""
+    reference: float | None = None
+
+    @property
+    def judged(self) -> bool:
+        """Whether there is anything to compare with."""
+        return self.tolerance is not None
+
+    def data(self) -> dict[str, Any]:
+        """What ``--json`` prints."""
+        keys = ("name", "published", "ours", "tolerance", "unit", "holds")
+        return {key: getattr(self, key) for key in keys}
+
+
+@dataclass(frozen=True, eq=False)
+class StudyResult:
+    """A study that was run."""
+
+    study: Study
+    parameters: Parameters
+    trajectory: Trajectory
+    rows: tuple[Row, ...]
+    seconds: float
+    """wall time of the simulation and its measures"""
+    curves: dict[str, np.ndarray] = field(default_factory=dict)
+    """of a scan: ``q1`` (rad) and ``spin`` (N m s)"""
+
+    @property
+    def observed(self) -> Observed:
+        """The run and what is seen of it."""
+        return Observed(self.trajectory, self.parameters)
+
+    @property
+    def holds(self) -> bool:
+        """Whether all rows do."""
+        return all(row.holds for row in self.rows)
+
+    def row(self, name: str) -> Row:
+        """A row by name."""
+        return next(row for row in self.rows if row.name == name)
+
+    def data(self) -> dict[str, Any]:
+        """What ``--json`` prints."""
+        return {"study": self.study.name, "seconds": self.seconds, "rows": [row.data() for row in self.rows]}
+
+    def page(self) -> Page:
+        """The panels of the study's figures, the animation and the table, as one page."""
+        from .page import study_page
+
+        return study_page(self)
+
+
+def run(study: str, progress: Progress | None = None, **parameters: Any) -> StudyResult:
+    """Run a study, by name or from a file of one's own, with other parameters where they are given.
+
+    >>> result = run("revolute-6", duration=2.0, K_E=8.0)
+    >>> result.trajectory.status, result.study.changed
+    ('finished', ('duration', 'K_E'))
+    >>> result.row("ledger balance").holds
+    True
+    >>> run("revolute-6", K_e=8.0)
+    Traceback (most recent call last):
+    fallingcat.errors.FallingCatError: study 'revolute-6': there is no parameter 'K_e'; do you mean 'K_E'? They are ...
+    """
+    return run_study(load(study).with_parameters(parameters), progress)
+
+
+def run_study(study: Study, progress: Progress | None = None) -> StudyResult:
+    """Run a study that was loaded."""
+    began = time.perf_counter()
+    p, tell = study.parameters, progress or (lambda what, share: None)
+    model = robot(study.table.robot, p)
+    found = simulated(model, start(model, p), p, progress=_seldom(lambda share: tell("running", share)))
+    seen = Observed(found, p)
+    extra, curves = _more(model, seen, p, tell)
+    rows = tuple(_row(table, study, seen, extra) for table in study.table.row)
+    return StudyResult(study, p, found, rows, time.perf_counter() - began, curves)
+
+
+def _more(
+    model: Model, seen: Observed, p: Parameters, tell: Progress
+) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+    """What studies of several runs find, by the names that their rows use."""
+    if isinstance(p, ScanParameters):
+        angles, spins = scanned(model, p, tell)
+        return about_scan(angles, spins, p.q1), {"q1": angles, "spin": spins}
+    if isinstance(p, BasinParameters):
+        return basin(model, seen, p, tell), {}
+    return {}, {}
+
+
+def _seldom(tell: Callable[[float], None]) -> Callable[[float], None]:
+    """Passes on every hundredth share only: a step takes microseconds."""
+    last = -1.0
+
+    def told(share: float) -> None:
+        nonlocal last
+        if share - last >= 0.01:
+            last = share
+            tell(share)
+
+    return told
+
+
+def _row(table: RowTable, study: Study, seen: Observed, extra: dict[str, float]) -> Row:
+    value = extra[table.measure] if table.measure in extra else measured(table.measure, seen)
+    ours = value if math.isfinite(value) else None
+    remark = table.remark
+    if study.changed and table.published is not None:
+        remark = f"{study.about_changes}. {remark}".strip()
+    holds = _holds(ours, table)
+    return Row(table.name, table.published, ours, table.tolerance, table.unit, holds, remark, table.reference)
+
+
+def _holds(ours: float | None, table: RowTable) -> bool:
+    if table.tolerance is None:
+        return True  # nothing is claimed
+    against = table.published if table.published is not None else table.reference
+    return ours is not None and abs(ours - (against or 0.0)) <= table.tolerance

@@ -1,0 +1,267 @@
+"""Studies as data: TOML files with parameters and the numbers that were published, checked by pydantic.
+
+.. code-block:: toml
+
+    title = "Forward hopping"
+    robot = "revolute_hopper"
+
+    [parameters]
+    duration = 20.0
+    K_r = 2200.0
+
+    [[row]]
+    name = "external work"
+    measure = "external_work"
+    unit = "J"
+    published = 7.15
+    tolerance = 0.143
+
+Unknown keys, text in place of numbers, numbers that are not finite: every broken rule is named, all in one error.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from ..errors import FallingCatError, FileError, ModelError
+
+Positive = Annotated[FiniteFloat, Field(gt=0.0)]
+Gain = Annotated[FiniteFloat, Field(ge=0.0)]
+LARGEST_FILE: Final = 1_000_000
+
+
+class Table(BaseModel):
+    """A table of the file: no unknown keys, no text that happens to look like a number."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Parameters(Table):
+    """What a hopper is released with, and the gains of its controller: the columns of [Feurstein] Tables 4.6-4.8 and
+    4.11-4.13.
+    """
+
+    duration: Annotated[FiniteFloat, Field(gt=0.0, le=3600.0)]
+    """s"""
+    g: Gain
+    """gravity (m/s^2)"""
+    x: FiniteFloat
+    """of the base (m)"""
+    y: FiniteFloat
+    """of the base, above the floor (m)"""
+    theta: FiniteFloat
+    """of the base (rad)"""
+    q1: FiniteFloat
+    """joint (rad or m)"""
+    vx: FiniteFloat = 0.0
+    """of the base, along its own axes (m/s)"""
+    vy: FiniteFloat = 0.0
+    omega: FiniteFloat = 0.0
+    """of the base (rad/s)"""
+    q1_dot: FiniteFloat = 0.0
+    """rad/s or m/s"""
+    disturbance: FiniteFloat = 0.0
+    """added to ``theta`` (rad)"""
+    controller: Literal["I", "II", "III"] = "II"
+    """radial only; polar spring on the virtual leg; polar spring on the locked-velocity frame"""
+    K_r: Gain
+    """radial spring (N/m)"""
+    D_r: Gain = 0.0
+    """radial damper, in flight (N s/m)"""
+    K_p: Gain = 0.0
+    """polar spring, in stance (N m/rad)"""
+    D_p: Gain = 0.0
+    """polar damper, in stance (N m s/rad)"""
+    K_E: Gain = 0.0
+    """energy controller (s/m^2)"""
+    r_des: Positive | Literal["initial"]
+    """rest length of the radial spring (m)"""
+    alpha_des: FiniteFloat = 0.0
+    """rad"""
+    E_des: FiniteFloat | Literal["initial"] = "initial"
+    """J; ``initial``: kinetic, gravitational and spring energy at the start"""
+    K_floor_x: Gain = 1e4
+    """N/m"""
+    K_floor_y: Gain = 1e4
+    D_floor_x: Gain = 1e3
+    """N s/m"""
+    D_floor_y: Gain = 1e3
+    shortest_flight: Gain = 0.015
+    """s; a shorter one is a bounce of the foot, not a hop"""
+
+
+class ScanParameters(Parameters):
+    """Figure 4.7: ``q1`` varied, the virtual leg vertical; ``q1``, ``theta`` and ``r_des`` are then found for each."""
+
+    q1_first: FiniteFloat
+    """rad"""
+    q1_last: FiniteFloat
+    """rad"""
+    points: Annotated[int, Field(ge=3, le=1000)]
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if not self.q1_first < self.q1_last:
+            raise PydanticCustomError("study", "q1_first lies below q1_last")
+        return self
+
+
+class BasinParameters(Parameters):
+    """A run that converges, and how much its gait can be pushed: bisections on both sides of every coordinate."""
+
+    basin_hops: Annotated[int, Field(ge=0, le=1000)] = 25
+    """hops within which a pushed gait must be back; 0: no pushes"""
+    basin_steps: Annotated[int, Field(ge=1, le=30)] = 3
+    """halvings of the interval in which the edge lies"""
+
+
+class RowTable(Table):
+    """One number of a study: what is measured, and what was published about it."""
+
+    name: str
+    measure: str
+    unit: str = ""
+    published: FiniteFloat | None = None
+    tolerance: Gain | None = None
+    """in the unit; where nothing is published, the largest size that holds"""
+    reference: FiniteFloat | None = None
+    """computed independently, by others than the thesis and than us"""
+    remark: str = ""
+
+
+class StudyTable(Table):
+    """The whole file."""
+
+    title: str
+    robot: Literal["prismatic_hopper", "revolute_hopper"]
+    kind: Literal["run", "scan", "basin"] = "run"
+    figures: str = ""
+    about: str = ""
+    parameters: dict[str, Any]
+    row: list[RowTable] = []
+
+
+KINDS: Final[dict[str, type[Parameters]]] = {"run": Parameters, "scan": ScanParameters, "basin": BasinParameters}
+
+
+class Study(BaseModel):
+    """A study: its name, what its file says, and its checked parameters."""
+
+    model_config = ConfigDict(frozen=True)
+    name: str
+    table: StudyTable
+    parameters: Parameters
+    changed: tuple[str, ...] = ()
+    """parameters that are not as the file has them"""
+
+    @property
+    def about_changes(self) -> str:
+        """In words."""
+        return f"parameters were changed: {', '.join(self.changed)}" if self.changed else "as published"
+
+    def with_parameters(self, changes: Mapping[str, Any]) -> Study:
+        """The same study with other parameters."""
+        whole = self.parameters.model_dump() | dict(changes)
+        parameters = _checked(KINDS[self.table.kind], whole, f"study {self.name!r}")
+        old, new = self.parameters.model_dump(), parameters.model_dump()
+        changed = tuple(key for key in new if new[key] != old[key])
+        return self.model_copy(update={"parameters": parameters, "changed": (*self.changed, *changed)})
+
+
+def names() -> tuple[str, ...]:
+    """The studies that come with the library.
+
+    >>> names()[:4]
+    ('prismatic-1', 'prismatic-2', 'prismatic-3', 'revolute-1')
+    """
+    files = (resources.files(__package__) / "data").iterdir()
+    return tuple(sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")))
+
+
+def load(study: str) -> Study:
+    """A study by name, or from a file of one's own (whose name ends in ``.toml``).
+
+    >>> load("revolute-6").parameters.K_E
+    10.0
+    >>> load("revolute-7")
+    Traceback (most recent call last):
+    fallingcat.errors.ModelError: there is no study 'revolute-7'; do you mean 'revolute-6'? Studies: prismatic-1, ...
+    """
+    if study.endswith(".toml"):
+        return parse(_read(study), Path(study).stem, study)
+    if study not in names():
+        near = get_close_matches(study, names(), n=1)
+        guess = f"; do you mean {near[0]!r}?" if near else "."
+        raise ModelError(f"there is no study {study!r}{guess} Studies: {', '.join(names())}")
+    text = (resources.files(__package__) / "data" / f"{study}.toml").read_text(encoding="utf-8")
+    return parse(text, study, f"{study}.toml")
+
+
+def _read(path: str) -> str:
+    try:
+        data = Path(path).read_bytes()[: LARGEST_FILE + 1]
+        if len(data) > LARGEST_FILE:
+            raise FileError(f"a study has at most {LARGEST_FILE:,} bytes", file=path)
+        return data.decode("utf-8")
+    except OSError as error:
+        raise FileError(f"cannot be read: {error.strerror}", file=path) from None
+    except UnicodeDecodeError:
+        raise FileError("a study is encoded in UTF-8", file=path) from None
+
+
+def parse(text: str, name: str, file: str) -> Study:
+    """The study in the text of a TOML file.
+
+    >>> parse("title = 'a'\\nrobot = 'cat'\\nfigure = '1'\\n[parameters]", "a", "a.toml")
+    Traceback (most recent call last):
+    fallingcat.errors.FileError: a.toml: robot: should be 'prismatic_hopper' or 'revolute_hopper', not 'cat'; there is
+    no key 'figure'; do you mean 'figures'? They are title, robot, kind, figures, about, parameters, row
+    """
+    try:
+        raw = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        raise FileError(f"this is not TOML: {error}", file=file) from None
+    table = _checked(StudyTable, raw, file, file)
+    return Study(name=name, table=table, parameters=_checked(KINDS[table.kind], table.parameters, file, file))
+
+
+def _checked(kind: type[Any], raw: Mapping[str, Any], what: str, file: str | None = None) -> Any:
+    """``raw`` as a table; every broken rule in one error."""
+    try:
+        return kind.model_validate(dict(raw))
+    except ValidationError as error:
+        problems = [_words(kind, problem) for problem in error.errors(include_url=False, include_context=False)]
+    text = "; ".join(dict.fromkeys(problems))
+    raise FileError(text, file=file) if file else FallingCatError(f"{what}: {text}")
+
+
+def _words(kind: type[Any], problem: Any) -> str:
+    """One of pydantic's errors in our words."""
+    known = {
+        *KINDS["basin"].model_fields,
+        *KINDS["scan"].model_fields,
+        *StudyTable.model_fields,
+        *RowTable.model_fields,
+    }
+    key = ".".join(str(part) for part in problem["loc"] if part in known or isinstance(part, int))
+    if problem["type"] == "extra_forbidden":
+        fields = (RowTable if len(problem["loc"]) > 1 else kind).model_fields
+        word, what = str(problem["loc"][-1]), "parameter" if issubclass(kind, Parameters) else "key"
+        near = [x for x in fields if x.lower() == word.lower()] or get_close_matches(word, fields, n=1)
+        guess = f"; do you mean {near[0]!r}? They are" if near else ": they are"
+        return f"there is no {what} {word!r}{guess} {', '.join(fields)}"
+    if problem["type"] == "missing":
+        return f"{key or str(problem['loc'][-1])!r} is missing"
+    if problem["type"] == "study":
+        return str(problem["msg"])
+    text = problem["msg"].replace("Input should be", "should be").replace("a valid ", "a ")
+    given = problem["input"]
+    return f"{key}: {text}, not {given!r}" if isinstance(given, (str, bool, int, float)) else f"{key}: {text}"

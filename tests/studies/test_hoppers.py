@@ -1,0 +1,211 @@
+"""The hoppers of [Feurstein] chapter 4: our numbers beside published ones, and beside the robot written by hand."""
+
+import numpy as np
+import pytest
+from oracles.plain_hopper import PlainHopper, leg
+
+import fallingcat as fc
+from fallingcat.studies import Observed, load, measures, names, run
+from fallingcat.studies.hopper import laws, robot, start, upright_angle
+
+SHORT = {"revolute-5": {"basin_hops": 0}, "revolute-scan": {"points": 3}}
+
+
+@pytest.fixture(scope="module")
+def gait():
+    return run("revolute-6")
+
+
+def test_motion_and_works_are_those_of_the_robot_written_by_hand():
+    p = load("revolute-6").parameters
+    plain = PlainHopper(p).run(1.2)
+    ours = run("revolute-6", duration=1.2)
+    found = ours.trajectory
+    assert [event.name.startswith("touchdown") for event in found.events] == [on for _, on, _ in plain.switches]
+    assert [event.time for event in found.events] == pytest.approx([t for t, _, _ in plain.switches], abs=2e-6)
+    assert found.poses[-1, :2, 3] == pytest.approx(plain.y[:2], abs=2e-6)
+    assert found.joints[-1] == pytest.approx(plain.y[3:4], abs=1e-6)
+    works = [ours.row(name).ours for name in ("external work", "joint work", "floor work")]
+    assert works == pytest.approx(plain.y[8:11], abs=2e-6)
+
+
+def test_observed_quantities_are_those_written_by_hand():
+    seen = run("revolute-6", duration=0.4).observed
+    plain = PlainHopper(seen.parameters)
+    for i in range(0, len(seen.times), 37):
+        state = seen.run.state(i)
+        turn = np.arctan2(state.pose[1, 0], state.pose[0, 0])
+        rates = [*(state.pose[:2, :2] @ state.twist[:2]), state.twist[2], state.rates[0]]
+        y = np.array([*state.pose[:2, 3], turn, state.joints[0], *rates])
+        r, dr, beta, dbeta = leg(y[3])
+        kinetic, gravity = plain.energy(y)
+        foot, J, _ = plain.point(y, 0.12, 0.12)
+        wanted = {"kinetic": kinetic, "gravity": gravity, "r": r, "r_dot": dr * y[7], "alpha": turn + beta + np.pi / 2}
+        wanted |= {"alpha_dot": y[6] + dbeta * y[7], "foot_x": foot[0], "foot_y": foot[1], "foot_vy": (J @ y[4:])[1]}
+        for name, value in wanted.items():
+            assert seen[name][i] == pytest.approx(value, abs=1e-12), name
+
+
+def test_exp_vi_is_the_published_gait(gait):
+    assert gait.holds, [row for row in gait.rows if not row.holds]
+    assert gait.row("external work").ours == pytest.approx(7.15, rel=0.02)
+    assert gait.row("joint work").ours == pytest.approx(4.65, rel=0.05)
+    assert gait.row("spring extension at lift-off").ours == pytest.approx(9.0, abs=0.5)
+    assert gait.row("stationarity").ours < 1.0
+    assert gait.row("ledger balance").ours < 1e-6
+    ledger = gait.trajectory.ledger
+    parts = [row.ours for row in gait.rows if row.name.startswith("work of")]
+    assert sum(parts) == pytest.approx(float(ledger.works[-1].sum()), abs=1e-9)  # the rows are the full ledger
+
+
+@pytest.mark.parametrize(
+    "name", ["prismatic-1", "prismatic-2", "prismatic-3", "revolute-1", "revolute-3", "revolute-4"]
+)
+def test_rows_hold(name):
+    result = run(name)
+    assert result.trajectory.status == "finished"
+    assert result.holds, [row for row in result.rows if not row.holds]
+
+
+def test_the_one_row_that_differs_says_why():
+    differs = [row for row in run("revolute-2").rows if not row.holds]
+    assert [row.name for row in differs] == ["hops with another sign"]
+    assert "runs" in differs[0].remark
+
+
+def test_exp_v_finds_the_forward_gait_or_that_of_exp_iv():
+    found = run("revolute-5", basin_hops=0)
+    assert found.holds, [row for row in found.rows if not row.holds]
+    assert measures.forward_speed(found.observed) == pytest.approx(0.234, abs=0.002)
+    printed = run("revolute-5", basin_hops=0, E_des=2.8382)
+    assert measures.hop_period(printed.observed) == pytest.approx(run("revolute-4").row("hop period").ours, rel=1e-3)
+    assert measures.forward_speed(printed.observed) < 0.0
+
+
+def test_energies_that_the_thesis_prints():
+    for name, value in (("prismatic-3", 2.9047), ("revolute-4", 2.8382), ("revolute-5", 2.8093)):
+        p = load(name).parameters
+        model = robot(load(name).table.robot, p)
+        state = start(model, p)
+        assert float(fc.kinetic_energy(model, state) + fc.potential_energy(model, state)) == pytest.approx(
+            value, abs=5e-5
+        )
+        assert p.E_des == value
+
+
+def test_hops_are_counted_without_bounces():
+    seen = run("prismatic-2").observed
+    assert measures.touchdowns(seen) == 12
+    every = Observed(seen.run, seen.parameters.model_copy(update={"shortest_flight": 0.0}))
+    assert len(every.flights) == measures.touches(seen) == 14
+    half_a_swing = np.pi * np.sqrt(0.05 / 2200.0)
+    assert seen.parameters.shortest_flight == pytest.approx(half_a_swing, rel=0.01)
+
+
+def test_a_disturbance_decides_when_the_upright_leg_tilts():
+    hops = [run("prismatic-1", disturbance=d).row("hops before it tilts").ours for d in (0.0, 1e-9, 1e-6, 1e-3)]
+    assert hops == sorted(hops, reverse=True)
+    assert hops[0] >= 12
+    assert hops[-1] <= 3
+
+
+def test_the_lowest_angular_momentum_is_near_102_degrees():
+    found = run("revolute-scan", q1_first=np.radians(96.0), q1_last=np.radians(120.0), points=9)
+    assert found.holds, found.rows
+    assert found.row("angle of the least angular momentum").ours == pytest.approx(109.4, abs=0.5)
+    single = run("revolute-1", r_des="initial").row("angular momentum after the first lift-off").ours
+    assert np.interp(np.radians(102.0), found.curves["q1"], found.curves["spin"]) == pytest.approx(single, rel=2e-3)
+
+
+def test_controller_iii_tumbles_and_keeps_its_books():
+    found = run("revolute-locked")
+    assert found.row("largest lean").ours > 360.0
+    assert found.row("ledger balance").holds
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_study_runs_with_other_parameters(name):
+    changes = {"duration": 0.7, "K_r": 2000.0} | SHORT.get(name, {})
+    found = run(name, **changes)
+    assert found.trajectory.times[-1] == pytest.approx(0.7)
+    assert found.row("ledger balance").holds
+    assert set(found.study.changed) == set(changes)
+    assert all("parameters were changed" in row.remark for row in found.rows if row.published is not None)
+
+
+def test_a_gain_that_is_set_is_the_gain_that_acts(gait):
+    weaker = run("revolute-6", K_E=8.0)
+    assert weaker.row("hop period").ours == pytest.approx(0.3668, abs=5e-4)
+    assert weaker.row("hop period").ours < gait.row("hop period").ours
+    assert not weaker.row("external work").holds
+
+
+def test_progress_is_told():
+    heard = []
+    run("revolute-scan", progress=lambda what, share: heard.append((what, share)), points=3, duration=0.7)
+    assert {what for what, _ in heard} == {"running", "scanning"}
+    assert all(0.0 <= share <= 1.0 for _, share in heard)
+
+
+# controllers --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_radial_laws_move_only_the_joint_and_polar_ones_are_gradients(seed):
+    rng = np.random.default_rng(seed)
+    p = load("revolute-6").with_parameters({"controller": ("II", "III")[seed % 2]}).parameters
+    model = robot("revolute_hopper", p)
+    radial, damper, energy, polar = laws(model, start(model, p), p)
+    pose = model.base.element(rng.normal(size=3))
+    state = model.state(pose=pose, joints=[rng.uniform(0.5, 2.5)], twist=rng.normal(size=3), rates=rng.normal(size=1))
+    for law in (radial, damper, energy):
+        force = law.forces(model, 0.0, state, frozenset())
+        assert np.all(force[:3] == 0.0)
+        assert force[3] != 0.0
+    assert np.all(polar.forces(model, 0.0, state, frozenset()) == 0.0)  # in flight
+    force = polar.forces(model, 0.0, state, frozenset({"foot"}))
+    assert force[:2] == pytest.approx([0.0, 0.0], abs=1e-12)  # a torque on the base, no force
+
+    def away(x):
+        """-F = K a da/dx: a from the only component whose gradient is known, the turn of the base, 1."""
+        return -polar.forces(model, 0.0, fc.displace(model, state, x), frozenset({"foot"}))[2] / p.K_p
+
+    step = 1e-6
+    slopes = [(away(step * e) - away(-step * e)) / (2.0 * step) for e in np.eye(4)]
+    assert force == pytest.approx(-p.K_p * away(np.zeros(4)) * np.array(slopes), abs=1e-7)
+
+
+def test_the_locked_frame_starts_upright():
+    p = load("revolute-locked").parameters
+    model = robot("revolute_hopper", p)
+    state = start(model, p)
+    law = laws(model, state, p)[-1]
+    assert np.abs(law.forces(model, 0.0, state, frozenset({"foot"}))).max() < 1e-12
+
+
+def test_upright_angle_points_the_leg_down():
+    model = robot("revolute_hopper", load("revolute-6").parameters)
+    for q1 in (0.7, 1.7802, 2.4):
+        state = model.state(pose=model.base.element(np.array([0.0, 0.3, upright_angle(model, q1)])), joints=[q1])
+        assert float(fc.control.virtual_leg(model, state, "foot").angle) == pytest.approx(0.0, abs=1e-14)
+
+
+@pytest.mark.slow
+def test_the_basin_of_the_forward_gait():
+    found = run("revolute-5")
+    edges = {row.name.removeprefix("basin: "): row.ours for row in found.rows if row.name.startswith("basin")}
+    assert edges["lean from"] <= -28.0
+    assert edges["lean to"] >= 32.0
+    assert edges["speed from"] <= -0.4
+    assert edges["speed to"] >= 0.4
+    assert edges["release from"] <= -20.0
+    assert edges["release to"] >= 10.0
+
+
+@pytest.mark.slow
+def test_the_whole_scan():
+    found = run("revolute-scan")
+    assert found.holds, found.rows
+    spins = found.curves["spin"]
+    assert np.all(np.diff(spins[:20]) < 0.0)
+    assert np.all(np.diff(spins[30:]) > 0.0)

@@ -1,0 +1,149 @@
+"""Studies as files: what is refused, and how it is said."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fallingcat.errors import FallingCatError, FileError, ModelError
+from fallingcat.studies import MEASURES, load, names, parse, run
+from fallingcat.studies.tables import Parameters
+
+OWN = """
+title = "A drop"
+robot = "revolute_hopper"
+[parameters]
+duration = 0.3
+g = 9.71
+x = 0.0
+y = 0.3
+theta = -2.5174
+q1 = 1.7802
+K_r = 2200.0
+r_des = "initial"
+[[row]]
+name = "touches"
+measure = "touches"
+published = 1.0
+tolerance = 0.0
+"""
+
+
+def test_the_studies_of_chapter_4_are_there():
+    wanted = {f"prismatic-{k}" for k in (1, 2, 3)} | {f"revolute-{k}" for k in range(1, 7)}
+    assert set(names()) == wanted | {"revolute-scan", "revolute-locked"}
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_file_is_sound(name):
+    study = load(name)
+    rows = study.table.row
+    assert study.table.title
+    assert study.changed == ()
+    assert len({row.name for row in rows}) == len(rows)
+    extra = {"least_angle", "least_spin", "excess"}
+    extra |= {f"{n}_{s}" for n in ("height", "lean", "speed", "spin", "release") for s in ("low", "high")}
+    for row in rows:
+        assert row.measure in MEASURES or row.measure in extra or row.measure.startswith("work of ")
+        assert row.published is None or row.tolerance is not None  # what is published is judged
+
+
+def test_an_own_file_runs(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(OWN, encoding="utf-8")
+    result = run(str(path), y=0.31)
+    assert result.study.name == "mine"
+    assert result.row("touches").holds
+    assert result.study.changed == ("y",)
+
+
+def test_all_errors_at_once():
+    text = OWN.replace("g = 9.71", "g = -1.0").replace("x = 0.0", "x = inf").replace("K_r", "K_x")
+    with pytest.raises(FileError) as caught:
+        parse(text, "mine", "mine.toml")
+    said = str(caught.value)
+    assert said.startswith("mine.toml: ")
+    for words in (
+        "g: should be greater than or equal to 0",
+        "x: should be a finite number",
+        "no parameter 'K_x'",
+        "K_r",
+    ):
+        assert words in said
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"K_e": 8.0}, "do you mean 'K_E'?"),
+        ({"K_E": "much"}, "K_E: should be a number, not 'much'"),
+        ({"K_E": math.nan}, "finite"),
+        ({"K_E": -1.0}, "greater than or equal to 0"),
+        ({"K_E": True}, "K_E"),
+        ({"duration": 0.0}, "duration"),
+        ({"duration": 1e9}, "duration"),
+        ({"r_des": 0.0}, "r_des"),
+        ({"r_des": "final"}, "r_des: should be 'initial'"),
+        ({"controller": "IV"}, "'I', 'II' or 'III'"),
+        ({"points": 9}, "no parameter 'points'"),
+    ],
+)
+def test_parameters_that_are_refused(changes, words):
+    with pytest.raises(FallingCatError, match="study 'revolute-6': ") as caught:
+        run("revolute-6", **changes)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_scan_goes_upwards():
+    with pytest.raises(FallingCatError, match="q1_first lies below q1_last"):
+        load("revolute-scan").with_parameters({"q1_first": 2.0, "q1_last": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "'title' is missing"),
+        ("title = ", "not TOML"),
+        (OWN.replace('"touches"\npub', '"toches"\npub'), "there is no measure 'toches'"),
+        (OWN.replace("published", "publshed"), "no key 'publshed'"),
+        (OWN.replace("revolute_hopper", "cat"), "'revolute_hopper', not 'cat'"),
+    ],
+)
+def test_files_that_are_refused(tmp_path, text, words):
+    path = tmp_path / "bad.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(FallingCatError) as caught:
+        run(str(path))
+    assert words in str(caught.value)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(FileError, match="cannot be read"):
+        load(str(tmp_path / "none.toml"))
+    binary = tmp_path / "binary.toml"
+    binary.write_bytes(b"\xff\xfe")
+    with pytest.raises(FileError, match="UTF-8"):
+        load(str(binary))
+    with pytest.raises(ModelError, match="do you mean 'revolute-6'"):
+        load("revolute6")
+
+
+@given(
+    st.dictionaries(
+        st.text(max_size=8), st.one_of(st.floats(), st.text(max_size=5), st.booleans(), st.none()), max_size=4
+    )
+)
+def test_whatever_is_set_is_taken_or_refused_in_one_line(changes):
+    said, taken = "", None
+    try:
+        taken = load("revolute-6").with_parameters(changes)
+    except FallingCatError as error:
+        said = str(error)
+    assert "\n" not in said
+    assert (taken is None) == bool(said)
+    if taken is not None:
+        assert isinstance(taken.parameters, Parameters)
+        assert set(changes) <= set(Parameters.model_fields)
