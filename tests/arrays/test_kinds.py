@@ -8,20 +8,27 @@ from fallingcat.arrays import (
     arctan2,
     array,
     block,
+    columns,
     concatenate,
     cos,
     cross,
+    each,
     exp,
     less,
     log,
+    scale,
     sin,
     solve,
+    solve_tree,
     sqrt,
     stack,
     where,
 )
 
 A = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, -1.0], [0.0, -1.0, 5.0]])
+TREE = np.array(  # 1, 2, 3 on 0, 4 on 3
+    [[9.0, 1, 2, -1, 0.5], [1, 3, 0, 0, 0], [2, 0, 4, 0, 0], [-1, 0, 0, 5, 1], [0.5, 0, 0, 1, 2]]
+)
 CASES = {
     "sin": (lambda x: sin(x), np.sin),
     "cos": (lambda x: cos(x), np.cos),
@@ -35,6 +42,14 @@ CASES = {
     "0-d array": (lambda x: array(x[0]) * A, lambda x: x[0] * A),
     "block": (lambda x: block([[A, x[:, None]], [x[None, :], np.ones((1, 1))]]),
               lambda x: np.block([[A, x[:, None]], [x, 1.0]])),
+    "each": (lambda x: stack(each(lambda a, b: a * x + b, [x, A[0], A[1], A[2]], [A[2], A[1], x, x])),
+             lambda x: np.stack([x * x + A[2], A[0] * x + A[1], A[1] * x + x, A[2] * x + x])),
+    "columns": (lambda x: columns(lambda a, b: scale(x[0], a) + A @ b, A * x[:, None], A),
+                lambda x: x[0] * (A * x[:, None]) + A @ A),
+    "solve_tree": (lambda x: solve_tree(scale(x[0] * x[0], A) + np.eye(3), x, [-1, 0, 1]),
+                   lambda x: np.linalg.solve(A * x[0] * x[0] + np.eye(3), x)),
+    "solve_tree, columns": (lambda x: solve_tree(TREE, scale(x[1], TREE), [-1, 0, 0, 0, 3]),
+                            lambda x: np.eye(5) * x[1]),
     "concatenate": (lambda x: concatenate([x, np.ones(2)]), lambda x: np.append(x, [1, 1])),
     "stack": (lambda x: stack([x, 2.0 * x], axis=1), lambda x: np.stack([x, 2 * x], axis=1)),
     "cross": (lambda x: cross(x, A[0]), lambda x: np.cross(x, A[0])),

@@ -61,6 +61,7 @@ ACCURACY = [
     (fc.mass_matrix, 1e-14, 1e-6),
     (fc.forward_dynamics, 1e-12, 1e-3),
     (fc.coriolis_matrix, 1e-14, 2e-6),
+    (fc.centroidal_momentum_matrix_derivative, 1e-14, 2e-6),
 ]
 
 

@@ -40,8 +40,9 @@ from .building import (
     stack,
     to_casadi,
 )
+from .each import columns, each
 from .elementwise import arctan2, cos, exp, less, log, sin, sqrt, where
-from .linear import solve
+from .linear import solve, solve_tree
 from .traced import Graph, Traced
 
 __all__ = [
@@ -50,9 +51,11 @@ __all__ = [
     "arctan2",
     "array",
     "block",
+    "columns",
     "concatenate",
     "cos",
     "cross",
+    "each",
     "exp",
     "from_casadi",
     "is_numeric",
@@ -63,6 +66,7 @@ __all__ = [
     "sin",
     "skew",
     "solve",
+    "solve_tree",
     "sqrt",
     "stack",
     "to_casadi",

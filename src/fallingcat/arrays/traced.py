@@ -113,12 +113,20 @@ class Traced:
 class Graph:
     """The expressions of one trace, each stored once.
 
-    ``nodes`` lists them in the order of their making, operands first: a program in straight line.
+    ``nodes`` lists them in the order of their making, operands first: a program in straight line.  With ``loops``, what
+    :func:`.each` does to several things is one node ``loop(body, shared..., row by row what differs)``, and its results
+    are ``part(loop, output, thing)``; else everything is written out.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, loops: bool = False) -> None:
         self.nodes: list[Traced] = []
         self._known: dict[tuple[Any, ...], Traced] = {}
+        self.loops, self.recording = loops, False
+        """whether loops are kept, and whether the body of one is being traced"""
+
+    def symbol(self) -> Traced:
+        """A new number that stands for a different one in each pass of a loop."""
+        return self.node("symbol", len(self.nodes))
 
     def input(self, name: str) -> Traced:
         """The input called ``name``; the same name gives the same node."""
@@ -155,12 +163,19 @@ class Graph:
             node = open_nodes.pop()
             if node not in seen:
                 seen.add(node)
-                open_nodes.extend(a for a in node.args if isinstance(a, Traced))
+                open_nodes += [a for a in node.args if type(a) is Traced]
         return sorted(seen, key=lambda node: node.index)
 
     def count(self, outputs: Iterable[Any]) -> dict[str, int]:
         """How many operations of each kind ``outputs`` need; inputs are free."""
-        return dict(Counter(node.op for node in self.needed(outputs) if node.op != "input"))
+        counts: Counter[str] = Counter()
+        for node in self.needed(outputs):
+            if node.op == "loop":
+                for inner in node.args[0].nodes:
+                    counts[inner.op] += node.args[0].count
+            elif node.op not in ("input", "part"):
+                counts[node.op] += 1
+        return dict(counts)
 
     def evaluate(self, outputs: Iterable[Any], values: Mapping[str, complex]) -> list[Any]:
         """The numbers that ``outputs`` take when the inputs take ``values`` (floats, or complex for complex-step)."""
@@ -168,6 +183,10 @@ class Graph:
         for node in self.needed(outputs):
             if node.op == "input":
                 known[node] = values[node.args[0]]
+            elif node.op == "loop":
+                known[node] = node.args[0].passes(node, known)  # a `loops.Body`
+            elif node.op == "part":
+                known[node] = known[node.args[0]][node.args[2]][node.args[1]]
             else:
                 known[node] = EVALUATE[node.op](*(known[a] if isinstance(a, Traced) else a for a in node.args))
         return [known[x] if isinstance(x, Traced) else x for x in _flat(outputs)]

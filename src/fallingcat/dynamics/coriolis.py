@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..arrays import block
+from ..arrays import block, each
 from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Model, State
@@ -83,10 +83,10 @@ def coriolis_matrix(model: Model, state: State, factorization: str = "christoffe
     L = inertias(model, geo)
     if factorization == "hamel":
         return hamel_matrix(model, state, geo, L)
-    own = [BODY_MATRICES[factorization](Lj, nu) for Lj, nu in zip(L, geo.twists, strict=True)]
+    own = each(BODY_MATRICES[factorization], L, geo.twists)
     B, L = subtree_sums(geo, own), subtree_sums(geo, L)
-    right = [Bk @ s + Lk @ s_dot for Bk, Lk, s, s_dot in zip(B, L, geo.axes, geo.axes_dot, strict=True)]
-    left = [(s.T @ Bk, (Lk @ s).T) for Bk, Lk, s in zip(B, L, geo.axes, strict=True)]
+    right = each(lambda B, L, s, s_dot: B @ s + L @ s_dot, B, L, geo.axes, geo.axes_dot)
+    left = each(lambda B, L, s: (s.T @ B, (L @ s).T), B, L, geo.axes)
 
     def entry(i: int, k: int) -> tuple[Any, Any]:
         sB, sL = left[k]

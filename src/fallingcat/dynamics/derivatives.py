@@ -8,22 +8,23 @@ changed instead, by one composite matrix per link, in O(n x depth).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate, is_numeric, solve
+from ..arrays import concatenate, each, is_numeric, solve_tree
 from ..errors import ModelError
 from ..lie import SE3, Group
-from ..lie.rotations import block_diagonal
+from ..lie.rotations import block_diagonal, skew
 from ..model import Model, State
 from .checks import vector
 from .forward import forward_dynamics
-from .geometry import Geometry, geometry, inertias, pairwise_matrix, subtree_sums
+from .geometry import geometry
 from .inverse import inverse_dynamics
 from .mass import mass_matrix
-from .spatial import pull
-from .sweeps import outward
+from .spatial import RigidInertia, pull
+from .sweeps import Node, ancestors, assemble, inward, is_constant, join, outward, symmetric
 
 _SE3 = SE3()
 ad, adt = _SE3.ad, _SE3.adt
@@ -49,6 +50,56 @@ class ForwardDerivatives(NamedTuple):
     """with respect to the forces: the inverse of the mass matrix"""
 
 
+class _Gain(NamedTuple):
+    """How the force of a body answers to a change of its twist: ``dL/dt - adt(L nu) = [[0, -2 [p]], [0, K]]``."""
+
+    p: Any
+    K: Any
+
+    def __add__(self, other: Any) -> _Gain:
+        return _Gain(self.p + other.p, self.K + other.K)
+
+    def __matmul__(self, motions: Any) -> Any:
+        """Of each column of a 6 x k matrix."""
+        w = motions[3:]
+        return concatenate([-2.0 * (skew(self.p) @ w), self.K @ w])
+
+    def left(self, axes: Any) -> Any:
+        """``axes' @ gain`` (k x 3): the part that multiplies angular velocities; the other is zero."""
+        return (2.0 * (skew(self.p) @ axes[:3]) + self.K.T @ axes[3:]).T
+
+
+class _Motion(NamedTuple):
+    """What holds for every acceleration, in the standing frame: lists over links, and sums over what each carries."""
+
+    tree: Sequence[Node]
+    sizes: list[int]
+    axes: list[Any]
+    moved: list[Any]
+    """``ad(nu) s`` (6 x k) with the parent's twist: what turning the joint does to the twist behind it"""
+    axes_dot: list[Any]
+    twists: list[Any]
+    inertias: list[RigidInertia]
+    bias: list[Any]
+    """accelerations (6) without those of the joints, less gravity"""
+    bias_forces: list[Any]
+    """the wrench (6) that each body then needs"""
+    total: list[RigidInertia]
+    gain: list[_Gain]
+
+    @property
+    def parents(self) -> list[int]:
+        return [0, *(node.parent for node in self.tree)]
+
+    def sums(self, own: Sequence[Any]) -> list[Any]:
+        """For each link the sum over it and everything that it carries."""
+        return inward(self.tree, own, lambda node, value: value)
+
+    def above(self) -> list[tuple[int, int]]:
+        """Every link k with every link i between it and the base, both included: (i, k)."""
+        return [(i, k) for k in range(len(self.axes)) for i in ancestors(self.tree, k)]
+
+
 def inverse_dynamics_derivatives(model: Model, state: State, acceleration: Any) -> InverseDerivatives:
     """How the forces of :func:`inverse_dynamics` change with configuration, velocity and acceleration.
 
@@ -58,48 +109,115 @@ def inverse_dynamics_derivatives(model: Model, state: State, acceleration: Any) 
     True
     """
     acceleration = vector(acceleration, model.nv, "acceleration")
-    geo = geometry(model, state)
-    if not all(node.constant for node in geo.tree):
+    if not all(map(is_constant, model.joints)):
         return _by_complex_step(model, state, acceleration)
-    L = inertias(model, geo)
-    a = _accelerations(model, state, geo, acceleration)
-    momenta = [Lj @ nu for Lj, nu in zip(L, geo.twists, strict=True)]
-    own_forces = [Lj @ aj - pull(nu, h) for Lj, aj, nu, h in zip(L, a, geo.twists, momenta, strict=True)]
-    own_gains = [Lj.rate(nu).matrix() - adt(h) for Lj, nu, h in zip(L, geo.twists, momenta, strict=True)]
-    force, gain, total = (subtree_sums(geo, x) for x in (own_forces, own_gains, L))
-    parent = [0, *(node.parent for node in geo.tree)]
-    by_q, by_v = [], []
-    for k in range(len(L)):
-        s = geo.axes[k]
-        nu, ap = (geo.twists[parent[k]], a[parent[k]]) if k else (np.zeros(6), _gravity(model, state))
-        dnu = ad(nu) @ s  # a moved joint, seen from behind it: its parent's twist changes by this
-        by_q.append((ad(ap) @ s + ad(nu) @ dnu, dnu))
-        by_v.append((geo.axes_dot[k] + dnu, s))
-
-    rows = [((Lk @ s).T, s.T @ Gk) for Lk, Gk, s in zip(total, gain, geo.axes, strict=True)]
-
-    def matrix(changes: list[tuple[Any, Any]], moved: bool) -> Any:
-        behind = [Lk @ da + Gk @ dnu for Lk, Gk, (da, dnu) in zip(total, gain, changes, strict=True)]
-        before = behind
-        if moved:  # seen from before the joint, the force behind it has moved along
-            before = [x - _turned(s, f) for x, s, f in zip(behind, geo.axes, force, strict=True)]
-
-        def entry(i: int, k: int) -> tuple[Any, Any]:
-            (da, dnu), (sL, sG) = changes[i], rows[k]
-            return geo.axes[i].T @ (behind if i == k else before)[k], sL @ da + sG @ dnu
-
-        return pairwise_matrix(geo, entry)
-
-    return InverseDerivatives(matrix(by_q, True), matrix(by_v, False), mass_matrix(model, state))
+    motion = _motion(model, state)
+    return InverseDerivatives(*_at(model, state, motion, acceleration), _mass_matrix(motion))
 
 
 def forward_dynamics_derivatives(model: Model, state: State, forces: Any) -> ForwardDerivatives:
     """How the acceleration of :func:`forward_dynamics` changes: ``-M^-1`` times the derivatives of the inverse."""
-    a = forward_dynamics(model, state, forces)
-    by_q, by_v, M = inverse_dynamics_derivatives(model, state, a)
-    solved = solve(M, concatenate([-by_q, -by_v, np.eye(model.nv)], axis=1))
+    forces = vector(forces, model.nv, "forces")
+    if all(map(is_constant, model.joints)) and not is_numeric(state.joints):
+        motion = _motion(model, state)  # all from one sweep
+        M = _mass_matrix(motion)
+        bias = join([s.T @ f for s, f in zip(motion.axes, motion.sums(motion.bias_forces), strict=True)])
+        by_q, by_v = _at(model, state, motion, solve_tree(M, forces - bias, _places_above(model)))
+    else:
+        by_q, by_v, M = inverse_dynamics_derivatives(model, state, forward_dynamics(model, state, forces))
     n = model.nv
+    solved = solve_tree(M, concatenate([-by_q, -by_v, np.eye(n)], axis=1), _places_above(model))
     return ForwardDerivatives(solved[:, :n], solved[:, n : 2 * n], solved[:, 2 * n :])
+
+
+def _motion(model: Model, state: State) -> _Motion:
+    """One sweep outwards, and what each body makes of it."""
+    geo = geometry(model, state)
+    tree, axes = geo.tree, geo.axes
+    above = [np.zeros(6), *(geo.twists[node.parent] for node in tree)]
+    moved = each(lambda nu, s: ad(nu) @ s, above, axes)
+    own = [axes[0] @ state.twist, *(axes[node.link] @ node.rates for node in tree)]
+    # an axis does not turn itself: of the joint's own motion only the other axes of the joint see something
+    axes_dot = [x + ad(nu) @ s if s.shape[1] > 1 else x for x, nu, s in zip(moved, own, axes, strict=True)]
+    speeds = [state.twist, *(node.rates for node in tree)]
+    steps = [s_dot @ v for s_dot, v in zip(axes_dot, speeds, strict=True)]
+    bias = outward(tree, steps[0] + _gravity(model, state), lambda node, a: a + steps[node.link])
+    bodies = [RigidInertia.of(link.body) for link in model.links]
+    found = each(_body, geo.poses, bodies, geo.twists, bias)
+    inertias, gains, forces = ([x[i] for x in found] for i in range(3))
+    total, gain = (inward(tree, x, lambda node, value: value) for x in (inertias, gains))
+    return _Motion(tree, geo.sizes, axes, moved, axes_dot, geo.twists, inertias, bias, forces, total, gain)
+
+
+def _body(H: Any, body: RigidInertia, nu: Any, a: Any) -> tuple[RigidInertia, _Gain, Any]:
+    """Inertia, gain and needed wrench of a body that moves with the twist ``nu`` and the acceleration ``a``."""
+    L = body.to_parent(H)
+    momentum = L @ nu
+    gain = _Gain(momentum[:3], L.rate(nu).inertia - skew(momentum[3:]))
+    return L, gain, L @ a - pull(nu, momentum)
+
+
+def _mass_matrix(motion: _Motion) -> Any:
+    momenta = each(lambda L, s: L @ s, motion.total, motion.axes)
+    return symmetric(motion.sizes, {(i, k): motion.axes[i].T @ momenta[k] for i, k in motion.above()})
+
+
+def _at(model: Model, state: State, motion: _Motion, acceleration: Any) -> tuple[Any, Any]:
+    """The derivatives of the forces by configuration and by velocity, at an acceleration."""
+    rates_dot = [acceleration[: model.m], *(acceleration[model.m :][v] for v in model.v_slices)]
+    steps = [s @ x for s, x in zip(motion.axes, rates_dot, strict=True)]
+    further = outward(motion.tree, steps[0], lambda node, a: a + steps[node.link])
+    forces = each(lambda L, a, f: f + L @ a, motion.inertias, further, motion.bias_forces)
+    a = [x + y for x, y in zip(motion.bias, further, strict=True)]
+    above = motion.parents[1:]
+    found = each(
+        _changes,
+        motion.total,
+        motion.gain,
+        motion.sums(forces),
+        motion.axes,
+        motion.axes_dot,
+        motion.moved,
+        [np.zeros(6), *(motion.twists[i] for i in above)],
+        [_gravity(model, state), *(a[i] for i in above)],
+    )
+    by_q: dict[tuple[int, int], Any] = {}
+    by_v: dict[tuple[int, int], Any] = {}
+    for i, k in motion.above():
+        s, below, other = motion.axes[i], found[i], found[k]
+        by_q[i, k] = s.T @ (other.behind if i == k else other.before)
+        by_v[i, k] = s.T @ other.by_speed
+        if i != k:
+            by_q[k, i] = other.momenta.T @ below.da + other.row @ below.dnu[3:]
+            by_v[k, i] = other.momenta.T @ below.da_by_speed + other.row @ s[3:]
+    return assemble(motion.sizes, by_q), assemble(motion.sizes, by_v)
+
+
+class _Changes(NamedTuple):
+    """What moving a joint (by ``q``) or its speed (by ``v``) does to all behind it (6 x k each)."""
+
+    da: Any
+    dnu: Any
+    da_by_speed: Any
+    behind: Any
+    """forces behind the joint, by q"""
+    before: Any
+    """the same seen from before the joint: the force behind it has moved along"""
+    by_speed: Any
+    momenta: Any
+    row: Any
+    """``s' gain`` (k x 3)"""
+
+
+def _changes(L: RigidInertia, gain: _Gain, force: Any, s: Any, s_dot: Any, dnu: Any, nu: Any, a: Any) -> _Changes:
+    """Of one joint, from the twist ``nu`` and the acceleration ``a`` of its parent.
+
+    A moved joint, seen from behind it: its parent's twist changes by ``dnu = ad(nu) s``.
+    """
+    da, da_by_speed = ad(a) @ s + ad(nu) @ dnu, s_dot + dnu
+    behind = L @ da + gain @ dnu
+    by_speed = L @ da_by_speed + gain @ s
+    return _Changes(da, dnu, da_by_speed, behind, behind - adt(force) @ s, by_speed, L @ s, gain.left(s))
 
 
 def linearize(model: Model, state: State, forces: Any) -> tuple[Any, Any]:
@@ -130,21 +248,18 @@ def _retract(group: Group, q: Any, d: Any) -> Any:
     return group.coordinates(group.compose(group.element(q), group.exp(d)))
 
 
-def _accelerations(model: Model, state: State, geo: Geometry, acceleration: Any) -> list[Any]:
-    """``a_j`` (6) of each link in the standing frame, less gravity."""
-    rates_dot = [acceleration[: model.m], *(acceleration[model.m :][v] for v in model.v_slices)]
-    speeds = [state.twist, *(node.rates for node in geo.tree)]
-    own = [s @ x + s_dot @ v for s, x, s_dot, v in zip(geo.axes, rates_dot, geo.axes_dot, speeds, strict=True)]
-    return outward(geo.tree, own[0] + _gravity(model, state), lambda node, a: a + own[node.link])
-
-
 def _gravity(model: Model, state: State) -> Any:
     return concatenate([-(state.pose[:3, :3].T @ model.gravity), np.zeros(3)])
 
 
-def _turned(axes: Any, force: Any) -> Any:
-    """``ad(s)' F`` for each column ``s``: ``adt(F) s``."""
-    return adt(force) @ axes
+def _places_above(model: Model) -> list[int]:
+    """For each place of a velocity the place next above it in the tree; -1 for the first."""
+    last, out = [model.m - 1], list(range(-1, model.m - 1))
+    for parent, v in zip(model.parents, model.v_slices, strict=True):
+        places = range(model.m + v.start, model.m + v.stop)
+        out += [last[parent], *places[:-1]] if places else []
+        last.append(places[-1] if places else last[parent])
+    return out
 
 
 def _brackets(model: Model, state: State) -> Any:

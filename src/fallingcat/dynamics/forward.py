@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import block, concatenate, cross, is_numeric, scale, solve
+from ..arrays import block, concatenate, cross, is_numeric, scale, solve_tree
 from ..errors import NumericsError
 from ..lie.rotations import skew
 from ..model import Model, State
 from .checks import vector
 from .spatial import RigidInertia, motion_to_child, wrench_to_parent
 from .sweeps import Node, inward, join, mirror, nodes, outward
+from .turning import turned
 from .wrenches import in_link_frames
 
 SINGULAR = (
@@ -122,7 +123,7 @@ def _seen_by_parent(node: Node, body: _Articulated, joint: _Joint) -> _Articulat
     inertia, bias = body
     if len(joint.D):
         gain = _solve(joint.D, joint.U.T).T
-        inertia = inertia - gain @ joint.U.T
+        inertia = mirror(inertia - gain @ joint.U.T)
         bias = bias + gain @ joint.u
     bias = bias + inertia @ joint.c
     return _Articulated(_inertia_to_parent(node.H, inertia), wrench_to_parent(node.H, bias))
@@ -131,7 +132,7 @@ def _seen_by_parent(node: Node, body: _Articulated, joint: _Joint) -> _Articulat
 def _inertia_to_parent(H: Any, inertia: Any) -> Any:
     """``Ad(H^-1)' I Ad(H^-1)``: rotate the four blocks, then shift by ``p``; symmetric, so half of it is computed."""
     R, P = H[:3, :3], skew(H[:3, 3])
-    mass, coupling, turning = (R @ b @ R.T for b in (inertia[:3, :3], inertia[:3, 3:], inertia[3:, 3:]))
+    mass, coupling, turning = (turned(R, b) for b in (inertia[:3, :3], inertia[:3, 3:], inertia[3:, 3:]))
     mass, turning = mirror(mass), mirror(turning)
     shifted = coupling - mass @ P
     turning = mirror(turning + P @ shifted - coupling.T @ P)
@@ -149,4 +150,4 @@ def _check_regular(D: Any, U: Any, what: str, joint: str | None = None) -> None:
 def _solve(D: Any, u: Any) -> Any:
     if len(D) == 0:
         return u
-    return scale(1.0 / D[0, 0], u) if len(D) == 1 else solve(D, u)
+    return scale(1.0 / D[0, 0], u) if len(D) == 1 else solve_tree(D, u, range(-1, len(D) - 1))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import each
 from ..lie import SE3
 from ..model import Model, State
 from .spatial import RigidInertia
@@ -43,7 +44,7 @@ def geometry(model: Model, state: State) -> Geometry:
     axes = [model.base.selection, *(X @ node.S for X, node in zip(moves, tree, strict=True))]
     speeds = [state.twist, *(node.rates for node in tree)]
     twists = outward(tree, axes[0] @ speeds[0], lambda node, nu: nu + axes[node.link] @ speeds[node.link])
-    axes_dot = [_SE3.ad(nu) @ s for nu, s in zip(twists, axes, strict=True)]
+    axes_dot = each(lambda nu, s: _SE3.ad(nu) @ s, twists, axes)
     for X, node in zip(moves, tree, strict=True):
         if not node.constant:
             axes_dot[node.link] = axes_dot[node.link] + X @ node.S_dot
@@ -52,7 +53,8 @@ def geometry(model: Model, state: State) -> Geometry:
 
 def inertias(model: Model, geo: Geometry) -> list[RigidInertia]:
     """The inertia of each link's body."""
-    return [RigidInertia.of(link.body).to_parent(H) for H, link in zip(geo.poses, model.links, strict=True)]
+    bodies = [RigidInertia.of(link.body) for link in model.links]
+    return each(lambda body, H: body.to_parent(H), bodies, geo.poses)
 
 
 def subtree_sums(geo: Geometry, own: Sequence[Any]) -> list[Any]:
@@ -79,8 +81,8 @@ def pairwise_symmetric(geo: Geometry, entry: Callable[[int, int], Any]) -> Any:
 
 def rate_of_mass(geo: Geometry, own: list[RigidInertia]) -> Any:
     """``dM/dt`` (nv x nv) from axes, twists and body inertias in this frame."""
-    rate = subtree_sums(geo, [inertia.rate(nu) for inertia, nu in zip(own, geo.twists, strict=True)])
+    rate = subtree_sums(geo, each(lambda inertia, nu: inertia.rate(nu), own, geo.twists))
     total = subtree_sums(geo, own)
-    momenta = [inertia @ s for inertia, s in zip(total, geo.axes, strict=True)]
-    change = [rate[k] @ geo.axes[k] + total[k] @ geo.axes_dot[k] for k in range(len(own))]
+    momenta = each(lambda inertia, s: inertia @ s, total, geo.axes)
+    change = each(lambda R, s, L, s_dot: R @ s + L @ s_dot, rate, geo.axes, total, geo.axes_dot)
     return pairwise_symmetric(geo, lambda i, k: geo.axes[i].T @ change[k] + geo.axes_dot[i].T @ momenta[k])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import concatenate, solve
+from ..arrays import block, concatenate, each, solve
 from ..lie import SE3
 from ..lie.rotations import homogeneous, skew
 from ..model import Model, State
@@ -46,19 +46,14 @@ def momentum_matrix_derivative(model: Model, state: State, frame: str = "base") 
     choice(frame, FRAMES, "frame")
     geo = geometry(model, state)
     L = inertias(model, geo)
-    total, rate = subtree_sums(geo, L), subtree_sums(geo, [Lj.rate(nu) for Lj, nu in zip(L, geo.twists, strict=True)])
-    A = _columns(geo, total)
-    columns = [rate[k] @ geo.axes[k] + total[k] @ geo.axes_dot[k] for k in range(len(L))]
-    A_dot = concatenate(columns, axis=1)  # in the frame that stands still where the base is now
-    X = _seen_from(frame, model, state, total[0])
-    if frame == "base":
-        return A_dot + _SE3.ad(geo.twists[0]).T @ A
-    if frame == "world":
-        return X @ A_dot
-    R, p = state.pose[:3, :3], A[:3] @ state.velocity
-    speed = (R @ p) * (1.0 / model.mass)
-    zero = np.zeros((3, model.nv))
-    return X @ A_dot - concatenate([zero, skew(speed) @ (R @ A[:3])])
+    total, rate = subtree_sums(geo, L), subtree_sums(geo, each(lambda L, nu: L.rate(nu), L, geo.twists))
+    X, Y = _seen_from(frame, model, state, total[0]), _moving(frame, model, state, geo, rate[0])
+
+    def columns(L: RigidInertia, L_dot: RigidInertia, s: Any, s_dot: Any) -> Any:
+        """In the frame that stands still where the base is now, then seen from the wanted one, which moves."""
+        return X @ (L_dot @ s + L @ s_dot) + Y @ (L @ s)
+
+    return concatenate(each(columns, total, rate, geo.axes, geo.axes_dot), axis=1)
 
 
 def centroidal_momentum_matrix(model: Model, state: State) -> Any:
@@ -85,8 +80,19 @@ def average_velocity(model: Model, state: State, frame: str = "base") -> Any:
     return solve(locked_inertia(model, state, frame), momentum(model, state, frame))
 
 
+def _moving(frame: str, model: Model, state: State, geo: Geometry, rate: RigidInertia) -> Any:
+    """``6 x 6``: how :func:`_seen_from` changes; a first moment changes by the momentum."""
+    if frame == "base":
+        return _SE3.ad(geo.twists[0]).T
+    if frame == "world":
+        return np.zeros((6, 6))
+    R, zero = state.pose[:3, :3], np.zeros((3, 3))
+    speed = (R @ rate.moment) * (1.0 / total_mass(model))
+    return block([[zero, zero], [-(skew(speed) @ R), zero]])
+
+
 def _columns(geo: Geometry, total: list[RigidInertia]) -> Any:
-    return concatenate([L @ s for L, s in zip(total, geo.axes, strict=True)], axis=1)
+    return concatenate(each(lambda L, s: L @ s, total, geo.axes), axis=1)
 
 
 def _seen_from(frame: str, model: Model, state: State, total: RigidInertia) -> Any:

@@ -13,6 +13,7 @@ from ..arrays import block, concatenate, cross, scale
 from ..lie.rotations import skew
 from ..model import Body
 from .sweeps import mirror
+from .turning import turned
 
 # the linear map J -> tr(J) 1 - J on flattened 3x3 matrices: one product for every kind of number
 _TRACE_LESS = np.outer(np.eye(3).ravel(), np.eye(3).ravel()) - np.eye(9)
@@ -69,7 +70,7 @@ class RigidInertia(NamedTuple):
         R, p = H[:3, :3], H[:3, 3]
         h, shift = R @ self.moment, scale(self.mass, p)
         cross_term = p[:, None] * (h + 0.5 * shift)[None, :]
-        second = mirror(R @ self.second @ R.T + cross_term + cross_term.T)
+        second = mirror(turned(R, self.second) + cross_term + cross_term.T)
         return RigidInertia(self.mass, h + shift, second)
 
     def rate(self, twist: Any) -> RigidInertia:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import array, concatenate, solve
+from ..arrays import array, columns, concatenate, solve, solve_tree
 from ..dynamics import gravity_forces
 from ..dynamics.checks import vector
 from ..dynamics.mass import composite_mass
@@ -112,15 +112,16 @@ def reduced_equations(model: Model, state: State) -> ReducedEquations:
     seen = frames(model, state)
     M = composite_mass(model, seen.tree, seen.own)
     Mb, Mbq = M[:m, :m], M[:m, m:]
-    A = solve(Mb, Mbq)
+    A = solve_tree(Mb[::-1, ::-1], Mbq[::-1], range(-1, m - 1))[::-1]  # translations first: their block is diagonal
     follow = A @ state.rates  # the base follows with minus this when there is no momentum
     mu = state.twist + follow
     still = -(S6 @ follow)
     tree = branches(model, seen, still, (S6 @ mu)[3:])
     swirl, turn = S6.T @ tree.swirl @ S6, model.base.adt(Mb @ mu)
     # what branches share goes through the base: the zeros of the tree, plus products with the connection
-    Lq = mirror(M[m:, m:] - A.T @ Mbq)
-    Gamma = tree.C - (S6.T @ tree.left).T @ A - A.T @ (S6.T @ tree.right + swirl @ A)
+    Lq = mirror(columns(lambda x, y: x - A.T @ y, M[m:, m:], Mbq))
+    left = (S6.T @ tree.left).T
+    Gamma = columns(lambda C, a, right: C - left @ a - A.T @ (right + swirl @ a), tree.C, A, S6.T @ tree.right)
     P = mirror(-(swirl + swirl.T))
     ad, rows = model.base.ad(mu), S6.T @ tree.rows
     S = rows + ad.T @ Mbq
@@ -159,7 +160,9 @@ def _curvature_forces(model: Model, M: Any, A: Any, areas: Any, rows: Any, whole
     mixed = whole[np.ix_(r, t)] @ center
     about = _skew_mirror(whole[np.ix_(r, r)] - mixed + mixed.T + center.T @ whole[np.ix_(t, t)] @ center)
     y = rows[r] - center.T @ rows[t] - 0.5 * about @ A[r]
-    return _skew_mirror(areas + rows[t].T @ c + y.T @ A[r] - A[r].T @ y)
+    lift, turned, follow = rows[t].T, y.T, A[r].T
+    parts = (areas, c, A[r], y)
+    return _skew_mirror(columns(lambda area, c, a, y: area + lift @ c + turned @ a - follow @ y, *parts))
 
 
 def _skew_mirror(matrix: Any) -> Any:

@@ -15,7 +15,8 @@ import numpy as np
 
 from ..model import Model
 from .ctext import Real, identifier, statement, table
-from .program import Chunk, Program, program
+from .instructions import Chunk
+from .program import Program, program
 from .trace import Trace
 
 TESTS = 2
@@ -82,6 +83,7 @@ def _source(made: Program, real: Real, name: str) -> Iterator[str]:
     calls: list[str] = []
     anywhere: set[str] = set()
     for c, chunk in enumerate(made.chunks):
+        assert isinstance(chunk, Chunk)  # loops were written out
         lines, used = _chunk(made, chunk, real)
         anywhere.update(used)
         types = {"out": f"{real.text} *restrict out", "w": f"{real.text} *restrict w"}

@@ -12,27 +12,57 @@ from collections.abc import Iterator, Sequence
 from .llvm import Type
 from .program import Program
 
-TABLE = ("ndarray", "dtype", "PyArray_New", "PyObject_Vectorcall", "slow")
+Views = Sequence[tuple[int, tuple[int, ...]]]
+"""Where in the flat output an array starts, and its shape."""
+
+TABLE = (
+    "ndarray",
+    "dtype",
+    "PyArray_New",
+    "PyObject_Vectorcall",
+    "slow",
+    "PyArray_SetBaseObject",
+    "PyTuple_New",
+    "PyTuple_SetItem",
+    "Py_IncRef",
+    "Py_DecRef",
+    "PyObject_CallOneArg",
+    "build",
+)
 """What Python writes into ``@table`` after loading: addresses, never part of the cached code."""
 
 # offsets in PyArrayObject (64-bit CPython with the GIL; checked against a live array before use)
 TYPE, DATA, NDIM, SHAPE, DTYPE, FLAGS = 8, 16, 24, 32, 56, 64
 MOST_ON_STACK = 2**16  # bytes for each array: the stack of a thread may be half a megabyte
+MOST_ON_STACK_OF_ONE = 2**12  # for one state; more has its own memory, which only the thread with the GIL uses
+CARRAY = 0x0001 | 0x0100 | 0x0400  # contiguous, aligned, writeable
 _HEAP = "declare ptr @malloc(i64)\ndeclare void @free(ptr)"
 WELL_BEHAVED = 0x0001 | 0x0100  # C-contiguous, aligned
 
 
-def single(program: Program, shape: Sequence[int], type_: Type) -> Iterator[str]:
-    """``PyObject *single(self, args, nargs, kwnames)`` for METH_FASTCALL | METH_KEYWORDS."""
+def has_own_memory(program: Program, type_: Type) -> bool:
+    """Whether the code for one state keeps its workspace from call to call (it starts out zero)."""
+    return program.slots * type_.bytes > MOST_ON_STACK_OF_ONE
+
+
+def single(program: Program, shape: Sequence[int], type_: Type, views: Views = ()) -> Iterator[str]:
+    """``PyObject *single(self, args, nargs, kwnames)`` for METH_FASTCALL | METH_KEYWORDS.
+
+    It returns an array of the given shape, or what ``build`` makes of a tuple of ``views`` of it.
+    """
     count = len(program.argument_sizes)
     number = 12 if type_.element == "double" else 11  # NPY_DOUBLE, NPY_FLOAT
-    dims = ", ".join(f"i64 {n}" for n in shape) or "i64 0"
     yield f"@table = global [{len(TABLE)} x i64] zeroinitializer"
-    yield f"@dims = internal constant [{max(len(shape), 1)} x i64] [{dims}]"
+    yield _dims("dims", shape)
+    for k, (_, dims) in enumerate(views):
+        yield _dims(f"dims{k}", dims)
     yield _HEAP
+    own = has_own_memory(program, type_)
+    if own:
+        yield f"@work = internal global [{program.slots * type_.bytes} x i8] zeroinitializer, align 64"
     yield "define ptr @single(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {"
     yield "entry:"
-    yield from _room("work", program.slots, type_)
+    yield from ["  %work = getelementptr i8, ptr @work, i64 0"] if own else _room("work", program.slots, type_)
     yield "  %nokeys = icmp eq ptr %kwnames, null"
     yield f"  %rightcount = icmp eq i64 %nargs, {count}"
     yield "  %fine = and i1 %nokeys, %rightcount"
@@ -56,6 +86,10 @@ def single(program: Program, shape: Sequence[int], type_: Type) -> Iterator[str]
     yield "  %out = load ptr, ptr %pout"
     arguments = ", ".join([*(f"ptr %data{i}" for i in range(count)), "ptr %out", "ptr %work"])
     yield f"  call void @kernel({arguments})"
+    if views:
+        yield "  %tuple = call ptr @collect(ptr %result)"
+    else:
+        yield "  %tuple = getelementptr i8, ptr %result, i64 0"
     yield "  br label %end"
     yield "slow:"
     yield "  %pcall = getelementptr i64, ptr @table, i64 3"
@@ -65,9 +99,60 @@ def single(program: Program, shape: Sequence[int], type_: Type) -> Iterator[str]
     yield "  %answer = call ptr %call(ptr %slowly, ptr %args, i64 %nargs, ptr %kwnames)"
     yield "  br label %end"
     yield "end:"
-    yield "  %final = phi ptr [ %result, %run ], [ %result, %compute ], [ %answer, %slow ]"
-    yield from _leave("work", program.slots, type_)
+    yield "  %final = phi ptr [ %result, %run ], [ %tuple, %compute ], [ %answer, %slow ]"
     yield "  ret ptr %final"
+    yield "}"
+    if views:
+        yield from _collect(views, number, type_)
+
+
+def _dims(name: str, shape: Sequence[int]) -> str:
+    numbers = ", ".join(f"i64 {n}" for n in shape) or "i64 0"
+    return f"@{name} = internal constant [{max(len(shape), 1)} x i64] [{numbers}]"
+
+
+def _from_table(name: str) -> Iterator[str]:
+    """``%name``: the address with this name in the table."""
+    yield f"  %p{name} = getelementptr i64, ptr @table, i64 {TABLE.index(name)}"
+    yield f"  %{name} = load ptr, ptr %p{name}"
+
+
+def _collect(views: Views, number: int, type_: Type) -> Iterator[str]:
+    """``PyObject *collect(array)``: ``build`` of a tuple of views, which keep the array alive; null after an error."""
+    yield "define internal ptr @collect(ptr %array) noinline nounwind {"
+    yield "entry:"
+    for name in ("ndarray", *TABLE[2:3], *TABLE[5:]):
+        yield from _from_table(name)
+    yield f"  %pdata = getelementptr i8, ptr %array, i64 {DATA}"
+    yield "  %data = load ptr, ptr %pdata"
+    yield f"  %tuple = call ptr %PyTuple_New(i64 {len(views)})"
+    yield "  %notuple = icmp eq ptr %tuple, null"
+    yield "  br i1 %notuple, label %failed, label %view0"
+    for k, (offset, shape) in enumerate(views):
+        yield f"view{k}:"
+        yield f"  %data{k} = getelementptr {type_.element}, ptr %data, i64 {offset}"
+        yield (
+            f"  %x{k} = call ptr %PyArray_New(ptr %ndarray, i32 {len(shape)}, ptr @dims{k}, i32 {number}, "
+            f"ptr null, ptr %data{k}, i32 0, i32 {CARRAY}, ptr null)"
+        )
+        yield f"  %none{k} = icmp eq ptr %x{k}, null"
+        yield f"  br i1 %none{k}, label %drop, label %made{k}"
+        yield f"made{k}:"
+        yield "  call void %Py_IncRef(ptr %array)"
+        yield f"  %set{k} = call i32 %PyArray_SetBaseObject(ptr %x{k}, ptr %array)"
+        yield f"  %put{k} = call i32 %PyTuple_SetItem(ptr %tuple, i64 {k}, ptr %x{k})"
+        yield f"  br label %{f'view{k + 1}' if k + 1 < len(views) else 'done'}"
+    yield "drop:"
+    yield "  call void %Py_DecRef(ptr %tuple)"
+    yield "  br label %failed"
+    yield "failed:"
+    yield "  call void %Py_DecRef(ptr %array)"
+    yield "  ret ptr null"
+    yield "done:"
+    yield "  call void %Py_DecRef(ptr %array)"
+    yield "  %built = call ptr %PyObject_CallOneArg(ptr %build, ptr %tuple)"
+    yield "  call void %Py_DecRef(ptr %tuple)"
+    yield "  ret ptr %built"
     yield "}"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 
@@ -13,8 +15,55 @@ class Instruction(NamedTuple):
     operands: tuple[Any, ...]
 
 
+WORK, OUT, TABLE = -1, -2, -3
+"""In the place of an argument: the workspace, the outputs, the program's constants."""
+
+
 class Input(NamedTuple):
-    """Where an input value comes from: number ``offset`` of the argument ``argument``."""
+    """Where a value lies in memory: number ``offset`` of the argument ``argument`` (or of WORK, OUT, TABLE)."""
 
     argument: int
     offset: int
+
+
+@dataclass
+class Chunk:
+    """A stretch of the program, with what it takes from and leaves in the workspace (value -> slot)."""
+
+    instructions: list[Instruction]
+    loads: dict[int, int] = field(default_factory=dict)
+    stores: dict[int, int] = field(default_factory=dict)
+    outputs: list[tuple[int, Any]] = field(default_factory=list)
+    """(place in the flat output, value or float)"""
+    kept: list[tuple[int, Any]] = field(default_factory=list)
+    """(place in the workspace, value or float): what loops read"""
+
+    def move(self, to: Callable[[int], int]) -> None:
+        """Other places in the workspace."""
+        self.kept = [(to(place), x) for place, x in self.kept]
+
+
+@dataclass
+class Loop:
+    """The same instructions for each of ``count`` things, whose numbers lie side by side in memory."""
+
+    count: int
+    instructions: list[Instruction]
+    rows: dict[int, Input]
+    """value -> where the numbers start that it takes from thing to thing"""
+    shared: dict[int, Input]
+    """value -> where the number is that all use"""
+    results: list[tuple[Input, int]]
+    """where the numbers start that a value takes"""
+    segments: list[tuple[int, int]]
+    """(first thing, shift): from this one on, results in OUT lie so much further on"""
+
+    def move(self, to: Callable[[int], int]) -> None:
+        """Other places in the workspace."""
+
+        def moved(place: Input) -> Input:
+            return Input(WORK, to(place.offset)) if place.argument == WORK else place
+
+        self.rows = {x: moved(place) for x, place in self.rows.items()}
+        self.shared = {x: moved(place) for x, place in self.shared.items()}
+        self.results = [(moved(place), x) for place, x in self.results]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import gc
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +23,12 @@ from ..dynamics import (
 from ..errors import ModelError
 from ..model import Model
 from . import entry, llvm, native, plain, targets
-from .program import Program, program
+from .program import LONG, Program, program, recut
 from .recall import Memory
+from .records import builder, views
 from .regroup import regrouped
-from .trace import Argument, Face, Trace, is_array, rebuild, size, trace
+from .threads import shares, together
+from .trace import Argument, Face, Trace, is_array, size, trace
 
 DTYPES = {"float64": ("double", 8), "float32": ("float", 4)}
 LARGEST = 2_000_000
@@ -54,6 +58,7 @@ class Kernel:
         self.name = getattr(function, "__name__", "function")
         self._memory = memory
         self._size = size(face.structure)
+        self._work = sum(face.operations.values())
         self._libraries: dict[str, native.Library] = {}
 
     # what it is -----------------------------------------------------------------------------------------------
@@ -104,10 +109,22 @@ class Kernel:
         before it.
         """
         arrays, lead = self._prepared(arguments)
-        count = int(np.prod(lead, dtype=int))
+        count = math.prod(lead)
         flat = np.empty((count, self._size), dtype=self.dtype)
         self._run("batch", arrays, flat, count, threads)
-        return rebuild(self._face.structure, flat.reshape((*lead, self._size)))
+        return self._together(flat.reshape((*lead, self._size)))
+
+    @cached_property
+    def _together(self) -> Callable[[np.ndarray], Any]:
+        """Puts flat outputs (..., size) together."""
+        build, places = builder(self._face.structure), views(self._face.structure)
+        parts = [(start, start + int(np.prod(shape, dtype=int)), shape) for start, shape in places]
+
+        def together(flat: np.ndarray) -> Any:
+            lead = flat.shape[:-1]
+            return build(tuple(flat[..., start:end].reshape((*lead, *shape)) for start, end, shape in parts))
+
+        return together
 
     def _prepared(self, arguments: Sequence[Any]) -> tuple[list[np.ndarray], tuple[int, ...]]:
         wanted = self.signature
@@ -126,6 +143,8 @@ class Kernel:
                 raise ModelError(f"{argument.name} has shape (..., {argument.size}), not {x.shape}")
             arrays.append(np.ascontiguousarray(x, dtype=self.dtype))
         leads = [x.shape[:-1] for x in arrays]
+        if arrays and all(lead == leads[0] for lead in leads):
+            return arrays, leads[0]
         try:
             lead = np.broadcast_shapes(*leads)
         except ValueError:
@@ -170,20 +189,15 @@ class Kernel:
             return
         function = self._library("batch").function(name, len(arrays) + 1)
         unit = self.lanes if name == "batch" else 1  # cut between blocks only
-        share = max(unit, -(-count // (threads * unit)) * unit)
-        parts = [(start, min(start + share, count)) for start in range(0, count, share)]
+        work = self._work * (1 if name == "batch" else self.lanes)
         rows = [x.reshape(count, -1) for x in (*arrays, out)]
+        starts = [(x.ctypes.data, x.strides[0]) for x in rows]
 
         def part(bounds: tuple[int, int]) -> None:
-            start, stop = bounds
-            function(*(x.ctypes.data + start * x.strides[0] for x in rows), stop - start)
+            first, end = bounds
+            function(*(start + first * stride for start, stride in starts), end - first)
 
-        if len(parts) <= 1 or threads <= 1:
-            for bounds in parts:
-                part(bounds)
-        else:
-            with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(part, parts))
+        together(part, shares(count, threads, unit, work))
 
     # code -----------------------------------------------------------------------------------------------------
 
@@ -192,13 +206,20 @@ class Kernel:
 
     def _single_text(self) -> str:
         type_, shape = self._type(1), self._shape()
-        text = llvm.module(self.program, type_, "kernel", self.lanes)
-        return "\n".join([text, *entry.single(self.program, shape, type_)])
+        again = entry.has_own_memory(self.program, type_)
+        text = llvm.module(self.program, type_, "kernel", self.lanes, clear=not again)
+        parts = [] if self._whole else views(self._face.structure)
+        return "\n".join([text, *entry.single(self.program, shape, type_, parts)])
 
     def _batch_text(self) -> str:
-        type_ = self._type(self.lanes)
-        text = llvm.module(self.program, type_, "kernel")
-        return "\n".join([text, *entry.blocks(self.program, type_), *entry.batch(self.program, type_)])
+        type_, cut = self._type(self.lanes), recut(self.program, LONG)
+        text = llvm.module(cut, type_, "kernel")
+        return "\n".join([text, *entry.blocks(cut, type_), *entry.batch(cut, type_)])
+
+    @property
+    def _whole(self) -> bool:
+        """Whether the result is one array, with nothing to put together."""
+        return bool(is_array(self._face.structure) and self._face.structure)
 
     def _shape(self) -> tuple[int, ...]:
         structure = self._face.structure
@@ -251,9 +272,33 @@ def compile(
     ``function`` is any public function ``f(model, state, ...)`` or your own composition of them; ``options`` are
     passed on to it (``factorization="passive"``), and ``sizes`` gives the lengths of further arguments of your own.
     """
+    with _undisturbed():
+        return _compiled(model, function, target, dtype, sizes or {}, options)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Without the garbage collector, which would look at a hundred thousand new expressions again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _compiled(
+    model: Model,
+    function: Callable[..., Any],
+    target: str,
+    dtype: str,
+    sizes: Mapping[str, int],
+    options: Mapping[str, Any],
+) -> Any:
     if dtype not in DTYPES:
         raise ModelError(f"dtype is one of {', '.join(DTYPES)}, not {dtype!r}")
-    tracing = partial(_traced, model, function, sizes or {}, options)
+    tracing = partial(_traced, model, function, sizes, options)  # without loops: every emitter knows the rest
     if target != "cpu":
         targets.check(target)
         return targets.build(target, model, function, tracing(), dtype)
@@ -261,30 +306,13 @@ def compile(
     if why is not None:
         plain.tell(why)
         return _kernel(model, function, tracing, dtype, None)
-    kernel = _kernel(model, function, tracing, dtype, Memory(model, function, sizes or {}, options, dtype))
+    tracing = partial(tracing, loops=True)
+    kernel = _kernel(model, function, tracing, dtype, Memory(model, function, sizes, options, dtype))
     if native.fast_entry():
-        whole = bool(is_array(kernel._face.structure) and kernel._face.structure)  # one array: nothing to put together
-        slow = kernel._slow if whole else lambda *arguments, **options: _Done(kernel._slow(*arguments, **options))
-        fast = kernel._library("single").python_function(slow, kernel.name, kernel.dtype)
-        call = fast if whole else _rebuilding(fast, kernel._face.structure)
+        build = None if kernel._whole else builder(kernel._face.structure)
+        call = kernel._library("single").python_function(kernel._slow, build, kernel.name, kernel.dtype)
         kernel.__class__ = type("Kernel", (Kernel,), {"__call__": call, "__doc__": Kernel.__doc__})
     return kernel
-
-
-class _Done(NamedTuple):
-    """A result that the slow way has put together already."""
-
-    result: Any
-
-
-def _rebuilding(fast: Callable[..., Any], structure: Any) -> Callable[..., Any]:
-    """A call that puts the flat numbers of one state together."""
-
-    def call(self: Kernel, *arguments: Any, **options: Any) -> Any:
-        result = fast(*arguments, **options)
-        return result.result if isinstance(result, _Done) else rebuild(structure, result)
-
-    return call
 
 
 def _kernel(
@@ -295,14 +323,24 @@ def _kernel(
     if face is not None:
         return Kernel(model, function, face, tracing, dtype, memory)
     traced = tracing()
+    face = traced.face
     if memory is not None:
-        memory.keep(traced.face)
-    return Kernel(model, function, traced.face, lambda: traced, dtype, memory)
+        memory.keep(face)
+    return Kernel(model, function, face, lambda: traced, dtype, memory)
 
 
-def _traced(model: Model, function: Callable[..., Any], sizes: Mapping[str, int], options: Mapping[str, Any]) -> Trace:
-    traced = trace(regrouped(model) if _regroups(function, options) else model, function, sizes, options)
-    count = len(traced.graph.needed(traced.outputs))
-    if count > LARGEST:
-        raise ModelError(f"the function has {count:,} operations for {model.name!r}: kernels have {LARGEST:,} at most")
+def _traced(
+    model: Model,
+    function: Callable[..., Any],
+    sizes: Mapping[str, int],
+    options: Mapping[str, Any],
+    loops: bool = False,
+) -> Trace:
+    traced = trace(regrouped(model) if _regroups(function, options) else model, function, sizes, options, loops)
+    if len(traced.graph.nodes) > LARGEST:  # some may be of no use
+        count = len(traced.graph.needed(traced.outputs))
+        if count > LARGEST:
+            raise ModelError(
+                f"the function has {count:,} operations for {model.name!r}: kernels have {LARGEST:,} at most"
+            )
     return traced

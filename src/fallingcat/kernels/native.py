@@ -53,15 +53,14 @@ def object_code(text: str) -> bytes:
     """The object file of an LLVM module, for this processor."""
     llvm = binding()
     module = llvm.parse_assembly(text)
-    module.verify()
     return bytes(_machine().emit_object(module))
 
 
 def _machine() -> Any:
-    # level 2: the tracer has optimised already, what is left is instruction selection and register allocation
+    # level 1: the tracer has optimised already, what is left is instruction selection and register allocation
     target = binding().Target.from_default_triple()
     return target.create_target_machine(
-        cpu=cpu().name, features=cpu().features, opt=2, reloc="pic", codemodel="default"
+        cpu=cpu().name, features=cpu().features, opt=1, reloc="pic", codemodel="default"
     )
 
 
@@ -92,16 +91,24 @@ class Library:
         kinds = [ctypes.c_void_p] * arguments + [ctypes.c_int64]
         return ctypes.CFUNCTYPE(None, *kinds)(address)
 
-    def python_function(self, slow: Any, name: str, dtype: np.dtype) -> Any:
-        """``single`` as a builtin function; what it cannot take goes to ``slow``."""
+    def python_function(self, slow: Any, build: Any, name: str, dtype: np.dtype) -> Any:
+        """``single`` as a builtin function; ``slow`` takes what it cannot, ``build`` puts arrays together."""
         table = self._tracker["table"]
-        values = [id(np.ndarray), id(dtype), _numpy_function(93), _address("PyObject_Vectorcall"), id(slow)]
+        known = {
+            "ndarray": id(np.ndarray),
+            "dtype": id(dtype),
+            "slow": id(slow),
+            "build": id(build),
+            "PyArray_New": _numpy_function(93),
+            "PyArray_SetBaseObject": _numpy_function(282),
+        }
+        values = [known[name] if name in known else _address(name) for name in entry.TABLE]
         ctypes.memmove(table, struct.pack(f"<{len(values)}q", *values), 8 * len(values))
         definition = _MethodDef(name.encode(), self._tracker["single"], _FASTCALL_KEYWORDS, None)
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
         function = make(ctypes.addressof(definition), self, None)  # it keeps the code alive
-        self._kept = (definition, slow, dtype)  # the builtin borrows them
+        self._kept = (definition, slow, build, dtype)  # the builtin borrows them
         return function
 
 

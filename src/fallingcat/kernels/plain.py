@@ -78,4 +78,4 @@ def reason() -> str | None:
 @functools.cache
 def tell(why: str) -> None:
     """Say once that kernels are slow, and why."""
-    warnings.warn(f"kernels run as plain NumPy, slower: {why}", RuntimeWarning, stacklevel=3)
+    warnings.warn(f"kernels run as plain NumPy, slower: {why}", RuntimeWarning, stacklevel=4)

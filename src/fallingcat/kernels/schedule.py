@@ -93,9 +93,6 @@ def _eager(roots: list[int], operands: dict[int, list[int]], weight: dict[int, i
     order: list[int] = []
     done: set[int] = set()
 
-    def frees_enough(v: int) -> bool:
-        return missing[v] == 0 and sum(uses[x] == 1 for x in operands[v]) >= bool(users[v])
-
     def emit(first: int) -> None:
         todo = [first]
         while todo:
@@ -104,12 +101,17 @@ def _eager(roots: list[int], operands: dict[int, list[int]], weight: dict[int, i
                 continue
             done.add(v)
             order.append(v)
-            for x in operands[v]:
-                uses[x] -= 1
+            near = []  # what this may have made ready, or worth doing at once
             for u in users[v]:
                 missing[u] -= 1
-            near = dict.fromkeys([*users[v], *(u for x in operands[v] for u in users[x])])
-            todo.extend(u for u in near if u not in done and frees_enough(u))
+                if not missing[u]:
+                    near.append(u)
+            for x in operands[v]:
+                uses[x] -= 1
+                if uses[x] == 1:
+                    near += [u for u in users[x] if u not in done and not missing[u]]
+            # at once what frees as many values as it makes
+            todo += [u for u in near if not users[u] or any(uses[x] == 1 for x in operands[u])]
 
     for root in roots:
         stack = [(root, False)]
@@ -121,5 +123,8 @@ def _eager(roots: list[int], operands: dict[int, list[int]], weight: dict[int, i
                 emit(v)
                 continue
             stack.append((v, True))
-            stack.extend((x, False) for x in sorted((x for x in operands[v] if x not in done), key=lambda x: weight[x]))
+            waiting = [x for x in operands[v] if x not in done]
+            if len(waiting) > 1:
+                waiting.sort(key=weight.__getitem__)
+            stack.extend([(x, False) for x in waiting])
     return order

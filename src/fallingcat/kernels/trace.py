@@ -59,9 +59,15 @@ KNOWN_SIZES: dict[str, Callable[[Model], int]] = {
 """Sizes of the further arguments of the library's own functions."""
 
 
-def trace(model: Model, function: Callable[..., Any], sizes: Mapping[str, int], options: Mapping[str, Any]) -> Trace:
-    """Run ``function(model, state, further arguments..., **options)`` on traced numbers."""
-    graph = Graph()
+def trace(
+    model: Model,
+    function: Callable[..., Any],
+    sizes: Mapping[str, int],
+    options: Mapping[str, Any],
+    loops: bool = False,
+) -> Trace:
+    """Run ``function(model, state, further arguments..., **options)`` on traced numbers, and keep ``loops`` or not."""
+    graph = Graph(loops)
     arguments = [
         Argument("q", model.nq, "configuration: base coordinates, then joints"),
         Argument("v", model.nv, "quasi-velocity: base twist, then joint rates"),

@@ -1,0 +1,55 @@
+"""The nodes of a loop: ``loop(body, shared..., row by row what differs)``, and ``part(loop, output, thing)``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .traced import EVALUATE, Traced
+
+
+class Body:
+    """What a loop does to each of ``count`` things: ``outputs`` of ``symbols`` and of numbers that are ``shared``."""
+
+    __slots__ = ("count", "nodes", "outputs", "shared", "symbols")
+
+    def __init__(self, symbols: list[Traced], outputs: list[Any], count: int) -> None:
+        self.symbols, self.outputs, self.count = symbols, outputs, count
+        self.nodes: list[Traced] = []
+        """what depends on the symbols, operands first"""
+        inside = set(symbols)
+        for node in _since(symbols, outputs):
+            if any(a in inside for a in node.args if isinstance(a, Traced)):
+                inside.add(node)
+                self.nodes.append(node)
+        used = {a for node in self.nodes for a in node.args if isinstance(a, Traced)}
+        self.shared = sorted(used - inside, key=lambda node: node.index)
+
+    def passes(self, loop: Traced, known: dict[Any, Any]) -> list[list[Any]]:
+        """The numbers that the outputs take for each thing, from those of the other nodes."""
+        out = []
+        for column in zip(*rows_of(loop), strict=True):
+            local = {symbol: known.get(x, x) for symbol, x in zip(self.symbols, column, strict=True)}
+            for node in self.nodes:
+                local[node] = EVALUATE[node.op](*(local.get(a, known.get(a, a)) for a in node.args))
+            out.append([local.get(x, known.get(x, x)) for x in self.outputs])
+        return out
+
+
+def _since(symbols: list[Traced], outputs: list[Any]) -> list[Traced]:
+    """What ``outputs`` need of all that was made since the symbols, operands first."""
+    first = min((symbol.index for symbol in symbols), default=0)
+    seen: set[Traced] = set()
+    todo = [x for x in outputs if isinstance(x, Traced) and x.index >= first] if symbols else []
+    while todo:
+        node = todo.pop()
+        if node not in seen:
+            seen.add(node)
+            todo += [a for a in node.args if isinstance(a, Traced) and a.index >= first]
+    return sorted(seen, key=lambda node: node.index)
+
+
+def rows_of(loop: Traced) -> list[tuple[Any, ...]]:
+    """What differs between the things of a loop: for each symbol a number for each of them."""
+    body: Body = loop.args[0]
+    flat, n = loop.args[1 + len(body.shared) :], body.count
+    return [flat[r * n : (r + 1) * n] for r in range(len(body.symbols))]
