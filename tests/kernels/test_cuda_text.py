@@ -15,7 +15,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.arrays import array, cos, sin
 from fallingcat.errors import ModelError
-from fallingcat.kernels import compile, cuda, gpu, stages
+from fallingcat.kernels import compile, cuda, gpu, stages, tiles
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None or sys.platform == "win32", reason="needs a C++ compiler")
 
@@ -140,6 +140,29 @@ def test_the_text_computes_what_numpy_computes(cupy, monkeypatch, function, dtyp
     for k, state in enumerate(states):
         expected = np.ravel(function(model, state, *(x[:, k] for x in further)))
         assert np.abs(found[:, k] - expected).max() <= tolerance * np.abs(expected).max()
+
+
+def test_large_records_come_in_tiles(cupy, monkeypatch):
+    """First what results share, then tiles of results; all written, each once, from few values."""
+    for module in (gpu, stages, tiles):
+        monkeypatch.setattr(module, "LARGEST", 1_000)
+    model = fc.robots.cat()
+    kernel = compile(model, fc.reduced_equations, target="cuda")
+    cut = kernel.stages.stages
+    assert len(cut) > 8
+    last = max(k for k, stage in enumerate(cut) if stage.stores)
+    for stage in cut[last + 2 :]:  # the stage after the last that stores may still belong to what is shared
+        own = {line.value for line in stage.lines}
+        assert (
+            len({x for line in stage.lines for x in line.operands if isinstance(x, int)} - own) <= tiles.ROOM["float64"]
+        )
+    made = [line.value for stage in cut for line in stage.lines]
+    assert sorted(made) == sorted(line.value for line in kernel.program.instructions)
+    states, (q, v) = columns(model, kernel, 3, np.random.default_rng(5))
+    rel = kernel(q.T, v.T)
+    for k, state in enumerate(states):
+        for name, expected in zip(rel._fields[:-1], fc.reduced_equations(model, state), strict=False):
+            np.testing.assert_allclose(getattr(rel, name)[k], expected, atol=1e-12, err_msg=name)
 
 
 def test_calls_take_batches_of_any_shape_and_return_what_they_were_given(cupy):

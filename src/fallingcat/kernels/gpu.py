@@ -18,6 +18,7 @@ from .program import Program, program
 from .recompute import recompute
 from .schedule import schedule
 from .stages import LARGEST, Stages, length, stages
+from .tiles import tiled
 from .trace import Argument, Trace, rebuild
 
 
@@ -54,6 +55,8 @@ class CudaKernel:
     @cached_property
     def stages(self) -> Stages:
         """The program as one GPU kernel, or several one after the other."""
+        if length(self.program, self.dtype.name) > 4 * LARGEST:
+            return tiled(self.program, self.dtype.name)
         return stages(self.program, self.dtype.name)
 
     @property

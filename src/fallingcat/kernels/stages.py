@@ -55,9 +55,9 @@ def stages(program: Program, dtype: str, largest: int = LARGEST) -> Stages:
     written = _results(program)
     costs = [cost(line, dtype) + 4 * len(written.get(line.value, ())) for line in lines]
     count = -int(-length(program, dtype) // largest)
-    bounds = _bounds(lines, program.inputs, costs, count)
-    cut = [list(lines[a:b]) for a, b in zip([0, *bounds], [*bounds, len(lines)], strict=True)]
-    return _connected(program, cut)
+    cuts = bounds(lines, program.inputs, costs, count)
+    cut = [list(lines[a:b]) for a, b in zip([0, *cuts], [*cuts, len(lines)], strict=True)]
+    return connected(program, cut)
 
 
 def _results(program: Program) -> dict[int, list[int]]:
@@ -68,7 +68,7 @@ def _results(program: Program) -> dict[int, list[int]]:
     return places
 
 
-def _bounds(lines: Sequence[Instruction], inputs: dict[int, Input], costs: list[float], count: int) -> list[int]:
+def bounds(lines: Sequence[Instruction], inputs: dict[int, Input], costs: list[float], count: int) -> list[int]:
     """Near equal parts; each cut where the fewest values wait, a sixth of a part around."""
     waiting = _waiting(lines, inputs)
     total, so_far, at = sum(costs), 0.0, 0
@@ -76,13 +76,13 @@ def _bounds(lines: Sequence[Instruction], inputs: dict[int, Input], costs: list[
     for c in costs:
         so_far += c
         sums.append(so_far)
-    bounds = []
+    cuts = []
     for k in range(1, count):
         low, high = (k - 1 / 6) * total / count, (k + 1 / 6) * total / count
         near = [i for i in range(at + 1, len(lines)) if low <= sums[i - 1] <= high]
         at = min(near, key=lambda i: waiting[i - 1])
-        bounds.append(at)
-    return bounds
+        cuts.append(at)
+    return cuts
 
 
 def _waiting(lines: Sequence[Instruction], inputs: dict[int, Input]) -> list[int]:
@@ -100,7 +100,7 @@ def _waiting(lines: Sequence[Instruction], inputs: dict[int, Input]) -> list[int
     return out
 
 
-def _connected(program: Program, cut: list[list[Instruction]]) -> Stages:
+def connected(program: Program, cut: list[list[Instruction]]) -> Stages:
     home = {line.value: s for s, lines in enumerate(cut) for line in lines}
     until: dict[int, int] = {}
     for s, lines in enumerate(cut):
