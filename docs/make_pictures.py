@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 from itertools import pairwise
 from pathlib import Path
@@ -93,7 +94,38 @@ def gait_figures(folder: Path) -> None:
     (folder / "best_gait.svg").write_text(example["picture"](), encoding="utf-8")
 
 
+def kernel_times(path: Path) -> None:
+    """Single calls from Python, from the results of two benchmarks: how many times ours each peer takes."""
+    results = FOLDER.parents[1] / "benchmarks" / "results"
+    rows = json.loads((results / "peers.json").read_text())["rows"]
+    single = json.loads((results / "kernels.json").read_text())["robots"]["talos_reduced"]["single"]
+    ratios: dict[str, dict[str, float]] = {}
+    for name, row in rows.items():
+        ratios[name] = {
+            peer: x["median"] / row["fallingcat"]["median"] for peer, x in row.items() if peer != "fallingcat"
+        }
+    for name in ("centroidal_momentum_matrix_derivative", "forward_dynamics_derivatives"):
+        ratios[name] = {"Pinocchio": single[name]["ratio"]}
+    peers = list(dict.fromkeys(peer for row in ratios.values() for peer in row))
+    figure, axes = plt.subplots(figsize=(7.2, 4.2), layout="constrained")
+    height = 0.8 / len(peers)
+    for k, peer in enumerate(peers):
+        places = [(i + k * height, row[peer]) for i, row in enumerate(ratios.values()) if peer in row]
+        bars = axes.barh([y for y, _ in places], [x for _, x in places], height * 0.9, label=peer)
+        axes.bar_label(bars, fmt="%.1f", padding=2, fontsize=7)
+    axes.axvline(1.0, color="black", linewidth=1.0, label="fallingcat")
+    middles = [i + 0.5 * height * (len(row) - 1) for i, row in enumerate(ratios.values())]
+    axes.set_yticks(middles, [name.replace("_", " ") for name in ratios])
+    axes.set(xscale="log", xlim=(0.8, 300.0), xlabel="time of one call from Python, relative to fallingcat (log)")
+    axes.invert_yaxis()
+    axes.legend(loc="lower right", fontsize=8)
+    axes.set_title("Talos, 32 joints and a free base, one core, float64", fontsize=10)
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     curvature_map(FOLDER / "curvature_map.png")
     gait_figures(FOLDER)
+    kernel_times(FOLDER / "kernel_times.png")

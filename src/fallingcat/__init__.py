@@ -8,9 +8,10 @@
 True
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import contact, control, gaits, lie
+from . import lie
 from ._version import __version__ as __version__
 from .dynamics import (
     FACTORIZATIONS,
@@ -90,10 +91,10 @@ from .formulations import (
 from .io import FileWarning, load, save
 from .kernels import Kernel, compile
 from .model import Body, Frame, Joint, Limits, Link, Model, State, joints, robots
-from .simulation import Event, Ledger, Rollout, Trajectory, rollout, simulate
 
 if TYPE_CHECKING:
-    from . import studies
+    from . import contact, control, gaits, studies
+    from .simulation import Event, Ledger, Rollout, Trajectory, rollout, simulate
 
 __all__ = [
     "FACTORIZATIONS",
@@ -199,10 +200,20 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """``fc.studies`` brings pydantic along: it is imported when it is first asked for."""
-    if name == "studies":
-        import importlib
+_LATER = {name: f".{name}" for name in ("contact", "control", "gaits", "simulation", "studies", "views")}
+_LATER |= dict.fromkeys(("Event", "Ledger", "Rollout", "Trajectory", "rollout", "simulate"), ".simulation")
+"""What is imported when it is first asked for: name -> module."""
 
-        return importlib.import_module(".studies", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    """Contacts, laws, simulation, gaits and studies take a third of the time that an import takes: they wait."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(_LATER[name], __name__)
+    value = module if _LATER[name] == f".{name}" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
