@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib.metadata
-import json
 import os
 import platform
 import statistics
@@ -18,6 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 import pinocchio as pin
+import report
 from rich.console import Console
 from rich.table import Table
 
@@ -241,16 +240,5 @@ def _cells(t: dict[str, float]) -> tuple[str, str]:
     return f"{1e6 * t['median_s']:.1f}", f"{1e6 * t['quartile_low_s']:.1f} - {1e6 * t['quartile_high_s']:.1f}"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=30)
-    parser.add_argument("--output", type=Path, default=RESULT)
-    options = parser.parse_args()
-    result = measure(options.repeats)
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(result, indent=2) + "\n")
-    show(result)
-
-
 if __name__ == "__main__":
-    main()
+    report.main(__doc__, RESULT, 30, measure, show)

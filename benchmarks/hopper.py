@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib.metadata
-import json
 import os
 import platform
 import statistics
@@ -15,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import report
 from rich.console import Console
 from rich.table import Table
 
@@ -143,16 +142,5 @@ def show(result: dict[str, Any]) -> None:
     console.print(f"{result['times_faster']:.0f} times; load {result['machine']['load']:.1f}")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--output", type=Path, default=RESULT)
-    options = parser.parse_args()
-    result = measure(options.repeats)
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(result, indent=2) + "\n")
-    show(result)
-
-
 if __name__ == "__main__":
-    main()
+    report.main(__doc__, RESULT, 9, measure, show)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib.metadata
-import json
 import os
 import platform
 import statistics
@@ -14,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import report
 from rich.console import Console
 from rich.table import Table
 
@@ -82,16 +81,5 @@ def show(result: dict[str, Any]) -> None:
     console.print(f"optional modules loaded: {', '.join(result['optional_modules_loaded']) or 'none'}")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=30)
-    parser.add_argument("--output", type=Path, default=RESULT)
-    options = parser.parse_args()
-    result = measure(options.repeats)
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(result, indent=2) + "\n")
-    show(result)
-
-
 if __name__ == "__main__":
-    main()
+    report.main(__doc__, RESULT, 30, measure, show)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib.metadata
-import json
 import os
 import platform
 import statistics
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import report
 from rich.console import Console
 from rich.table import Table
 
@@ -97,16 +96,5 @@ def show(result: dict[str, Any]) -> None:
     Console().print(f"time grows as length to the power {result['exponent']:.2f}")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--output", type=Path, default=RESULT)
-    options = parser.parse_args()
-    result = measure(options.repeats)
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(result, indent=2) + "\n")
-    show(result)
-
-
 if __name__ == "__main__":
-    main()
+    report.main(__doc__, RESULT, 5, measure, show)

@@ -15,34 +15,62 @@ from .law import Law
 
 @dataclass(frozen=True)
 class JointSpring(Law):
-    """``tau = -K (q - q_rest)`` on every joint, for joints that are angles and lengths.
+    """``tau = -K (q - q_rest)`` on all joints or on those named in ``only``; for joints that are angles and lengths.
+
+    One law is one line of the energy ledger: give each joint a law of its own to see its work alone.
 
     >>> import fallingcat as fc
     >>> cat = fc.robots.two_cylinder_cat()
-    >>> JointSpring(2.0).forces(cat, 0.0, cat.state(joints=[0.1, 0.0]), frozenset())[cat.m :]
-    array([-0.2, -0. ])
+    >>> bent = cat.state(joints=[0.1, 0.2])
+    >>> JointSpring(2.0).forces(cat, 0.0, bent, frozenset())[cat.m :]
+    array([-0.2, -0.4])
+    >>> JointSpring(2.0, only=cat.joint_names[1:], name="arch").forces(cat, 0.0, bent, frozenset())[cat.m :]
+    array([-0. , -0.4])
     """
 
     stiffness: float
     """N m/rad or N/m"""
     rest: tuple[float, ...] | None = None
-    """joint coordinates; None: all zero"""
+    """coordinates of all joints; None: all zero"""
+    only: tuple[str, ...] | None = None
+    """names of joints; None: all"""
     name: str = "joint springs"
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
         if model.nq - model.base.nq != model.n:
             raise ModelError(f"joint springs act on angles and lengths; {model.name!r} has joints of other kinds")
-        away = state.joints - (np.zeros(model.n) if self.rest is None else np.asarray(self.rest))
+        rest = np.zeros(model.n) if self.rest is None else np.asarray(self.rest)
+        if rest.shape != (model.n,):
+            raise ModelError(f"rest has {len(rest)} numbers, and {model.name!r} has {model.n} joint coordinates")
+        away = (state.joints - rest) * _chosen(model, self.only)
         return concatenate([np.zeros(model.m), -self.stiffness * away])
 
 
 @dataclass(frozen=True)
 class JointDamper(Law):
-    """``tau = -D rates`` on every joint."""
+    """``tau = -D rates`` on all joints or on those named in ``only``.
+
+    >>> import fallingcat as fc
+    >>> cat = fc.robots.two_cylinder_cat()
+    >>> JointDamper(0.5).forces(cat, 0.0, cat.state(rates=[1.0, 2.0]), frozenset())[cat.m :]
+    array([-0.5, -1. ])
+    """
 
     damping: float
     """N m s/rad or N s/m"""
+    only: tuple[str, ...] | None = None
+    """names of joints; None: all"""
     name: str = "joint dampers"
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
-        return concatenate([np.zeros(model.m), -self.damping * state.rates])
+        return concatenate([np.zeros(model.m), -self.damping * (state.rates * _chosen(model, self.only))])
+
+
+def _chosen(model: Model, only: tuple[str, ...] | None) -> np.ndarray:
+    """1 for each degree of freedom of the named joints, else 0."""
+    if only is None:
+        return np.ones(model.n)
+    chosen = np.zeros(model.n)
+    for name in only:
+        chosen[model.v_slices[model.joint_index(name)]] = 1.0
+    return chosen
