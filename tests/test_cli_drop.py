@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import fallingcat as fc
 from fallingcat.cli import app
+from fallingcat.cli.text import open_page
 
 
 def run(*arguments):
@@ -181,3 +182,16 @@ def test_gait_errors_are_one_line(robot, arguments, words):
     assert result.exit_code == 2
     assert words in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("screen", "opened"), [({}, []), ({"DISPLAY": ":0"}, ["page.html"])])
+def test_a_page_is_opened_only_where_there_is_a_screen(monkeypatch, screen, opened):
+    asked = []
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in screen.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr("typer.launch", asked.append)
+    open_page("page.html")
+    assert asked == opened

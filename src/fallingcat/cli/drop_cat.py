@@ -14,7 +14,7 @@ import typer
 
 from ..errors import FallingCatError
 from .app import Json, app, errors_in_one_line
-from .text import on_screen, shown
+from .text import on_screen, open_page, shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,7 +60,7 @@ def drop(
         else:
             on_screen(lambda console: _print(console, fall, result))
         if not (no_open or as_json):
-            typer.launch(page)
+            open_page(page)
 
 
 def _robot(file: str | None) -> Model | None:

@@ -12,7 +12,7 @@ import typer
 from ..errors import FallingCatError
 from .app import Base, File, Json, app, errors_in_one_line
 from .drop_cat import NoOpen, written
-from .text import on_screen, shown, summary, table
+from .text import on_screen, open_page, shown, summary, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,7 +65,7 @@ def gait(
         else:
             on_screen(lambda console: _print(console, found, file, page))
         if page is not None and not (no_open or as_json):
-            typer.launch(page)
+            open_page(page)
 
 
 def _print(console: Console, found: Study, file: str, page: str | None) -> None:

@@ -11,7 +11,7 @@ import typer
 from ..errors import FallingCatError
 from .app import Json, app, errors_in_one_line
 from .drop_cat import progress_bar, written
-from .text import on_screen, shown, summary, table
+from .text import on_screen, open_page, shown, summary, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -76,7 +76,7 @@ def study_run(
         else:
             on_screen(lambda console: _print(console, result, page))
         if show:
-            typer.launch(page)
+            open_page(page)
 
 
 def _setting(text: str) -> tuple[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -69,3 +71,10 @@ def on_screen(write: Callable[[Console], None]) -> None:
     with console.capture() as captured:
         write(console)
     typer.echo("\n".join(line.rstrip(" ") for line in captured.get().splitlines()))
+
+
+def open_page(page: str) -> None:
+    """Show a page in the browser, where there is a screen; elsewhere its path, which is printed, has to do."""
+    screen = sys.platform in ("win32", "darwin") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if screen:
+        typer.launch(page)
