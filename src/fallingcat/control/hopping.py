@@ -68,7 +68,14 @@ def _active(when: str, foot: str, touching: frozenset[str]) -> bool:
 
 @dataclass(frozen=True)
 class RadialSpring(Law):
-    """``tau_r = -K_r (r_cf - r_rest)`` along the virtual leg, (4.16)."""
+    """``tau_r = -K_r (r_cf - r_rest)`` along the virtual leg, (4.16).
+
+    >>> import fallingcat as fc
+    >>> hopper = fc.robots.revolute_hopper()
+    >>> state = hopper.state(pose=hopper.base.element(np.array([0.0, 0.3, -2.5])), joints=[1.8], rates=[1.0])
+    >>> RadialSpring(2200.0, 0.14).forces(hopper, 0.0, state, frozenset()).round(3)  # the knee alone
+    array([ 0.   ,  0.   ,  0.   , -0.126])
+    """
 
     stiffness: float
     """N/m"""
@@ -89,7 +96,14 @@ class RadialSpring(Law):
 
 @dataclass(frozen=True)
 class RadialDamper(Law):
-    """``tau_r = -D_r dr_cf/dt``, in flight unless said otherwise."""
+    """``tau_r = -D_r dr_cf/dt``, in flight unless said otherwise.
+
+    >>> import fallingcat as fc
+    >>> hopper = fc.robots.revolute_hopper()
+    >>> state = hopper.state(pose=hopper.base.element(np.array([0.0, 0.3, -2.5])), joints=[1.8], rates=[1.0])
+    >>> RadialDamper(20.0).forces(hopper, 0.0, state, frozenset({"foot"}))
+    array([0., 0., 0., 0.])
+    """
 
     damping: float
     """N s/m"""
@@ -109,6 +123,13 @@ class EnergyController(Law):
     """``tau_E = -K_E (E - E_wanted) dr_cf/dt`` along the virtual leg, (4.16).
 
     ``E`` is kinetic, gravitational and the radial spring's energy.
+
+    >>> import fallingcat as fc
+    >>> hopper = fc.robots.revolute_hopper()
+    >>> state = hopper.state(pose=hopper.base.element(np.array([0.0, 0.3, -2.5])), joints=[1.8], rates=[1.0])
+    >>> law = EnergyController(10.0, 2.84, RadialSpring(2200.0, 0.14))
+    >>> bool(law.forces(hopper, 0.0, state, frozenset())[3] * state.rates[0] > 0)  # too little energy: it pushes on
+    True
     """
 
     gain: float
@@ -126,7 +147,15 @@ class EnergyController(Law):
 
 @dataclass(frozen=True)
 class PolarSpring(Law):
-    """``tau_p = -K_p (alpha - alpha_wanted) - D_p dalpha/dt`` on the angle of the virtual leg, in stance (4.17)."""
+    """``tau_p = -K_p (alpha - alpha_wanted) - D_p dalpha/dt`` on the angle of the virtual leg, in stance (4.17).
+
+    >>> import fallingcat as fc
+    >>> hopper = fc.robots.revolute_hopper()
+    >>> state = hopper.state(pose=hopper.base.element(np.array([0.0, 0.3, -2.5])), joints=[1.8], rates=[1.0])
+    >>> forces = PolarSpring(6.0).forces(hopper, 0.0, state, frozenset({"foot"}))
+    >>> bool(abs(forces[:2]).max() < 1e-12), bool(abs(forces[2]) > 0.0)  # a torque on the base, no force
+    (True, True)
+    """
 
     stiffness: float
     """N m/rad"""
@@ -152,6 +181,13 @@ class LockedPolarSpring(Law):
     with the locked velocity, (4.26).
 
     ``theta_bc`` is measured from ``reference`` (joint coordinates), and ``angle`` is the wanted ``alpha_c``.
+
+    >>> import fallingcat as fc
+    >>> hopper = fc.robots.revolute_hopper()
+    >>> state = hopper.state(pose=hopper.base.element(np.array([0.0, 0.3, -2.5])), joints=[1.8], rates=[1.0])
+    >>> law = LockedPolarSpring(6.0, reference=(1.8,), angle=-2.5)  # at rest here
+    >>> bool(abs(law.forces(hopper, 0.0, state, frozenset({"foot"}))).max() < 1e-12)
+    True
     """
 
     stiffness: float

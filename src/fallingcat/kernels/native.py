@@ -108,7 +108,8 @@ class Library:
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
         function = make(ctypes.addressof(definition), self, None)  # it keeps the code alive
-        self._kept = (definition, slow, build, dtype)  # the builtin borrows them
+        self._kept = (slow, build, dtype)  # the builtin borrows them
+        _definitions.append(definition)
         return function
 
 
@@ -121,6 +122,8 @@ class _MethodDef(ctypes.Structure):
     )
 
 
+_definitions: list[_MethodDef] = []
+"""Never freed: a builtin looks at its definition even while the garbage collector takes it and its owner apart."""
 _FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
