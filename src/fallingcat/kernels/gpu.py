@@ -48,9 +48,16 @@ class CudaKernel:
     def program(self) -> Program:
         """The straight-line program behind it, in an order for few registers."""
         plain = program(self._trace.inputs, self._trace.outputs, fuse=True)
+        ordered = _ordered(plain)
         if LARGEST < length(plain, self.dtype.name) < 4 * LARGEST:  # with many stages values pass through memory anyway
-            plain = recompute(plain)
-        return replace(plain, instructions=schedule(plain.instructions, plain.inputs, plain.outputs))
+            again = _ordered(recompute(plain))
+            if self._passed_on(again) < self._passed_on(ordered):
+                return again
+        return ordered
+
+    def _passed_on(self, program: Program) -> int:
+        """How many values go through memory from stage to stage."""
+        return sum(len(stage.stores) for stage in stages(program, self.dtype.name).stages)
 
     @cached_property
     def stages(self) -> Stages:
@@ -188,3 +195,7 @@ def _returned(x: Any, like: Any) -> Any:
 
         return jax.dlpack.from_dlpack(cupy.ascontiguousarray(x))  # JAX has no strides
     return x.get() if isinstance(like, (np.ndarray, list, tuple, float, int)) else x
+
+
+def _ordered(program: Program) -> Program:
+    return replace(program, instructions=schedule(program.instructions, program.inputs, program.outputs))
