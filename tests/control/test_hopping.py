@@ -66,7 +66,7 @@ def test_the_polar_law_turns_the_base_without_pushing_it(model, state, foot):
 def test_the_locked_polar_law(model, state, foot):
     """Its angle's rate is the locked angular velocity, and its force on the base is its torque."""
     reference = tuple(0.5 * state.joints)
-    law = LockedPolarSpring(6.0, reference, angle=0.2)
+    law = LockedPolarSpring(6.0, angle=0.2, reference=reference)
     forces = law.forces(model, 0.0, state, STANCE)
     angle = np.arctan2(state.pose[1, 0], state.pose[0, 0]) + fc.theta_bc(model, state.joints, np.array(reference))
     away = (angle - 0.2 + np.pi) % (2 * np.pi) - np.pi

@@ -1,6 +1,5 @@
 """A program says what its trace says: order, fusing, chunks and their workspace."""
 
-import math
 import operator
 from contextlib import suppress
 
@@ -8,42 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from oracles.program_runner import run
 
 import fallingcat as fc
 from fallingcat.arrays import Graph, cos, sin, sqrt, where
-from fallingcat.arrays.traced import EVALUATE
 from fallingcat.kernels.program import program
 from fallingcat.kernels.trace import trace
-
-RUN = {
-    **EVALUATE,
-    "fma": lambda a, b, c: a * b + c,
-    "fms": lambda a, b, c: a * b - c,
-    "fnma": lambda a, b, c: c - a * b,
-}
-
-
-def run(p, arguments):
-    """Runs a program as the emitters' code does: chunk by chunk, with nothing but the workspace between them."""
-    work, out = [math.nan] * p.slots, [math.nan] * len(p.outputs)
-    for chunk in p.chunks:
-        known = {value: work[slot] for value, slot in chunk.loads.items()}
-
-        def value(x, known=known):
-            if not isinstance(x, int):
-                return x
-            return arguments[p.inputs[x].argument][p.inputs[x].offset] if x in p.inputs else known[x]
-
-        for line in chunk.instructions:
-            assert line.value not in known  # every value is made once
-            known[line.value] = RUN[line.op](*map(value, line.operands))
-        for x, slot in chunk.stores.items():
-            work[slot] = known[x]
-        for place, x in chunk.outputs:
-            assert math.isnan(out[place])  # every place is written once
-            out[place] = value(x)
-    return out
-
 
 BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, lambda a, b: where(a < b, a, b)]
 UNARY = [sin, cos, operator.neg, lambda a: sqrt(a * a + 1.0)]

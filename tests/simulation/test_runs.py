@@ -50,6 +50,12 @@ def test_the_radial_laws_move_only_the_joints(hop):
     assert np.abs(hop.port_forces["polar spring"][:, 2]).max() > 0.1
 
 
+def test_joint_work_is_that_of_the_laws(hop):
+    ours = [hop.ledger.ports.index(law.name) for law in hop.system.laws]
+    np.testing.assert_array_equal(hop.joint_work(), hop.ledger.joints[:, ours].sum(axis=1))
+    assert abs(hop.joint_work()[-1] - hop.ledger.joints[-1].sum()) > 0.1  # the floor acts on the joints as well
+
+
 def test_the_springs_work_is_its_energy(hop):
     spring = hop.system.laws[0]
     stored = np.array([spring.energy(hop.model, s) for s in hop.states])
@@ -179,6 +185,49 @@ def test_events_come_in_their_order():
     np.testing.assert_allclose([e.time for e in run.events], np.sqrt(2 * np.array([0.1, 0.2, 0.3]) / 9.81), atol=2e-10)
 
 
+def test_no_event_of_one_instant_is_lost():
+    """Two at the same height, and one a moment (less than events are told apart by) below."""
+    ball = fc.robots.free_body()
+    heights = {"one": -0.1, "two": -0.1, "three": -0.1 - 1e-10}
+    marks = [fc.Event(name, lambda t, s, z=z: s.pose[2, 3] - z, -1) for name, z in heights.items()]
+    run = fc.simulate(ball, ball.neutral(), 0.3, events=marks, dt=0.05)
+    assert [e.name for e in run.events] == ["one", "two", "three"]
+
+
+def test_an_event_at_a_touchdown_is_told_too():
+    body = fc.robots.free_body()
+    pose = np.eye(4)
+    pose[2, 3] = 0.05
+    floor = fc.contact.CompliantFloor((body.link_names[0],), (2e4, 2e4), (300.0, 300.0))
+    down = fc.Event("down", lambda t, s: s.pose[2, 3], -1)
+    run = fc.simulate(body, body.state(pose=pose), 0.12, contact=floor, events=[down])
+    assert sorted(e.name for e in run.events)[:2] == ["down", "touchdown body"]
+
+
+@dataclass(frozen=True)
+class Tether(Law):
+    """Pulls the base to the origin: nothing at the neutral state."""
+
+    name: str = "tether"
+
+    def forces(self, model, t, state, touching):
+        from fallingcat.arrays import concatenate
+
+        pull = -20.0 * (state.pose[:3, :3].T @ state.pose[:3, 3])
+        return concatenate([pull, np.zeros(model.nv - 3)])
+
+
+def test_a_law_that_pulls_on_the_base_somewhere_is_no_free_flight():
+    cat = replace(fc.robots.two_cylinder_cat(), gravity=np.zeros(3))
+    start = cat.state(twist=[1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    run = fc.simulate(cat, start, 0.3, Tether())
+    assert run.integrator == "rkmk4"
+    assert run.twists[-1, 0] < 0.9
+    assert run.energy_residual < 1e-8
+    with pytest.raises(ModelError, match="'tether' pulls on the base"):
+        fc.simulate(cat, start, 0.3, Tether(), integrator="momentum")
+
+
 @dataclass(frozen=True)
 class Flutter(fc.contact.Contact):
     """A contact that can never make up its mind."""
@@ -257,6 +306,11 @@ def test_save_and_load(hop, tmp_path, suffix):
         np.testing.assert_array_equal(getattr(again, name), getattr(hop, name))
     assert (again.modes, again.events, again.status) == (hop.modes, hop.events, hop.status)
     assert again.energy_residual == hop.energy_residual
+    alone = fc.Trajectory.load(path, hop.model)
+    np.testing.assert_array_equal(alone.ledger.works, hop.ledger.works)
+    for ask in (lambda: alone.forces, lambda: alone.touching, alone.joint_work):
+        with pytest.raises(ModelError, match="give system="):
+            ask()
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(FileError, match="no trajectory"):
         fc.Trajectory.load(path, hop.model)

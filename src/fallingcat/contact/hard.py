@@ -260,10 +260,8 @@ class HardContacts(Contact):
 
     # jumps ----------------------------------------------------------------------------------------------------
 
-    def jump(
-        self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray | None = None
-    ) -> Jump:
-        """``applied`` (nv) tells in which way a sticking point of a robot in space begins to slide; None: no forces."""
+    def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
+        """``applied`` (nv) tells in which way a sticking point of a robot in space begins to slide."""
         i, what = self._guarded(model, mode)[guard]
         if what == "gap":
             return self._land(model, mode, i, state, memory)
@@ -273,11 +271,11 @@ class HardContacts(Contact):
             return self._stop(model, mode, i, state, memory)
         axes, way = self._axes(model)[i], np.zeros(2)
         if what == "cone":
-            loads = self._loads(model, mode, state, memory, np.zeros(model.nv) if applied is None else applied)[0]
+            loads = self._loads(model, mode, state, memory, applied)[0]
             drag = np.asarray(loads[i].drag, dtype=float)
             size = float(np.linalg.norm(drag))
             if size < (self.friction or 0.0) * float(loads[i].push) * (1.0 - 1e-6) or size == 0.0:
-                raise NumericsError(f"{self.points[i]!r} slips under forces that its jump was not told: pass applied")
+                raise NumericsError(f"{self.points[i]!r} slips under other forces than its jump was told")
             way = -drag / size
         else:
             way[axes[1] - 1] = -1.0 if what == "hold -" else 1.0

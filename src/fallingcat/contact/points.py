@@ -13,6 +13,7 @@ from ..dynamics import jacobian, jacobian_derivative, link_pose
 from ..dynamics.geometry import geometry
 from ..dynamics.sweeps import ancestors
 from ..errors import ModelError
+from ..lie.group import constant
 from ..model import Model, State
 
 
@@ -47,7 +48,7 @@ def plane(model: Model, normal: tuple[float, ...] | None = None, height: float =
     x = np.array([1.0, 0.0, 0.0]) if abs(n[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
     first = x - (x @ n) * n
     first = first / np.linalg.norm(first)
-    return Plane(n, np.array([first, np.cross(n, first)]), float(height))
+    return Plane(constant(n), constant(np.array([first, np.cross(n, first)])), float(height))
 
 
 def position(model: Model, state: State, place: str) -> Any:

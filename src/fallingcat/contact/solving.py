@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import is_numeric, scale, solve, solve_tree
 from ..dynamics import mass_matrix
+from ..dynamics.sweeps import places_above
 from ..errors import NumericsError
 from ..model import Model, State
 from .points import Plane, point_jacobian
@@ -55,13 +56,7 @@ def regularised(G: Any) -> Any:
 
 def response(model: Model, state: State, forces: Any) -> Any:
     """``M^-1 forces`` (nv x k): the accelerations that generalised forces (nv x k) cause, from tips to base."""
-    above, last = list(range(-1, model.m - 1)), {0: model.m - 1}
-    for i, (parent, place) in enumerate(zip(model.parents, model.v_slices, strict=True)):
-        last[i + 1] = last[parent]
-        for k in range(place.start, place.stop):
-            above.append(last[i + 1])
-            last[i + 1] = model.m + k
-    return solve_tree(mass_matrix(model, state), forces, above)
+    return solve_tree(mass_matrix(model, state), forces, places_above(model))
 
 
 def check_consistent(J: Any, demand: Any, names: Sequence[str], what: str) -> None:

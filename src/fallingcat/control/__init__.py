@@ -1,6 +1,15 @@
 """Force laws, to be put side by side."""
 
-from .hopping import EnergyController, Leg, LockedPolarSpring, PolarSpring, RadialDamper, RadialSpring, virtual_leg
+from .hopping import (
+    EnergyController,
+    Leg,
+    LockedPolarSpring,
+    PolarLaw,
+    PolarSpring,
+    RadialDamper,
+    RadialSpring,
+    virtual_leg,
+)
 from .law import Law
 from .springs import JointDamper, JointSpring
 
@@ -11,6 +20,7 @@ __all__ = [
     "Law",
     "Leg",
     "LockedPolarSpring",
+    "PolarLaw",
     "PolarSpring",
     "RadialDamper",
     "RadialSpring",

@@ -10,6 +10,7 @@ Controller I is radial; II adds :class:`PolarSpring`; III adds :class:`LockedPol
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -146,8 +147,33 @@ class EnergyController(Law):
 
 
 @dataclass(frozen=True)
-class PolarSpring(Law):
-    """``tau_p = -K_p (alpha - alpha_wanted) - D_p dalpha/dt`` on the angle of the virtual leg, in stance (4.17).
+class PolarLaw(Law):
+    """``tau_p = -K_p (alpha - alpha_wanted) - D_p dalpha/dt`` on an angle ``alpha``, in stance (4.17)."""
+
+    stiffness: float
+    """N m/rad"""
+    damping: float = 0.0
+    """N m s/rad"""
+    angle: float = 0.0
+    """wanted (rad)"""
+    when: str = "stance"
+    foot: str = "foot"
+    name: str = "polar spring"
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        if not _active(self.when, self.foot, touching):
+            return np.zeros(model.nv)
+        away, row = self.measured(model, state)
+        return row * (-self.stiffness * away - self.damping * (row @ state.velocity))
+
+    @abstractmethod
+    def measured(self, model: Model, state: State) -> tuple[Any, Any]:
+        """``alpha - alpha_wanted`` (rad), and the row (nv) with ``dalpha/dt = row . v``."""
+
+
+@dataclass(frozen=True)
+class PolarSpring(PolarLaw):
+    """The polar spring of controller II, on the angle of the virtual leg.
 
     >>> import fallingcat as fc
     >>> hopper = fc.robots.revolute_hopper()
@@ -157,55 +183,30 @@ class PolarSpring(Law):
     (True, True)
     """
 
-    stiffness: float
-    """N m/rad"""
-    damping: float = 0.0
-    """N m s/rad"""
-    angle: float = 0.0
-    """rad"""
-    when: str = "stance"
-    foot: str = "foot"
-    name: str = "polar spring"
-
-    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
-        if not _active(self.when, self.foot, touching):
-            return np.zeros(model.nv)
+    def measured(self, model: Model, state: State) -> tuple[Any, Any]:
         leg = virtual_leg(model, state, self.foot)
-        rate = leg.polar @ state.velocity
-        return leg.polar * (-self.stiffness * (leg.angle - self.angle) - self.damping * rate)
+        return leg.angle - self.angle, leg.polar
 
 
 @dataclass(frozen=True)
-class LockedPolarSpring(Law):
-    """Controller III: the polar spring on the orientation ``alpha_c = theta_b + theta_bc(q)`` of the frame that turns
-    with the locked velocity, (4.26).
-
-    ``theta_bc`` is measured from ``reference`` (joint coordinates), and ``angle`` is the wanted ``alpha_c``.
+class LockedPolarSpring(PolarLaw):
+    """The polar spring of controller III, (4.26): on the orientation ``alpha_c = theta_b + theta_bc(q)`` of the frame
+    that turns with the locked velocity.
 
     >>> import fallingcat as fc
     >>> hopper = fc.robots.revolute_hopper()
     >>> state = hopper.state(pose=hopper.base.element(np.array([0.0, 0.3, -2.5])), joints=[1.8], rates=[1.0])
-    >>> law = LockedPolarSpring(6.0, reference=(1.8,), angle=-2.5)  # at rest here
+    >>> law = LockedPolarSpring(6.0, angle=-2.5, reference=(1.8,))  # at rest here
     >>> bool(abs(law.forces(hopper, 0.0, state, frozenset({"foot"}))).max() < 1e-12)
     True
     """
 
-    stiffness: float
-    """N m/rad"""
-    reference: tuple[float, ...]
-    damping: float = 0.0
-    """N m s/rad"""
-    angle: float = 0.0
-    """rad"""
-    when: str = "stance"
-    foot: str = "foot"
-    name: str = "polar spring"
+    reference: tuple[float, ...] | None = None
+    """joint coordinates from which ``theta_bc`` is measured; None: all zero"""
 
-    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
-        if not _active(self.when, self.foot, touching):
-            return np.zeros(model.nv)
+    def measured(self, model: Model, state: State) -> tuple[Any, Any]:
         row = concatenate([np.array([0.0, 0.0, 1.0]), connection(model, state)[2]])  # locked angular velocity
-        shift = theta_bc(model, state.joints, np.array(self.reference)) - self.angle
+        reference = None if self.reference is None else np.array(self.reference)
+        shift = theta_bc(model, state.joints, reference) - self.angle
         c, s, R = cos(shift), sin(shift), state.pose
-        away = arctan2(R[1, 0] * c + R[0, 0] * s, R[0, 0] * c - R[1, 0] * s)  # alpha_c - angle, the short way round
-        return row * (-self.stiffness * away - self.damping * (row @ state.velocity))
+        return arctan2(R[1, 0] * c + R[0, 0] * s, R[0, 0] * c - R[1, 0] * s), row  # the short way round

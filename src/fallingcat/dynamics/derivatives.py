@@ -24,7 +24,7 @@ from .geometry import geometry
 from .inverse import inverse_dynamics
 from .mass import mass_matrix
 from .spatial import RigidInertia, pull
-from .sweeps import Node, ancestors, assemble, inward, is_constant, join, outward, symmetric
+from .sweeps import Node, ancestors, assemble, inward, is_constant, join, outward, places_above, symmetric
 
 _SE3 = SE3()
 ad, adt = _SE3.ad, _SE3.adt
@@ -122,11 +122,11 @@ def forward_dynamics_derivatives(model: Model, state: State, forces: Any) -> For
         motion = _motion(model, state)  # all from one sweep
         M = _mass_matrix(motion)
         bias = join([s.T @ f for s, f in zip(motion.axes, motion.sums(motion.bias_forces), strict=True)])
-        by_q, by_v = _at(model, state, motion, solve_tree(M, forces - bias, _places_above(model)))
+        by_q, by_v = _at(model, state, motion, solve_tree(M, forces - bias, places_above(model)))
     else:
         by_q, by_v, M = inverse_dynamics_derivatives(model, state, forward_dynamics(model, state, forces))
     n = model.nv
-    solved = solve_tree(M, concatenate([-by_q, -by_v, np.eye(n)], axis=1), _places_above(model))
+    solved = solve_tree(M, concatenate([-by_q, -by_v, np.eye(n)], axis=1), places_above(model))
     return ForwardDerivatives(solved[:, :n], solved[:, n : 2 * n], solved[:, 2 * n :])
 
 
@@ -250,16 +250,6 @@ def _retract(group: Group, q: Any, d: Any) -> Any:
 
 def _gravity(model: Model, state: State) -> Any:
     return concatenate([-(state.pose[:3, :3].T @ model.gravity), np.zeros(3)])
-
-
-def _places_above(model: Model) -> list[int]:
-    """For each place of a velocity the place next above it in the tree; -1 for the first."""
-    last, out = [model.m - 1], list(range(-1, model.m - 1))
-    for parent, v in zip(model.parents, model.v_slices, strict=True):
-        places = range(model.m + v.start, model.m + v.stop)
-        out += [last[parent], *places[:-1]] if places else []
-        last.append(places[-1] if places else last[parent])
-    return out
 
 
 def _brackets(model: Model, state: State) -> Any:

@@ -114,3 +114,13 @@ def mirror(matrix: Any) -> Any:
 def sizes(model: Model) -> list[int]:
     """Degrees of freedom of the base and of every joint."""
     return [model.m, *(joint.kind.nv for joint in model.joints)]
+
+
+def places_above(model: Model) -> list[int]:
+    """For each place of a velocity the place next above it in the tree; -1 for the first."""
+    last, out = [model.m - 1], list(range(-1, model.m - 1))
+    for parent, v in zip(model.parents, model.v_slices, strict=True):
+        places = range(model.m + v.start, model.m + v.stop)
+        out += [last[parent], *places[:-1]] if places else []
+        last.append(places[-1] if places else last[parent])
+    return out

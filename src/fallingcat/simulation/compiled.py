@@ -20,10 +20,15 @@ from ..lie.rotations import homogeneous
 from ..model import Model, State
 
 
+def pose_of(rows: Any) -> Any:
+    """The pose (4 x 4) with the rows ``[R p]`` given flat (12)."""
+    rows = rows.reshape(3, 4)
+    return homogeneous(rows[:, :3], rows[:, 3])
+
+
 def at_pose(state: State, pose: Any) -> State:
     """``state`` at the pose with the rows ``[R p]`` given flat (12)."""
-    rows = pose.reshape(3, 4)
-    return state._replace(pose=homogeneous(rows[:, :3], rows[:, 3]))
+    return state._replace(pose=pose_of(pose))
 
 
 def acceleration_at(model: Model, state: State, forces: Any, pose: Any) -> Any:

@@ -18,13 +18,23 @@ from ..contact.contact import Mode
 from ..control import Law
 from ..dynamics import displace
 from ..kernels import compile
-from ..lie.rotations import homogeneous
 from ..model import Model, State
+from .compiled import pose_of
 from .numbers import apart, tuned
 from .system import System
 
 Slope = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """``(packed start, y, [t]) -> dy/dt``"""
+
+
+class Series(NamedTuple):
+    """Packed vectors taken apart, with any leading shape."""
+
+    states: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+    """poses (4 x 4), joints, twists, rates"""
+    memory: np.ndarray
+    base_works: np.ndarray
+    joint_works: np.ndarray
 
 
 class Layout(NamedTuple):
@@ -46,12 +56,21 @@ class Layout(NamedTuple):
 
     def unpack(self, packed: Any, m: int) -> tuple[State, Any, Any]:
         """The inverse of :meth:`pack`."""
-        a = 12 + self.joints
-        b = a + self.nv
-        c = b + self.memory
-        rows = packed[:12].reshape(3, 4)
-        pose = homogeneous(rows[:, :3], rows[:, 3])
-        return State(pose, packed[12:a], packed[a : a + m], packed[a + m : b]), packed[b:c], packed[c:]
+        pose, joints, twist, rates, memory, works = self._parts(packed, m)
+        return State(pose_of(pose), joints, twist, rates), memory, works
+
+    def series(self, packed: np.ndarray, m: int) -> Series:
+        """Arrays (..., size) of packed numbers taken apart."""
+        rows, joints, twists, rates, memory, works = self._parts(packed, m)
+        lead = packed.shape[:-1]
+        poses = np.zeros((*lead, 4, 4))
+        poses[..., :3, :], poses[..., 3, 3] = rows.reshape(*lead, 3, 4), 1.0
+        pairs = works.reshape(*lead, self.works // 2, 2)
+        return Series((poses, joints, twists, rates), memory, pairs[..., 0], pairs[..., 1])
+
+    def _parts(self, packed: Any, m: int) -> list[Any]:
+        ends = np.cumsum([12, self.joints, m, self.nv - m, self.memory, self.works]).tolist()
+        return [packed[..., start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def layout_of(system: System, memory: int) -> Layout:

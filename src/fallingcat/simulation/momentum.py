@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import concatenate, less, where
+from ..arrays import Graph, concatenate, is_numeric, less, where
 from ..contact.contact import Mode
 from ..control import Law
 from ..dynamics import (
@@ -190,9 +190,23 @@ def check(system: System) -> None:
     if not isinstance(model.base, SE3):
         raise ModelError(f"the momentum-exact integrator needs a free base, not {model.base}")
     for law in system.laws:
-        if np.any(np.asarray(law.forces(model, 0.0, model.neutral(), frozenset()), dtype=float)[: model.m]):
+        if pulls_on_base(model, law):
             raise ModelError(f"the momentum-exact integrator takes joint forces only: {law.name!r} pulls on the base")
     for joint in model.joints:
         group = joint.kind.group
         if group.nq != group.dim or np.any(group.ad(np.ones(group.dim))):
             raise ModelError(f"joint {joint.name!r}: the momentum-exact integrator takes angles and lengths only")
+
+
+def pulls_on_base(model: Model, law: Law) -> bool:
+    """Whether a law's wrench on the base may be other than zero at any state: its expression is not just zeros.
+
+    >>> from fallingcat.control import JointDamper
+    >>> from fallingcat.model import robots
+    >>> pulls_on_base(robots.cat(), JointDamper(1.0))
+    False
+    """
+    graph = Graph()
+    state = model.unflatten(graph.inputs("q", model.nq), graph.inputs("v", model.nv))
+    wrench = law.forces(model, graph.input("t"), state, frozenset())[: model.m]
+    return any(not is_numeric(x) or x != 0.0 for x in wrench)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -133,17 +133,7 @@ class _Batch:
         self.packed[i] = self.layout.pack(jump.state, jump.memory, works)
 
     def record(self, kept: list[tuple[float, np.ndarray]]) -> Rollout:
-        layout, m = self.layout, self.system.model.m
-        all_packed = np.array([packed for _, packed in kept])
-        lead = all_packed.shape[:2]
-        poses = np.zeros((*lead, 4, 4))
-        poses[..., :3, :] = all_packed[..., :12].reshape(*lead, 3, 4)
-        poses[..., 3, 3] = 1.0
-        a = 12 + layout.joints
-        b = a + layout.nv
-        works: Any = all_packed[..., b + layout.memory :].reshape(*lead, -1, 2).sum(axis=-1)
-        finite = np.isfinite(all_packed[-1]).all(axis=1)
-        return Rollout(
-            np.array([t for t, _ in kept]), poses, all_packed[..., 12:a], all_packed[..., a : a + m],
-            all_packed[..., a + m : b], works, self.system.ports, finite,
-        )  # fmt: skip
+        series = self.layout.series(np.array([packed for _, packed in kept]), self.system.model.m)
+        times, works = np.array([t for t, _ in kept]), series.base_works + series.joint_works
+        finite = np.isfinite(kept[-1][1]).all(axis=1)
+        return Rollout(times, *series.states, works, self.system.ports, finite)

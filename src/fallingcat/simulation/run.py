@@ -26,11 +26,10 @@ STANDSTILL = 1e-7
 
 
 class Hit(NamedTuple):
-    """What ends a step early: a guard of the contact, or an event of the user."""
+    """What ends a step early: a guard of the contact (its number), or an event of the user."""
 
     dt: float
-    guard: int | None
-    event: Event | None
+    what: int | Event
 
 
 class Run:
@@ -58,11 +57,10 @@ class Run:
         self.layout = layout_of(system, len(memory))
         self.t, self.next = 0.0, min(self.largest, 1e-4) if self.adaptive else self.largest
         self.packed = np.asarray(self.layout.pack(state, memory, np.zeros(self.layout.works)), dtype=float)
-        self.start = self.packed.copy()
         self.rows: list[tuple[float, np.ndarray, Mode]] = []
         self.happened: list[Happened] = []
         self.recent: list[float] = []
-        self.rejected = self.accepted = 0
+        self.accepted = 0
         self._steps: dict[Mode, Step] = {self.mode: method.stepper(system, self.mode, len(memory))}
         self._measures: dict[Mode, Step] = {}
 
@@ -88,16 +86,17 @@ class Run:
         """One step, to its end or to the first event in it; what ends the run, if anything does."""
         dt = self._planned()
         out, dt = self._step(dt)
-        hit = self._hit(out, dt)
-        if hit is not None and hit.dt < dt:
-            out, dt = (self._call(hit.dt), hit.dt) if hit.dt > 0.0 else (self.packed, 0.0)
+        hits = self._hits(out, dt)
+        if hits and hits[-1].dt < dt:
+            dt = hits[-1].dt
+            out = self._call(dt) if dt > 0.0 else self.packed
         self._values = self._events_at(out, self.t + dt) if self.events else []
         self.t += dt
         self.packed = out[: self.layout.size]
         self.accepted += 1
-        if hit is not None or self.accepted % self.every == 0:
+        if hits or self.accepted % self.every == 0:
             self._keep()
-        return "finished" if hit is None else self._handle(hit)
+        return self._handle(hits) if hits else "finished"
 
     def _planned(self) -> float:
         """The next step's size: to the grid of fixed steps, or as the last error advises."""
@@ -121,7 +120,6 @@ class Run:
             if finite and size <= 1.0:
                 self.next = dt * factor
                 return out, dt
-            self.rejected += 1
             dt *= min(factor, 0.9)
             if dt < SMALLEST_STEP * max(1.0, self.t):
                 if not finite:
@@ -136,7 +134,7 @@ class Run:
     def _refuse(self, out: np.ndarray, dt: float) -> None:
         """Names what is no longer finite."""
         model: Model = self.system.model
-        rates = out[12 + self.layout.joints :][model.m : model.nv]
+        rates = self.layout.unpack(out[: self.layout.size], model.m)[0].rates
         for joint, place in zip(model.joints, model.v_slices, strict=True):
             if not np.isfinite(rates[place]).all():
                 raise NumericsError("the motion is no longer finite", time=self.t + dt, joint=joint.name)
@@ -144,26 +142,23 @@ class Run:
 
     # events and jumps -----------------------------------------------------------------------------------------
 
-    def _hit(self, out: np.ndarray, dt: float) -> Hit | None:
-        """The first guard or event within the step."""
-        hits = []
+    def _hits(self, out: np.ndarray, dt: float) -> list[Hit]:
+        """The first guard or event within the step, and those not to be told from it in time, in their order."""
+        hits: list[Hit] = []
         after_all = out[self.layout.size : -1]
         for i in np.flatnonzero(after_all < 0.0):
             before = float(self._guards_now()[i])
             value = lambda s, i=i: float(self._call(s)[self.layout.size + i])  # noqa: E731
             time = first_crossing(value, before, float(after_all[i]), dt) if before >= 0.0 else 0.0
-            hits.append(Hit(time, int(i), None))
+            hits.append(Hit(time, int(i)))
         if self.events:
             after = self._events_at(out, self.t + dt)
             for k, event in enumerate(self.events):
                 if event.happens(self._values[k], after[k]):
                     value = lambda s, k=k: self._events_at(self._call(s), self.t + s)[k]  # noqa: E731
-                    hits.append(Hit(first_crossing(value, self._values[k], after[k], dt), None, event))
-        if not hits:
-            return None
-        first = min(hits, key=lambda hit: hit.dt)
-        together = max(hit.dt for hit in hits if hit.dt <= first.dt + 2.0 * PRECISION)
-        return first._replace(dt=together)  # feet that land at once have all landed then
+                    hits.append(Hit(first_crossing(value, self._values[k], after[k], dt), event))
+        hits.sort(key=lambda hit: hit.dt)
+        return [hit for hit in hits if hit.dt <= hits[0].dt + 2.0 * PRECISION]  # feet that land at once land together
 
     def _guards_now(self) -> Any:
         if self.mode not in self._measures:
@@ -174,19 +169,23 @@ class Run:
         state = self.layout.unpack(packed[: self.layout.size], self.system.model.m)[0]
         return [float(event.function(t, state)) for event in self.events]
 
-    def _handle(self, hit: Hit) -> str:
-        """What an event does; the status after it."""
-        if hit.event is not None:
-            self.happened.append(Happened(hit.event.name, self.t))
-            return f"stopped by the event {hit.event.name!r}" if hit.event.terminal else "finished"
-        guard: int | None = hit.guard
+    def _handle(self, hits: list[Hit]) -> str:
+        """What events do that come at once; the status after them."""
+        events = [hit.what for hit in hits if isinstance(hit.what, Event)]
+        self.happened += [Happened(event.name, self.t) for event in events]
+        stop = next((event for event in events if event.terminal), None)
+        if stop is not None:
+            return f"stopped by the event {stop.name!r}"
+        guard = next((hit.what for hit in hits if isinstance(hit.what, int)), None)
+        switched = guard is not None
         while guard is not None:
             jump = self._jump(guard)
             self.recent = [t for t in self.recent if self.t - t < STANDSTILL] + [self.t]
             if len(self.recent) > CHATTER:
                 return f"stopped after {self.t:.6g} s: contacts chatter, {jump!r} and others {CHATTER} times at once"
             guard = next(iter(np.flatnonzero(self._guards_now() < 0.0).tolist()), None)
-        self.next = min(self.next, 1e-4)
+        if switched:
+            self.next = min(self.next, 1e-4)
         return "finished"
 
     def _jump(self, guard: int) -> str:
@@ -211,18 +210,12 @@ class Run:
         self.rows.append((self.t, self.packed, self.mode))
 
     def _record(self, status: str) -> Trajectory:
-        model, layout = self.system.model, self.layout
+        model, ports = self.system.model, self.system.ports
         times = np.array([t for t, _, _ in self.rows])
-        packed = np.array([p for _, p, _ in self.rows])
-        poses = np.zeros((len(times), 4, 4))
-        poses[:, :3] = packed[:, :12].reshape(-1, 3, 4)
-        poses[:, 3, 3] = 1.0
-        a = 12 + layout.joints
-        b = a + layout.nv
-        c = b + layout.memory
-        works = packed[:, c:].reshape(len(times), -1, 2)
+        modes = tuple(mode for _, _, mode in self.rows)
+        series = self.layout.series(np.array([p for _, p, _ in self.rows]), model.m)
+        ledger = Ledger(ports, series.base_works, series.joint_works)
+        events = tuple(self.happened)
         return Trajectory(
-            model, times, poses, packed[:, 12:a], packed[:, a : a + model.m], packed[:, a + model.m : b],
-            packed[:, b:c], tuple(mode for _, _, mode in self.rows), self.system,
-            Ledger(self.system.ports, works[:, :, 0], works[:, :, 1]), tuple(self.happened), status, self.method.name,
-        )  # fmt: skip
+            model, times, *series.states, series.memory, modes, self.system, ledger, events, status, self.method.name
+        )

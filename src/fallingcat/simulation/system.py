@@ -49,7 +49,12 @@ class System:
     def ports(self) -> tuple[str, ...]:
         """The ways in which energy passes, in the order of :attr:`Slope.powers`."""
         own = [law.name for law in self.laws] + (["controller"] if self.controller else [])
-        return (*own, *(self.contact.ports if self.contact else ()), *([IMPACT] if self.contact else []))
+        return (*own, *self.contact_ports)
+
+    @property
+    def contact_ports(self) -> tuple[str, ...]:
+        """Those of the contact, which come last; impacts are the very last, and all theirs counts as through joints."""
+        return (*self.contact.ports, IMPACT) if self.contact else ()
 
     @property
     def compilable(self) -> bool:

@@ -14,11 +14,11 @@ from ..contact.contact import Mode
 from ..dynamics import kinetic_energy, momentum, potential_energy
 from ..errors import ModelError
 from ..kernels import compile
-from ..lie.rotations import homogeneous
 from ..model import Model, State
 from ..views import Page, Shape
 from . import files, pictures
 from .between import interpolate
+from .compiled import at_pose
 from .events import Happened
 from .field import layout_of
 from .ledger import Ledger
@@ -74,21 +74,27 @@ class Trajectory:
     @cached_property
     def touching(self) -> tuple[frozenset[str], ...]:
         """``N``: the names of the points on the ground."""
-        contact = self.system.contact
+        contact = self._known_system().contact
         return tuple(contact.touching(mode) if contact else frozenset() for mode in self.modes)
 
     @cached_property
     def port_forces(self) -> dict[str, np.ndarray]:
         """Generalised forces (N x nv) of every law, controller and contact."""
-        shape = (len(self), len(self.ledger.ports), self.model.nv)
-        out, count = np.zeros(shape), self.memory.shape[1]
-        layout = layout_of(self.system, count)
-        for mode in dict.fromkeys(self.modes) if self.ledger.ports else ():
-            rows = [i for i, other in enumerate(self.modes) if other == mode]
-            zero = np.zeros(layout.works)
-            packed = np.array([layout.pack(self.state(i), self.memory[i], zero) for i in rows])
-            out[rows] = port_forces(self.system, mode, count, packed, self.times[rows])
-        return {port: out[:, k] for k, port in enumerate(self.ledger.ports)}
+        ports = self._known_system().ports
+        out, count = np.zeros((len(self), len(ports), self.model.nv)), self.memory.shape[1]
+        rows = self.poses[:, :3].reshape(len(self), 12)
+        works = np.zeros((len(self), layout_of(self.system, count).works))
+        packed = np.hstack([rows, self.joints, self.twists, self.rates, self.memory, works])
+        for mode in dict.fromkeys(self.modes) if ports else ():
+            here = [i for i, other in enumerate(self.modes) if other == mode]
+            out[here] = port_forces(self.system, mode, count, packed[here], self.times[here])
+        return {port: out[:, k] for k, port in enumerate(ports)}
+
+    def _known_system(self) -> System:
+        """What pulled on the robot, unless the run comes from a file and was not given it."""
+        if self.system.ports != self.ledger.ports:
+            raise ModelError("the laws and contacts of a run are not in its file: give system= to Trajectory.load")
+        return self.system
 
     @property
     def forces(self) -> np.ndarray:
@@ -107,7 +113,7 @@ class Trajectory:
         """Any function of the library (or composition of such) ``f(model, state, **options)`` at every sample,
         compiled.
         """
-        kernel = compile(self.model, _at_pose, sizes={"pose": 12}, of=function, options=options)
+        kernel = compile(self.model, _measured, sizes={"pose": 12}, of=function, options=options)
         neutral = self.model.flatten(self.model.neutral())[0][: self.model.base.nq]
         q = np.concatenate([np.tile(neutral, (len(self), 1)), self.joints], axis=1)
         arguments = {"q": q, "v": np.concatenate([self.twists, self.rates], axis=1)}
@@ -115,8 +121,9 @@ class Trajectory:
         return np.asarray(kernel(*(arguments[a.name] for a in kernel.signature)))
 
     def joint_work(self) -> np.ndarray:
-        """Work (J) of everything that acts on the joints, from the start to every sample."""
-        return self.ledger.joints.sum(axis=1)
+        """Work (J) that laws and controller do through the joints, from the start to every sample."""
+        own = len(self.ledger.ports) - len(self._known_system().contact_ports)
+        return np.asarray(self.ledger.joints[:, :own].sum(axis=1))
 
     @property
     def energy_residual(self) -> float:
@@ -169,7 +176,6 @@ class Trajectory:
         return cls(**files.load(path, model, system))
 
 
-def _at_pose(model: Model, state: State, pose: Any, *, of: Any, options: dict[str, Any]) -> Any:
+def _measured(model: Model, state: State, pose: Any, *, of: Any, options: dict[str, Any]) -> Any:
     """The function ``of`` at the pose with the rows ``[R p]`` given flat (12)."""
-    rows = pose.reshape(3, 4)
-    return of(model, state._replace(pose=homogeneous(rows[:, :3], rows[:, 3])), **options)
+    return of(model, at_pose(state, pose), **options)

@@ -64,8 +64,8 @@ def _polar(state: State, p: Parameters) -> tuple[Law, ...]:
     if p.controller == "II":
         return (PolarSpring(p.K_p, p.D_p, p.alpha_des, foot=FOOT),)
     # alpha_c is measured from the posture of the start, so that it is 0 there
-    turn = float(np.arctan2(state.pose[1, 0], state.pose[0, 0]))
-    return (LockedPolarSpring(p.K_p, tuple(map(float, state.joints)), p.D_p, p.alpha_des + turn, foot=FOOT),)
+    turn, reference = float(np.arctan2(state.pose[1, 0], state.pose[0, 0])), tuple(map(float, state.joints))
+    return (LockedPolarSpring(p.K_p, p.D_p, p.alpha_des + turn, foot=FOOT, reference=reference),)
 
 
 def floor(p: Parameters) -> CompliantFloor:
