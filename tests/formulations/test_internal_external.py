@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
-from random_robots import build, rng_of, robots
+from kinds import KINDS
+from random_robots import BASES, build, rng_of, robots
 from residuals import agree
 
 import fallingcat as fc
+from fallingcat.arrays import concatenate
 from fallingcat.lie import SE2, SE3
 
 WEIGHTS = ("inertia", "moore_penrose")
@@ -45,7 +47,7 @@ def test_axiom_1_the_internal_velocity_depends_on_the_joints_alone(joints, seed,
     model, state, link = arm(joints, seed)
     change = fc.internal_external(model, state, link, weight)
     assert not change.T[6:, :6].any()
-    assert np.linalg.matrix_rank(change.T[6:, 6:]) == 6
+    assert np.linalg.matrix_rank(change.T[6:12, 6:]) == 6
 
 
 @cases
@@ -63,12 +65,16 @@ def test_axiom_3_the_mass_matrix_decouples(joints, seed, weight):
     model, state, link = arm(joints, seed)
     change = fc.internal_external(model, state, link, weight)
     eom = fc.equations(model, state).change(change)
-    agree("M_ei = 0", eom.M[:6, 6:], np.zeros((6, 6)), scale=np.abs(eom.M).max())
+    agree("M_ei = 0", eom.M[:6, 6:], np.zeros((6, joints)), scale=np.abs(eom.M).max())
     # (3.93)
-    M, right = fc.mass_matrix(model, state), change.inverse[6:, 6:]
+    M, right = fc.mass_matrix(model, state), change.inverse[6:, 6:12]
     A = np.linalg.solve(M[:6, :6], M[:6, 6:])
-    agree("(3.93): M_i", eom.M[6:, 6:], right.T @ (M[6:, 6:] - M[6:, :6] @ A) @ right, 1e-11)
-    agree("J J# = 1", change.T[6:, 6:] @ right, np.eye(6), 1e-11)
+    Lq = M[6:, 6:] - M[6:, :6] @ A
+    agree("(3.93): M_i", eom.M[6:12, 6:12], right.T @ Lq @ right, 1e-11)
+    agree("J J# = 1", change.T[6:12, 6:] @ right, np.eye(6), 1e-11)
+    J, W = fc.internal_jacobian(model, state, link), Lq if weight == "inertia" else np.eye(joints)
+    by_hand = np.linalg.solve(W, J.T) @ np.linalg.inv(J @ np.linalg.solve(W, J.T))
+    agree("J# = W^-1 J' (J W^-1 J')^-1", right, by_hand, 1e-9)
 
 
 @cases
@@ -77,17 +83,14 @@ def test_axiom_3_the_mass_matrix_decouples(joints, seed, weight):
 def test_axiom_4_the_coriolis_forces_decouple(joints, seed, weight, factorization):
     """`C_ei = 0` for the matrices that decouple; for the passive ones `C_e v_ext + C_ei v_int` is the momentum's.
 
-    In free flight `d(M_e v_ext)/dt = 0`, so `C_e v_e + C_ei v_i = dM_e/dt v_e` for motions within the right inverse.
+    In free flight `d(M_e v_ext)/dt = 0`, so `C_e v_e + C_ei v_i = dM_e/dt v_e`.
     """
     model, state, link = arm(joints, seed)
-    change = fc.internal_external(model, state, link, weight)
-    shown = change.inverse @ (change.T @ state.velocity)  # the part of the motion that these velocities know
-    state = fc.State(state.pose, state.joints, shown[:6], shown[6:])
     change = fc.internal_external(model, state, link, weight)
     eom = fc.equations(model, state, factorization).change(change)
     scale = np.abs(eom.C).max()
     if factorization in ("newton_euler", "hamel"):
-        agree("C_ei = 0", eom.C[:6, 6:], np.zeros((6, 6)), 1e-11, scale)
+        agree("C_ei = 0", eom.C[:6, 6:], np.zeros((6, joints)), 1e-11, scale)
     rate = eom.Mdot[:6, :6] @ eom.v[:6]
     agree("C_e v_e + C_ei v_i = dM_e/dt v_e", (eom.C @ eom.v)[:6], rate, 1e-10, scale * np.abs(eom.v).max())
 
@@ -115,37 +118,135 @@ def test_axiom_6_a_body_velocity_is_the_sum_of_both(joints, seed):
     H_wc = np.eye(4)
     H_wc[:3, 3] = fc.center_of_mass(model, state)
     A_jc = SE3().Ad(np.linalg.inv(fc.link_pose(model, state, link)) @ H_wc)
-    agree("nu_j = A_jc v_ext + v_int", A_jc @ v[:6] + v[6:], fc.link_twist(model, state, link))
+    agree("nu_j = A_jc v_ext + v_int", A_jc @ v[:6] + v[6:12], fc.link_twist(model, state, link))
 
 
-def test_square_ones_are_certified():
-    for seed in range(4):
-        model, state, link = arm(6, seed)
+# redundant robots: the null space is part of the motion -----------------------------------------------------------
+
+MOVING = [base for base in BASES if base.dim]
+
+
+def redundant(base, extra, seed):
+    """A random robot with hinges, sliders, balls and cardans on `base`, and its farthest link."""
+    rng = np.random.default_rng([base.dim, extra, seed])
+    kinds = ["revolute", "prismatic"] if seed % 2 else None
+    while True:
+        model = fc.robots.random_tree(rng, base.dim + extra, kinds=kinds, base=base, branching=0.0)
+        state, link = model.random_state(rng), model.link_names[-1]
+        if np.linalg.cond(fc.internal_jacobian(model, state, link)) < 1e3:
+            return model, state, link
+
+
+everywhere = pytest.mark.parametrize("base", MOVING, ids=str)
+
+
+@everywhere
+@weights
+@pytest.mark.parametrize("extra", [0, 1, 4])
+def test_the_changed_equations_move_the_robot_as_the_plain_ones_do(base, weight, extra):
+    """Accelerations by the articulated-body algorithm; the rate of `T` by complex step."""
+    for seed in range(2):
+        model, state, link = redundant(base, extra, seed)
+        change = fc.internal_external(model, state, link, weight)
+        agree("T T^-1 = 1", change.T @ change.inverse, np.eye(model.nv), 1e-10)
+        agree("dT/dt by complex step", change.T_dot, np.imag(change.at(1e-40j)) / 1e-40, 1e-9)
+        forces = np.random.default_rng(seed).normal(size=model.nv)
+        expected = change.acceleration(fc.forward_dynamics(model, state, forces), state.velocity)
         for factorization in fc.FACTORIZATIONS:
-            certificate = fc.equations(model, state, factorization).change(fc.internal_external(model, state, link))
-            assert certificate.certify(1e-8).passed
+            eom = fc.equations(model, state, factorization).change(change)
+            agree("internal/external acceleration", eom.forward(change.forces(forces)), expected, 1e-10)
+            certificate = eom.certify()
+            assert certificate.passed, str(certificate)
+            assert {"mass rate", "forces", "power"} <= {check.name for check in certificate.checks}
+
+
+@everywhere
+def test_the_null_space_decouples_in_the_inertia_metric(base):
+    """All three blocks of the mass matrix are apart; in the metric of the rates, internal and null space are not."""
+    model, state, link = redundant(base, 3, 0)
+    m, size = 2 * model.m, model.nv - 2 * model.m
+    consistent, plain = (fc.internal_external(model, state, link, weight) for weight in WEIGHTS)
+    M = fc.equations(model, state).change(consistent).M
+    agree("M_(ei)n = 0", M[:m, m:], np.zeros((m, size)), 1e-11, np.abs(M).max())
+    N = plain.inverse[model.m :, m:]
+    right = plain.inverse[model.m :, model.m : m]
+    agree("moore_penrose: J#' N = 0", right.T @ N, np.zeros((model.m, size)), 1e-11, np.abs(right).max())
+    assert np.abs(fc.equations(model, state).change(plain).M[:m, m:]).max() > 1e-6
+
+
+@everywhere
+@weights
+def test_motions_in_the_null_space_leave_the_link_and_the_momentum_alone(base, weight):
+    model, state, link = redundant(base, 2, 1)
+    change = fc.internal_external(model, state, link, weight)
+    v = change.inverse @ np.concatenate([np.zeros(2 * model.m), [1.0, -2.0], np.ones(model.nv - 2 * model.m - 2)])
+    moving = fc.State(state.pose, state.joints, v[: model.m], v[model.m :])
+    S, C = base.selection, base.coselection
+    scale = np.abs(v).max() * np.abs(fc.mass_matrix(model, state)).max()
+    agree("no momentum", S.T @ fc.momentum(model, moving), np.zeros(model.m), 1e-10, scale)
+    agree("a link at rest", C @ fc.link_twist(model, moving, link), np.zeros(model.m), 1e-10, np.abs(v).max())
+
+
+def test_the_null_space_is_counted_by_the_same_joints_everywhere():
+    """`v_null` is what two joints do beyond `J# v_int`, the same two at every state: a smooth function of the state."""
+    model, _, link = arm(8, 1)
+    counted = set()
+    for seed in range(5):
+        change = fc.internal_external(model, model.random_state(np.random.default_rng(seed)), link)
+        N = change.inverse[6:, 12:]
+        ones = [tuple(i for i in range(8) if np.allclose(N[i], row, atol=1e-9)) for row in np.eye(2)]
+        counted.add(tuple(ones))
+    assert len(counted) == 1
+    assert all(len(joint) == 1 for joint in counted.pop())
+
+
+def test_the_user_counts_the_null_space():
+    model, state, link = arm(8, 1)
+    Z = np.random.default_rng(0).normal(size=(8, 2))
+    change = fc.internal_external(model, state, link, null_space=Z)
+    agree("Z' N = 1", Z.T @ change.inverse[6:, 12:], np.eye(2), 1e-11)
+    assert fc.equations(model, state).change(change).certify(1e-8).passed
+    with pytest.raises(fc.ModelError, match=r"null_space has shape \(8, 2\), not \(2, 8\)"):
+        fc.internal_external(model, state, link, null_space=Z.T)
+    blind = np.linalg.qr(fc.internal_jacobian(model, state, link).T)[0][:, :2]  # both count internal motion only
+    with pytest.raises(fc.NumericsError, match="null_space misses motions in the null space of"):
+        fc.internal_external(model, state, link, null_space=blind)
+
+
+def test_what_drops_velocities_has_no_equations():
+    model, state, link = arm(8, 0)
+    change = fc.internal_external(model, state, link)
+    wide = fc.VelocityChange(change.T[:12], change.T_dot[:12], change.inverse[:, :12], "wide")
+    with pytest.raises(fc.ModelError, match="the change 'wide' drops velocities"):
+        fc.equations(model, state).change(wide)
+    with pytest.raises(fc.ModelError, match="drops velocities"):
+        wide.inverted()
+
+
+@pytest.mark.parametrize("kind", ["traced", "casadi", "jax"])
+@weights
+def test_every_kind_of_number(kind, weight):
+    rng = np.random.default_rng(3)
+    model = fc.robots.random_tree(rng, 5, kinds=["revolute"], planar=True, branching=0.0)
+    q, v = model.flatten(model.random_state(rng))
+
+    def flat(q, v):
+        change = fc.internal_external(model, model.unflatten(q, v), model.link_names[-1], weight)
+        return concatenate([change.T, change.T_dot, change.inverse])
+
+    agree(f"internal/external, {kind} = float", KINDS[kind](flat, q, v), flat(q, v), 1e-9)
 
 
 def test_weights_differ_where_there_is_a_choice():
     """`inertia` is dynamically consistent: internal motion of least energy for the link's velocity."""
     model, state, link = arm(9, 0)
-    consistent, plain = (fc.internal_external(model, state, link, w).inverse[6:, 6:] for w in WEIGHTS)
+    consistent, plain = (fc.internal_external(model, state, link, w).inverse[6:, 6:12] for w in WEIGHTS)
     Lq = fc.reduced_equations(model, state).Lq
     wish = np.arange(6.0)
     energy = [x @ Lq @ x for x in (consistent @ wish, plain @ wish)]
     assert energy[0] < energy[1]
     square, _ = (fc.internal_external(*arm(6, 0), w).inverse for w in WEIGHTS)
     agree("square: no choice", square, _, 1e-10)
-
-
-def test_redundant_changes_know_their_limits():
-    model, state, link = arm(8, 0)
-    change = fc.internal_external(model, state, link)
-    assert change.T.shape == (12, 14)
-    assert change.at is None
-    with pytest.raises(fc.ModelError, match="drops velocities"):
-        change.inverted()
-    assert fc.equations(model, state).change(change).certify().passed
 
 
 @settings(max_examples=20)
@@ -159,4 +260,4 @@ def test_planar_internal_velocities_have_three_components(recipe):
     assert J.shape == (3, 5)
     assume(np.linalg.cond(J) < 1e4)
     change = fc.internal_external(model, state, model.link_names[-1])
-    agree("planar J J# = 1", change.T[3:, 3:] @ change.inverse[3:, 3:], np.eye(3), 1e-10)
+    agree("planar J J# = 1", change.T[3:6, 3:] @ change.inverse[3:, 3:6], np.eye(3), 1e-10)

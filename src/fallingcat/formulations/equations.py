@@ -24,8 +24,7 @@ class VelocityChange:
     2).
 
     ``T``, ``T_dot`` (its time derivative along the state) and ``inverse`` are nv x nv.  ``inverse`` is made from the
-    structure of ``T``, not by inverting a matrix.  (Internal and external velocities of a redundant robot are fewer
-    than the joints: there ``T`` is wide and ``inverse`` a right inverse.)
+    structure of ``T``, not by inverting a matrix.
     """
 
     T: Any
@@ -138,6 +137,8 @@ class EquationsOfMotion:
         """
         if np.shape(change.T)[1] != len(self.v):
             raise ModelError(f"the change {change.name!r} takes {np.shape(change.T)[1]} velocities, not {len(self.v)}")
+        if np.shape(change.T)[0] != len(self.v):
+            raise ModelError(f"the change {change.name!r} drops velocities: what is left has no equations of its own")
         Ti = change.inverse
         M = Ti.T @ self.M @ Ti
         turn = change.T_dot @ Ti

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate, solve
-from ..dynamics import jacobian, jacobian_derivative, mass_matrix
+from ..arrays import concatenate, is_numeric, solve
+from ..dynamics import jacobian, jacobian_derivative, mass_matrix, mass_matrix_derivative
 from ..dynamics.checks import choice
 from ..errors import ModelError, NumericsError
 from ..model import Frame, Model, State
 from .connection import Shape, connection_rate, shape
 from .decoupling import DECOUPLED, _frame_matrices, _to_base
-from .equations import VelocityChange
+from .equations import VelocityChange, upper
 from .time import later
 
 Place = str | Frame
@@ -28,12 +28,26 @@ def internal_jacobian(model: Model, state: State, link: Place) -> Any:
     return _internal(model, state, link, shape(model, state))
 
 
-def internal_external(model: Model, state: State, link: Place, weight: str = "inertia") -> VelocityChange:
-    """``[external; internal]``: locked velocity at the center of mass, and internal velocity of ``link``, (3.96).
+def internal_external(
+    model: Model, state: State, link: Place, weight: str = "inertia", null_space: Any | None = None
+) -> VelocityChange:
+    """``[external; internal; null space]``: the locked velocity at the center of mass (m), the internal velocity of
+    ``link`` (m), (3.96), and what is left of the joint rates (n - m): ``T = [[A_cb, A_cb A], [0, J_int], [0, K]]``.
 
-    ``T = [[A_cb, A_cb A], [0, J_int]]``.  With more joints than the ``m`` internal velocities a right inverse of
-    ``J_int`` is used: ``inertia`` (dynamically consistent) or ``moore_penrose``; the changed equations then speak of
-    motions without velocity in its null space.
+    With more joints than ``m`` the joints also move in the null space of ``J_int``: ``rates = J# v_int + N v_null``,
+    where ``J_int N = 0``.  ``null_space`` is the constant ``Z`` (n x (n - m)) that counts these motions, ``Z' N = 1``,
+    so ``K = Z' (1 - J# J_int)``.  If left out, ``Z`` selects the joints that move most in the null space at random
+    shapes: ``v_null`` is what they do beyond the internal motion, and depends smoothly on the state.
+
+    ``weight`` chooses ``J#``: ``inertia`` is dynamically consistent, all three blocks of the mass matrix decouple;
+    ``moore_penrose`` moves with the smallest rates, and internal and null space stay coupled.
+
+    >>> import fallingcat as fc
+    >>> arm = fc.robots.orbital_arm()
+    >>> state = arm.random_state(np.random.default_rng(0))
+    >>> eom = fc.equations(arm, state).change(fc.internal_external(arm, state, arm.link_names[-1]))
+    >>> eom.M.shape, bool(abs(eom.M[:12, 12:]).max() < 1e-12)
+    ((13, 13), True)
     """
     choice(weight, ("inertia", "moore_penrose"), "weight")
     m, n = model.m, model.n
@@ -41,42 +55,119 @@ def internal_external(model: Model, state: State, link: Place, weight: str = "in
         raise ModelError(
             f"the internal velocity of a link has {m} components: {n} joint degrees of freedom are too few"
         )
-    parts = shape(model, state)
-    J = _internal(model, state, link, parts)
-    X, _, X_dot = _frame_matrices(model, state, "centroidal")
-    Xi = _to_base(model, state, "centroidal")
-    W = np.eye(n) if weight == "moore_penrose" else reduced_shape_inertia(model, state, parts)
-    J_right = _right_inverse(J, W, link)
-    A_dot = connection_rate(model, state, parts)
-    T = concatenate([concatenate([X, X @ parts.A], axis=1), concatenate([np.zeros((m, m)), J], axis=1)])
-    top = concatenate([X_dot, X_dot @ parts.A + X @ A_dot], axis=1)
-    J_dot = _internal_rate(model, state, link, parts, A_dot)
-    T_dot = concatenate([top, concatenate([np.zeros((m, m)), J_dot], axis=1)])
-    inverse = concatenate(
-        [
-            concatenate([Xi, -(parts.A @ J_right)], axis=1),
-            concatenate([np.zeros((n, m)), J_right], axis=1),
-        ]
-    )
+    Z = _free_joints(model, link) if null_space is None else _checked(null_space, (n, n - m))
+
+    def split(state: State, parts: Shape) -> Split:
+        W = np.eye(n) if weight == "moore_penrose" else reduced_shape_inertia(model, state, parts)
+        return _split(_internal(model, state, link, parts), W, Z, link)
 
     def at(step: complex) -> Any:
         moved = later(model, state, step)
         now = shape(model, moved)
-        X = _frame_matrices(model, moved, "centroidal")[0]
-        J = _internal(model, moved, link, now)
-        return concatenate([concatenate([X, X @ now.A], axis=1), concatenate([np.zeros((m, m)), J], axis=1)])
+        X, Y = _frame_matrices(model, moved, "centroidal")[0], split(moved, now).Y
+        return upper(X, X, X @ now.A, Y, Y)[0]
 
-    name = link.name if isinstance(link, Frame) else link
+    parts = shape(model, state)
+    joints = split(state, parts)
+    X, _, X_dot = _frame_matrices(model, state, "centroidal")
+    T, inverse = upper(X, _to_base(model, state, "centroidal"), X @ parts.A, joints.Y, joints.inverse)
+    A_dot = connection_rate(model, state, parts)
+    J_dot = _internal_rate(model, state, link, parts, A_dot)
+    W_dot = np.zeros((n, n)) if weight == "moore_penrose" else _shape_inertia_rate(model, state, parts)
+    top = concatenate([X_dot, X_dot @ parts.A + X @ A_dot], axis=1)
+    T_dot = concatenate([top, concatenate([np.zeros((n, m)), joints.rate(J_dot, W_dot, Z)], axis=1)])
+    name = _name(link)
+    rest = f"internal velocity of {name}" + (f", {n - m} velocities in its null space" if n > m else "")
     return VelocityChange(
-        T, T_dot, inverse, f"internal/external at {name}", "external velocity at the center of mass",
-        f"internal velocity of {name}", DECOUPLED, at if n == m else None,
-    )  # fmt: skip
+        T,
+        T_dot,
+        inverse,
+        f"internal/external at {name}",
+        "external velocity at the center of mass",
+        rest,
+        DECOUPLED,
+        at,
+    )
+
+
+class Split(NamedTuple):
+    """Joint rates as internal velocity and null space: ``Y = [J; K]``, ``Y^-1 = [J#, N]``, orthogonal in ``W``."""
+
+    J: Any
+    K: Any
+    """``K = Z' (1 - J# J) = (N' W N)^-1 N' W``"""
+    right: Any
+    """``J# = W^-1 J' (J W^-1 J')^-1``"""
+    N: Any
+    W: Any
+
+    @property
+    def Y(self) -> Any:
+        """``n x n``."""
+        return concatenate([self.J, self.K])
+
+    @property
+    def inverse(self) -> Any:
+        """``n x n``."""
+        return concatenate([self.right, self.N], axis=1)
+
+    def rate(self, J_dot: Any, W_dot: Any, Z: Any) -> Any:
+        """``dY/dt``: ``dK/dt = (N' W N)^-1 N' (dW/dt - dJ'/dt J#' W) J# J - Z' J# dJ/dt N K``."""
+        if not Z.shape[1]:
+            return J_dot
+        J, K, right, N, W = self
+        bend = N.T @ (W_dot - J_dot.T @ right.T @ W) @ right @ J
+        return concatenate([J_dot, solve(N.T @ W @ N, bend) - (Z.T @ right) @ (J_dot @ N) @ K])
+
+
+def _split(J: Any, W: Any, Z: Any, link: Place) -> Split:
+    """Any inverse ``[B, N]`` of ``[J; Z']`` holds a right inverse ``B`` and the null space; ``J# = B - N c``."""
+    m = len(J)
+    _check_rank(J, f"the internal Jacobian of {_name(link)!r} has lost rank: a dynamic singularity")
+    if not Z.shape[1]:
+        return Split(J, Z.T, _inverse(J), Z, W)
+    counted = concatenate([J, Z.T])
+    _check_rank(
+        counted, f"null_space misses motions in the null space of {_name(link)!r} at this shape: choose another"
+    )
+    both = _inverse(counted)
+    B, N = both[:, :m], both[:, m:]
+    c = solve(N.T @ W @ N, N.T @ W @ B)
+    return Split(J, Z.T + c @ J, B - N @ c, N, W)
+
+
+def _free_joints(model: Model, link: Place) -> np.ndarray:
+    """``Z`` (n x (n - m)): unit vectors of the joints that move most in the null space, on average of random shapes."""
+    one, rng = np.eye(model.n), np.random.default_rng(0)
+    moved, chosen = np.zeros_like(one), []
+    for _ in range(8 if model.n > model.m else 0):
+        J = internal_jacobian(model, model.random_state(rng), link)
+        if not is_numeric(J):
+            raise ModelError(f"{model.name!r} holds symbols: say with null_space how to count its redundant joints")
+        moved = moved + one - np.linalg.pinv(J) @ J
+    for _ in range(model.n - model.m):  # a pivoted Cholesky factorization: each joint for what the others leave
+        chosen.append(int(np.argmax(np.diag(moved))))
+        column = moved[:, chosen[-1]]
+        moved = moved - np.outer(column, column) / column[chosen[-1]]
+    return one[:, sorted(chosen)]
+
+
+def _checked(null_space: Any, wanted: tuple[int, int]) -> Any:
+    if np.shape(null_space) != wanted:
+        raise ModelError(f"null_space has shape {wanted}, not {np.shape(null_space)}")
+    return null_space
 
 
 def reduced_shape_inertia(model: Model, state: State, parts: Shape) -> Any:
     """``Lq = Mqq - A' Mb A`` (n x n): the joints' inertia when the momentum stays as it is ([Mishra] (19a))."""
     m = model.m
     return mass_matrix(model, state)[m:, m:] - parts.A.T @ parts.Mbq
+
+
+def _shape_inertia_rate(model: Model, state: State, parts: Shape) -> Any:
+    """``dLq/dt = [-A; 1]' dM/dt [-A; 1]``: the rate of ``A`` drops out, ``[-A; 1]`` has no momentum."""
+    still = concatenate([-parts.A, np.eye(model.n)])
+    return still.T @ mass_matrix_derivative(model, state) @ still
 
 
 def _internal(model: Model, state: State, link: Place, parts: Shape) -> Any:
@@ -90,14 +181,17 @@ def _internal_rate(model: Model, state: State, link: Place, parts: Shape, A_dot:
     return J_dot[:, m:] - J_dot[:, :m] @ parts.A - J[:, :m] @ A_dot
 
 
-def _right_inverse(J: Any, W: Any, link: Place) -> Any:
-    """``W^-1 J' (J W^-1 J')^-1``."""
-    WJ = solve(W, J.T)
-    try:
-        inner = J @ WJ
-        if np.isrealobj(inner) and inner.dtype != object and np.linalg.cond(inner) > 1e12:
-            raise NumericsError("singular")
-        return WJ @ solve(inner, np.eye(len(J)))
-    except NumericsError:
-        name = link.name if isinstance(link, Frame) else link
-        raise NumericsError(f"the internal Jacobian of {name!r} has lost rank: a dynamic singularity") from None
+def _inverse(R: Any) -> Any:
+    """``R^-1 = R' (R R')^-1``: safe without looking at values; a step of Newton's method mends what squaring costs."""
+    one = np.eye(len(R))
+    first = R.T @ solve(R @ R.T, one)
+    return first @ (2.0 * one - R @ first)
+
+
+def _check_rank(R: Any, lost: str) -> None:
+    if is_numeric(R) and np.isrealobj(R) and not np.linalg.cond(R) < 1e8:
+        raise NumericsError(lost, value=float(np.linalg.cond(R)))
+
+
+def _name(link: Place) -> str:
+    return link.name if isinstance(link, Frame) else link
