@@ -8,6 +8,7 @@ is not plain float64 goes to the slow, polite way in Python.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from .llvm import Type
 from .program import Program
@@ -33,10 +34,9 @@ TABLE = (
 
 # offsets in PyArrayObject (64-bit CPython with the GIL; checked against a live array before use)
 TYPE, DATA, NDIM, SHAPE, DTYPE, FLAGS = 8, 16, 24, 32, 56, 64
-MOST_ON_STACK = 2**16  # bytes for each array: the stack of a thread may be half a megabyte
+MOST_ON_STACK = 2**16  # bytes for all that a batch needs: the stack of a thread may be half a megabyte
 MOST_ON_STACK_OF_ONE = 2**12  # for one state; more has its own memory, which only the thread with the GIL uses
 CARRAY = 0x0001 | 0x0100 | 0x0400  # contiguous, aligned, writeable
-_HEAP = "declare ptr @malloc(i64)\ndeclare void @free(ptr)"
 WELL_BEHAVED = 0x0001 | 0x0100  # C-contiguous, aligned
 
 
@@ -56,13 +56,13 @@ def single(program: Program, shape: Sequence[int], type_: Type, views: Views = (
     yield _dims("dims", shape)
     for k, (_, dims) in enumerate(views):
         yield _dims(f"dims{k}", dims)
-    yield _HEAP
     own = has_own_memory(program, type_)
     if own:
         yield f"@work = internal global [{program.slots * type_.bytes} x i8] zeroinitializer, align 64"
     yield "define ptr @single(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {"
     yield "entry:"
-    yield from ["  %work = getelementptr i8, ptr @work, i64 0"] if own else _room("work", program.slots, type_)
+    size = max(program.slots, 1) * type_.bytes
+    yield "  %work = getelementptr i8, ptr @work, i64 0" if own else f"  %work = alloca [{size} x i8], align 64"
     yield "  %nokeys = icmp eq ptr %kwnames, null"
     yield f"  %rightcount = icmp eq i64 %nargs, {count}"
     yield "  %fine = and i1 %nokeys, %rightcount"
@@ -156,22 +156,28 @@ def _collect(views: Views, number: int, type_: Type) -> Iterator[str]:
     yield "}"
 
 
-def _room(name: str, values: int, type_: Type) -> Iterator[str]:
-    """``%name``: aligned memory for ``values`` blocks, on the stack, or on the heap when it is much."""
-    size = max(values, 1) * type_.bytes
-    if size <= MOST_ON_STACK:
-        yield f"  %{name} = alloca [{size} x i8], align 64"
-        return
-    yield f"  %{name}raw = call ptr @malloc(i64 {size + 64})"
-    yield f"  %{name}number = ptrtoint ptr %{name}raw to i64"
-    yield f"  %{name}above = add i64 %{name}number, 63"
-    yield f"  %{name}even = and i64 %{name}above, -64"
-    yield f"  %{name} = inttoptr i64 %{name}even to ptr"
-
-
-def _leave(name: str, values: int, type_: Type) -> Iterator[str]:
-    if max(values, 1) * type_.bytes > MOST_ON_STACK:
-        yield f"  call void @free(ptr %{name}raw)"
+def _rooms(values: dict[str, int], type_: Type) -> Iterator[str]:
+    """``%name``: aligned memory for so many blocks each, on the stack, or on the heap when it is much; the function
+    goes on at ``start``, or ends with 1 where there is no memory.
+    """
+    ends = list(accumulate(-(-count * type_.bytes // 64) * 64 for count in values.values()))
+    if ends[-1] <= MOST_ON_STACK:
+        yield f"  %rooms = alloca [{max(ends[-1], 64)} x i8], align 64"
+        yield "  %heap = getelementptr i8, ptr null, i64 0"
+    else:
+        yield f"  %heap = call ptr @malloc(i64 {ends[-1] + 64})"
+        yield "  %nothing = icmp eq ptr %heap, null"
+        yield "  br i1 %nothing, label %failed, label %found"
+        yield "failed:\n  ret i32 1"
+        yield "found:"
+        yield "  %number = ptrtoint ptr %heap to i64"
+        yield "  %above = add i64 %number, 63"
+        yield "  %even = and i64 %above, -64"
+        yield "  %rooms = inttoptr i64 %even to ptr"
+    for name, place in zip(values, [0, *ends], strict=False):
+        yield f"  %{name} = getelementptr i8, ptr %rooms, i64 {place}"
+    yield "  br label %start"
+    yield "start:"
 
 
 def _look(i: int, n: int, then: str) -> Iterator[str]:
@@ -210,17 +216,20 @@ def _field(i: int, name: str, offset: int, type_: str) -> Iterator[str]:
 
 
 def blocks(program: Program, type_: Type) -> Iterator[str]:
-    """``void blocks(arguments..., out, count)``: ``count`` blocks in the layout ``[block][value][lane]``."""
+    """``int blocks(arguments..., out, count)``: ``count`` blocks in the layout ``[block][value][lane]``.
+
+    0, or 1 where there is no memory.
+    """
     count = len(program.argument_sizes)
     parameters = ", ".join([*(f"ptr %b{i}" for i in range(count)), "ptr %bout", "i64 %count"])
-    yield _HEAP
-    yield f"define void @blocks({parameters}) nounwind {{"
+    yield "declare ptr @malloc(i64)\ndeclare void @free(ptr)"
+    yield f"define i32 @blocks({parameters}) nounwind {{"
     yield "entry:"
-    yield from _room("work", program.slots, type_)
+    yield from _rooms({"work": program.slots}, type_)
     yield "  %any = icmp sgt i64 %count, 0"
     yield "  br i1 %any, label %loop, label %end"
     yield "loop:"
-    yield "  %k = phi i64 [ 0, %entry ], [ %k1, %loop ]"
+    yield "  %k = phi i64 [ 0, %start ], [ %k1, %loop ]"
     for i, n in enumerate(program.argument_sizes):
         yield f"  %s{i} = mul i64 %k, {n}"
         yield f"  %a{i} = getelementptr {type_.text}, ptr %b{i}, i64 %s{i}"
@@ -232,30 +241,28 @@ def blocks(program: Program, type_: Type) -> Iterator[str]:
     yield "  %more = icmp slt i64 %k1, %count"
     yield "  br i1 %more, label %loop, label %end"
     yield "end:"
-    yield from _leave("work", program.slots, type_)
-    yield "  ret void"
+    yield "  call void @free(ptr %heap)"
+    yield "  ret i32 0"
     yield "}"
 
 
 def batch(program: Program, type_: Type) -> Iterator[str]:
-    """``void batch(arguments..., out, count)``: plain arrays ``(count, n)``, transposed into lanes and back, block by
+    """``int batch(arguments..., out, count)``: plain arrays ``(count, n)``, transposed into lanes and back, block by
     block.
 
     The last block repeats the last state in the lanes that are left over.
     """
     count, lanes = len(program.argument_sizes), type_.lanes
     parameters = ", ".join([*(f"ptr %b{i}" for i in range(count)), "ptr %bout", "i64 %count"])
-    yield f"define void @batch({parameters}) nounwind {{"
+    yield f"define i32 @batch({parameters}) nounwind {{"
     yield "entry:"
-    yield from _room("work", program.slots, type_)
-    for i, n in enumerate(program.argument_sizes):
-        yield from _room(f"a{i}", n, type_)
-    yield from _room("out", len(program.outputs), type_)
+    inputs = {f"a{i}": n for i, n in enumerate(program.argument_sizes)}
+    yield from _rooms({"work": program.slots, **inputs, "out": len(program.outputs)}, type_)
     yield "  %last = sub i64 %count, 1"
     yield "  %any = icmp sgt i64 %count, 0"
     yield "  br i1 %any, label %loop, label %end"
     yield "loop:"
-    yield "  %k = phi i64 [ 0, %entry ], [ %k1, %next ]"
+    yield "  %k = phi i64 [ 0, %start ], [ %k1, %next ]"
     for i, n in enumerate(program.argument_sizes):
         yield f"  call void @spread(ptr %b{i}, ptr %a{i}, i64 %k, i64 %last, i64 {n})"
     arguments = ", ".join([*(f"ptr %a{i}" for i in range(count)), "ptr %out", "ptr %work"])
@@ -267,11 +274,8 @@ def batch(program: Program, type_: Type) -> Iterator[str]:
     yield "  %more = icmp slt i64 %k1, %count"
     yield "  br i1 %more, label %loop, label %end"
     yield "end:"
-    for name, n in (("work", program.slots), ("out", len(program.outputs))):
-        yield from _leave(name, n, type_)
-    for i, n in enumerate(program.argument_sizes):
-        yield from _leave(f"a{i}", n, type_)
-    yield "  ret void"
+    yield "  call void @free(ptr %heap)"
+    yield "  ret i32 0"
     yield "}"
     yield from _transposing("spread", type_, into_lanes=True)
     yield from _transposing("gather", type_, into_lanes=False)

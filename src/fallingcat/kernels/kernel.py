@@ -6,7 +6,7 @@ import gc
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from .program import LONG, Program, program, recut
 from .recall import Memory
 from .records import builder, views
 from .regroup import regrouped
-from .threads import shares, together
+from .threads import once, shares, together
 from .trace import Argument, Face, Trace, is_array, size, trace
 
 DTYPES = {"float64": ("double", 8), "float32": ("float", 4)}
@@ -59,7 +59,6 @@ class Kernel:
         self._memory = memory
         self._size = size(face.structure)
         self._work = sum(face.operations.values())
-        self._libraries: dict[str, native.Library] = {}
 
     # what it is -----------------------------------------------------------------------------------------------
 
@@ -68,17 +67,17 @@ class Kernel:
         """Name, size and meaning of each argument."""
         return self._face.arguments
 
-    @cached_property
+    @once
     def _trace(self) -> Trace:
         """Made when it is needed: a kernel from the cache lives without."""
         return self._tracing()
 
-    @cached_property
+    @once
     def _plain(self) -> plain.Plain | None:
         """NumPy in the place of machine code, where there is none."""
         return plain.Plain(self._trace) if self._memory is None else None
 
-    @cached_property
+    @once
     def program(self) -> Program:
         """The straight-line program behind it."""
         if self._plain is not None:
@@ -114,7 +113,7 @@ class Kernel:
         self._run("batch", arrays, flat, count, threads)
         return self._together(flat.reshape((*lead, self._size)))
 
-    @cached_property
+    @once
     def _together(self) -> Callable[[np.ndarray], Any]:
         """Puts flat outputs (..., size) together."""
         build, places = builder(self._face.structure), views(self._face.structure)
@@ -187,15 +186,15 @@ class Kernel:
         if self._plain is not None:
             self._plain([x.reshape(count, -1) for x in arrays], out.reshape(count, -1))
             return
-        function = self._library("batch").function(name, len(arrays) + 1)
+        function = self._batch.function(name, len(arrays) + 1)
         unit = self.lanes if name == "batch" else 1  # cut between blocks only
         work = self._work * (1 if name == "batch" else self.lanes)
         rows = [x.reshape(count, -1) for x in (*arrays, out)]
-        starts = [(x.ctypes.data, x.strides[0]) for x in rows]
 
         def part(bounds: tuple[int, int]) -> None:
             first, end = bounds
-            function(*(start + first * stride for start, stride in starts), end - first)
+            if function(*(x[first:].ctypes.data for x in rows), end - first):
+                raise MemoryError(f"there is no memory for a batch of {self.name}")
 
         together(part, shares(count, threads, unit, work))
 
@@ -225,13 +224,15 @@ class Kernel:
         structure = self._face.structure
         return structure if is_array(structure) and structure else (self._size,)
 
-    def _library(self, which: str) -> native.Library:
-        if which not in self._libraries:
-            assert self._memory is not None
-            text = self._single_text if which == "single" else self._batch_text
-            functions = ("single", "table") if which == "single" else ("blocks", "batch")
-            self._libraries[which] = native.Library(self._memory.code(which, text), functions)
-        return self._libraries[which]
+    @once
+    def _single(self) -> native.Library:
+        assert self._memory is not None
+        return native.Library(self._memory.code("single", self._single_text), ("single", "table"))
+
+    @once
+    def _batch(self) -> native.Library:
+        assert self._memory is not None
+        return native.Library(self._memory.code("batch", self._batch_text), ("blocks", "batch"))
 
 
 def aligned(shape: tuple[int, ...], dtype: Any = np.float64, alignment: int = 64) -> np.ndarray:
@@ -310,7 +311,7 @@ def _compiled(
     kernel = _kernel(model, function, tracing, dtype, Memory(model, function, sizes, options, dtype))
     if native.fast_entry():
         build = None if kernel._whole else builder(kernel._face.structure)
-        call = kernel._library("single").python_function(kernel._slow, build, kernel.name, kernel.dtype)
+        call = kernel._single.python_function(kernel._slow, build, kernel.name, kernel.dtype)
         kernel.__class__ = type("Kernel", (Kernel,), {"__call__": call, "__doc__": Kernel.__doc__})
     return kernel
 

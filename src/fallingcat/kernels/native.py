@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import ExtraMissingError
 from . import entry
+from .threads import making
 
 
 class Cpu(NamedTuple):
@@ -83,13 +84,15 @@ class Library:
         builder.add_current_process()
         for name in functions:
             builder.export_symbol(name)
-        self._tracker = builder.link(_linker(), f"library{next(_names)}")
+        with making:  # one linker for all
+            self._tracker = builder.link(_linker(), f"library{next(_names)}")
 
     def function(self, name: str, arguments: int) -> Any:
-        """``void name(pointers..., int64)`` as a ctypes function, which lets other threads run meanwhile."""
-        address = self._tracker[name]
+        """``int name(pointers..., int64)`` as a ctypes function, which lets other threads run meanwhile."""
         kinds = [ctypes.c_void_p] * arguments + [ctypes.c_int64]
-        return ctypes.CFUNCTYPE(None, *kinds)(address)
+        function: Any = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(self._tracker[name])
+        function.library = self  # the code lives as long as someone may call it
+        return function
 
     def python_function(self, slow: Any, build: Any, name: str, dtype: np.dtype) -> Any:
         """``single`` as a builtin function; ``slow`` takes what it cannot, ``build`` puts arrays together."""

@@ -64,7 +64,7 @@ def reason() -> str | None:
         from . import native
 
         native.cpu()
-        code = native.object_code("define void @nothing(i64 %x) {\n  ret void\n}")
+        code = native.object_code("define i32 @nothing(i64 %x) {\n  ret i32 0\n}")
         library = native.Library(code, ("nothing",))
         library.function("nothing", 0)(0)
     except ImportError:

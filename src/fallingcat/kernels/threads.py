@@ -1,14 +1,32 @@
-"""Shares of a batch on several threads, which are kept between calls."""
+"""Threads: shares of a batch on several of them, and code that only one makes at a time.
+
+A fork waits until no thread makes code: a child process finds no lock held and nothing half made.
+"""
 
 from __future__ import annotations
 
 import functools
 import os
+import sys
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import nullcontext
+from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+making = threading.RLock()
+"""Held while code is made; LLVM itself does one thing at a time."""
+
+
+class once(functools.cached_property[T]):
+    """A cached property that only one thread makes, the others wait for it."""
+
+    def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
+        with making:
+            return super().__get__(instance, owner)
+
 
 LEAST = 400_000
 """Operations that are worth waking a thread for: some tens of microseconds."""
@@ -26,17 +44,19 @@ def shares(count: int, threads: int, unit: int, operations: int) -> list[tuple[i
 
 
 def together(function: Callable[[T], None], parts: Sequence[T]) -> None:
-    """``function`` of every part at the same time; this thread takes the first."""
-    if len(parts) > 1:
-        others = [_pool(len(parts) - 1).submit(function, part) for part in parts[1:]]
+    """``function`` of every part at the same time; this thread takes the first, and what nobody else takes."""
+    mine, others = list(parts[:1]), []
+    for part in parts[1:]:
         try:
-            function(parts[0])
-        finally:
-            for other in others:
-                other.result()
-    else:
-        for part in parts:
+            others.append(_pool(len(parts) - 1).submit(function, part))
+        except RuntimeError:  # the interpreter shuts down and starts nothing new
+            mine.append(part)
+    try:
+        for part in mine:
             function(part)
+    finally:
+        for other in others:
+            other.result()
 
 
 @functools.cache
@@ -44,5 +64,26 @@ def _pool(size: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(size, thread_name_prefix="fallingcat")
 
 
-if hasattr(os, "register_at_fork"):  # a child process has none of its parent's threads
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+def _llvm() -> Any:
+    """The lock of llvmlite, if it is there: as a context, it holds LLVM still."""
+    ffi = sys.modules.get("llvmlite.binding.ffi")
+    return getattr(getattr(ffi, "lib", None), "_lock", nullcontext())
+
+
+def _before_fork() -> None:
+    making.acquire()
+    _llvm().__enter__()
+
+
+def _after_fork() -> None:
+    _llvm().__exit__(None, None, None)
+    making.release()
+
+
+def _in_child() -> None:
+    _after_fork()
+    _pool.cache_clear()  # a child process has none of its parent's threads
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
