@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from ..errors import ModelError, NumericsError
 from ..model import State
 
 PRECISION = 1e-10
 """Events are located to this time (s)."""
+LOCATED = 0.5 * PRECISION
+"""Each alone, so that all of one instant lie within :data:`PRECISION`."""
 
 
 class Event(NamedTuple):
-    """``function(t, state)`` crosses zero; ``direction`` +1 upwards, -1 downwards, 0 either way."""
+    """``function(t, state)`` reaches zero; ``direction`` +1 from below, -1 from above, 0 from either side.
+
+    It happens where the value at the end of a step has reached or passed zero, seen from the value at its start.  So
+    touching zero counts, once; a value that starts at zero, or stays there, has to leave it first; and two crossings
+    within one step cancel out and are not seen: ``dt`` says how close they may be.
+    """
 
     name: str
     function: Callable[[float, State], float]
@@ -23,6 +33,17 @@ class Event(NamedTuple):
         """Whether it lies between two values; a zero at the start was found at the end of the step before."""
         up, down = start < 0.0 <= end, start > 0.0 >= end
         return up if self.direction > 0 else down if self.direction < 0 else up or down
+
+    def value(self, t: float, state: State) -> float:
+        """The function at a time and state; an error that names the event where that is no number."""
+        given: Any = self.function(t, state)
+        try:
+            value = float(given)
+        except (TypeError, ValueError):
+            raise ModelError(f"the event {self.name!r} gives one number at a time and state, not {given!r}") from None
+        if np.isnan(value):
+            raise NumericsError(f"the event {self.name!r} is not a number", time=t, value=value)
+        return value
 
 
 class Happened(NamedTuple):
@@ -35,20 +56,32 @@ class Happened(NamedTuple):
     """energy that an impact took (J)"""
 
 
-def first_crossing(value: Callable[[float], float], before: float, after: float, dt: float) -> float:
-    """The earliest known time in (0, dt] at which ``value`` has changed sign, to :data:`PRECISION`.
+def checked_events(events: Sequence[Event]) -> tuple[Event, ...]:
+    """The events, unless one of them is none."""
+    for event in events:
+        if not isinstance(event, Event) or not callable(event.function) or event.direction not in (-1, 0, 1):
+            raise ModelError(f"{event!r} is no event: fc.Event(name, function of time and state, direction -1, 0 or 1)")
+    return tuple(events)
 
-    ``value(0) = before`` and ``value(dt) = after`` have different signs, or ``before`` is zero.  Interpolates, and
-    halves where that does not gain (the Illinois rule, with bisection as a guard).
+
+def first_crossing(
+    value: Callable[[float], float], before: float, after: float, dt: float, past: Callable[[float], bool]
+) -> float:
+    """The earliest known time in (0, dt] at which ``value`` is ``past`` zero, to :data:`LOCATED`.
+
+    ``value(0) = before`` is not past it and ``value(dt) = after`` is.  Interpolates, and halves where that does not
+    gain (the Illinois rule, with bisection as a guard).
     """
     low, high, f_low, f_high = 0.0, dt, before, after
     halve = False
-    while high - low > PRECISION:
-        guess = 0.5 * (low + high) if halve or f_low == f_high else low - f_low * (high - low) / (f_high - f_low)
-        margin = 0.3 * PRECISION
+    while high - low > LOCATED:
+        slope = f_high - f_low
+        guess = low - f_low * (high - low) / slope if slope and not halve else 0.5 * (low + high)
+        guess = guess if np.isfinite(guess) else 0.5 * (low + high)
+        margin = 0.3 * LOCATED
         guess = min(max(guess, low + margin), high - margin)
         f, width = value(guess), high - low
-        if ((f > 0.0) == (after > 0.0) and f != 0.0) or (f == 0.0 and after == 0.0):
+        if past(f):
             high, f_high, f_low = guess, f, 0.5 * f_low
         else:
             low, f_low, f_high = guess, f, 0.5 * f_high

@@ -10,7 +10,7 @@ import numpy as np
 from ..contact.contact import Mode
 from ..errors import FallingCatError, NumericsError
 from ..model import Model, State
-from .events import PRECISION, Event, Happened, first_crossing
+from .events import LOCATED, PRECISION, Event, Happened, first_crossing
 from .field import layout_of
 from .integrator import Integrator, Step
 from .ledger import Ledger
@@ -19,6 +19,8 @@ from .system import System
 from .trajectory import Trajectory
 
 DEFAULT_STEP = 1e-3
+WATCHED_STEP = 1e-2
+"""The longest step of an adaptive method between two looks at events, unless ``dt`` is given (s)."""
 SMALLEST_STEP = 1e-13
 CHATTER = 100
 """So many events within :data:`STANDSTILL` seconds are chattering."""
@@ -49,7 +51,8 @@ class Run:
         self.system, self.method, self.duration, self.every = system, method, duration, every
         self.events, self.progress = events, progress
         self.adaptive = method.tolerance is not None
-        self.largest = dt if dt is not None else (duration if self.adaptive else DEFAULT_STEP)
+        longest = (WATCHED_STEP if events else duration) if self.adaptive else DEFAULT_STEP
+        self.largest = longest if dt is None else dt
         self.mode: Mode = ()
         memory = np.zeros(0)
         if system.contact is not None:
@@ -61,6 +64,7 @@ class Run:
         self.happened: list[Happened] = []
         self.recent: list[float] = []
         self.accepted = 0
+        self._values = self._events_at(self.packed, self.t)
         self._steps: dict[Mode, Step] = {self.mode: method.stepper(system, self.mode, len(memory))}
         self._measures: dict[Mode, Step] = {}
 
@@ -86,13 +90,12 @@ class Run:
         """One step, to its end or to the first event in it; what ends the run, if anything does."""
         dt = self._planned()
         out, dt = self._step(dt)
-        hits = self._hits(out, dt)
-        if hits and hits[-1].dt < dt:
-            dt = hits[-1].dt
-            out = self._call(dt) if dt > 0.0 else self.packed
-        self._values = self._events_at(out, self.t + dt) if self.events else []
-        self.t += dt
-        self.packed = out[: self.layout.size]
+        values = self._events_at(out, self.t + dt)
+        hits = self._hits(out, dt, values)
+        if hits and (last := max(hit.dt for hit in hits)) < dt:
+            dt, out = last, self._call(last) if last > 0.0 else self.packed
+            values = self._events_at(out, self.t + dt)
+        self.t, self.packed, self._values = self.t + dt, out[: self.layout.size], values
         self.accepted += 1
         if hits or self.accepted % self.every == 0:
             self._keep()
@@ -142,23 +145,23 @@ class Run:
 
     # events and jumps -----------------------------------------------------------------------------------------
 
-    def _hits(self, out: np.ndarray, dt: float) -> list[Hit]:
-        """The first guard or event within the step, and those not to be told from it in time, in their order."""
+    def _hits(self, out: np.ndarray, dt: float, after: list[float]) -> list[Hit]:
+        """The first guard or event within the step, and all that cannot be told from it in time, in the order given."""
         hits: list[Hit] = []
         after_all = out[self.layout.size : -1]
         for i in np.flatnonzero(after_all < 0.0):
             before = float(self._guards_now()[i])
             value = lambda s, i=i: float(self._call(s)[self.layout.size + i])  # noqa: E731
-            time = first_crossing(value, before, float(after_all[i]), dt) if before >= 0.0 else 0.0
+            past = lambda f: f < 0.0  # noqa: E731
+            time = first_crossing(value, before, float(after_all[i]), dt, past) if before >= 0.0 else 0.0
             hits.append(Hit(time, int(i)))
-        if self.events:
-            after = self._events_at(out, self.t + dt)
-            for k, event in enumerate(self.events):
-                if event.happens(self._values[k], after[k]):
-                    value = lambda s, k=k: self._events_at(self._call(s), self.t + s)[k]  # noqa: E731
-                    hits.append(Hit(first_crossing(value, self._values[k], after[k], dt), event))
-        hits.sort(key=lambda hit: hit.dt)
-        return [hit for hit in hits if hit.dt <= hits[0].dt + 2.0 * PRECISION]  # feet that land at once land together
+        for event, start, end in zip(self.events, self._values, after, strict=True):
+            if event.happens(start, end):
+                value = lambda s, event=event: self._event_at(event, self._call(s), self.t + s)  # noqa: E731
+                reached = lambda f, event=event, start=start: event.happens(start, f)  # noqa: E731
+                hits.append(Hit(first_crossing(value, start, end, dt, reached), event))
+        instant = min((hit.dt for hit in hits), default=0.0) + LOCATED
+        return [hit for hit in hits if hit.dt <= instant]  # feet that land at once land together
 
     def _guards_now(self) -> Any:
         if self.mode not in self._measures:
@@ -166,16 +169,22 @@ class Run:
         return self._measures[self.mode](self.packed, np.array([self.t, 0.0]))
 
     def _events_at(self, packed: np.ndarray, t: float) -> list[float]:
-        state = self.layout.unpack(packed[: self.layout.size], self.system.model.m)[0]
-        return [float(event.function(t, state)) for event in self.events]
+        return [self._event_at(event, packed, t) for event in self.events]
 
-    def _handle(self, hits: list[Hit]) -> str:
-        """What events do that come at once; the status after them."""
-        events = [hit.what for hit in hits if isinstance(hit.what, Event)]
+    def _event_at(self, event: Event, packed: np.ndarray, t: float) -> float:
+        return event.value(t, self.layout.unpack(packed[: self.layout.size], self.system.model.m)[0])
+
+    def _tell(self, events: list[Event]) -> str:
+        """Events of this instant, in the order in which they were given; the first terminal one is the status."""
         self.happened += [Happened(event.name, self.t) for event in events]
         stop = next((event for event in events if event.terminal), None)
-        if stop is not None:
-            return f"stopped by the event {stop.name!r}"
+        return "finished" if stop is None else f"stopped by the event {stop.name!r}"
+
+    def _handle(self, hits: list[Hit]) -> str:
+        """What comes at once: events, then jumps of the contact unless one stopped the run, then what jumps caused."""
+        status = self._tell([hit.what for hit in hits if isinstance(hit.what, Event)])
+        if status != "finished":
+            return status
         guard = next((hit.what for hit in hits if isinstance(hit.what, int)), None)
         switched = guard is not None
         while guard is not None:
@@ -186,6 +195,9 @@ class Run:
             guard = next(iter(np.flatnonzero(self._guards_now() < 0.0).tolist()), None)
         if switched:
             self.next = min(self.next, 1e-4)
+            before, self._values = self._values, self._events_at(self.packed, self.t)
+            changes = zip(self.events, before, self._values, strict=True)
+            return self._tell([event for event, start, end in changes if event.happens(start, end)])
         return "finished"
 
     def _jump(self, guard: int) -> str:
@@ -205,8 +217,6 @@ class Run:
     # the record -----------------------------------------------------------------------------------------------
 
     def _keep(self) -> None:
-        if not self.rows and self.events:
-            self._values = self._events_at(self.packed, self.t)
         self.rows.append((self.t, self.packed, self.mode))
 
     def _record(self, status: str) -> Trajectory:

@@ -13,7 +13,7 @@ from ..dynamics.checks import choice
 from ..errors import ModelError
 from ..model import Model, State
 from .adaptive import SciPy
-from .events import Event
+from .events import Event, checked_events
 from .integrator import Integrator
 from .momentum import MomentumMidpoint, check
 from .rkmk4 import RKMK4
@@ -67,7 +67,7 @@ def simulate(
     if every < 1:
         raise ModelError(f"every is a whole number above zero, not {every!r}")
     system = system_of(model, state, controller, contact)
-    run = Run(system, method_of(system, integrator), state, duration, dt, every, tuple(events), progress)
+    run = Run(system, method_of(system, integrator), state, duration, dt, every, checked_events(events), progress)
     return run.trajectory()
 
 
