@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,7 +39,8 @@ class SciPy(Integrator):
         def run(packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
             field = Field(system, mode, *layout.unpack(packed, m), slope)
             t, dt = float(clock[0]), float(clock[1])
-            found = solve_ivp(field, (t, t + dt), field.origin, method=self.method, rtol=self.rtol, atol=self.atol)
+            asked = functools.partial(_finite, field)
+            found = solve_ivp(asked, (t, t + dt), field.origin, method=self.method, rtol=self.rtol, atol=self.atol)
             if not found.success:
                 raise NumericsError(f"SciPy's {self.method}: {found.message}", time=t)
             after, remembered, works = field.end(found.y[:, -1])
@@ -46,3 +48,11 @@ class SciPy(Integrator):
             return np.concatenate([layout.pack(after, remembered, works), guards, np.zeros(1)])
 
         return run
+
+
+def _finite(field: Field, t: float, y: np.ndarray) -> np.ndarray:
+    """``dy/dt``; SciPy would look for a step that gets past a NaN for ever."""
+    slope = np.asarray(field(t, y))
+    if not np.isfinite(slope).all():
+        raise NumericsError("the acceleration is not finite", time=t)
+    return slope

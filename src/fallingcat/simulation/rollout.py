@@ -12,6 +12,7 @@ from ..contact.contact import Mode
 from ..control import Law
 from ..errors import ModelError
 from ..model import Model, State
+from .arguments import seconds, starts, whole
 from .field import layout_of
 from .integrator import Step
 from .rkmk4 import RKMK4
@@ -63,10 +64,9 @@ def rollout(
     >>> fc.rollout(cat, many, 0.05, dt=5e-3).joints.shape
     (2, 100, 2)
     """
-    if not (np.isfinite([duration, dt]).all() and duration > 0.0 and dt > 0.0):
-        raise ModelError(f"duration and dt are finite and above zero, not {duration!r} and {dt!r}")
-    if not len(states):
-        raise ModelError("there is no state to start from")
+    duration, dt = seconds(duration, "duration"), seconds(dt, "dt")
+    every = None if every is None else whole(every, "every")
+    states = starts(model, states)
     rule = RKMK4() if integrator is None else INTEGRATORS.get(integrator) if isinstance(integrator, str) else integrator
     system = system_of(model, states[0], controller, contact)
     if not isinstance(rule, Rule) or rule.tolerance is not None or not system.compilable:

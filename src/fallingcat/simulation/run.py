@@ -10,6 +10,7 @@ import numpy as np
 from ..contact.contact import Mode
 from ..errors import FallingCatError, NumericsError
 from ..model import Model, State
+from .arguments import read_only
 from .events import LOCATED, PRECISION, Event, Happened, first_crossing
 from .field import layout_of
 from .integrator import Integrator, Step
@@ -157,7 +158,7 @@ class Run:
             hits.append(Hit(time, int(i)))
         for event, start, end in zip(self.events, self._values, after, strict=True):
             if event.happens(start, end):
-                value = lambda s, event=event: self._event_at(event, self._call(s), self.t + s)  # noqa: E731
+                value = lambda s, event=event: event.value(self.t + s, self._seen(self._call(s)))  # noqa: E731
                 reached = lambda f, event=event, start=start: event.happens(start, f)  # noqa: E731
                 hits.append(Hit(first_crossing(value, start, end, dt, reached), event))
         instant = min((hit.dt for hit in hits), default=0.0) + LOCATED
@@ -169,10 +170,11 @@ class Run:
         return self._measures[self.mode](self.packed, np.array([self.t, 0.0]))
 
     def _events_at(self, packed: np.ndarray, t: float) -> list[float]:
-        return [self._event_at(event, packed, t) for event in self.events]
+        seen = self._seen(packed) if self.events else None
+        return [event.value(t, seen) for event in self.events] if seen else []
 
-    def _event_at(self, event: Event, packed: np.ndarray, t: float) -> float:
-        return event.value(t, self.layout.unpack(packed[: self.layout.size], self.system.model.m)[0])
+    def _seen(self, packed: np.ndarray) -> State:
+        return read_only(self.layout.unpack(packed[: self.layout.size], self.system.model.m)[0])
 
     def _tell(self, events: list[Event]) -> str:
         """Events of this instant, in the order in which they were given; the first terminal one is the status."""

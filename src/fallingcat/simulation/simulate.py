@@ -13,6 +13,7 @@ from ..dynamics.checks import choice
 from ..errors import ModelError
 from ..model import Model, State
 from .adaptive import SciPy
+from .arguments import controller_forces, read_only, seconds, start, whole
 from .events import Event, checked_events
 from .integrator import Integrator
 from .momentum import MomentumMidpoint, check
@@ -60,12 +61,9 @@ def simulate(
     >>> flight.status, len(flight)
     ('finished', 51)
     """
-    if not np.isfinite(duration) or duration < 0.0:
-        raise ModelError(f"duration is a finite number of seconds and not negative, not {duration!r}")
-    if dt is not None and not (np.isfinite(dt) and dt > 0.0):
-        raise ModelError(f"dt is a finite number of seconds above zero, not {dt!r}")
-    if every < 1:
-        raise ModelError(f"every is a whole number above zero, not {every!r}")
+    duration, every = seconds(duration, "duration", zero=True), whole(every, "every")
+    dt = None if dt is None else seconds(dt, "dt")
+    state = start(model, state)
     system = system_of(model, state, controller, contact)
     run = Run(system, method_of(system, integrator), state, duration, dt, every, checked_events(events), progress)
     return run.trajectory()
@@ -78,9 +76,13 @@ def system_of(model: Model, state: State, controller: Any, contact: Contact | No
     laws = (controller,) if isinstance(controller, Law) else controller
     if laws is None or isinstance(laws, (tuple, list)):
         return System(model, _checked(tuple(laws or ())), contact)
-    size = np.shape(laws(0.0, state))
+    if not callable(laws):
+        raise ModelError(f"a controller is a law, several, or a function of time and state, not {laws!r}")
+    given = laws(0.0, read_only(state))
+    size = np.shape(given)
     if size not in ((model.n,), (model.nv,)):
         raise ModelError(f"the controller gives {model.n} joint forces or {model.nv} forces, not shape {size}")
+    controller_forces(model, given, size[0], 0.0)
     return System(model, (), contact, laws, external=size == (model.nv,) and model.m > 0)
 
 

@@ -14,6 +14,7 @@ from ..contact.contact import Mode
 from ..control import Law
 from ..dynamics import forward_dynamics
 from ..model import Model, State
+from .arguments import controller_forces, read_only
 from .compiled import acceleration, touch
 
 Controller = Callable[[float, State], Any]
@@ -66,9 +67,15 @@ class System:
         touching = self.contact.touching(mode) if self.contact else frozenset()
         forces = {law.name: law.forces(self.model, t, state, touching) for law in self.laws}
         if self.controller is not None:
-            given = np.asarray(self.controller(t, state), dtype=float)
+            given = self.asked(t, state)
             forces["controller"] = given if self.external else np.concatenate([np.zeros(self.model.m), given])
         return forces
+
+    def asked(self, t: float, state: State) -> np.ndarray:
+        """What the controller gives, which sees the state and cannot change it: n or nv numbers, checked."""
+        assert self.controller is not None
+        size = self.model.nv if self.external else self.model.n
+        return controller_forces(self.model, self.controller(t, read_only(state)), size, t)
 
     def applied_at(self, mode: Mode, t: float, state: State) -> np.ndarray:
         """Their sum (nv) at an event, for contacts that ask; else zero."""

@@ -1,0 +1,93 @@
+"""What a run is given: checked before anything moves, and named where it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError, NumericsError
+from ..model import Model, State
+from ..model.states import POSE_TOLERANCE
+
+
+def seconds(x: Any, what: str, *, zero: bool = False) -> float:
+    """A finite time above zero, or not below it.
+
+    >>> seconds(-1.0, "dt")
+    Traceback (most recent call last):
+    fallingcat.errors.ModelError: dt is a finite number of seconds above zero, not -1.0
+    """
+    rule = "and not negative" if zero else "above zero"
+    try:
+        value = float(x)
+    except (TypeError, ValueError):
+        value = np.nan
+    if not np.isfinite(value) or value < 0.0 or (value == 0.0 and not zero):
+        raise ModelError(f"{what} is a finite number of seconds {rule}, not {x!r}")
+    return value
+
+
+def whole(x: Any, what: str) -> int:
+    """A whole number above zero."""
+    if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or x < 1:
+        raise ModelError(f"{what} is a whole number above zero, not {x!r}")
+    return int(x)
+
+
+def start(model: Model, state: Any) -> State:
+    """A copy of a state of the model, as floats that nobody can write to."""
+    if not isinstance(state, State):
+        raise ModelError(f"a run of {model.name!r} starts from a state, such as model.state(...), not {state!r}")
+    made = model.state(*(np.asarray(x) for x in state))
+    if any(x.dtype != float for x in made):
+        raise ModelError("a run starts from plain real numbers")
+    return read_only(State(*(x.copy() for x in made)))
+
+
+def starts(model: Model, states: Sequence[Any]) -> list[State]:
+    """The states of many runs: the first is looked at closely, all for their shapes and rotations."""
+    if not len(states):
+        raise ModelError("there is no state to start from")
+    first = start(model, states[0])
+    for i, state in enumerate(states):
+        if not isinstance(state, State) or [np.shape(x) for x in state] != [x.shape for x in first]:
+            raise ModelError(f"state {i} is none of {model.name!r}")
+    poses = np.array([state.pose for state in states], dtype=float)
+    R = poses[:, :3, :3]
+    odd = np.abs(np.einsum("kji,kjl->kil", R, R) - np.eye(3)).max(axis=(1, 2)) + np.abs(np.linalg.det(R) - 1.0)
+    wrong = ~(odd + np.abs(poses[:, 3] - [0.0, 0.0, 0.0, 1.0]).max(axis=1) <= 4.0 * POSE_TOLERANCE)  # NaN is wrong too
+    if wrong.any():
+        raise ModelError(f"state {int(np.argmax(wrong))}: pose is no element of the base group {model.base}")
+    return list(states)
+
+
+def read_only(state: State) -> State:
+    """The same state for others to look at."""
+    return State(*(_locked(x) for x in state))
+
+
+def _locked(x: Any) -> np.ndarray:
+    view = np.asarray(x).view()
+    view.flags.writeable = False
+    return view
+
+
+def controller_forces(model: Model, given: Any, size: int, t: float) -> np.ndarray:
+    """What a controller gave: ``size`` finite numbers, or an error that names the time and the joint."""
+    try:
+        forces = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise NumericsError(f"the controller gives {size} numbers, not {given!r}", time=t) from None
+    if forces.shape != (size,):
+        raise NumericsError(f"the controller gives {size} numbers, not shape {forces.shape}", time=t)
+    finite = np.isfinite(forces)
+    if not finite.all():
+        k = int(np.argmin(finite))
+        at = k - (size - model.n)
+        names = [joint.name for joint, place in zip(model.joints, model.v_slices, strict=True)
+                 if place.start <= at < place.stop]  # fmt: skip
+        rule = "the controller's force is not finite" if names else "the controller's force on the base is not finite"
+        raise NumericsError(rule, time=t, joint=names[0] if names else None, value=forces[k])
+    return forces
