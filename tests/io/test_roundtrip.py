@@ -11,11 +11,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fallingcat as fc
-from fallingcat.io.toml_tables import BASES, KINDS
+from fallingcat.io.toml_tables import BASES
 from fallingcat.lie import R1, SE2, SE3, SO2, Helical, Product
 from fallingcat.lie.charts import EulerZYX
 from fallingcat.model import Body, Fixed, Frame, Joint, Limits, Link, Model, Planar, Prismatic, Reversed, Revolute
-from fallingcat.model.robots.random_tree import random_kind
+from fallingcat.model.joints import KINDS
 
 TOLERANCE = 1e-15
 URDF_KINDS = ["revolute", "continuous", "prismatic", "planar", "free"]
@@ -111,7 +111,7 @@ def test_toml_is_exact_to_the_bit_but_for_axes(folder, seed):
 @pytest.mark.parametrize("around", [False, True])
 def test_every_kind_of_joint_and_its_reverse(tmp_path, name, around):
     rng = np.random.default_rng(3)
-    kind = random_kind(rng, KINDS[name])
+    kind = KINDS[name].sample(rng)
     body = Body(1.0, rng.normal(size=3), np.diag([1.0, 1.1, 1.2]))
     joint = Joint("joint", Reversed(kind) if around else kind, "a", "b", SE3().random(rng), SE3().random(rng))
     model = Model("two", SE3(), (Link("a", body), Link("b", body)), (joint,))

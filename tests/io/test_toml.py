@@ -8,10 +8,11 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.io import read
-from fallingcat.io.toml_tables import BASES, KINDS, JointTable
+from fallingcat.io.toml_tables import BASES, JointTable
 from fallingcat.lie import R3, SE2, SO3
 from fallingcat.lie.rotations import about, matrix_from_quaternion
 from fallingcat.model import Body, Link, Model
+from fallingcat.model.joints import KINDS
 
 PAIR = """
 base = "free"

@@ -10,7 +10,7 @@ from fallingcat.errors import ModelError
 from fallingcat.lie import SE2, SE3, Product, Trivial
 from fallingcat.model import Fixed, Model, Reversed, Revolute, robots
 from fallingcat.model.robots import random_tree
-from fallingcat.model.robots.random_tree import MOVING, random_kind
+from fallingcat.model.robots.random_tree import MOVING
 
 G = SE3()
 SOLID = {
@@ -288,4 +288,4 @@ def test_no_robot_is_turned_around_inside():
     for make, _, _ in (SOLID | POINTS).values():
         assert not any(isinstance(j.kind, Reversed) for j in make().joints)
     assert robots.planar_arm().base == Trivial()
-    assert random_kind(np.random.default_rng(0), Fixed) == Fixed()
+    assert Fixed.sample(np.random.default_rng(0)) == Fixed()

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate, each, is_numeric, solve_tree
+from ..arrays import block, concatenate, each, is_numeric, solve_tree
 from ..errors import ModelError
-from ..lie import SE3, Group
-from ..lie.rotations import block_diagonal, skew
+from ..lie import SE3
+from ..lie.rotations import skew
 from ..model import Model, State
 from .checks import vector
 from .forward import forward_dynamics
@@ -24,7 +24,7 @@ from .geometry import geometry
 from .inverse import inverse_dynamics
 from .mass import mass_matrix
 from .spatial import RigidInertia, pull
-from .sweeps import Node, ancestors, assemble, inward, is_constant, join, outward, places_above, symmetric
+from .sweeps import Node, ancestors, assemble, inward, join, outward, places_above, symmetric
 
 _SE3 = SE3()
 ad, adt = _SE3.ad, _SE3.adt
@@ -109,7 +109,7 @@ def inverse_dynamics_derivatives(model: Model, state: State, acceleration: Any) 
     True
     """
     acceleration = vector(acceleration, model.nv, "acceleration")
-    if not all(map(is_constant, model.joints)):
+    if not all(joint.kind.fixed_axes for joint in model.joints):
         return _by_complex_step(model, state, acceleration)
     motion = _motion(model, state)
     return InverseDerivatives(*_at(model, state, motion, acceleration), _mass_matrix(motion))
@@ -118,7 +118,7 @@ def inverse_dynamics_derivatives(model: Model, state: State, acceleration: Any) 
 def forward_dynamics_derivatives(model: Model, state: State, forces: Any) -> ForwardDerivatives:
     """How the acceleration of :func:`forward_dynamics` changes: ``-M^-1`` times the derivatives of the inverse."""
     forces = vector(forces, model.nv, "forces")
-    if all(map(is_constant, model.joints)) and not is_numeric(state.joints):
+    if all(joint.kind.fixed_axes for joint in model.joints) and not is_numeric(state.joints):
         motion = _motion(model, state)  # all from one sweep
         M = _mass_matrix(motion)
         bias = join([s.T @ f for s, f in zip(motion.axes, motion.sums(motion.bias_forces), strict=True)])
@@ -228,34 +228,17 @@ def linearize(model: Model, state: State, forces: Any) -> tuple[Any, Any]:
     """
     by_q, by_v, by_f = forward_dynamics_derivatives(model, state, vector(forces, model.nv, "forces"))
     one, zero = np.eye(model.nv), np.zeros((model.nv, model.nv))
-    A = concatenate([concatenate([-_brackets(model, state), one], axis=1), concatenate([by_q, by_v], axis=1)])
-    return A, concatenate([zero, by_f])
+    bracket = model.configuration.ad(state.velocity)
+    return block([[-bracket, one], [by_q, by_v]]), concatenate([zero, by_f])
 
 
 def displace(model: Model, state: State, tangent: Any) -> State:
     """The state moved by the tangent vector ``tangent`` (nv): ``pose exp(d_b)``, ``g_j exp(d_j)``; velocities stay."""
-    tangent = vector(tangent, model.nv, "tangent")
-    pose = state.pose @ model.base.exp(tangent[: model.m])
-    parts = [np.zeros(0)]
-    for joint, q, v in zip(model.joints, model.q_slices, model.v_slices, strict=True):
-        parts.append(_retract(joint.kind.group, state.joints[q], tangent[model.m :][v]))
-    return State(pose, concatenate(parts), state.twist, state.rates)
-
-
-def _retract(group: Group, q: Any, d: Any) -> Any:
-    if group.nq == group.dim and not np.any(group.ad(np.ones(group.dim))):
-        return q + d  # angles and lengths: keeps whole turns
-    return group.coordinates(group.compose(group.element(q), group.exp(d)))
+    return model.configuration.displace(state, vector(tangent, model.nv, "tangent"))
 
 
 def _gravity(model: Model, state: State) -> Any:
     return concatenate([-(state.pose[:3, :3].T @ model.gravity), np.zeros(3)])
-
-
-def _brackets(model: Model, state: State) -> Any:
-    groups = [(model.base, state.twist)]
-    groups += [(j.kind.group, state.rates[v]) for j, v in zip(model.joints, model.v_slices, strict=True)]
-    return block_diagonal([group.ad(v) for group, v in groups if group.dim])
 
 
 def _by_complex_step(model: Model, state: State, acceleration: Any) -> InverseDerivatives:

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..arrays import array, concatenate
-from ..model import Joint, Model, State
-from ..model.joints import JointKind
+from ..model import Model, State
 from .checks import check_state
 
 T = TypeVar("T")
@@ -34,7 +33,7 @@ class Node(NamedTuple):
     rates: Any
     """``nv``: joint rates."""
     constant: bool
-    """Whether the motion subspace is constant in the link frame, so that ``S_dot`` is exactly zero."""
+    """Whether the motion subspace is constant in the link frame (on every subgroup of SE(3)): ``S_dot`` is zero."""
 
 
 def nodes(model: Model, state: State) -> list[Node]:
@@ -44,13 +43,8 @@ def nodes(model: Model, state: State) -> list[Node]:
     for i, (joint, q, v) in enumerate(zip(model.joints, model.q_slices, model.v_slices, strict=True)):
         x, rates = state.joints[q], state.rates[v]
         S, S_dot = joint.motion_subspace(x), joint.motion_subspace_derivative(x, rates)
-        out.append(Node(i + 1, model.parents[i], joint.transform(x), S, S_dot, rates, is_constant(joint)))
+        out.append(Node(i + 1, model.parents[i], joint.transform(x), S, S_dot, rates, joint.kind.fixed_axes))
     return out
-
-
-def is_constant(joint: Joint) -> bool:
-    """Whether the joint's motion subspace is constant in the child frame (true on every subgroup of SE(3))."""
-    return type(joint.kind).motion_subspace is JointKind.motion_subspace
 
 
 def outward(tree: Sequence[Node], base: T, step: Callable[[Node, T], T]) -> list[T]:

@@ -105,8 +105,7 @@ def check_shape(model: Model, size: int) -> None:
     if not model.m:
         raise ModelError(f"the base of {model.name!r} is fixed: no gait moves it")
     for joint in model.joints:
-        group = joint.kind.group
-        if group.nq != group.dim or np.any(group.ad(np.ones(group.dim))):
+        if not joint.kind.group.additive:
             raise ModelError(f"joint {joint.name!r}: gaits take joints that are angles and lengths")
     if size != model.n:
         raise ModelError(f"the gait has {size} coordinates, but {model.name!r} has {model.n}: embed the curve")

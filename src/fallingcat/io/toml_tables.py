@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from ..lie import R1, R2, R3, SE2, SE3, SO2, SO3, Group, Helical, Schoenflies, Trivial, rotations
 from ..lie.charts import EulerZYX
-from ..model import joints as kinds
+from ..model.joints import KINDS, JointKind, Reversed
 from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MAX_MASS, MAX_NAME
 
 BASES: Final[dict[str, type[Group]]] = {
@@ -24,23 +24,6 @@ BASES: Final[dict[str, type[Group]]] = {
     "revolute": SO2,
     "helical": Helical,
     "fixed": Trivial,
-}
-KINDS: Final[dict[str, type[kinds.JointKind]]] = {
-    kind.name: kind
-    for kind in (
-        kinds.Revolute,
-        kinds.Continuous,
-        kinds.Prismatic,
-        kinds.Helical,
-        kinds.Cylindrical,
-        kinds.Universal,
-        kinds.Planar,
-        kinds.Spherical,
-        kinds.Schoenflies,
-        kinds.Translational,
-        kinds.Free,
-        kinds.Fixed,
-    )
 }
 ELSEWHERE: Final = {"floating": "free", "ball": "spherical", "hinge": "revolute", "slide": "prismatic", "weld": "fixed"}
 """What other formats call a joint of ours."""
@@ -251,10 +234,10 @@ class JointTable(Placed):
                 raise wrong("the two axes of a universal joint are parallel: use a revolute joint")
         return self
 
-    def build(self) -> kinds.JointKind:
+    def build(self) -> JointKind:
         """The kind of joint."""
         kind = KINDS[self.type](**_given(self, "axis", "axis2", "pitch"))
-        return kinds.Reversed(kind) if self.reversed else kind
+        return Reversed(kind) if self.reversed else kind
 
 
 class FrameTable(Placed):

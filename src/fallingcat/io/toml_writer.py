@@ -12,9 +12,10 @@ from ..errors import ModelError, NumericsError
 from ..lie import Group
 from ..lie.charts import EulerZYX
 from ..model import Body, Frame, Joint, JointKind, Limits, Link, Model, Reversed
+from ..model.joints import KINDS
 from .diagnostics import Reader
 from .names import Names
-from .toml_tables import BASES, KINDS, rolled, turned
+from .toml_tables import BASES, rolled, turned
 
 
 def document(model: Model, path: str | os.PathLike[str]) -> str:

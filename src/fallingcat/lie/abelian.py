@@ -10,7 +10,9 @@ from .group import Group
 
 
 class Abelian(Group):
-    """A commutative group: ``Ad = 1``, ``ad = 0``, ``dexp = 1``."""
+    """A commutative group: ``Ad = 1``, ``ad = 0``, ``dexp = 1``; motions add."""
+
+    additive = True
 
     # Ad, ad, adt ----------------------------------------------------------------------------------------------
 
@@ -31,6 +33,9 @@ class Abelian(Group):
     def dexp_left_inverse(self, x: Any) -> np.ndarray:
         return np.eye(self.dim)
 
+    def seen_ahead(self, v: Any, x: Any) -> Any:
+        return v
+
     # flat coordinates: the algebra itself -----------------------------------------------------------------------
 
     def coordinates(self, g: Any) -> Any:
@@ -38,6 +43,12 @@ class Abelian(Group):
 
     def element(self, q: Any) -> Any:
         return self.exp(q)
+
+    def moved(self, q: Any, x: Any) -> Any:
+        return q + x
+
+    def between(self, q: Any, p: Any) -> Any:
+        return p - q
 
 
 def unit(axis: Any) -> tuple[float, float, float]:

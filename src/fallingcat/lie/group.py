@@ -26,6 +26,8 @@ class Group(ABC):
     """Dimension m of the algebra: degrees of freedom."""
     coordinate_names: tuple[str, ...]
     """Names of the flat coordinates of :meth:`coordinates`, e.g. ``("x", "y", "angle")``."""
+    additive: bool = False
+    """Whether motions add up in flat coordinates: angles and lengths, which keep whole turns."""
 
     # identity, compose, inverse -------------------------------------------------------------------------------
 
@@ -103,6 +105,10 @@ class Group(ABC):
         """The inverse of :meth:`dexp_right`."""
         return self.dexp_left_inverse(-x)
 
+    def seen_ahead(self, v: Any, x: Any) -> Any:
+        """``dexp_right_inverse(x) @ v``: the rate of ``x`` when the point ``exp(x)`` moves with body velocity ``v``."""
+        return self.dexp_right_inverse(x) @ v
+
     def squared_angle(self, x: Any) -> Any:
         """The square of the rotation angle of ``exp(x)``."""
         w = (self.selection @ x)[3:]
@@ -135,6 +141,14 @@ class Group(ABC):
     @abstractmethod
     def element(self, q: Any) -> Any:
         """The element with the flat coordinates ``q``; the inverse of :meth:`coordinates`."""
+
+    def moved(self, q: Any, x: Any) -> Any:
+        """The flat coordinates of ``element(q) exp(x)``."""
+        return self.coordinates(self.compose(self.element(q), self.exp(x)))
+
+    def between(self, q: Any, p: Any) -> Any:
+        """The ``x`` that moves the flat coordinates ``q`` to ``p``: ``log(element(q)^-1 element(p))``."""
+        return self.log(self.compose(self.inverse(self.element(q)), self.element(p)))
 
     # interpolation, random, membership ------------------------------------------------------------------------
 

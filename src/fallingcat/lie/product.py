@@ -34,6 +34,7 @@ class Product(Group):
         object.__setattr__(self, "name", " x ".join(f.name for f in self.factors) or "1")
         object.__setattr__(self, "dim", sum(f.dim for f in self.factors))
         object.__setattr__(self, "coordinate_names", tuple(n for f in self.factors for n in f.coordinate_names))
+        object.__setattr__(self, "additive", all(f.additive for f in self.factors))
 
     # identity, inverse ----------------------------------------------------------------------------------------
 
@@ -78,6 +79,9 @@ class Product(Group):
     def dexp_left_inverse(self, x: Any) -> Any:
         return self._blocks(lambda f, part: f.dexp_left_inverse(part), self.split(x))
 
+    def seen_ahead(self, v: Any, x: Any) -> Any:
+        return self._vector(lambda f, part: f.seen_ahead(*part), self._pairs(self.split(v), self.split(x)))
+
     # selection matrix -----------------------------------------------------------------------------------------
 
     @cached_property
@@ -91,7 +95,14 @@ class Product(Group):
         return self._vector(lambda f, block: f.coordinates(block), self.split_element(g))
 
     def element(self, q: Any) -> Any:
-        return self._blocks(lambda f, part: f.element(part), self._split(q, [f.nq for f in self.factors]))
+        return self._blocks(lambda f, part: f.element(part), self.split_coordinates(q))
+
+    def moved(self, q: Any, x: Any) -> Any:
+        return self._vector(lambda f, part: f.moved(*part), self._pairs(self.split_coordinates(q), self.split(x)))
+
+    def between(self, q: Any, p: Any) -> Any:
+        parts = self._pairs(self.split_coordinates(q), self.split_coordinates(p))
+        return self._vector(lambda f, part: f.between(*part), parts)
 
     # random ---------------------------------------------------------------------------------------------------
 
@@ -104,6 +115,10 @@ class Product(Group):
         """The part of the algebra vector ``x`` that belongs to each factor."""
         return self._split(x, [f.dim for f in self.factors])
 
+    def split_coordinates(self, q: Any) -> list[Any]:
+        """The part of the flat coordinates ``q`` that belongs to each factor."""
+        return self._split(q, [f.nq for f in self.factors])
+
     def split_element(self, g: Any) -> list[Any]:
         """The element of each factor in the block-diagonal ``g``."""
         sizes = [len(f.identity()) for f in self.factors]
@@ -113,6 +128,9 @@ class Product(Group):
     def _split(self, x: Any, sizes: list[int]) -> list[Any]:
         ends = list(accumulate(sizes))
         return [x[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+
+    def _pairs(self, first: list[Any], second: list[Any]) -> list[Any]:
+        return list(zip(first, second, strict=True))
 
     def _blocks(self, function: Callable[[Group, Any], Any], parts: list[Any]) -> Any:
         return block_diagonal([function(f, part) for f, part in zip(self.factors, parts, strict=True)])

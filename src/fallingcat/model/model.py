@@ -12,9 +12,10 @@ import numpy as np
 
 from ..arrays import concatenate, is_numeric
 from ..errors import ModelError
-from ..lie import Group
+from ..lie import Group, Product
 from . import edits, exchange, states
 from .body import Body, frozen_array, frozen_pose
+from .configuration import Configuration
 from .joint import Joint
 from .state import State
 from .tree import no_twins, ordered, root
@@ -108,6 +109,11 @@ class Model:
     def nq(self) -> int:
         """Length of the flat configuration vector."""
         return self.base.nq + sum(joint.kind.nq for joint in self.joints)
+
+    @cached_property
+    def configuration(self) -> Configuration:
+        """The configuration group: ``exp``, ``log``, ``ad``, ``displace``, ``difference``, ``interpolate``."""
+        return Configuration(self.base, Product(tuple(joint.kind.group for joint in self.joints)))
 
     # names and indices ----------------------------------------------------------------------------------------
 

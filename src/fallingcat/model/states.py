@@ -24,7 +24,7 @@ def make(model: Model, pose: Any, joints: Any, twist: Any, rates: Any) -> State:
     pose = np.eye(4) if pose is None else _array(pose, (4, 4), "pose")
     if is_numeric(pose) and np.isrealobj(pose) and not model.base.contains(pose, POSE_TOLERANCE):
         raise ModelError(f"pose is no element of the base group {model.base} of {model.name!r}")
-    joints = _by_name(model, joints, _neutral_joints(model), model.q_slices, "joints")
+    joints = _by_name(model, joints, model.configuration.neutral.joints.copy(), model.q_slices, "joints")
     joints = _checked_joints(model, _array(joints, (model.nq - model.base.nq,), "joints"))
     twist = np.zeros(model.m) if twist is None else _array(twist, (model.m,), "twist")
     rates = _by_name(model, rates, np.zeros(model.n), model.v_slices, "rates")
@@ -65,10 +65,6 @@ def _checked_joints(model: Model, q: Any) -> Any:
     for joint, place in zip(model.joints, model.q_slices, strict=True):
         parts.append(checked_coordinates(joint.kind.group, q[place], f"joint {joint.name!r}"))
     return np.concatenate(parts)
-
-
-def _neutral_joints(model: Model) -> np.ndarray:
-    return np.concatenate([np.zeros(0), *(joint.kind.neutral() for joint in model.joints)])
 
 
 def _by_name(model: Model, given: Any, neutral: np.ndarray, places: tuple[slice, ...], what: str) -> Any:

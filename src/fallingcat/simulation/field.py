@@ -97,7 +97,8 @@ class Field:
         x, v = y[: self.nv], y[self.nv : 2 * self.nv]
         memory = y[2 * self.nv : 2 * self.nv + self._memory]
         slope = self.system.slope(self.mode, t, self._at(x, v), memory)
-        return concatenate([seen_ahead(self.system.model, v, x), slope.acceleration, slope.memory, slope.powers])
+        rate = self.system.model.configuration.seen_ahead(v, x)
+        return concatenate([rate, slope.acceleration, slope.memory, slope.powers])
 
     def jacobian(self, t: Any, y: Any) -> tuple[Any, Any]:
         """``df/dy`` and ``df/dt``: exact on traced numbers, central differences on plain ones."""
@@ -159,13 +160,3 @@ def slope_at(
     """``dy/dt`` around the packed start; ``state`` is not looked at."""
     system = System(model, tuned(laws, numbers), contact)
     return Field(system, mode, *layout_of(system, memory).unpack(packed, model.m))(clock[0], y)
-
-
-def seen_ahead(model: Model, v: Any, x: Any) -> Any:
-    """``dexp^-1`` of the configuration group applied to a velocity: ``v`` seen from the point ``exp(x)`` ahead (nv)."""
-    m = model.m
-    parts = [model.base.dexp_right_inverse(x[:m]) @ v[:m] if m else v[:0]]
-    for joint, place in zip(model.joints, model.v_slices, strict=True):
-        part, group = slice(m + place.start, m + place.stop), joint.kind.group
-        parts.append(group.dexp_right_inverse(x[part]) @ v[part] if group.dim > 1 else v[part])
-    return concatenate(parts)

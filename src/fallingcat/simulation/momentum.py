@@ -193,8 +193,7 @@ def check(system: System) -> None:
         if pulls_on_base(model, law):
             raise ModelError(f"the momentum-exact integrator takes joint forces only: {law.name!r} pulls on the base")
     for joint in model.joints:
-        group = joint.kind.group
-        if group.nq != group.dim or np.any(group.ad(np.ones(group.dim))):
+        if not joint.kind.group.additive:
             raise ModelError(f"joint {joint.name!r}: the momentum-exact integrator takes angles and lengths only")
 
 

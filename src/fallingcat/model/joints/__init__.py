@@ -15,7 +15,27 @@ from .spherical import Spherical
 from .translational import Translational
 from .universal import Universal
 
+KINDS: dict[str, type[JointKind]] = {
+    kind.name: kind
+    for kind in (
+        Revolute,
+        Continuous,
+        Prismatic,
+        Helical,
+        Cylindrical,
+        Universal,
+        Planar,
+        Spherical,
+        Schoenflies,
+        Translational,
+        Free,
+        Fixed,
+    )
+}
+"""Every kind of joint, by the name that files call it."""
+
 __all__ = [
+    "KINDS",
     "Continuous",
     "Cylindrical",
     "Fixed",

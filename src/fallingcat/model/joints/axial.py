@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+import numpy as np
+
 from ...errors import ModelError
 from ...lie.abelian import unit
 from .kind import JointKind
@@ -19,10 +21,20 @@ class Axial(JointKind):
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", checked_axis(self.axis))
 
+    @classmethod
+    def sample(cls, rng: np.random.Generator, *, planar: bool = False) -> Self:
+        return cls(random_axis(rng))
+
     def reversed(self) -> Self:
         """The opposite axis: the same coordinates mean the same motion, seen from the other side."""
         x, y, z = self.axis
         return replace(self, axis=(-x, -y, -z))
+
+
+def random_axis(rng: np.random.Generator) -> tuple[float, float, float]:
+    """Any direction, not normalised."""
+    x, y, z = rng.normal(size=3)
+    return float(x), float(y), float(z)
 
 
 def checked_axis(axis: Any) -> tuple[float, float, float]:

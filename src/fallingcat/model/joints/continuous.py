@@ -12,3 +12,4 @@ class Continuous(Revolute):
     """Rotation about ``axis`` without limits; the angle counts whole turns too."""
 
     name = "continuous"
+    stops = False

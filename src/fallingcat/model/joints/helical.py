@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
+
+import numpy as np
 
 from ...errors import ModelError
 from ...lie import Group
 from ...lie import Helical as HelicalGroup
-from .axial import Axial
+from .axial import Axial, random_axis
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,10 @@ class Helical(Axial):
     pitch: float = 0.01
 
     name = "helical"
+
+    @classmethod
+    def sample(cls, rng: np.random.Generator, *, planar: bool = False) -> Self:
+        return cls(random_axis(rng), rng.uniform(-0.2, 0.2))
 
     def __post_init__(self) -> None:
         super().__post_init__()

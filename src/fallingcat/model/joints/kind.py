@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ...errors import ModelError
 from ...lie import Group
 
 
@@ -20,6 +21,22 @@ class JointKind(ABC):
 
     name: str
     """How files call it, e.g. ``revolute``."""
+    fixed_axes: ClassVar[bool] = True
+    """Whether :meth:`motion_subspace` is the same at every ``q``; a kind that overrides it has axes that turn."""
+    planar: ClassVar[bool] = False
+    """Whether joints of this kind can stay in the x-y plane."""
+    stops: ClassVar[bool] = False
+    """Whether such joints usually end at stops, as random robots then have them."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "motion_subspace" in vars(cls):
+            if "motion_subspace_derivative" not in vars(cls):
+                raise ModelError(
+                    f"the joint kind {cls.__name__} has axes of its own but not their rate: "
+                    "define motion_subspace_derivative beside motion_subspace"
+                )
+            cls.fixed_axes = vars(cls).get("fixed_axes", False)
 
     @property
     @abstractmethod
@@ -51,6 +68,11 @@ class JointKind(ABC):
     def motion_subspace_derivative(self, q: Any, rates: Any) -> Any:
         """``6 x nv``: the time derivative of :meth:`motion_subspace` along ``rates``, in the outer frame."""
         return np.zeros((6, self.nv))
+
+    @classmethod
+    def sample(cls, rng: np.random.Generator, *, planar: bool = False) -> Self:
+        """A joint of this kind with random axes, in the x-y plane if ``planar``; for random robots."""
+        return cls()
 
     def reversed(self) -> JointKind:
         """The same joint seen from its other side, with the same coordinates."""

@@ -14,6 +14,7 @@ class Planar(JointKind):
     """Motions of SE(2); coordinates ``[x, y, angle]``, rates ``[vx, vy, wz]`` in the outer frame."""
 
     name = "planar"
+    planar = True
 
     @cached_property
     def group(self) -> Group:

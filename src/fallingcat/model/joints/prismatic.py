@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
+
+import numpy as np
 
 from ...lie import R1, Group
-from .axial import Axial
+from .axial import Axial, random_axis
 
 
 @dataclass(frozen=True)
@@ -14,6 +17,15 @@ class Prismatic(Axial):
     """Translation along ``axis``; the coordinate is the distance in meters."""
 
     name = "prismatic"
+    planar = True
+    stops = True
+
+    @classmethod
+    def sample(cls, rng: np.random.Generator, *, planar: bool = False) -> Self:
+        if not planar:
+            return cls(random_axis(rng))
+        angle = rng.uniform(-np.pi, np.pi)
+        return cls((float(np.cos(angle)), float(np.sin(angle)), 0.0))
 
     @cached_property
     def group(self) -> Group:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
+
+import numpy as np
 
 from ...lie import SO2, Group
-from .axial import Axial
+from .axial import Axial, random_axis
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,12 @@ class Revolute(Axial):
     """
 
     name = "revolute"
+    planar = True
+    stops = True
+
+    @classmethod
+    def sample(cls, rng: np.random.Generator, *, planar: bool = False) -> Self:
+        return cls((0.0, 0.0, float(rng.choice([-1.0, 1.0]))) if planar else random_axis(rng))
 
     @cached_property
     def group(self) -> Group:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ...arrays import array, concatenate, scale, stack
 from ...errors import ModelError
 from ...lie import SO2, Group, Product, skew
 from ...lie.rotations import about, embed
-from .axial import checked_axis
+from .axial import checked_axis, random_axis
 from .kind import JointKind
 
 
@@ -27,6 +27,10 @@ class Universal(JointKind):
     axis2: tuple[float, float, float] = (0.0, 1.0, 0.0)
 
     name = "universal"
+
+    @classmethod
+    def sample(cls, rng: np.random.Generator, *, planar: bool = False) -> Self:
+        return cls(random_axis(rng), random_axis(rng))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", checked_axis(self.axis))

@@ -1,0 +1,94 @@
+"""The configuration group of a robot: where it is and what shape it has, as one Lie group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..arrays import concatenate, scale
+from ..lie import Group, Product
+from ..lie.group import constant
+from .state import State
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """``base x joint 1 x ... x joint n``: the direct product of the base's group and the joints' groups.
+
+    Its algebra vectors are the quasi-velocities ``[twist; rates]`` (nv).  Points are states: the base by its pose, the
+    joints by their flat coordinates; what a point's velocity is does not matter here, and it is kept.
+
+    >>> from fallingcat.model import robots
+    >>> cat = robots.cat()
+    >>> rng = np.random.default_rng(0)
+    >>> start, end = cat.random_state(rng), cat.random_state(rng)
+    >>> x = cat.configuration.difference(start, end)
+    >>> bool(np.allclose(cat.configuration.displace(start, x).pose, end.pose, atol=1e-12))
+    True
+    """
+
+    base: Group
+    shape: Product
+    """the groups of all joints"""
+
+    @cached_property
+    def group(self) -> Product:
+        """Both as one group: ``ad``, ``dexp_left``, ``seen_ahead``, ... of quasi-velocities, and flat coordinates."""
+        return Product((self.base, self.shape))
+
+    @property
+    def dim(self) -> int:
+        """``nv``, the length of a quasi-velocity."""
+        return self.group.dim
+
+    # algebra --------------------------------------------------------------------------------------------------
+
+    def ad(self, v: Any) -> Any:
+        """``nv x nv``: the bracket ``[v, .]`` of quasi-velocities; zero between base and joints."""
+        return self.group.ad(v)
+
+    def dexp(self, x: Any) -> Any:
+        """``nv x nv``: the quasi-velocity of ``exp(x(t))`` per ``dx/dt``, body-fixed (``dexp_right``)."""
+        return self.group.dexp_right(x)
+
+    def seen_ahead(self, v: Any, x: Any) -> Any:
+        """``dexp(x)^-1 v`` (nv): the rate of ``x`` when the point ``exp(x)`` moves with the quasi-velocity ``v``."""
+        return self.group.seen_ahead(v, x)
+
+    # points ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def neutral(self) -> State:
+        """Every group at its identity, at rest."""
+        joints = concatenate([np.zeros(0), *(f.coordinates(f.identity()) for f in self.shape.factors)])
+        parts = (np.eye(4), joints, np.zeros(self.base.dim), np.zeros(self.shape.dim))
+        return State(*(constant(np.asarray(part)) for part in parts))
+
+    def exp(self, x: Any) -> State:
+        """The point that the constant quasi-velocity ``x`` reaches from the neutral one in unit time; at rest."""
+        return self.displace(self.neutral, x)
+
+    def log(self, state: State) -> Any:
+        """The shortest ``x`` (nv) with ``exp(x)`` at the point of ``state``."""
+        return self.difference(self.neutral, state)
+
+    def displace(self, state: State, x: Any) -> State:
+        """``state`` moved by ``x`` (nv): ``pose exp(x_b)``, ``g_j exp(x_j)``; velocities stay."""
+        m = self.base.dim
+        return state._replace(pose=state.pose @ self.base.exp(x[:m]), joints=self.shape.moved(state.joints, x[m:]))
+
+    def difference(self, start: State, end: State) -> Any:
+        """The ``x`` (nv) that :meth:`displace` takes ``start`` to ``end`` with."""
+        pose = self.base.compose(self.base.inverse(start.pose), end.pose)
+        return concatenate([self.base.log(pose), self.shape.between(start.joints, end.joints)])
+
+    def interpolate(self, start: State, end: State, s: Any) -> State:
+        """The point at ``s`` in [0, 1] on the one-parameter path from ``start`` to ``end``; velocities of ``start``."""
+        return self.displace(start, scale(s, self.difference(start, end)))
+
+    def random(self, rng: np.random.Generator) -> State:
+        """A random point, at rest; joint limits are the business of :meth:`Model.random_state`."""
+        return self.neutral._replace(pose=self.base.random(rng), joints=self.shape.random_coordinates(rng))
