@@ -220,7 +220,7 @@ class Model:
     # other models ---------------------------------------------------------------------------------------------
 
     def reroot(self, link: str) -> Model:
-        """The same robot with another base link ([Traversaro] 3.1); joint coordinates keep their meaning."""
+        """The same robot with another base link; joints are numbered anew, their coordinates keep their meaning."""
         return edits.reroot(self, link)
 
     def lock(self, joints: Mapping[str, Any] | Sequence[str]) -> Model:
