@@ -111,3 +111,52 @@ def test_longer_legs_hop_too():
     h = 1e-6
     ahead, behind = (virtual_leg(model, fc.displace(model, state, s * state.velocity), foot) for s in (h, -h))
     assert leg.radial @ state.velocity == pytest.approx((ahead.length - behind.length) / (2 * h), rel=1e-6, abs=1e-7)
+
+
+# what the locked polar spring asks of a robot ---------------------------------------------------------------------
+
+
+def wheels():
+    """A trunk with two balanced reaction wheels: the locked angle is a sum of their angles, whatever the path."""
+    disc = fc.Body.from_points([(0.2, (0.05, 0.0, 0.0)), (0.2, (-0.05, 0.0, 0.0))])
+    joints = []
+    for i, x in enumerate((0.1, -0.07)):
+        at = np.eye(4)
+        at[0, 3] = x
+        joints.append(fc.Joint(f"axle{i}", fc.joints.Revolute((0.0, 0.0, 1.0)), "trunk", f"wheel{i}", at))
+    links = tuple(fc.Link(name, disc) for name in ("trunk", "wheel0", "wheel1"))
+    return fc.Model("wheels", fc.lie.SE2(), links, tuple(joints), np.array([0.0, -9.81, 0.0]))
+
+
+def locked_angle(model, state):
+    return fc.theta_bc(model, state.joints)
+
+
+def test_the_locked_angle_is_refused_on_every_path_where_it_depends_on_the_path():
+    """Numbers, compiled functions, simulations of every integrator and rollouts: none runs silently."""
+    model, foot = long_leg()
+    law, state = LockedPolarSpring(6.0, foot=foot, when="always"), model.state(joints=[0.3, -0.2, 0.1])
+    with pytest.raises(fc.NumericsError, match="depends on the path"):
+        law.forces(model, 0.0, state, STANCE)
+    with pytest.raises(fc.NumericsError, match="depends on the path"):
+        fc.compile(model, locked_angle)
+    named = "law 'polar spring' cannot act on 'long leg': the orientation of the locked velocity depends on the path"
+    for integrator in (None, "rkmk4", "semi_implicit", "rosenbrock", "scipy"):
+        with pytest.raises(ModelError, match=named):
+            fc.simulate(model, state, 0.01, law, integrator=integrator)
+    with pytest.raises(ModelError, match=named):
+        fc.rollout(model, [state], 0.01, [RadialSpring(100.0, 0.2, foot), law])
+
+
+def test_the_locked_angle_of_balanced_wheels():
+    """It exists with two joints: `theta_bc = (I_1 q_1 + I_2 q_2) / I`, on numbers and compiled."""
+    model = wheels()
+    state = model.state(joints=[0.7, -1.9], rates=[2.0, 0.5])
+    M = fc.mass_matrix(model, state)
+    center = M[:2, 2] / M[0, 0]
+    about_center = M[2, 2] - M[0, 0] * center @ center
+    expected = M[2, 3:] @ state.joints / about_center
+    assert fc.theta_bc(model, state.joints) == pytest.approx(expected, rel=1e-13)
+    assert fc.compile(model, locked_angle)(*model.flatten(state)) == pytest.approx(expected, rel=1e-13)
+    law = LockedPolarSpring(6.0, foot="wheel0", when="always")
+    assert fc.simulate(model, state, 0.01, law, integrator="rkmk4").status == "finished"

@@ -7,6 +7,7 @@ from residuals import agree
 from robot_laws import STEP, along, law, solving, with_velocity
 
 import fallingcat as fc
+from fallingcat.lie import SE3
 
 # derivatives --------------------------------------------------------------------------------------------------
 
@@ -109,3 +110,18 @@ def test_constrained_motion(recipe, model, state, rng):
     MinvJt = np.linalg.solve(M, J.T)
     N = np.eye(model.nv) - MinvJt @ np.linalg.solve(J @ MinvJt, J)  # (3.63)
     agree("(3.65): N' (M a + h) = N' forces", N.T @ (M @ a + h), N.T @ forces, tolerance, size)
+    exerted = np.linalg.solve(J @ MinvJt, MinvJt.T @ (forces - h) + bias)  # (3.62): by the robot, on its environment
+    agree("(3.62): multipliers = -F_c", multipliers, -exerted, tolerance, np.abs(exerted).max())
+
+
+def test_multipliers_are_forces_on_the_robot():
+    """A body that rests on a table is held up with its weight."""
+    body = fc.robots.free_body()
+    rng = np.random.default_rng(0)
+    state = body.state(pose=SE3().random(rng))
+    up = fc.center_of_mass_jacobian(body, state)[2:]
+    held = fc.constrained_forward_dynamics(body, state, np.zeros(6), up, np.zeros(1))
+    agree("rests on a table: +m g", held.multipliers, [body.mass * 9.81])
+    pushed = fc.center_of_mass_jacobian(body, state).T @ [0.0, 0.0, -5.0]
+    held = fc.constrained_forward_dynamics(body, state, pushed, up, np.zeros(1))
+    agree("pressed onto the table", held.multipliers, [body.mass * 9.81 + 5.0])

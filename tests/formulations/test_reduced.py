@@ -212,6 +212,45 @@ def test_properties_4_and_5(recipe):
     agree("Property 5: passive", moved.D_q[:m, :m] + moved.D_q[:m, :m].T, turning, scale=scale)
 
 
+def coupling_by_inertia(model, state, X, mu, rates):
+    """`S(mu) rates` in a frame at `X = Ad(g_1c)`: the locked inertia's rate along the shape, by complex step."""
+    moved = fc.displace(model, state, 1j * STEP * np.concatenate([np.zeros(model.m), rates]))
+    locked = fc.mass_matrix(model, moved)[: model.m, : model.m]
+    return X.T @ np.imag(locked) @ X @ mu / STEP
+
+
+@settings(max_examples=30)
+@given(recipe=small)
+def test_the_linearized_coupling_in_a_moving_frame(recipe):
+    """(29) holds in every frame, however it moves: the coupling is bilinear, so its slopes are its values."""
+    model, state = build(recipe)
+    rng = rng_of(recipe)
+    G, m = model.base, model.m
+    g_1c = G.random(rng)
+    rel = fc.reduced_equations(model, state).in_frame(g_1c, rng.normal(size=m))
+    X, columns = G.Ad(g_1c), []
+    for way in np.eye(model.nv):
+        by_mu = coupling_by_inertia(model, state, X, way[:m], rel.rates)
+        columns.append(by_mu + coupling_by_inertia(model, state, X, rel.mu, way[m:]))
+    agree("(29) in a moving frame", rel.linearized_coupling(), np.stack(columns, axis=1), 1e-11, sizes(rel))
+    agree("Property 2 in a moving frame", rel.P @ rel.mu, rel.S @ rel.rates, 1e-11, sizes(rel) * np.abs(rel.xi).max())
+
+
+@settings(max_examples=30)
+@given(recipe=small)
+def test_a_frame_on_a_moving_frame(recipe):
+    """`g_1d = g_1c g_cd` moves with `Ad(g_cd)^-1 V_1c + V_cd`."""
+    model, state = build(recipe)
+    rng = rng_of(recipe)
+    G = model.base
+    g_1c, g_cd, (V_1c, V_cd) = G.random(rng), G.random(rng), rng.normal(size=(2, model.m))
+    rel = fc.reduced_equations(model, state)
+    twice = rel.in_frame(g_1c, V_1c).in_frame(g_cd, V_cd)
+    once = rel.in_frame(g_1c @ g_cd, G.Ad(G.inverse(g_cd)) @ V_1c + V_cd)
+    for field in ("Mb", "A", "mu", "P", "S", "Lq", "Gamma", "B", "D_q", "D_mu", "g", "xi"):
+        agree(f"frame on a frame: {field}", getattr(twice, field), getattr(once, field), 1e-11, sizes(once))
+
+
 def shifted(model, H):
     """The same robot with its base frame at `H` of the base link."""
     back, base = np.linalg.inv(H), model.links[0]

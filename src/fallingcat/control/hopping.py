@@ -19,8 +19,9 @@ import numpy as np
 from ..arrays import arctan2, array, concatenate, cos, sin, sqrt
 from ..contact.points import point_jacobian, position
 from ..dynamics import center_of_mass, center_of_mass_jacobian, kinetic_energy, link_pose, potential_energy
-from ..errors import ModelError
+from ..errors import FallingCatError, ModelError
 from ..formulations import connection, internal_jacobian, theta_bc
+from ..formulations.connection import check_locked_angle
 from ..lie import SE2
 from ..model import Model, State
 from .law import Law
@@ -191,7 +192,7 @@ class PolarSpring(PolarLaw):
 @dataclass(frozen=True)
 class LockedPolarSpring(PolarLaw):
     """The polar spring of controller III, (4.26): on the orientation ``alpha_c = theta_b + theta_bc(q)`` of the frame
-    that turns with the locked velocity.
+    that turns with the locked velocity; refused where that depends on the path to the shape.
 
     >>> import fallingcat as fc
     >>> hopper = fc.robots.revolute_hopper()
@@ -203,6 +204,13 @@ class LockedPolarSpring(PolarLaw):
 
     reference: tuple[float, ...] | None = None
     """joint coordinates from which ``theta_bc`` is measured; None: all zero"""
+
+    def check(self, model: Model) -> None:
+        """Refuses models whose ``theta_bc`` depends on the path."""
+        try:
+            check_locked_angle(model)
+        except FallingCatError as problem:
+            raise ModelError(f"law {self.name!r} cannot act on {model.name!r}: {problem}") from None
 
     def measured(self, model: Model, state: State) -> tuple[Any, Any]:
         row = concatenate([np.array([0.0, 0.0, 1.0]), connection(model, state)[2]])  # locked angular velocity

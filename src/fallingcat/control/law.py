@@ -23,3 +23,6 @@ class Law(ABC):
         """Generalised forces ``[base wrench; joint forces]`` (nv) at time ``t`` (s); ``touching``: points on the
         ground.
         """
+
+    def check(self, model: Model) -> None:  # noqa: B027 (most laws suit every model)
+        """Raises where the law cannot act on ``model``; asked once before a run, whatever is compiled later."""

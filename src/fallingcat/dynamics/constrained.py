@@ -17,7 +17,8 @@ RANK_TOLERANCE = 1e-10
 
 
 class Constrained(NamedTuple):
-    """``acceleration`` (nv) of the quasi-velocity; ``multipliers`` (k), whose forces are ``J' multipliers``."""
+    """``acceleration`` (nv) of the quasi-velocity; ``multipliers`` (k): forces of the constraint *on the robot*, which
+    act as ``J' multipliers``."""
 
     acceleration: Any
     multipliers: Any
@@ -27,7 +28,9 @@ def constrained_forward_dynamics(model: Model, state: State, forces: Any, jacobi
     """The motion under ``forces`` (nv) that keeps ``jacobian @ acceleration + bias = 0`` ([ETH] (3.62)-(3.65)).
 
     ``jacobian`` is k x nv and ``bias = dJ/dt v`` (k).  ``M a + C v + g = forces + J' multipliers`` with
-    ``multipliers = -(J M^-1 J')^-1 (J M^-1 (forces - C v - g) + bias)``.  Rows that depend on each other are refused.
+    ``multipliers = -(J M^-1 J')^-1 (J M^-1 (forces - C v - g) + bias)``: forces on the robot, like those of contacts,
+    so minus the ``F_c`` of [ETH] (3.62), which by (3.57) the robot exerts on its environment.  Rows that depend on each
+    other are refused.
 
     >>> from fallingcat.model import robots
     >>> body = robots.free_body()

@@ -181,23 +181,36 @@ def integrability(model: Model, state: State, tolerance: float = 1e-9) -> Integr
 def theta_bc(model: Model, joints: Any, reference: Any | None = None, tolerance: float = 1e-9) -> Any:
     """The angle (rad) of the locked-velocity frame relative to the base of a planar robot, [Feurstein] (3.76).
 
-    ``theta_bc(q) - theta_bc(reference) = integral of A_w dq`` along the straight line between the shapes, where the
-    angular part of the curvature vanishes; refused where it does not.
+    ``theta_bc(q) - theta_bc(reference) = integral of A_w dq`` along the straight line between the shapes; refused where
+    it depends on the path, see :func:`check_locked_angle`.
     """
-    if not isinstance(model.base, SE2):
-        raise ModelError(f"theta_bc is the angle of a planar robot, not of one with base {model.base}")
+    check_locked_angle(model, tolerance)
     end = vector(joints, model.n, "joints")
     start = np.zeros(model.n) if reference is None else vector(reference, model.n, "reference")
     nodes, weights = np.polynomial.legendre.leggauss(48)
     total: Any = 0.0
     for s, weight in zip(0.5 * (nodes + 1.0), 0.5 * weights, strict=True):
-        parts = shape(model, model.state(joints=start + s * (end - start)))
-        if is_numeric(parts.A) and model.n > 1:
-            F = curvature_tensor(model, parts)
-            worst = float(np.abs(F[2]).max())
-            if worst > tolerance * max(1.0, float(np.abs(parts.A).max()) ** 2):
-                raise NumericsError(
-                    "the orientation of the locked velocity depends on the path: the curvature is not zero", value=worst
-                )
-        total = total + weight * (parts.A[2] @ (end - start))
+        A = connection(model, model.state(joints=start + s * (end - start)))
+        total = total + weight * (A[2] @ (end - start))
     return total
+
+
+def check_locked_angle(model: Model, tolerance: float = 1e-9) -> None:
+    """Refuses robots on which :func:`theta_bc` depends on the path: the angular part of the curvature is not zero.
+
+    It is analytic in the shape, so if it vanishes at a few random shapes it does everywhere; whatever kind of number
+    the angle is asked for, the model alone decides.
+    """
+    if not isinstance(model.base, SE2):
+        raise ModelError(f"theta_bc is the angle of a planar robot, not of one with base {model.base}")
+    rng = np.random.default_rng(0)
+    for _ in range(3 if model.n > 1 else 0):
+        parts = shape(model, model.random_state(rng))
+        F = curvature_tensor(model, parts)[2]
+        if not is_numeric(F):
+            raise ModelError(f"{model.name!r} holds symbols: whether its locked angle depends on the path is unknown")
+        worst = float(np.abs(F).max())
+        if worst > tolerance * max(1.0, float(np.abs(parts.A).max()) ** 2):
+            raise NumericsError(
+                "the orientation of the locked velocity depends on the path: the curvature is not zero", value=worst
+            )

@@ -33,7 +33,7 @@ class ReducedEquations(NamedTuple):
     mu: Any
     """``m``: locked velocity"""
     P: Any
-    """``m x m``: rate of the locked inertia (19b), symmetric"""
+    """``m x m``: rate of the locked inertia along the shape (19b), symmetric; ``P mu = S rates``"""
     S: Any
     """``m x n``: derivative of the locked inertia along the shape, times ``mu`` (19c)"""
     Gamma: Any
@@ -81,19 +81,20 @@ class ReducedEquations(NamedTuple):
         """The same equations with the momentum in a frame at ``g_1c`` on the base, moving with ``V_1c`` (Properties
         4, 5).
 
-        ``mu_c = Ad(g_1c)^-1 mu``; the shape dynamics stay as they are.
+        ``mu_c = Ad(g_1c)^-1 mu``, and forces on the base are those in that frame, ``Ad(g_1c)' F``; the shape dynamics
+        stay as they are.  ``D_q`` has the frame's motion, ``dMb/dt = P + Mb ad(V_1c) + ad(V_1c)' Mb``; ``P`` has not.
         """
         G = self.group
         X, Xi = G.Ad(g_1c), G.Ad(G.inverse(g_1c))
         Mb, A, mu = X.T @ self.Mb @ X, Xi @ self.A, Xi @ self.mu
         S = X.T @ self.S
-        half_P = X.T @ (0.5 * self.P) @ X + Mb @ G.ad(V_1c)
         m = len(mu)
+        half_P = X.T @ self.D_q[:m, :m] @ X + Mb @ G.ad(V_1c)
         turn = G.adt(Mb @ mu)
         D_mu = _coupling(turn, S, A, self.B)
         xi = concatenate([mu, self.rates])
         D_q = block_diagonal([half_P, self.Gamma])
-        P = half_P + half_P.T
+        P = X.T @ self.P @ X
         g = concatenate([X.T @ self.g[:m], self.g[m:]])
         return self._replace(Mb=Mb, A=A, mu=mu, P=P, S=S, D_q=D_q, D_mu=D_mu, g=g, xi=xi)
 

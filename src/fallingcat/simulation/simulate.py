@@ -75,7 +75,7 @@ def system_of(model: Model, state: State, controller: Any, contact: Contact | No
         raise ModelError(f"{contact!r} is no contact: derive it from fc.contact.Contact, as a frozen dataclass")
     laws = (controller,) if isinstance(controller, Law) else controller
     if laws is None or isinstance(laws, (tuple, list)):
-        return System(model, _checked(tuple(laws or ())), contact)
+        return System(model, _checked(model, tuple(laws or ())), contact)
     if not callable(laws):
         raise ModelError(f"a controller is a law, several, or a function of time and state, not {laws!r}")
     given = laws(0.0, read_only(state))
@@ -86,10 +86,11 @@ def system_of(model: Model, state: State, controller: Any, contact: Contact | No
     return System(model, (), contact, laws, external=size == (model.nv,) and model.m > 0)
 
 
-def _checked(laws: tuple[Any, ...]) -> tuple[Law, ...]:
+def _checked(model: Model, laws: tuple[Any, ...]) -> tuple[Law, ...]:
     for law in laws:
         if not isinstance(law, Law):
             raise ModelError(f"{law!r} is no force law: give laws, or one function of time and state")
+        law.check(model)
     names = [law.name for law in laws]
     if len(set(names)) != len(names):
         raise ModelError(f"two laws have the same name, so their work could not be told apart: {', '.join(names)}")
