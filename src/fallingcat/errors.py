@@ -105,6 +105,23 @@ class NumericsError(FallingCatError):
         return _sentence([time, joint], super()._message(), value)
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C in something long; ``result`` is what was done until then: a trajectory, a rollout, a gait.
+
+    It is a ``KeyboardInterrupt`` and no :class:`FallingCatError`, so that a loop over many runs ends with it.
+
+    >>> try:
+    ...     raise Interrupted("interrupted at t = 0.25 s", "the run so far")
+    ... except KeyboardInterrupt as stop:
+    ...     print(stop, "-", stop.result)
+    interrupted at t = 0.25 s - the run so far
+    """
+
+    def __init__(self, message: str, result: Any) -> None:
+        super().__init__(message)
+        self.result = result
+
+
 class ExtraMissingError(FallingCatError, ImportError):
     """Something needs a package that is not installed; names the extra that brings it.
 

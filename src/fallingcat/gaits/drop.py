@@ -53,9 +53,8 @@ class Drop(NamedTuple):
 
     @property
     def energy_residual(self) -> float:
-        """Largest gap between energy and work, relative to the kinetic energy gained by falling."""
-        fallen = self.model.mass * float(np.linalg.norm(self.model.gravity)) * self.fallen
-        return float(np.abs(self.energy - self.work).max()) / fallen
+        """Largest gap between energy and work, as every run has it: :attr:`.Trajectory.energy_residual`."""
+        return self.trajectory.energy_residual
 
     @property
     def fallen(self) -> float:

@@ -48,7 +48,7 @@ def _facts(fall: Drop) -> list[Fact]:
         Fact("angular momentum", f"{fall.angular_momentum.max():.0e}", "of what the joints move"),
         Fact("bend", f"{np.degrees(curve.bend):.1f}°", f"around {curve.turns:g} times in {fall.duration:.2f} s"),
         Fact("peak joint torque", f"{fall.peak_force:.1f} N m", "no wrench on the base"),
-        Fact("energy minus work", f"{fall.energy_residual:.0e}", "of the energy of the fall"),
+        Fact("energy minus work", f"{fall.energy_residual:.0e}", "of the energy moved or passed on"),
         Fact("fall", f"{fall.trajectory.times[-1]:.3f} s", f"{fall.fallen:.2f} m down"),
     ]
 

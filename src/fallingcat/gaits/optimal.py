@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..dynamics.checks import vector
-from ..errors import ModelError, NumericsError
+from ..errors import Interrupted, ModelError, NumericsError
 from ..model import Model
 from .aims import Aim
 from .curves import Curve, Fourier
@@ -31,7 +31,7 @@ GAP, EXCESS = 1e-6, 1e-9
 """What the exact gait may differ from the discrete one in its value, and how far it may leave the limits (rad, m)."""
 NEAR = 1e-7
 """IPOPT's barrier where it goes on from an answer to another weight."""
-_RANKS = {"optimal": 0, "unfinished": 1, "infeasible": 2}
+_RANKS = {"optimal": 0, "unfinished": 1, "interrupted": 2, "infeasible": 3}
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Optimum:
     effort: float
     """over a cycle of 1 s"""
     status: str
-    """``optimal``, ``infeasible`` or ``unfinished``"""
+    """``optimal``, ``infeasible``, ``unfinished`` or ``interrupted``"""
     message: str
     """what the solver says"""
     iterations: int
@@ -94,7 +94,9 @@ def optimize(
     most promising circles, and stays with gaits that go around once where it can: twice around is twice as far.
 
     What is not an optimum raises a :class:`~fallingcat.errors.NumericsError` that says why, and how much is in reach;
-    with ``strict=False`` it is returned, and its ``status`` says so.  Needs CasADi.
+    with ``strict=False`` it is returned, and its ``status`` says so.  Ctrl-C ends the search after an iteration: it
+    raises :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the best gait so far.
+    Needs CasADi.
 
     >>> from fallingcat.model import robots
     >>> best = optimize(robots.two_cylinder_cat(), "turn", reach=0.5, harmonics=1)
@@ -204,8 +206,20 @@ class _Search:
 
     def best(self, starts: list[np.ndarray]) -> Optimum:
         """The best of what the starts lead to."""
-        found = [self._from(x) for x in starts]
-        best = min(found, key=lambda one: (_RANKS[one.status], self._cost(one)))
+        found: list[Optimum] = []
+        try:
+            for x in starts:
+                found.append(self._from(x))  # noqa: PERF401  Ctrl-C leaves what was found
+            return self._with_reach(self._first(found))
+        except Interrupted as stop:
+            best = self._first([*found, self._judged(stop.result)[0]])
+            words = f"interrupted after {len(found)} of {len(starts)} starts"
+            raise Interrupted(words, replace(best, status="interrupted", message=f"{words}; {best.message}")) from None
+
+    def _first(self, found: list[Optimum]) -> Optimum:
+        return min(found, key=lambda one: (_RANKS[one.status], self._cost(one)))
+
+    def _with_reach(self, best: Optimum) -> Optimum:
         if best.optimal or self.question.target is None:
             return best
         return replace(best, message=f"{best.message}; {self._farthest(best)}")

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import Interrupted
 from ..model import Model
 from .aims import Aim
+from .interrupts import ctrl_c, watch
 from .transcription import Transcription
 
 LARGE = 70
@@ -16,6 +18,7 @@ LARGE = 70
 SAMPLES = 32
 """Shapes for each harmonic that are held within limits."""
 SOLVED = ("Solve_Succeeded", "Solved_To_Acceptable_Level")
+INTERRUPTED = "User_Requested_Stop"
 HOPELESS = ("Infeasible_Problem_Detected", "Restoration_Failed", "Not_Enough_Degrees_Of_Freedom")
 
 
@@ -55,7 +58,9 @@ class Answer(NamedTuple):
 
     @property
     def status(self) -> str:
-        """``optimal``, ``infeasible`` or ``unfinished``."""
+        """``optimal``, ``infeasible``, ``unfinished`` or ``interrupted``."""
+        if self.words == INTERRUPTED:
+            return "interrupted"
         return "optimal" if self.words in SOLVED else "infeasible" if self.words in HOPELESS else "unfinished"
 
 
@@ -101,7 +106,10 @@ class Solver:
         before: Answer | None = None,
         near: float = 1e-7,
     ) -> Answer:
-        """From ``x``, or from an answer ``before`` to a question as ``near``; limits are ``margin`` narrower."""
+        """From ``x``, or from an answer ``before`` to a question as ``near``; limits are ``margin`` narrower.
+
+        Ctrl-C raises :class:`Interrupted` after the iteration that it came in, with the answer so far.
+        """
         ipopt: dict[str, Any] = {"print_level": 0, "sb": "yes", "max_iter": most, "tol": tolerance}
         if self.graph.size * self.question.model.n > LARGE:
             ipopt |= {"hessian_approximation": "limited-memory", "limited_memory_max_history": 30}
@@ -110,11 +118,18 @@ class Solver:
             ipopt |= {"warm_start_init_point": "yes", "mu_init": near}
             ipopt |= {f"warm_start_{what}_push": 0.01 * near for what in ("bound", "slack_bound", "mult_bound")}
             start["lam_g0"] = before.multipliers
-        solver = self.casadi.nlpsol("gait", "ipopt", self.problem, {"print_time": False, "ipopt": ipopt})
         lower, upper = self._bounds(margin)
-        found = solver(**start, lbg=lower, ubg=upper)
+        with ctrl_c() as pressed:
+            look = watch(self.casadi, self.problem, pressed)
+            options = {"print_time": False, "ipopt": ipopt, "iteration_callback": look}
+            solver = self.casadi.nlpsol("gait", "ipopt", self.problem, options)
+            found = solver(**start, lbg=lower, ubg=upper)
         at, multipliers, stats = np.asarray(found["x"]).ravel(), found["lam_g"], solver.stats()
         gradient = float(np.abs(np.asarray(self.pull(at, weight, multipliers))).max())
         value, effort = (float(y) for y in self.outcome(at))
         count = stats["iter_count"] + (0 if before is None else before.iterations)
-        return Answer(at, value, effort, stats["return_status"], count, gradient, multipliers)
+        words = INTERRUPTED if pressed.is_set() else stats["return_status"]
+        answer = Answer(at, value, effort, words, count, gradient, multipliers)
+        if pressed.is_set():
+            raise Interrupted("interrupted in the search for a gait", answer)
+        return answer

@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+ROUNDING = 16.0 * float(np.finfo(float).eps)
+"""Relative size of a difference of two energies that says nothing."""
+
 
 class Ledger(NamedTuple):
     """Work (J) from the start to every sample, through every port.
@@ -29,15 +32,21 @@ class Ledger(NamedTuple):
         """``N``: through one port."""
         return np.asarray(self.works[:, self.ports.index(port)])
 
-    @property
-    def turned_over(self) -> float:
-        """All energy that went through any port in either direction between samples (J)."""
-        return float(np.abs(np.diff(self.works, axis=0)).sum())
+    def residual(self, kinetic: np.ndarray, potential: np.ndarray) -> float:
+        """How well the books balance, given kinetic and potential energy (N, J) at the samples.
 
-    def residual(self, energy: np.ndarray) -> float:
-        """The largest difference between the change of the mechanical ``energy`` (N, J) and the sum of all works,
-        relative to the energy turned over.
+        ``max |E(t) - E(0) - W(t)| / max (T(t) + sum |W_p(t)|)`` with ``E = T + V`` and the works ``W_p`` of the ports:
+        the largest energy that nothing accounts for, relative to the most that moved or was passed on.  It does not
+        depend on where the potential energy is zero.  A gap of the size of the rounding of ``E`` is none, so that a
+        robot at rest has 0; energy that changes while nothing moves or works is ``inf``.
+
+        >>> still = Ledger((), np.zeros((2, 0)), np.zeros((2, 0)))
+        >>> still.residual(np.array([0.0, 2.0]), np.array([5.0, 3.0])), still.residual(np.zeros(2), np.ones(2))
+        (0.0, 0.0)
         """
-        gap = np.abs(energy - energy[0] - self.works.sum(axis=1)).max(initial=0.0)
-        size = max(self.turned_over, float(np.abs(energy - energy[0]).max(initial=0.0)))
-        return float(gap / size) if size else float(gap)
+        energy, works = kinetic + potential, self.works
+        gap = float(np.abs(energy - energy[0] - works.sum(axis=1)).max(initial=0.0))
+        if gap <= ROUNDING * float(np.abs(kinetic).max(initial=0.0) + np.abs(potential).max(initial=0.0)):
+            return 0.0
+        size = float((kinetic + np.abs(works).sum(axis=1)).max(initial=0.0))
+        return gap / size if size > 0.0 else np.inf

@@ -61,7 +61,7 @@ def _upright(gravity: np.ndarray) -> np.ndarray:
 def _facts(run: Trajectory) -> list[Fact]:
     facts = [Fact("simulated", f"{run.times[-1]:.4g} s", f"{len(run)} samples")]
     if run.ledger.ports:
-        facts.append(Fact("ledger balances to", f"{run.energy_residual:.0e}", "of the energy turned over"))
+        facts.append(Fact("ledger balances to", f"{run.energy_residual:.0e}", "of the energy moved or passed on"))
     if run.events:
         facts.append(Fact("events", str(len(run.events)), f"last: {run.events[-1].name}"))
     return facts

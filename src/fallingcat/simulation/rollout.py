@@ -10,7 +10,7 @@ import numpy as np
 from ..contact import Contact
 from ..contact.contact import Mode
 from ..control import Law
-from ..errors import ModelError
+from ..errors import Interrupted, ModelError
 from ..model import Model, State
 from .arguments import seconds, starts, whole
 from .field import layout_of
@@ -56,7 +56,8 @@ def rollout(
     """Simulate from many states at once, in steps of ``dt`` (s), with SIMD across the simulations.
 
     For laws (not for plain functions) and integrators that are rules; contacts switch at the ends of steps, so their
-    times are right to ``dt``.  Every ``every``-th step is kept, or first and last only.
+    times are right to ``dt``.  Every ``every``-th step is kept, or first and last only.  Ctrl-C raises
+    :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the rollout so far.
 
     >>> import fallingcat as fc
     >>> cat = fc.robots.two_cylinder_cat()
@@ -73,12 +74,17 @@ def rollout(
         raise ModelError("a rollout takes force laws, and an integrator that is a rule of fixed steps, such as 'rkmk4'")
     batch = _Batch(system, rule, states, threads)
     steps = max(1, round(duration / dt))
-    kept = [(0.0, batch.packed.copy())]
-    for count in range(1, steps + 1):
-        batch.advance((count - 1) * duration / steps, duration / steps)
-        if count == steps or (every is not None and count % every == 0):
-            kept.append((count * duration / steps, batch.packed.copy()))
-    return batch.record(kept)
+    kept, dt = [(0.0, batch.packed)], duration / steps
+    try:
+        while batch.done < steps:
+            batch.advance(batch.done * dt, dt)
+            if batch.done == steps or (every is not None and batch.done % every == 0):
+                kept.append((batch.done * duration / steps, batch.packed))
+        return batch.record(kept)
+    except KeyboardInterrupt:
+        last = (batch.done * duration / steps, batch.packed)
+        kept += [last] if kept[-1][0] < last[0] else []
+        raise Interrupted(f"interrupted at t = {last[0]:.6g} s", batch.record(kept)) from None
 
 
 class _Batch:
@@ -91,7 +97,7 @@ class _Batch:
         self.layout = layout_of(system, self.memory)
         zero = np.zeros(self.layout.works)
         rows = [self.layout.pack(s, memory, zero) for s, (_, memory) in zip(states, begun, strict=True)]
-        self.packed = np.array(rows)
+        self.packed, self.done = np.array(rows), 0
         self.modes = np.empty(len(rows), dtype=object)
         self.modes[:] = [mode for mode, _ in begun]
         self.groups = self._grouped()
@@ -105,32 +111,34 @@ class _Batch:
 
     def advance(self, t: float, dt: float) -> None:
         """One step of all, mode by mode."""
-        jumped = False
+        jumped, after = False, np.empty_like(self.packed)
         for mode, members in self.groups.items():
             if mode not in self._steps:
                 self._steps[mode] = self.rule.kernel(self.system, mode, self.memory)
             clock = np.tile([t, dt], (len(members), 1))
             out = self._steps[mode](self.packed[members], clock, threads=self.threads)  # type: ignore[call-arg]
-            self.packed[members] = out[:, : self.layout.size]
+            after[members] = out[:, : self.layout.size]
             ended = (out[:, self.layout.size : -1] < 0.0).any(axis=1)
             for row in np.flatnonzero(ended):
                 if np.isfinite(out[row]).all():
-                    self._jump(t + dt, int(members[row]), int(np.argmax(out[row, self.layout.size : -1] < 0.0)))
+                    guard = int(np.argmax(out[row, self.layout.size : -1] < 0.0))
+                    after[members[row]] = self._jump(t + dt, int(members[row]), guard, out[row, : self.layout.size])
                     jumped = True
+        self.packed, self.done = after, self.done + 1  # at once: Ctrl-C leaves whole steps
         if jumped:
             self.groups = self._grouped()
 
-    def _jump(self, t: float, i: int, guard: int) -> None:
-        """One whose guard has become negative goes on in another mode."""
+    def _jump(self, t: float, i: int, guard: int, packed: np.ndarray) -> np.ndarray:
+        """One whose guard has become negative goes on in another mode: how it goes on."""
         contact, model = self.system.contact, self.system.model
         assert contact is not None
-        state, memory, works = self.layout.unpack(self.packed[i], model.m)
+        state, memory, works = self.layout.unpack(packed, model.m)
         applied = self.system.applied_at(self.modes[i], t, state)
         jump = contact.jump(model, self.modes[i], guard, state, memory, applied)
         works = works.copy()
         works[-1] -= jump.loss
         self.modes[i] = jump.mode
-        self.packed[i] = self.layout.pack(jump.state, jump.memory, works)
+        return np.asarray(self.layout.pack(jump.state, jump.memory, works))
 
     def record(self, kept: list[tuple[float, np.ndarray]]) -> Rollout:
         series = self.layout.series(np.array([packed for _, packed in kept]), self.system.model.m)

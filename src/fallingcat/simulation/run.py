@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..contact.contact import Mode
-from ..errors import FallingCatError, NumericsError
+from ..errors import FallingCatError, Interrupted, NumericsError
 from ..model import Model, State
 from .arguments import read_only
 from .events import LOCATED, PRECISION, Event, Happened, first_crossing
@@ -72,7 +72,14 @@ class Run:
     # the loop -------------------------------------------------------------------------------------------------
 
     def trajectory(self) -> Trajectory:
-        """Run to the end, or to what stops it."""
+        """Run to the end, or to what stops it; Ctrl-C raises :class:`Interrupted` with what there is."""
+        try:
+            return self._record(self._run())
+        except KeyboardInterrupt:
+            status = f"interrupted at t = {self.t:.6g} s"
+            raise Interrupted(status, self._record(status)) from None
+
+    def _run(self) -> str:
         status = "finished"
         self._keep()
         try:
@@ -83,9 +90,7 @@ class Run:
                         self.progress(self.t / self.duration)
         except FallingCatError as error:
             status = f"stopped after {self.t:.6g} s: {error}"
-        if self.rows[-1][0] < self.t:
-            self._keep()
-        return self._record(status)
+        return status
 
     def _advance(self) -> str:
         """One step, to its end or to the first event in it; what ends the run, if anything does."""
@@ -208,10 +213,11 @@ class Run:
         state, memory, works = self.layout.unpack(self.packed, self.system.model.m)
         applied = self.system.applied_at(self.mode, self.t, state)
         jump = self.system.contact.jump(self.system.model, self.mode, guard, state, memory, applied)
-        self.happened.append(Happened(jump.name, self.t, jump.loss))
-        self.mode, works = jump.mode, works.copy()
+        told, works = Happened(jump.name, self.t, jump.loss), works.copy()
         works[-1] -= jump.loss
-        before, self.packed = self.packed, np.asarray(self.layout.pack(jump.state, jump.memory, works), dtype=float)
+        after = np.asarray(self.layout.pack(jump.state, jump.memory, works), dtype=float)
+        before, self.packed, self.mode = self.packed, after, jump.mode  # at once: Ctrl-C may come at any call
+        self.happened.append(told)
         if not np.array_equal(before, self.packed):
             self._keep()
         return jump.name
@@ -222,6 +228,8 @@ class Run:
         self.rows.append((self.t, self.packed, self.mode))
 
     def _record(self, status: str) -> Trajectory:
+        if not self.rows or self.rows[-1][0] < self.t:
+            self._keep()
         model, ports = self.system.model, self.system.ports
         times = np.array([t for t, _, _ in self.rows])
         modes = tuple(mode for _, _, mode in self.rows)

@@ -53,7 +53,8 @@ def simulate(
     By default: the momentum-exact rule in free flight, the Rosenbrock method on compliant floors, else RKMK4.
 
     A number that is not finite, a step that cannot be taken or contacts that switch without end stop the run: the
-    trajectory so far is returned with ``status`` saying what happened, when, and where.
+    trajectory so far is returned with ``status`` saying what happened, when, and where.  Ctrl-C raises
+    :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the trajectory so far.
 
     >>> import fallingcat as fc
     >>> cat = fc.robots.two_cylinder_cat()

@@ -127,8 +127,8 @@ class Trajectory:
 
     @property
     def energy_residual(self) -> float:
-        """How well the ledger balances: see :meth:`Ledger.residual`."""
-        return self.ledger.residual(sum(self.energies(), start=np.zeros(len(self))))
+        """How well the books balance, relative to the energy moved or passed on: see :meth:`Ledger.residual`."""
+        return self.ledger.residual(*self.energies())
 
     # pictures and files ---------------------------------------------------------------------------------------
 

@@ -66,8 +66,8 @@ def floor_work(seen: Observed) -> float:
 
 @measure
 def ledger_balance(seen: Observed) -> float:
-    """Change of mechanical energy minus all works, relative to the energy turned over."""
-    return seen.run.ledger.residual(seen["kinetic"] + seen["gravity"])
+    """Change of mechanical energy minus all works, relative to the energy moved or passed on."""
+    return seen.run.ledger.residual(seen["kinetic"], seen["gravity"])
 
 
 @measure

@@ -1,0 +1,54 @@
+"""Ctrl-C while compiled code runs that would take it for a failed evaluation, and go on."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def ctrl_c() -> Iterator[threading.Event]:
+    """A flag that Ctrl-C sets, instead of an exception; only where Python's own handler would have raised it.
+
+    >>> with ctrl_c() as pressed:
+    ...     signal.raise_signal(signal.SIGINT)
+    >>> pressed.is_set()
+    True
+    """
+    flag, usual = threading.Event(), signal.default_int_handler
+    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is usual
+    if ours:
+        signal.signal(signal.SIGINT, lambda *_: flag.set())
+    try:
+        yield flag
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, usual)
+
+
+def watch(casadi: Any, problem: dict[str, Any], pressed: threading.Event) -> Any:
+    """A callback for CasADi's solvers, which ends them after the iteration in which the flag was set."""
+    sizes = {"f": 1, "lam_p": problem["p"].numel()}
+    sizes |= {name: problem[name[-1]].numel() for name in ("x", "g", "lam_x", "lam_g")}
+
+    class Watch(casadi.Callback):  # type: ignore[misc]
+        def __init__(self) -> None:
+            casadi.Callback.__init__(self)
+            self.construct("watch", {})
+
+        def get_n_in(self) -> int:
+            return int(casadi.nlpsol_n_out())
+
+        def get_n_out(self) -> int:
+            return 1
+
+        def get_sparsity_in(self, i: int) -> Any:
+            return casadi.Sparsity.dense(sizes[casadi.nlpsol_out(i)], 1)
+
+        def eval(self, arg: Any) -> list[int]:
+            return [int(pressed.is_set())]
+
+    return Watch()

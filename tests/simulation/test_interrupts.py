@@ -1,0 +1,131 @@
+"""Ctrl-C keeps what was simulated, and is never swallowed."""
+
+import signal
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import fallingcat as fc
+from fallingcat.control import JointDamper
+from fallingcat.errors import FallingCatError, Interrupted
+
+CAT = fc.robots.two_cylinder_cat()
+START = CAT.state(joints=[0.4, 0.3], rates=[1.0, -0.5])
+
+
+@contextmanager
+def ctrl_c_after(seconds):
+    """The real signal, from the system's own clock."""
+    before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_what_was_simulated_is_kept():
+    def pressed(t, s):
+        if t > 0.05:
+            signal.raise_signal(signal.SIGINT)
+        return np.zeros(2)
+
+    with pytest.raises(KeyboardInterrupt) as told:
+        fc.simulate(CAT, START, 10.0, pressed, dt=0.01)
+    assert isinstance(told.value, Interrupted)
+    assert not isinstance(told.value, FallingCatError)  # a loop that goes on after errors of ours ends with it
+    run = told.value.result
+    assert run.status == str(told.value) == "interrupted at t = 0.05 s"
+    assert run.times.tolist() == pytest.approx([0.0, 0.01, 0.02, 0.03, 0.04, 0.05])
+    assert run.energy_residual < 1e-4
+
+
+@pytest.mark.parametrize("every", [1, 7, 1000])
+def test_wherever_it_comes_the_record_is_whole(every):
+    """A bouncing ball with an event: steps, locating, jumps and records are all hit by some of the signals."""
+    body = fc.robots.free_body()
+    hard = fc.contact.HardContacts((body.link_names[0],), restitution=0.9)
+    pose = np.eye(4)
+    pose[2, 3] = 0.02
+    top = fc.Event("top", lambda t, s: s.twist[2], -1)
+
+    def simulated(duration):
+        return fc.simulate(body, body.state(pose=pose), duration, contact=hard, events=[top], dt=2e-3, every=every)
+
+    whole = simulated(1.0)
+    names = [event.name for event in whole.events]
+    rng, count = np.random.default_rng(every), 0
+    for _ in range(12):
+        try:
+            with ctrl_c_after(rng.uniform(0.02, 0.1)):
+                simulated(1e4)
+        except Interrupted as stop:
+            run, count = stop.result, count + 1
+            shared = min(run.times[-1], whole.times[-1])
+            assert [e.name for e in run.events if e.time <= shared] == names[
+                : sum(e.time <= shared for e in run.events)
+            ]
+            assert len(run.times) == len(run.modes) == len(run.poses) == len(run.ledger.base)
+            assert (np.diff(run.times) >= 0.0).all()
+            i = int(np.searchsorted(run.times, shared, side="right")) - 1
+            np.testing.assert_allclose(run.poses[i], whole.at(run.times[i]).pose, atol=1e-9)
+            assert run.energy_residual < 1e-6
+        except KeyboardInterrupt:
+            continue  # before the first step there is nothing to keep
+    assert count > 6
+
+
+def test_a_rollout_keeps_whole_steps():
+    states = [CAT.state(joints=[0.01 * i, 0.2], rates=[1.0, 0.0]) for i in range(64)]
+    law = JointDamper(0.02)
+    fc.rollout(CAT, states, 0.01, law, dt=5e-3)  # compiled
+    for _ in range(3):
+        with pytest.raises(Interrupted, match="interrupted at t = ") as told, ctrl_c_after(0.3):
+            fc.rollout(CAT, states, 1e5, law, dt=5e-3, every=50)
+        part = told.value.result
+        t = float(part.times[-1])
+        assert len(part.times) == len(part.poses) > 1
+        assert f"{t:.6g}" in str(told.value)
+        assert part.finite.all()
+        whole = fc.rollout(CAT, states[:1], t, law, dt=5e-3)
+        np.testing.assert_allclose(part.joints[-1, 0], whole.joints[-1, 0], atol=1e-9)
+
+
+def test_a_search_for_a_gait_stops_after_the_iteration():
+    pytest.importorskip("casadi")
+    cat = fc.robots.cat()
+    question = {"harmonics": 3, "starts": 3, "tolerance": 1e-13, "weight": 1e-4}
+    with pytest.raises(KeyboardInterrupt) as told, ctrl_c_in_ipopt(iteration=5):
+        fc.gaits.optimize(cat, "turn", cat.joint_names[:3], **question)
+    assert isinstance(told.value, Interrupted)
+    best = told.value.result
+    assert (best.status, best.optimal) == ("interrupted", False)
+    assert best.iterations == 5  # the one in which it came was the last
+    assert best.message.startswith("interrupted after 0 of 3 starts")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@contextmanager
+def ctrl_c_in_ipopt(iteration):
+    """The signal comes while the compiled solver works, in a given iteration."""
+    from fallingcat.gaits import solver
+
+    usual, count = solver.watch, [-1]  # it looks before the first one, too
+
+    def watch(casadi, problem, pressed):
+        class Pressed:
+            def is_set(self):
+                count[0] += 1
+                if count[0] == iteration:
+                    signal.raise_signal(signal.SIGINT)
+                return pressed.is_set()
+
+        return usual(casadi, problem, Pressed())
+
+    solver.watch = watch
+    try:
+        yield
+    finally:
+        solver.watch = usual
