@@ -4,10 +4,18 @@ import numpy as np
 import pytest
 from kinds import KINDS
 
+import fallingcat as fc
+from fallingcat import arrays
 from fallingcat.arrays import (
+    Graph,
+    absolute,
+    arccos,
+    arcsin,
+    arctan,
     arctan2,
     array,
     block,
+    clip,
     columns,
     concatenate,
     cos,
@@ -16,14 +24,19 @@ from fallingcat.arrays import (
     exp,
     less,
     log,
+    maximum,
+    minimum,
     scale,
     sin,
     solve,
     solve_tree,
     sqrt,
     stack,
+    tanh,
     where,
 )
+from fallingcat.arrays.differentiate import jacobian
+from fallingcat.arrays.operations import FUNCTIONS
 
 A = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, -1.0], [0.0, -1.0, 5.0]])
 TREE = np.array(  # 1, 2, 3 on 0, 4 on 3
@@ -36,6 +49,14 @@ CASES = {
     "exp": (lambda x: exp(x), np.exp),
     "log": (lambda x: log(x * x), lambda x: np.log(x * x)),
     "arctan2": (lambda x: arctan2(x, x[::-1]), lambda x: np.arctan2(x, x[::-1])),
+    "tanh": (lambda x: tanh(x), np.tanh),
+    "absolute": (lambda x: absolute(x), np.abs),
+    "maximum": (lambda x: maximum(x, x[::-1]), lambda x: np.maximum(x, x[::-1])),
+    "minimum": (lambda x: minimum(x, 0.1), lambda x: np.minimum(x, 0.1)),
+    "clip": (lambda x: clip(x, -0.3, 0.4), lambda x: np.clip(x, -0.3, 0.4)),
+    "arctan": (lambda x: arctan(x), np.arctan),
+    "arcsin": (lambda x: arcsin(tanh(x)), lambda x: np.arcsin(np.tanh(x))),
+    "arccos": (lambda x: arccos(tanh(x)), lambda x: np.arccos(np.tanh(x))),
     "less and where": (lambda x: where(less(x, 0.0), -x, x * x), lambda x: np.where(x < 0, -x, x * x)),
     "scalar condition": (lambda x: where(less(x[0], x[1]), x, 2.0 * x), lambda x: x if x[0] < x[1] else 2 * x),
     "array": (lambda x: array([[x[0], 0.0], [1.0, x[1]]]), lambda x: np.array([[x[0], 0], [1, x[1]]])),
@@ -85,6 +106,12 @@ SMOOTH = [
     lambda x: log(2.0 + x),
     lambda x: arctan2(x, 1.0 - x),
     lambda x: where(less(x, 1.0), x * x, x),
+    tanh,
+    lambda x: absolute(x - 1.0),
+    lambda x: clip(2.0 * x, 0.0, 1.0) + maximum(x, 0.1) - minimum(x * x, 0.9),
+    arctan,
+    arcsin,
+    arccos,
 ]
 
 
@@ -94,3 +121,37 @@ def test_complex_step_gives_derivatives(function):
     step = np.imag(function(np.array(x + 1e-30j))) / 1e-30
     central = (function(np.array(x + h)) - function(np.array(x - h))) / (2 * h)
     assert step == pytest.approx(float(central), rel=1e-9)
+
+
+def test_nan_is_not_lost():
+    nan, one = np.array([np.nan]), np.array([1.0])
+    for function in (maximum, minimum):
+        assert np.isnan(function(nan, one)).all()
+        assert np.isnan(function(one, nan)).all()
+    assert maximum(np.array([np.inf]), np.array([-np.inf])) == np.inf
+    assert minimum(np.array([np.inf]), np.array([-np.inf])) == -np.inf
+    assert np.isnan(clip(nan, 0.0, 1.0)).all()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_row_of_the_table_is_enough(name):
+    """Every function of the table: number, derivative, machine code for one state and for a batch, its name in C."""
+    row, model = FUNCTIONS[name], fc.robots.planar_arm()
+    function = getattr(arrays, name)
+
+    def of(model, state, x):
+        return function(*(0.5 + 0.4 * x[: 3 * row.inputs].reshape(row.inputs, 3)))
+
+    kernel = fc.compile(model, of, sizes={"x": 6})
+    x = np.random.default_rng(0).uniform(-1.0, 1.0, size=(70, 6))
+    states = np.tile(model.flatten(model.neutral())[0], (70, 1))
+    exact = np.array([of(model, None, row) for row in x])
+    np.testing.assert_allclose(kernel(states, x), exact, rtol=4e-16, atol=4e-16)
+    np.testing.assert_array_equal(kernel(states[3], x[3]), kernel(states, x)[3])
+    graph = Graph()
+    inputs = graph.inputs("x", row.inputs)
+    slopes = graph.evaluate(jacobian([function(*inputs)], inputs)[0], {"x0": 0.3, "x1": 0.7})
+    steps = 1e-30j * np.eye(row.inputs)
+    by_step = [np.imag(function(*(np.array([0.3, 0.7])[: row.inputs] + step))) / 1e-30 for step in steps]
+    np.testing.assert_allclose(slopes, by_step, rtol=1e-14)
+    assert row.names["c"] in fc.compile(model, of, sizes={"x": 6}, target="c").source

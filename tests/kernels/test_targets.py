@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.arrays.traced import EVALUATE
+from fallingcat.arrays.operations import OPERATIONS
 from fallingcat.errors import ExtraMissingError, ModelError
 from fallingcat.kernels import c, compile, ctext, recompute, registers, schedule, stages, targets
 from fallingcat.kernels.kernel import _traced
@@ -264,10 +264,15 @@ def test_jax_takes_batches_gradients_and_single_precision():
 def evaluated(lines, known):
     """The values of a straight line; every operand must be there before it is used."""
     known = dict(known)
-    plain = {"fma": lambda a, b, x: a * b + x, "fms": lambda a, b, x: a * b - x, "fnma": lambda a, b, x: x - a * b}
+    run = {op: row.evaluate for op, row in OPERATIONS.items()}
+    run |= {
+        "fma": lambda a, b, x: a * b + x,
+        "fms": lambda a, b, x: a * b - x,
+        "fnma": lambda a, b, x: x - a * b,
+    }
     for line in lines:
         operands = [known[x] if isinstance(x, int) else x for x in line.operands]
-        known[line.value] = ({**EVALUATE, **plain})[line.op](*operands)
+        known[line.value] = run[line.op](*operands)
     return known
 
 

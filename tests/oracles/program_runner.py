@@ -2,11 +2,11 @@
 
 import math
 
-from fallingcat.arrays.traced import EVALUATE
+from fallingcat.arrays.operations import OPERATIONS
 from fallingcat.kernels.instructions import OUT, TABLE, WORK, Loop
 
 RUN = {
-    **EVALUATE,
+    **{op: row.evaluate for op, row in OPERATIONS.items()},
     "fma": lambda a, b, c: a * b + c,
     "fms": lambda a, b, c: a * b - c,
     "fnma": lambda a, b, c: c - a * b,

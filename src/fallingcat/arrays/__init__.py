@@ -40,17 +40,23 @@ from .building import (
     stack,
     to_casadi,
 )
+from .composed import absolute, arccos, arcsin, arctan, clip, maximum, minimum
 from .each import columns, each
-from .elementwise import arctan2, cos, exp, less, log, sin, sqrt, where
+from .elementwise import arctan2, cos, exp, less, log, sin, sqrt, tanh, where
 from .linear import solve, solve_tree
 from .traced import Graph, Traced
 
 __all__ = [
     "Graph",
     "Traced",
+    "absolute",
+    "arccos",
+    "arcsin",
+    "arctan",
     "arctan2",
     "array",
     "block",
+    "clip",
     "columns",
     "concatenate",
     "cos",
@@ -61,6 +67,8 @@ __all__ = [
     "is_numeric",
     "less",
     "log",
+    "maximum",
+    "minimum",
     "rigid_product",
     "scale",
     "sin",
@@ -69,6 +77,7 @@ __all__ = [
     "solve_tree",
     "sqrt",
     "stack",
+    "tanh",
     "to_casadi",
     "where",
 ]

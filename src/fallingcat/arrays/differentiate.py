@@ -22,6 +22,7 @@ from typing import Any, Final
 import numpy as np
 
 from . import traced
+from .operations import FUNCTIONS, OPERATIONS
 from .traced import Traced
 
 Slopes = dict[int, Any]
@@ -71,7 +72,7 @@ def _chain(node: Traced, slopes: list[Slopes]) -> Slopes:
         return {
             i: traced.select(condition, slopes[1].get(i, 0.0), slopes[2].get(i, 0.0)) for i in slopes[1] | slopes[2]
         }
-    weights = PARTIAL[node.op](node, *node.args) if any(slopes) else ()
+    weights = OPERATIONS[node.op].slopes(node, *node.args) if any(slopes) else ()
     out: Slopes = {}
     for weight, slope in zip(weights, slopes, strict=False):
         for i, s in slope.items():
@@ -79,42 +80,10 @@ def _chain(node: Traced, slopes: list[Slopes]) -> Slopes:
     return out
 
 
-def _arctan2(_: Traced, y: Any, x: Any) -> tuple[Any, Any]:
-    square = x * x + y * y
-    return x / square, -y / square
-
-
-def _div(node: Traced, a: Any, b: Any) -> tuple[Any, Any]:
-    inverse = 1.0 / b
-    return inverse, -(node * inverse)
-
-
-PARTIAL: Final[dict[str, Callable[..., tuple[Any, ...]]]] = {
-    "add": lambda node, a, b: (1.0, 1.0),
-    "sub": lambda node, a, b: (1.0, -1.0),
-    "mul": lambda node, a, b: (b, a),
-    "div": _div,
-    "neg": lambda node, a: (-1.0,),
-    "sin": lambda node, x: (traced.cos(x),),
-    "cos": lambda node, x: (-traced.sin(x),),
-    "sqrt": lambda node, x: (0.5 / node,),
-    "exp": lambda node, x: (node,),
-    "log": lambda node, x: (1.0 / x,),
-    "arctan2": _arctan2,
-    "less": lambda node, a, b: (),
-    "input": lambda node, name: (),
-}
-"""The partial derivatives of each operation along its operands."""
-
-
-def _unary(name: str) -> Callable[[Any], Any]:
-    return lambda x: getattr(traced, name)(x) if isinstance(x, Traced) else traced.EVALUATE[name](x)
-
-
-def _binary(name: str) -> Callable[[Any, Any], Any]:
-    def function(a: Any, b: Any) -> Any:
-        known = not isinstance(a, Traced) and not isinstance(b, Traced)
-        return traced.EVALUATE[name](a, b) if known else getattr(traced, name)(a, b)
+def _remade(name: str) -> Callable[..., Any]:
+    def function(*xs: Any) -> Any:
+        folds = not any(isinstance(x, Traced) for x in xs)
+        return OPERATIONS[name].evaluate(*xs) if folds else getattr(traced, name)(*xs)
 
     return function
 
@@ -125,7 +94,6 @@ MAKE: Final[dict[str, Callable[..., Any]]] = {
     "mul": lambda a, b: a * b,
     "div": lambda a, b: a / b,
     "neg": lambda a: -a,
-    **{name: _unary(name) for name in ("sin", "cos", "sqrt", "exp", "log")},
-    **{name: _binary(name) for name in ("arctan2", "less")},
     "select": traced.select,
+    **{name: _remade(name) for name in ("less", *FUNCTIONS)},
 }

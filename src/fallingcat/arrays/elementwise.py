@@ -17,6 +17,7 @@ import numpy as np
 from . import traced
 from .building import jax_numpy
 from .kinds import floats
+from .operations import OPERATIONS
 
 
 def _kind(x: Any) -> ModuleType | None:
@@ -37,15 +38,16 @@ def _elementwise(name: str, inputs: int, doc: str) -> Callable[..., Any]:
         kind = next((k for k in map(_kind, xs) if k is not None), floats)
         return getattr(kind, name)(*xs)
 
+    on_floats, in_jax = getattr(floats, name), OPERATIONS[name].names["numpy"]
     on_objects = np.frompyfunc(scalar, inputs, 1)
 
     def function(*xs: Any) -> Any:
         jnp = jax_numpy(*xs)
         if jnp is not None:
-            return getattr(jnp, {"select": "where"}.get(name, name))(*xs)
+            return getattr(jnp, in_jax)(*xs)
         if any(_is_object(x) for x in xs):
             return on_objects(*map(_wrap, xs))
-        return getattr(floats, name)(*xs)
+        return on_floats(*xs)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
@@ -70,6 +72,7 @@ cos = _elementwise("cos", 1, "The cosine of each entry of ``x`` (radians).")
 sqrt = _elementwise("sqrt", 1, "The square root of each entry of ``x``.")
 exp = _elementwise("exp", 1, "The exponential of each entry of ``x``.")
 log = _elementwise("log", 1, "The natural logarithm of each entry of ``x``.")
+tanh = _elementwise("tanh", 1, "The hyperbolic tangent of each entry of ``x``.")
 arctan2 = _elementwise("arctan2", 2, "The angle of the point ``(x, y)``, called as ``arctan2(y, x)``, in radians.")
 less = _elementwise("less", 2, "``a < b`` for each entry; complex numbers are compared by their real parts.")
 where = _elementwise(

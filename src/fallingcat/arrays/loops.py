@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .traced import EVALUATE, Traced
+from .operations import OPERATIONS
+from .traced import Traced
 
 
 class Body:
@@ -30,7 +31,7 @@ class Body:
         for column in zip(*rows_of(loop), strict=True):
             local = {symbol: known.get(x, x) for symbol, x in zip(self.symbols, column, strict=True)}
             for node in self.nodes:
-                local[node] = EVALUATE[node.op](*(local.get(a, known.get(a, a)) for a in node.args))
+                local[node] = OPERATIONS[node.op].evaluate(*(local.get(a, known.get(a, a)) for a in node.args))
             out.append([local.get(x, known.get(x, x)) for x in self.outputs])
         return out
 

@@ -18,14 +18,14 @@ x * y
 
 from __future__ import annotations
 
-import cmath
-import math
-import operator
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, Final, Union
 
 import numpy as np
+
+from .operations import FUNCTIONS, OPERATIONS
 
 Number = Union[float, "Traced"]
 
@@ -188,7 +188,8 @@ class Graph:
             elif node.op == "part":
                 known[node] = known[node.args[0]][node.args[2]][node.args[1]]
             else:
-                known[node] = EVALUATE[node.op](*(known[a] if isinstance(a, Traced) else a for a in node.args))
+                operands = (known[a] if isinstance(a, Traced) else a for a in node.args)
+                known[node] = OPERATIONS[node.op].evaluate(*operands)
         return [known[x] if isinstance(x, Traced) else x for x in _flat(outputs)]
 
 
@@ -287,29 +288,20 @@ def _operand(x: Any) -> Any:
 # the functions that `arrays.elementwise` calls for traced numbers
 
 
-def sin(x: Traced) -> Number:
-    return _neg(sin(x.args[0])) if x.op == "neg" else x.graph.node("sin", x)
+def __getattr__(name: str) -> Any:
+    """A function of the table, on operands of which one at least is traced."""
+    if name not in FUNCTIONS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return partial(_apply, name)
 
 
-def cos(x: Traced) -> Number:
-    return cos(x.args[0]) if x.op == "neg" else x.graph.node("cos", x)
-
-
-def sqrt(x: Traced) -> Number:
-    return x.graph.node("sqrt", x)
-
-
-def exp(x: Traced) -> Number:
-    return x.graph.node("exp", x)
-
-
-def log(x: Traced) -> Number:
-    return x.graph.node("log", x)
-
-
-def arctan2(y: Any, x: Any) -> Number:
-    y, x = _operand(y), _operand(x)
-    return _graph(y, x).node("arctan2", y, x)
+def _apply(name: str, *xs: Any) -> Number:
+    xs = tuple(_operand(x) for x in xs)
+    if name == "sin" and xs[0].op == "neg":
+        return _neg(_apply("sin", xs[0].args[0]))
+    if name == "cos" and xs[0].op == "neg":
+        return _apply("cos", xs[0].args[0])
+    return _graph(*xs).node(name, *xs)
 
 
 def less(a: Any, b: Any) -> Any:
@@ -340,30 +332,6 @@ def _flat(outputs: Iterable[Any]) -> list[Any]:
         return [x for item in outputs for x in _flat(item)]
     return [outputs]
 
-
-def _real(x: complex) -> float:
-    return x.real
-
-
-def _pick(float_function: Callable[..., Any], complex_function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x: complex_function(x) if isinstance(x, complex) else float_function(x)
-
-
-EVALUATE: Final[dict[str, Callable[..., Any]]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": operator.truediv,
-    "neg": operator.neg,
-    "sin": _pick(math.sin, cmath.sin),
-    "cos": _pick(math.cos, cmath.cos),
-    "sqrt": _pick(math.sqrt, cmath.sqrt),
-    "exp": _pick(math.exp, cmath.exp),
-    "log": _pick(math.log, cmath.log),
-    "arctan2": math.atan2,
-    "less": lambda a, b: _real(a) < _real(b),
-    "select": lambda condition, a, b: a if condition else b,
-}
 
 _INFIX: Final = {"add": (" + ", 1), "sub": (" - ", 1), "mul": (" * ", 2), "div": (" / ", 2), "less": (" < ", 0)}
 

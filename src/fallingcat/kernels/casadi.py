@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.operations import OPERATIONS
 from ..errors import ExtraMissingError, ModelError
 from ..model import Model
 from .ctext import identifier
@@ -33,7 +34,7 @@ def build(model: Model, function: Callable[..., Any], traced: Trace, dtype: str)
     values: dict[int, Any] = {x: inputs[place[0]][place[1]] for x, place in made.inputs.items()}
     for line in made.instructions:
         operands = [values[x] if isinstance(x, int) else x for x in line.operands]
-        values[line.value] = _OPERATIONS[line.op](casadi, *operands)
+        values[line.value] = _apply(casadi, line.op, operands)
     outputs, names, start = [], [], 0
     for name, shape in leaves(traced.structure):
         count = int(np.prod(shape, dtype=int))
@@ -47,17 +48,10 @@ def build(model: Model, function: Callable[..., Any], traced: Trace, dtype: str)
     return casadi.Function(identifier(function), inputs, outputs, arguments, _different(results, arguments))
 
 
-_OPERATIONS: dict[str, Callable[..., Any]] = {
-    "add": lambda _, a, b: a + b,
-    "sub": lambda _, a, b: a - b,
-    "mul": lambda _, a, b: a * b,
-    "div": lambda _, a, b: a / b,
-    "neg": lambda _, a: -a,
-    "less": lambda casadi, a, b: casadi.lt(a, b),
-    "select": lambda casadi, condition, a, b: casadi.if_else(condition, a, b),
-    "arctan2": lambda casadi, y, x: casadi.atan2(y, x),
-    **{name: lambda casadi, x, name=name: getattr(casadi, name)(x) for name in ("sin", "cos", "sqrt", "exp", "log")},
-}
+def _apply(casadi: Any, op: str, operands: list[Any]) -> Any:
+    """CasADi's own function where it has one; arithmetic is that of its numbers."""
+    own = OPERATIONS[op].names.get("casadi")
+    return OPERATIONS[op].evaluate(*operands) if own is None else getattr(casadi, own)(*operands)
 
 
 def _matrix(casadi: Any, flat: list[Any], shape: tuple[int, ...], values: dict[int, Any]) -> Any:

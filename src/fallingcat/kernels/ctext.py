@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
+from ..arrays.operations import OPERATIONS
 from ..model import Model
 from .instructions import Instruction
 from .trace import Argument, Trace
-
-_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-_FUNCTION = {"sqrt": "sqrt", "exp": "exp", "log": "log", "arctan2": "atan2", "sin": "sin", "cos": "cos"}
 
 
 @dataclass(frozen=True)
@@ -50,10 +48,6 @@ class Real:
 
 def expression(real: Real, op: str, x: list[str]) -> str:
     """The right-hand side of an instruction; a condition is the number 1 or 0."""
-    if op in _INFIX:
-        return f"{x[0]} {_INFIX[op]} {x[1]}"
-    if op == "neg":
-        return f"-{x[0]}"
     if op in ("fma", "fms", "fnma"):
         a, b, c = x
         return f"{real.function('fma')}({'-' if op == 'fnma' else ''}{a}, {b}, {'-' if op == 'fms' else ''}{c})"
@@ -61,7 +55,8 @@ def expression(real: Real, op: str, x: list[str]) -> str:
         return f"({x[0]} < {x[1]}) ? {real.constant(1.0)} : {real.constant(0.0)}"
     if op == "select":
         return f"({x[0]} != {real.constant(0.0)}) ? {x[1]} : {x[2]}"
-    return f"{real.function(_FUNCTION[op])}({', '.join(x)})"
+    text = OPERATIONS[op].names["c"]
+    return text.format(*x) if "{}" in text else f"{real.function(text)}({', '.join(x)})"
 
 
 def statement(real: Real, line: Instruction, x: list[str]) -> str:

@@ -8,12 +8,16 @@ from fractions import Fraction
 from math import factorial, pi
 from typing import NamedTuple
 
+from ..arrays.operations import FUNCTIONS, OPERATIONS
+
 # pi/2 as a sum of two doubles; the product with a whole number is fused, so the reduction is exact to about 1e-32
 _HALF_PI = (pi / 2, 6.123233995736766e-17)
 _ROUND = 1.5 * 2.0**52  # adding it leaves the nearest whole number in the low bits
 _SIN = [float(Fraction((-1) ** k, factorial(2 * k + 1))) for k in range(9)]
 _COS = [float(Fraction((-1) ** k, factorial(2 * k))) for k in range(10)]
 SINGLE_SIN = 6  # terms that float32 needs
+OWN = ("sin", "cos", "sqrt")
+"""Functions that have code of their own here; the others are those of the C library."""
 
 
 class Type(NamedTuple):
@@ -56,16 +60,8 @@ class Type(NamedTuple):
         return str(n) if self.lanes == 1 else f"splat ({bits} {n})"
 
 
-_BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
-_LIBRARY = {"exp": "exp", "log": "log", "arctan2": "atan2"}
-
-
 def instruction(type_: Type, value: int, op: str, x: list[str]) -> list[str]:
     t, v = type_.text, f"%v{value}"
-    if op in _BINARY:
-        return [f"  {v} = {_BINARY[op]} {t} {x[0]}, {x[1]}"]
-    if op == "neg":
-        return [f"  {v} = fneg {t} {x[0]}"]
     if op == "fma":
         return [f"  {v} = call {t} @llvm.fma.{type_.suffix}({t} {x[0]}, {t} {x[1]}, {t} {x[2]})"]
     if op == "fms":  # a b - c
@@ -84,7 +80,10 @@ def instruction(type_: Type, value: int, op: str, x: list[str]) -> list[str]:
         return [f"  {v} = fcmp olt {t} {x[0]}, {x[1]}"]
     if op == "select":
         return [f"  {v} = select {type_.condition} {x[0]}, {t} {x[1]}, {t} {x[2]}"]
-    return list(_library_call(type_, value, _LIBRARY[op], x))
+    names = OPERATIONS[op].names
+    if "llvm" in names:
+        return [f"  {v} = {names['llvm']} {t} {', '.join(x)}"]
+    return list(_library_call(type_, value, names["c"], x))
 
 
 def _library_call(type_: Type, value: int, name: str, x: list[str]) -> Iterator[str]:
@@ -168,9 +167,9 @@ def intrinsics(type_: Type) -> list[str]:
 def declarations(type_: Type) -> list[str]:
     e = type_.element
     suffix = "" if e == "double" else "f"
-    return [
-        "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
-        f"declare {e} @exp{suffix}({e})",
-        f"declare {e} @log{suffix}({e})",
-        f"declare {e} @atan2{suffix}({e}, {e})",
+    library = [
+        f"declare {e} @{row.names['c']}{suffix}({', '.join([e] * row.inputs)})"
+        for name, row in FUNCTIONS.items()
+        if name not in OWN
     ]
+    return ["declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)", *library]

@@ -13,27 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.operations import OPERATIONS
 from .program import Program, program
 from .trace import Trace
 
 RUN = 512
 """States in one run: their values stay in the processor's cache."""
 
-_OPERATIONS: dict[str, Callable[..., Any]] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.divide,
-    "neg": np.negative,
-    "sin": np.sin,
-    "cos": np.cos,
-    "sqrt": np.sqrt,
-    "exp": np.exp,
-    "log": np.log,
-    "arctan2": np.arctan2,
-    "less": np.less,
-    "select": np.where,
-}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {op: getattr(np, row.names["numpy"]) for op, row in OPERATIONS.items()}
 
 
 class Plain:
@@ -52,7 +39,7 @@ class Plain:
         dtype = out.dtype.type
         known: dict[int, Any] = {x: np.ascontiguousarray(arrays[a][:, i]) for x, (a, i) in self.program.inputs.items()}
         for value, op, operands in self.program.instructions:
-            known[value] = _OPERATIONS[op](*(known[x] if isinstance(x, int) else dtype(x) for x in operands))
+            known[value] = _FUNCTIONS[op](*(known[x] if isinstance(x, int) else dtype(x) for x in operands))
         for place, x in enumerate(self.program.outputs):
             out[:, place] = known[x] if isinstance(x, int) else x
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..arrays.operations import OPERATIONS
 from .instructions import Input, Instruction
 from .program import Program
 
 LARGEST = 8_000
 """Machine instructions of a stage, by :func:`cost`."""
-_SINGLE = {"sin": 11, "cos": 11, "div": 4, "sqrt": 8, "exp": 20, "log": 25, "arctan2": 60, "select": 2}
-_DOUBLE = {"sin": 25, "cos": 25, "div": 12, "sqrt": 12, "exp": 40, "log": 40, "arctan2": 100, "select": 3}
 
 
 class Stage(NamedTuple):
@@ -39,9 +38,10 @@ class Stages(NamedTuple):
 
 def cost(line: Instruction, dtype: str) -> float:
     """Machine instructions, about: sine and cosine come together; a double constant takes one to load."""
+    single, double = OPERATIONS[line.op].cost if line.op in OPERATIONS else (1, 1)  # a fused product is one
     if dtype == "float32":
-        return _SINGLE.get(line.op, 1)
-    return 1.1 * (_DOUBLE.get(line.op, 1) + sum(type(x) is float for x in line.operands))
+        return single
+    return 1.1 * (double + sum(type(x) is float for x in line.operands))
 
 
 def length(program: Program, dtype: str) -> float:

@@ -1,6 +1,14 @@
 """CasADi ``SX`` scalars."""
 
+from typing import Any
+
 import casadi
 
-sin, cos, sqrt, exp, log = casadi.sin, casadi.cos, casadi.sqrt, casadi.exp, casadi.log
-arctan2, less, select = casadi.atan2, casadi.lt, casadi.if_else
+from ..operations import OPERATIONS
+
+
+def __getattr__(name: str) -> Any:
+    """A function of the table."""
+    if name not in OPERATIONS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(casadi, OPERATIONS[name].names["casadi"])

@@ -7,8 +7,14 @@ from typing import Any
 
 import numpy as np
 
-sin, cos, exp, log = np.sin, np.cos, np.exp, np.log
-sqrt = np.sqrt
+from ..operations import FUNCTIONS
+
+
+def __getattr__(name: str) -> Any:
+    """A function of the table that has no complex step of its own below."""
+    if name not in FUNCTIONS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(np, FUNCTIONS[name].names["numpy"])
 
 
 def arctan2(y: Any, x: Any) -> Any:

@@ -16,7 +16,14 @@ from sympy.core.function import Application
 from sympy.core.logic import fuzzy_and
 from sympy.logic.boolalg import Boolean
 
-sin, cos, sqrt, exp, log, arctan2 = sympy.sin, sympy.cos, sympy.sqrt, sympy.exp, sympy.log, sympy.atan2
+from ..operations import FUNCTIONS
+
+
+def __getattr__(name: str) -> Any:
+    """A function of the table."""
+    if name not in FUNCTIONS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(sympy, FUNCTIONS[name].names["sympy"])
 
 
 class _Printed:

@@ -1,0 +1,60 @@
+"""Functions said in terms of others, for every kind of number: choices by ``where``, angles by ``arctan2``.
+
+They differentiate and compile as what they are made of; at a kink the derivative is that of one side.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .elementwise import arctan2, less, sqrt, where
+
+
+def absolute(x: Any) -> Any:
+    """``|x|``, entry by entry; of complex numbers, by the sign of the real part (so that complex steps pass).
+
+    >>> absolute(np.array([-2.0, 3.0]))
+    array([2., 3.])
+    """
+    return where(less(x, 0.0), -x, x)
+
+
+def maximum(a: Any, b: Any) -> Any:
+    """The larger of ``a`` and ``b``, entry by entry; NaN where either is.
+
+    >>> maximum(np.array([-2.0, 3.0]), 0.0)
+    array([0., 3.])
+    """
+    with np.errstate(invalid="ignore"):  # -inf + inf, where it is not taken
+        return where(less(a, b), b, a + where(less(b, np.inf), 0.0, b))  # the sum carries a NaN in b on
+
+
+def minimum(a: Any, b: Any) -> Any:
+    """The smaller of ``a`` and ``b``, entry by entry; NaN where either is."""
+    return -maximum(-a, -b)
+
+
+def clip(x: Any, low: Any, high: Any) -> Any:
+    """``x`` kept between ``low`` and ``high`` (which must not be above one another), entry by entry.
+
+    >>> clip(np.array([-2.0, 0.5, 3.0]), -1.0, 1.0)
+    array([-1. ,  0.5,  1. ])
+    """
+    return minimum(maximum(x, low), high)
+
+
+def arctan(x: Any) -> Any:
+    """The angle (rad) between -pi/2 and pi/2 whose tangent is ``x``, entry by entry."""
+    return arctan2(x, 1.0 + 0.0 * x)
+
+
+def arcsin(x: Any) -> Any:
+    """The angle (rad) between -pi/2 and pi/2 whose sine is ``x``, entry by entry; NaN beyond 1."""
+    return arctan2(x, sqrt((1.0 - x) * (1.0 + x)))
+
+
+def arccos(x: Any) -> Any:
+    """The angle (rad) between 0 and pi whose cosine is ``x``, entry by entry; NaN beyond 1."""
+    return arctan2(sqrt((1.0 - x) * (1.0 + x)), x)
