@@ -1,6 +1,6 @@
-"""The command ``fallingcat``: ``inspect FILE`` shows what is in a robot file, ``certify FILE`` proves its equations,
+"""The command ``fallingcat``: ``inspect FILE`` shows what is in a robot file, ``certify FILE`` checks its equations,
 ``export FILE`` writes functions of it as source code, ``bench`` times its kernels, ``cache`` keeps them, ``study`` runs
-experiments of the seeds again.
+published experiments again.
 
 Exit codes: 0 all is well, 1 something that should not happen did, 2 a bad file or a bad option; errors are one
 line on stderr.  Nothing that a file says reaches the terminal unescaped.  Heavy imports are inside the functions, so

@@ -1,4 +1,4 @@
-"""``fallingcat study list`` and ``study run NAME``: experiments of the seeds, run again."""
+"""``fallingcat study list`` and ``study run NAME``: published experiments, run again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ..studies import StudyResult
 
-study_app = typer.Typer(help="Experiments of the seeds, run again.", no_args_is_help=True, rich_markup_mode=None)
+study_app = typer.Typer(help="Published experiments, run again.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(study_app, name="study")
 
 

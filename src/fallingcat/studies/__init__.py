@@ -1,4 +1,4 @@
-"""Experiments of the seeds, run again: parameters as data, numbers beside the published ones, figures as a page.
+"""Published experiments, run again: parameters as data, numbers beside the published ones, figures as a page.
 
 ``run("revolute-6")`` runs one; ``names()`` lists them; :func:`load` reads one's own.
 """
