@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import FallingCatError
+from ..errors import FallingCatError, FileError
+from ..io.diagnostics import Reader
+from ..io.toml_text import parsed
 from .app import Json, app, errors_in_one_line
 from .drop_cat import progress_bar, written
 from .text import on_screen, open_page, shown, summary, table
@@ -89,8 +90,8 @@ def _setting(text: str) -> tuple[str, Any]:
     if not (name and equals and value):
         raise FallingCatError(f"--set takes NAME=VALUE, not {text!r}")
     try:
-        read = tomllib.loads(f"value = {value}")
-    except (tomllib.TOMLDecodeError, ValueError):
+        read = parsed(f"value = {value}", Reader("--set"))
+    except FileError:
         return name, value
     return name, read["value"] if set(read) == {"value"} else value
 

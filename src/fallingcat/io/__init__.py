@@ -93,7 +93,8 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
 
 
 def _read(reader: Reader) -> Model:
-    from .safe_xml import parse, read_bytes
+    from .files import read_bytes
+    from .safe_xml import parse
 
     suffix = PurePath(reader.file).suffix.lower()
     if suffix not in (".urdf", ".xml", ".toml"):

@@ -11,7 +11,7 @@ from ..lie import SE3, Group, Trivial
 from ..model import Body, Fixed, Frame, Joint, Link, Model
 from ..model.model import GRAVITY
 from .diagnostics import Located, Reader
-from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MAX_MASS, MAX_MASS_RATIO
+from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MAX_MASS, MAX_MASS_RATIO, MIN_MASS
 
 _SE3 = SE3()
 
@@ -39,7 +39,7 @@ def assemble(parts: Parts, reader: Reader) -> Model:
         parts = replace(parts, base=options.base)
     if options.gravity is not None:
         parts = replace(parts, gravity=options.gravity)
-    _check_numbers(parts, reader)
+    check_numbers(parts, reader)
     top = check_tree(parts, reader)
     if isinstance(parts.base, SE3):  # any other group moves the root's own frame: it has to stay the base
         parts = _without_massless_root(parts, top, reader)
@@ -94,20 +94,23 @@ def _without_massless_root(parts: Parts, top: str, reader: Reader) -> Parts:
     below: dict[str, list[Joint]] = {name: [] for name in links}
     for joint in parts.joints:
         below[joint.parent].append(joint)
-    gone: dict[str, np.ndarray] = {}  # massless roots and where they sit in the frame of the present root
+    above: list[tuple[str, np.ndarray]] = []  # massless roots, each with its place in the frame of the next
     joints = {joint.name: joint for joint in parts.joints}
     while links[top].body.mass == 0.0 and len(below[top]) == 1 and isinstance(below[top][0].kind, Fixed):
         joint = below[top][0]
         if top.lower() == "world":
             text = f'the root {top!r} became a frame of {joint.child!r} and the base is free; base="fixed" welds it'
             reader.warn(parts.link_places[top], text)
-        H = _SE3.inverse(joint.transform(np.zeros(0)))
-        gone = {name: H @ placement for name, placement in gone.items()} | {top: H}
+        above.append((top, _SE3.inverse(joint.transform(np.zeros(0)))))
         del links[top], joints[joint.name]
         top = joint.child
-    if not gone:
+    if not above:
         return parts
-    frames = [Frame(name, top, placement) for name, placement in gone.items()]
+    gone: dict[str, np.ndarray] = {}  # massless roots and where they sit in the frame of the present root
+    H = np.eye(4)
+    for name, step in reversed(above):
+        H = gone[name] = H @ step
+    frames = [Frame(name, top, gone[name]) for name, _ in above]
     for frame in parts.frames:
         if frame.link in gone:
             frame = replace(frame, link=top, placement=gone[frame.link] @ frame.placement)
@@ -118,12 +121,14 @@ def _without_massless_root(parts: Parts, top: str, reader: Reader) -> Parts:
 # physics ------------------------------------------------------------------------------------------------------------
 
 
-def _check_numbers(parts: Parts, reader: Reader) -> None:
+def check_numbers(parts: Parts, reader: Reader) -> None:
     """Sizes that leave room for sums and products in double precision."""
     for link in parts.links:
         place, body = parts.link_places[link.name], link.body
         if body.mass > MAX_MASS:
             reader.fail(place, f"the mass is at most {MAX_MASS:g} kg, not {body.mass:g}")
+        if 0.0 < body.mass < MIN_MASS:
+            reader.fail(place, f"a mass is zero or at least {MIN_MASS:g} kg, not {body.mass:g}")
         if np.abs(body.inertia).max() > MAX_INERTIA:
             reader.fail(place, f"the inertia is at most {MAX_INERTIA:g} kg m^2")
         if np.abs(body.center).max() > MAX_LENGTH:
@@ -155,7 +160,7 @@ def _check_physics(model: Model, merged: Model, parts: Parts, reader: Reader) ->
             masses.append((whole[name].mass, name))
         if name not in parts.virtual:
             _check_whole(model, name, len(solid), whole[name], laden[name], parts, reader)
-    _check_ratio(masses, parts, reader)
+    check_ratio(masses, parts, reader)
 
 
 def _check_solid(solid: Sequence[str], body: Mapping[str, Body], parts: Parts, reader: Reader) -> None:
@@ -191,7 +196,7 @@ def _carries_mass(model: Model, whole: Mapping[str, Body]) -> dict[str, bool]:
     return laden
 
 
-def _check_ratio(masses: Sequence[tuple[float, str]], parts: Parts, reader: Reader) -> None:
+def check_ratio(masses: Sequence[tuple[float, str]], parts: Parts, reader: Reader) -> None:
     if not masses:
         return
     (light, thin), (heavy, thick) = min(masses), max(masses)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import FileError
 from ..lie import Group
+from .limits import MAX_WARNINGS
 
 
 class FileWarning(UserWarning):
@@ -71,7 +72,11 @@ class Reader:
         raise self._error(place, rule, hint)
 
     def warn(self, place: Located | None, text: str) -> None:
-        """Remember a warning; the same one twice is one."""
+        """Remember a warning; the same one twice is one, and there are at most :data:`MAX_WARNINGS`."""
+        if len(self.warnings) > MAX_WARNINGS:
+            return
+        if len(self.warnings) == MAX_WARNINGS:
+            place, text = None, f"there are more than {MAX_WARNINGS:,} warnings: the others are left out"
         message = str(self._error(place, text, None))  # an error is one line, whatever names the file holds
         if message not in self._seen:
             self._seen.add(message)

@@ -1,13 +1,34 @@
-"""Writing a file as a whole or not at all."""
+"""Reading a file that is not trusted; writing one as a whole or not at all."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import tempfile
 from pathlib import Path
 
 from ..errors import FileError
+from .diagnostics import Reader
+from .limits import MAX_BYTES
+
+
+def read_bytes(reader: Reader, most: int = MAX_BYTES) -> bytes:
+    """The content of the reader's file, if it is a plain file of a sane size."""
+    try:
+        if not stat.S_ISREG(os.stat(reader.file).st_mode):  # opening a pipe would wait for somebody to write
+            reader.fail(None, "this is not a plain file")
+        with open(reader.file, "rb") as stream:
+            data = stream.read(most + 1)
+    except FileNotFoundError:
+        reader.fail(None, "there is no such file")
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
+        reason = getattr(error, "strerror", None) or str(error)
+        reader.fail(None, f"the file cannot be read: {reason}")
+    if len(data) > most:
+        size = f"{most // 2**20} MiB" if most >= 2**20 else f"{most:,} bytes"
+        reader.fail(None, f"the file has more than {size}")
+    return data
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

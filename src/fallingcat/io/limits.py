@@ -10,14 +10,16 @@ MAX_TAG: Final = 2**20
 """Length of one tag, comment or text (bytes)."""
 MAX_DEPTH: Final = 3_000
 """Elements within elements; URDF is flat, MJCF nests its bodies."""
-MAX_ELEMENTS: Final = 400_000
-"""Elements of a file."""
+MAX_ELEMENTS: Final = 200_000
+"""Elements of a file, with those of the files that it includes; a link and its joint have about fifteen."""
 MAX_ATTRIBUTES: Final = 256
 """Attributes of one element."""
 MAX_ATTRIBUTE: Final = 64 * 2**10
 """Length of one attribute (characters)."""
 MAX_LINKS: Final = 10_000
 """Links of a robot."""
+MAX_SHAPES: Final = 20_000
+"""Geoms and frames of an MJCF file: each is placed and weighed."""
 MAX_NAME: Final = 256
 """Length of a name (characters)."""
 MAX_NUMBER: Final = 128
@@ -26,7 +28,11 @@ MAX_LENGTH: Final = 1e9
 """Size of any coordinate of a position (m): farther out, double precision loses the robot."""
 MAX_MASS: Final = 1e30
 """Mass of a link (kg), about half the sun's."""
+MIN_MASS: Final = 1e-30
+"""Mass of a link that has one (kg), about an electron's: below it, products of masses underflow."""
 MAX_INERTIA: Final = 1e40
 """Any entry of an inertia matrix (kg m^2)."""
 MAX_MASS_RATIO: Final = 1e12
 """Heaviest link to lightest; beyond it a warning: forward dynamics would lose all digits."""
+MAX_WARNINGS: Final = 1_000
+"""Warnings about one file; further ones are left out."""

@@ -13,15 +13,15 @@ fallingcat.errors.FileError: r.urdf:1: a robot file has no DOCTYPE and no entiti
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 from xml.parsers import expat
 
 from .diagnostics import Place, Reader
-from .limits import MAX_ATTRIBUTE, MAX_ATTRIBUTES, MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS, MAX_TAG
+from .limits import MAX_ATTRIBUTE, MAX_ATTRIBUTES, MAX_DEPTH, MAX_ELEMENTS, MAX_TAG
+
+_QUOTE: Final = 40  # characters of a text that are kept, to be shown
 
 
 @dataclass(slots=True, eq=False)
@@ -34,7 +34,7 @@ class Element:
     parent: Element | None = field(default=None, repr=False)
     children: list[Element] = field(default_factory=list, repr=False)
     text: str = ""
-    """All character data directly inside, stripped."""
+    """The beginning of the character data directly inside, without blanks around it: enough to quote."""
 
     def __iter__(self) -> Iterator[Element]:
         return iter(self.children)
@@ -73,23 +73,6 @@ def only(reader: Reader, element: Element, tag: str) -> Element | None:
     return found[0] if found else None
 
 
-def read_bytes(reader: Reader) -> bytes:
-    """The content of the reader's file, if it is a plain file of a sane size."""
-    try:
-        if not stat.S_ISREG(os.stat(reader.file).st_mode):  # opening a pipe would wait for somebody to write
-            reader.fail(None, "this is not a plain file")
-        with open(reader.file, "rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        reader.fail(None, "there is no such file")
-    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
-        reason = getattr(error, "strerror", None) or str(error)
-        reader.fail(None, f"the file cannot be read: {reason}")
-    if len(data) > MAX_BYTES:
-        reader.fail(None, f"a robot file has at most {MAX_BYTES // 2**20} MiB")
-    return data
-
-
 def parse(data: bytes, reader: Reader) -> Element:
     """The root element of an XML document, or a :class:`FileError`."""
     from defusedxml.common import DefusedXmlException
@@ -101,6 +84,7 @@ def parse(data: bytes, reader: Reader) -> Element:
     parser = DefusedXMLParser(target=builder, encoding="utf-8", forbid_dtd=True, forbid_entities=True)
     expat_parser = builder.parser = parser.parser
     expat_parser.XmlDeclHandler = builder.declaration
+    expat_parser.DefaultHandlerExpand = None  # it would be called for every comment and CDATA, and nobody listens
     try:
         parser.feed(data)
         root: Element | None = parser.close()
@@ -149,8 +133,8 @@ class _Builder:
         self.open.append(element)
 
     def data(self, text: str) -> None:
-        if self.open and (text := text.strip()):
-            self.open[-1].text += text
+        if self.open and len(self.open[-1].text) < _QUOTE and (text := text.strip()):
+            self.open[-1].text += text[:_QUOTE]
 
     def end(self, tag: str) -> None:
         self.open.pop()

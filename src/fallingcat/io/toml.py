@@ -35,7 +35,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, NoReturn
 
@@ -47,19 +46,15 @@ from ..lie import SE2, Trivial
 from ..model import Body, Frame, Joint, Limits, Link, Model
 from ..model.body import TRIANGLE_TOLERANCE, sum_bodies
 from ..model.model import GRAVITY
-from .assembly import Parts, check_tree
+from .assembly import Parts, check_numbers, check_ratio, check_tree
 from .diagnostics import Place, Reader
 from .files import write_text
-from .names import Names
+from .names import Names, check_name
 from .toml_tables import TABLES, UNIT_TOLERANCE, JointTable, LinkTable, RobotTable, meant
+from .toml_text import decoded, parsed
 from .toml_writer import document
 
 MOST_ERRORS: Final = 20  # said in one message
-MOST: Final = {"=": 250_000, ",": 1_000_000, "[": 500_000, "{": 250_000, "\n[": 50_000, "\\": 100_000}
-"""Characters of a file: the largest robot of the library stays below, and the parser's time is bounded."""
-_PART: Final = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
-# three dots where a line begins, eight anywhere: a name may have some
-_DEEP_KEY: Final = re.compile(rf"""^[ \t]*+\[?\[?[ \t]*+(?:{_PART}){{3}}|(?<![\w"'.-])(?:{_PART}){{8}}""", re.MULTILINE)
 _HEADER: Final = re.compile(r"^[ \t]*\[\[[ \t]*[\"']?(link|joint|frame)[\"']?[ \t]*\]\]", re.MULTILINE)
 
 
@@ -80,8 +75,8 @@ def read_toml(data: bytes, reader: Reader) -> Model:
     fallingcat.errors.FileError: b.toml: base: there is no base 'fre'; do you mean 'free'?; [[link]] 'brick': there is
     no key 'mas'; do you mean 'mass'?
     """
-    text = _decoded(data, reader)
-    raw = _parsed(text, reader)
+    text = decoded(data, reader)
+    raw = parsed(text, reader)
     places = _Places(text, raw)
     try:
         robot = RobotTable.model_validate(raw)
@@ -97,41 +92,6 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
 
 
 # text to tables -----------------------------------------------------------------------------------------------------
-
-
-def _decoded(data: bytes, reader: Reader) -> str:
-    if not data.strip():
-        reader.fail(None, "the file is empty")
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        byte = f"byte 0x{data[error.start]:02X} is not UTF-8"
-        reader.fail(Place(line), "a robot file is encoded in UTF-8", byte)
-    for character, most in MOST.items():
-        if text.count(character) > most:
-            reader.fail(None, f"a robot file has at most {most:,} times {character!r}")
-    # the time of the parser grows with the square of the number of dots
-    if deep := _DEEP_KEY.search(text):
-        reader.fail(Place(text.count("\n", 0, deep.start()) + 1), "there is a key with many dots")
-    return text
-
-
-def _parsed(text: str, reader: Reader) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        found = re.search(r"\(at line (\d+), column \d+\)$", str(error))
-        reason = str(error)[: found.start()].strip() if found else str(error)
-        reader.fail(
-            Place(int(found[1]) if found else None),
-            f"this is not TOML: {reason}",
-            "is the file cut off?" if not found else None,
-        )
-    except RecursionError:
-        reader.fail(None, "tables and arrays are nested too deeply")
-    except ValueError as error:  # an integer of thousands of digits
-        reader.fail(None, f"this is not TOML: {error}")
 
 
 class _Places:
@@ -203,6 +163,7 @@ def _fail(reader: Reader, complaints: Sequence[Complaint], hint: str | None = No
 
 
 def _build(robot: RobotTable, places: _Places, reader: Reader) -> Model:
+    check_name(reader, None, "robot", robot.name)
     names = {key: Names(key, reader) for key in ("link", "joint", "frame")}
     for key in names:
         for i, table in enumerate(getattr(robot, key)):
@@ -221,10 +182,13 @@ def _build(robot: RobotTable, places: _Places, reader: Reader) -> Model:
         frames=[Frame(table.name, table.link, table.placement()) for table in robot.frame],
         gravity=np.array(gravity) if reader.options.gravity is None else reader.options.gravity,
     )
+    check_numbers(parts, reader)
     check_tree(parts, reader)
     model = Model(parts.name, parts.base, tuple(parts.links), tuple(parts.joints), parts.gravity, tuple(parts.frames))
     _check_physics(model, parts, reader)
-    return model.merge_fixed() if reader.options.fixed == "merge" else model
+    merged = model.merge_fixed()
+    check_ratio([(link.body.mass, link.name) for link in merged.links if link.body.mass > 0.0], parts, reader)
+    return merged if reader.options.fixed == "merge" else model
 
 
 def _body(table: LinkTable) -> Body:
@@ -253,15 +217,18 @@ def _joint(table: JointTable, place: Place, reader: Reader) -> Joint:
 
 def _check_references(robot: RobotTable, links: Names, places: _Places, reader: Reader) -> None:
     """Every link that is mentioned exists, and no frame takes a link's name; all complaints at once."""
-    known, complaints = list(links.places), []
+    known = list(links.places)[:1000]  # to guess from
+    complaints: list[Complaint] = []
     for i, joint in enumerate(robot.joint):
         for side in ("parent", "child"):
             link = getattr(joint, side)
             if link not in links:
-                complaints.append(Complaint(places.of("joint", i), _no_link(f"the {side} link", link, known)))
+                near = known if len(complaints) < MOST_ERRORS else []
+                complaints.append(Complaint(places.of("joint", i), _no_link(f"the {side} link", link, near)))
     for i, frame in enumerate(robot.frame):
         if frame.link not in links:
-            complaints.append(Complaint(places.of("frame", i), _no_link("the link", frame.link, known)))
+            near = known if len(complaints) < MOST_ERRORS else []
+            complaints.append(Complaint(places.of("frame", i), _no_link("the link", frame.link, near)))
         if frame.name in links:
             complaints.append(Complaint(places.of("frame", i), "a frame has the name of a link"))
     if complaints:
@@ -271,7 +238,7 @@ def _check_references(robot: RobotTable, links: Names, places: _Places, reader: 
 def _no_link(what: str, name: str, known: list[str]) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(name, known[:1000], n=1)
+    near = get_close_matches(name, known, n=1)
     return f"{what} {name!r} does not exist" + (f"; do you mean {near[0]!r}?" if near else "")
 
 

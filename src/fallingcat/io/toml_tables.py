@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Final, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from ..lie import R1, R2, R3, SE2, SE3, SO2, SO3, Group, Helical, Schoenflies, Trivial, rotations
 from ..lie.charts import EulerZYX
 from ..model.joints import KINDS, JointKind, Reversed
-from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MAX_MASS, MAX_NAME
+from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MAX_MASS, MAX_NAME, MAX_SHAPES
 
 BASES: Final[dict[str, type[Group]]] = {
     "free": SE3,
@@ -86,9 +87,18 @@ def _rotation(R: np.ndarray) -> np.ndarray:
 
 
 def _axis(axis: Vector3) -> Vector3:
-    if not np.linalg.norm(axis) > 0.0:
+    length = math.hypot(*axis)
+    if length == 0.0:
         raise wrong("an axis is not zero")
+    if not 1e-9 < length < 1e9:
+        raise wrong(f"an axis is a vector of length 1, and its length is {length:g}")
     return axis
+
+
+def _pitch(pitch: float) -> float:
+    if not 1.0 / MAX_LENGTH <= abs(pitch) <= MAX_LENGTH:
+        raise wrong(f"a pitch lies between {1.0 / MAX_LENGTH:g} and {MAX_LENGTH:g} m/rad, and is {pitch:g}")
+    return pitch
 
 
 def _quaternion(q: list[float]) -> list[float]:
@@ -102,6 +112,7 @@ Point = Annotated[list[FiniteFloat], _numbers("a position", 2, 3), AfterValidato
 Axis = Annotated[list[FiniteFloat], _numbers("an axis", 2, 3), AfterValidator(_in_space), AfterValidator(_axis)]
 Quaternion = Annotated[list[FiniteFloat], _numbers("a quaternion", 4), AfterValidator(_quaternion)]
 RollPitchYaw = Annotated[list[FiniteFloat], _numbers("rpy", 3)]
+Pitch = Annotated[FiniteFloat, AfterValidator(_pitch)]
 Mass = Annotated[FiniteFloat, Field(ge=0.0, le=MAX_MASS)]
 Inertia = Annotated[
     list[list[FiniteFloat]], BeforeValidator(_matrix), AfterValidator(_square), AfterValidator(_symmetric)
@@ -152,7 +163,7 @@ class BaseTable(Table):
 
     group: str
     axis: Axis | None = None
-    pitch: FiniteFloat | None = None
+    pitch: Pitch | None = None
 
     @model_validator(mode="after")
     def _known(self) -> Self:
@@ -217,7 +228,7 @@ class JointTable(Placed):
     child: Name
     axis: Axis | None = None
     axis2: Axis | None = None
-    pitch: FiniteFloat | None = None
+    pitch: Pitch | None = None
     reversed: bool = False
     offset: Placed | None = None
     limits: LimitsTable | None = None
@@ -255,7 +266,7 @@ class RobotTable(Table):
     gravity: Annotated[list[FiniteFloat], _numbers("gravity", 2, 3), AfterValidator(_in_space)] | None = None
     link: Annotated[list[LinkTable], Field(min_length=1, max_length=MAX_LINKS)]
     joint: Annotated[list[JointTable], Field(max_length=MAX_LINKS)] = []
-    frame: Annotated[list[FrameTable], Field(max_length=10 * MAX_LINKS)] = []
+    frame: Annotated[list[FrameTable], Field(max_length=MAX_SHAPES)] = []
 
 
 TABLES: Final[dict[tuple[str, ...], type[Table]]] = {

@@ -56,6 +56,8 @@ def read_urdf(root: Element, reader: Reader) -> Model:
         reader.fail(root, "a robot has at least one link")
     if len(links) > MAX_LINKS:
         reader.fail(root, f"a robot has at most {MAX_LINKS:,} links, not {len(links):,}")
+    if len(joints) > MAX_LINKS:
+        reader.fail(root, f"a robot has at most {MAX_LINKS:,} joints, not {len(joints):,}")
     link_names, joint_names = Names("link", reader), Names("joint", reader)
     for names, elements in ((link_names, links), (joint_names, joints)):
         for element in elements:

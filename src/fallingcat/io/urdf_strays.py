@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Final
 
 from .diagnostics import Reader
+from .limits import MAX_WARNINGS
 from .safe_xml import Element
 
 _KNOWN: Final[dict[str, frozenset[str]]] = {
@@ -51,8 +52,8 @@ class Strays:
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
-        self.count: Counter[str] = Counter()
-        self.first: dict[str, Element] = {}
+        self.count: Counter[tuple[str, ...]] = Counter()  # by a text and the names in it
+        self.first: dict[tuple[str, ...], Element] = {}
 
     def look_at(self, root: Element) -> None:
         """Walk through everything that the reader reads (not through gazebo's or a transmission's insides)."""
@@ -64,30 +65,33 @@ class Strays:
                 continue
             self._attributes(element)
             if element.text:
-                self._note(f"text inside <{element.tag}> is ignored", element)
+                self._note(element, "text inside <{}> is ignored", element.tag)
             if element.tag == "joint" and element.get("type") == "fixed":
                 for child in element:
                     if child.tag in _FIXED:
-                        self._note(f"<{child.tag}> of a fixed joint is ignored", child)
+                        self._note(child, "<{}> of a fixed joint is ignored", child.tag)
             for child in element:
                 if "xacro" in child.tag.partition("}")[0] or child.tag.startswith("xacro:"):
                     self.reader.fail(child, "this is xacro, not URDF", "run xacro first")
                 if child.tag not in known:
-                    self._note(f"<{child.tag}> inside <{element.tag}> is unknown and ignored", child)
+                    self._note(child, "<{}> inside <{}> is unknown and ignored", child.tag, element.tag)
             stack.extend(reversed(element.children))
 
     def report(self) -> None:
         """Turn what was found into warnings."""
-        for text, element in self.first.items():
-            times = self.count[text]
+        for key, element in self.first.items():
+            times, text = self.count[key], key[0].format(*key[1:])
             self.reader.warn(element, text if times == 1 else f"{text} ({times} times in the file)")
 
     def _attributes(self, element: Element) -> None:
         known = _ATTRIBUTES.get(element.tag)
         for name in element.attributes if known is not None else ():
             if known is not None and name not in known and not name.startswith("{"):
-                self._note(f"the attribute {name!r} of <{element.tag}> is unknown and ignored", element)
+                self._note(element, "the attribute {!r} of <{}> is unknown and ignored", name, element.tag)
 
-    def _note(self, text: str, element: Element) -> None:
-        self.count[text] += 1
-        self.first.setdefault(text, element)
+    def _note(self, element: Element, *key: str) -> None:
+        if key not in self.first:
+            if len(self.first) > MAX_WARNINGS:  # nobody will be told
+                return
+            self.first[key] = element
+        self.count[key] += 1

@@ -21,21 +21,32 @@ Unknown keys, text in place of numbers, numbers that are not finite: every broke
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from ..errors import FallingCatError, FileError, ModelError
+from ..io.diagnostics import Reader
+from ..io.files import read_bytes
+from ..io.toml_text import decoded, parsed
+
+
+def _one_line(text: str) -> str:
+    if not all(c.isprintable() for c in text):
+        raise PydanticCustomError("study", "a name is one line without control characters")
+    return text
+
 
 Positive = Annotated[FiniteFloat, Field(gt=0.0)]
 Gain = Annotated[FiniteFloat, Field(ge=0.0)]
+Line = Annotated[str, AfterValidator(_one_line)]
 LARGEST_FILE: Final = 1_000_000
+MOST_ERRORS: Final = 20  # said in one message
 
 
 class Table(BaseModel):
@@ -126,9 +137,9 @@ class BasinParameters(Parameters):
 class RowTable(Table):
     """One number of a study: what is measured, and what was published about it."""
 
-    name: str
-    measure: str
-    unit: str = ""
+    name: Line
+    measure: Line
+    unit: Line = ""
     published: FiniteFloat | None = None
     tolerance: Gain | None = None
     """in the unit; where nothing is published, the largest size that holds"""
@@ -140,13 +151,13 @@ class RowTable(Table):
 class StudyTable(Table):
     """The whole file."""
 
-    title: str
+    title: Line
     robot: Literal["prismatic_hopper", "revolute_hopper"]
     kind: Literal["run", "scan", "basin"] = "run"
-    figures: str = ""
+    figures: Line = ""
     about: str = ""
     parameters: dict[str, Any]
-    row: list[RowTable] = []
+    row: Annotated[list[RowTable], Field(max_length=1000)] = []
 
 
 KINDS: Final[dict[str, type[Parameters]]] = {"run": Parameters, "scan": ScanParameters, "basin": BasinParameters}
@@ -195,26 +206,17 @@ def load(study: str) -> Study:
     Traceback (most recent call last):
     fallingcat.errors.ModelError: there is no study 'revolute-7'; do you mean 'revolute-6'? Studies: prismatic-1, ...
     """
+    if not isinstance(study, str):
+        raise ModelError(f"a study is given by its name or its file, not by {study!r}")
     if study.endswith(".toml"):
-        return parse(_read(study), Path(study).stem, study)
+        reader = Reader(study)
+        return parse(decoded(read_bytes(reader, LARGEST_FILE), reader), Path(study).stem, study)
     if study not in names():
         near = get_close_matches(study, names(), n=1)
         guess = f"; do you mean {near[0]!r}?" if near else "."
         raise ModelError(f"there is no study {study!r}{guess} Studies: {', '.join(names())}")
     text = (resources.files(__package__) / "data" / f"{study}.toml").read_text(encoding="utf-8")
     return parse(text, study, f"{study}.toml")
-
-
-def _read(path: str) -> str:
-    try:
-        data = Path(path).read_bytes()[: LARGEST_FILE + 1]
-        if len(data) > LARGEST_FILE:
-            raise FileError(f"a study has at most {LARGEST_FILE:,} bytes", file=path)
-        return data.decode("utf-8")
-    except OSError as error:
-        raise FileError(f"cannot be read: {error.strerror}", file=path) from None
-    except UnicodeDecodeError:
-        raise FileError("a study is encoded in UTF-8", file=path) from None
 
 
 def parse(text: str, name: str, file: str) -> Study:
@@ -225,11 +227,7 @@ def parse(text: str, name: str, file: str) -> Study:
     fallingcat.errors.FileError: a.toml: robot: should be 'prismatic_hopper' or 'revolute_hopper', not 'cat'; there is
     no key 'figure'; do you mean 'figures'? They are title, robot, kind, figures, about, parameters, row
     """
-    try:
-        raw = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        raise FileError(f"this is not TOML: {error}", file=file) from None
-    table = _checked(StudyTable, raw, file, file)
+    table = _checked(StudyTable, parsed(text, Reader(file)), file, file)
     return Study(name=name, table=table, parameters=_checked(KINDS[table.kind], table.parameters, file, file))
 
 
@@ -238,8 +236,11 @@ def _checked(kind: type[Any], raw: Mapping[str, Any], what: str, file: str | Non
     try:
         return kind.model_validate(dict(raw))
     except ValidationError as error:
-        problems = [_words(kind, problem) for problem in error.errors(include_url=False, include_context=False)]
-    text = "; ".join(dict.fromkeys(problems))
+        wrong = error.errors(include_url=False, include_context=False)
+    problems = [_words(kind, problem) for problem in wrong[:MOST_ERRORS]]
+    text = "; ".join(dict.fromkeys(problems)) + (
+        f"; and {rest:,} more" if (rest := len(wrong) - MOST_ERRORS) > 0 else ""
+    )
     raise FileError(text, file=file) if file else FallingCatError(f"{what}: {text}")
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
 from ...lie.rotations import homogeneous
 from ...model import Body
-from ..limits import MAX_INERTIA, MAX_LINKS, MAX_MASS
+from ..limits import MAX_INERTIA, MAX_LINKS, MAX_MASS, MAX_SHAPES
 from ..numbers import number, vector
 from ..safe_xml import Element
 from .defaults import Defaults
@@ -18,6 +19,9 @@ from .joints import JointPart, check_free, is_free, read_joint
 from .poses import pose
 from .settings import Settings, boolean
 from .tally import Tally
+
+MOST_JOINTS: Final = 6
+"""Joints of one body: so many ways it can move."""
 
 
 @dataclass
@@ -52,6 +56,7 @@ class Walk:
     def __init__(self, settings: Settings, defaults: Defaults, reader: FilesReader, tally: Tally) -> None:
         self.settings, self.defaults, self.reader, self.tally = settings, defaults, reader, tally
         self.bodies: list[BodyPart] = []
+        self.links, self.shapes = 1, 0
 
     def through(self, root: Element) -> list[BodyPart]:
         """The bodies in MuJoCo's order: parents first, children as they stand in the file."""
@@ -73,6 +78,8 @@ class Walk:
         body = self.bodies[scope.body]
         if element.tag == "body":
             return self._body(element, scope)
+        if element.tag in ("frame", "geom"):
+            self._count_shape(element)
         if element.tag == "frame":
             H = scope.H @ pose(element, self.settings, self.reader)
             return _Scope(scope.body, H, self.defaults.named(element, "childclass", scope.childclass))
@@ -92,8 +99,7 @@ class Walk:
     def _body(self, element: Element, scope: _Scope) -> _Scope:
         H = scope.H @ pose(element, self.settings, self.reader)
         self.bodies.append(BodyPart(element, scope.body, H))
-        if len(self.bodies) > MAX_LINKS:
-            self.reader.fail(element, f"a robot has at most {MAX_LINKS:,} links")
+        self._count_link(element)
         if number(self.reader, element, "gravcomp", default=0.0):
             self.tally.note("'gravcomp' is not read: gravity acts on the whole mass", element)
         if boolean(self.reader, element, "mocap", False):
@@ -106,12 +112,28 @@ class Walk:
         if body.free is not None or (is_free(full) and body.joints):
             self.reader.fail(element, "a body with a free joint has no other joint")
         if not is_free(full):
+            if len(body.joints) == MOST_JOINTS:
+                rule = f"a body has {MOST_JOINTS} joints at most: one more moves it the same way twice"
+                self.reader.fail(element, rule, "remove a joint")
+            if body.joints:
+                self._count_link(element)
             body.joints.append(read_joint(full, scope.H, self.settings, self.reader, self.tally))
             return
         if body.parent != 0:
             self.reader.fail(element, "a free joint belongs to a body that stands directly in the world")
         check_free(full, self.reader)
         body.free = element
+
+    def _count_link(self, element: Element) -> None:
+        """One for every body, and one between every two joints of it."""
+        self.links += 1
+        if self.links > MAX_LINKS:
+            self.reader.fail(element, f"a robot has at most {MAX_LINKS:,} links")
+
+    def _count_shape(self, element: Element) -> None:
+        self.shapes += 1
+        if self.shapes > MAX_SHAPES:
+            self.reader.fail(element, f"a robot has at most {MAX_SHAPES:,} geoms and frames")
 
 
 def _inertial(element: Element, H: np.ndarray, settings: Settings, reader: FilesReader) -> Body:

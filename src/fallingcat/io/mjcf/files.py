@@ -10,8 +10,9 @@ from typing import Final
 
 from ...errors import FileError
 from ..diagnostics import Located, Reader
+from ..files import read_bytes
 from ..limits import MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS
-from ..safe_xml import Element, parse, read_bytes
+from ..safe_xml import Element, parse
 
 MAX_INCLUDES: Final = 100
 """Files that a robot may include."""

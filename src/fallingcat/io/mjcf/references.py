@@ -46,8 +46,9 @@ class References:
             for element in self.root.all(section):
                 for inner in _all_below(element):
                     self._check(inner)
+        meshes = self._meshes()
         for element in self._geoms():
-            if element.get("mesh") and element.get("mesh") not in self._meshes():
+            if element.get("mesh") and element.get("mesh") not in meshes:
                 self.reader.fail(element, f"there is no mesh {element.get('mesh')!r}")
         self._summary(tally)
 
