@@ -159,10 +159,10 @@ def test_the_oldest_goes_first(folder, monkeypatch):
     monkeypatch.setenv("FALLINGCAT_CACHE_MIB", "1")
     keys = [f"{i:064x}" for i in range(6)]
     for age, key in enumerate(keys[:4]):
-        cache.write(key, bytes(250_000))
+        cache.write(key, bytes(220_000))
         os.utime(file_of(folder, key), (1000.0 + age, 1000.0 + age))
     assert cache.read(keys[0]) is not None  # used again: now it is the youngest
-    cache.write(keys[4], bytes(250_000))
+    cache.write(keys[4], bytes(220_000))
     kept = {key for key in keys if file_of(folder, key).exists()}
     assert kept == {keys[0], keys[3], keys[4]}
     assert cache.info().bytes < 0.9 * 2**20
@@ -177,10 +177,41 @@ def test_what_was_abandoned_is_swept_away(folder):
         path.write_bytes(b"half")
     os.utime(old, (1000.0, 1000.0))
     (folder / "notes.txt").write_text("not ours")
-    cache.write(OTHER, b"code")
+    cache.write("0" * 64, b"code")  # a key after which the folder is looked at
     assert not old.exists()
     assert young.exists()
     assert (folder / "notes.txt").exists()
+
+
+def test_the_folder_is_looked_at_now_and_then(folder, monkeypatch):
+    looks = []
+    monkeypatch.setattr(cache, "_make_room", looks.append)
+    for i in range(300):
+        cache.write(recall.digest(i), b"code")
+    assert len(looks) <= 3
+    cache.write("f" * 64, bytes(cache.LIMIT // 50))
+    assert len(looks) >= 1
+
+
+def test_small_files_take_whole_blocks(folder, monkeypatch):
+    monkeypatch.setenv("FALLINGCAT_CACHE_MIB", "1")
+    for i in range(600):
+        cache.write(recall.digest(i), b"code")
+    used = sum(512 * path.stat().st_blocks for path in folder.iterdir()) if cache._POSIX else 0
+    assert used <= 2**20
+    assert cache.info().bytes >= used
+
+
+def test_an_interrupted_write_leaves_nothing(folder, monkeypatch):
+    cache.write(KEY, b"code")
+
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        cache.write(OTHER, b"code")
+    assert [path.name for path in folder.iterdir()] == [f"{KEY}.fck"]
 
 
 def test_without_a_place_everything_works(monkeypatch, tmp_path):
@@ -320,6 +351,48 @@ def test_functions_of_the_user_are_traced_each_time(compiled):
     count = len(compiled)
     fc.compile(robot(), lambda model, state: 3.0 * state.velocity)  # the same text: the same code
     assert len(compiled) == count
+
+
+def test_an_interrupted_compile_leaves_nothing(folder, monkeypatch):
+    kernel = fc.compile(robot(), fc.inverse_dynamics)
+    before = sorted(folder.iterdir())
+    original, arguments = native.object_code, [np.full((3, 4), 0.1)] * 3
+
+    def interrupted(text):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(native, "object_code", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        kernel(*arguments)
+    with pytest.raises(KeyboardInterrupt):
+        fc.compile(robot(), fc.coriolis_matrix)
+    monkeypatch.setattr(native, "object_code", original)
+    assert set(before) <= set(folder.iterdir())
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+    results: list[np.ndarray] = []
+    thread = threading.Thread(target=lambda: results.append(kernel(*arguments)))  # no lock is held
+    thread.start()
+    thread.join(60)
+    np.testing.assert_array_equal(results[0][1], kernel(*(x[1] for x in arguments)))
+    assert fc.compile(robot(), fc.coriolis_matrix)(*[np.zeros(4)] * 2).shape == (4, 4)
+
+
+def test_sources_are_known_by_their_content(tmp_path, monkeypatch):
+    """An edit of the same size whose time is set back is an edit."""
+    folder = tmp_path / "package" / "kernels"
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(recall, "__file__", str(folder / "recall.py"))
+    monkeypatch.setattr(recall, "_IMPORTED", 2**63, raising=False)
+    path = folder / "dynamics.py"
+    said = []
+    for text in ("x = 1\n", "x = 2\n", "x = 1\n"):
+        path.write_text(text)
+        os.utime(path, (1e9, 1e9))
+        said.append(recall.sources.__wrapped__())
+    assert said[0] == said[2] != said[1]
+    monkeypatch.setattr(recall, "_IMPORTED", 0)
+    with pytest.raises(recall.Unknown, match=r"dynamics.py is not what was imported"):
+        recall.sources.__wrapped__()
 
 
 def test_what_a_digest_cannot_speak_for():

@@ -113,8 +113,8 @@ print("fine")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_forks_while_another_thread_compiles(tmp_path):
     script = """
+batch(8)  # imports everything
 shared = fc.compile(cat, fc.forward_dynamics)
-fc.compile(cat, fc.gravity_forces)
 stop = False
 def work():
     while not stop:

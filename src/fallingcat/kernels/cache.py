@@ -5,7 +5,7 @@ or ``~/.cache/fallingcat``); ``FALLINGCAT_CACHE=off`` does without.  It belongs 
 that someone else owns, could write to, or that is a link is not used, because what is read from it is executed.  Each
 file starts with a digest of its own name and content and is ignored when that does not match.  Files appear whole
 (written aside, then renamed), so processes may share the folder, and the ones not used for longest make room for new
-ones.  Where nothing can be written, everything works without.
+ones; one write in so many looks whether they must.  Where nothing can be written, everything works without.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ LIMIT = 256 * 2**20
 """Bytes that the files may take together; ``$FALLINGCAT_CACHE_MIB`` says otherwise."""
 _MAGIC = b"fallingcat cache 1\n"
 _HEAD = len(_MAGIC) + 64 + 1
+_BLOCK = 4096  # bytes that even a small file takes
 _ABANDONED = 3600.0  # seconds after which a file that was never renamed is swept away
 _POSIX = os.open in os.supports_dir_fd and hasattr(os, "geteuid")
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -80,11 +81,12 @@ def write(key: str, content: bytes) -> None:
             with os.fdopen(folder.open(aside, _CREATE), "wb") as stream:
                 stream.write(_head(key, content) + content)
             folder.rename(aside, _name(key))
-        except OSError:
+        except BaseException:  # Ctrl-C too
             with suppress(OSError):
                 folder.remove(aside)
             raise
-        _make_room(folder)
+        if _looks(key, len(content)):
+            _make_room(folder)
 
 
 def info() -> Info:
@@ -149,7 +151,8 @@ class _Folder:
                 with suppress(OSError):
                     status = entry.stat(follow_symlinks=False)
                     if _ours(entry.name) and not stat.S_ISDIR(status.st_mode):
-                        out.append(_Entry(entry.name, status.st_size, status.st_mtime))
+                        size = max(status.st_size, 512 * getattr(status, "st_blocks", 0))  # what the disk gives it
+                        out.append(_Entry(entry.name, size, status.st_mtime))
         return sorted(out, key=lambda entry: entry.used)
 
 
@@ -245,11 +248,18 @@ def _check_file(status: os.stat_result) -> None:
         raise Unusable("not a file of ours")
 
 
+def _looks(key: str, size: int) -> bool:
+    """Whether the file that was written is one of those after which the folder is looked at, which takes time with many
+    files: on average after every 64th part of the limit.  The key, a digest, is as good as a die.
+    """
+    return int(key[:12], 16) * (_limit() // 64) < 16**12 * (size + _BLOCK)
+
+
 def _make_room(folder: _Folder) -> None:
-    """Delete what was abandoned, then what was not used for longest, until a tenth of the limit is free."""
+    """Delete what was abandoned; and above nine tenths of the limit what was not used for longest, down to eight."""
     entries = folder.entries()
     total, limit, now = sum(entry.size for entry in entries), _limit(), time.time()
-    target = 0.9 * limit if total > limit else limit
+    target = (0.8 if total > 0.9 * limit else 1.0) * limit
     for entry in entries:
         if total > target or (entry.name.startswith(".") and now - entry.used > _ABANDONED):
             with suppress(OSError):

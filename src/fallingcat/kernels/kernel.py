@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,27 +35,30 @@ LARGEST = 2_000_000
 """Operations; a function with more would compile for minutes."""
 
 
+class Recipe(NamedTuple):
+    """What was asked for; it says everything, so a kernel is pickled as its recipe and made again from it."""
+
+    model: Model
+    function: Callable[..., Any]
+    dtype: str
+    sizes: Mapping[str, int]
+    options: Mapping[str, Any]
+
+
 class Kernel:
     """A function of one robot as machine code: ``k(q, v, ...)``.
 
     Arguments are flat vectors (see :attr:`signature`) with any leading batch shape, all the same; results have the same
     leading shape.  The same inputs give the same bits, whatever the batch size or number of threads.  Numbers are not
     looked at: NaN and infinity pass through to the results that depend on them, and quaternions are taken to have
-    length 1.
+    length 1.  Copies and pickles hold the model, the name of the function and the options, and are compiled anew.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        function: Callable[..., Any],
-        face: Face,
-        tracing: Callable[[], Trace],
-        dtype: str,
-        memory: Memory | None,
-    ) -> None:
-        self.model, self.function, self._face, self._tracing = model, function, face, tracing
-        self.dtype = np.dtype(dtype)
-        self.name = getattr(function, "__name__", "function")
+    def __init__(self, recipe: Recipe, face: Face, tracing: Callable[[], Trace], memory: Memory | None) -> None:
+        self._recipe, self._face, self._tracing = recipe, face, tracing
+        self.model, self.function = recipe.model, recipe.function
+        self.dtype = np.dtype(recipe.dtype)
+        self.name = getattr(recipe.function, "__name__", "function")
         self._memory = memory
         self._size = size(face.structure)
         self._work = sum(face.operations.values())
@@ -97,6 +100,9 @@ class Kernel:
     def __repr__(self) -> str:
         arguments = ", ".join(f"{a.name}({a.size})" for a in self.signature)
         return f"<Kernel {self.name}({arguments}) of {self.model.name!r}: {sum(self.operations.values())} operations>"
+
+    def __reduce__(self) -> Any:
+        return _made_of, tuple(self._recipe)
 
     # calls ----------------------------------------------------------------------------------------------------
 
@@ -274,7 +280,14 @@ def compile(
     passed on to it (``factorization="passive"``), and ``sizes`` gives the lengths of further arguments of your own.
     """
     with _undisturbed():
-        return _compiled(model, function, target, dtype, sizes or {}, options)
+        return _compiled(Recipe(model, function, dtype, dict(sizes or {}), options), target)
+
+
+def _made_of(*recipe: Any) -> Kernel:
+    """The kernel of a recipe; for copies and pickles."""
+    with _undisturbed():
+        kernel: Kernel = _compiled(Recipe(*recipe), "cpu")
+        return kernel
 
 
 @contextmanager
@@ -289,26 +302,18 @@ def _undisturbed() -> Iterator[None]:
             gc.enable()
 
 
-def _compiled(
-    model: Model,
-    function: Callable[..., Any],
-    target: str,
-    dtype: str,
-    sizes: Mapping[str, int],
-    options: Mapping[str, Any],
-) -> Any:
+def _compiled(recipe: Recipe, target: str) -> Any:
+    model, function, dtype, sizes, options = recipe
     if dtype not in DTYPES:
         raise ModelError(f"dtype is one of {', '.join(DTYPES)}, not {dtype!r}")
-    tracing = partial(_traced, model, function, sizes, options)  # without loops: every emitter knows the rest
     if target != "cpu":
         targets.check(target)
-        return targets.build(target, model, function, tracing(), dtype)
+        return targets.build(target, model, function, _traced(recipe), dtype)
     why = plain.reason()
     if why is not None:
         plain.tell(why)
-        return _kernel(model, function, tracing, dtype, None)
-    tracing = partial(tracing, loops=True)
-    kernel = _kernel(model, function, tracing, dtype, Memory(model, function, sizes, options, dtype))
+        return _kernel(recipe, partial(_traced, recipe), None)
+    kernel = _kernel(recipe, partial(_traced, recipe, loops=True), Memory(model, function, sizes, options, dtype))
     if native.fast_entry():
         build = None if kernel._whole else builder(kernel._face.structure)
         call = kernel._single.python_function(kernel._slow, build, kernel.name, kernel.dtype)
@@ -316,27 +321,20 @@ def _compiled(
     return kernel
 
 
-def _kernel(
-    model: Model, function: Callable[..., Any], tracing: Callable[[], Trace], dtype: str, memory: Memory | None
-) -> Kernel:
+def _kernel(recipe: Recipe, tracing: Callable[[], Trace], memory: Memory | None) -> Kernel:
     """Remembered if possible, else traced."""
     face = None if memory is None else memory.face()
     if face is not None:
-        return Kernel(model, function, face, tracing, dtype, memory)
+        return Kernel(recipe, face, tracing, memory)
     traced = tracing()
-    face = traced.face
     if memory is not None:
-        memory.keep(face)
-    return Kernel(model, function, face, lambda: traced, dtype, memory)
+        memory.keep(traced.face)
+    return Kernel(recipe, traced.face, lambda: traced, memory)
 
 
-def _traced(
-    model: Model,
-    function: Callable[..., Any],
-    sizes: Mapping[str, int],
-    options: Mapping[str, Any],
-    loops: bool = False,
-) -> Trace:
+def _traced(recipe: Recipe, loops: bool = False) -> Trace:
+    """Without ``loops`` for other targets: their emitters know straight lines."""
+    model, function, _, sizes, options = recipe
     traced = trace(regrouped(model) if _regroups(function, options) else model, function, sizes, options, loops)
     if len(traced.graph.nodes) > LARGEST:  # some may be of no use
         count = len(traced.graph.needed(traced.outputs))

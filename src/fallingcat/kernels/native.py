@@ -7,6 +7,7 @@ import functools
 import itertools
 import struct
 import sys
+import weakref
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -65,14 +66,18 @@ def _machine() -> Any:
     )
 
 
-@functools.cache
-def _linker() -> Any:
+SHARED = 16
+"""Libraries of one linker: LLVM keeps 9 KB of each that is gone, as long as one of them is there."""
+
+
+@functools.lru_cache(maxsize=1)
+def _linker(group: int) -> Any:
     # JITLink lays code, constants and data out in one piece: the 32-bit offsets between them always reach (the older
     # loader may put them too far apart in a process with much memory mapped, and then aborts)
     return binding().create_lljit_compiler(_machine(), use_jit_link=True)
 
 
-_names = itertools.count()
+_numbers = itertools.count()
 
 
 class Library:
@@ -84,8 +89,9 @@ class Library:
         builder.add_current_process()
         for name in functions:
             builder.export_symbol(name)
-        with making:  # one linker for all
-            self._tracker = builder.link(_linker(), f"library{next(_names)}")
+        with making:
+            number = next(_numbers)
+            self._tracker = builder.link(_linker(number // SHARED), f"library{number}")  # it keeps its linker
 
     def function(self, name: str, arguments: int) -> Any:
         """``int name(pointers..., int64)`` as a ctypes function, which lets other threads run meanwhile."""
@@ -107,12 +113,13 @@ class Library:
         }
         values = [known[name] if name in known else _address(name) for name in entry.TABLE]
         ctypes.memmove(table, struct.pack(f"<{len(values)}q", *values), 8 * len(values))
-        definition = _MethodDef(name.encode(), self._tracker["single"], _FASTCALL_KEYWORDS, None)
+        definition = _spare.pop() if _spare else _MethodDef()
+        definition.name, definition.function, definition.flags = name.encode(), self._tracker["single"], _FLAGS
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
         function = make(ctypes.addressof(definition), self, None)  # it keeps the code alive
         self._kept = (slow, build, dtype)  # the builtin borrows them
-        _definitions.append(definition)
+        weakref.finalize(function, _spare.append, definition).atexit = False
         return function
 
 
@@ -125,9 +132,10 @@ class _MethodDef(ctypes.Structure):
     )
 
 
-_definitions: list[_MethodDef] = []
-"""Never freed: a builtin looks at its definition even while the garbage collector takes it and its owner apart."""
-_FASTCALL_KEYWORDS = 0x0080 | 0x0002
+_spare: list[_MethodDef] = []
+"""Used again but never freed: a builtin looks at its definition even while the garbage collector takes it and its owner
+apart."""
+_FLAGS = 0x0080 | 0x0002  # METH_FASTCALL | METH_KEYWORDS
 
 
 def _address(name: str) -> int:

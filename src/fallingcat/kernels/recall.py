@@ -3,8 +3,9 @@
 Machine code is stored under a digest of its LLVM text, the processor and the versions of the tools.  To write that text
 again takes longer than to load the code, so a second record leads from *what was asked for* to it: the numbers of the
 model, the name of the function, the options.  That is safe only where these say everything: for functions of this
-library (its source files are part of the digest) on models made of its own classes.  A function of the user has a name,
-but its text and what it refers to can change: it is traced each time, and only its machine code is stored.
+library (its source files are part of the digest, as long as they are what was imported) on models made of its own
+classes.  A function of the user has a name, but its text and what it refers to can change: it is traced each time, and
+only its machine code is stored.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import importlib
 import json
 import os
 import sys
+import time
 import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -29,6 +31,7 @@ from . import cache, native
 from .trace import Argument, Constant, Face, is_array
 
 PACKAGE = __name__.partition(".")[0]
+_IMPORTED = time.time_ns()
 
 
 class Unknown(Exception):
@@ -160,20 +163,23 @@ def _found(module: str, name: str) -> Any:
 
 @functools.cache
 def sources() -> str:
-    """The state of this library's own source files, as Python's own caches see it: path, size, time of change."""
-    root = Path(__file__).parents[1]
-    said = []
-    for folder, _, names in os.walk(root):
-        for name in names:
-            if name.endswith(".py"):
-                try:
-                    status = os.stat(os.path.join(folder, name))
-                except OSError:
-                    raise Unknown("source files") from None
-                said.append((os.path.relpath(os.path.join(folder, name), root), status.st_size, status.st_mtime_ns))
-    if not said:  # in an archive
+    """A digest of this library's own source files, every byte of them; once for each process (4 ms)."""
+    root = str(Path(__file__).parents[1])
+    paths = [os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names if name.endswith(".py")]
+    whole = hashlib.sha256()
+    for path in sorted(paths):
+        try:
+            with open(path, "rb", buffering=0) as file:
+                content, changed = file.read(), os.fstat(file.fileno()).st_ctime_ns
+        except OSError:
+            raise Unknown("source files") from None
+        if changed > _IMPORTED:
+            raise Unknown(f"{path} is not what was imported")
+        whole.update(f"{path[len(root) :]} {len(content)} ".encode())
+        whole.update(content)
+    if not paths:  # in an archive
         raise Unknown("source files")
-    return digest(*sorted(said))
+    return whole.hexdigest()
 
 
 @functools.cache

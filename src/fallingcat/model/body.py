@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, fields
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,23 @@ _ONE = np.eye(4)
 TRIANGLE_TOLERANCE = 1e-6  # relative: what six printed digits of a flat plate can break
 
 
+class Frozen:
+    """A frozen dataclass whose copies, pickled ones too, go through its constructor: their arrays are read-only."""
+
+    def __reduce__(self) -> Any:
+        return partial(_rebuilt, type(self)), tuple(getattr(self, each.name) for each in _given(type(self)))
+
+
+def _given(kind: Any) -> list[Any]:
+    return [each for each in fields(kind) if each.init]
+
+
+def _rebuilt(kind: Any, *values: Any) -> Any:
+    return kind(**{each.name: value for each, value in zip(_given(kind), values, strict=True)})
+
+
 @dataclass(frozen=True, eq=False)
-class Body:
+class Body(Frozen):
     """A rigid body: ``mass`` (kg), ``center`` (3, m) and ``inertia`` (3x3, kg m^2).
 
     The center of mass is given in the link frame; the inertia is taken about the center of mass, along the axes of the

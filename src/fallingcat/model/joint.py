@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import rigid_product
 from ..errors import ModelError
 from ..lie import SE3
-from .body import frozen_pose
+from .body import Frozen, frozen_pose
 from .joints import JointKind
 
 _SE3 = SE3()
@@ -36,7 +36,7 @@ class Limits:
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class Joint(Frozen):
     """Joins the link ``child`` to the link ``parent``: ``H_parent_child = placement @ kind.transform(q) @ offset``.
 
     ``placement`` puts the inner side of the joint on the parent, ``offset`` the child on the outer side (the identity,

@@ -14,7 +14,7 @@ from ..arrays import concatenate, is_numeric
 from ..errors import ModelError
 from ..lie import Group, Product
 from . import edits, exchange, states
-from .body import Body, frozen_array, frozen_pose
+from .body import Body, Frozen, frozen_array, frozen_pose
 from .configuration import Configuration
 from .joint import Joint
 from .state import State
@@ -24,7 +24,7 @@ GRAVITY = (0.0, 0.0, -9.81)
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class Link(Frozen):
     """A named body."""
 
     name: str
@@ -32,7 +32,7 @@ class Link:
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class Frame(Frozen):
     """A frame fixed to a link; ``placement`` maps its coordinates to those of the link."""
 
     name: str
@@ -44,7 +44,7 @@ class Frame:
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(Frozen):
     """A floating-base robot: a base group, links and joints, gravity.
 
     Links and joints may be given in any order; they are kept depth first, children as given.  ``links[0]`` is the base
