@@ -44,6 +44,7 @@ from .composed import absolute, arccos, arcsin, arctan, clip, maximum, minimum
 from .each import columns, each
 from .elementwise import arctan2, cos, exp, less, log, sin, sqrt, tanh, where
 from .linear import solve, solve_tree
+from .structured import mirror, skew_mirror, turned
 from .traced import Graph, Traced
 
 __all__ = [
@@ -69,15 +70,18 @@ __all__ = [
     "log",
     "maximum",
     "minimum",
+    "mirror",
     "rigid_product",
     "scale",
     "sin",
     "skew",
+    "skew_mirror",
     "solve",
     "solve_tree",
     "sqrt",
     "stack",
     "tanh",
     "to_casadi",
+    "turned",
     "where",
 ]

@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import block, concatenate, cross, is_numeric, scale, solve_tree
+from ..arrays import block, concatenate, cross, is_numeric, mirror, scale, solve_tree, turned
 from ..errors import NumericsError
 from ..lie.rotations import skew
 from ..model import Model, State
 from .checks import vector
 from .spatial import RigidInertia, motion_to_child, wrench_to_parent
-from .sweeps import Node, inward, join, mirror, nodes, outward
-from .turning import turned
+from .sweeps import Node, inward, join, nodes, outward
 from .wrenches import in_link_frames
 
 SINGULAR = (

@@ -9,11 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import block, concatenate, cross, scale
+from ..arrays import block, concatenate, cross, mirror, scale, turned
 from ..lie.rotations import skew
 from ..model import Body
-from .sweeps import mirror
-from .turning import turned
 
 # the linear map J -> tr(J) 1 - J on flattened 3x3 matrices: one product for every kind of number
 _TRACE_LESS = np.outer(np.eye(3).ravel(), np.eye(3).ravel()) - np.eye(9)

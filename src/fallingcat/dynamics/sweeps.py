@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..arrays import array, concatenate
+from ..arrays import concatenate, mirror
 from ..model import Model, State
 from .checks import check_state
 
@@ -95,14 +95,6 @@ def symmetric(sizes: Sequence[int], blocks: dict[tuple[int, int], Any]) -> Any:
     for (i, j), block in blocks.items():
         full[j, i] = mirror(block) if i == j else block.T
     return assemble(sizes, full)
-
-
-def mirror(matrix: Any) -> Any:
-    """A symmetric matrix made exactly symmetric; of expressions, the lower half is dropped and never computed."""
-    n = len(matrix)
-    if not isinstance(matrix, np.ndarray) or matrix.dtype != object:
-        return 0.5 * (matrix + matrix.T)
-    return array([[matrix[min(i, j), max(i, j)] for j in range(n)] for i in range(n)])
 
 
 def sizes(model: Model) -> list[int]:

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate, is_numeric, solve, stack
+from ..arrays import concatenate, is_numeric, mirror, solve, stack
 from ..dynamics import mass_matrix_derivative
 from ..dynamics.checks import vector
 from ..dynamics.geometry import geometry, inertias, subtree_sums
 from ..dynamics.spatial import RigidInertia
-from ..dynamics.sweeps import ancestors, mirror
+from ..dynamics.sweeps import ancestors
 from ..errors import ModelError, NumericsError
 from ..lie import SE2
 from ..lie.rotations import skew

@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import array, columns, concatenate, solve, solve_tree
+from ..arrays import columns, concatenate, mirror, skew_mirror, solve, solve_tree
 from ..dynamics import gravity_forces
 from ..dynamics.checks import vector
 from ..dynamics.mass import composite_mass
-from ..dynamics.sweeps import mirror
 from ..lie.rotations import block_diagonal
 from ..model import Model, State
 from .branches import branches, frames
@@ -155,21 +154,12 @@ def _curvature_forces(model: Model, M: Any, A: Any, areas: Any, rows: Any, whole
     t, r = np.flatnonzero(~turns), np.flatnonzero(turns)
     if not len(t) or not len(r):
         y = rows - 0.5 * (whole @ A)
-        return _skew_mirror(areas + y.T @ A - A.T @ y)
+        return skew_mirror(areas + y.T @ A - A.T @ y)
     level = solve(M[np.ix_(t, t)], M[t])
     center, c = level[:, r], level[:, model.m :]
     mixed = whole[np.ix_(r, t)] @ center
-    about = _skew_mirror(whole[np.ix_(r, r)] - mixed + mixed.T + center.T @ whole[np.ix_(t, t)] @ center)
+    about = skew_mirror(whole[np.ix_(r, r)] - mixed + mixed.T + center.T @ whole[np.ix_(t, t)] @ center)
     y = rows[r] - center.T @ rows[t] - 0.5 * about @ A[r]
     lift, turned, follow = rows[t].T, y.T, A[r].T
     parts = (areas, c, A[r], y)
-    return _skew_mirror(columns(lambda area, c, a, y: area + lift @ c + turned @ a - follow @ y, *parts))
-
-
-def _skew_mirror(matrix: Any) -> Any:
-    """A skew matrix made exactly skew; of expressions, the lower half is dropped and never computed."""
-    n = len(matrix)
-    if not isinstance(matrix, np.ndarray) or matrix.dtype != object:
-        return 0.5 * (matrix - matrix.T)
-    rows = [[0.0 if i == j else matrix[i, j] if i < j else -matrix[j, i] for j in range(n)] for i in range(n)]
-    return array(rows) if n else matrix
+    return skew_mirror(columns(lambda area, c, a, y: area + lift @ c + turned @ a - follow @ y, *parts))

@@ -1,4 +1,7 @@
-"""``R M R'``, with few products where ``R`` turns about one axis."""
+"""Matrices with structure: symmetric, skew, turned.
+
+Of numbers NumPy's products are the fastest; of expressions nothing is computed that the structure already tells.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Traced
+from .building import array
+from .traced import Traced
+
+
+def mirror(matrix: Any) -> Any:
+    """A symmetric matrix made exactly symmetric; of expressions, the lower half is dropped and never computed."""
+    n = len(matrix)
+    if not isinstance(matrix, np.ndarray) or matrix.dtype != object:
+        return 0.5 * (matrix + matrix.T)
+    return array([[matrix[min(i, j), max(i, j)] for j in range(n)] for i in range(n)])
+
+
+def skew_mirror(matrix: Any) -> Any:
+    """A skew matrix made exactly skew; of expressions, the lower half is dropped and never computed."""
+    n = len(matrix)
+    if not isinstance(matrix, np.ndarray) or matrix.dtype != object:
+        return 0.5 * (matrix - matrix.T)
+    rows = [[0.0 if i == j else matrix[i, j] if i < j else -matrix[j, i] for j in range(n)] for i in range(n)]
+    return array(rows) if n else matrix
 
 
 class Turn(NamedTuple):

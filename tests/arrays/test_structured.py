@@ -5,8 +5,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from fallingcat.arrays import Graph, cos, sin
-from fallingcat.dynamics.turning import turned
+from fallingcat.arrays import Graph, cos, sin, turned
 
 SIGNED = [
     np.eye(3)[list(order)] * np.array(signs)[:, None]
