@@ -47,7 +47,7 @@ def test_index_in_the_coriolis_sum(group, seed):
     first = np.einsum("li,slm,mj,s->ij", inverse, dS, inverse, h)
     printed = first - np.einsum("li,sjl,mj,s->ij", inverse, dS, inverse, h)
     right = first - np.einsum("li,sml,mj,s->ij", inverse, dS, inverse, h)
-    misprint("(49)-(50)", printed, right, -group.adt(h), 1e-10)
+    misprint("(49)-(50)", printed, right, -group.adt(h))
 
 
 @seeds
