@@ -152,6 +152,24 @@ def test_the_tracker_asks_for_the_wanted_acceleration_at_any_attitude(base, join
     agree("tracker: Lagrange's forces", lagrange.inverse_dynamics(model, state, a), forces, 1e-11, np.abs(tau).max())
 
 
+@pytest.mark.parametrize("base", [base for base in BASES if base.dim], ids=str)
+def test_with_momentum_it_agrees_with_a_simulation_on_every_base(base):
+    """The tracker follows the gait; the base follows both to the order of the integrator."""
+    rng = np.random.default_rng([2, base.dim])
+    model = fc.robots.random_tree(rng, 2, ("revolute", "prismatic"), base=base)
+    model, gait = replace(model, gravity=np.zeros(3)), Gait(loop(2, size=0.2), 0.2)
+    q, rates, _ = (x[0] for x in gait(0.0))
+    h, M = 0.1 * rng.normal(size=model.m), fc.mass_matrix(model, model.state(joints=q))
+    twist = np.linalg.solve(M[: model.m, : model.m], h - M[: model.m, model.m :] @ rates)
+    start = model.state(joints=q, rates=rates, twist=twist)
+    moved = displacement(model, gait, momentum=h, tolerance=1e-11)
+    runs = [fc.simulate(model, start, 0.2, tracker(model, gait), integrator="rkmk4", dt=dt) for dt in (2e-3, 1e-3)]
+    assert [run.status for run in runs] == ["finished", "finished"]
+    errors = [np.abs(run.poses[-1] - moved.pose).max() for run in runs]
+    assert errors[1] < 1e-5
+    assert errors[1] < 0.1 * errors[0] + 1e-13  # of order 4
+
+
 def test_a_locked_robot_with_momentum_moves_as_one_body():
     body = fc.robots.free_body()
     still = CAT.lock(CAT.joint_names).merge_fixed()

@@ -256,6 +256,31 @@ def test_every_coriolis_matrix(factorization, tree):
     assert_same(kernel(*one), fc.coriolis_matrix(tree, state, factorization), 1e-11)
 
 
+def sliders(seed=3):
+    """Sliders on a base that slides: nothing depends on velocities, as far as gravity and inertia go."""
+    return fc.robots.random_tree(np.random.default_rng(seed), 3, ["prismatic"], base=fc.lie.R3())
+
+
+@pytest.mark.parametrize("function", [fc.forward_dynamics, fc.inverse_dynamics])
+def test_a_velocity_that_does_not_matter_may_be_given(function):
+    """The same call works on every robot: `k(q, v, x)`."""
+    model = sliders()
+    rng = np.random.default_rng(0)
+    kernel, x, states = (
+        fc.compile(model, function),
+        rng.normal(size=(4, model.nv)),
+        [model.random_state(rng) for _ in "ab"],
+    )
+    assert "v" not in [argument.name for argument in kernel.signature]
+    for state in states:
+        q, v = model.flatten(state)
+        assert_same(kernel(q, v, x[0]), function(model, state, x[0]), 1e-12)
+        assert_same(kernel(q, x[0]), function(model, state, x[0]), 1e-12)
+        assert_same(kernel(np.stack([q] * 4), np.stack([v] * 4), x)[2], function(model, state, x[2]), 1e-12)
+    with pytest.raises(fc.ModelError, match="takes 2 arguments"):
+        kernel(q, v, x[0], x[0])
+
+
 def test_a_composition_of_the_user(tree):
     def task(model, state, forces, gain):
         J = fc.jacobian(model, state, TIP)

@@ -53,13 +53,8 @@ def tracker(
     def forces(t: float, state: State) -> np.ndarray:
         at, rates, accelerations = wanted(t)
         pull = 2.0 * damping * frequency * (rates - state.rates) + frequency**2 * (at - state.joints)
-        given = {
-            "q": np.concatenate([neutral, state.joints]),
-            "v": state.velocity,
-            "shape_acceleration": accelerations + pull,
-            "pose": np.ascontiguousarray(state.pose[:3]).reshape(12),
-        }
-        out: np.ndarray = kernel(*(given[argument.name] for argument in kernel.signature))  # of what matters
+        q, pose = np.concatenate([neutral, state.joints]), np.ascontiguousarray(state.pose[:3]).reshape(12)
+        out: np.ndarray = kernel(q, state.velocity, accelerations + pull, pose)
         return out
 
     return forces

@@ -133,8 +133,8 @@ class Kernel:
 
     def _prepared(self, arguments: Sequence[Any]) -> tuple[list[np.ndarray], tuple[int, ...]]:
         wanted = self.signature
-        if len(arguments) == len(wanted) + 1 and len(wanted) == 1:
-            arguments = arguments[:1]  # k(q, v) where the velocity does not matter
+        if len(arguments) == len(wanted) + 1 and all(argument.name != "v" for argument in wanted):
+            arguments = [arguments[0], *arguments[2:]]  # k(q, v, ...) where the velocity does not matter
         self._check_count(arguments)
         arrays = []
         for argument, given in zip(wanted, arguments, strict=True):
