@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import fallingcat as fc
 from fallingcat.cli import app
 
-KEYS = ["name", "published", "ours", "tolerance", "unit", "holds"]
+KEYS = ["name", "published", "ours", "unit", "verdict", "holds", "where", "band"]
 
 
 def call(*arguments):
@@ -37,8 +37,10 @@ def test_json_is_what_is_promised(tmp_path):
     rows = {row["name"]: row for row in data["rows"]}
     wanted = ["external work", "joint work", "floor work", "hop period", "step length", "spring extension at lift-off"]
     assert set(wanted) <= set(rows)
-    assert all(row["holds"] is True for row in data["rows"])
-    assert rows["external work"]["published"] == 7.15
+    assert {row["verdict"] for row in data["rows"]} == {"agrees", "differs", "not comparable", "not published"}
+    assert (rows["external work"]["published"], rows["external work"]["verdict"]) == (7.15, "differs")
+    assert (rows["external work"]["band"], rows["external work"]["holds"]) == ([7.145, 7.155], False)
+    assert (rows["work of the radial spring"]["published"], rows["hop period"]["holds"]) == ("zero", True)
     assert rows["hop period"]["published"] is None
     assert rows["hop period"]["ours"] == pytest.approx(0.3765, abs=1e-3)
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
@@ -57,8 +59,8 @@ def test_table(tmp_path):
     result = call("run", "prismatic-2", "--set", "duration=4", "--no-open", "--out", tmp_path / "p.html")
     assert result.exit_code == 0, result.output
     assert "touchdowns" in result.stdout
-    assert "agrees" in result.stdout
-    assert "other parameters" in result.stdout
+    assert "not comparable" in result.stdout
+    assert "parameters were changed: duration" in result.stdout
     assert all(len(line) <= 80 for line in result.stdout.splitlines() if "p.html" not in line)
 
 

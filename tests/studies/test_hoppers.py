@@ -46,40 +46,80 @@ def test_observed_quantities_are_those_written_by_hand():
             assert seen[name][i] == pytest.approx(value, abs=1e-12), name
 
 
-def test_exp_vi_is_the_published_gait(gait):
-    assert gait.holds, [row for row in gait.rows if not row.holds]
-    assert gait.row("external work").ours == pytest.approx(7.15, rel=0.02)
-    assert gait.row("joint work").ours == pytest.approx(4.65, rel=0.05)
-    assert gait.row("spring extension at lift-off").ours == pytest.approx(9.0, abs=0.5)
-    assert gait.row("stationarity").ours < 1.0
-    assert gait.row("ledger balance").ours < 1e-6
+def verdicts(result):
+    """Names of the rows by what is said of them; what is not published holds where it has to."""
+    assert result.trajectory.status == "finished"
+    assert all(row.holds is not False for row in result.rows if row.verdict == "not published"), result.rows
+    words = ("agrees", "differs", "not comparable")
+    return [{row.name for row in result.rows if row.verdict == word} for word in words]
+
+
+def test_exp_vi_beside_the_published_gait(gait):
+    agrees, differs, apart = verdicts(gait)
+    assert agrees == {
+        "spring extension at lift-off", "the same, of the rest length", "stationarity", "work of the radial spring",
+    }  # fmt: skip
+    assert differs == {
+        "external work", "joint work", "work of the controller", "spring energy at lift-off", "loss per hop",
+        "work of the radial damper",
+    }  # fmt: skip
+    assert apart == {"touchdown loss"}
+    assert gait.row("external work").ours == pytest.approx(7.161, abs=5e-4)
+    assert gait.row("joint work").ours == pytest.approx(4.766, abs=5e-4)
+    assert gait.row("spring extension at lift-off").ours == pytest.approx(8.733, abs=5e-4)
+    assert gait.row("stationarity").ours < 1e-3
     ledger = gait.trajectory.ledger
-    parts = [row.ours for row in gait.rows if row.name.startswith("work of")]
+    parts = [row.ours for row in gait.rows if row.name.startswith("work of") and row.name != "work of the controller"]
     assert sum(parts) == pytest.approx(float(ledger.works[-1].sum()), abs=1e-9)  # the rows are the full ledger
 
 
 @pytest.mark.parametrize(
-    "name", ["prismatic-1", "prismatic-2", "prismatic-3", "revolute-1", "revolute-3", "revolute-4"]
+    ("name", "agreeing", "differing", "apart"),
+    [
+        ("prismatic-1", set(), set(), {"hops before it tilts"}),
+        ("prismatic-2", {"touchdowns", "largest lean"}, set(), set()),
+        ("prismatic-3", {"energy error at the apexes", "growth of the spring energy"}, set(), set()),
+        ("revolute-1", {"angular momentum after the first lift-off"}, {"turn in the first flight"}, set()),
+        ("revolute-2", {"drift"}, {"hops with another sign"}, set()),
+        ("revolute-3", {"energy error at the apexes"}, {"hops with another sign"}, set()),
+        ("revolute-4", {"forward speed", "stationarity"}, {"largest turn in flight"}, {"energy error at the apexes"}),
+    ],
 )
-def test_rows_hold(name):
+def test_verdicts(name, agreeing, differing, apart):
     result = run(name)
-    assert result.trajectory.status == "finished"
-    assert result.holds, [row for row in result.rows if not row.holds]
+    assert verdicts(result) == [agreeing, differing, apart]
+    assert all(row.remark for row in result.rows if row.verdict in ("differs", "not comparable"))
+    assert result.holds is not bool(differing)
 
 
-def test_the_one_row_that_differs_says_why():
-    differs = [row for row in run("revolute-2").rows if not row.holds]
-    assert [row.name for row in differs] == ["hops with another sign"]
-    assert "runs" in differs[0].remark
+def test_gravity_explains_the_turn_of_exp_i():
+    assert 29.5 <= run("revolute-1", g=9.81).row("turn in the first flight").ours <= 30.5
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_published_number_says_where_it_is_printed(name):
+    for row in load(name).table.row:
+        assert bool(row.where) is (row.published is not None), row.name
 
 
 def test_exp_v_finds_the_forward_gait_or_that_of_exp_iv():
     found = run("revolute-5", basin_hops=0)
-    assert found.holds, [row for row in found.rows if not row.holds]
+    assert verdicts(found)[0] == {"stationarity", "energy at the apex"}
+    for name in ("height of the base", "angle of the base", "joint", "angular velocity"):
+        row = found.row(f"{name} at the apex")
+        assert row.verdict == "differs"
+        assert row.ours == pytest.approx(row.published, rel=0.03)
     assert measures.forward_speed(found.observed) == pytest.approx(0.234, abs=0.002)
     printed = run("revolute-5", basin_hops=0, E_des=2.8382)
     assert measures.hop_period(printed.observed) == pytest.approx(run("revolute-4").row("hop period").ours, rel=1e-3)
     assert measures.forward_speed(printed.observed) < 0.0
+
+
+def test_with_gravity_9_81_the_printed_start_of_exp_v_goes_forward_to_the_printed_height_knee_and_lean():
+    found = run("revolute-5", basin_hops=0, g=9.81, E_des=2.8382, r_des="initial")
+    rows = [found.row(f"{name} at the apex") for name in ("height of the base", "joint", "lean")]
+    assert [row.verdict for row in rows] == ["not comparable"] * 3  # with other parameters than the study's
+    assert all(row.band[0] <= row.ours <= row.band[1] for row in rows)
 
 
 def test_energies_that_the_thesis_prints():
@@ -111,8 +151,9 @@ def test_a_disturbance_decides_when_the_upright_leg_tilts():
 
 def test_the_lowest_angular_momentum_is_near_102_degrees():
     found = run("revolute-scan", q1_first=np.radians(96.0), q1_last=np.radians(120.0), points=9)
-    assert found.holds, found.rows
+    assert found.row("excess at 102 degrees").holds
     assert found.row("angle of the least angular momentum").ours == pytest.approx(109.4, abs=0.5)
+    assert found.row("angle of the least angular momentum").verdict == "differs"
     single = run("revolute-1", r_des="initial").row("angular momentum after the first lift-off").ours
     assert np.interp(np.radians(102.0), found.curves["q1"], found.curves["spin"]) == pytest.approx(single, rel=2e-3)
 
@@ -130,14 +171,18 @@ def test_every_study_runs_with_other_parameters(name):
     assert found.trajectory.times[-1] == pytest.approx(0.7)
     assert found.row("ledger balance").holds
     assert set(found.study.changed) == set(changes)
-    assert all("parameters were changed" in row.remark for row in found.rows if row.published is not None)
+    published = [row for row in found.rows if row.published is not None]
+    assert all(row.verdict == "not comparable" and row.holds is None for row in published)
+    assert all("parameters were changed: duration, K_r" in row.remark for row in published)
 
 
 def test_a_gain_that_is_set_is_the_gain_that_acts(gait):
     weaker = run("revolute-6", K_E=8.0)
     assert weaker.row("hop period").ours == pytest.approx(0.3668, abs=5e-4)
     assert weaker.row("hop period").ours < gait.row("hop period").ours
-    assert not weaker.row("external work").holds
+    assert weaker.row("external work").ours < gait.row("external work").ours - 0.1
+    assert weaker.row("external work").verdict == "not comparable"
+    assert weaker.row("hop period").holds is None  # the reference is of other parameters, too
 
 
 def test_progress_is_told():
@@ -205,7 +250,7 @@ def test_the_basin_of_the_forward_gait():
 @pytest.mark.slow
 def test_the_whole_scan():
     found = run("revolute-scan")
-    assert found.holds, found.rows
+    assert verdicts(found) == [set(), {"angle of the least angular momentum"}, set()]
     spins = found.curves["spin"]
     assert np.all(np.diff(spins[:20]) < 0.0)
     assert np.all(np.diff(spins[30:]) > 0.0)

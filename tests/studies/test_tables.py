@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from fallingcat.errors import FallingCatError, FileError, ModelError
 from fallingcat.studies import MEASURES, load, names, parse, run
 from fallingcat.studies.tables import Parameters
+from fallingcat.studies.verdicts import printed_number, rounds_to, verdict_of
 
 OWN = """
 title = "A drop"
@@ -25,8 +26,7 @@ r_des = "initial"
 [[row]]
 name = "touches"
 measure = "touches"
-published = 1.0
-tolerance = 0.0
+published = "1"
 """
 
 
@@ -45,17 +45,52 @@ def test_every_file_is_sound(name):
     extra = {"least_angle", "least_spin", "excess"}
     extra |= {f"{n}_{s}" for n in ("height", "lean", "speed", "spin", "release") for s in ("low", "high")}
     for row in rows:
-        assert row.measure in MEASURES or row.measure in extra or row.measure.startswith("work of ")
-        assert row.published is None or row.tolerance is not None  # what is published is judged
+        assert row.measure in MEASURES or row.measure in extra or row.measure.startswith(("work of ", "x at "))
+        assert row.published is None or row.band is not None or row.incomparable  # what is published is judged
 
 
 def test_an_own_file_runs(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(OWN, encoding="utf-8")
-    result = run(str(path), y=0.31)
+    result = run(str(path))
     assert result.study.name == "mine"
-    assert result.row("touches").holds
-    assert result.study.changed == ("y",)
+    assert result.row("touches").verdict == "agrees"
+    other = run(str(path), y=0.31)
+    assert other.study.changed == ("y",)
+    assert other.row("touches").verdict == "not comparable"
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("published = 1.0", "row.0.published: is written as printed, in quotes: its digits"),
+        ("published = 'once'", "row.0: published: words need 'within'"),
+        ("published = 'once'\nwithin = [1.0, 1.0]", "within: needs 'published', and 'because'"),
+        ("within = [1.0, 1.0]\nbecause = 'so'", "within: needs 'published', and 'because'"),
+        ("published = '1'\nwithin = [2.0, 1.0]\nbecause = 'so'", "within: the smaller number first"),
+        ("published = '1'\nwithin = [nan, 1.0]\nbecause = 'so'", "within: the smaller number first"),
+        ("published = '1'\nwithin = [1.0]\nbecause = 'so'", "within"),
+        ("published = '1'\ntolerance = 0.5", "tolerance: is for what is not published"),
+    ],
+)
+def test_a_row_is_judged_by_its_source(said, words):
+    with pytest.raises(FileError) as caught:
+        parse(OWN.replace('published = "1"', said), "mine", "mine.toml")
+    assert words in str(caught.value)
+
+
+@given(st.decimals(-1000, 1000, places=3), st.integers(0, 3))
+def test_a_printed_number_agrees_with_what_rounds_to_it(exact, places):
+    printed = f"{exact:.{places}f}"
+    low, high = rounds_to(printed)
+    assert low <= float(exact) <= high
+    assert high - low == pytest.approx(10.0**-places)
+    assert verdict_of(float(printed) + 0.51 * 10.0**-places, True, True, (low, high)) == "differs"
+    assert printed_number(printed) == float(printed)
+
+
+def test_a_number_that_is_none_agrees_with_nothing():
+    assert verdict_of(None, True, True, (-math.inf, math.inf)) == "differs"
 
 
 def test_all_errors_at_once():

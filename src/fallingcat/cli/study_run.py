@@ -97,7 +97,7 @@ def _setting(text: str) -> tuple[str, Any]:
 
 
 def _print(console: Console, result: StudyResult, page: str) -> None:
-    from ..studies.page import number, verdict
+    from ..studies.page import judged, number, said
 
     about = {"study": result.study.name, "what": result.study.table.title}
     if result.study.changed:
@@ -106,21 +106,18 @@ def _print(console: Console, result: StudyResult, page: str) -> None:
     about["run"] = f"{result.trajectory.times[-1]:.4g} s simulated, {result.trajectory.status}; {result.seconds:.2f} s"
     summary(console, about)
     out = table("quantity", least=22)
-    for title in ("published", "ours", "unit", "tolerance", "verdict"):
-        out.add_column(title, justify="right" if title in ("published", "ours", "tolerance") else "left", no_wrap=True)
+    for title in ("published", "ours", "unit", "verdict"):
+        out.add_column(title, justify="right" if title in ("published", "ours") else "left", no_wrap=True)
     notes: list[str] = []
-    for row, said in zip(result.rows, result.study.table.row, strict=True):
+    for row in result.rows:
         mark = ""
-        if said.remark and row.judged:
-            notes.append(said.remark)
+        if row.remark and row.verdict != "not published":
+            notes.append(row.remark)
             mark = f" [{len(notes)}]"
-        cells = (row.name + mark, number(row.published), number(row.ours), row.unit, number(row.tolerance))
-        out.add_row(*map(shown, (*cells, verdict(row))))
+        out.add_row(*map(shown, (row.name + mark, said(row), number(row.ours), row.unit, judged(row))))
     console.print()
     console.print(out)
     console.print()
-    if result.study.changed:
-        console.print(shown("What is published is of other parameters than these."))
     for k, note in enumerate(notes):
         console.print(shown(f"[{k + 1}] {note}"))
     console.print(shown(f"\n{page}"), soft_wrap=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 
-from ..control import virtual_leg
+from ..control import EnergyController, virtual_leg
 from ..dynamics import kinetic_energy, potential_energy
 from ..errors import ModelError
 from .hopper import FOOT
@@ -29,12 +30,15 @@ def measure(function: Measure) -> Measure:
 
 
 def measured(name: str, seen: Observed) -> float:
-    """A measure by name; ``work of PORT`` is the work through one port (J)."""
+    """A measure by name; ``work of PORT`` is the work through one port (J), ``x at T`` the place of the base."""
     if name.startswith("work of "):
         port = name.removeprefix("work of ")
         return float(seen.run.ledger.work(port)[-1]) if port in seen.run.ledger.ports else 0.0
+    if found := re.fullmatch(r"x at (\d+(?:\.\d+)?)", name):
+        t = float(found[1])
+        return float(seen.run.at(t).pose[0, 3]) if seen.times[0] <= t <= seen.times[-1] else NAN
     if name not in MEASURES:
-        raise ModelError(f"there is no measure {name!r}: it is one of {', '.join(MEASURES)}, work of PORT")
+        raise ModelError(f"there is no measure {name!r}: it is one of {', '.join(MEASURES)}, work of PORT, x at TIME")
     return float(MEASURES[name](seen))
 
 
@@ -59,9 +63,15 @@ def joint_work(seen: Observed) -> float:
 
 
 @measure
+def controller_work(seen: Observed) -> float:
+    """Work of the controller through base and joint (J)."""
+    return external_work(seen) + joint_work(seen)
+
+
+@measure
 def floor_work(seen: Observed) -> float:
     """Work of the floor on the robot (J); negative: the floor takes."""
-    return float(seen.run.ledger.works[-1].sum()) - external_work(seen) - joint_work(seen)
+    return float(seen.run.ledger.works[-1].sum()) - controller_work(seen)
 
 
 @measure
@@ -82,16 +92,20 @@ def touchdown_loss(seen: Observed) -> float:
 @measure
 def loss_per_hop(seen: Observed) -> float:
     """What the floor takes per hop, relative to the energy that the controller wants (%)."""
-    wanted = next(law.energy for law in seen.run.system.laws if law.name == "energy controller")  # type: ignore[attr-defined]
-    return -100.0 * floor_work(seen) / (len(seen.flights) * wanted) if seen.flights else NAN
+    return -100.0 * floor_work(seen) / (len(seen.flights) * _wanted(seen)) if seen.flights else NAN
 
 
 @measure
 def energy_error(seen: Observed) -> float:
-    """Largest distance of the energy at an apex after the first hop from the wanted energy (%)."""
-    wanted = next(law.energy for law in seen.run.system.laws if law.name == "energy controller")  # type: ignore[attr-defined]
-    apexes = [abs(_apex_energy(seen, hop) / wanted - 1.0) for hop in seen.hops[1:]]
-    return 100.0 * max(apexes) if apexes else NAN
+    """Largest distance of the energy at an apex, the spring's included, from the wanted energy (%)."""
+    spring = [float(seen.spring.energy(seen.run.model, seen.apex(hop))) for hop in seen.hops]
+    energies = np.array([_apex_energy(seen, hop) for hop in seen.hops]) + spring
+    return 100.0 * float(np.abs(energies / _wanted(seen) - 1.0).max()) if seen.hops else NAN
+
+
+def _wanted(seen: Observed) -> float:
+    """What the energy controller wants (J)."""
+    return next(law.energy for law in seen.run.system.laws if isinstance(law, EnergyController))
 
 
 @measure
@@ -152,9 +166,21 @@ def forward_speed(seen: Observed) -> float:
 
 
 @measure
+def drift(seen: Observed) -> float:
+    """Way of the center of mass in the whole run (m)."""
+    return float(seen["com_x"][-1] - seen["com_x"][0])
+
+
+@measure
 def liftoff_extension(seen: Observed) -> float:
     """Of the radial spring beyond its rest length at lift-off (mm), mean of the last hops."""
     return _mean(1e3 * (seen["r"][seen.lift_offs] - seen.spring.rest)[-LAST:])
+
+
+@measure
+def liftoff_strain(seen: Observed) -> float:
+    """The same, relative to the rest length (%)."""
+    return 0.1 * liftoff_extension(seen) / seen.spring.rest
 
 
 @measure
@@ -201,6 +227,12 @@ def first_turn(seen: Observed) -> float:
 def flight_turn(seen: Observed) -> float:
     """Size of the turn of the virtual leg in a flight (degrees), mean of the last hops."""
     return _mean(np.abs(_turns(seen)[-LAST:]))
+
+
+@measure
+def largest_turn(seen: Observed) -> float:
+    """Largest size of the turn of the virtual leg in a flight after a lift-off (degrees)."""
+    return float(np.abs(_turns(seen)).max()) if seen.hops else NAN
 
 
 @measure
@@ -265,6 +297,24 @@ def apex_theta(seen: Observed) -> float:
     """Angle of the base at the last apex (rad)."""
     pose = seen.apex(seen.hops[-1]).pose if seen.hops else np.full((4, 4), NAN)
     return float(np.arctan2(pose[1, 0], pose[0, 0]))
+
+
+@measure
+def apex_vx(seen: Observed) -> float:
+    """Velocity of the base at the last apex, along its own x axis (m/s)."""
+    return float(seen.apex(seen.hops[-1]).twist[0]) if seen.hops else NAN
+
+
+@measure
+def apex_vy(seen: Observed) -> float:
+    """Velocity of the base at the last apex, along its own y axis (m/s)."""
+    return float(seen.apex(seen.hops[-1]).twist[1]) if seen.hops else NAN
+
+
+@measure
+def apex_joint(seen: Observed) -> float:
+    """Joint coordinate at the last apex (rad or m)."""
+    return float(seen.apex(seen.hops[-1]).joints[0]) if seen.hops else NAN
 
 
 @measure

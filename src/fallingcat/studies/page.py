@@ -64,21 +64,16 @@ def _subtitle(result: StudyResult) -> str:
     return f"{result.study.name}: {result.study.table.about}{changed}{ended}"
 
 
-def _steady(seen: Observed) -> bool:
-    """Whether there are hops enough for a zoom and a strip."""
-    return len(seen.hops) > ZOOMED + 1 and seen.times[-1] > 10.0
-
-
 def _facts(result: StudyResult) -> list[Fact]:
     facts = [
         Fact("simulated", f"{result.trajectory.times[-1]:.4g} s", f"in {result.seconds:.2f} s with all its numbers")
     ]
-    judged = [row for row in result.rows if row.judged]
-    good = sum(row.holds for row in judged)
-    facts.append(Fact("agree", f"{good} of {len(judged)}", "numbers that can be compared"))
-    compared = [row for row in result.rows if row.published is not None and row.ours is not None][:3]
+    compared = [row for row in result.rows if row.verdict in ("agrees", "differs")]
+    good = sum(row.verdict == "agrees" for row in compared)
+    facts.append(Fact("agree", f"{good} of {len(compared)}", "published numbers that can be compared"))
     shown = [
-        (row.name, f"{number(row.ours)} {row.unit}".strip(), f"published: {number(row.published)}") for row in compared
+        (row.name, f"{number(row.ours)} {row.unit}".strip(), f"published: {said(row)}; {row.verdict}")
+        for row in compared[:3]
     ]
     facts += [Fact(*texts) for texts in shown]
     return facts
@@ -98,24 +93,35 @@ def number(x: float | None) -> str:
     return "0" if x == 0.0 else f"{x:.5g}" if 1e-4 <= abs(x) < 1e5 else f"{x:.1e}"
 
 
-def verdict(row: Row) -> str:
-    """In a word."""
-    return "-" if not row.judged else "agrees" if row.holds else "differs"
+def said(row: Row) -> str:
+    """What was published: a number, words, or a dash."""
+    return row.published if isinstance(row.published, str) else number(row.published)
+
+
+def span(row: Row) -> str:
+    """What would agree: ``from to to``, where something is published; else what would hold."""
+    if row.band is None:
+        return "-" if row.tolerance is None else f"{number(row.reference or 0.0)} +- {number(row.tolerance)}"
+    low, high = (number(x) if np.isfinite(x) else "" for x in row.band)
+    return low if low == high else f"{low} to {high}" if low and high else f"from {low}" if low else f"up to {high}"
+
+
+def judged(row: Row) -> str:
+    """The verdict; and that a number that is not published is out of its tolerance, if it is."""
+    return f"{row.verdict}, does not hold" if row.verdict == "not published" and row.holds is False else row.verdict
 
 
 def rows_table(result: StudyResult) -> Table:
     """Published, ours, verdict."""
-    header = ("quantity", "published", "computed by others", "ours", "unit", "tolerance", "verdict", "remark")
+    header = ("quantity", "published", "computed by others", "ours", "unit", "agrees", "verdict", "where", "remark")
     rows = [
         (
-            row.name, number(row.published), number(row.reference), number(row.ours), row.unit, number(row.tolerance),
-            verdict(row), row.remark,
+            row.name, said(row), number(row.reference), number(row.ours), row.unit, span(row), judged(row), row.where,
+            row.remark,
         )
         for row in result.rows
     ]  # fmt: skip
-    return Table(
-        "Published and ours", header, rows, wide=True, good=[row.holds if row.judged else None for row in result.rows]
-    )
+    return Table("Published and ours", header, rows, wide=True, good=[row.holds for row in result.rows])
 
 
 def _ends(result: StudyResult) -> list[Text]:

@@ -18,6 +18,7 @@ from .measures import measured
 from .observed import Observed
 from .scan import Progress, about_scan, scanned
 from .tables import BasinParameters, Parameters, RowTable, ScanParameters, Study, load
+from .verdicts import Band, Verdict, printed_number, verdict_of
 
 if TYPE_CHECKING:
     from ..views import Page
@@ -25,30 +26,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Row:
-    """One number: published, ours, and whether they agree within ``tolerance`` (in ``unit``).
+    """One number: published, ours, and what may be said of the two.
 
-    Where nothing is published, ours is held against ``reference``, which others computed; where there is none either,
-    its size against the tolerance; and without a tolerance, it is only told.
+    Where nothing is published, ours may have to ``hold``: within ``tolerance`` of ``reference``, which others computed,
+    or of zero.
     """
 
     name: str
-    published: float | None
+    published: float | str | None
+    """a number or the words of the source"""
     ours: float | None
-    tolerance: float | None
     unit: str
-    holds: bool
+    verdict: Verdict
+    holds: bool | None
+    """whether it agrees, or is within its tolerance; None where nothing is claimed"""
+    band: Band | None = None
+    """smallest and largest number that agree with the source"""
+    where: str = ""
+    """in the source"""
     remark: str = ""
     reference: float | None = None
-
-    @property
-    def judged(self) -> bool:
-        """Whether there is anything to compare with."""
-        return self.tolerance is not None
+    tolerance: float | None = None
 
     def data(self) -> dict[str, Any]:
-        """What ``--json`` prints."""
-        keys = ("name", "published", "ours", "tolerance", "unit", "holds")
-        return {key: getattr(self, key) for key in keys}
+        """What ``--json`` prints; an open end of the band is null."""
+        keys = ("name", "published", "ours", "unit", "verdict", "holds", "where")
+        band = self.band and [x if math.isfinite(x) else None for x in self.band]
+        return {key: getattr(self, key) for key in keys} | {"band": band}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +75,8 @@ class StudyResult:
 
     @property
     def holds(self) -> bool:
-        """Whether all rows do."""
-        return all(row.holds for row in self.rows)
+        """Whether no row fails: nothing differs, and all that has a tolerance is within it."""
+        return all(row.holds is not False for row in self.rows)
 
     def row(self, name: str) -> Row:
         """A row by name."""
@@ -144,15 +148,20 @@ def _seldom(tell: Callable[[float], None]) -> Callable[[float], None]:
 def _row(table: RowTable, study: Study, seen: Observed, extra: dict[str, float]) -> Row:
     value = extra[table.measure] if table.measure in extra else measured(table.measure, seen)
     ours = value if math.isfinite(value) else None
-    remark = table.remark
-    if study.changed and table.published is not None:
-        remark = f"{study.about_changes}. {remark}".strip()
-    holds = _holds(ours, table)
-    return Row(table.name, table.published, ours, table.tolerance, table.unit, holds, remark, table.reference)
+    printed = table.published
+    number = None if printed is None else printed_number(printed)
+    why = [study.other_experiment, table.incomparable] if printed is not None else []
+    verdict = verdict_of(ours, printed is not None, not any(why), table.band)
+    remark = "; ".join(text for text in (*why, table.because, table.remark) if text)
+    holds = {"agrees": True, "differs": False, "not comparable": None}.get(verdict, _holds(ours, table, study))
+    return Row(
+        table.name, printed if number is None else number, ours, table.unit, verdict, holds, table.band, table.where,
+        remark, table.reference, table.tolerance,
+    )  # fmt: skip
 
 
-def _holds(ours: float | None, table: RowTable) -> bool:
-    if table.tolerance is None:
-        return True  # nothing is claimed
-    against = table.published if table.published is not None else table.reference
-    return ours is not None and abs(ours - (against or 0.0)) <= table.tolerance
+def _holds(ours: float | None, table: RowTable, study: Study) -> bool | None:
+    """Of a number that is not published."""
+    if table.tolerance is None or (table.reference is not None and study.other_experiment):
+        return None
+    return ours is not None and abs(ours - (table.reference or 0.0)) <= table.tolerance

@@ -13,9 +13,10 @@
     name = "external work"
     measure = "external_work"
     unit = "J"
-    published = 7.15
-    tolerance = 0.143
+    published = "7.15"
+    where = "4.3.2, EXP VI, p. 70"
 
+What is published is written as it is printed, in quotes: the digits of a number are its tolerance.
 Unknown keys, text in place of numbers, numbers that are not finite: every broken rule is named, all in one error.
 """
 
@@ -27,13 +28,23 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from ..errors import FallingCatError, FileError, ModelError
 from ..io.diagnostics import Reader
 from ..io.files import read_bytes
 from ..io.toml_text import decoded, parsed
+from .verdicts import Band, printed_number, rounds_to
 
 
 def _one_line(text: str) -> str:
@@ -140,12 +151,52 @@ class RowTable(Table):
     name: Line
     measure: Line
     unit: Line = ""
-    published: FiniteFloat | None = None
+    published: Line | None = None
+    """as printed: a number agrees with all that rounds to it; words need ``within``"""
+    where: Line = ""
+    """where it is printed, and in which words"""
+    within: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
+    """smallest and largest number that agree, where the printed digits do not say it"""
+    because: str = ""
+    """why ``within`` is what it is"""
+    incomparable: str = ""
+    """why ours is not what the source measured"""
     tolerance: Gain | None = None
-    """in the unit; where nothing is published, the largest size that holds"""
+    """in the unit, where nothing is published: from ``reference``, or the largest size that holds"""
     reference: FiniteFloat | None = None
     """computed independently, by others than the thesis and than us"""
     remark: str = ""
+
+    @field_validator("published", mode="before")
+    @classmethod
+    def _as_printed(cls, value: Any) -> Any:
+        if isinstance(value, int | float):
+            raise PydanticCustomError("study", "is written as printed, in quotes: its digits are its tolerance")
+        return value
+
+    @model_validator(mode="after")
+    def _judged_by_its_source(self) -> Self:
+        words = self.published is not None and printed_number(self.published) is None
+        rules = {
+            "published: words need 'within', the numbers that agree, or 'incomparable'": not words
+            or bool(self.within or self.incomparable),
+            "within: needs 'published', and 'because', which says where it comes from": self.within is None
+            or bool(self.published and self.because),
+            "within: the smaller number first": self.within is None or self.within[0] <= self.within[1],
+            "tolerance: is for what is not published; the digits of 'published' say what agrees": self.published is None
+            or self.tolerance is None,
+        }
+        broken = [rule for rule, kept in rules.items() if not kept]
+        if broken:
+            raise PydanticCustomError("study", "{rules}", {"rules": "; ".join(broken)})
+        return self
+
+    @property
+    def band(self) -> Band | None:
+        """What agrees with the source; None where it says nothing, or no number."""
+        if self.within is not None:
+            return self.within[0], self.within[1]
+        return rounds_to(self.published) if self.published and printed_number(self.published) is not None else None
 
 
 class StudyTable(Table):
@@ -174,9 +225,10 @@ class Study(BaseModel):
     """parameters that are not as the file has them"""
 
     @property
-    def about_changes(self) -> str:
-        """In words."""
-        return f"parameters were changed: {', '.join(self.changed)}" if self.changed else "as published"
+    def other_experiment(self) -> str:
+        """Why it is not the one that was published: parameters of the robot that were changed; empty if none were."""
+        changed = [name for name in self.changed if name in Parameters.model_fields]
+        return f"parameters were changed: {', '.join(changed)}" if changed else ""
 
     def with_parameters(self, changes: Mapping[str, Any]) -> Study:
         """The same study with other parameters."""
@@ -262,7 +314,7 @@ def _words(kind: type[Any], problem: Any) -> str:
     if problem["type"] == "missing":
         return f"{key or str(problem['loc'][-1])!r} is missing"
     if problem["type"] == "study":
-        return str(problem["msg"])
+        return f"{key}: {problem['msg']}" if key else str(problem["msg"])
     text = problem["msg"].replace("Input should be", "should be").replace("a valid ", "a ")
     given = problem["input"]
     return f"{key}: {text}, not {given!r}" if isinstance(given, (str, bool, int, float)) else f"{key}: {text}"
