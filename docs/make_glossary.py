@@ -166,7 +166,7 @@ def torsion() -> None:
         corner = [seen(x, origin) for x in (np.zeros(3), v, first, w, second)]
         body += arrow(corner[0], corner[1], RED) + arrow(corner[1], corner[2], BLUE)
         body += arrow(corner[0], corner[3], BLUE) + arrow(corner[3], corner[4], RED)
-        body += words(origin[0] - 20, 175, f"{factorization}: misses by {abs(gap[2]):.2f} of the area")
+        body += words(origin[0] - 20, 175, f"{factorization}: {abs(gap[2]):.2f} x area")
     save("torsion", body)
 
 
