@@ -21,7 +21,7 @@ from fallingcat.lie import Group
 
 ROOT = Path(__file__).parents[1]
 RESULT = ROOT / "benchmarks" / "results" / "lie_residuals.json"
-sys.path.insert(0, str(ROOT / "tests" / "lie"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from laws import GROUPS, algebra, name  # noqa: E402  (the groups and random points of the tests)
 

@@ -15,7 +15,7 @@ from fallingcat.formulations.survey import formulations, survey
 from fallingcat.lie import SE3
 from fallingcat.model import Revolute
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 HOPPER, CAT = ROOT / "examples/robots/hopper.toml", ROOT / "examples/robots/cat.urdf"
 
 

@@ -16,7 +16,7 @@ from fallingcat import cli
 from fallingcat.lie import SE3
 from fallingcat.model import Body, Frame, Joint, Limits, Link, Model, Revolute
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CAT = ROOT / "examples" / "robots" / "cat.urdf"
 COMMAND = Path(sys.executable).with_name("fallingcat")
 CORPUS = ROOT / "tests" / "corpus" / "toml"

@@ -73,7 +73,7 @@ def test_table(tmp_path):
         (["run", "revolute-6", "--set", "K_E=x\x1b[31m"], "should be a number"),
         (["run", "revolute-6", "--set", "K_E"], "NAME=VALUE"),
         (["run", "revolute-6", "--set", "K_E=1\nx=2"], "K_E"),
-        (["run", "nowhere.toml"], "cannot be read"),
+        (["run", "nowhere.toml"], "there is no such file"),
         (["run", "revolute-6", "--set", "duration=0.1", "--out", "no/such/folder/p.html"], "cannot be written"),
     ],
 )
