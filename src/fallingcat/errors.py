@@ -143,6 +143,19 @@ class ExtraMissingError(FallingCatError, ImportError):
         return f"{self.purpose} needs {self.name}: pip install 'fallingcat[{self.extra}]'"
 
 
+def told(x: object) -> str:
+    """How to call a wrong argument in a message: itself where it is short, else what it is.
+
+    >>> told("cat.urdf"), told(None), told([1, 2])
+    ("'cat.urdf'", 'None', 'a list')
+    """
+    shape = getattr(x, "shape", None)
+    if isinstance(shape, tuple):
+        return f"an array of shape {shape}"
+    text = repr(x) if x is None or isinstance(x, (str, int, float)) else f"a {type(x).__name__}"
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
 def _sentence(places: list[str | None], rule: str, remark: str | None) -> str:
     line = ": ".join([*(place for place in places if place), rule])
     return f"{line} ({remark})" if remark else line

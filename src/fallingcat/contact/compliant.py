@@ -11,7 +11,7 @@ from ..arrays import concatenate, less, sqrt, where
 from ..errors import ModelError
 from ..model import Model, State
 from .contact import Contact, Jump, Mode
-from .points import Plane, checked_points, plane, point_jacobian, position
+from .points import Plane, checked_points, named_points, plane, point_jacobian, position
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,12 @@ class CompliantFloor(Contact):
     asks_forces = False
 
     def __post_init__(self) -> None:
-        numbers = [*self.stiffness, *self.damping, self.height, 0.0 if self.friction is None else self.friction]
+        named_points(self.points)
+        try:
+            friction = 0.0 if self.friction is None else self.friction
+            numbers = [float(x) for x in (*self.stiffness, *self.damping, self.height, friction)]
+        except (TypeError, ValueError):
+            numbers = []
         if len(numbers) != 6 or not np.isfinite(numbers).all() or min(numbers[:4]) < 0.0 or numbers[5] < 0.0:
             raise ModelError("stiffness, damping and friction of a floor are finite numbers that are not negative")
         if self.friction is not None and not self.damping[1] > 0.0:

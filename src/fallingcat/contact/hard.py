@@ -14,7 +14,17 @@ from ..model import Model, State
 from .complementarity import OPEN, SLIDE, STICK
 from .contact import Contact, Jump, Mode
 from .impacts import impact, restitutions
-from .points import Plane, checked_points, plane, point_bias, point_jacobian, point_motions, position, stacked
+from .points import (
+    Plane,
+    checked_points,
+    named_points,
+    plane,
+    point_bias,
+    point_jacobian,
+    point_motions,
+    position,
+    stacked,
+)
 from .solving import check_consistent, minimum_norm, plane_axes, response, within_range
 
 TOUCH = 1e-10
@@ -88,8 +98,14 @@ class HardContacts(Contact):
     ports = ("contact normal", "contact tangential")
 
     def __post_init__(self) -> None:
+        named_points(self.points)
         restitutions(self.restitution, self.points)
-        rest = (self.rest_speed, self.frequency, self.damping, self.tolerance, self.friction or 0.0)
+        try:
+            rest = [
+                float(x) for x in (self.rest_speed, self.frequency, self.damping, self.tolerance, self.friction or 0.0)
+            ]
+        except (TypeError, ValueError):
+            rest = [np.nan]
         if not np.isfinite([*rest, self.height]).all() or min(rest) < 0.0:
             raise ModelError("friction, speeds, gains and tolerance of contacts are finite and not negative")
 

@@ -10,10 +10,11 @@ import numpy as np
 
 from ..arrays import concatenate, is_numeric
 from ..dynamics import mass_matrix
+from ..dynamics.checks import check_robot
 from ..errors import ModelError, NumericsError
 from ..model import Model, State
 from .complementarity import OPEN, STICK, Collision
-from .points import checked_points, plane, point_jacobian, stacked
+from .points import checked_points, named_points, plane, point_jacobian, stacked
 from .solving import check_consistent, minimum_norm, plane_axes, response
 
 CREATED = 1e-12
@@ -60,10 +61,11 @@ def impact(
     >>> hit.state.twist[2], hit.impulses[0, 2], hit.loss
     (np.float64(1.0), np.float64(6.0), 3.0)
     """
-    points = tuple(points)
+    points = named_points(points)
     checked_points(model, points)
+    check_robot(model, state)
     elastic = restitutions(restitution, points)
-    if friction is not None and not (np.isfinite(friction) and friction >= 0.0):
+    if friction is not None and not (isinstance(friction, (int, float)) and 0.0 <= friction < np.inf):
         raise ModelError(f"friction is a finite number that is not negative, not {friction!r}")
     ground = plane(model, normal)
     axes = plane_axes(model, points, ground)
@@ -102,7 +104,10 @@ def switch(model: Model, state: State, closed_before: Sequence[str], closed_afte
 
 def restitutions(restitution: float | Sequence[float], points: Sequence[str]) -> np.ndarray:
     """One coefficient for each point, between 0 and 1."""
-    given = np.array(restitution, dtype=float)
+    try:
+        given = np.array(restitution, dtype=float)
+    except (TypeError, ValueError):
+        given = np.array(np.nan)
     if given.shape not in ((), (len(points),)) or not ((given >= 0.0) & (given <= 1.0)).all():
         raise ModelError(
             f"restitution is a number from 0 to 1, or one for each of {len(points)} points: {restitution!r}"

@@ -10,9 +10,10 @@ import numpy as np
 
 from ..arrays import concatenate, cross, skew
 from ..dynamics import jacobian, jacobian_derivative, link_pose
+from ..dynamics.checks import check_model
 from ..dynamics.geometry import geometry
 from ..dynamics.sweeps import ancestors
-from ..errors import ModelError
+from ..errors import ModelError, told
 from ..lie.group import constant
 from ..model import Model, State
 
@@ -106,8 +107,16 @@ def stacked(parts: list[Any], width: int) -> Any:
     return concatenate(parts) if parts else np.zeros((0, width))
 
 
+def named_points(points: Any) -> tuple[str, ...]:
+    """The names of points: several, in order, not one text whose letters would be taken for points."""
+    if isinstance(points, str) or not isinstance(points, Sequence):
+        raise ModelError(f"points are the names of links and frames, such as ('foot',), not {told(points)}")
+    return tuple(points)
+
+
 def checked_points(model: Model, points: tuple[str, ...]) -> None:
     """Refuses points that are no link or frame of the model, and points named twice."""
+    check_model(model)
     for place in points:
         model.frame(place)
     if len(set(points)) != len(points):

@@ -13,7 +13,7 @@ from ..dynamics import bias_forces, reroot_state
 from ..dynamics.checks import vector
 from ..errors import ModelError
 from ..model import Frame, Model, State
-from .points import checked_points, plane, point_bias, point_jacobian, position, stacked
+from .points import checked_points, named_points, plane, point_bias, point_jacobian, position, stacked
 from .solving import check_consistent, minimum_norm, moving_axes, response
 
 _WORLD = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -32,7 +32,10 @@ def corners(
     >>> sole
     ('left_sole_1', 'left_sole_2', 'left_sole_3', 'left_sole_4')
     """
-    given = np.array(outline, dtype=float)
+    try:
+        given = np.array(outline, dtype=float)
+    except (TypeError, ValueError):
+        given = np.zeros(0)
     if given.shape == (2,):
         given = 0.5 * given * np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
     if given.ndim != 2 or given.shape[1] not in (2, 3) or not np.isfinite(given).all():
@@ -60,7 +63,7 @@ def contact_forces(model: Model, state: State, forces: Any, points: Sequence[str
     >>> bool(np.allclose(F.sum(axis=0), [0.0, 0.0, 9.81 * dog.mass]))
     True
     """
-    points = tuple(points)
+    points = named_points(points)
     checked_points(model, points)
     forces = vector(forces, model.nv, "forces")
     axes = moving_axes(model, points, _WORLD)
@@ -89,6 +92,9 @@ def center_of_pressure(
     ``forces`` is points x 3 (N, world), as :func:`contact_forces` gives it.  About this point the forces have no moment
     along the ground, when the points lie in one plane with the given ``normal`` (against gravity by default).
     """
+    points = named_points(points)
+    if np.shape(forces) != (len(points), 3) or not points:
+        raise ModelError(f"forces has shape ({len(points)}, 3), one row for each point, not {np.shape(forces)}")
     n = plane(model, normal).normal
     weights = [F @ n for F in forces]
     moments = [scale(w, position(model, state, place)) for place, w in zip(points, weights, strict=True)]

@@ -5,6 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+import numpy as np
+
+from ..arrays import is_numeric
+from ..errors import ModelError, told
 from ..model import Model, State
 
 
@@ -17,6 +21,14 @@ class Law(ABC):
     """
 
     name: str
+
+    def __post_init__(self) -> None:
+        """Numbers that can be looked at are finite; others are those of a compiled step."""
+        for field in getattr(self, "__dataclass_fields__", {}).values():
+            x = getattr(self, field.name)
+            plain = x is None or isinstance(x, str) or is_numeric(x)
+            if field.type in ("float", float) and plain and not (is_numeric(x) and np.isfinite(x)):
+                raise ModelError(f"{field.name} of {self.name!r} is a finite number, not {told(x)}")
 
     @abstractmethod
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import is_numeric
-from ..errors import ModelError
+from ..errors import ModelError, told
 from ..model import Model, State
+from ..model.states import holds_numbers
 
 
 def vector(x: Any, length: int, what: str) -> Any:
@@ -18,21 +19,47 @@ def vector(x: Any, length: int, what: str) -> Any:
             x = np.array(x, dtype=float)
         except (TypeError, ValueError):
             raise ModelError(f"{what} is a vector of {length} numbers, not {x!r}") from None
-    if np.shape(x) != (length,):
-        raise ModelError(f"{what} has shape ({length},), not {np.shape(x)}")
+    return numbers(x, (length,), what)
+
+
+def numbers(x: Any, shape: tuple[int, ...], what: str) -> Any:
+    """``x``, if it is an array of the given shape, of any kind of number; finite, if it can be looked at."""
+    if np.shape(x) != shape:
+        raise ModelError(f"{what} has shape {shape}, not {_shape(x)}")
+    if not holds_numbers(x):
+        raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}")
     if is_numeric(x) and not np.isfinite(x).all():
-        raise ModelError(f"{what} holds a number that is not finite, at index {int(np.argmin(np.isfinite(x)))}")
+        index = np.unravel_index(int(np.argmin(np.isfinite(x))), shape)
+        raise ModelError(f"{what} holds a number that is not finite, at index {', '.join(map(str, index))}")
     return x
+
+
+def check_model(model: Any) -> None:
+    """An error unless this is a :class:`Model`."""
+    if not isinstance(model, Model):
+        raise ModelError(f"the first argument is a Model, not {told(model)}: load a file, or take one of robots")
+
+
+def check_robot(model: Any, state: Any) -> None:
+    """An error unless these are a :class:`Model` and a :class:`State`, which says what to pass."""
+    check_model(model)
+    if not isinstance(state, State):
+        raise ModelError(f"pass a State of {model.name!r}, not {told(state)}: model.state(...), model.unflatten(q, v)")
 
 
 def check_state(model: Model, state: State) -> None:
     """An error unless ``state`` has the shapes of the model and holds no NaN: a record that was changed by hand."""
+    check_robot(model, state)
     shapes = ((4, 4), (model.nq - model.base.nq,), (model.m,), (model.n,))
     for name, x, shape in zip(State._fields, state, shapes, strict=True):
         if np.shape(x) != shape:
-            raise ModelError(f"{name} has shape {shape} for {model.name!r}, not {np.shape(x)}")
-        if is_numeric(x) and not np.isfinite(x).all():
-            raise ModelError(f"{name} holds a number that is not finite: {np.asarray(x).tolist()}")
+            raise ModelError(f"{name} has shape {shape} for {model.name!r}, not {_shape(x)}")
+        numbers(x, shape, name)
+
+
+def _shape(x: Any) -> str:
+    """The shape of what was given, or itself where it has none."""
+    return told(x) if np.ndim(x) == 0 else str(np.shape(x))
 
 
 def choice(x: Any, options: tuple[str, ...], what: str) -> str:
@@ -40,6 +67,13 @@ def choice(x: Any, options: tuple[str, ...], what: str) -> str:
     if x not in options:
         raise ModelError(f"{what} is one of {', '.join(options)}, not {x!r}")
     return str(x)
+
+
+def positive(x: Any, what: str) -> float:
+    """``x`` if it is a finite number above zero."""
+    if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 < x < np.inf:
+        raise ModelError(f"{what} is a positive number, not {told(x)}")
+    return float(x)
 
 
 def total_mass(model: Model) -> float:

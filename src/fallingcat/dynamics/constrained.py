@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import is_numeric, solve
 from ..errors import ModelError, NumericsError
 from ..model import Model, State
-from .checks import vector
+from .checks import check_robot, vector
 from .inverse import bias_forces
 from .mass import mass_matrix
 
@@ -39,6 +39,7 @@ def constrained_forward_dynamics(model: Model, state: State, forces: Any, jacobi
     >>> bool(np.allclose(held.multipliers, [0.0, 0.0, 9.81 * body.mass]))
     True
     """
+    check_robot(model, state)
     forces = vector(forces, model.nv, "forces")
     if np.ndim(jacobian) != 2 or np.shape(jacobian)[1] != model.nv:
         raise ModelError(f"jacobian has shape (k, {model.nv}), not {np.shape(jacobian)}")

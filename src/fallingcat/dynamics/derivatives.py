@@ -18,7 +18,7 @@ from ..errors import ModelError
 from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Model, State
-from .checks import vector
+from .checks import check_robot, check_state, vector
 from .forward import forward_dynamics
 from .geometry import geometry
 from .inverse import inverse_dynamics
@@ -108,6 +108,7 @@ def inverse_dynamics_derivatives(model: Model, state: State, acceleration: Any) 
     >>> inverse_dynamics_derivatives(arm, arm.neutral(), np.zeros(arm.nv)).configuration.shape == (arm.nv, arm.nv)
     True
     """
+    check_robot(model, state)
     acceleration = vector(acceleration, model.nv, "acceleration")
     if not all(joint.kind.fixed_axes for joint in model.joints):
         return _by_complex_step(model, state, acceleration)
@@ -117,6 +118,7 @@ def inverse_dynamics_derivatives(model: Model, state: State, acceleration: Any) 
 
 def forward_dynamics_derivatives(model: Model, state: State, forces: Any) -> ForwardDerivatives:
     """How the acceleration of :func:`forward_dynamics` changes: ``-M^-1`` times the derivatives of the inverse."""
+    check_state(model, state)
     forces = vector(forces, model.nv, "forces")
     if all(joint.kind.fixed_axes for joint in model.joints) and not is_numeric(state.joints):
         motion = _motion(model, state)  # all from one sweep
@@ -226,6 +228,7 @@ def linearize(model: Model, state: State, forces: Any) -> tuple[Any, Any]:
     ``x`` is the deviation of the configuration on the tangent, which the robot's own motion turns:
     ``dx/dt = dv - ad(v) x`` with the bracket of the base's and of each joint's group.
     """
+    check_state(model, state)
     by_q, by_v, by_f = forward_dynamics_derivatives(model, state, vector(forces, model.nv, "forces"))
     one, zero = np.eye(model.nv), np.zeros((model.nv, model.nv))
     bracket = model.configuration.ad(state.velocity)
@@ -234,6 +237,7 @@ def linearize(model: Model, state: State, forces: Any) -> tuple[Any, Any]:
 
 def displace(model: Model, state: State, tangent: Any) -> State:
     """The state moved by the tangent vector ``tangent`` (nv): ``pose exp(d_b)``, ``g_j exp(d_j)``; velocities stay."""
+    check_state(model, state)
     return model.configuration.displace(state, vector(tangent, model.nv, "tangent"))
 
 

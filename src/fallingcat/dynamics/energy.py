@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..model import Model, State
+from .checks import check_state
 from .kinematics import world_poses
 from .spatial import RigidInertia, motion_to_child
 from .sweeps import nodes, outward
@@ -19,6 +20,7 @@ def kinetic_energy(model: Model, state: State) -> Any:
     >>> bool(kinetic_energy(body, body.state(twist=[1.0, 0, 0, 0, 0, 0])) == body.mass / 2)
     True
     """
+    check_state(model, state)
     base = model.base.selection @ state.twist
     twists = outward(nodes(model, state), base, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates)
     terms = [nu @ (RigidInertia.of(link.body) @ nu) for nu, link in zip(twists, model.links, strict=True)]

@@ -11,7 +11,7 @@ from ..arrays import block, concatenate, cross, is_numeric, mirror, scale, solve
 from ..errors import NumericsError
 from ..lie.rotations import skew
 from ..model import Model, State
-from .checks import vector
+from .checks import check_robot, vector
 from .spatial import RigidInertia, motion_to_child, wrench_to_parent
 from .sweeps import Node, inward, join, nodes, outward
 from .wrenches import in_link_frames
@@ -58,6 +58,7 @@ def forward_dynamics(
     >>> bool(np.allclose(fall, [0.0, hopper.gravity[1], *np.zeros(hopper.nv - 2)], atol=1e-12))
     True
     """
+    check_robot(model, state)
     forces = vector(forces, model.nv, "forces")
     tree = nodes(model, state)
     S0 = model.base.selection

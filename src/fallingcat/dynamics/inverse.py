@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import concatenate, cross
 from ..lie.rotations import skew
 from ..model import Model, State
-from .checks import vector
+from .checks import check_robot, check_state, vector
 from .spatial import RigidInertia, wrench_to_parent
 from .sweeps import Node, inward, join, nodes, outward
 from .wrenches import in_link_frames
@@ -47,6 +47,7 @@ def inverse_dynamics(
     >>> inverse_dynamics(arm, arm.neutral(), np.zeros(arm.nv)).shape == (arm.nv,)
     True
     """
+    check_robot(model, state)
     acceleration = vector(acceleration, model.nv, "acceleration")
     tree = nodes(model, state)
     rates_dot = acceleration[model.m :]
@@ -97,10 +98,12 @@ def _force(inertia: RigidInertia, motion: Motion) -> Any:
 
 def bias_forces(model: Model, state: State) -> Any:
     """``C(q, v) v + g(q)`` (nv): the forces that keep the quasi-velocity constant."""
+    check_robot(model, state)
     return inverse_dynamics(model, state, np.zeros(model.nv))
 
 
 def gravity_forces(model: Model, state: State) -> Any:
     """``g(q)`` (nv): the forces that hold the robot at rest against gravity."""
+    check_state(model, state)
     at_rest = State(state.pose, state.joints, np.zeros(model.m), np.zeros(model.n))
     return bias_forces(model, at_rest)

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..arrays import concatenate
+from ..errors import ModelError, told
 from ..lie import SE3
 from ..lie.charts import Cartesian, EulerZYX
 from ..lie.charts.chart import PositionChart, RotationChart
 from ..lie.rotations import skew
 from ..model import Frame, Model, State
-from .checks import choice, total_mass, vector
+from .checks import check_robot, choice, total_mass, vector
 from .geometry import Geometry, geometry
 from .sweeps import ancestors, nodes, outward
 
@@ -37,12 +38,14 @@ def forward_kinematics(model: Model, state: State) -> dict[str, Any]:
     >>> sorted(forward_kinematics(arm, arm.neutral())) == sorted({*arm.link_names, *(f.name for f in arm.frames)})
     True
     """
+    check_robot(model, state)
     poses = dict(zip(model.link_names, world_poses(model, state), strict=True))
     return poses | {frame.name: poses[frame.link] @ frame.placement for frame in model.frames}
 
 
 def link_pose(model: Model, state: State, place: Place) -> Any:
     """The pose ``H_w_place`` (4x4) of one link or frame."""
+    check_robot(model, state)
     frame = _frame(model, place)
     return world_poses(model, state)[model.link_index(frame.link)] @ frame.placement
 
@@ -54,6 +57,7 @@ def link_twist(model: Model, state: State, place: Place, representation: str = "
 
 def link_acceleration(model: Model, state: State, acceleration: Any, place: Place, representation: str = "body") -> Any:
     """The time derivative (6) of :func:`link_twist` under the quasi-acceleration (nv): ``J a + dJ/dt v``."""
+    check_robot(model, state)
     a = vector(acceleration, model.nv, "acceleration")
     J, J_dot = _jacobian_and_rate(model, state, place, representation)
     return J @ a + J_dot @ state.velocity
@@ -91,7 +95,10 @@ def analytical_jacobian(
 
     ``J_A = E^-1 J``, with the mixed Jacobian and the rate matrices of the charts (Cartesian and Euler ZYX by default).
     """
+    check_robot(model, state)
     position, rotation = position or Cartesian(), rotation or EulerZYX()
+    if not isinstance(position, PositionChart) or not isinstance(rotation, RotationChart):
+        raise ModelError(f"position and rotation are charts of fallingcat.lie, not {told(position)}, {told(rotation)}")
     H = link_pose(model, state, place)
     J = jacobian(model, state, place, "mixed")
     rate_p = position.rate_matrix_inverse(position.from_position(H[:3, 3]))
@@ -124,6 +131,7 @@ def center_of_mass_bias(model: Model, state: State) -> Any:
 
 def reroot_state(model: Model, state: State, link: str) -> State:
     """The state of ``model.reroot(link)`` that is the same motion: pose and twist of the new base link."""
+    check_robot(model, state)
     other = model.reroot(link)
     twist = other.base.coselection @ link_twist(model, state, link)
     by_name = {j.name: (q, v) for j, q, v in zip(model.joints, model.q_slices, model.v_slices, strict=True)}

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, told
 from ..lie import Group, Product
+from .checks import numbers, vector
 
 
 def body_inertia(group: Group, inertia: Any) -> Any:
@@ -25,10 +26,11 @@ def body_inertia(group: Group, inertia: Any) -> Any:
     >>> body_inertia(Helical(pitch=0.5), np.diag([2.0, 2.0, 2.0, 0.1, 0.1, 0.3]))  # 2 * 0.5**2 + 0.3
     array([[0.8]])
     """
+    _check_group(group)
     if isinstance(group, Product):
         raise ModelError(f"{group} moves {len(group.factors)} bodies side by side: each factor has its own inertia")
     S = group.selection
-    return S.T @ inertia @ S
+    return S.T @ numbers(inertia, (6, 6), "inertia") @ S
 
 
 def body_coriolis_matrix(group: Group, M: Any, v: Any) -> Any:
@@ -42,7 +44,9 @@ def body_coriolis_matrix(group: Group, M: Any, v: Any) -> Any:
            [-3.,  0.,  1.],
            [ 2., -1.,  0.]])
     """
-    return group.adt(-(M @ v))
+    _check_group(group)
+    m = group.dim
+    return group.adt(-(numbers(M, (m, m), "M") @ vector(v, m, "v")))
 
 
 def coriolis_from_series(group: Group, momentum: Any) -> Any:
@@ -56,7 +60,9 @@ def coriolis_from_series(group: Group, momentum: Any) -> Any:
     >>> bool((coriolis_from_series(SE2(), h) == -SE2().adt(h)).all())
     True
     """
+    _check_group(group)
     m = group.dim
+    momentum = vector(momentum, m, "momentum")
     # derivative[j, k, i] = dS_ki/dphi_j
     derivative = np.reshape([-0.5 * group.ad(direction) for direction in np.eye(m)], (m, m, m))
     half = derivative.transpose(2, 0, 1) @ momentum
@@ -72,4 +78,12 @@ def body_forces(group: Group, M: Any, v: Any, acceleration: Any) -> Any:
     >>> body_forces(SO3(), np.diag([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 1.0]), np.zeros(3))  # Euler's equations
     array([ 1., -2.,  1.])
     """
-    return M @ acceleration - group.ad(v).T @ (M @ v)
+    _check_group(group)
+    m = group.dim
+    M, v = numbers(M, (m, m), "M"), vector(v, m, "v")
+    return M @ vector(acceleration, m, "acceleration") - group.ad(v).T @ (M @ v)
+
+
+def _check_group(group: Any) -> None:
+    if not isinstance(group, Group):
+        raise ModelError(f"the first argument is a group of fallingcat.lie, not {told(group)}")

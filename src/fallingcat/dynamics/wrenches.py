@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..arrays import concatenate
+from ..errors import ModelError, told
 from ..lie import SE3
 from ..model import Model, State
 from .checks import choice, vector
@@ -18,11 +19,15 @@ def in_link_frames(
     model: Model, state: State, wrenches: Mapping[str, Any] | None, frame: str
 ) -> Iterator[tuple[int, Any]]:
     """For each wrench ``[f; t]`` the index of its link, and the wrench in the link frame."""
+    choice(frame, FRAMES, "wrench_frame")
+    if wrenches is None:
+        return
+    if not isinstance(wrenches, Mapping):
+        raise ModelError(f"wrenches is a mapping from links to wrenches, not {told(wrenches)}")
     if not wrenches:
         return
     from .kinematics import world_poses
 
-    choice(frame, FRAMES, "wrench_frame")
     poses = world_poses(model, state)
     for name, given in wrenches.items():
         place = model.frame(name)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import concatenate, is_numeric, solve
 from ..dynamics import jacobian, jacobian_derivative, link_pose
-from ..dynamics.checks import choice, vector
+from ..dynamics.checks import check_robot, choice, vector
 from ..errors import ModelError
 from ..lie import SE3
 from ..lie.rotations import homogeneous, skew
@@ -82,6 +82,7 @@ def fixed_at(model: Model, state: State, link: Place, factorization: str = "chri
 
     The twist of ``state`` is not used: it is what the joint rates and the held link make it.
     """
+    check_robot(model, state)
     m = model.m
     J = model.base.coselection @ jacobian(model, state, link)
     twist = -solve(J[:, :m], J[:, m:] @ state.rates) if m else state.twist

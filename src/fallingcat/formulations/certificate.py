@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics import coriolis_matrix, inverse_dynamics, kinetic_energy, mass_matrix, potential_energy
-from ..dynamics.checks import choice
+from ..dynamics.checks import choice, positive
 from ..lie.rotations import block_diagonal
 from ..model import Model, State
 from .equations import EquationsOfMotion
@@ -65,6 +65,7 @@ class Certificate(NamedTuple):
 
 def certify(eom: EquationsOfMotion, tolerance: float = 1e-9) -> Certificate:
     """Check a set of equations; see :meth:`EquationsOfMotion.certify`."""
+    positive(tolerance, "tolerance")
     rng = np.random.default_rng(0)
     add: list[Check] = []
 

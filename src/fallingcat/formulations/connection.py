@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import concatenate, is_numeric, mirror, solve, stack
 from ..dynamics import mass_matrix_derivative
-from ..dynamics.checks import vector
+from ..dynamics.checks import check_model, check_robot, check_state, positive, vector
 from ..dynamics.geometry import geometry, inertias, subtree_sums
 from ..dynamics.spatial import RigidInertia
 from ..dynamics.sweeps import ancestors
@@ -89,16 +89,19 @@ def connection(model: Model, state: State) -> Any:
     >>> connection(cat, cat.neutral()).shape == (cat.m, cat.n)
     True
     """
+    check_robot(model, state)
     return shape(model, state).A
 
 
 def locked_velocity(model: Model, state: State) -> Any:
     """``mu = twist + A rates`` (m): the base twist of the frozen robot with the same momentum ([Feurstein] (3.66))."""
+    check_state(model, state)
     return state.twist + connection(model, state) @ state.rates
 
 
 def connection_derivative(model: Model, state: State) -> Any:
     """``dA/dt`` (m x n) along the state's joint rates: ``Mb^-1 (dMbq/dt - dMb/dt A)``."""
+    check_robot(model, state)
     return connection_rate(model, state, shape(model, state))
 
 
@@ -117,6 +120,7 @@ def curvature(model: Model, state: State, x: Any | None = None, y: Any | None = 
     [x, y]`` joins it, with the bracket of the joints' own groups.  A small closed gait around the area ``x ^ y``
     moves the robot by ``-DA(x, y)`` to leading order.
     """
+    check_robot(model, state)
     if (x is None) != (y is None):
         raise ModelError("curvature takes two shape directions, or none")
     if x is not None:
@@ -171,6 +175,8 @@ def integrability(model: Model, state: State, tolerance: float = 1e-9) -> Integr
 
     With one joint of one degree of freedom it always does, and on a base R^3 too.
     """
+    check_robot(model, state)
+    positive(tolerance, "tolerance")
     parts = shape(model, state)
     F = curvature_tensor(model, parts)
     scale = max(1.0, float(np.abs(parts.A).max(initial=0.0)) ** 2)
@@ -184,6 +190,7 @@ def theta_bc(model: Model, joints: Any, reference: Any | None = None, tolerance:
     ``theta_bc(q) - theta_bc(reference) = integral of A_w dq`` along the straight line between the shapes; refused where
     it depends on the path, see :func:`check_locked_angle`.
     """
+    check_model(model)
     check_locked_angle(model, tolerance)
     end = vector(joints, model.n, "joints")
     start = np.zeros(model.n) if reference is None else vector(reference, model.n, "reference")

@@ -16,7 +16,7 @@ from ..dynamics import (
     momentum_matrix,
     momentum_matrix_derivative,
 )
-from ..dynamics.checks import choice
+from ..dynamics.checks import check_robot, check_state, choice, positive
 from ..errors import ModelError, NumericsError
 from ..lie import SE3
 from ..lie.rotations import homogeneous, skew
@@ -43,6 +43,7 @@ def decoupling(
     3.3.1), and for ``passive`` ones it is the block of Prop. 3.3.2.  ``Tx`` and ``Ty`` are the identity if left out;
     if they vary in time, give their derivatives.
     """
+    check_robot(model, state)
     one_x, one_y = np.eye(model.m), np.eye(model.n)
     Tx = _square(Tx, one_x, "Tx")
     Ty = _square(Ty, one_y, "Ty")
@@ -71,11 +72,13 @@ def centroidal(model: Model, state: State) -> VelocityChange:
     ``Tx = Ad(H_Gb)``.  The mass matrix is ``diag(m 1, I_G, Lq)`` and gravity ``(-m g, 0, 0)``; the linear rows and
     columns of the Coriolis matrix vanish for ``christoffel`` only (Lemma 4.3 claims it for every passive one).
     """
+    check_robot(model, state)
     return _framed(model, state, "centroidal", "locked velocity at the center of mass, along the world's axes")
 
 
 def locked(model: Model, state: State) -> VelocityChange:
     """Locked velocity ``mu`` in the base frame: ``Tx = 1``, the velocity of the REL equations ([Mishra] Lemma 2)."""
+    check_robot(model, state)
     change = decoupling(model, state)
     return VelocityChange(
         change.T,
@@ -95,6 +98,7 @@ def momentum_map(model: Model, state: State, frame: str = "centroidal") -> Veloc
     ``frame``: ``centroidal`` or ``world``; both are aligned with the world, so the momentum is a constant of motion
     in free flight and ``C_x v_x + C_xy v_y = 0`` (invariance) for every factorization.
     """
+    check_robot(model, state)
     choice(frame, ("centroidal", "world"), "frame")
     parts = shape(model, state)
     X, _, X_dot = _frame_matrices(model, state, frame)
@@ -125,6 +129,7 @@ def center_of_mass_base(model: Model, state: State) -> VelocityChange:
 
     For a base SE(3); only the linear part decouples.
     """
+    check_state(model, state)
     if not isinstance(model.base, SE3):
         raise ModelError(f"G[B] needs a base SE(3), not {model.base}")
     mass = model.mass
@@ -165,6 +170,8 @@ def is_conserved(model: Model, state: State, frame: str, tolerance: float = 1e-9
 
     ``frame``: ``world``, ``centroidal``, ``base``, or a link's or frame's name.
     """
+    check_robot(model, state)
+    positive(tolerance, "tolerance")
     if frame == "world":
         nu, h = np.zeros(6), momentum(model, state, "world")
     elif frame == "centroidal":

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import block, solve
 from ..dynamics import coriolis_matrix, gravity_forces, mass_matrix, mass_matrix_derivative
 from ..dynamics.checks import vector
-from ..errors import ModelError
+from ..errors import ModelError, told
 from ..model import Model, State
 
 if TYPE_CHECKING:
@@ -135,6 +135,8 @@ class EquationsOfMotion:
 
         ``M_y = T^-T M T^-1``, ``C_y = T^-T C T^-1 - M_y (dT/dt) T^-1``, ``g_y = T^-T g``; ``Mdot = C + C'`` survives.
         """
+        if not isinstance(change, VelocityChange):
+            raise ModelError(f"a change is a VelocityChange, such as mixed(model, state), not {told(change)}")
         if np.shape(change.T)[1] != len(self.v):
             raise ModelError(f"the change {change.name!r} takes {np.shape(change.T)[1]} velocities, not {len(self.v)}")
         if np.shape(change.T)[0] != len(self.v):

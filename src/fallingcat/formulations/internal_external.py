@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import concatenate, is_numeric, solve
 from ..dynamics import jacobian, jacobian_derivative, mass_matrix, mass_matrix_derivative
-from ..dynamics.checks import choice
+from ..dynamics.checks import check_robot, choice
 from ..errors import ModelError, NumericsError
 from ..model import Frame, Model, State
 from .connection import Shape, connection_rate, shape
@@ -25,6 +25,7 @@ def internal_jacobian(model: Model, state: State, link: Place) -> Any:
 
     The generalized Jacobian of space robots; the twist is body-fixed, in the algebra of the base's group.
     """
+    check_robot(model, state)
     return _internal(model, state, link, shape(model, state))
 
 
@@ -49,6 +50,7 @@ def internal_external(
     >>> eom.M.shape, bool(abs(eom.M[:12, 12:]).max() < 1e-12)
     ((13, 13), True)
     """
+    check_robot(model, state)
     choice(weight, ("inertia", "moore_penrose"), "weight")
     m, n = model.m, model.n
     if n < m:

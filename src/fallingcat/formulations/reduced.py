@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import columns, concatenate, mirror, skew_mirror, solve, solve_tree
 from ..dynamics import gravity_forces
-from ..dynamics.checks import vector
+from ..dynamics.checks import check_robot, vector
 from ..dynamics.mass import composite_mass
 from ..lie.rotations import block_diagonal
 from ..model import Model, State
@@ -107,6 +107,7 @@ def reduced_equations(model: Model, state: State) -> ReducedEquations:
     >>> bool(np.allclose(rel.D_mu, -rel.D_mu.T, atol=1e-12))
     True
     """
+    check_robot(model, state)
     check_floating(model)
     m, S6 = model.m, model.base.selection
     seen = frames(model, state)

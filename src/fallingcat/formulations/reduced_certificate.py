@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..dynamics import inverse_dynamics, kinetic_energy, mass_matrix, potential_energy
+from ..dynamics.checks import check_robot, positive
+from ..errors import ModelError, told
 from ..model import Model, State
 from .certificate import Certificate, Check, negative_part, relative, size
 from .connection import connection
@@ -31,6 +33,10 @@ def certify_reduced(
     >>> fc.certify_reduced(cat, cat.random_state(np.random.default_rng(0))).passed
     True
     """
+    check_robot(model, state)
+    positive(tolerance, "tolerance")
+    if rel is not None and not isinstance(rel, ReducedEquations):
+        raise ModelError(f"rel is what reduced_equations gives, not {told(rel)}")
     rel = reduced_equations(model, state) if rel is None else rel
     rng = np.random.default_rng(0)
     checks: list[Check] = []

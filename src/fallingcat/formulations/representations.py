@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dynamics.checks import check_state
 from ..lie import Group
 from ..lie.rotations import block_diagonal, skew
 from ..model import Model, State
@@ -18,16 +19,19 @@ REPRESENTATIONS = ("body", "mixed", "inertial")
 
 def body(model: Model, state: State) -> VelocityChange:
     """The identity: the base twist is body-fixed already."""
+    check_state(model, state)
     return _of_base(model, state, "body", "twist of the base, body-fixed")
 
 
 def mixed(model: Model, state: State) -> VelocityChange:
     """Base velocity at the base's origin, along the world's axes: ``[R v; R w]``; [Traversaro]'s ``B[A]``."""
+    check_state(model, state)
     return _of_base(model, state, "mixed", "velocity of the base's origin and of the base, along the world's axes")
 
 
 def inertial(model: Model, state: State) -> VelocityChange:
     """Base velocity at the world's origin, along the world's axes: ``Ad(H_wb) [v; w]`` (the spatial twist)."""
+    check_state(model, state)
     return _of_base(model, state, "inertial", "spatial twist of the base")
 
 

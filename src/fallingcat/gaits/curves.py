@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, told
 
 
 class Jet(NamedTuple):
@@ -82,6 +82,15 @@ class Circle(Curve):
     start: float = 0.0
     turns: float = 1.0
 
+    def __post_init__(self) -> None:
+        radii = _numbers(np.atleast_1d(self.radius), 1, "radius")
+        if radii.shape not in ((1,), (2,)):
+            raise ModelError(f"radius is one number or two, not {len(radii)}")
+        if _numbers(self.center, 1, "center").shape != (2,):
+            raise ModelError("the center of a circle has two coordinates")
+        _numbers(self.start, 0, "start")
+        _numbers(self.turns, 0, "turns")
+
     @property
     def size(self) -> int:
         return 2
@@ -148,6 +157,10 @@ class Segment(Curve):
     start: Sequence[float]
     end: Sequence[float]
 
+    def __post_init__(self) -> None:
+        if _numbers(self.start, 1, "start").shape != _numbers(self.end, 1, "end").shape:
+            raise ModelError("start and end of a segment have the same number of coordinates")
+
     @property
     def size(self) -> int:
         return len(self.start)
@@ -165,6 +178,8 @@ class Chain(Curve):
     parts: tuple[Curve, ...]
 
     def __post_init__(self) -> None:
+        if not all(isinstance(part, Curve) for part in self.parts):
+            raise ModelError("the parts of a chain are curves")
         if not self.parts or any(part.size != self.parts[0].size for part in self.parts):
             raise ModelError("a chain has curves of one size, and at least one")
         ends = [part(np.array([0.0, 1.0])).q for part in self.parts]
@@ -277,6 +292,7 @@ def carried_bend(bend: float, turns: float = 1.0) -> Chain:
     >>> carried_bend(0.5)(1.0).q
     array([[0., 0.]])
     """
+    bend = float(_numbers(bend, 0, "bend"))
     around = Circle(bend, turns=turns)
     top = tuple(float(x) for x in around(1.0).q[0])
     return Chain((Segment((0.0, 0.0), (bend, 0.0)), around, Segment(top, (0.0, 0.0))))
@@ -288,7 +304,10 @@ def length(curve: Curve, points: int = 201) -> float:
 
 
 def _numbers(x: Any, rank: int, what: str) -> np.ndarray:
-    out = np.array(x, dtype=float)
+    try:
+        out = np.array(x, dtype=float)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} is an array of finite numbers of rank {rank}, not {told(x)}") from None
     if out.ndim != rank or not np.isfinite(out).all():
         raise ModelError(f"{what} is an array of finite numbers of rank {rank}")
     return out

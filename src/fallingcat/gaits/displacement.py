@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import solve
-from ..dynamics.checks import vector
+from ..dynamics.checks import check_model, positive, vector
 from ..errors import NumericsError
 from ..formulations import connection
 from ..formulations.connection import shape
 from ..kernels import compile
 from ..model import Model, State
 from .frames import Frame, check_frame, frame_pose, settled
-from .gait import Motion, check_shape
+from .gait import Motion, check_motion, check_shape
 from .regions import Region
 
 _ROOT = np.sqrt(15.0)
@@ -62,6 +62,7 @@ class Reconstruction:
     """
 
     def __init__(self, model: Model) -> None:
+        check_model(model)
         check_shape(model, model.n)
         self.model = model
         self._home = np.asarray(model.base.coordinates(model.base.identity()), dtype=float)
@@ -83,7 +84,9 @@ class Reconstruction:
         self, motion: Motion, *, momentum: Any | None = None, frame: Frame = "base", tolerance: float = 1e-12
     ) -> Displacement:
         """See :func:`displacement`."""
+        check_motion(motion)
         check_shape(self.model, motion.size)
+        positive(tolerance, "tolerance")
         check_frame(self.model, frame)
         h = None if momentum is None else vector(momentum, self.model.m, "momentum")
         steps, before, error = FIRST, None, np.inf

@@ -116,7 +116,7 @@ def drop(
 
 def _duration(height: float, standing: float, g: float, manoeuvre: Manoeuvre) -> float:
     """How long the manoeuvre may take; an error that says what height it needs if that is too short."""
-    if not np.isfinite(height):
+    if not isinstance(height, (int, float)) or not np.isfinite(height):
         raise ModelError(f"the height is a number of meters, not {height!r}")
     least = standing + 0.5 * g * (manoeuvre.shortest / (1.0 - REST)) ** 2
     if height <= max(least, standing + 1e-3):

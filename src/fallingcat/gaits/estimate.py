@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import solve
-from ..dynamics.checks import vector
+from ..dynamics.checks import positive, vector
 from ..errors import ModelError, NumericsError
 from ..formulations.connection import shape
 from ..kernels import compile
 from ..model import Model, State
 from .displacement import Displacement
 from .frames import Frame, frame_pose, frame_poses, name_of, settled
-from .gait import Motion, check_shape
+from .gait import Motion, check_motion, check_shape
 from .maps import Mapper
 from .regions import Region
 
@@ -59,7 +59,9 @@ def estimate(
     >>> bool(abs(guess.pose - exact.pose).max() < 0.1 * abs(exact.pose - np.eye(4)).max())
     True
     """
+    check_motion(motion)
     check_shape(model, motion.size)
+    positive(tolerance, "tolerance")
     tip = _mean(motion) if apex is None else vector(apex, model.n, "apex")
     mapper = Mapper(model, settled(model, frame, lambda: Region.around(motion, tip)))
     return estimate_with(mapper, motion, tip, tolerance, momentum)

@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import ModelError
+from ..dynamics.checks import check_model
+from ..errors import ModelError, told
 from ..model import Model
 from .curves import Curve, Jet
 
@@ -51,6 +52,8 @@ class Gait:
     profile: str = "smooth"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.curve, Curve):
+            raise ModelError(f"a gait follows a curve, not {told(self.curve)}")
         if not (np.isfinite(self.duration) and self.duration > 0.0):
             raise ModelError(f"the duration of a gait is finite and positive, not {self.duration!r}")
         if self.profile not in PROFILES:
@@ -100,8 +103,15 @@ class Gait:
         return high * self.duration
 
 
+def check_motion(motion: Any) -> None:
+    """An error unless this is a :class:`Motion`."""
+    if not (callable(motion) and hasattr(motion, "size") and hasattr(motion, "duration")):
+        raise ModelError(f"a motion is a gait or a curve, not {told(motion)}")
+
+
 def check_shape(model: Model, size: int) -> None:
     """Whether curves of ``size`` coordinates are shapes of the model: angles and lengths, one for each freedom."""
+    check_model(model)
     if not model.m:
         raise ModelError(f"the base of {model.name!r} is fixed: no gait moves it")
     for joint in model.joints:

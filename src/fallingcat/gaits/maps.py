@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ModelError
+from ..dynamics.checks import check_model
+from ..errors import ModelError, told
 from ..kernels import compile
 from ..model import Model
 from .curves import Curve, Embedded
@@ -35,8 +36,16 @@ class Plane:
     origin: np.ndarray
 
     def __post_init__(self) -> None:
-        directions, origin = np.array(self.directions, dtype=float), np.array(self.origin, dtype=float)
-        if directions.shape != (len(origin), 2) or np.linalg.matrix_rank(directions) < 2:
+        try:
+            directions, origin = np.array(self.directions, dtype=float), np.array(self.origin, dtype=float)
+        except (TypeError, ValueError):
+            directions = origin = np.zeros(0)
+        if (
+            origin.ndim != 1
+            or not np.isfinite(directions).all()
+            or directions.shape != (len(origin), 2)
+            or np.linalg.matrix_rank(directions) < 2
+        ):
             raise ModelError("a plane has two independent directions, n x 2, and an origin of n joints")
         object.__setattr__(self, "directions", directions)
         object.__setattr__(self, "origin", origin)
@@ -148,4 +157,18 @@ def curvature_map(
     >>> curvature_map(cat, Plane.of_joints(cat, "spine_z", "spine_y"), angles, angles).values.shape
     (5, 5, 6)
     """
+    check_model(model)
+    if not isinstance(plane, Plane):
+        raise ModelError(f"plane is a Plane of shapes, such as Plane.of_joints(...), not {told(plane)}")
+    first, second = _grid(first, "first"), _grid(second, "second")
     return Mapper(model, settled(model, frame, lambda: plane.region(first, second))).map(plane, first, second)
+
+
+def _grid(x: Any, what: str) -> np.ndarray:
+    try:
+        grid = np.array(x, dtype=float)
+    except (TypeError, ValueError):
+        grid = np.zeros(0)
+    if grid.ndim != 1 or not len(grid) or not np.isfinite(grid).all():
+        raise ModelError(f"{what} is a grid of finite numbers, not {told(x)}")
+    return grid

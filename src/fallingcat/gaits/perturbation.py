@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics import center_of_mass
-from ..errors import ModelError, NumericsError
+from ..dynamics.checks import check_model
+from ..errors import ModelError, NumericsError, told
 from ..formulations import connection
 from ..kernels import compile
 from ..model import Model, State
@@ -172,7 +173,10 @@ def minimum_perturbation(model: Model, region: Region) -> MinimumPerturbation:
     >>> print(f"mean |A| falls from {found.before:.2f} to {found.after:.2f}")
     mean |A| falls from 0.81 to 0.45
     """
+    check_model(model)
     check_shape(model, model.n)
+    if not isinstance(region, Region):
+        raise ModelError(f"region is a Region of shapes, not {told(region)}")
     if len(region.origin) != model.n:
         raise ModelError(f"the region lies in {len(region.origin)} joints, but {model.name!r} has {model.n}")
     search = _Search(Robot(model), region)

@@ -13,7 +13,7 @@ import warnings
 from pathlib import PurePath
 from typing import Any, Final, Literal
 
-from ..errors import FallingCatError, FileError, ModelError
+from ..errors import FallingCatError, FileError, ModelError, told
 from ..lie import R3, SE2, SE3, SO3, Group, Schoenflies, Trivial
 from ..model import Model
 from ..model.body import frozen_array
@@ -73,6 +73,7 @@ def read(
     gravity: Any | None = None,
 ) -> tuple[Model, list[str]]:
     """As :func:`load`, with the warnings as data instead of as warnings."""
+    _check_path(path)
     reader = Reader(path, _options(base, fixed, physics, gravity))
     try:
         return _read(reader), reader.warnings
@@ -82,6 +83,9 @@ def read(
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model to a ``.urdf`` or ``.toml`` file, as a whole or not at all."""
+    _check_path(path)
+    if not isinstance(model, Model):
+        raise ModelError(f"the first argument is a Model, not {told(model)}")
     suffix = PurePath(path).suffix.lower()
     if suffix == ".urdf":
         from .urdf_writer import save as write
@@ -117,6 +121,11 @@ def _read(reader: Reader) -> Model:
     from .urdf import read_urdf
 
     return read_urdf(root, reader)
+
+
+def _check_path(path: object) -> None:
+    if not isinstance(path, (str, os.PathLike)):
+        raise ModelError(f"a path is a text or a Path, not {told(path)}")
 
 
 def _options(base: str | Group | None, fixed: str, physics: str, gravity: Any | None) -> Options:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,8 @@ from ..dynamics import (
     mass_matrix,
     mass_matrix_derivative,
 )
-from ..errors import ModelError
+from ..dynamics.checks import check_model
+from ..errors import ModelError, told
 from ..model import Model
 from . import entry, llvm, native, plain, targets
 from .program import LONG, Program, program, recut
@@ -168,6 +170,8 @@ class Kernel:
         The fastest way: no transposing.  ``lanes`` is :attr:`lanes`.
         """
         self._check_count(arguments)
+        if not all(isinstance(x, np.ndarray) and x.ndim == 3 for x in arguments):
+            raise ModelError("the arguments are contiguous arrays of shape (blocks, size, lanes)")
         count = arguments[0].shape[0]
         for argument, x in zip(self.signature, arguments, strict=True):
             shape, alignment = (count, argument.size, self.lanes), self.lanes * self.dtype.itemsize
@@ -279,8 +283,10 @@ def compile(
     ``function`` is any public function ``f(model, state, ...)`` or your own composition of them; ``options`` are
     passed on to it (``factorization="passive"``), and ``sizes`` gives the lengths of further arguments of your own.
     """
+    sizes = {} if sizes is None else sizes
+    _check_call(model, function, sizes, options)
     with _undisturbed():
-        return _compiled(Recipe(model, function, dtype, dict(sizes or {}), options), target)
+        return _compiled(Recipe(model, function, dtype, dict(sizes), options), target)
 
 
 def _made_of(*recipe: Any) -> Kernel:
@@ -319,6 +325,27 @@ def _compiled(recipe: Recipe, target: str) -> Any:
         call = kernel._single.python_function(kernel._slow, build, kernel.name, kernel.dtype)
         kernel.__class__ = type("Kernel", (Kernel,), {"__call__": call, "__doc__": Kernel.__doc__})
     return kernel
+
+
+def _check_call(model: Any, function: Any, sizes: Any, options: Mapping[str, Any]) -> None:
+    """Whether these can be compiled, before anything is traced."""
+    check_model(model)
+    if not callable(function):
+        raise ModelError(f"compile takes a function of a model and a state, not {told(function)}")
+    if not isinstance(sizes, Mapping):
+        raise ModelError(f"sizes is a mapping from arguments to their lengths, not {told(sizes)}")
+    for name, length in sizes.items():
+        if isinstance(length, bool) or not isinstance(length, (int, np.integer)) or length < 1:
+            raise ModelError(f"the size of the argument {name!r} is a whole number above zero, not {told(length)}")
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # of a builtin; tracing will tell
+        return
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        names = [p.name for p in parameters]
+        for option in (*options, *sizes):
+            if option not in names:
+                raise ModelError(f"{getattr(function, '__name__', 'the function')} has no argument {option!r}")
 
 
 def _kernel(recipe: Recipe, tracing: Callable[[], Trace], memory: Memory | None) -> Kernel:

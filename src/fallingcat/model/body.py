@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, told
 from ..lie.rotations import skew
 
 _ONE = np.eye(4)
@@ -47,7 +47,10 @@ class Body(Frozen):
     inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mass", float(self.mass))
+        try:
+            object.__setattr__(self, "mass", float(self.mass))
+        except (TypeError, ValueError):
+            raise ModelError(f"the mass of a body is a number, not {told(self.mass)}") from None
         object.__setattr__(self, "center", frozen_array(self.center, (3,), "center"))
         object.__setattr__(self, "inertia", frozen_array(self.inertia, (3, 3), "inertia"))
         if not np.isfinite(self.mass) or self.mass < 0.0:
@@ -62,7 +65,11 @@ class Body(Frozen):
         >>> Body.from_points([(1.0, (0.5, 0.0, 0.0)), (1.0, (-0.5, 0.0, 0.0))]).inertia.diagonal()
         array([0. , 0.5, 0.5])
         """
-        return sum_bodies(cls(mass, np.asarray(position, dtype=float)) for mass, position in points)
+        try:
+            pairs = [(mass, position) for mass, position in points]
+        except (TypeError, ValueError):
+            raise ModelError(f"points are pairs of a mass and a position, not {told(points)}") from None
+        return sum_bodies(cls(mass, frozen_array(position, (3,), "center")) for mass, position in pairs)
 
     @cached_property
     def spatial_inertia(self) -> np.ndarray:
@@ -96,6 +103,8 @@ class Body(Frozen):
 
     def moved(self, H: Any) -> Body:
         """The same body seen from another frame: ``H`` maps coordinates of this frame to the new one."""
+        if np.shape(H) != (4, 4):
+            raise ModelError(f"a pose has shape (4, 4), not {np.shape(H)}")
         R, p = np.asarray(H)[:3, :3], np.asarray(H)[:3, 3]
         inertia = R @ self.inertia @ R.T
         return Body(self.mass, R @ self.center + p, 0.5 * (inertia + inertia.T))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, told
 from ..lie import SE3
 from .body import Body, sum_bodies
 from .joint import Joint, Limits
@@ -44,6 +44,8 @@ def _check_base(model: Model, path: list[Joint], link: str) -> None:
 def lock(model: Model, joints: Mapping[str, Any] | Sequence[str]) -> Model:
     """The robot with the named joints replaced by welds at the given coordinates."""
     joints = [joints] if isinstance(joints, str) else joints
+    if not isinstance(joints, (Mapping, Sequence)):
+        raise ModelError(f"joints are names of joints, not {told(joints)}")
     wanted: dict[str, Any] = dict(joints) if isinstance(joints, Mapping) else dict.fromkeys(joints)
     state = model.state(joints={name: q for name, q in wanted.items() if q is not None})
     edited = list(model.joints)

@@ -32,8 +32,11 @@ def to_mujoco(model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
 
 def from_mujoco(model: Model, qpos: Any, qvel: Any | None = None) -> State:
     """The state with MuJoCo's ``qpos`` and ``qvel`` (zero if left out)."""
-    qpos = np.array(qpos, dtype=float)
-    qvel = np.zeros(model.nv) if qvel is None else np.array(qvel, dtype=float)
+    try:
+        qpos = np.array(qpos, dtype=float)
+        qvel = np.zeros(model.nv) if qvel is None else np.array(qvel, dtype=float)
+    except (TypeError, ValueError):
+        raise ModelError("qpos and qvel are arrays of numbers") from None
     if qpos.shape != (model.nq,) or qvel.shape != (model.nv,):
         raise ModelError(
             f"qpos and qvel of {model.name!r} have shapes ({model.nq},) and ({model.nv},), "

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import rigid_product
-from ..errors import ModelError
+from ..errors import ModelError, told
 from ..lie import SE3
 from .body import Frozen, frozen_pose
 from .joints import JointKind
@@ -27,8 +27,9 @@ class Limits:
     effort: float = np.inf
 
     def __post_init__(self) -> None:
-        if any(np.isnan(x) for x in (self.lower, self.upper, self.velocity, self.effort)):
-            raise ModelError("a joint limit is not a number")
+        for name, x in vars(self).items():
+            if not isinstance(x, (int, float, np.number)) or np.isnan(x):
+                raise ModelError(f"a joint limit is not a number: {name} is {told(x)}")
         if self.lower > self.upper:
             raise ModelError(f"the lower limit {self.lower:g} lies above the upper limit {self.upper:g}")
         if self.velocity < 0.0 or self.effort < 0.0:
@@ -52,6 +53,10 @@ class Joint(Frozen):
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.kind, JointKind):
+            raise ModelError(f"the kind of joint {self.name!r} is a JointKind, not {told(self.kind)}")
+        if not isinstance(self.limits, Limits):
+            raise ModelError(f"the limits of joint {self.name!r} are Limits, not {told(self.limits)}")
         for part in ("placement", "offset"):
             object.__setattr__(self, part, frozen_pose(getattr(self, part), f"{part} of joint {self.name!r}"))
 

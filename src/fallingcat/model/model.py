@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import concatenate, is_numeric
-from ..errors import ModelError
+from ..errors import ModelError, told
 from ..lie import Group, Product
 from . import edits, exchange, states
 from .body import Body, Frozen, frozen_array, frozen_pose
@@ -29,6 +29,12 @@ class Link(Frozen):
 
     name: str
     body: Body = field(default_factory=Body)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise ModelError(f"the name of a link is a text, not {told(self.name)}")
+        if not isinstance(self.body, Body):
+            raise ModelError(f"the body of link {self.name!r} is a Body, not {told(self.body)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,13 +80,16 @@ class Model(Frozen):
     frames: tuple[Frame, ...] = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.base, Group):
+            raise ModelError(f"the base is a group of fallingcat.lie, not {told(self.base)}")
+        for part, kind in (("links", Link), ("joints", Joint), ("frames", Frame)):
+            object.__setattr__(self, part, _records(getattr(self, part), part, kind))
         by_name = {link.name: link for link in self.links}
         joints = ordered([link.name for link in self.links], self.joints)
         top = root([link.name for link in self.links], joints)
         object.__setattr__(self, "joints", tuple(joints))
         object.__setattr__(self, "links", tuple(by_name[name] for name in (top, *(j.child for j in joints))))
         object.__setattr__(self, "gravity", frozen_array(self.gravity, (3,), "gravity"))
-        object.__setattr__(self, "frames", tuple(self.frames))
         for frame in self.frames:
             if frame.link not in by_name:
                 raise ModelError(f"frame {frame.name!r} is fixed to the link {frame.link!r}, which does not exist")
@@ -155,7 +164,10 @@ class Model(Frozen):
         """A frame at ``placement`` (4x4) on a link, or the frame of the model, or of the link, that has this name."""
         if placement is None:
             found = next((f for f in self.frames if f.name == link), None)
-            return found or Frame(link, self.links[self.link_index(link)].name)
+            if found is not None:
+                return found
+            names = [*self.link_names, *(f.name for f in self.frames)] if self.frames else self.link_names
+            return Frame(link, names[_index("link or frame", link, names)])
         self.link_index(link)
         return Frame(name or link, link, placement)
 
@@ -186,6 +198,8 @@ class Model(Frozen):
 
     def random_state(self, rng: np.random.Generator) -> State:
         """A random state: groups uniform (within finite joint limits), positions and velocities normal."""
+        if not isinstance(rng, np.random.Generator):
+            raise ModelError(f"rng is a numpy.random.Generator, not {told(rng)}")
         return states.random(self, rng)
 
     def flatten(self, state: State) -> tuple[Any, Any]:
@@ -193,17 +207,16 @@ class Model(Frozen):
 
         For an SE(3) base ``q`` starts with position and quaternion ``xyzw``, as in Pinocchio and ROS.
         """
+        states.check_record(self, state)
         return concatenate([self.base.coordinates(state.pose), state.joints]), state.velocity
 
     def unflatten(self, q: Any, v: Any | None = None) -> State:
         """The state with the flat vectors ``q`` and ``v`` (zero if left out); the inverse of :meth:`flatten`."""
-        if np.shape(q) != (self.nq,):
-            raise ModelError(f"q has shape ({self.nq},) for {self.name!r}, not {np.shape(q)}")
-        if v is None:
-            v = np.zeros(self.nv)
-        if np.shape(v) != (self.nv,):
-            raise ModelError(f"v has shape ({self.nv},) for {self.name!r}, not {np.shape(v)}")
-        q, v = (np.asarray(x, dtype=float) if isinstance(x, (list, tuple)) else x for x in (q, v))
+        v = np.zeros(self.nv) if v is None else v
+        for name, x, size in (("q", q, self.nq), ("v", v, self.nv)):
+            if np.shape(x) != (size,):
+                raise ModelError(f"{name} has shape ({size},) for {self.name!r}, not {np.shape(x)}")
+        q, v = states.as_array(q, (self.nq,), "q"), states.as_array(v, (self.nv,), "v")
         coordinates = q[: self.base.nq]
         if is_numeric(q):
             coordinates = states.checked_coordinates(self.base, coordinates, "q (base)")
@@ -239,6 +252,16 @@ class Model(Frozen):
         return (
             f"<Model {self.name!r}: base {self.base}, {len(self.links)} links, {self.n} joint dof, {self.mass:.4g} kg>"
         )
+
+
+def _records(given: Any, what: str, kind: type) -> tuple[Any, ...]:
+    """Links, joints or frames as a tuple of them."""
+    if not isinstance(given, (tuple, list)):
+        raise ModelError(f"{what} are {kind.__name__} records, not {told(given)}")
+    for one in given:
+        if not isinstance(one, kind):
+            raise ModelError(f"{what} are {kind.__name__} records, not {told(one)}")
+    return tuple(given)
 
 
 def _slices(sizes: Sequence[int]) -> tuple[slice, ...]:

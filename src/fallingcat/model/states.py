@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import array, concatenate, is_numeric
-from ..errors import ModelError
+from ..errors import ModelError, told
 from ..lie import Group
 from .joint import Limits
 from .state import State
@@ -21,14 +21,25 @@ POSE_TOLERANCE = 1e-6  # a rotation with six printed digits passes
 
 def make(model: Model, pose: Any, joints: Any, twist: Any, rates: Any) -> State:
     """The checked state; see :meth:`Model.state`."""
-    pose = np.eye(4) if pose is None else _array(pose, (4, 4), "pose")
+    pose = np.eye(4) if pose is None else as_array(pose, (4, 4), "pose")
     if is_numeric(pose) and np.isrealobj(pose) and not model.base.contains(pose, POSE_TOLERANCE):
         raise ModelError(f"pose is no element of the base group {model.base} of {model.name!r}")
     joints = _by_name(model, joints, model.configuration.neutral.joints.copy(), model.q_slices, "joints")
-    joints = _checked_joints(model, _array(joints, (model.nq - model.base.nq,), "joints"))
-    twist = np.zeros(model.m) if twist is None else _array(twist, (model.m,), "twist")
+    joints = _checked_joints(model, as_array(joints, (model.nq - model.base.nq,), "joints"))
+    twist = np.zeros(model.m) if twist is None else as_array(twist, (model.m,), "twist")
     rates = _by_name(model, rates, np.zeros(model.n), model.v_slices, "rates")
-    return State(pose, joints, twist, _array(rates, (model.n,), "rates"))
+    return State(pose, joints, twist, as_array(rates, (model.n,), "rates"))
+
+
+def check_record(model: Model, state: Any) -> None:
+    """An error unless ``state`` is a :class:`State` with the shapes of the model."""
+    if not isinstance(state, State):
+        raise ModelError(f"pass a State of {model.name!r}, not {told(state)}: model.state(...), model.unflatten(q, v)")
+    shapes = ((4, 4), (model.nq - model.base.nq,), (model.m,), (model.n,))
+    for name, x, shape in zip(State._fields, state, shapes, strict=True):
+        if np.shape(x) != shape:
+            given = told(x) if np.ndim(x) == 0 else np.shape(x)
+            raise ModelError(f"{name} has shape {shape} for {model.name!r}, not {given}")
 
 
 def random(model: Model, rng: np.random.Generator) -> State:
@@ -76,7 +87,7 @@ def _by_name(model: Model, given: Any, neutral: np.ndarray, places: tuple[slice,
     parts: list[Any] = [neutral[place] for place in places]
     for name, value in given.items():
         i = model.joint_index(name)
-        parts[i] = _array(_at_least_1d(value), parts[i].shape, f"{what} of {name!r}")
+        parts[i] = as_array(_at_least_1d(value), parts[i].shape, f"{what} of {name!r}")
     return concatenate([np.zeros(0), *parts])
 
 
@@ -87,15 +98,13 @@ def _at_least_1d(x: Any) -> Any:
     return [x] if not hasattr(x, "ndim") else x[None] if x.ndim == 0 else x
 
 
-def _array(x: Any, shape: tuple[int, ...], what: str) -> Any:
+def as_array(x: Any, shape: tuple[int, ...], what: str) -> Any:
     """``x`` as an array of the given shape, of floats or of another kind of number; finite if it can be looked at."""
     if isinstance(x, (list, tuple)):
         x = _from_lists(x, shape, what)
     if np.shape(x) != shape:
         raise ModelError(f"{what} has shape {shape}, not {np.shape(x)}")
-    if isinstance(x, np.ndarray) and (
-        x.dtype.kind not in "biufcO" or (x.dtype == object and any(e is None or isinstance(e, str) for e in x.flat))
-    ):
+    if not holds_numbers(x):
         raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}")
     if is_numeric(x):
         if x.dtype.kind not in "fc":
@@ -103,6 +112,15 @@ def _array(x: Any, shape: tuple[int, ...], what: str) -> Any:
         if not np.isfinite(x).all():
             raise ModelError(f"{what} holds a number that is not finite: {np.asarray(x).tolist()}")
     return x
+
+
+def holds_numbers(x: Any) -> bool:
+    """Whether an array is one of numbers, of whatever kind, and not of texts, dates or nothing."""
+    if not isinstance(x, np.ndarray):
+        return not isinstance(x, (str, bytes))
+    return x.dtype.kind in "biufc" or (
+        x.dtype == object and not any(e is None or isinstance(e, (str, bytes, list, tuple, dict)) for e in x.flat)
+    )
 
 
 def _from_lists(x: Any, shape: tuple[int, ...], what: str) -> Any:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, NumericsError
+from ..dynamics.checks import check_model
+from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
 from ..model.states import POSE_TOLERANCE
 
@@ -48,6 +49,9 @@ def start(model: Model, state: Any) -> State:
 
 def starts(model: Model, states: Sequence[Any]) -> list[State]:
     """The states of many runs: the first is looked at closely, all for their shapes and rotations."""
+    check_model(model)
+    if isinstance(states, (str, State)) or not isinstance(states, Sequence):
+        raise ModelError(f"states is a list of states of {model.name!r}, not {told(states)}")
     if not len(states):
         raise ModelError("there is no state to start from")
     first = start(model, states[0])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import ModelError, told
 from ..model import Model
 from ..simulation import Trajectory
 from .basin import basin
@@ -110,6 +111,8 @@ def run(study: str, progress: Progress | None = None, **parameters: Any) -> Stud
 
 def run_study(study: Study, progress: Progress | None = None) -> StudyResult:
     """Run a study that was loaded."""
+    if not isinstance(study, Study):
+        raise ModelError(f"run_study takes a study that was loaded, not {told(study)}")
     began = time.perf_counter()
     p, tell = study.parameters, progress or (lambda what, share: None)
     model = robot(study.table.robot, p)

@@ -40,7 +40,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from ..errors import FallingCatError, FileError, ModelError
+from ..errors import FallingCatError, FileError, ModelError, told
 from ..io.diagnostics import Reader
 from ..io.files import read_bytes
 from ..io.toml_text import decoded, parsed
@@ -279,6 +279,8 @@ def parse(text: str, name: str, file: str) -> Study:
     fallingcat.errors.FileError: a.toml: robot: should be 'prismatic_hopper' or 'revolute_hopper', not 'cat'; there is
     no key 'figure'; do you mean 'figures'? They are title, robot, kind, figures, about, parameters, row
     """
+    if not isinstance(text, str):
+        raise ModelError(f"a study is parsed from a text, not from {told(text)}")
     table = _checked(StudyTable, parsed(text, Reader(file)), file, file)
     return Study(name=name, table=table, parameters=_checked(KINDS[table.kind], table.parameters, file, file))
 

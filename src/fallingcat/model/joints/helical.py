@@ -29,7 +29,7 @@ class Helical(Axial):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not math.isfinite(self.pitch):
+        if not isinstance(self.pitch, (int, float)) or not math.isfinite(self.pitch):
             raise ModelError(f"the pitch of a helical joint is finite, not {self.pitch!r}")
 
     @cached_property

@@ -50,6 +50,8 @@ def random_tree(
     """
     if n < 0:
         raise ModelError(f"a robot has no {n} joints")
+    if not isinstance(rng, np.random.Generator):
+        raise ModelError(f"rng is a numpy.random.Generator, not {rng!r}")
     weld = (0.1 if kinds is None else 0.0) if fixed is None else fixed
     chosen = [_kind(k) for k in kinds] if kinds is not None else [kind for kind in MOVING if kind.planar or not planar]
     if not chosen:

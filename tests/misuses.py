@@ -1,0 +1,376 @@
+"""Wrong calls, each with the words that its error has to say: rows of ``(call, message, class)``."""
+
+import inspect
+
+import numpy as np
+
+import fallingcat as fc
+from fallingcat import contact, control, gaits, studies
+from fallingcat.errors import FallingCatError, FileError, ModelError
+from fallingcat.gaits.drop import drop
+from fallingcat.lie import SE3
+from fallingcat.model.joints import Helical, Revolute, Universal
+
+CAT, HOPPER, DOG = fc.robots.cat(), fc.robots.revolute_hopper(), fc.robots.quadruped()
+STATE = CAT.random_state(np.random.default_rng(0))
+Q, V = CAT.flatten(STATE)
+NV, TIP, JOINT = CAT.nv, CAT.link_names[-1], CAT.joint_names[0]
+ZERO = np.zeros(NV)
+NONE = np.array([None] * NV, dtype=object)
+BODY = fc.Body(1.0, np.zeros(3), np.eye(3))
+HOP = HOPPER.state(pose=np.array([[1, 0, 0, 0], [0, 1, 0, 0.5], [0, 0, 1, 0], [0, 0, 0, 1.0]]))
+
+
+def changed(**fields):
+    return STATE._replace(**fields)
+
+
+# every function of a robot and a state --------------------------------------------------------------------------------
+
+FURTHER = {
+    "acceleration": ZERO, "forces": ZERO, "tangent": ZERO, "link": TIP, "place": TIP, "frame": "world",
+    "jacobian": np.zeros((1, NV)), "bias": np.zeros(1), "duration": 0.01,
+}  # fmt: skip
+BAD_STATES = {
+    "q": (Q, r"pass a State of 'cat', not an array of shape \(17,\): model.state\(...\), model.unflatten\(q, v\)"),
+    "None": (None, "pass a State of 'cat', not None"),
+    "text": ("upside down", "pass a State of 'cat', not 'upside down'"),
+    "q, v": ((Q, V), "pass a State of 'cat', not a tuple"),
+    "four": (list(STATE), "pass a State of 'cat', not a list"),
+    "of another robot": (HOPPER.neutral(), r"(joints|twist) has shape \(\d+,\) for 'cat', not \(\d,\)"),
+    "nan": (changed(rates=STATE.rates * np.nan), "rates holds a number that is not finite, at index 0"),
+    "text for joints": (changed(joints="bent"), r"joints has shape \(10,\) for 'cat', not 'bent'"),
+    "array of texts": (changed(joints=np.array(["a"] * 10)), "joints is an array of numbers of shape"),
+    "array of nothing": (changed(joints=np.array([None] * 10)), "joints is an array of numbers of shape"),
+    "no pose": (changed(pose=None), r"pose has shape \(4, 4\) for 'cat', not None"),
+    "3x3 pose": (changed(pose=np.eye(3)), r"pose has shape \(4, 4\) for 'cat', not \(3, 3\)"),
+    "batch": (changed(joints=np.zeros((5, 2))), r"joints has shape \(10,\) for 'cat', not \(5, 2\)"),
+}
+BAD_MODELS = {
+    "None": (None, "the first argument is a Model, not None"),
+    "a file": ("cat.urdf", "the first argument is a Model, not 'cat.urdf': load a file"),
+    "a state": (STATE, "the first argument is a Model, not a State"),
+}
+
+
+def of_robots():
+    """Every public function ``f(model, state, ...)`` with the arguments that make it work."""
+    for name in sorted(fc.__all__):
+        function = getattr(fc, name)
+        if not inspect.isfunction(function) or name == "simulate":
+            continue
+        parameters = list(inspect.signature(function).parameters.values())
+        if [p.name for p in parameters[:2]] == ["model", "state"]:
+            yield name, function, [FURTHER[p.name] for p in parameters[2:] if p.default is p.empty]
+
+
+def wrong_robots():
+    for name, function, further in of_robots():
+        for what, (state, words) in BAD_STATES.items():
+            yield f"{name}, {what}", (lambda f=function, s=state, x=further: f(CAT, s, *x)), words, ModelError
+        for what, (model, words) in BAD_MODELS.items():
+            yield f"{name} of {what}", (lambda f=function, m=model, x=further: f(m, STATE, *x)), words, ModelError
+
+
+# everything else ------------------------------------------------------------------------------------------------------
+
+NOT_FINITE = "not finite"
+WALKER = fc.robots.humanoid()
+TWO = fc.robots.two_cylinder_cat()
+KERNEL = fc.compile(CAT, fc.inverse_dynamics)
+FLOOR = contact.CompliantFloor(("foot",), (1e4, 1e4), (1e3, 1e3))
+PLANE = gaits.Plane(np.eye(2), np.zeros(2))
+
+CALLS = [
+    # further arguments of the dynamics
+    (lambda: fc.inverse_dynamics(CAT, STATE, ZERO[:3]), r"acceleration has shape \(16,\), not \(3,\)"),
+    (lambda: fc.inverse_dynamics(CAT, STATE, NONE), "acceleration is an array of numbers"),
+    (lambda: fc.inverse_dynamics(CAT, STATE, "still"), r"acceleration has shape \(16,\), not 'still'"),
+    (lambda: fc.inverse_dynamics(CAT, STATE, ["a"] * NV), "acceleration is a vector of 16 numbers"),
+    (lambda: fc.inverse_dynamics(CAT, STATE, np.full(NV, np.inf)), f"acceleration holds a number that is {NOT_FINITE}"),
+    (lambda: fc.inverse_dynamics(CAT, STATE, ZERO, wrenches={"tale": np.zeros(6)}), "no link( or frame)? 'tale'"),
+    (lambda: fc.inverse_dynamics(CAT, STATE, ZERO, wrenches={TIP: np.zeros(3)}), r"wrench on .* has shape \(6,\)"),
+    (lambda: fc.inverse_dynamics(CAT, STATE, ZERO, wrenches="push"), "wrenches is a mapping from links to wrenches"),
+    (lambda: fc.inverse_dynamics(CAT, STATE, ZERO, wrench_frame="moon"), "wrench_frame is one of body, mixed, world"),
+    (lambda: fc.forward_dynamics(CAT, STATE, np.zeros(NV + 1)), r"forces has shape \(16,\), not \(17,\)"),
+    (lambda: fc.forward_dynamics(CAT, STATE, None), r"forces has shape \(16,\), not None"),
+    (lambda: fc.forward_dynamics(CAT, STATE, np.array(["a"] * NV)), "forces is an array of numbers"),
+    (lambda: fc.forward_dynamics(CAT, STATE, ZERO, wrenches=[3]), "wrenches is a mapping"),
+    (lambda: fc.coriolis_matrix(CAT, STATE, "cristoffel"), "factorization is one of .*, not 'cristoffel'"),
+    (lambda: fc.equations(CAT, STATE, "lagrange"), "factorization is one of"),
+    (lambda: fc.momentum(CAT, STATE, "moon"), "frame is one of"),
+    (lambda: fc.is_conserved(CAT, STATE, "moon"), "there is no link( or frame)? 'moon'"),
+    (lambda: fc.jacobian(CAT, STATE, "rea"), "there is no (link|frame).* 'rea'; do you mean 'rear'"),
+    (lambda: fc.jacobian(CAT, STATE, 3), "there is no (link|link or frame) 3"),
+    (lambda: fc.jacobian(CAT, STATE, None), "there is no (link|link or frame) None"),
+    (lambda: fc.jacobian(CAT, STATE, TIP, "moon"), "representation is one of"),
+    (lambda: fc.jacobian(CAT, STATE, TIP, "body", np.zeros(2)), r"point has shape \(3,\)"),
+    (lambda: fc.jacobian(WALKER, WALKER.neutral(), "left_sol"), "no link or frame 'left_sol'; do you mean 'left_sole'"),
+    (lambda: fc.link_pose(WALKER, WALKER.neutral(), "left_ankle_roll"), "do you mean 'left_ankle_roll_link'"),
+    (lambda: fc.link_pose(CAT, STATE, ["rear"]), "there is no link"),
+    (lambda: fc.link_twist(CAT, STATE, TIP, 3), "representation is one of"),
+    (lambda: fc.link_acceleration(CAT, STATE, ZERO[:1], TIP), r"acceleration has shape \(16,\)"),
+    (lambda: fc.analytical_jacobian(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
+    (lambda: fc.analytical_jacobian(CAT, STATE, TIP, rotation="euler"), "charts .*, 'euler'"),
+    (lambda: fc.displace(CAT, STATE, ZERO[:2]), r"tangent has shape \(16,\), not \(2,\)"),
+    (lambda: fc.constrained_forward_dynamics(CAT, STATE, ZERO, np.zeros((2, 3)), np.zeros(2)), r"jacobian has shape"),
+    (lambda: fc.constrained_forward_dynamics(CAT, STATE, ZERO, np.zeros((2, NV)), np.zeros(3)), r"bias has shape"),
+    (lambda: fc.constrained_forward_dynamics(CAT, STATE, ZERO, "rod", np.zeros(1)), r"jacobian has shape"),
+    (lambda: fc.reroot_state(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
+    (lambda: fc.curvature(CAT, STATE, ZERO, ZERO), r"x has shape \(10,\)"),
+    (lambda: fc.integrability(CAT, STATE, tolerance=-1.0), "tolerance is a positive number, not -1.0"),
+    (lambda: fc.integrability(CAT, STATE, tolerance="small"), "tolerance is a positive number, not 'small'"),
+    (lambda: fc.certify_reduced(CAT, STATE, tolerance=np.nan), "tolerance is a positive number, not nan"),
+    (lambda: fc.certify_reduced(CAT, STATE, rel="rel"), "rel is what reduced_equations gives, not 'rel'"),
+    (lambda: fc.equations(CAT, STATE).certify(tolerance=None), "tolerance is a positive number, not None"),
+    (lambda: fc.equations(CAT, STATE).change("mixed"), "a change is a VelocityChange, such as .*, not 'mixed'"),
+    (lambda: fc.equations(CAT, STATE).change(fc.body(HOPPER, HOPPER.neutral())), "change"),
+    (lambda: fc.base_at(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
+    (lambda: fc.internal_external(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
+    (lambda: fc.fixed_at(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
+    (lambda: fc.decoupling(CAT, STATE, Tx=np.zeros((2, 2))), "Tx has shape"),
+    (lambda: fc.theta_bc(HOPPER, [0.0, 1.0]), r"joints has shape"),
+    (lambda: fc.theta_bc(HOPPER, "bent"), r"joints"),
+    (lambda: fc.theta_bc(None, [0.0]), "the first argument is a Model, not None"),
+    (lambda: fc.body_inertia("SE3", np.eye(6)), "the first argument is a group of fallingcat.lie, not 'SE3'"),
+    (lambda: fc.body_inertia(SE3(), np.eye(3)), r"inertia has shape"),
+    (lambda: fc.body_coriolis_matrix(SE3(), np.eye(6), np.zeros(3)), r"v has shape \(6,\)"),
+    (lambda: fc.body_forces(SE3(), np.eye(6), np.zeros(6), np.zeros(2)), r"acceleration has shape \(6,\)"),
+    (lambda: fc.body_forces(SE3(), np.eye(4), np.zeros(6), np.zeros(6)), r"M has shape \(6, 6\)"),
+    (lambda: fc.coriolis_from_series(SE3(), np.zeros(2)), r"momentum has shape \(6,\)"),
+    # states
+    (lambda: CAT.state(pose=np.eye(3)), r"pose has shape \(4, 4\), not \(3, 3\)"),
+    (lambda: CAT.state(pose=2 * np.eye(4)), r"pose is no element of the base group SE\(3\)"),
+    (lambda: CAT.state(pose=np.full((4, 4), np.nan)), NOT_FINITE),
+    (lambda: CAT.state(pose="home"), r"pose has shape \(4, 4\), not"),
+    (lambda: CAT.state(joints=[1.0]), r"joints has shape \(10,\), not \(1,\)"),
+    (lambda: CAT.state(joints={"tail": 1.0}), "there is no joint 'tail'"),
+    (lambda: CAT.state(joints={JOINT: "bent"}), f"joints of '{JOINT}' is an array of numbers"),
+    (lambda: CAT.state(joints={JOINT: [1.0, 2.0]}), f"joints of '{JOINT}' has shape"),
+    (lambda: CAT.state(joints={JOINT: None}), "is an array of numbers"),
+    (lambda: CAT.state(joints=["a"] * 10), "joints is an array of numbers"),
+    (lambda: CAT.state(twist=[1, 2, 3]), r"twist has shape \(6,\), not \(3,\)"),
+    (lambda: CAT.state(rates=[[1, 2], [3]]), "rates"),
+    (lambda: CAT.state(rates=[np.inf] * 10), NOT_FINITE),
+    (lambda: CAT.unflatten(Q[:3]), r"q has shape \(17,\) for 'cat', not \(3,\)"),
+    (lambda: CAT.unflatten(Q, V[:1]), r"v has shape \(16,\)"),
+    (lambda: CAT.unflatten(0.0 * Q), "the quaternion xyzw has length 0, not 1"),
+    (lambda: CAT.unflatten("q"), "q has shape"),
+    (lambda: CAT.unflatten(["a"] * 17), "q is an array of numbers"),
+    (lambda: CAT.unflatten(np.array(["a"] * 17)), "q is an array of numbers"),
+    (lambda: CAT.unflatten(np.array([None] * 17)), "q is an array of numbers"),
+    (lambda: CAT.flatten(Q), "pass a State of 'cat'"),
+    (lambda: CAT.flatten(HOPPER.neutral()), "has shape"),
+    (lambda: CAT.to_mujoco(Q), "pass a State of 'cat'"),
+    (lambda: CAT.from_mujoco(Q[:2]), "qpos and qvel of 'cat' have shapes"),
+    (lambda: CAT.from_mujoco("home"), "qpos"),
+    (lambda: CAT.random_state(0), "rng is a numpy.random.Generator, not 0"),
+    (lambda: CAT.random_state(None), "rng is a numpy.random.Generator, not None"),
+    # models and their edits
+    (lambda: CAT.link_index("rea"), "there is no link 'rea'; do you mean 'rear'"),
+    (lambda: CAT.link_index([]), "there is no link"),
+    (lambda: CAT.joint_index("ghost"), "there is no joint 'ghost'"),
+    (lambda: CAT.frame("ghost"), "there is no link or frame 'ghost'"),
+    (lambda: HOPPER.frame("fot"), "there is no link or frame 'fot'; do you mean 'foot'"),
+    (lambda: CAT.frame(TIP, np.eye(3)), r"has shape \(4, 4\), not \(3, 3\)"),
+    (lambda: CAT.frame(TIP, 2 * np.eye(4)), "is not a rigid transformation"),
+    (lambda: CAT.reroot("ghost"), "there is no (link|link or frame) 'ghost'"),
+    (lambda: CAT.lock(["ghost"]), "there is no joint 'ghost'"),
+    (lambda: CAT.lock({JOINT: "bent"}), "array of numbers"),
+    (lambda: CAT.lock(3), "joints are names of joints, not 3"),
+    (lambda: CAT.replace_body("ghost", BODY), "there is no (link|link or frame) 'ghost'"),
+    (lambda: CAT.replace_body(TIP, 3.0), "the body of link '.*' is a Body, not 3.0"),
+    (lambda: fc.Body(-1.0), "the mass of a body is finite and not negative"),
+    (lambda: fc.Body(np.nan), "the mass of a body is finite"),
+    (lambda: fc.Body("heavy"), "the mass of a body is a number, not 'heavy'"),
+    (lambda: fc.Body(None), "the mass of a body is a number, not None"),
+    (lambda: fc.Body(1.0, [0, 0]), r"center has shape \(3,\)"),
+    (lambda: fc.Body(1.0, np.zeros(3), np.zeros(3)), r"inertia has shape \(3, 3\)"),
+    (lambda: fc.Body(1.0, np.zeros(3), np.triu(np.ones((3, 3)))), "symmetric"),
+    (lambda: fc.Body.from_points([(1.0, "here")]), "center is an array of numbers"),
+    (lambda: fc.Body.from_points(3), "points are pairs of a mass and a position"),
+    (lambda: BODY.moved(np.eye(3)), r"has shape \(4, 4\), not \(3, 3\)"),
+    (lambda: fc.Model("m", "SE3", (fc.Link("a", BODY),)), "the base is a group of fallingcat.lie, not 'SE3'"),
+    (lambda: fc.Model("m", SE3(), ()), "a robot has at least one link"),
+    (lambda: fc.Model("m", SE3(), ("a",)), "links are Link records, not 'a'"),
+    (lambda: fc.Model("m", SE3(), 3), "links are Link records, not 3"),
+    (lambda: fc.Model("m", SE3(), (fc.Link("a", BODY),), ("j",)), "joints are Joint records, not 'j'"),
+    (lambda: fc.Model("m", SE3(), (fc.Link("a", BODY),), frames=("f",)), "frames are Frame records, not 'f'"),
+    (lambda: fc.Model("m", SE3(), (fc.Link("a", BODY), fc.Link("a", BODY))), "2 links are called 'a'"),
+    (lambda: fc.Model("m", SE3(), (fc.Link("a", BODY), fc.Link("b", BODY))), "the robot is in 2 pieces"),
+    (lambda: fc.Model("m", SE3(), (fc.Link("a", BODY),), gravity=(0, 0)), r"gravity has shape \(3,\)"),
+    (lambda: fc.Link("a", "heavy"), "the body of link 'a' is a Body, not 'heavy'"),
+    (lambda: fc.Link(3, BODY), "the name of a link is a text, not 3"),
+    (lambda: fc.Model("m", SE3(), (fc.Link("", BODY),)), "a link has an empty name"),
+    (lambda: fc.Frame("f", "a", np.eye(3)), r"has shape \(4, 4\)"),
+    (lambda: fc.Frame("f", "a", "here"), "is an array of numbers"),
+    (lambda: fc.Joint("j", "revolute", "a", "b"), "the kind of joint 'j' is a JointKind, not 'revolute'"),
+    (lambda: fc.Model("m", SE3(), (fc.Link("a", BODY),), (fc.Joint("j", Revolute(), "a", "a"),)), "cycle"),
+    (lambda: fc.Joint("j", Revolute(), "a", "b", np.eye(3)), r"has shape \(4, 4\)"),
+    (lambda: fc.Joint("j", Revolute(), "a", "b", limits=(0, 1)), "the limits of joint 'j' are Limits, not a tuple"),
+    (lambda: fc.Limits(1.0, -1.0), "lower"),
+    (lambda: fc.Limits(lower="low"), "a joint limit is not a number: lower is 'low'"),
+    (lambda: fc.Limits(lower=np.nan), "a joint limit is not a number: lower is nan"),
+    (lambda: fc.Limits(velocity=-1.0), "velocity"),
+    (lambda: Revolute((0.0, 0.0, 0.0)), "axis"),
+    (lambda: Revolute("z"), "axis"),
+    (lambda: Revolute((1.0, 2.0)), "axis"),
+    (lambda: Revolute(None), "axis"),
+    (lambda: Helical(pitch="steep"), "pitch"),
+    (lambda: Helical(pitch=np.nan), "pitch"),
+    (lambda: Universal((1.0, 0.0, 0.0), (1.0, 0.0, 0.0)), "parallel"),
+    (lambda: fc.robots.free_body("SE3"), "group"),
+    (lambda: fc.robots.random_tree(np.random.default_rng(0), -1), "a robot has no -1 joints"),
+    (lambda: fc.robots.random_tree(0, 3), "rng is a numpy.random.Generator, not 0"),
+    # files
+    (lambda: fc.load("ghost.urdf"), "ghost.urdf: there is no such file", FileError),
+    (lambda: fc.load("."), "no robot is read from a '' file", FileError),
+    (lambda: fc.load(3), "a path is a text or a Path, not 3"),
+    (lambda: fc.load(None), "a path is a text or a Path, not None"),
+    (lambda: fc.load("a\0b.urdf"), "cannot be read", FileError),
+    (lambda: fc.load("cat.urdf", base="flying"), "base is a group or one of", FallingCatError),
+    (lambda: fc.load("cat.urdf", base=3), "base is a group or the name of one", FallingCatError),
+    (lambda: fc.load("cat.urdf", fixed="glue"), 'fixed is "merge" or "keep"', FallingCatError),
+    (lambda: fc.load("cat.urdf", physics="quantum"), 'physics is "strict" or "warn"', FallingCatError),
+    (lambda: fc.load("cat.urdf", gravity=9.81), r"gravity has shape \(3,\)"),
+    (lambda: fc.save(CAT, "cat.xml"), "models are written to .urdf and .toml files", FileError),
+    (lambda: fc.save(CAT, "/nowhere/cat.toml"), "cannot be written", FileError),
+    (lambda: fc.save("cat", "cat.toml"), "the first argument is a Model, not 'cat'"),
+    (lambda: fc.save(CAT, None), "a path is a text or a Path, not None"),
+    # kernels
+    (lambda: fc.compile("cat", fc.mass_matrix), "the first argument is a Model, not 'cat'"),
+    (lambda: fc.compile(CAT, "mass_matrix"), "a function of a model and a state, not 'mass_matrix'"),
+    (lambda: fc.compile(CAT, None), "a function of a model and a state, not None"),
+    (lambda: fc.compile(CAT, fc.mass_matrix, target="moon"), "target is one of"),
+    (lambda: fc.compile(CAT, fc.mass_matrix, target=3), "target is one of"),
+    (lambda: fc.compile(CAT, fc.mass_matrix, dtype="float16"), "dtype is one of"),
+    (lambda: fc.compile(CAT, fc.mass_matrix, dtype=None), "dtype is one of"),
+    (lambda: fc.compile(CAT, fc.mass_matrix, sizes=3), "sizes"),
+    (lambda: fc.compile(CAT, fc.mass_matrix, factorisation="passive"), "factorisation"),
+    (lambda: fc.compile(CAT, fc.coriolis_matrix, factorization="ghost"), "factorization is one of"),
+    (lambda: fc.compile(CAT, lambda model, state, u: u), "cannot tell the size of the argument 'u'"),
+    (lambda: fc.compile(CAT, lambda model, state, u: u, sizes={"u": -1}), "size"),
+    (lambda: fc.compile(CAT, lambda model, state, u: u, sizes={"u": "two"}), "size"),
+    (lambda: KERNEL(), "inverse_dynamics takes 3 arguments"),
+    (lambda: KERNEL(Q), "inverse_dynamics takes 3 arguments .*, not 1"),
+    (lambda: KERNEL(STATE), "inverse_dynamics takes 3 arguments .*, not 1"),
+    (lambda: KERNEL(Q, V, V, V), "inverse_dynamics takes 3 arguments .*, not 4"),
+    (lambda: KERNEL(V, Q, V), r"q has shape \(..., 17\), not \(16,\)"),
+    (lambda: KERNEL(Q, V, 3.0), r"has shape \(..., 16\), not \(\)"),
+    (lambda: KERNEL(Q, V, "still"), "and not real numbers"),
+    (lambda: KERNEL(Q, V, None), "and not real numbers"),
+    (lambda: KERNEL(Q, V, NONE), "and not real numbers"),
+    (lambda: KERNEL(Q, V, V + 1j), "and not real numbers"),
+    (lambda: KERNEL(Q, V, np.array(["a"] * NV)), "and not real numbers"),
+    (lambda: KERNEL(Q, V, [[1.0], [1.0, 2.0]]), "rows differ in length"),
+    (lambda: KERNEL(np.zeros((2, 17)), np.zeros((3, 16)), V), "do not fit together"),
+    (lambda: KERNEL(Q, V, V, threads=0), "threads is a whole number above zero"),
+    (lambda: KERNEL(Q, V, V, threads="two"), "threads is a whole number above zero"),
+    (lambda: KERNEL.blocks(Q, V, V), "contiguous"),
+    (lambda: KERNEL.blocks("q", "v", "a"), "contiguous"),
+    (lambda: KERNEL.blocks(), "takes 3 arguments"),
+    # many runs
+    (lambda: fc.rollout(CAT, [], 0.1), "there is no state to start from"),
+    (lambda: fc.rollout(CAT, STATE, 0.1), "states is a list of states of 'cat', not a State"),
+    (lambda: fc.rollout(CAT, [Q], 0.1), "starts from a state"),
+    (lambda: fc.rollout(CAT, "states", 0.1), "states"),
+    (lambda: fc.rollout(CAT, None, 0.1), "states"),
+    (lambda: fc.rollout(CAT, [HOPPER.neutral()], 0.1), "has shape"),
+    (lambda: fc.rollout(CAT, [STATE], -1.0), "duration"),
+    (lambda: fc.rollout(CAT, [STATE], "long"), "duration"),
+    (lambda: fc.rollout(CAT, [STATE], np.nan), "duration"),
+    (lambda: fc.rollout(CAT, [STATE], 0.1, dt=0.0), "dt"),
+    (lambda: fc.rollout(CAT, [STATE], 0.1, dt="short"), "dt"),
+    (lambda: fc.rollout(CAT, [STATE], 0.1, every=0), "every"),
+    (lambda: fc.rollout(CAT, [STATE], 0.1, integrator="magic"), "integrator"),
+    (lambda: fc.rollout(CAT, [STATE], 0.1, controller=3), "law"),
+    (lambda: fc.rollout(CAT, [STATE], 0.1, contact="floor"), "contact"),
+    (lambda: fc.rollout(CAT, [STATE], 0.1, threads=0), "threads"),
+    (lambda: fc.rollout("cat", [STATE], 0.1), "the first argument is a Model, not 'cat'"),
+    # contacts
+    (lambda: contact.CompliantFloor("foot", (1.0, 1.0), (1.0, 1.0)), "points"),
+    (lambda: contact.CompliantFloor(("foot",), (-1.0, 1.0), (1.0, 1.0)), "stiffness"),
+    (lambda: contact.CompliantFloor(("foot",), 1.0, (1.0, 1.0)), "stiffness"),
+    (lambda: contact.CompliantFloor(("foot",), ("a", "b"), (1.0, 1.0)), "stiffness"),
+    (lambda: contact.CompliantFloor(("foot",), (1.0, 1.0), (1.0, np.nan)), "damping"),
+    (lambda: contact.CompliantFloor(("foot",), (1.0, 1.0), (1.0, 1.0), friction=-1.0), "friction"),
+    (lambda: contact.HardContacts(("foot",), normal=(0.0, 0.0, 0.0)).begin(HOPPER, HOP), "the normal of the ground"),
+    (lambda: contact.HardContacts("foot"), "points are the names of links and frames"),
+    (lambda: contact.HardContacts(("foot",), restitution=2.0), "restitution"),
+    (lambda: contact.HardContacts(("foot",), friction="rough"), "friction"),
+    (lambda: contact.HardContacts(("foot",), rest_speed=-1.0), "friction, speeds, gains and tolerance"),
+    (lambda: contact.impact(HOPPER, HOP, ["hand"]), "there is no link or frame 'hand'"),
+    (lambda: contact.impact(HOPPER, "fall", ["foot"]), "pass a State"),
+    (lambda: contact.impact(HOPPER, HOP, 3), "point"),
+    (lambda: contact.impact(HOPPER, HOP, ["foot"], restitution=-0.5), "restitution"),
+    (lambda: contact.impact(HOPPER, HOP, ["foot"], friction=np.nan), "friction"),
+    (lambda: contact.contact_forces(HOPPER, HOP, np.zeros(2), ["foot"]), "forces has shape"),
+    (lambda: contact.contact_forces(HOPPER, HOP, np.zeros(4), ["hand"]), "there is no link or frame 'hand'"),
+    (lambda: contact.center_of_pressure(HOPPER, HOP, "forces", ["foot"]), "forces"),
+    (lambda: contact.corners(DOG, "ghost", (0.1, 0.1)), "there is no link"),
+    (lambda: contact.corners(DOG, DOG.link_names[-1], (np.nan, 0.1)), "outline"),
+    (lambda: contact.corners(DOG, DOG.link_names[-1], "square"), "the outline of a foot is a list of points"),
+    (lambda: contact.stance_base(HOPPER, HOP, "hand"), "there is no link or frame 'hand'"),
+    (lambda: contact.switch(HOPPER, HOP, ["foot"], ["hand"]), "there is no link or frame 'hand'"),
+    # laws
+    (lambda: control.JointSpring(np.inf), "stiffness of 'joint springs' is a finite number, not inf"),
+    (lambda: control.JointSpring("stiff"), "stiffness"),
+    (lambda: control.JointDamper(np.nan), "damping"),
+    (lambda: control.RadialSpring(None, 0.2), "stiffness"),
+    (lambda: control.RadialSpring(1.0, "long"), "rest"),
+    (lambda: control.PolarSpring(1.0, when="sometimes").forces(HOPPER, 0.0, HOP, frozenset()), "a law acts 'always'"),
+    (lambda: control.virtual_leg(HOPPER, HOP, "hand"), "there is no link or frame 'hand'"),
+    (lambda: control.virtual_leg(HOPPER, Q, "foot"), "pass a State"),
+    # gaits
+    (lambda: gaits.Circle([1.0, 2.0, 3.0]), "radius is one number or two, not 3"),
+    (lambda: gaits.Circle("wide"), "radius"),
+    (lambda: gaits.Circle(np.nan), "radius"),
+    (lambda: gaits.Segment([0.0], [1.0, 2.0]), "start|end|segment"),
+    (lambda: gaits.Segment("a", "b"), "start|end|segment"),
+    (lambda: gaits.Chain(()), "part|curve"),
+    (lambda: gaits.Chain((3,)), "part|curve"),
+    (lambda: gaits.polygon([]), "vertices|vertex|corner"),
+    (lambda: gaits.polygon("square"), "vertices|vertex|corner"),
+    (lambda: gaits.Gait(3), "curve"),
+    (lambda: gaits.Gait(gaits.Circle(0.1), duration=-1.0), "duration"),
+    (lambda: gaits.Gait(gaits.Circle(0.1), profile="jumpy"), "profile"),
+    (lambda: gaits.Plane(np.eye(3), np.zeros(2)), "directions|origin|plane"),
+    (lambda: gaits.displacement(CAT, 3), "curve|gait|motion"),
+    (lambda: gaits.displacement(TWO, gaits.Circle(0.1), tolerance=-1.0), "tolerance"),
+    (lambda: gaits.displacement(TWO, gaits.Circle(0.1), frame="moon"), "frame"),
+    (lambda: gaits.displacement(CAT, gaits.Segment([0.0], [1.0])), "the gait has 1 coordinates, but 'cat' has 10"),
+    (lambda: gaits.displacement("cat", gaits.Circle(0.1)), "the first argument is a Model, not 'cat'"),
+    (lambda: gaits.estimate(CAT, "walk"), "curve|gait|motion"),
+    (lambda: gaits.curvature_map(TWO, "plane", [0.0], [0.0]), "plane"),
+    (lambda: gaits.curvature_map(TWO, PLANE, [], []), "first|points|empty"),
+    (lambda: gaits.curvature_map(TWO, PLANE, ["a"], [0.0]), "first|numbers"),
+    (lambda: gaits.minimum_perturbation(CAT, "region"), "region"),
+    (lambda: gaits.carried_bend(np.nan), "bend"),
+    (lambda: gaits.carried_bend("deep"), "bend"),
+    (lambda: gaits.optimize(CAT, "luck"), "maximize is one of"),
+    (lambda: gaits.optimize(CAT, "turn", ["ghost"]), "there is no joint 'ghost'"),
+    (lambda: drop(-1.0), "height"),
+    (lambda: drop("high"), "height"),
+    (lambda: drop(1.5, model=HOPPER), "base|joints|cat"),
+    # studies
+    (lambda: studies.load("ghost"), "there is no study 'ghost'"),
+    (lambda: studies.load("revolute6"), "do you mean 'revolute-6'"),
+    (lambda: studies.load(6), "a study is given by its name or its file, not by 6"),
+    (lambda: studies.load("ghost.toml"), "there is no such file", FileError),
+    (lambda: studies.run("revolute-6", K_e=1.0), "do you mean 'K_E'", FallingCatError),
+    (lambda: studies.run("revolute-6", duration=-1.0), "duration", FallingCatError),
+    (lambda: studies.run("revolute-6", duration="long"), "duration", FallingCatError),
+    (lambda: studies.run("revolute-6", K_r=np.nan), "K_r", FallingCatError),
+    (lambda: studies.run(None), "a study is given by its name or its file, not by None"),
+    (lambda: studies.run_study("revolute-6"), "a study that was loaded, not 'revolute-6'"),
+    (lambda: studies.parse(3, "a", "a.toml"), "text"),
+]  # fmt: skip
+
+
+def named():
+    """The hand-made rows, each under the text of its call."""
+    for i, (call, words, *kind) in enumerate(CALLS):
+        yield f"{i}", call, words, (kind or [ModelError])[0]
+
+
+ROWS = [*wrong_robots(), *named()]
