@@ -11,7 +11,7 @@ from defusedxml import ElementTree
 from nasty_page import NASTY, nasty_page
 
 import fallingcat as fc
-from fallingcat.errors import ModelError
+from fallingcat.errors import FileError, ModelError
 from fallingcat.views import (
     Box,
     Capsule,
@@ -64,7 +64,7 @@ def test_writing_is_atomic_and_readable(tmp_path):
     assert nasty_page().write(target) == target
     assert target.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileError, match="cannot be written"):
         nasty_page().write(tmp_path / "no" / "page.html")
 
 

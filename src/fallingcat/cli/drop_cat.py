@@ -88,11 +88,8 @@ def _page(fall: Drop, robot: Model | None, out: str) -> str:
 
 
 def written(page: Any, out: str) -> str:
-    """The absolute path of a page, now written; what the disk refuses is an error of one line."""
-    try:
-        return str(page.write(out).resolve())
-    except OSError as error:
-        raise FallingCatError(f"{out}: the page cannot be written: {error.strerror}") from None
+    """The absolute path of a page, now written."""
+    return str(page.write(out).resolve())
 
 
 def drop_report(fall: Drop, seconds: float, page: str) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import stat
-import tempfile
 from pathlib import Path
 
 from ..errors import FileError
@@ -32,41 +32,46 @@ def read_bytes(reader: Reader, most: int = MAX_BYTES) -> bytes:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write ``text`` in UTF-8 to a new file beside ``path``, then put it in its place: nobody ever sees half a file.
+    """Write ``text`` in UTF-8, as :func:`write_bytes` does."""
+    try:
+        content = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise FileError(f"the file cannot be written: {error}", file=path) from error
+    write_bytes(path, content)
 
-    An existing file keeps its permissions; of a symbolic link the target is replaced.
+
+def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write to a new file beside ``path``, then put it in its place: nobody ever sees half a file.
+
+    An existing file keeps its permissions, a new one has the usual ones; of a symbolic link the target is replaced.
+    Linux gives the new file no name before it is whole: a process that is killed leaves nothing behind.
     """
-    temporary = ""
+    temporary = None
     try:
         target = Path(os.path.realpath(path))
-        with tempfile.NamedTemporaryFile(
-            "w",
-            dir=target.parent,
-            prefix=f".{target.name[:64]}.",
-            suffix=".tmp",
-            delete=False,
-            encoding="utf-8",
-            newline="\n",
-        ) as stream:
-            temporary = stream.name
-            stream.write(text)
+        temporary = target.parent / f".{target.name[:64]}.{secrets.token_hex(8)}.tmp"
+        descriptor, nameless = _opened(temporary)
+        with open(descriptor, "wb") as stream:
+            stream.write(content)
             stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(temporary, _mode(target))
+            os.fsync(descriptor)
+            with contextlib.suppress(FileNotFoundError):
+                os.chmod(descriptor if nameless else temporary, target.stat().st_mode & 0o7777)
+            if nameless:
+                os.link(f"/proc/self/fd/{descriptor}", temporary, src_dir_fd=descriptor, follow_symlinks=True)
         os.replace(temporary, target)
-    except (OSError, ValueError) as error:  # ValueError: a path with a NUL, a name that UTF-8 cannot write
-        if temporary:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         reason = getattr(error, "strerror", None) or str(error)
         raise FileError(f"the file cannot be written: {reason}", file=path) from error
+    finally:
+        if temporary is not None:
+            with contextlib.suppress(OSError):  # it has its place by now, unless something went wrong
+                os.unlink(temporary)
 
 
-def _mode(target: Path) -> int:
-    """The permissions of the file that is replaced, or those of any new file."""
-    try:
-        return target.stat().st_mode & 0o7777
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
+def _opened(temporary: Path) -> tuple[int, bool]:
+    """A new file to write to, and whether it has no name yet."""
+    if os.path.isdir("/proc/self/fd"):
+        with contextlib.suppress(AttributeError, OSError):  # not every system and not every file system has such files
+            return os.open(temporary.parent, os.O_TMPFILE | os.O_WRONLY, 0o666), True
+    return os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666), False

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
+from ..io.files import write_text
 from .shapes import Shape
 
 TIME = "time (s)"
@@ -261,18 +261,9 @@ class Page:
         return page
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to a file, atomically; returns its path."""
-        target = Path(path)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, suffix=".part")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(self.html())
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-        return target
+        """Write the page to a file, as a whole or not at all; returns its path."""
+        write_text(path, self.html())
+        return Path(path)
 
 
 def safe_json(data: Any) -> str:
