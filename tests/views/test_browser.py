@@ -2,7 +2,9 @@
 
 import json
 import shutil
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from nasty_page import NASTY, nasty_page
 from typer.testing import CliRunner
@@ -10,6 +12,7 @@ from typer.testing import CliRunner
 import fallingcat as fc
 from fallingcat.cli import app
 from fallingcat.gaits.orbital import orbital_example, orbital_page
+from fallingcat.simulation import Ledger
 
 playwright = pytest.importorskip("playwright.sync_api")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -121,3 +124,49 @@ def test_pictures_of_the_orbital_example_are_shown(opened, tmp_path):
     sizes = page.evaluate("Array.from(document.images, (x) => [x.complete, x.naturalWidth])")
     assert sizes == [[True, 1110], [True, 740]]
     assert [text for text in heard if not text.startswith("data:image/svg+xml")] == []
+
+
+@pytest.mark.parametrize("count", [60_001, 1_000_001])
+def test_pages_of_long_runs_open(opened, tmp_path, count):
+    """A long run with a peak of one sample: the page has a bounded size, the lines are drawn and the peak is seen."""
+    run = long_run(count)
+    target = run.animate("joints", "rates").write(tmp_path / "long.html")
+    assert target.stat().st_size < 1_500_000
+    page, heard = opened(target)
+    assert heard == []
+    assert page.locator(".scene canvas").count() == 1
+    assert page.locator(".chart canvas").count() == 2
+    colors = page.evaluate(
+        """() => Array.from(document.querySelectorAll(".chart canvas"), (canvas) => {
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          const lit = [];
+          for (let y = 0; y < canvas.height; y++)
+            for (let x = 0; x < canvas.width; x++)
+              if (data[4 * (y * canvas.width + x)] > 200 && data[4 * (y * canvas.width + x) + 2] < 120)
+                lit.push(y / canvas.height);
+          return [lit.length, lit[0]];
+        })"""
+    )
+    assert all(lit > 300 for lit, _ in colors)
+    assert colors[1][1] < 0.1  # the peak of the rates reaches the top
+
+
+def long_run(count):
+    """Made by hand: ``count`` samples of two joints that swing, one of which is hit once."""
+    cat = fc.robots.two_cylinder_cat()
+    one = fc.simulate(cat, cat.neutral(), 0.0)
+    t = np.linspace(0.0, 60.0, count)
+    joints = np.stack([np.sin(t), 0.3 * np.cos(3.0 * t)], axis=1)
+    rates = np.stack([np.cos(t), -0.9 * np.sin(3.0 * t)], axis=1)
+    rates[count // 3, 0] = 50.0
+    return replace(
+        one,
+        times=t,
+        joints=joints,
+        rates=rates,
+        poses=np.tile(np.eye(4), (count, 1, 1)),
+        twists=np.zeros((count, 6)),
+        memory=np.zeros((count, 0)),
+        modes=((),) * count,
+        ledger=Ledger((), np.zeros((count, 0)), np.zeros((count, 0))),
+    )

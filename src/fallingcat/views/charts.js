@@ -43,8 +43,8 @@ function legend(entries) {
 function rangeOf(data) {
   let values = data.lines.flatMap((line) => line.y).filter((y) => y !== null);
   if (data.log) values = values.filter((y) => y > 0).map(Math.log10);
-  let low = Math.min(...values), high = Math.max(...values);
   if (!values.length) return data.log ? [-16, 0] : [0, 1];
+  const low = values.reduce((a, b) => Math.min(a, b)), high = values.reduce((a, b) => Math.max(a, b));
   if (data.log) return [Math.floor(low), Math.ceil(high + 1e-9)];
   const pad = 0.07 * (high - low) || 0.5 * Math.abs(high) || 1;
   return [low - pad, high + pad];
@@ -109,7 +109,7 @@ function makeMap(parent, data) {
   const box = element("section", "block map");
   box.append(element("h2", "", data.title));
   parent.append(box);
-  const largest = Math.max(...data.z.flat().map((x) => Math.abs(x || 0))) || 1;
+  const largest = data.z.flat().reduce((most, x) => Math.max(most, Math.abs(x || 0)), 0) || 1;
   const picture = mapPicture(data, largest), zero = zeroLines(data);
   let now = null;
   const view = canvasIn(box, (c, w, h) => drawMap(c, w, h, data, picture, zero, largest, now));

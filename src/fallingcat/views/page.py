@@ -20,6 +20,7 @@ import numpy as np
 from ..errors import ModelError
 from ..io.files import write_text
 from .shapes import Shape
+from .thinning import picked, thinned
 
 TIME = "time (s)"
 SCRIPTS = ("drawing.js", "scene.js", "charts.js", "tables.js", "player.js")
@@ -59,8 +60,9 @@ class Chart:
     """as wide as the page"""
 
     def data(self) -> dict[str, Any]:
-        """As plain numbers."""
-        lines = [{"name": line.name, "y": numbers(line.values)} for line in self.lines]
+        """As plain numbers, no more than can be seen."""
+        x, values = thinned(self.times, [line.values for line in self.lines])
+        lines = [{"name": line.name, "y": numbers(y)} for line, y in zip(self.lines, values, strict=True)]
         return {
             "kind": "chart",
             "title": self.title,
@@ -69,7 +71,7 @@ class Chart:
             "xLabel": self.x_label,
             "moves": self.x_label == TIME,
             "wide": self.wide,
-            "x": numbers(self.times, 8),
+            "x": numbers(x, 8),
             "lines": lines,
         }
 
@@ -82,6 +84,12 @@ class Trace:
     x: Any
     y: Any
     times: Any = ()
+
+    def data(self) -> dict[str, Any]:
+        """As plain numbers, no more than can be seen."""
+        keep = picked(len(self.x))
+        x, y, t = (numbers(np.asarray(v)[keep]) if len(v) else [] for v in (self.x, self.y, self.times))
+        return {"name": self.name, "x": x, "y": y, "t": t}
 
 
 @dataclass(frozen=True)
@@ -116,9 +124,7 @@ class HeatMap:
             "unit": self.unit,
             "note": self.note,
             "equal": self.equal,
-            "traces": [
-                {"name": t.name, "x": numbers(t.x), "y": numbers(t.y), "t": numbers(t.times)} for t in self.traces
-            ],
+            "traces": [trace.data() for trace in self.traces],
         }
 
 
@@ -145,18 +151,18 @@ class Scene:
     caption: str = ""
 
     def data(self) -> dict[str, Any]:
-        """As plain numbers: each pose as the 12 numbers of its upper rows."""
-        parts = []
+        """As plain numbers, no more pictures than can be seen: each pose as the 12 numbers of its upper rows."""
+        parts, keep = [], picked(len(self.times))
         for name, shapes in self.shapes.items():
             poses = np.asarray(self.poses[name], dtype=float)
             if poses.shape != (len(self.times), 4, 4):
                 raise ModelError(f"poses of {name!r} have shape ({len(self.times)}, 4, 4), not {poses.shape}")
             if shapes:
-                flat = numbers(poses[:, :3].ravel(), 5)
+                flat = numbers(poses[keep, :3].ravel(), 5)
                 parts.append({"name": name, "shapes": [shape.data() for shape in shapes], "poses": flat})
         return {
             "kind": "scene",
-            "t": numbers(self.times),
+            "t": numbers(np.asarray(self.times)[keep]),
             "parts": parts,
             "speed": self.speed,
             "floor": self.floor,
