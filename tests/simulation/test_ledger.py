@@ -1,6 +1,9 @@
 """One definition of how well the books of a run balance."""
 
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -74,3 +77,39 @@ def test_a_drop_has_the_same_definition():
     kinetic, potential = fall.trajectory.energies()
     gap = np.abs(kinetic + potential - kinetic[0] - potential[0] - fall.work).max()
     assert fall.energy_residual == pytest.approx(gap / (kinetic + np.abs(fall.work)).max(), rel=1e-9)
+
+
+@pytest.mark.parametrize(("dt", "balanced"), [(1e-2, False), (5e-4, True)])
+def test_a_run_whose_books_do_not_balance_says_so(dt, balanced):
+    """A stiff floor under a method that does not look at its errors: it was 'finished' like any other."""
+    body = fc.robots.free_body()
+    pose = np.eye(4)
+    pose[2, 3] = 0.05
+    floor = fc.contact.CompliantFloor((body.link_names[0],), (1e5, 1e5), (0.0, 0.0))
+    run = fc.simulate(body, body.state(pose=pose), 0.5, contact=floor, integrator="rkmk4", dt=dt)
+    assert run.times[-1] == pytest.approx(0.5)
+    assert (run.energy_residual < 0.05) == balanced
+    words = "finished, but the books do not balance: energy residual 0.37; take smaller steps"
+    assert run.status == ("finished" if balanced else words)
+
+
+MANY = """
+import gc, os
+import fallingcat as fc
+cat = fc.robots.two_cylinder_cat()
+start = cat.state(rates=[1.0, 0.5])
+def resident(runs):
+    for _ in range(runs):
+        fc.simulate(cat, start, 0.002).energies()
+    gc.collect()
+    return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+first = resident(150)
+print(resident(300) - first)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from Linux's /proc")
+def test_many_runs_leave_nothing_in_memory():
+    """They left 73 KB each: 22 MB."""
+    many = subprocess.run([sys.executable, "-c", MANY], check=True, capture_output=True, text=True)
+    assert int(many.stdout) < 5e6

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dynamics import center_of_mass, kinetic_energy, momentum, momentum_matrix, potential_energy
+from ..dynamics import center_of_mass, momentum, momentum_matrix
 from ..dynamics.kinematics import world_poses
 from ..errors import ModelError, NumericsError
 from ..kernels import compile
@@ -160,7 +160,8 @@ def _accounted(
     model = bending.model
     q, v = _flat(trajectory)
     spin = np.linalg.norm(compile(model, momentum, frame="centroidal")(q, v)[:, 3:], axis=1)
-    energy = compile(model, kinetic_energy)(q, v) + compile(model, potential_energy)(q)
+    kinetic, potential = trajectory.energies()
+    energy = kinetic + potential
     first, last = trajectory.poses[0, :3, :3], trajectory.poses[-1, :3, :3]
     return Drop(
         model,

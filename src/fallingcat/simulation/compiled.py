@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays import concatenate
 from ..contact import Contact
 from ..contact.contact import Mode
-from ..dynamics import forward_dynamics
+from ..dynamics import forward_dynamics, kinetic_energy, potential_energy
 from ..kernels import compile
 from ..lie.rotations import homogeneous
 from ..model import Model, State
@@ -45,6 +45,26 @@ def touch_at(
     parts = [by_port.get(port, np.zeros(model.nv)) for port in contact.ports]
     rate = contact.memory_rate(model, mode, at, memory, forces)
     return concatenate([*parts, rate, contact.guards(model, mode, at, memory, forces)])
+
+
+def energies_at(model: Model, state: State, pose: Any) -> Any:
+    """Kinetic and potential energy at a pose."""
+    at = at_pose(state, pose)
+    return concatenate([np.reshape(kinetic_energy(model, at), 1), np.reshape(potential_energy(model, at), 1)])
+
+
+@functools.lru_cache(maxsize=8)
+def energies(model: Model) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
+    """``(poses, joints, twists, rates) -> kinetic, potential`` (N, J) of ``N`` states; made once for each robot."""
+    kernel = compile(model, energies_at, sizes={"pose": 12})
+    neutral = model.flatten(model.neutral())[0][: model.base.nq]
+
+    def at(poses: np.ndarray, joints: np.ndarray, twists: np.ndarray, rates: np.ndarray) -> Any:
+        q = np.concatenate([np.tile(neutral, (len(joints), 1)), joints], axis=1)
+        given = {"q": q, "v": np.concatenate([twists, rates], axis=1), "pose": poses[:, :3].reshape(-1, 12)}
+        return np.asarray(kernel(*(given[argument.name] for argument in kernel.signature))).T
+
+    return at
 
 
 @functools.lru_cache(maxsize=8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from ..contact.contact import Mode
 from ..errors import FallingCatError, Interrupted, NumericsError
 from ..model import Model, State
 from .arguments import read_only
+from .compiled import energies
 from .events import LOCATED, PRECISION, Event, Happened, first_crossing
 from .field import layout_of
 from .integrator import Integrator, Step
@@ -26,6 +28,11 @@ SMALLEST_STEP = 1e-13
 CHATTER = 100
 """So many events within :data:`STANDSTILL` seconds are chattering."""
 STANDSTILL = 1e-7
+
+
+UNBALANCED = 0.05
+"""The energy residual from which on a run that chose no steps of its own is not called finished without more words."""
+LOOKED_AT = 250
 
 
 class Hit(NamedTuple):
@@ -74,7 +81,8 @@ class Run:
     def trajectory(self) -> Trajectory:
         """Run to the end, or to what stops it; Ctrl-C raises :class:`Interrupted` with what there is."""
         try:
-            return self._record(self._run())
+            run = self._record(self._run())
+            return run if self.adaptive or run.status != "finished" else replace(run, status=books(run))
         except KeyboardInterrupt:
             status = f"interrupted at t = {self.t:.6g} s"
             raise Interrupted(status, self._record(status)) from None
@@ -239,3 +247,13 @@ class Run:
         return Trajectory(
             model, times, *series.states, series.memory, modes, self.system, ledger, events, status, self.method.name
         )
+
+
+def books(run: Trajectory) -> str:
+    """The status of a finished run: whether its energy is accounted for, at a few hundred of its samples."""
+    some = np.unique(np.linspace(0, len(run) - 1, LOOKED_AT).round().astype(int))
+    ledger = Ledger(run.ledger.ports, run.ledger.base[some], run.ledger.joints[some])
+    residual = ledger.residual(*energies(run.model)(*(x[some] for x in (run.poses, run.joints, run.twists, run.rates))))
+    if residual <= UNBALANCED:
+        return "finished"
+    return f"finished, but the books do not balance: energy residual {residual:.2g}; take smaller steps"

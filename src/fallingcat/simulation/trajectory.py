@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from ..contact.contact import Mode
-from ..dynamics import kinetic_energy, momentum, potential_energy
+from ..dynamics import momentum
 from ..errors import ModelError
 from ..kernels import compile
 from ..model import Model, State
 from ..views import Page, Shape
 from . import files, pictures
 from .between import interpolate
-from .compiled import at_pose
+from .compiled import at_pose, energies
 from .events import Happened
 from .field import layout_of
 from .ledger import Ledger
@@ -103,7 +103,8 @@ class Trajectory:
 
     def energies(self) -> tuple[np.ndarray, np.ndarray]:
         """Kinetic and potential energy (J) at every sample."""
-        return self.measure(kinetic_energy), self.measure(potential_energy)
+        kinetic, potential = energies(self.model)(self.poses, self.joints, self.twists, self.rates)
+        return kinetic, potential
 
     def momenta(self, frame: str = "world") -> np.ndarray:
         """``N x 6``: momentum ``[p; l]`` at every sample; frames as in :func:`fallingcat.momentum`."""
