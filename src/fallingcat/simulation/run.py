@@ -104,7 +104,7 @@ class Run:
         """One step, to its end or to the first event in it; what ends the run, if anything does."""
         dt = self._planned()
         out, dt = self._step(dt)
-        values = self._events_at(out, self.t + dt)
+        values = self._events_at(out, self.t + dt) if self.events else []
         hits = self._hits(out, dt, values)
         if hits and (last := max(hit.dt for hit in hits)) < dt:
             dt, out = last, self._call(last) if last > 0.0 else self.packed
@@ -163,7 +163,10 @@ class Run:
         """The first guard or event within the step, and all that cannot be told from it in time, in the order given."""
         hits: list[Hit] = []
         after_all = out[self.layout.size : -1]
-        for i in np.flatnonzero(after_all < 0.0):
+        ended = np.flatnonzero(after_all < 0.0)
+        if not (len(ended) or after):
+            return hits
+        for i in ended:
             before = float(self._guards_now()[i])
             value = lambda s, i=i: float(self._call(s)[self.layout.size + i])  # noqa: E731
             past = lambda f: f < 0.0  # noqa: E731
