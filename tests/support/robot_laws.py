@@ -6,12 +6,12 @@ A law is a function of a robot and a state; `@law()` runs it on 100 random trees
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from random_robots import Robot, build, rng_of, robots
 
 import fallingcat as fc
@@ -24,8 +24,10 @@ TREES, MANY_TREES = 100, 1000
 Law = Callable[[Robot, fc.Model, fc.State, np.random.Generator], None]
 
 
-def law(largest: int = 60, slow_largest: int = 60) -> Callable[[Law], Callable[[int], None]]:
-    """A test out of a law, on robots of up to `largest` joints."""
+def law(
+    largest: int = 60, slow_largest: int = 60, examples: Iterable[Robot] = ()
+) -> Callable[[Law], Callable[[int], None]]:
+    """A test out of a law, on robots of up to `largest` joints, and on those that once broke it."""
 
     def decorate(check: Law) -> Callable[[int], None]:
         @pytest.mark.parametrize("trees", [TREES, pytest.param(MANY_TREES, marks=pytest.mark.slow)])
@@ -37,6 +39,8 @@ def law(largest: int = 60, slow_largest: int = 60) -> Callable[[Law], Callable[[
             def holds(recipe: Robot) -> None:
                 check(recipe, *build(recipe), rng_of(recipe))
 
+            for recipe in examples:
+                holds = example(recipe)(holds)
             holds()
 
         test.__name__, test.__doc__ = check.__name__, check.__doc__
