@@ -32,6 +32,8 @@ def test_a_gait_has_animation_table_panels_strip_and_zoom(gait):
         assert titles.count(title) == 2  # the whole run and the zoom
     assert all(line["y"] for block in found if block["kind"] == "chart" for line in block["lines"])
     assert [row[0] for row in found[3]["rows"]] == [row.name for row in gait.rows]
+    assert [row[-2] for row in found[3]["rows"]] == [row.verdict for row in gait.rows]  # in color: before the prose
+    assert found[3]["good"] == [row.holds for row in gait.rows]
 
 
 def test_charts_keep_the_peaks_of_the_floor(gait):

@@ -113,11 +113,11 @@ def judged(row: Row) -> str:
 
 def rows_table(result: StudyResult) -> Table:
     """Published, ours, verdict."""
-    header = ("quantity", "published", "computed by others", "ours", "unit", "agrees", "verdict", "where", "remark")
+    header = ("quantity", "published", "computed by others", "ours", "unit", "agrees", "verdict", "where, and remark")
     rows = [
         (
-            row.name, said(row), number(row.reference), number(row.ours), row.unit, span(row), judged(row), row.where,
-            row.remark,
+            row.name, said(row), number(row.reference), number(row.ours), row.unit, span(row), judged(row),
+            "; ".join(text for text in (row.where, row.remark) if text),
         )
         for row in result.rows
     ]  # fmt: skip
