@@ -4,6 +4,7 @@ from .compliant import CompliantFloor
 from .contact import Contact, Jump
 from .hard import HardContacts
 from .impacts import Impact, impact, switch
+from .points import Plane, plane, point_jacobian, position
 from .stance import center_of_pressure, contact_forces, corners, stance_base
 
 __all__ = [
@@ -12,10 +13,14 @@ __all__ = [
     "HardContacts",
     "Impact",
     "Jump",
+    "Plane",
     "center_of_pressure",
     "contact_forces",
     "corners",
     "impact",
+    "plane",
+    "point_jacobian",
+    "position",
     "stance_base",
     "switch",
 ]

@@ -47,6 +47,7 @@ class CompliantFloor(Contact):
 
     ports = ("floor normal", "floor tangential")
     asks_forces = False
+    stiff = True
 
     def __post_init__(self) -> None:
         named_points(self.points)

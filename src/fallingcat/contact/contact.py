@@ -38,6 +38,9 @@ class Contact(ABC):
     """Names of the ways in which energy passes, for the ledger."""
     asks_forces: bool = True
     """Whether guards and jumps look at the ``applied`` forces; where not, these need not be worked out."""
+    stiff: bool = False
+    """Whether its forces change within a step of the others, as a floor of springs does: then an implicit integrator is
+    the default."""
 
     @abstractmethod
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:

@@ -25,6 +25,7 @@ from .internal_external import internal_external, internal_jacobian
 from .reduced import ReducedEquations, reduced_equations
 from .reduced_certificate import certify_reduced
 from .representations import body, inertial, mixed
+from .time import later
 
 __all__ = [
     "Certificate",
@@ -51,6 +52,7 @@ __all__ = [
     "internal_external",
     "internal_jacobian",
     "is_conserved",
+    "later",
     "locked",
     "locked_velocity",
     "mixed",

@@ -2,12 +2,14 @@
 
 from .adaptive import SciPy
 from .events import Event
+from .field import Field
 from .integrator import Integrator
 from .ledger import Ledger
 from .momentum import MomentumMidpoint
 from .rkmk4 import RKMK4
 from .rollout import Rollout, rollout
-from .rosenbrock import Rosenbrock
+from .rosenbrock import Rosenbrock, error_size
+from .rule import Rule
 from .semi_implicit import SemiImplicitEuler
 from .simulate import INTEGRATORS, simulate
 from .system import System
@@ -17,15 +19,18 @@ __all__ = [
     "INTEGRATORS",
     "RKMK4",
     "Event",
+    "Field",
     "Integrator",
     "Ledger",
     "MomentumMidpoint",
     "Rollout",
     "Rosenbrock",
+    "Rule",
     "SciPy",
     "SemiImplicitEuler",
     "System",
     "Trajectory",
+    "error_size",
     "rollout",
     "simulate",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..contact import CompliantFloor, Contact
+from ..contact import Contact
 from ..control import Law
 from ..dynamics.checks import choice
 from ..errors import ModelError
@@ -50,7 +50,7 @@ def simulate(
     take steps of ``dt``, by default 1 ms.  Every ``every``-th step is kept.  ``events`` are located to 1e-10 s and may
     end the run.
 
-    By default: the momentum-exact rule in free flight, the Rosenbrock method on compliant floors, else RKMK4.
+    By default: the momentum-exact rule in free flight, the Rosenbrock method on stiff contacts, else RKMK4.
 
     A number that is not finite, a step that cannot be taken or contacts that switch without end stop the run: the
     trajectory so far is returned with ``status`` saying what happened, when, and where.  Ctrl-C raises
@@ -104,7 +104,7 @@ def method_of(system: System, wanted: str | Integrator | None) -> Integrator:
         return wanted
     if wanted is not None:
         return INTEGRATORS[choice(wanted, tuple(INTEGRATORS), "integrator")]
-    if isinstance(system.contact, CompliantFloor):
+    if system.contact is not None and system.contact.stiff:
         return INTEGRATORS["rosenbrock"]
     try:
         check(system)
