@@ -14,6 +14,8 @@ STICK, SLIDE, OPEN = "stick", "slide", "open"
 MOST_TURNS = 100
 MOST_SWEEPS = 5_000
 MOST_STEPS = 20
+LOOSE = 1e-6
+"""What sweeps that end without an answer may leave of the law, relative to the impulses."""
 NOISE = 1e-9
 """m/s: what an integrator leaves at points that are at rest"""
 
@@ -154,9 +156,10 @@ class Collision:
                 answer = self._newton(x)
                 if answer is not None:
                     return answer
-        if change <= 10.0 * self.noise * self.size:
+        left = float(np.abs(self._projected(x)[0]).max()) / (self.size or 1.0)
+        if left <= LOOSE:
             return Impulses(x, tuple(status))
-        raise NumericsError(f"no way was found in which {len(self.rows)} points share an impact", value=change)
+        raise NumericsError(f"no way was found in which {len(self.rows)} points share an impact", value=left)
 
     def _newton(self, x: np.ndarray) -> Impulses | None:
         """Newton's method on ``x = projection(x - (v+ - target) / mean G)``, law by law (Alart and Curnier)."""

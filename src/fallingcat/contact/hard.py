@@ -25,23 +25,28 @@ from .points import (
     position,
     stacked,
 )
-from .solving import check_consistent, minimum_norm, plane_axes, response, within_range
+from .settling import SLOW, Calm, Settling, calm
+from .solving import Held, check_consistent, hold, plane_axes, responding
 
 TOUCH = 1e-10
 """Depth (m) at which an open point touches down: rounding is no touchdown."""
 HAIR = 1e-12
 """m: how far an open point starts from touching down."""
-TOGETHER = 1e-9
+IDLE = 1e-8
+"""Depth (m) at which a point touches down that rests on the ground without a load."""
+TOGETHER = 2e-8
 """Points nearer to the plane than this (m) take part in an impact."""
 STILL = 1e-9
 """Speeds (m/s) that are rounding."""
 TURNING = 2e-3
 """Below about this speed (m/s) the direction of friction is slow to turn: it keeps the equations from being stiff."""
+VERBS = {OPEN: "lift-off", STICK: "stick", SLIDE: "slip"}
+"""What a point does that begins this."""
 LOAD = 1e-10
 """Forces below this part of the robot's weight are rounding."""
 
 
-class _Load(NamedTuple):
+class Load(NamedTuple):
     """A closed point: what the plane does to it."""
 
     J: Any
@@ -114,18 +119,17 @@ class HardContacts(Contact):
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
         """Points that rest on the plane are closed, all others open; no point may start below it."""
         checked_points(model, self.points)
-        ground, memory = self._plane(model), np.zeros((len(self.points), 5))
-        mode = []
-        for i, (place, axes) in enumerate(zip(self.points, self._axes(model), strict=True)):
+        memory, mode = np.zeros((len(self.points), 5)), []
+        for i, (place, axes) in enumerate(zip(self.points, self.axes(model), strict=True)):
             if 0 not in axes:
                 raise ModelError(f"{place!r} cannot move along the normal of the ground: it cannot touch it")
-            p, v = self._place(model, ground, state, i), self._speed(model, ground, state, i)
+            p, v = self._place(model, state, i), self._speed(model, state, i)
             if p[0] < -self.tolerance:
                 raise ModelError(f"{place!r} starts {-p[0]:.3g} m below the ground: start on it or above it")
             closed = p[0] <= self.tolerance and abs(v[0]) <= self.tolerance
             slides = bool(np.linalg.norm(v[1:]) > self.tolerance)
             mode.append(OPEN if not closed or (slides and self.friction is None) else self._closed(slides))
-            memory[i] = self._remembered(mode[i], p, v)
+            memory[i] = self.remembered(model, mode[i], state, i)
         self._check(model, tuple(mode), state)
         return tuple(mode), memory.reshape(-1)
 
@@ -135,32 +139,32 @@ class HardContacts(Contact):
     def _closed(self, slides: bool) -> str:
         return SLIDE if slides or self.friction == 0.0 else STICK
 
-    def _remembered(self, status: str, p: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Five numbers of a point: a place in the axes of the plane, and the way it slides.
+    def remembered(self, model: Model, status: str, state: State, i: int, resting: bool = False) -> np.ndarray:
+        """Five numbers of a point that begins something else: a place in the axes of the plane, and the way it slides.
 
-        The place is where a closed point is held; an open one remembers how far below zero it started, if it did, so
-        that it does not touch down where it has just left.
+        The place is where a closed point is held.  An open one remembers how far below zero it started, if it did, so
+        that it does not touch down where it has just left; one that rests on the ground without a load, a little more.
         """
+        p, v = self._place(model, state, i), self._speed(model, state, i)[1:]
         if status == OPEN:
-            return np.array([min(p[0] + TOUCH - HAIR, 0.0), 0.0, 0.0, 0.0, 0.0])
-        size = float(np.linalg.norm(v[1:]))
-        way = v[1:] / size if status == SLIDE and size > 0.0 else np.zeros(2)
-        return np.concatenate([p, way])
+            return np.array([min(p[0] + TOUCH - HAIR, 0.0) - (IDLE if resting else 0.0), 0.0, 0.0, 0.0, 0.0])
+        size = float(np.linalg.norm(v))
+        return np.concatenate([p, v / size if status == SLIDE and size > 0.0 else np.zeros(2)])
 
     # forces ---------------------------------------------------------------------------------------------------
 
     def forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> dict[str, Any]:
         normal, tangential = np.zeros(model.nv), np.zeros(model.nv)
-        for load in self._loads(model, mode, state, memory, applied)[0].values():
+        for load in self.loads(model, mode, state, memory, applied)[0].values():
             normal = normal + scale(load.push, load.J[0])
             tangential = tangential + load.J[1:].T @ load.drag
         return {"contact normal": normal, "contact tangential": tangential}
 
     def point_forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
         """The force (points x 3, N, world) on the robot at each point; zero where it is open."""
-        ground, loads = self._plane(model), self._loads(model, mode, state, memory, applied)[0]
+        ground, loads = self.ground(model), self.loads(model, mode, state, memory, applied)[0]
         rows = [np.zeros((0, 3))]
-        for i, axes in enumerate(self._axes(model)):
+        for i, axes in enumerate(self.axes(model)):
             if i in loads:
                 along = concatenate([array([loads[i].push]), loads[i].drag])
                 rows.append(np.reshape(ground.axes[axes].T @ along, (1, 3)))
@@ -171,26 +175,26 @@ class HardContacts(Contact):
     def memory_rate(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
         """The way of a sliding point turns as its velocity does: ``dw/dt = (1 - w w') (dv/dt + frequency v) / |v|``."""
         rates: list[Any] = [np.zeros(5) for _ in self.points]
-        if SLIDE in mode and self.friction and max(map(len, self._axes(model))) > 2:
-            loads, a = self._loads(model, mode, state, memory, applied)
+        if SLIDE in mode and self.friction and max(map(len, self.axes(model))) > 2:
+            loads, held = self.loads(model, mode, state, memory, applied)
             for i, status in enumerate(mode):
                 if status == SLIDE:
-                    rates[i] = concatenate([np.zeros(3), self._turn(model, state, memory, i, loads[i].J, a)])
+                    rates[i] = concatenate([np.zeros(3), self._turn(model, state, memory, i, loads[i].J, held.motion)])
         return concatenate([np.zeros(0), *rates])
 
     def _turn(self, model: Model, state: State, memory: Any, i: int, J: Any, a: Any) -> Any:
         if len(J) < 3:
             return np.zeros(2)  # along a line there is nothing to turn
-        ground, w = self._plane(model), self._way(model, memory, i)
+        ground, w = self.ground(model), self.way(model, memory, i)
         v = J[1:] @ state.velocity
         change = J[1:] @ a + ground.tangents @ point_bias(model, state, self.points[i]) + self.frequency * v
         across = change - scale(w @ change, w)
         return scale(1.0 / sqrt(v @ v + TURNING**2), across)
 
-    def _loads(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> tuple[dict[int, _Load], Any]:
-        """The closed points, and the acceleration (nv) under all forces."""
-        ground, v = self._plane(model), state.velocity
-        all_axes = self._axes(model)
+    def loads(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> tuple[dict[int, Load], Held]:
+        """The closed points, and the acceleration (nv) under all forces with what proves them."""
+        ground, v = self.ground(model), state.velocity
+        all_axes = self.axes(model)
         closed = [i for i, status in enumerate(mode) if status != OPEN]
         J_of: dict[int, Any] = {}
         held, pulled, biases, errors = [], [], [], []
@@ -204,38 +208,38 @@ class HardContacts(Contact):
             gap = directions @ motion.position - self._held_at(all_axes[i], memory, i, ground)
             errors.append(gap[:count])
         J, K = stacked(held, model.nv), stacked(pulled, model.nv)
-        free = applied - bias_forces(model, state)
-        caused = response(model, state, concatenate([K.T, np.reshape(free, (model.nv, 1))], axis=1))
-        MinvKt, a_free = caused[:, :-1], caused[:, -1]
-        if not len(J):
-            return {}, a_free
-        G = J @ MinvKt
-        drift = 2.0 * self.damping * self.frequency * (J @ v) + self.frequency**2 * concatenate(errors)
-        x = minimum_norm(G, -(J @ a_free + concatenate(biases)) - within_range(G, drift))
-        return self._split(model, mode, memory, J_of, x), a_free + MinvKt @ x
+        respond = responding(model, state)
+        free = respond(applied - bias_forces(model, state))
+        bias = concatenate([np.zeros(0), *biases]) + self.drift(J @ v, concatenate([np.zeros(0), *errors]))
+        found = hold(respond, J, K, free, -bias)
+        return self._split(model, mode, memory, J_of, found.forces), found
 
-    def _split(self, model: Model, mode: Mode, memory: Any, J_of: dict[int, Any], x: Any) -> dict[int, _Load]:
+    def drift(self, speeds: Any, errors: Any) -> Any:
+        """The acceleration that takes away what an integrator let drift: speeds (m/s) and errors of place (m)."""
+        return 2.0 * self.damping * self.frequency * speeds + self.frequency**2 * errors
+
+    def _split(self, model: Model, mode: Mode, memory: Any, J_of: dict[int, Any], x: Any) -> dict[int, Load]:
         loads, start = {}, 0
         for i, J in J_of.items():
             if mode[i] == STICK:
-                loads[i] = _Load(J, x[start], x[start + 1 : start + len(J)])
+                loads[i] = Load(J, x[start], x[start + 1 : start + len(J)])
                 start += len(J)
             else:
-                drag = scale(-(self.friction or 0.0) * x[start], self._way(model, memory, i)[: len(J) - 1])
-                loads[i] = _Load(J, x[start], drag)
+                drag = scale(-(self.friction or 0.0) * x[start], self.way(model, memory, i)[: len(J) - 1])
+                loads[i] = Load(J, x[start], drag)
                 start += 1
         return loads
 
     def _dragged(self, model: Model, memory: Any, i: int, J: Any) -> Any:
         """``friction w' J_t`` (1 x nv): what friction takes for each newton of normal force."""
-        w = self._way(model, memory, i)[: len(J) - 1]
+        w = self.way(model, memory, i)[: len(J) - 1]
         return np.reshape((self.friction or 0.0) * (w @ J[1:]), (1, model.nv)) if len(J) > 1 else 0.0 * J
 
-    def _way(self, model: Model, memory: Any, i: int) -> Any:
+    def way(self, model: Model, memory: Any, i: int) -> Any:
         """The unit vector along which a point slides, in the tangents along which it can move."""
         w = memory[5 * i + 3 : 5 * i + 5]
-        if self.friction == 0.0 or len(self._axes(model)[i]) < 3:
-            return w[np.array(self._axes(model)[i][1:], dtype=int) - 1]
+        if self.friction == 0.0 or len(self.axes(model)[i]) < 3:
+            return w[np.array(self.axes(model)[i][1:], dtype=int) - 1]
         return scale(1.0 / sqrt(w @ w), w)
 
     def _held_at(self, axes: list[int], memory: Any, i: int, ground: Plane) -> Any:
@@ -247,9 +251,9 @@ class HardContacts(Contact):
 
     def guards(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
         """Gaps of open points; pushes, reserves of friction and speeds of closed ones, a hair wider than zero."""
-        loads = self._loads(model, mode, state, memory, applied)[0]
-        ground, values = self._plane(model), []
-        hair = LOAD * model.mass * max(1.0, float(np.linalg.norm(model.gravity)))
+        loads, held = self.loads(model, mode, state, memory, applied)
+        ground, values = self.ground(model), []
+        hair = self.hair(model)
         for i, what in self._guarded(model, mode):
             if what == "gap":
                 gap = ground.normal @ position(model, state, self.points[i]) - ground.height
@@ -257,17 +261,21 @@ class HardContacts(Contact):
             elif what == "push":
                 value = loads[i].push + hair
             elif what == "stop":
-                value = self._way(model, memory, i) @ (loads[i].J[1:] @ state.velocity) + STILL
+                value = self.way(model, memory, i) @ (loads[i].J[1:] @ state.velocity) + STILL
             else:
                 drag, limit = loads[i].drag, (self.friction or 0.0) * loads[i].push + hair
                 value = limit - (sqrt(drag @ drag) if what == "cone" else drag[0] if what == "hold -" else -drag[0])
             values.append(value)
-        return array(values)
+        return array([*values, held.reserve])
+
+    def hair(self, model: Model) -> float:
+        """Forces (N) that are rounding."""
+        return LOAD * model.mass * max(1.0, float(np.linalg.norm(model.gravity)))
 
     def _guarded(self, model: Model, mode: Mode) -> list[tuple[int, str]]:
         """The guards of a mode: which point, and what of it."""
         found = []
-        for i, (status, axes) in enumerate(zip(mode, self._axes(model), strict=True)):
+        for i, (status, axes) in enumerate(zip(mode, self.axes(model), strict=True)):
             found.append((i, "gap" if status == OPEN else "push"))
             if len(axes) > 1 and self.friction and status != OPEN:
                 holds = ["cone"] if len(axes) > 2 else ["hold -", "hold +"]
@@ -277,83 +285,109 @@ class HardContacts(Contact):
     # jumps ----------------------------------------------------------------------------------------------------
 
     def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
-        """``applied`` (nv) tells in which way a sticking point of a robot in space begins to slide."""
-        i, what = self._guarded(model, mode)[guard]
+        """``applied`` (nv) tells which points go on carrying, and in which way a sticking one begins to slide."""
+        guarded = self._guarded(model, mode)
+        if guard == len(guarded):
+            held = ", ".join(sorted(self.touching(mode)))
+            raise NumericsError(f"the forces that hold {held} cannot be resolved: masses or levers differ too much")
+        i, what = guarded[guard]
         if what == "gap":
-            return self._land(model, mode, i, state, memory)
-        if what == "push":
-            return self._changed(model, mode, {i: OPEN}, state, memory, f"lift-off {self.points[i]}")
-        if what == "stop":
-            return self._stop(model, mode, i, state, memory)
-        axes, way = self._axes(model)[i], np.zeros(2)
-        if what == "cone":
-            loads = self._loads(model, mode, state, memory, applied)[0]
-            drag = np.asarray(loads[i].drag, dtype=float)
-            size = float(np.linalg.norm(drag))
-            if size < (self.friction or 0.0) * float(loads[i].push) * (1.0 - 1e-6) or size == 0.0:
-                raise NumericsError(f"{self.points[i]!r} slips under other forces than its jump was told")
-            way = -drag / size
-        else:
-            way[axes[1] - 1] = -1.0 if what == "hold -" else 1.0
-        jump = self._changed(model, mode, {i: SLIDE}, state, memory, f"slip {self.points[i]}")
-        jump.memory[5 * i + 3 : 5 * i + 5] = way
-        return jump
-
-    def _stop(self, model: Model, mode: Mode, i: int, state: State, memory: np.ndarray) -> Jump:
-        """A sliding point that goes back has come to rest, and with it those that rest too; else it only turned."""
-        ground = self._plane(model)
-        speeds = {k: self._speed(model, ground, state, k)[1:] for k, s in enumerate(mode) if s == SLIDE}
-        still = {k: STICK for k, v in speeds.items() if np.linalg.norm(v) <= 1e3 * STILL}
-        if i not in still:
+            return self._land(model, mode, i, state, memory, applied)
+        if what == "stop" and float(np.linalg.norm(self._speed(model, state, i)[1:])) > SLOW:
             memory = memory.copy()
-            memory[5 * i + 3 : 5 * i + 5] = speeds[i] / np.linalg.norm(speeds[i])
+            memory[5 * i : 5 * i + 5] = self.remembered(model, SLIDE, state, i)
             return Jump(f"turn {self.points[i]}", mode, state, memory)
-        names = ", ".join(self.points[k] for k in still)
-        held = tuple(self.points[k] for k, s in enumerate(mode) if s == STICK or k in still)
-        rest = impact(model, state, held, pulling=True, normal=self.normal)
-        jump = self._changed(model, mode, still, rest.state, memory, f"stick {names}")
-        return jump._replace(loss=max(float(rest.loss), 0.0))
+        verb = {"push": "lift-off", "stop": "stick"}.get(what, "slip")
+        if verb == "slip":
+            load = self.loads(model, mode, state, memory, applied)[0][i]
+            if np.linalg.norm(load.drag) < (self.friction or 0.0) * load.push * (1.0 - 1e-6):
+                raise NumericsError(f"{self.points[i]!r} slips under other forces than its jump was told")
+        return self._settled(model, mode, state, memory, applied, verb, i)
 
-    def _land(self, model: Model, mode: Mode, i: int, state: State, memory: np.ndarray) -> Jump:
-        """An impact of all points that touch: each sticks, slides or leaves."""
-        ground = self._plane(model)
-        gaps = [self._place(model, ground, state, k)[0] - memory[5 * k] for k in range(len(mode))]
-        hit = [k for k, s in enumerate(mode) if s != OPEN or k == i or gaps[k] <= TOGETHER]
-        before = {k: self._speed(model, ground, state, k) for k in hit}
-        elastic = restitutions(self.restitution, self.points)[hit]
-        elastic = np.where([before[k][0] < -self.rest_speed for k in hit], elastic, 0.0)
-        after = impact(
-            model, state, [self.points[k] for k in hit], tuple(elastic), self.friction, normal=self.normal
-        )  # fmt: skip
-        changes = {}
-        for k, status in zip(hit, after.status, strict=True):
-            v = self._speed(model, ground, after.state, k)
-            slides = bool(np.linalg.norm(v[1:]) > STILL)
-            rests = v[0] <= STILL and (status != OPEN or self.friction is not None or not slides)
-            changes[k] = (self._closed(slides) if mode[k] != STICK or slides else STICK) if rests else OPEN
-        landed = [k for k in hit if mode[k] == OPEN and before[k][0] < 0.0]
-        verb = "touchdown" if any(changes[k] != OPEN for k in landed or [i]) else "bounce"
-        name = f"{verb} {', '.join(self.points[k] for k in landed or [i])}"
-        jump = self._changed(model, mode, changes, after.state, memory, name)
-        return jump._replace(loss=float(after.loss))
-
-    def _changed(
-        self, model: Model, mode: Mode, changes: dict[int, str], state: State, memory: np.ndarray, name: str
+    def _settled(
+        self, model: Model, mode: Mode, state: State, memory: np.ndarray, applied: np.ndarray, verb: str, i: int
     ) -> Jump:
-        """Other statuses of some points; those that change are held where they are now."""
-        ground, memory = self._plane(model), memory.copy()
-        new = tuple(changes.get(k, s) for k, s in enumerate(mode))
-        for k, status in changes.items():
-            if status != mode[k] or status != STICK:
-                p, v = self._place(model, ground, state, k), self._speed(model, ground, state, k)
-                memory[5 * k : 5 * k + 5] = self._remembered(status, p, v)
-        self._check(model, new, state)
-        return Jump(name, new, state, memory)
+        """No impact: points at rest share the load anew, and what is slower than rounding stops."""
+        resting = [k for k, s in enumerate(mode) if s != OPEN or self._idle(model, state, memory, k)]
+        slow, loss = calm(model, state, self._rows(model, state, resting)) if verb == "stick" else Calm(state, 0.0)
+        jump = self._begun(model, mode, mode, slow, memory, applied, resting, resting)
+        changed = [k for k in resting if jump.mode[k] != mode[k] and VERBS.get(jump.mode[k]) == verb] or [i]
+        return self._named(jump, verb, changed, loss)
+
+    def _land(self, model: Model, mode: Mode, i: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
+        """An impact of all points that touch: each sticks, slides or leaves."""
+        hit = [k for k, s in enumerate(mode) if s != OPEN or k == i or self._gap(model, state, memory, k) <= TOGETHER]
+        before = {k: self._speed(model, state, k)[0] for k in hit}
+        bounces = np.array([before[k] < -self.rest_speed for k in hit])
+        elastic = np.where(bounces, restitutions(self.restitution, self.points)[hit], 0.0)
+        names = [self.points[k] for k in hit]
+        after = impact(model, state, names, tuple(elastic), self.friction, normal=self.normal)
+        limits = dict(zip(hit, np.where(elastic > 0.0, STILL, self.rest_speed), strict=True))
+        resting, slow, loss = self._held_back(model, after.state, limits)
+        ended = tuple(OPEN if k in hit and k not in resting else s for k, s in enumerate(mode))
+        jump = self._begun(model, mode, ended, slow, memory, applied, resting, hit)
+        landed = [k for k in hit if mode[k] == OPEN and before[k] < 0.0] or [i]
+        verb = "touchdown" if set(landed) & set(resting) else "bounce"
+        return self._named(jump, verb, landed, float(after.loss) + loss)
+
+    def _named(self, jump: Jump, verb: str, points: list[int], loss: float) -> Jump:
+        name = f"{verb} {', '.join(self.points[k] for k in points)}{jump.name}"
+        return jump._replace(name=name, loss=jump.loss + loss)
+
+    def _begun(
+        self, model: Model, mode: Mode, ended: Mode, state: State, memory: np.ndarray, applied: np.ndarray,
+        resting: list[int], touched: list[int],
+    ) -> Jump:  # fmt: skip
+        """What follows on the mode ``ended``.  Where no forces let points slide on (Painleve), they jam: they stop."""
+        found = Settling(self, model, state, applied, resting, mode, memory, touched).settle(ended)
+        if found is not None:
+            self._check(model, found[0], state)
+            return Jump("", found[0], state, found[1])
+        names = ", ".join(self.points[k] for k in resting)
+        stopped, loss = calm(model, state, self._rows(model, state, resting, jammed=True))
+        found = Settling(self, model, stopped, applied, resting, mode, memory, touched).settle(ended)
+        if found is None:
+            raise NumericsError(f"no forces were found with which {names} rest on the ground")
+        self._check(model, found[0], stopped)
+        return Jump(f", jam {names}", found[0], stopped, found[1], loss)
+
+    def _held_back(self, model: Model, state: State, limits: dict[int, float]) -> tuple[list[int], State, float]:
+        """Points that leave slower than ``limits`` (m/s) do not leave: so impacts that follow each other ever faster
+        come to an end.  Those that rest, the state in which they do, and the kinetic energy that it took.
+        """
+        resting: list[int] = []
+        slow, loss = state, 0.0
+        while True:
+            speeds = {k: self._speed(model, slow, k) for k in limits if k not in resting}
+            more = [k for k, v in speeds.items() if v[0] <= limits[k] and self._may_rest(v, limits[k])]
+            if not more:
+                return sorted(resting), slow, loss
+            resting += more
+            slow, loss = calm(model, state, self._rows(model, state, resting))
+
+    def _may_rest(self, v: np.ndarray, limit: float) -> bool:
+        """Without bounds of friction a point that slides can only leave."""
+        return self.friction is not None or bool(np.linalg.norm(v[1:]) <= limit)
+
+    def _rows(self, model: Model, state: State, resting: list[int], jammed: bool = False) -> np.ndarray:
+        """``J`` of what is at rest: normals, and tangents of points that do not slide, or of all that are jammed."""
+        rows = [np.zeros((0, model.nv))]
+        for k in resting:
+            J = self.ground(model).axes[self.axes(model)[k]] @ point_jacobian(model, state, self.points[k])
+            still = jammed or self.friction is None or np.linalg.norm(J[1:] @ state.velocity) <= SLOW
+            rows.append(J if still and self.friction != 0.0 else J[:1])
+        return np.concatenate(rows)
+
+    def _idle(self, model: Model, state: State, memory: np.ndarray, k: int) -> bool:
+        """Whether an open point touches and is at rest."""
+        v = self._speed(model, state, k)
+        near = self._gap(model, state, memory, k) <= TOGETHER
+        return bool(near and abs(v[0]) <= SLOW and self._may_rest(v, SLOW))
 
     def _check(self, model: Model, mode: Mode, state: State) -> None:
         """An error that names closed points whose accelerations cannot all be zero."""
-        ground, rows, biases, names = self._plane(model), [], [], []
-        for place, status, axes in zip(self.points, mode, self._axes(model), strict=True):
+        ground, rows, biases, names = self.ground(model), [], [], []
+        for place, status, axes in zip(self.points, mode, self.axes(model), strict=True):
             if status != OPEN:
                 held = ground.axes[axes if status == STICK else axes[:1]]
                 rows.append(held @ point_jacobian(model, state, place))
@@ -364,17 +398,22 @@ class HardContacts(Contact):
 
     # places ---------------------------------------------------------------------------------------------------
 
-    def _plane(self, model: Model) -> Plane:
+    def ground(self, model: Model) -> Plane:
         return plane(model, self.normal, self.height)
 
-    def _axes(self, model: Model) -> tuple[list[int], ...]:
-        return plane_axes(model, self.points, self._plane(model))
+    def axes(self, model: Model) -> tuple[list[int], ...]:
+        return plane_axes(model, self.points, self.ground(model))
 
-    def _place(self, model: Model, ground: Plane, state: State, i: int) -> np.ndarray:
-        """A point in the axes of the plane: its gap first."""
+    def _place(self, model: Model, state: State, i: int) -> np.ndarray:
+        """A point in the axes of the plane: its height first."""
+        ground = self.ground(model)
         p = ground.axes @ position(model, state, self.points[i])
         p[0] -= ground.height
         return np.asarray(p)
 
-    def _speed(self, model: Model, ground: Plane, state: State, i: int) -> np.ndarray:
-        return np.asarray(ground.axes @ (point_jacobian(model, state, self.points[i]) @ state.velocity))
+    def _gap(self, model: Model, state: State, memory: np.ndarray, i: int) -> float:
+        """How far an open point is from where it touches down."""
+        return float(self._place(model, state, i)[0] - memory[5 * i])
+
+    def _speed(self, model: Model, state: State, i: int) -> np.ndarray:
+        return np.asarray(self.ground(model).axes @ (point_jacobian(model, state, self.points[i]) @ state.velocity))

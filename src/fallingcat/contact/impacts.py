@@ -15,7 +15,7 @@ from ..errors import ModelError, NumericsError
 from ..model import Model, State
 from .complementarity import OPEN, STICK, Collision
 from .points import checked_points, named_points, plane, point_jacobian, stacked
-from .solving import check_consistent, minimum_norm, plane_axes, response
+from .solving import check_consistent, hold, plane_axes, resolved, responding
 
 CREATED = 1e-12
 """Kinetic energy, relative to what there was, that rounding may seem to create."""
@@ -119,15 +119,15 @@ def _glued(
     model: Model, state: State, points: Any, J: Any, rows: Any, directions: np.ndarray, elastic: np.ndarray
 ) -> Impact:
     """All points at rest, or thrown back by their restitution."""
-    MinvJt, v = response(model, state, J.T), state.velocity
+    v = state.velocity
     before = J @ v
     bounce = np.zeros(len(directions))
     for own, e in zip(rows, elastic, strict=True):
         bounce[own[:1]] = e
     names = [place for place, own in zip(points, rows, strict=True) for _ in own]
     check_consistent(J, before * (1.0 + bounce), names, "the velocities after the impact")
-    x = minimum_norm(J @ MinvJt, -before * (1.0 + bounce))
-    return _after(model, state, MinvJt, x, J, rows, directions, (STICK,) * len(points))
+    held = resolved(hold(responding(model, state), J, J, v, -before * bounce), points, "the impulses")
+    return _after(model, state, held.motion, held.forces, J, rows, directions, (STICK,) * len(points))
 
 
 def _pushing(
@@ -135,7 +135,7 @@ def _pushing(
     friction: float | None,
 ) -> Impact:  # fmt: skip
     """Points that only push; restitution as large as energy allows."""
-    MinvJt, before = response(model, state, J.T), J @ state.velocity
+    MinvJt, before = responding(model, state)(J.T), J @ state.velocity
     G = J @ MinvJt
     movable = [i for i, own in enumerate(rows) if own]
     own_rows = tuple(rows[i] for i in movable)
@@ -146,7 +146,8 @@ def _pushing(
         status = [OPEN] * len(rows)
         for i, s in zip(movable, found.status, strict=True):
             status[i] = s
-        return _after(model, state, MinvJt, found.impulse, J, rows, directions, tuple(status))
+        after = state.velocity + MinvJt @ found.impulse
+        return _after(model, state, after, found.impulse, J, rows, directions, tuple(status))
 
     energy = CREATED * max(0.5 * float(state.velocity @ mass_matrix(model, state) @ state.velocity), 1e-300)
     hit = at(1.0)
@@ -162,11 +163,10 @@ def _pushing(
 
 
 def _after(
-    model: Model, state: State, MinvJt: Any, x: Any, J: Any, rows: Any, directions: np.ndarray, status: tuple[str, ...]
+    model: Model, state: State, after: Any, x: Any, J: Any, rows: Any, directions: np.ndarray, status: tuple[str, ...]
 ) -> Impact:
     """Velocities, impulses in the world, and ``loss = -x' J (v- + v+) / 2``."""
     v = state.velocity
-    after = v + MinvJt @ x
     loss = -0.5 * (x @ (J @ (v + after))) if len(J) else 0.0
     impulses = [directions[own].T @ x[np.array(own)] if own else np.zeros(3) for own in rows]
     world = concatenate([np.zeros((0, 3)), *(np.reshape(i, (1, 3)) for i in impulses)])

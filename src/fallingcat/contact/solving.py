@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,48 +15,85 @@ from ..errors import NumericsError
 from ..model import Model, State
 from .points import Plane, point_jacobian
 
-REGULARISATION = 1e-6
-"""of the contacts' inverse inertia, relative to its mean diagonal"""
-CORRECTIONS = 5
+DEPENDENT = 1e-13
+"""Squared singular values of ``J``, relative to their mean, around which a direction counts as redundant."""
+ROUNDS = 4
 CONTRADICTION = 1e-7
 """What rows cannot meet together, relative to what they demand, before that is an error."""
+UNRESOLVED = 1e-8
+"""What forces may leave of the motion that they should take away, relative to it."""
+FLOOR = 1e-9
+"""m/s^2 or m/s: what is left below this is rounding."""
 
 
-def minimum_norm(G: Any, b: Any) -> Any:
-    """The shortest ``x`` with ``G x = b``, for a positive semi-definite ``G`` whose range holds ``b``.
+Response = Callable[[Any], Any]
 
-    Proximal iteration ``x <- x + (G + eps)^-1 (b - G x)`` from zero.  Parts of ``b`` along an eigenvector of ``G``
-    converge by the factor ``eps / (eigenvalue + eps)`` each time, and nothing ever leaves the range of ``G``: where
-    rows of contacts depend on each other, this is the solution of least norm.  No decision is taken on a value, so that
-    it runs on every kind of number.
 
-    >>> minimum_norm(np.ones((2, 2)), np.array([4.0, 4.0])).round(9)
-    array([2., 2.])
+class Held(NamedTuple):
+    """Forces that hold rows of a Jacobian, and what comes of them."""
+
+    forces: Any
+    """one for each row"""
+    motion: Any
+    """``nv``: the acceleration (or velocity) under them"""
+    reserve: Any
+    """negative where the forces do not bring about what they should: they could not be resolved"""
+
+
+def hold(respond: Response, J: Any, K: Any, free: Any, demand: Any) -> Held:
+    """The forces ``x`` with ``J (free + M^-1 K' x) = demand``.
+
+    Where rows of ``J`` depend on each other it is the ``x`` in the range of ``J``: for ``K = J`` the shortest.
+
+    ``G = J M^-1 K'`` is singular exactly where rows of ``J`` depend on each other, which is a matter of geometry.  So
+    ``N``, the projector onto what ``J`` cannot reach, comes from ``J`` and not from ``G``, whose eigenvalues spread as
+    the masses do.  ``G + c N^2`` is regular; its solution is refined by the residual of the motion itself, so that
+    forces are right to rounding whatever the ratio of masses.  No decision is taken on a value: it runs on every kind
+    of number.
+
+    >>> import fallingcat as fc
+    >>> ball = fc.robots.free_body(fc.lie.R3())
+    >>> twice = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])  # one row, held twice
+    >>> hold(responding(ball, ball.neutral()), twice, twice, np.array([0.0, 0.0, -9.81]), np.zeros(2)).forces.round(12)
+    array([9.81, 9.81])
     """
-    if not len(b):
-        return b
-    near = regularised(G)
-    x = solve(near, b)
-    for _ in range(CORRECTIONS):
-        x = x + solve(near, b - G @ x)
-    return x
+    if not len(J):
+        return Held(np.zeros(0), free, 1.0)
+    G = J @ respond(K.T)
+    JJ = J @ J.T
+    eps = DEPENDENT * _mean_diagonal(JJ)
+    near, dense = JJ + scale(eps, np.eye(len(J))), range(-1, len(J) - 1)
+
+    def beyond(b: Any) -> Any:
+        return scale(eps, solve_tree(near, b, dense))
+
+    N = beyond(np.eye(len(J)))
+    filled = G + scale(_mean_diagonal(G), N @ N)
+    demand = demand - beyond(demand)
+    x = np.zeros(len(J))
+    for _ in range(ROUNDS):
+        x = x - beyond(x)
+        x = x + solve(filled, demand - J @ (free + respond(K.T @ x)))
+    motion = free + respond(K.T @ x)
+    missed, wanted = J @ motion - demand, J @ free - demand
+    return Held(x, motion, UNRESOLVED**2 * (wanted @ wanted) + FLOOR**2 - missed @ missed)
 
 
-def within_range(G: Any, b: Any) -> Any:
-    """``b`` without what ``G`` cannot reach: ``G (G + eps)^-1 b``, right to a relative ``eps / eigenvalue``."""
-    return G @ solve(regularised(G), b) if len(b) else b
+def resolved(held: Held, points: Sequence[str], what: str) -> Held:
+    """The same, or an error that names the points where forces could not be resolved; on numbers only."""
+    if is_numeric(held.reserve) and not np.real(held.reserve) >= 0.0:
+        raise NumericsError(f"{what} of {', '.join(points)} cannot be resolved: their masses or levers differ too much")
+    return held
 
 
-def regularised(G: Any) -> Any:
-    """``G + eps``, with ``eps`` a small part of the mean of its diagonal."""
-    size = len(G)
-    mean = sum((G[i, i] for i in range(1, size)), start=G[0, 0]) * (1.0 / size)
-    return G + scale(REGULARISATION * mean, np.eye(size))
+def _mean_diagonal(A: Any) -> Any:
+    return sum((A[i, i] for i in range(1, len(A))), start=A[0, 0]) * (1.0 / len(A))
 
 
-def response(model: Model, state: State, forces: Any) -> Any:
-    """``M^-1 forces`` (nv x k): the accelerations that generalised forces (nv x k) cause, from tips to base."""
-    return solve_tree(mass_matrix(model, state), forces, places_above(model))
+def responding(model: Model, state: State) -> Response:
+    """``forces (nv or nv x k) -> M^-1 forces``: the accelerations that generalised forces cause, from tips to base."""
+    M, above = mass_matrix(model, state), places_above(model)
+    return lambda forces: solve_tree(M, forces, above)
 
 
 def check_consistent(J: Any, demand: Any, names: Sequence[str], what: str) -> None:

@@ -14,7 +14,7 @@ from ..dynamics.checks import vector
 from ..errors import ModelError
 from ..model import Frame, Model, State
 from .points import checked_points, named_points, plane, point_bias, point_jacobian, position, stacked
-from .solving import check_consistent, minimum_norm, moving_axes, response
+from .solving import check_consistent, hold, moving_axes, resolved, responding
 
 _WORLD = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -73,10 +73,11 @@ def contact_forces(model: Model, state: State, forces: Any, points: Sequence[str
     bias = concatenate(
         [np.zeros(0), *(point_bias(model, state, p)[np.array(a, dtype=int)] for p, a in zip(points, axes, strict=True))]
     )
-    check_consistent(J, bias, [p for p, a in zip(points, axes, strict=True) for _ in a], "the accelerations")
+    names = [p for p, a in zip(points, axes, strict=True) for _ in a]
+    check_consistent(J, bias, names, "the accelerations")
     free = forces - bias_forces(model, state)
-    caused = response(model, state, concatenate([J.T, np.reshape(free, (model.nv, 1))], axis=1))
-    x = minimum_norm(J @ caused[:, :-1], -(J @ caused[:, -1] + bias))
+    respond = responding(model, state)
+    x = resolved(hold(respond, J, J, respond(free), -bias), points, "the forces").forces
     rows, start = [np.zeros((0, 3))], 0
     for a in axes:
         rows.append(np.reshape(np.eye(3)[:, a] @ x[start : start + len(a)], (1, 3)))

@@ -25,9 +25,9 @@ DEFAULT_STEP = 1e-3
 WATCHED_STEP = 1e-2
 """The longest step of an adaptive method between two looks at events, unless ``dt`` is given (s)."""
 SMALLEST_STEP = 1e-13
-CHATTER = 100
-"""So many events within :data:`STANDSTILL` seconds are chattering."""
-STANDSTILL = 1e-7
+CHATTER = 300
+"""So many events of contacts within :data:`WHILE` seconds are chattering."""
+WHILE = 1e-3
 
 
 UNBALANCED = 0.05
@@ -207,9 +207,10 @@ class Run:
         switched = guard is not None
         while guard is not None:
             jump = self._jump(guard)
-            self.recent = [t for t in self.recent if self.t - t < STANDSTILL] + [self.t]
+            self.recent = [t for t in self.recent if self.t - t < WHILE] + [self.t]
             if len(self.recent) > CHATTER:
-                return f"stopped after {self.t:.6g} s: contacts chatter, {jump!r} and others {CHATTER} times at once"
+                often = f"{CHATTER} events within {WHILE:g} s, {jump!r} the last"
+                return f"stopped after {self.t:.6g} s: contacts chatter, {often}"
             guard = next(iter(np.flatnonzero(self._guards_now() < 0.0).tolist()), None)
         if switched:
             self.next = min(self.next, 1e-4)
