@@ -32,7 +32,7 @@ def test_the_cat_is_certified(cat):
     lines = cat.stdout.splitlines()
     assert (cat.exit_code, cat.stderr) == (0, "")
     assert lines[0].split() == ["robot", "cat"]
-    assert lines[-1].startswith("all 275 claims hold; worst residual ")
+    assert lines[-1].startswith("all 480 claims hold; worst residual ")
     for name in formulations(fc.robots.cat()):
         assert any(line.startswith(name.split(" at ")[0]) for line in lines)
     for name in (*fc.FACTORIZATIONS, "two-part", "commutativity", "curvature", "linear blocks"):
@@ -73,7 +73,7 @@ def test_json_says_everything():
     assert data["passed"]
     first = data["certificates"][0]
     assert (first["formulation"], first["factorization"], first["passed"]) == ("body", "christoffel", True)
-    assert list(first["checks"][0]) == ["name", "meaning", "claimed", "holds", "residual"]
+    assert list(first["checks"][0]) == ["name", "meaning", "claimed", "holds", "residual", "verdict", "reason"]
     assert data["certificates"][-1]["formulation"] == "reduced"
     assert all(c["holds"] for e in data["certificates"] for c in e["checks"] if c["claimed"])
 
@@ -126,6 +126,26 @@ def test_a_residual_that_is_no_number_is_broken(monkeypatch):
     checks = json.loads(done.stdout, parse_constant=refuse)["certificates"][0]["checks"]
     rate = next(c for c in checks if c["name"] == "mass rate")
     assert rate == {**rate, "holds": False, "residual": None}
+
+
+def test_an_unproved_claim_is_exit_code_1(monkeypatch):
+    """A change that does not know its own clock: nothing is broken, and nothing about rates is proved."""
+    right = surveys.formulations
+    blind = lambda model, state: replace(fc.mixed(model, state), at=None)  # noqa: E731
+    monkeypatch.setattr(surveys, "formulations", lambda model: right(model) | {"mixed": blind})
+    done = certify(HOPPER, "--states", 2)
+    assert done.exit_code == 1
+    assert "BROKEN" not in done.stdout
+    assert " UNPROVED" in done.stdout
+    assert "the change gives no `at`" in " ".join(done.stdout.split())
+    assert "all " not in done.stdout.splitlines()[-1]
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    data = json.loads(certify(HOPPER, "--states", 1, "--json").stdout, parse_constant=refuse)
+    mixed = next(c for c in data["certificates"] if c["formulation"] == "mixed")
+    assert (data["passed"], mixed["passed"], mixed["verdict"]) == (False, False, "unproved")
+    rate = next(c for c in mixed["checks"] if c["name"] == "mass rate")
+    assert (rate["verdict"], rate["residual"], rate["holds"]) == ("unproved", None, False)
+    assert "`at`" in rate["reason"]
 
 
 def test_a_tolerance_that_nothing_meets():

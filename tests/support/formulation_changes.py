@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 import fallingcat as fc
+from fallingcat.arrays import sin
 from fallingcat.lie import SE3, Trivial
 
 Make = Callable[[fc.Model, fc.State, np.random.Generator], fc.VelocityChange]
@@ -20,17 +21,21 @@ def invertible(rng: np.random.Generator, n: int) -> np.ndarray:
     return U @ np.diag(rng.uniform(0.5, 2.0, size=n)) @ V
 
 
+def varying(model: fc.Model, rng: np.random.Generator, n: int) -> Callable[[fc.State], np.ndarray]:
+    """A matrix that depends on the places of the first and last link, far from singular wherever they are."""
+    X, Y = invertible(rng, n), invertible(rng, n)
+    weights = rng.normal(size=(2, 3, 4))
+
+    def matrix(state: fc.State) -> np.ndarray:
+        ends = [fc.link_pose(model, state, model.link_names[i])[:3] for i in (0, -1)]
+        return X + 0.15 * sin(sum((w * H).sum() for w, H in zip(weights, ends, strict=True))) * Y
+
+    return matrix
+
+
 def family(model: fc.Model, state: fc.State, rng: np.random.Generator) -> fc.VelocityChange:
     """A random member of [Feurstein] (3.80), with `Tx` and `Ty` that vary in time."""
-    m, n = model.m, model.n
-    return fc.decoupling(
-        model,
-        state,
-        Tx=invertible(rng, m),
-        Ty=invertible(rng, n),
-        Tx_dot=rng.normal(size=(m, m)),
-        Ty_dot=rng.normal(size=(n, n)),
-    )
+    return fc.decoupling(model, state, Tx=varying(model, rng, model.m), Ty=varying(model, rng, model.n))
 
 
 ON_EVERY_BASE: dict[str, Make] = {

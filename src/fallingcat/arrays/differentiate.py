@@ -1,7 +1,8 @@
-"""Derivatives of traced expressions: forward, entry by entry, so that what does not depend on an input costs nothing.
+"""Derivatives: of a function of time for every kind of number, and of traced expressions.
 
-Meant for small expressions of few inputs, such as one force law; the dynamics of large robots have derivatives of their
-own, written by hand.
+:func:`jacobian` goes forward, entry by entry, so that what does not depend on an input costs nothing.  It is meant
+for small expressions of few inputs, such as one force law; the dynamics of large robots have derivatives of their own,
+written by hand.
 
 >>> from fallingcat.arrays import Graph
 >>> graph = Graph()
@@ -22,11 +23,44 @@ from typing import Any, Final
 import numpy as np
 
 from . import traced
+from .building import jax_numpy
+from .elementwise import kind_of
 from .operations import FUNCTIONS, OPERATIONS
 from .traced import Traced
 
+STEP: Final = 1e-40
+"""Imaginary step: the imaginary part of a function, over it, is its derivative to rounding."""
+
 Slopes = dict[int, Any]
 """The derivative along each input that matters."""
+
+
+def derivative(function: Callable[[Any], Any], like: Any) -> Any:
+    """``d function(t) / dt`` at ``t = 0``, for a function that computes with numbers of the kind of those in ``like``.
+
+    Plain numbers take a complex step, exact to rounding; expressions and JAX are differentiated exactly.
+
+    >>> derivative(lambda t: np.array([np.exp(2.0 * t), 3.0]), like=[np.ones(2)])
+    array([2., 0.])
+    """
+    jnp = jax_numpy(*like)
+    if jnp is not None:
+        from jax import jvp
+
+        zero = jnp.zeros((), dtype=jnp.result_type(*like))
+        return jvp(function, (zero,), (zero + 1.0,))[1]
+    number = next((x for xs in like if xs.dtype == object for x in xs.flat if kind_of(x) is not None), None)
+    if number is None:
+        return np.imag(function(1j * STEP)) / STEP
+    if not isinstance(number, Traced):
+        return getattr(kind_of(number), "derivative")(function)  # noqa: B009 - each kind of number has its own
+    graph = number.graph
+    time, loops = graph.input(f"time{len(graph.nodes)}"), graph.loops
+    graph.loops = False  # derivatives go through single operations
+    values = np.asarray(function(time), dtype=object)
+    slopes = substitute(jacobian(values.ravel(), [time])[:, 0], {time: 0.0})
+    graph.loops = loops
+    return slopes.reshape(values.shape)
 
 
 def jacobian(outputs: Any, inputs: Any) -> np.ndarray:

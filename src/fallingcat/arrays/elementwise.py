@@ -20,7 +20,7 @@ from .kinds import floats
 from .operations import OPERATIONS
 
 
-def _kind(x: Any) -> ModuleType | None:
+def kind_of(x: Any) -> ModuleType | None:
     """The module of functions for the scalar ``x``; None for plain numbers."""
     if isinstance(x, float):
         return None
@@ -35,7 +35,7 @@ def _kind(x: Any) -> ModuleType | None:
 
 def _elementwise(name: str, inputs: int, doc: str) -> Callable[..., Any]:
     def scalar(*xs: Any) -> Any:
-        kind = next((k for k in map(_kind, xs) if k is not None), floats)
+        kind = next((k for k in map(kind_of, xs) if k is not None), floats)
         return getattr(kind, name)(*xs)
 
     on_floats, in_jax = getattr(floats, name), OPERATIONS[name].names["numpy"]
@@ -64,7 +64,7 @@ def _wrap(x: Any) -> np.ndarray:
 
 
 def _is_object(x: Any) -> bool:
-    return x.dtype == object if isinstance(x, np.ndarray) else _kind(x) is not None
+    return x.dtype == object if isinstance(x, np.ndarray) else kind_of(x) is not None
 
 
 sin = _elementwise("sin", 1, "The sine of each entry of ``x`` (radians).")

@@ -36,7 +36,7 @@ def certify(
     """Prove the equations of motion of a robot: every formulation, every Coriolis matrix, over random states.
 
     Each claim is held against other algorithms: complex-step rates, Newton-Euler, energies, swept areas.
-    Exit code 1 if one is broken.
+    Exit code 1 if one is broken or unproved.
     """
     with errors_in_one_line():
         from ..formulations.survey import survey
@@ -70,6 +70,7 @@ def certificate_report(
                 "formulation": certificate.formulation,
                 "factorization": certificate.factorization,
                 "passed": certificate.passed,
+                "verdict": certificate.verdict,
                 "checks": [
                     {
                         "name": check.name,
@@ -77,6 +78,8 @@ def certificate_report(
                         "claimed": check.claimed,
                         "holds": check.holds,
                         "residual": check.residual if math.isfinite(check.residual) else None,
+                        "verdict": check.verdict if check.claimed else "not claimed",
+                        "reason": check.reason or None,
                     }
                     for check in certificate.checks
                 ],
@@ -106,17 +109,19 @@ def _print_all(console: Console, model: Model, file: str, states: int, found: Se
     names = list(dict.fromkeys(certificate.formulation for certificate in found))
     for name in names:
         _print_formulation(console, [c for c in found if c.formulation == name])
-    claims = [check for c in found for check in c.checks if check.claimed]
-    broken = [(c, check) for c in found for check in c.checks if check.claimed and not check.holds]
-    worst = max((check.residual for check in claims), default=0.0)
+    claims = [(c, check) for c in found for check in c.claims]
     console.print("\n(in brackets: not claimed of this matrix)")
-    if not broken:
+    if all(check.holds for _, check in claims):
+        worst = max((check.residual for _, check in claims), default=0.0)
         console.print(f"all {count(len(claims), 'claim')} hold; worst residual {worst:.0e}", style="bold green")
-        return
-    console.print(f"{count(len(broken), 'claim')} of {len(claims):,} BROKEN", style="bold red")
-    for certificate, check in broken:
-        line = f"  {certificate.formulation}, {certificate.factorization}: {check.name}, {check.residual:.1e}"
-        console.print(shown(f"{line} ({check.meaning})"))
+    for verdict in ("broken", "unproved"):
+        failed = [(c, check) for c, check in claims if check.verdict == verdict]
+        if failed:
+            console.print(f"{count(len(failed), 'claim')} of {len(claims):,} {verdict.upper()}", style="bold red")
+        for certificate, check in failed:
+            line = f"  {certificate.formulation}, {certificate.factorization}: {check.name}"
+            why = check.reason or f"{check.residual:.1e} ({check.meaning})"
+            console.print(shown(f"{line}, {why}"))
 
 
 def _print_formulation(console: Console, certificates: Sequence[Certificate]) -> None:
@@ -138,5 +143,6 @@ def _cell(check: Check) -> Any:
 
     residual = "0" if check.residual == 0.0 else f"{check.residual:.0e}"
     if not check.claimed:
-        return Text(f"({residual})", style="dim")
-    return Text(residual if check.holds else f"{residual} BROKEN", style="" if check.holds else "bold red")
+        return Text(f"({'-' if check.reason else residual})", style="dim")
+    text = {"holds": residual, "broken": f"{residual} BROKEN", "unproved": "UNPROVED"}[check.verdict]
+    return Text(text, style="" if check.holds else "bold red")

@@ -2,6 +2,7 @@
 
 from .base_change import FixedAt, base_at, fixed_at
 from .certificate import Certificate, Check
+from .claims import Claim
 from .connection import (
     Integrability,
     connection,
@@ -21,6 +22,7 @@ from .decoupling import (
     momentum_map,
 )
 from .equations import EquationsOfMotion, VelocityChange, equations
+from .evidence import Evidence, Unproved, worst
 from .internal_external import internal_external, internal_jacobian
 from .reduced import ReducedEquations, reduced_equations
 from .reduced_certificate import certify_reduced
@@ -30,11 +32,14 @@ from .time import later
 __all__ = [
     "Certificate",
     "Check",
+    "Claim",
     "Conservation",
     "EquationsOfMotion",
+    "Evidence",
     "FixedAt",
     "Integrability",
     "ReducedEquations",
+    "Unproved",
     "VelocityChange",
     "base_at",
     "body",
@@ -59,4 +64,5 @@ __all__ = [
     "momentum_map",
     "reduced_equations",
     "theta_bc",
+    "worst",
 ]

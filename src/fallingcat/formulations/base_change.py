@@ -15,7 +15,6 @@ from ..lie.rotations import homogeneous, skew
 from ..model import Frame, Model, State
 from .equations import EquationsOfMotion, VelocityChange, equations, upper
 from .representations import REPRESENTATIONS, base_matrices
-from .time import later
 
 Place = str | Frame
 
@@ -29,27 +28,25 @@ def base_at(
     another link ((25)-(28)).  ``representation``: ``body``, ``mixed`` or ``inertial``, as for the base itself.
     """
     choice(representation, REPRESENTATIONS, "representation")
+    G, m, one = model.base, model.m, np.eye(model.n)
+
+    def matrix(at: State) -> Any:
+        X, _, _ = base_matrices(G, representation, _pose(model, at, link, orientation), at.twist)
+        J, _ = _jacobians(model, at, link, orientation)
+        return concatenate([X @ (G.coselection @ J), concatenate([np.zeros((model.n, m)), one], axis=1)])
+
     J, J_dot = _jacobians(model, state, link, orientation)
-    G = model.base
     _check_moves_in_group(model, J, link)
     JG, JG_dot = G.coselection @ J, G.coselection @ J_dot
     pose = _pose(model, state, link, orientation)
     X, X_inverse, X_dot = base_matrices(G, representation, pose, JG @ state.velocity)
-    m, n = model.m, model.n
-    across = G.coselection @ SE3().Ad(SE3().inverse(pose) @ state.pose) @ G.selection
+    T_dot = concatenate([X_dot @ JG + X @ JG_dot, np.zeros((model.n, model.nv))])
     back = G.coselection @ SE3().Ad(SE3().inverse(state.pose) @ pose) @ G.selection
-    one = np.eye(n)
-    T, inverse = upper(X @ across, back @ X_inverse, X @ JG[:, m:], one, one)
-    T_dot = concatenate([X_dot @ JG + X @ JG_dot, np.zeros((n, m + n))])
-
-    def at(step: complex) -> Any:
-        moved = later(model, state, step)
-        J, _ = _jacobians(model, moved, link, orientation)
-        X, _, _ = base_matrices(G, representation, _pose(model, moved, link, orientation), np.zeros(m))
-        return concatenate([X @ (G.coselection @ J), T[m:]])
-
+    _, inverse = upper(X, back @ X_inverse, X @ JG[:, m:], one, one)
     label = _name(link) if orientation is None else f"{_name(link)}[{_name(orientation)}]"
-    return VelocityChange(T, T_dot, inverse, f"base at {label}", f"{representation} velocity of {label}", at=at)
+    return VelocityChange.of(
+        model, state, matrix, f"base at {label}", f"{representation} velocity of {label}", T_dot=T_dot, inverse=inverse
+    )
 
 
 class FixedAt(NamedTuple):

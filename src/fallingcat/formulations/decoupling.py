@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate, cross, is_numeric, solve
+from ..arrays import block, concatenate, cross, is_numeric, solve
 from ..dynamics import (
     center_of_mass,
     link_pose,
@@ -22,11 +24,10 @@ from ..lie import SE3
 from ..lie.rotations import homogeneous, skew
 from ..model import Model, State
 from .connection import connection_rate, shape
-from .equations import VelocityChange, upper
-from .time import later
+from .equations import VelocityChange, derived_rate, upper
 
 _SE3 = SE3()
-DECOUPLED = frozenset({"decoupled mass", "decoupled coriolis"})
+DECOUPLED = ("mass decoupling", "force decoupling")
 
 
 def decoupling(
@@ -40,30 +41,30 @@ def decoupling(
     """``T = [[Tx, Tx A], [0, Ty]]`` with any invertible ``Tx`` (m x m) and ``Ty`` (n x n), [Feurstein] (3.80).
 
     The mass matrix becomes block-diagonal; ``C_xy = 0`` for the ``newton_euler`` and ``hamel`` matrices (Prop.
-    3.3.1), and for ``passive`` ones it is the block of Prop. 3.3.2.  ``Tx`` and ``Ty`` are the identity if left out;
-    if they vary in time, give their derivatives.
+    3.3.1), and for ``passive`` ones it is the block of Prop. 3.3.2.  ``Tx`` and ``Ty`` are functions of the state, and
+    their rates are derived; or matrices, constant unless you give their rates, which no certificate can prove.  Left
+    out, they are the identity.
     """
     check_robot(model, state)
     one_x, one_y = np.eye(model.m), np.eye(model.n)
-    Tx = _square(Tx, one_x, "Tx")
-    Ty = _square(Ty, one_y, "Ty")
-    Tx_dot = _square(Tx_dot, 0.0 * one_x, "Tx_dot", invertible=False)
-    Ty_dot = _square(Ty_dot, 0.0 * one_y, "Ty_dot", invertible=False)
+    x, y = _function(Tx, one_x), _function(Ty, one_y)
 
-    def tops(at: State, step: complex) -> tuple[Any, Any, Any]:
-        return Tx + step * Tx_dot, shape(model, at).A, Ty + step * Ty_dot
+    def matrix(at: State) -> Any:
+        X = x(at)
+        return upper(X, X, X @ shape(model, at).A, y(at), one_y)[0]
 
+    X, Y = _square(x(state), one_x, "Tx"), _square(y(state), one_y, "Ty")
+    X_dot = _square(_rate(model, state, Tx, Tx_dot, "Tx"), one_x, "Tx_dot", invertible=False)
+    Y_dot = _square(_rate(model, state, Ty, Ty_dot, "Ty"), one_y, "Ty_dot", invertible=False)
     parts = shape(model, state)
-    A_dot = connection_rate(model, state, parts)
-    T, inverse = upper(Tx, solve(Tx, one_x), Tx @ parts.A, Ty, solve(Ty, one_y) if model.n else Ty)
-    top = concatenate([Tx_dot, Tx_dot @ parts.A + Tx @ A_dot], axis=1)
-    T_dot = concatenate([top, concatenate([np.zeros((model.n, model.m)), Ty_dot], axis=1)])
-
-    def at(step: complex) -> Any:
-        X, A, Y = tops(later(model, state, step), step)
-        return upper(X, X, X @ A, Y, Y)[0]
-
-    return VelocityChange(T, T_dot, inverse, "decoupling", "Tx locked velocity", "Ty joint rates", DECOUPLED, at)
+    XA, XA_dot = X @ parts.A, X_dot @ parts.A + X @ connection_rate(model, state, parts)
+    inverse = upper(X, _inverted(Tx, X), XA, Y, _inverted(Ty, Y))[1]
+    T_dot = block([[X_dot, XA_dot], [np.zeros((model.n, model.m)), Y_dot]])
+    change = VelocityChange.of(
+        model, state, matrix, "decoupling", "Tx locked velocity", "Ty joint rates", DECOUPLED, T_dot, inverse
+    )
+    known = all(given is None or callable(given) for given in (Tx, Ty))
+    return change if known else replace(change, at=None)
 
 
 def centroidal(model: Model, state: State) -> VelocityChange:
@@ -78,18 +79,7 @@ def centroidal(model: Model, state: State) -> VelocityChange:
 
 def locked(model: Model, state: State) -> VelocityChange:
     """Locked velocity ``mu`` in the base frame: ``Tx = 1``, the velocity of the REL equations ([Mishra] Lemma 2)."""
-    check_robot(model, state)
-    change = decoupling(model, state)
-    return VelocityChange(
-        change.T,
-        change.T_dot,
-        change.inverse,
-        "locked",
-        "locked velocity, base frame",
-        "joint rates",
-        DECOUPLED,
-        change.at,
-    )
+    return replace(decoupling(model, state), name="locked", base="locked velocity, base frame", joints="joint rates")
 
 
 def momentum_map(model: Model, state: State, frame: str = "centroidal") -> VelocityChange:
@@ -100,6 +90,13 @@ def momentum_map(model: Model, state: State, frame: str = "centroidal") -> Veloc
     """
     check_robot(model, state)
     choice(frame, ("centroidal", "world"), "frame")
+    one = np.eye(model.n)
+
+    def matrix(at: State) -> Any:
+        parts = shape(model, at)
+        Tx = _to_base(model, at, frame).T @ parts.Mb
+        return upper(Tx, Tx, Tx @ parts.A, one, one)[0]
+
     parts = shape(model, state)
     X, _, X_dot = _frame_matrices(model, state, frame)
     Xi = _to_base(model, state, frame)
@@ -107,21 +104,12 @@ def momentum_map(model: Model, state: State, frame: str = "centroidal") -> Veloc
     Tx = Xi.T @ parts.Mb
     # d(X^-T)/dt = -X^-T (dX/dt)' X^-T
     Tx_dot = Xi.T @ M_dot - Xi.T @ X_dot.T @ Tx
-    inverse_x = solve(parts.Mb, X.T)
-    A_dot = connection_rate(model, state, parts)
-    one = np.eye(model.n)
-    T, inverse = upper(Tx, inverse_x, Tx @ parts.A, one, one)
-    top = concatenate([Tx_dot, Tx_dot @ parts.A + Tx @ A_dot], axis=1)
-    T_dot = concatenate([top, np.zeros((model.n, model.nv))])
-
-    def at(step: complex) -> Any:
-        moved = later(model, state, step)
-        now = shape(model, moved)
-        X = _to_base(model, moved, frame).T @ now.Mb
-        return upper(X, X, X @ now.A, one, one)[0]
-
-    claims = DECOUPLED | {"invariant base"}
-    return VelocityChange(T, T_dot, inverse, "momentum map", f"momentum, {frame} frame", "joint rates", claims, at)
+    T_dot = _upper_rate(Tx, Tx_dot, parts.A, connection_rate(model, state, parts))
+    inverse = upper(Tx, solve(parts.Mb, X.T), Tx @ parts.A, one, one)[1]
+    claims = (*DECOUPLED, "invariance")
+    return VelocityChange.of(
+        model, state, matrix, "momentum map", f"momentum, {frame} frame", "joint rates", claims, T_dot, inverse
+    )
 
 
 def center_of_mass_base(model: Model, state: State) -> VelocityChange:
@@ -151,10 +139,8 @@ def center_of_mass_base(model: Model, state: State) -> VelocityChange:
     top = concatenate([R.T, -(R.T @ J[:, 3:6] @ R.T), -(R.T @ J[:, 6:])], axis=1)
     middle = concatenate([np.zeros((3, 3)), R.T, np.zeros((3, n))], axis=1)
     inverse = concatenate([top, middle, T[6:]])
-    return VelocityChange(
-        T, T_dot, inverse, "G[B]", "velocity of the center of mass, angular velocity of the base, world's axes",
-        at=lambda step: matrix(later(model, state, step)),
-    )  # fmt: skip
+    label = "velocity of the center of mass, angular velocity of the base, world's axes"
+    return VelocityChange.of(model, state, matrix, "G[B]", label, T_dot=T_dot, inverse=inverse)
 
 
 class Conservation(NamedTuple):
@@ -188,22 +174,24 @@ def is_conserved(model: Model, state: State, frame: str, tolerance: float = 1e-9
 
 def _framed(model: Model, state: State, name: str, label: str) -> VelocityChange:
     """``Tx = X``, the adjoint that takes base twists to the centroidal frame."""
+    one = np.eye(model.n)
+
+    def matrix(at: State) -> Any:
+        X = _frame_matrices(model, at, "centroidal")[0]
+        return upper(X, X, X @ shape(model, at).A, one, one)[0]
+
     parts = shape(model, state)
     X, _, X_dot = _frame_matrices(model, state, "centroidal")
-    Xi = _to_base(model, state, "centroidal")
-    A_dot = connection_rate(model, state, parts)
-    one = np.eye(model.n)
-    T, inverse = upper(X, Xi, X @ parts.A, one, one)
-    top = concatenate([X_dot, X_dot @ parts.A + X @ A_dot], axis=1)
-    T_dot = concatenate([top, np.zeros((model.n, model.nv))])
+    T_dot = _upper_rate(X, X_dot, parts.A, connection_rate(model, state, parts))
+    inverse = upper(X, _to_base(model, state, "centroidal"), X @ parts.A, one, one)[1]
+    claims = (*DECOUPLED, "gravity", "linear blocks") if _slides_with_gravity(model) else DECOUPLED
+    return VelocityChange.of(model, state, matrix, name, label, "joint rates", claims, T_dot, inverse)
 
-    def at(step: complex) -> Any:
-        moved = later(model, state, step)
-        X = _frame_matrices(model, moved, "centroidal")[0]
-        return upper(X, X, X @ shape(model, moved).A, one, one)[0]
 
-    claims = DECOUPLED | {"constant gravity", "linear blocks"} if _slides_with_gravity(model) else DECOUPLED
-    return VelocityChange(T, T_dot, inverse, name, label, "joint rates", claims, at)
+def _upper_rate(X: Any, X_dot: Any, A: Any, A_dot: Any) -> Any:
+    """The rate of ``[[X, X A], [0, 1]]``."""
+    n, nv = A.shape[1], sum(A.shape)
+    return concatenate([concatenate([X_dot, X_dot @ A + X @ A_dot], axis=1), np.zeros((n, nv))])
 
 
 def _slides_with_gravity(model: Model) -> bool:
@@ -263,12 +251,29 @@ def _to_base(model: Model, state: State, frame: str) -> Any:
     return G.coselection @ _SE3.Ad(_frame_pose(model, state, frame)) @ G.selection
 
 
-def _square(X: Any, default: np.ndarray, what: str, invertible: bool = True) -> Any:
-    if X is None:
-        return default
-    if np.shape(X) != default.shape:
-        raise ModelError(f"{what} has shape {default.shape}, not {np.shape(X)}")
-    if is_numeric(X) and len(default):
+def _function(given: Any | None, one: np.ndarray) -> Callable[[State], Any]:
+    """``Tx`` or ``Ty`` as a function of the state."""
+    if callable(given):
+        return given
+    return lambda at: one if given is None else given
+
+
+def _rate(model: Model, state: State, given: Any | None, rate: Any | None, what: str) -> Any:
+    """The rate of ``Tx`` or ``Ty``: as it is given, or derived from a function of the state."""
+    if rate is None and callable(given):
+        return derived_rate(model, state, given, what)
+    size = model.m if what == "Tx" else model.n
+    return np.zeros((size, size)) if rate is None else rate
+
+
+def _inverted(given: Any | None, X: Any) -> Any:
+    return X if given is None or not len(X) else solve(X, np.eye(len(X)))
+
+
+def _square(X: Any, like: np.ndarray, what: str, invertible: bool = True) -> Any:
+    if np.shape(X) != like.shape:
+        raise ModelError(f"{what} has shape {like.shape}, not {np.shape(X)}")
+    if is_numeric(X) and len(like):
         if not np.isfinite(X).all():
             raise ModelError(f"{what} holds a number that is not finite")
         if invertible and np.linalg.cond(X) > 1e12:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import block, solve
+from ..arrays import block, is_numeric, solve
+from ..arrays.differentiate import derivative
 from ..dynamics import coriolis_matrix, gravity_forces, mass_matrix, mass_matrix_derivative
-from ..dynamics.checks import vector
-from ..errors import ModelError, told
+from ..dynamics.checks import check_robot, vector
+from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
+from .claims import Claim, named_claims
+from .time import is_rate, later
 
 if TYPE_CHECKING:
     from .certificate import Certificate
@@ -35,10 +38,53 @@ class VelocityChange:
     """What the first block of ``v_y`` is: the velocity or momentum of what, in which frame."""
     joints: str = "joint rates"
     """What the second block of ``v_y`` is."""
-    claims: frozenset[str] = frozenset()
-    """Properties that the changed equations must have: ``decoupled mass``, ``invariant base``, ..."""
+    claims: Iterable[str | Claim] = ()
+    """Properties that the changed equations must have: names (``mass decoupling``, ``invariance``, ...) or your own."""
     at: Callable[[complex], Any] | None = None
-    """``T`` a (complex, infinitesimal) time later, for certificates; None where it is not known."""
+    """``T`` a (complex, infinitesimal) time later; without it, what depends on ``T_dot`` stays unproved."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "claims", named_claims(self.claims))
+
+    @classmethod
+    def of(
+        cls,
+        model: Model,
+        state: State,
+        matrix: Callable[[State], Any],
+        name: str = "custom",
+        base: str = "base",
+        joints: str = "joint rates",
+        claims: Iterable[str | Claim] = (),
+        T_dot: Any | None = None,
+        inverse: Any | None = None,
+    ) -> VelocityChange:
+        """The change with ``T = matrix(state)``, a function of the configuration (pose and joints) alone.
+
+        ``T_dot`` and ``inverse`` are derived if left out: the rate by complex step on plain numbers, so ``matrix`` must
+        compute with complex ones too, and exactly on expressions and in JAX.  What is given is checked by certificates.
+
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> def mujoco(state):  # the base's linear velocity along the world's axes
+        ...     return fc.lie.rotations.block_diagonal([state.pose[:3, :3], np.eye(cat.nv - 3)])
+        >>> change = VelocityChange.of(cat, state, mujoco, "mujoco")
+        >>> fc.equations(cat, state).change(change).certify().passed
+        True
+        """
+        check_robot(model, state)
+        if not callable(matrix):
+            raise ModelError(f"the change {name!r} is a function State -> T, not {told(matrix)}")
+        T = _square(matrix(state), model.nv, f"T of the change {name!r}")
+        if T_dot is None:
+            T_dot = derived_rate(model, state, matrix, f"T of the change {name!r}")
+        if inverse is None:
+            inverse = _inverse(T, name)
+        _square(T_dot, model.nv, f"T_dot of the change {name!r}")
+        _square(inverse, model.nv, f"the inverse of the change {name!r}")
+        at = lambda step: matrix(later(model, state, step))  # noqa: E731
+        return cls(T, T_dot, inverse, name, base, joints, claims, at)
 
     def velocity(self, v: Any) -> Any:
         """``T v``."""
@@ -81,6 +127,40 @@ class VelocityChange:
             other.claims,
             None if first is None or second is None else lambda step: second(step) @ first(step),
         )
+
+
+def _square(X: Any, size: int, what: str) -> Any:
+    """``X`` if it is a square matrix of the given size that holds, where they can be seen, finite numbers only."""
+    if np.shape(X) != (size, size):
+        raise ModelError(f"{what} has shape {(size, size)}, not {np.shape(X)}")
+    if is_numeric(X) and not np.isfinite(X).all():
+        raise ModelError(f"{what} holds a number that is not finite")
+    return X
+
+
+def _inverse(T: Any, name: str) -> Any:
+    """``T^-1``, or an error where there is none; rows may have any units."""
+    if is_numeric(T) and len(T):
+        largest = np.abs(T).max(axis=1, keepdims=True)
+        condition = np.linalg.cond(T / largest) if largest.all() else np.inf
+        if not condition < 1e12:
+            raise NumericsError(f"T of the change {name!r} is singular", value=float(condition))
+    return solve(T, np.eye(len(T))) if len(T) else T
+
+
+def derived_rate(model: Model, state: State, matrix: Callable[[State], Any], what: str) -> Any:
+    """The rate of ``matrix(state)`` along the state; an error if it is a function of more than the configuration."""
+    at = lambda step: matrix(later(model, state, step))  # noqa: E731
+    rate = derivative(at, like=state)
+    if not all(map(is_numeric, (rate, *state))):
+        return rate
+    still = State(state.pose, state.joints, 0.0 * state.twist, 0.0 * state.rates)
+    if not np.array_equal(matrix(still), matrix(state)):
+        raise ModelError(f"{what} depends on the velocity: it must be a function of pose and joints")
+    if not is_rate(rate, at, float(np.abs(state.velocity).max(initial=0.0))):
+        hint = "give the rate, or avoid real arrays, abs and norms"
+        raise ModelError(f"{what} does not compute with complex numbers, so its rate cannot be derived: {hint}")
+    return rate
 
 
 def _inverse_at(change: VelocityChange, step: complex) -> Any:
@@ -165,7 +245,10 @@ class EquationsOfMotion:
         return solve(self.M, vector(forces, len(self.v), "forces") - self.C @ self.v - self.g)
 
     def certify(self, tolerance: float = 1e-9) -> Certificate:
-        """Named residuals of everything that these equations claim, against independent quantities."""
+        """Everything that these equations claim, held against quantities that they were not made from.
+
+        Each claim holds, is broken, or is unproved; the certificate has passed if every one holds.
+        """
         from .certificate import certify
 
         return certify(self, tolerance)

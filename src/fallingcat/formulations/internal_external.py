@@ -14,7 +14,6 @@ from ..model import Frame, Model, State
 from .connection import Shape, connection_rate, shape
 from .decoupling import DECOUPLED, _frame_matrices, _to_base
 from .equations import VelocityChange, upper
-from .time import later
 
 Place = str | Frame
 
@@ -63,32 +62,25 @@ def internal_external(
         W = np.eye(n) if weight == "moore_penrose" else reduced_shape_inertia(model, state, parts)
         return _split(_internal(model, state, link, parts), W, Z, link)
 
-    def at(step: complex) -> Any:
-        moved = later(model, state, step)
-        now = shape(model, moved)
-        X, Y = _frame_matrices(model, moved, "centroidal")[0], split(moved, now).Y
-        return upper(X, X, X @ now.A, Y, Y)[0]
+    def matrix(at: State) -> Any:
+        parts = shape(model, at)
+        X, Y = _frame_matrices(model, at, "centroidal")[0], split(at, parts).Y
+        return upper(X, X, X @ parts.A, Y, Y)[0]
 
     parts = shape(model, state)
     joints = split(state, parts)
     X, _, X_dot = _frame_matrices(model, state, "centroidal")
-    T, inverse = upper(X, _to_base(model, state, "centroidal"), X @ parts.A, joints.Y, joints.inverse)
     A_dot = connection_rate(model, state, parts)
     J_dot = _internal_rate(model, state, link, parts, A_dot)
     W_dot = np.zeros((n, n)) if weight == "moore_penrose" else _shape_inertia_rate(model, state, parts)
     top = concatenate([X_dot, X_dot @ parts.A + X @ A_dot], axis=1)
     T_dot = concatenate([top, concatenate([np.zeros((n, m)), joints.rate(J_dot, W_dot, Z)], axis=1)])
+    inverse = upper(X, _to_base(model, state, "centroidal"), X @ parts.A, joints.Y, joints.inverse)[1]
     name = _name(link)
     rest = f"internal velocity of {name}" + (f", {n - m} velocities in its null space" if n > m else "")
-    return VelocityChange(
-        T,
-        T_dot,
-        inverse,
-        f"internal/external at {name}",
-        "external velocity at the center of mass",
-        rest,
-        DECOUPLED,
-        at,
+    external = "external velocity at the center of mass"
+    return VelocityChange.of(
+        model, state, matrix, f"internal/external at {name}", external, rest, DECOUPLED, T_dot, inverse
     )
 
 

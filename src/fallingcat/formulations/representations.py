@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,7 @@ from ..dynamics.checks import check_state
 from ..lie import Group
 from ..lie.rotations import block_diagonal, skew
 from ..model import Model, State
-from .equations import VelocityChange, upper
-from .time import later
+from .equations import VelocityChange
 
 REPRESENTATIONS = ("body", "mixed", "inertial")
 
@@ -49,14 +47,11 @@ def base_matrices(group: Group, representation: str, pose: Any, twist: Any) -> t
 
 
 def _of_base(model: Model, state: State, representation: str, label: str) -> VelocityChange:
-    m, n = model.m, model.n
+    one, zero = np.eye(model.n), np.zeros((model.n, model.n))
 
-    def matrix(at: State) -> tuple[Any, Any, Any]:
-        return base_matrices(model.base, representation, at.pose, at.twist)
+    def matrix(at: State) -> Any:
+        return block_diagonal([base_matrices(model.base, representation, at.pose, at.twist)[0], one])
 
-    X, X_inverse, X_dot = matrix(state)
-    one = np.eye(n)
-    T, inverse = upper(X, X_inverse, np.zeros((m, n)), one, one)
-    T_dot = block_diagonal([X_dot, np.zeros((n, n))])
-    at: Callable[[complex], Any] = lambda step: block_diagonal([matrix(later(model, state, step))[0], one])  # noqa: E731
-    return VelocityChange(T, T_dot, inverse, representation, label, at=at)
+    _, X_inverse, X_dot = base_matrices(model.base, representation, state.pose, state.twist)
+    T_dot, inverse = block_diagonal([X_dot, zero]), block_diagonal([X_inverse, one])
+    return VelocityChange.of(model, state, matrix, representation, label, T_dot=T_dot, inverse=inverse)

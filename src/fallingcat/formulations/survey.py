@@ -10,9 +10,11 @@ from ..dynamics import FACTORIZATIONS
 from ..lie import SE3
 from ..model import Model, State
 from .base_change import base_at
-from .certificate import Certificate
+from .certificate import Certificate, Check, certify
 from .decoupling import center_of_mass_base, centroidal, locked, momentum_map
 from .equations import VelocityChange, equations
+from .evidence import Evidence
+from .links import Links
 from .reduced_certificate import certify_reduced
 from .representations import body, inertial, mixed
 
@@ -57,15 +59,24 @@ def survey(
 
 
 def _certificates(model: Model, state: State, tolerance: float) -> Iterator[Certificate]:
+    links = Links(model, state)
+    plain = [equations(model, state, factorization) for factorization in FACTORIZATIONS]
     for make in formulations(model).values():
         change = make(model, state)
-        for factorization in FACTORIZATIONS:
-            yield equations(model, state, factorization).change(change).certify(tolerance)
+        seen = Evidence(links, change)
+        for eom in plain:
+            yield certify(eom.change(change), tolerance, seen)
     if model.m:
         yield certify_reduced(model, state, tolerance=tolerance)
 
 
 def _worse(a: Certificate, b: Certificate) -> Certificate:
-    """The larger residual of each check; one that is not a number is the largest."""
+    """The worse verdict of each check, and of two alike the larger residual."""
     pairs = zip(a.checks, b.checks, strict=True)
-    return a._replace(checks=tuple(x if x.residual >= y.residual or np.isnan(x.residual) else y for x, y in pairs))
+    return a._replace(checks=tuple(max(pair, key=_badness) for pair in pairs))
+
+
+def _badness(check: Check) -> tuple[int, float]:
+    """One that is not a number is the largest residual."""
+    rank = ("holds", "unproved", "broken").index(check.verdict)
+    return rank, float("inf") if np.isnan(check.residual) else check.residual

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from ..arrays import concatenate, scale
+from ..arrays.differentiate import STEP as STEP
 from ..dynamics import displace
 from ..model import Model, State
 
-STEP = 1e-40
-"""Imaginary time step: the imaginary part of a function, over it, is its derivative to rounding."""
 
+def later(model: Model, state: State, step: Any, acceleration: Any | None = None) -> State:
+    """The state after the infinitesimal time ``step`` along its own velocity, and acceleration if given.
 
-def later(model: Model, state: State, step: complex, acceleration: Any | None = None) -> State:
-    """The state after the (complex, infinitesimal) time ``step`` along its own velocity, and acceleration if given."""
-    moved = displace(model, state, step * state.velocity)
+    It is right to first order in ``step``: for derivatives, by complex step and of expressions.
+    """
+    pose = state.pose @ (np.eye(4) + model.base.hat(scale(step, state.twist)))
+    joints = displace(model, state, concatenate([np.zeros(model.m), scale(step, state.rates)])).joints
+    moved = State(pose, joints, state.twist, state.rates)
     if acceleration is None:
         return moved
     return moved._replace(
         twist=state.twist + step * acceleration[: model.m], rates=state.rates + step * acceleration[model.m :]
     )
+
+
+def is_rate(rate: Any, at: Callable[[Any], Any], speed: float) -> bool:
+    """Whether ``rate`` is, to two digits, that of the matrix ``at(time)`` by differences: complex steps miss what a
+    function does that drops imaginary parts.
+    """
+    step = 1e-6 / max(1.0, speed)
+    before, after = at(-step), at(step)
+    difference = (after - before) / (2.0 * step)
+    rounding = 1e-4 * max(1.0, speed) * np.abs(after).max(axis=1, keepdims=True, initial=0.0)
+    return bool((np.abs(difference - rate) <= 1e-2 * (np.abs(difference) + np.abs(rate)) + rounding).all())

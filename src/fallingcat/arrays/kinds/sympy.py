@@ -11,6 +11,7 @@ first, by ``sympy.cse(..., order="none")``: what is left is small.
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+import numpy as np
 import sympy
 from sympy.core.function import Application
 from sympy.core.logic import fuzzy_and
@@ -100,3 +101,10 @@ class Select(_Printed, sympy.Function):  # type: ignore[misc]
 
 
 less, select = Less, Select
+
+
+def derivative(function: Callable[[Any], Any]) -> np.ndarray:
+    """``d function(t) / dt`` at ``t = 0``."""
+    time = sympy.Dummy("time", real=True)
+    slope = np.frompyfunc(lambda x: sympy.sympify(x).diff(time).xreplace({time: sympy.Integer(0)}), 1, 1)
+    return np.asarray(slope(np.asarray(function(time), dtype=object)))

@@ -1,0 +1,148 @@
+"""The robot link by link: what certificates hold equations of motion against.
+
+Every quantity is a plain sum over the links, ``M = sum J' L J``, ``C = sum J' (B J + L dJ/dt)`` ([Mishra] Lemma 1),
+with Jacobians by a sweep in the links' own frames and their rates by complex step; the library makes none of its
+equations like this.  The same sums of absolute values say how large an entry is by nature.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..dynamics import coriolis_matrix, inverse_dynamics, kinetic_energy, potential_energy
+from ..dynamics.sweeps import nodes, outward
+from ..lie import SE3
+from ..lie.rotations import block_diagonal, homogeneous
+from ..model import Model, State
+from .time import STEP, later
+
+_SE3 = SE3()
+
+
+class Links:
+    """A robot at a state, for the velocity ``[twist; rates]``; twists of links are at their centers of mass, in their
+    own axes.  ``acceleration`` and ``other`` are random directions to try equations along.
+    """
+
+    def __init__(self, model: Model, state: State, seed: int = 0) -> None:
+        self.model, self.state = model, state
+        self.acceleration, self.other = np.random.default_rng(seed).normal(size=(2, model.nv))
+        self.J = jacobians(model, state)
+        """links x 6 x nv"""
+        self.J_dot = np.imag(jacobians(model, later(model, state, 1j * STEP))) / STEP
+        bodies = [link.body for link in model.links]
+        self.inertia = np.array([block_diagonal([body.mass * np.eye(3), body.inertia]) for body in bodies])
+        """links x 6 x 6"""
+        twists = self.J @ state.velocity
+        self._ad = np.array([_SE3.ad(nu) for nu in twists])
+        self._adt = np.array([_SE3.adt(L @ nu) for L, nu in zip(self.inertia, twists, strict=True)])
+        self._coriolis: dict[str, np.ndarray] = {}
+
+    @cached_property
+    def M(self) -> np.ndarray:
+        """``M`` (nv x nv)."""
+        return over_links(self.J, self.inertia, self.J)
+
+    @cached_property
+    def scale(self) -> np.ndarray:
+        """``M_ii^1/2`` (nv)."""
+        return np.sqrt(np.diag(self.M))
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """The weight of each link, in its axes (links x 3)."""
+        poses = outward(nodes(self.model, self.state), self.state.pose, lambda node, H: H @ node.H)
+        return np.array([L[0, 0] * H[:3, :3].T @ self.model.gravity for L, H in zip(self.inertia, poses, strict=True)])
+
+    def body_matrices(self, factorization: str) -> np.ndarray:
+        """``B`` of each link (links x 6 x 6), of the factorizations that are sums over links."""
+        left = -(self._ad.transpose(0, 2, 1) @ self.inertia)
+        passive, coadjoint = self.inertia @ self._ad + left, -self._adt
+        matrices = {"newton_euler": left, "passive": passive, "coadjoint": coadjoint}
+        return matrices.get(factorization, 0.5 * (passive + coadjoint))
+
+    @cached_property
+    def body_sizes(self) -> np.ndarray:
+        """What the entries of any ``B`` are made of (links x 6 x 6)."""
+        left = np.abs(self._ad).transpose(0, 2, 1) @ np.abs(self.inertia)
+        return np.asarray(left + left.transpose(0, 2, 1) + np.abs(self._adt))
+
+    def sizes(self, J: np.ndarray, J_dot: np.ndarray) -> np.ndarray:
+        """What the entries of any Coriolis matrix are made of, for Jacobians of some velocity."""
+        J, L = np.abs(J), np.abs(self.inertia)
+        return over_links(J, self.body_sizes, J) + over_links(J, L, np.abs(J_dot))
+
+    def coriolis(self, factorization: str) -> np.ndarray:
+        """``C`` (nv x nv) by its definition: the sum over links, or [Feurstein] (3.39)."""
+        if factorization not in self._coriolis:
+            B = self.body_matrices(factorization)
+            C = over_links(self.J, B, self.J) + over_links(self.J, self.inertia, self.J_dot)
+            self._coriolis[factorization] = self._hamel() if factorization == "hamel" else C
+        return self._coriolis[factorization]
+
+    def _hamel(self) -> np.ndarray:
+        """``C = dM/dt - ad(v)' M - E``, with the derivatives of ``M`` along every joint in ``E`` (3.37)."""
+        model, state, m = self.model, self.state, self.model.m
+        half = over_links(self.J, self.inertia, self.J_dot)
+        C = half + half.T - brackets(model, state.velocity).T @ self.M
+        for i, unit in enumerate(np.eye(model.nv)[m:], start=m):
+            along = State(state.pose, state.joints, unit[:m], unit[m:])
+            J_i = np.imag(jacobians(model, later(model, along, 1j * STEP))) / STEP
+            half = over_links(self.J, self.inertia, J_i)
+            M_i = half + half.T
+            C[i, :m] -= 0.5 * state.twist @ M_i[:m, :m]
+            C[i, m:] -= state.twist @ M_i[:m, m:] + 0.5 * state.rates @ M_i[m:, m:]
+        return np.asarray(C)
+
+    @cached_property
+    def forces(self) -> np.ndarray:
+        """The forces (nv) that give ``acceleration``, by recursive Newton-Euler."""
+        return np.asarray(inverse_dynamics(self.model, self.state, self.acceleration))
+
+    @cached_property
+    def power(self) -> float:
+        """The rate of the energies of the links under ``acceleration``, by complex step."""
+        moved = later(self.model, self.state, 1j * STEP, self.acceleration)
+        return float(np.imag(kinetic_energy(self.model, moved) + potential_energy(self.model, moved)) / STEP)
+
+    @cached_property
+    def elsewhere(self) -> Links:
+        """The robot in the same place with the velocity ``other``."""
+        m, (pose, joints, _, _) = self.model.m, self.state
+        return Links(self.model, State(pose, joints, self.other[:m], self.other[m:]))
+
+    def recursive_coriolis(self, factorization: str) -> np.ndarray:
+        """``C`` (nv x nv) as the library makes it, once."""
+        key = f"recursive {factorization}"
+        if key not in self._coriolis:
+            self._coriolis[key] = coriolis_matrix(self.model, self.state, factorization)
+        return self._coriolis[key]
+
+
+def jacobians(model: Model, state: State) -> np.ndarray:
+    """``J`` of each link (links x 6 x nv): ``Ad(H^-1) J_parent + S``, moved to the center of mass at the end."""
+    unit = np.eye(model.nv)
+    rows = [unit[model.m :][v] for v in model.v_slices]
+
+    def carry(node: Any, J: Any) -> Any:
+        return _SE3.Ad(_SE3.inverse(node.H)) @ J + node.S @ rows[node.link - 1]
+
+    at_origins = outward(nodes(model, state), model.base.selection @ unit[: model.m], carry)
+    to_centers = [_SE3.Ad(homogeneous(np.eye(3), -link.body.center)) for link in model.links]
+    return np.array([X @ J for X, J in zip(to_centers, at_origins, strict=True)])
+
+
+def over_links(left: np.ndarray, middle: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """``sum left' middle right``."""
+    return np.asarray((left.transpose(0, 2, 1) @ middle @ right).sum(axis=0))
+
+
+def brackets(model: Model, v: np.ndarray) -> np.ndarray:
+    """``nv x nv``: ``[v, .]`` in the algebra of the base and of every joint."""
+    groups = [model.base, *(joint.kind.group for joint in model.joints)]
+    ends = np.cumsum([g.dim for g in groups])
+    parts = [g.ad(v[e - g.dim : e]) for g, e in zip(groups, ends, strict=True) if g.dim]
+    return np.asarray(block_diagonal(parts)) if parts else np.zeros((0, 0))
