@@ -1,13 +1,17 @@
 """`fallingcat cache`, `export` and `bench`, as a user meets them."""
 
+import inspect
 import json
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+import fallingcat as fc
 from fallingcat import cli
+from fallingcat.cli.export_file import _named, _offered
 from fallingcat.kernels import cache
+from fallingcat.kernels.trace import trace
 
 KEY = "a" * 64
 
@@ -40,6 +44,23 @@ def test_the_command_without_a_cache(monkeypatch):
     assert CliRunner().invoke(cli.app, ["cache", "clear"]).exit_code == 2
 
 
+def test_what_export_offers_can_be_exported():
+    model = fc.robots.revolute_hopper()
+    offered = _offered()
+    assert {"inverse_dynamics", "reduced_equations", "link_pose"} <= set(offered)
+    assert not {"integrability", "certify_reduced", "simulate", "mass_condition"} & set(offered)
+    options = dict.fromkeys(("place", "link"), model.link_names[-1])
+    refused = {}
+    for name in offered:
+        function = _named(name)
+        given = {k: v for k, v in options.items() if k in inspect.signature(function).parameters}
+        try:
+            assert trace(model, function, {}, given).outputs
+        except fc.ModelError as error:  # says what it needs
+            refused[name] = str(error)
+    assert refused.keys() == {"center_of_mass_base", "constrained_forward_dynamics", "internal_external"}, refused
+
+
 def test_export_and_bench(tmp_path):
     cat = Path(__file__).parents[2] / "examples" / "robots" / "cat.urdf"
 
@@ -58,6 +79,9 @@ def test_export_and_bench(tmp_path):
     for arguments, message in [
         (["--function", "mass_matrx"], "do you mean mass_matrix?"),
         (["--function", "load"], "there is no function 'load'"),
+        (["--function", "integrability"], "integrability takes numbers only: it compares the curvature"),
+        (["--function", "certify_reduced"], "certify_reduced takes numbers only: it judges residuals"),
+        (["--function", "link_pose", "--option", "place=nowhere"], "there is no link or frame 'nowhere'"),
         (["--function", "mass_matrix", "--target", "fortran"], "target is one of"),
         (["--function", "mass_matrix", "--option", "nonsense"], "--option is name=value"),
         (["--function", "mass_matrix", "--out", cat / "below"], "cannot write to"),

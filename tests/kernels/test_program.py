@@ -11,7 +11,7 @@ from oracles.program_runner import run
 
 import fallingcat as fc
 from fallingcat.arrays import Graph, cos, sin, sqrt, where
-from fallingcat.kernels.program import program
+from fallingcat.kernels.program import CHUNK, LONG, program, recut
 from fallingcat.kernels.trace import trace
 
 BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, lambda a, b: where(a < b, a, b)]
@@ -94,6 +94,19 @@ def test_fusing_takes_products_that_have_one_use(function, expected):
     inputs = Graph().inputs("x_", 3)
     assert program([inputs], function(*inputs)).operations == expected
     assert not program([inputs], function(*inputs), fuse=False).operations.keys() & {"fma", "fms", "fnma"}
+
+
+def test_short_programs_are_whole_in_batches_and_long_ones_in_short_pieces():
+    """Compilers take more than linear time for long functions."""
+    graph = Graph()
+    inputs = graph.inputs("x_", 40)
+    for length in (LONG // 2, 2 * LONG):
+        values = list(inputs)
+        while len(graph.nodes) < length:
+            values.append(values[-1] * values[-40] + values[-7])
+        p = recut(program([inputs], values[-3:]), LONG)
+        longest = max(len(c.instructions) for c in p.chunks)
+        assert longest == len(p.instructions) if len(p.instructions) <= LONG else longest <= 2 * CHUNK
 
 
 def test_programs_without_instructions():

@@ -44,6 +44,7 @@ from .composed import absolute, arccos, arcsin, arctan, clip, maximum, minimum
 from .each import columns, each
 from .elementwise import arctan2, cos, exp, less, log, sin, sqrt, tanh, where
 from .linear import solve, solve_tree
+from .numbers_only import numbers_only, why_numbers_only
 from .structured import mirror, skew_mirror, turned
 from .traced import Graph, Traced
 
@@ -71,6 +72,7 @@ __all__ = [
     "maximum",
     "minimum",
     "mirror",
+    "numbers_only",
     "rigid_product",
     "scale",
     "sin",
@@ -84,4 +86,5 @@ __all__ = [
     "to_casadi",
     "turned",
     "where",
+    "why_numbers_only",
 ]

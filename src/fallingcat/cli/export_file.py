@@ -62,26 +62,41 @@ def exported(
         return [str(path)]
     except OSError as error:
         raise ModelError(f"cannot write to {out!r}: {error.strerror}") from None
+    except TypeError as error:  # an option of another kind than the function takes, as a rule
+        raise ModelError(f"{function} cannot be exported with these options: {error}") from None
 
 
 def _named(name: str) -> Callable[..., Any]:
     """A function of the library that kernels can be made of."""
-    import inspect
-
-    import fallingcat
-
-    known = {}
-    for each in fallingcat.__all__:
-        thing = getattr(fallingcat, each)
-        if inspect.isfunction(thing) and list(inspect.signature(thing).parameters)[:2] == ["model", "state"]:
-            known[each] = thing
+    known = _of_a_robot()
     if name not in known:
         from difflib import get_close_matches
 
         near = get_close_matches(name, known, n=1)
-        hint = f"; do you mean {near[0]}?" if near else f"; there are {', '.join(known)}"
+        hint = f"; do you mean {near[0]}?" if near else f"; there are {', '.join(_offered())}"
         raise ModelError(f"there is no function {name!r} of a robot{hint}")
     return known[name]
+
+
+def _of_a_robot() -> dict[str, Callable[..., Any]]:
+    """The public functions of a model and a state."""
+    import inspect
+
+    import fallingcat
+
+    functions = {each: getattr(fallingcat, each) for each in fallingcat.__all__}
+    return {
+        each: thing
+        for each, thing in functions.items()
+        if inspect.isfunction(thing) and list(inspect.signature(thing).parameters)[:2] == ["model", "state"]
+    }
+
+
+def _offered() -> list[str]:
+    """Those that kernels can be made of."""
+    from ..arrays import why_numbers_only
+
+    return [each for each, thing in _of_a_robot().items() if why_numbers_only(thing) is None]
 
 
 def _option(text: str) -> tuple[str, str]:

@@ -37,7 +37,7 @@ from .kinematics import (
     link_twist,
     reroot_state,
 )
-from .mass import mass_matrix
+from .mass import mass_condition, mass_matrix
 from .momentum import (
     average_velocity,
     centroidal_momentum_matrix,
@@ -83,6 +83,7 @@ __all__ = [
     "link_pose",
     "link_twist",
     "locked_inertia",
+    "mass_condition",
     "mass_matrix",
     "mass_matrix_derivative",
     "momentum",

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate, is_numeric, mirror, solve, stack
+from ..arrays import concatenate, is_numeric, mirror, numbers_only, solve, stack
 from ..dynamics import mass_matrix_derivative
 from ..dynamics.checks import check_model, check_robot, check_state, positive, vector
 from ..dynamics.geometry import geometry, inertias, subtree_sums
@@ -170,6 +170,7 @@ class Integrability(NamedTuple):
     curvature: Any
 
 
+@numbers_only("it compares the curvature with a tolerance; curvature can be compiled")
 def integrability(model: Model, state: State, tolerance: float = 1e-9) -> Integrability:
     """The integrability condition [Feurstein] (3.72) at a shape: the curvature vanishes.
 

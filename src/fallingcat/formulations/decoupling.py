@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import block, concatenate, cross, is_numeric, solve
+from ..arrays import block, concatenate, cross, is_numeric, numbers_only, solve
 from ..dynamics import (
     center_of_mass,
     link_pose,
@@ -151,6 +151,7 @@ class Conservation(NamedTuple):
     conserved: bool
 
 
+@numbers_only("it compares a residual with a tolerance")
 def is_conserved(model: Model, state: State, frame: str, tolerance: float = 1e-9) -> Conservation:
     """Is the momentum expressed in ``frame`` a constant of motion? [Feurstein] Prop. 3.2.1, (3.62).
 

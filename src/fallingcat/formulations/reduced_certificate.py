@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import is_numeric
+from ..arrays import is_numeric, numbers_only
 from ..dynamics.checks import check_robot, positive
 from ..errors import ModelError, told
 from ..model import Model, State
@@ -22,6 +22,7 @@ from .reduced import ReducedEquations, reduced_equations
 from .slice import curvature_slice
 
 
+@numbers_only("it judges residuals; reduced_equations can be compiled")
 def certify_reduced(
     model: Model, state: State, rel: ReducedEquations | None = None, tolerance: float = 1e-9
 ) -> Certificate:

@@ -52,8 +52,9 @@ class Kernel:
 
     Arguments are flat vectors (see :attr:`signature`) with any leading batch shape, all the same; results have the same
     leading shape.  The same inputs give the same bits, whatever the batch size or number of threads.  Numbers are not
-    looked at: NaN and infinity pass through to the results that depend on them, and quaternions are taken to have
-    length 1.  Copies and pickles hold the model, the name of the function and the options, and are compiled anew.
+    looked at: NaN and infinity pass through to the results that depend on them.  Quaternions may have any length but
+    zero, which gives NaN.  Copies and pickles hold the model, the name of the function and the options, and are made
+    anew.
     """
 
     def __init__(self, recipe: Recipe, face: Face, tracing: Callable[[], Trace], memory: Memory | None) -> None:
@@ -312,14 +313,15 @@ def _compiled(recipe: Recipe, target: str) -> Any:
     model, function, dtype, sizes, options = recipe
     if dtype not in DTYPES:
         raise ModelError(f"dtype is one of {', '.join(DTYPES)}, not {dtype!r}")
+    tracing = partial(_traced, model, function, sizes, options)  # without loops: every emitter knows the rest
     if target != "cpu":
         targets.check(target)
-        return targets.build(target, model, function, _traced(recipe), dtype)
+        return targets.build(target, model, function, tracing(), dtype)
     why = plain.reason()
     if why is not None:
         plain.tell(why)
-        return _kernel(recipe, partial(_traced, recipe), None)
-    kernel = _kernel(recipe, partial(_traced, recipe, loops=True), Memory(model, function, sizes, options, dtype))
+        return _kernel(recipe, tracing, None)
+    kernel = _kernel(recipe, partial(tracing, loops=True), Memory(model, function, sizes, options, dtype))
     if native.fast_entry():
         build = None if kernel._whole else builder(kernel._face.structure)
         call = kernel._single.python_function(kernel._slow, build, kernel.name, kernel.dtype)
@@ -359,9 +361,13 @@ def _kernel(recipe: Recipe, tracing: Callable[[], Trace], memory: Memory | None)
     return Kernel(recipe, traced.face, lambda: traced, memory)
 
 
-def _traced(recipe: Recipe, loops: bool = False) -> Trace:
-    """Without ``loops`` for other targets: their emitters know straight lines."""
-    model, function, _, sizes, options = recipe
+def _traced(
+    model: Model,
+    function: Callable[..., Any],
+    sizes: Mapping[str, int],
+    options: Mapping[str, Any],
+    loops: bool = False,
+) -> Trace:
     traced = trace(regrouped(model) if _regroups(function, options) else model, function, sizes, options, loops)
     if len(traced.graph.nodes) > LARGEST:  # some may be of no use
         count = len(traced.graph.needed(traced.outputs))

@@ -24,7 +24,7 @@ from .loops import Layout, levels, phases
 from .schedule import schedule
 
 CHUNK = 150  # weight of a chunk, in operations
-LONG = 10_000  # the same in batches of a program without loops, where values then stay in registers
+LONG = 10_000  # a program without loops that is no longer stays whole in batches: values stay in registers
 STORE = 4  # weight of an output
 
 
@@ -124,7 +124,12 @@ def _with_loops(
 
 
 def recut(program: Program, chunk: int) -> Program:
-    """The same program in chunks of another size; one with loops in its midst stays as it is."""
+    """The same program in one piece if it is no longer than ``chunk``; one with loops in its midst stays as it is.
+
+    Compilers take more than linear time for long functions, and several of them are no faster than many short ones.
+    """
+    if len(program.instructions) > chunk:
+        return program
     head = list(takewhile(lambda c: isinstance(c, Loop) or not c.instructions, program.chunks))
     tail = [c for c in program.chunks[len(head) :] if isinstance(c, Chunk)]
     if len(head) + len(tail) < len(program.chunks) or not tail or any(c.kept for c in tail):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Graph, Traced, where
+from ..arrays import Graph, Traced, where, why_numbers_only
 from ..errors import ModelError
 from ..lie import Group
 from ..model import Model
@@ -67,6 +67,9 @@ def trace(
     loops: bool = False,
 ) -> Trace:
     """Run ``function(model, state, further arguments..., **options)`` on traced numbers, and keep ``loops`` or not."""
+    why = why_numbers_only(function)
+    if why is not None:
+        raise ModelError(f"{function.__name__} takes numbers only: {why}")
     graph = Graph(loops)
     arguments = [
         Argument("q", model.nq, "configuration: base coordinates, then joints"),

@@ -79,17 +79,19 @@ def left_jacobian_inverse(w: Any) -> Any:
 
 
 def matrix_from_quaternion(quaternion: Any) -> Any:
-    """The rotation matrix of a unit quaternion ``[x, y, z, w]``: ``(w^2 - u.u) 1 + 2 u u' + 2 w skew(u)``.
+    """The rotation matrix of a quaternion ``q = [u, w]`` of any length but 0: ``1 + 2 (w skew(u) + skew(u)^2) / q.q``.
 
-    >>> matrix_from_quaternion(np.array([0.0, 0.0, 1.0, 0.0]))
+    >>> matrix_from_quaternion(np.array([0.0, 0.0, 2.0, 0.0]))
     array([[-1.,  0.,  0.],
            [ 0., -1.,  0.],
            [ 0.,  0.,  1.]])
     """
     x, y, z, w = (quaternion[i] for i in range(4))
-    xx, yy, zz = 2.0 * x * x, 2.0 * y * y, 2.0 * z * z
-    xy, yz, zx = 2.0 * x * y, 2.0 * y * z, 2.0 * z * x
-    xw, yw, zw = 2.0 * x * w, 2.0 * y * w, 2.0 * z * w
+    s = 2.0 / (x * x + y * y + z * z + w * w)
+    sx, sy, sz = s * x, s * y, s * z
+    xx, yy, zz = sx * x, sy * y, sz * z
+    xy, yz, zx = sx * y, sy * z, sz * x
+    xw, yw, zw = sx * w, sy * w, sz * w
     return array(
         [
             [1.0 - (yy + zz), xy - zw, zx + yw],

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import numbers_only
 from ..contact import Contact
 from ..control import Law
 from ..dynamics.checks import choice
@@ -29,6 +30,7 @@ INTEGRATORS: dict[str, Integrator] = {
 }
 
 
+@numbers_only("it steps until something happens, and compiles its own steps")
 def simulate(
     model: Model,
     state: State,

@@ -1,0 +1,31 @@
+"""Functions that cannot be traced say so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def numbers_only(why: str) -> Callable[[F], F]:
+    """Declares that a function takes floats only, and why: no kernel can be made of it.
+
+    >>> @numbers_only("it compares with a tolerance")
+    ... def vanishes(x):
+    ...     return abs(x) < 1e-9
+    >>> why_numbers_only(vanishes), why_numbers_only(abs)
+    ('it compares with a tolerance', None)
+    """
+
+    def declared(function: F) -> F:
+        function.numbers_only = why  # type: ignore[attr-defined]
+        return function
+
+    return declared
+
+
+def why_numbers_only(function: Callable[..., Any]) -> str | None:
+    """The reason that was declared, if one was."""
+    why: str | None = getattr(function, "numbers_only", None)
+    return why
