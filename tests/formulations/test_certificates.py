@@ -232,3 +232,10 @@ def test_the_two_part_matrix_without_its_curvature_is_found(arm):
     found = broken(fc.certify_reduced(model, state, rel._replace(D_mu=D_mu)))
     assert {"forces", "separation"} <= found
     assert "skewness" not in found
+
+
+def test_a_robot_at_rest_is_certified_too():
+    """Whatever vanishes at rest is zero beside zero, not a division by it."""
+    for model in (fc.robots.cat(), fc.robots.revolute_hopper(), fc.robots.random_tree(np.random.default_rng(0), 4)):
+        assert fc.certify_reduced(model, model.neutral()).passed
+        assert all(check.residual <= 1e-9 for check in fc.certify_reduced(model, model.neutral()).checks)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Final
+from typing import Annotated, Final, NoReturn
 
 import typer
 
@@ -43,7 +45,19 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a name in Greek on a Latin terminal is escaped, not a crash
             stream.reconfigure(errors="backslashreplace")
-    app()
+    try:
+        app()
+    except OSError as error:  # help for a full disk; a broken pipe ends quietly before
+        _abandon(error)
+
+
+def _abandon(error: OSError) -> NoReturn:
+    """Nobody can read on: one line where there is a place for it, and no second attempt when Python closes stdout."""
+    with contextlib.suppress(OSError):
+        typer.echo(f"fallingcat: the output cannot be written: {error.strerror}", err=True)
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(2)
 
 
 def _version(wanted: bool) -> None:
@@ -69,9 +83,11 @@ def errors_in_one_line() -> Iterator[None]:
     except FallingCatError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
-    except (typer.Exit, BrokenPipeError):
+    except typer.Exit:
         raise
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is None:  # the output: nobody takes it
+            raise
         text = f"fallingcat: unexpected {type(error).__name__}: {error}: this is a bug, please report it with the file"
         typer.echo(plain(text), err=True)
         raise typer.Exit(1) from None

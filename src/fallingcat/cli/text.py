@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+NARROWEST = 40
+"""Columns of a table: a terminal that has fewer wraps its lines."""
+
 
 def plain(text: object) -> str:
     """``text`` on one line, with whatever could steer a terminal as its escape sequence.
@@ -68,6 +71,7 @@ def on_screen(write: Callable[[Console], None]) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, emoji=False)
+    console.width = max(console.width, NARROWEST)
     with console.capture() as captured:
         write(console)
     typer.echo("\n".join(line.rstrip(" ") for line in captured.get().splitlines()))

@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import is_numeric
 from ..errors import ModelError, told
 from ..model import Model, State
-from ..model.states import holds_numbers
+from ..model.states import holds_numbers, shape_of
 
 
 def vector(x: Any, length: int, what: str) -> Any:
@@ -24,7 +24,7 @@ def vector(x: Any, length: int, what: str) -> Any:
 
 def numbers(x: Any, shape: tuple[int, ...], what: str) -> Any:
     """``x``, if it is an array of the given shape, of any kind of number; finite, if it can be looked at."""
-    if np.shape(x) != shape:
+    if shape_of(x) != shape:
         raise ModelError(f"{what} has shape {shape}, not {_shape(x)}")
     if not holds_numbers(x):
         raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}")
@@ -52,20 +52,22 @@ def check_state(model: Model, state: State) -> None:
     check_robot(model, state)
     shapes = ((4, 4), (model.nq - model.base.nq,), (model.m,), (model.n,))
     for name, x, shape in zip(State._fields, state, shapes, strict=True):
-        if np.shape(x) != shape:
+        if isinstance(x, (list, tuple)):
+            raise ModelError(f"{name} is an array, not {told(x)}: make states of {model.name!r} with model.state(...)")
+        if shape_of(x) != shape:
             raise ModelError(f"{name} has shape {shape} for {model.name!r}, not {_shape(x)}")
         numbers(x, shape, name)
 
 
 def _shape(x: Any) -> str:
     """The shape of what was given, or itself where it has none."""
-    return told(x) if np.ndim(x) == 0 else str(np.shape(x))
+    return str(shape_of(x) or told(x))
 
 
 def choice(x: Any, options: tuple[str, ...], what: str) -> str:
     """``x`` if it is one of ``options``, else an error that lists them."""
-    if x not in options:
-        raise ModelError(f"{what} is one of {', '.join(options)}, not {x!r}")
+    if not isinstance(x, str) or x not in options:
+        raise ModelError(f"{what} is one of {', '.join(options)}, not {told(x)}")
     return str(x)
 
 

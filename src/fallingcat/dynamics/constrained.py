@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import is_numeric, solve
-from ..errors import ModelError, NumericsError
+from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
-from .checks import check_robot, vector
+from ..model.states import shape_of
+from .checks import check_robot, numbers, vector
 from .inverse import bias_forces
 from .mass import mass_matrix
 
@@ -41,10 +42,10 @@ def constrained_forward_dynamics(model: Model, state: State, forces: Any, jacobi
     """
     check_robot(model, state)
     forces = vector(forces, model.nv, "forces")
-    if np.ndim(jacobian) != 2 or np.shape(jacobian)[1] != model.nv:
-        raise ModelError(f"jacobian has shape (k, {model.nv}), not {np.shape(jacobian)}")
-    if is_numeric(jacobian) and not np.isfinite(jacobian).all():
-        raise ModelError("jacobian holds a number that is not finite")
+    shape = shape_of(jacobian)
+    if shape is None or len(shape) != 2 or shape[1] != model.nv:
+        raise ModelError(f"jacobian has shape (k, {model.nv}), not {shape or told(jacobian)}")
+    jacobian = numbers(np.asarray(jacobian) if isinstance(jacobian, (list, tuple)) else jacobian, shape, "jacobian")
     bias = vector(bias, len(jacobian), "bias")
     M = mass_matrix(model, state)
     free = forces - bias_forces(model, state)

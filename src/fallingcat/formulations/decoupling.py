@@ -19,7 +19,7 @@ from ..dynamics import (
     momentum_matrix_derivative,
 )
 from ..dynamics.checks import check_robot, check_state, choice, positive
-from ..errors import ModelError, NumericsError
+from ..errors import ModelError, NumericsError, told
 from ..lie import SE3
 from ..lie.rotations import homogeneous, skew
 from ..model import Model, State
@@ -159,6 +159,8 @@ def is_conserved(model: Model, state: State, frame: str, tolerance: float = 1e-9
     """
     check_robot(model, state)
     positive(tolerance, "tolerance")
+    if not isinstance(frame, str):
+        raise ModelError(f"frame is 'world', 'centroidal', 'base', or the name of a link or frame, not {told(frame)}")
     if frame == "world":
         nu, h = np.zeros(6), momentum(model, state, "world")
     elif frame == "centroidal":

@@ -46,6 +46,8 @@ def lock(model: Model, joints: Mapping[str, Any] | Sequence[str]) -> Model:
     joints = [joints] if isinstance(joints, str) else joints
     if not isinstance(joints, (Mapping, Sequence)):
         raise ModelError(f"joints are names of joints, not {told(joints)}")
+    for name in joints:
+        model.joint_index(name)
     wanted: dict[str, Any] = dict(joints) if isinstance(joints, Mapping) else dict.fromkeys(joints)
     state = model.state(joints={name: q for name, q in wanted.items() if q is not None})
     edited = list(model.joints)

@@ -163,11 +163,9 @@ class Model(Frozen):
     def frame(self, link: str, placement: Any | None = None, name: str = "") -> Frame:
         """A frame at ``placement`` (4x4) on a link, or the frame of the model, or of the link, that has this name."""
         if placement is None:
-            found = next((f for f in self.frames if f.name == link), None)
-            if found is not None:
-                return found
-            names = [*self.link_names, *(f.name for f in self.frames)] if self.frames else self.link_names
-            return Frame(link, names[_index("link or frame", link, names)])
+            names = (*(frame.name for frame in self.frames), *self.link_names)
+            i = _index("link or frame", link, names)
+            return self.frames[i] if i < len(self.frames) else Frame(link, link)
         self.link_index(link)
         return Frame(name or link, link, placement)
 
@@ -214,8 +212,8 @@ class Model(Frozen):
         """The state with the flat vectors ``q`` and ``v`` (zero if left out); the inverse of :meth:`flatten`."""
         v = np.zeros(self.nv) if v is None else v
         for name, x, size in (("q", q, self.nq), ("v", v, self.nv)):
-            if np.shape(x) != (size,):
-                raise ModelError(f"{name} has shape ({size},) for {self.name!r}, not {np.shape(x)}")
+            if states.shape_of(x) != (size,):
+                raise ModelError(f"{name} has shape ({size},) for {self.name!r}, not {states.shape_of(x) or told(x)}")
         q, v = states.as_array(q, (self.nq,), "q"), states.as_array(v, (self.nv,), "v")
         coordinates = q[: self.base.nq]
         if is_numeric(q):
@@ -269,8 +267,10 @@ def _slices(sizes: Sequence[int]) -> tuple[slice, ...]:
 
 
 def _index(what: str, name: str, names: Sequence[str]) -> int:
+    if not isinstance(name, str):
+        raise ModelError(f"there is no {what} {told(name)}: a name is a text")
     try:
-        return list(names).index(name)
+        return names.index(name)
     except ValueError:
         from difflib import get_close_matches
 

@@ -37,8 +37,8 @@ def check_record(model: Model, state: Any) -> None:
         raise ModelError(f"pass a State of {model.name!r}, not {told(state)}: model.state(...), model.unflatten(q, v)")
     shapes = ((4, 4), (model.nq - model.base.nq,), (model.m,), (model.n,))
     for name, x, shape in zip(State._fields, state, shapes, strict=True):
-        if np.shape(x) != shape:
-            given = told(x) if np.ndim(x) == 0 else np.shape(x)
+        if shape_of(x) != shape:
+            given = shape_of(x) or told(x)
             raise ModelError(f"{name} has shape {shape} for {model.name!r}, not {given}")
 
 
@@ -102,8 +102,8 @@ def as_array(x: Any, shape: tuple[int, ...], what: str) -> Any:
     """``x`` as an array of the given shape, of floats or of another kind of number; finite if it can be looked at."""
     if isinstance(x, (list, tuple)):
         x = _from_lists(x, shape, what)
-    if np.shape(x) != shape:
-        raise ModelError(f"{what} has shape {shape}, not {np.shape(x)}")
+    if shape_of(x) != shape:
+        raise ModelError(f"{what} has shape {shape}, not {shape_of(x)}")
     if not holds_numbers(x):
         raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}")
     if is_numeric(x):
@@ -112,6 +112,14 @@ def as_array(x: Any, shape: tuple[int, ...], what: str) -> Any:
         if not np.isfinite(x).all():
             raise ModelError(f"{what} holds a number that is not finite: {np.asarray(x).tolist()}")
     return x
+
+
+def shape_of(x: Any) -> tuple[int, ...] | None:
+    """The shape of an array or of nested lists; None where rows differ in length."""
+    try:
+        return np.shape(x)
+    except ValueError:
+        return None
 
 
 def holds_numbers(x: Any) -> bool:
