@@ -27,6 +27,7 @@ def base_at(
     ``T = [[J_link], [0 1]]``.  With ``orientation`` the new base frame has the origin of ``link`` and the axes of
     another link ((25)-(28)).  ``representation``: ``body``, ``mixed`` or ``inertial``, as for the base itself.
     """
+    check_robot(model, state)
     choice(representation, REPRESENTATIONS, "representation")
     G, m, one = model.base, model.m, np.eye(model.n)
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from fallingcat import cli
 
-CAT = Path(__file__).parents[1] / "examples" / "robots" / "cat.urdf"
+CAT = Path(__file__).parents[2] / "examples" / "robots" / "cat.urdf"
 COMMAND = Path(sys.executable).with_name("fallingcat")
 OWN = 'title = "a"\nrobot = "revolute_hopper"\n'
 
