@@ -50,7 +50,9 @@ class Case(NamedTuple):
 
 
 class Scales(NamedTuple):
-    """The own scale of each entry, from the diagonal of the mass matrices: `(M_ii M_jj)^1/2`, times a natural rate."""
+    """The own scale of each entry, from the diagonal of the mass matrices: `(M_ii M_jj)^1/2`, times a natural rate:
+    the larger of that of the Coriolis matrix and of the fastest velocity.
+    """
 
     M: np.ndarray
     C: np.ndarray
@@ -65,7 +67,7 @@ class Scales(NamedTuple):
 def scales(case: Case) -> Scales:
     x, y = np.sqrt(np.diag(case.body.M)), np.sqrt(np.diag(case.eom.M))
     M = np.outer(y, y)
-    rate = max(np.abs(X / M).max() for X in (case.eom.C, case.eom.Mdot)) or 1.0
+    rate = max(*(np.abs(X / M).max() for X in (case.eom.C, case.eom.Mdot)), np.abs(case.body.v).max()) or 1.0
     g = y * (np.abs(case.eom.g / y).max() or 1.0)
     v = (np.abs(case.eom.v * y).max() or 1.0) / y
     T = np.outer(1.0 / y, x)
@@ -193,7 +195,7 @@ def wrong_reduced(
     """Mutants of the reduced equations, and whether each is the right set."""
     s, m = np.sqrt(np.diag(rel.Lambda)), len(rel.mu)
     M, x, y = np.outer(s, s), s[:m], s[m:]
-    rate = max(np.abs(D / M).max() for D in (rel.D_q, rel.D_mu)) or 1.0
+    rate = max(*(np.abs(D / M).max() for D in (rel.D_q, rel.D_mu)), np.abs(rel.xi).max()) or 1.0
     force, speed = np.abs(rel.g / s).max() or 1.0, np.abs(rel.xi * s).max() or 1.0
     C = rate * M
     own = {"Mb": M[:m, :m], "Lq": M[m:, m:], "A": np.outer(1.0 / x, y), "mu": speed / x, "P": C[:m, :m], "S": C[:m, m:],
