@@ -3,7 +3,8 @@
 it ends; it raises nothing but errors of ours, before anything moves; its record is whole, finite and on the group; no
 event is lost or misplaced; its status is true; its books balance, or the status says why not.
 
-``python tests/simulation_fuzzer.py SECONDS [FIRST_SEED]`` goes through seeds for a given time and prints what it found.
+``python tests/support/simulation_fuzzer.py SECONDS [FIRST_SEED]`` goes through seeds for a given time and says what it
+found.
 """
 
 from __future__ import annotations
