@@ -53,7 +53,7 @@ def invoke(*arguments, **environment):
         (["study", "run", "revolute-6", "--set", "K_E"], "--set takes NAME=VALUE"),
         (["study", "run", "revolute-6", "--set", "duration=" + "[" * 3000], "duration: should be a number"),
         (["study", "run", "revolute-6", "--set", "duration={a" + ".a" * 9999 + "=1}"], "duration: should be a number"),
-        (["study", "run", "revolute-6", "--set", "duration=0.1", "--out", "/proc/x.html"], "page cannot be written"),
+        (["study", "run", "revolute-6", "--set", "duration=0.1", "--out", "/proc/x.html"], "cannot be written"),
         (["cache", "clear", "everything"], "Got unexpected extra argument"),
     ],
 )

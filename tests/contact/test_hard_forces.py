@@ -181,7 +181,7 @@ def test_bad_contacts_are_refused():
     low[2, 3] = -0.01
     with pytest.raises(fc.ModelError, match=r"'body' starts 0\.01 m below the ground"):
         HardContacts(("body",)).begin(ball, ball.state(pose=low))
-    with pytest.raises(fc.ModelError, match="there is no link 'nose'"):
+    with pytest.raises(fc.ModelError, match="there is no link or frame 'nose'"):
         HardContacts(("nose",)).begin(ball, ball.neutral())
     with pytest.raises(fc.ModelError, match="restitution"):
         HardContacts(("body",), restitution=1.5)

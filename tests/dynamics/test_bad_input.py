@@ -160,7 +160,7 @@ def test_unknown_link(cat):
         lambda: fc.forward_dynamics(model, state, np.zeros(model.nv), {name + "x": np.zeros(6)}),
         lambda: fc.reroot_state(model, state, name + "x"),
     ):
-        with pytest.raises(fc.ModelError, match=f"there is no link '{name}x'; do you mean '{name}'"):
+        with pytest.raises(fc.ModelError, match=f"there is no link( or frame)? '{name}x'; do you mean '{name}'"):
             call()
 
 
