@@ -135,7 +135,7 @@ def test_frames():
     assert model.frame("tip").placement[0, 3] == 0.5
     assert (model.frame("a").placement == np.eye(4)).all()
     assert model.frame("a", H, name="other").name == "other"
-    with pytest.raises(ModelError, match="no link 'b'"):
+    with pytest.raises(ModelError, match="no link or frame 'b'"):
         model.frame("b")
     with pytest.raises(ModelError, match="frame 'x' is fixed to the link 'b'"):
         Model("m", SE3(), (Link("a"),), frames=(Frame("x", "b"),))
