@@ -96,7 +96,7 @@ from .kernels import Kernel, compile
 from .model import Body, Frame, Joint, Limits, Link, Model, State, joints, robots
 
 if TYPE_CHECKING:
-    from . import contact, control, gaits, studies
+    from . import contact, control, gaits, studies, testing
     from .simulation import Event, Ledger, Rollout, Trajectory, rollout, simulate
 
 __all__ = [
@@ -202,11 +202,12 @@ __all__ = [
     "save",
     "simulate",
     "studies",
+    "testing",
     "theta_bc",
 ]
 
 
-_LATER = {name: f".{name}" for name in ("contact", "control", "gaits", "simulation", "studies", "views")}
+_LATER = {name: f".{name}" for name in ("contact", "control", "gaits", "simulation", "studies", "testing", "views")}
 _LATER |= dict.fromkeys(("Event", "Ledger", "Rollout", "Trajectory", "rollout", "simulate"), ".simulation")
 """What is imported when it is first asked for: name -> module."""
 

@@ -105,6 +105,22 @@ class NumericsError(FallingCatError):
         return _sentence([time, joint], super()._message(), value)
 
 
+class BrokenLawError(FallingCatError, AssertionError):
+    """A joint, integrator, contact, force law or change that breaks a law of its kind; ``report`` has all residuals.
+
+    >>> raise BrokenLawError("joint kind 'saddle': the law 'neutral' is broken: residual 0.05, allowed 1e-12", None)
+    Traceback (most recent call last):
+    fallingcat.errors.BrokenLawError: joint kind 'saddle': the law 'neutral' is broken: residual 0.05, allowed 1e-12
+    """
+
+    def __init__(self, message: str, report: Any) -> None:
+        super().__init__(message)
+        self.report = report
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (*self.args, self.report)
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C in something long; ``result`` is what was done until then: a trajectory, a rollout, a gait.
 

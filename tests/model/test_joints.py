@@ -11,9 +11,10 @@ from fallingcat.errors import ModelError
 from fallingcat.lie import SE3
 from fallingcat.model import Fixed, Helical, Joint, Limits, Revolute, Universal
 from fallingcat.model.robots.random_tree import MOVING
+from fallingcat.testing import check_joint
+from fallingcat.testing.joints import ALONE
 
 G = SE3()
-STEP = 1e-30  # of complex-step derivatives
 every_kind = pytest.mark.parametrize("kind", [*MOVING, Fixed], ids=lambda kind: kind.name)
 both_sides = pytest.mark.parametrize("turned", [False, True], ids=["inner", "outer"])
 
@@ -28,67 +29,18 @@ def random_joint(rng, kind, turned=False):
     return joint.reversed() if turned else joint
 
 
-def moved(kind, q, rates, time):
-    """The coordinates after `time` at constant rates: the group's own exponential."""
-    group = kind.group
-    return group.coordinates(group.compose(group.element(q), group.exp(time * rates)))
-
-
 @every_kind
 @both_sides
+@pytest.mark.parametrize("law", ALONE, ids=lambda law: law.name)
 @given(rng=generators())
-def test_motion_subspace_is_the_derivative_of_the_transform(kind, turned, rng):
-    joint = random_joint(rng, kind, turned)
-    q, rates = joint.kind.group.random_coordinates(rng), rng.normal(size=joint.kind.nv)
-    derivative = joint.transform(moved(joint.kind, q, rates, 1j * STEP)).imag / STEP
-    S = joint.motion_subspace(q)
-    assert S.shape == (6, joint.kind.nv)
-    close(G.inverse(joint.transform(q)) @ derivative, G.hat(S @ rates))
+def test_laws_of_joints(kind, turned, law, rng):
+    """Those that a user's own joints are held to."""
+    assert law.residual(random_joint(rng, kind, turned), rng) <= law.tolerance
 
 
 @every_kind
-@both_sides
-@given(rng=generators())
-def test_motion_subspace_derivative_is_the_derivative_of_the_motion_subspace(kind, turned, rng):
-    joint = random_joint(rng, kind, turned)
-    q, rates = joint.kind.group.random_coordinates(rng), rng.normal(size=joint.kind.nv)
-    derivative = np.imag(joint.motion_subspace(moved(joint.kind, q, rates, 1j * STEP))) / STEP
-    close(joint.motion_subspace_derivative(q, rates), derivative)
-
-
-@every_kind
-@given(rng=generators())
-def test_neutral_is_the_identity(kind, rng):
-    motion = kind.sample(rng)
-    assert motion.neutral().shape == (motion.nq,)
-    close(motion.transform(motion.neutral()), np.eye(4), 1e-15)
-    joint = random_joint(rng, kind)
-    close(joint.transform(joint.kind.neutral()), joint.placement @ joint.offset, 1e-14)
-
-
-@every_kind
-@given(rng=generators())
-def test_the_other_side_is_the_inverse_with_the_same_coordinates(kind, rng):
-    joint = random_joint(rng, kind)
-    turned = joint.reversed()
-    q, rates = joint.kind.group.random_coordinates(rng), rng.normal(size=joint.kind.nv)
-    assert (turned.parent, turned.child) == (joint.child, joint.parent)
-    assert (turned.kind.nq, turned.kind.nv) == (joint.kind.nq, joint.kind.nv)
-    H = joint.transform(q)
-    close(turned.transform(q), G.inverse(H))
-    # the parent relative to the child moves against the child relative to the parent
-    close(turned.motion_subspace(q) @ rates, -(G.Ad(H) @ joint.motion_subspace(q) @ rates))
-
-
-@every_kind
-@given(rng=generators())
-def test_turned_twice_is_the_same_joint(kind, rng):
-    joint = random_joint(rng, kind)
-    again = joint.reversed().reversed()
-    assert again.kind == joint.kind
-    assert (again.parent, again.child, again.limits) == (joint.parent, joint.child, joint.limits)
-    close(again.placement, joint.placement, 1e-14)
-    close(again.offset, joint.offset, 1e-14)
+def test_robots_with_the_joint(kind):
+    assert check_joint(kind, rounds=3).passed
 
 
 @every_kind

@@ -1,13 +1,11 @@
 """Integrators: their measured order, and what they keep."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.arrays import array, concatenate, sin
-from fallingcat.control import Law
 from fallingcat.errors import ModelError
 from fallingcat.simulation import (
     RKMK4,
@@ -19,15 +17,8 @@ from fallingcat.simulation import (
     Trajectory,
     simulate,
 )
-
-
-@dataclass(frozen=True)
-class Shaking(Law):
-    name: str
-
-    def forces(self, model, t, state, touching):
-        own = array([0.03 * sin(9.0 * t), -0.02 + 0.01 * sin(7.0 * t)])
-        return concatenate([np.zeros(model.m), own])
+from fallingcat.testing import check_integrator
+from fallingcat.testing.integrators import Shaking
 
 
 @pytest.fixture(scope="module")
@@ -52,34 +43,26 @@ def error(state, reference):
 FIXED = [MomentumMidpoint(), RKMK4(), SemiImplicitEuler(), Rosenbrock(tolerance=None)]
 
 
-@pytest.mark.parametrize("method", FIXED, ids=lambda method: method.name)
-@pytest.mark.parametrize("way", ["compiled", "plain"])
-def test_the_order_is_the_slope(method, way, cat, tumbling, reference):
-    steps = [0.02, 0.01, 0.005]
-    controller = None if way == "compiled" else lambda t, s: np.zeros(2)
-    runs = [simulate(cat, tumbling, 0.4, controller, integrator=method, dt=dt) for dt in steps]
-    errors = [error(run.state(-1), reference) for run in runs]
-    slopes = np.log2(np.array(errors[:-1]) / errors[1:])
-    np.testing.assert_allclose(slopes, method.order, atol=0.2)
+@pytest.mark.parametrize("method", [*FIXED[:3], Rosenbrock(tolerance=1e-5)], ids=lambda method: method.name)
+def test_laws_of_integrators(method):
+    """Those that a user's own are held to: order, energy, momentum, books, compiled and plain, all joints."""
+    assert check_integrator(method).passed
 
 
-def test_a_time_dependent_law_keeps_the_order(cat, tumbling):
-    """The derivative along time is part of a Rosenbrock step: without it this is of order 1."""
-    laws = [Shaking("shaking")]
-    fine = simulate(cat, tumbling, 0.4, laws, integrator="rkmk4", dt=5e-4).state(-1)
-    for method in (RKMK4(), Rosenbrock(tolerance=None)):
-        ends = [simulate(cat, tumbling, 0.4, laws, integrator=method, dt=dt).state(-1) for dt in (0.02, 0.01)]
-        assert np.log2(error(ends[0], fine) / error(ends[1], fine)) == pytest.approx(4, abs=0.4)
+def test_the_slope_of_plain_steps_is_the_order(cat, tumbling, reference):
+    for method in FIXED:
+        runs = [simulate(cat, tumbling, 0.4, lambda t, s: np.zeros(2), integrator=method, dt=dt) for dt in (0.02, 0.01)]
+        coarse, fine = (error(run.state(-1), reference) for run in runs)
+        assert np.log2(coarse / fine) == pytest.approx(method.order, abs=0.2), method.name
 
 
-def test_compiled_and_plain_steps_agree(cat, tumbling):
-    law = Shaking("shaking")
+def test_compiled_and_plain_steps_of_scipy_agree(cat, tumbling):
+    law = Shaking()
     plain = lambda t, s: law.forces(cat, t, s, frozenset())[cat.m :]  # noqa: E731
-    for method in (*FIXED, SciPy()):
-        a, b = (simulate(cat, tumbling, 0.05, force, integrator=method, dt=0.01) for force in (law, plain))
-        np.testing.assert_allclose(a.poses, b.poses, atol=1e-12, err_msg=method.name)
-        np.testing.assert_allclose(a.rates, b.rates, atol=1e-9 if method.name == "rosenbrock" else 1e-12)
-        np.testing.assert_allclose(a.ledger.joints, b.ledger.joints, atol=1e-10)
+    a, b = (simulate(cat, tumbling, 0.05, force, integrator=SciPy(), dt=0.01) for force in (law, plain))
+    np.testing.assert_allclose(a.poses, b.poses, atol=1e-12)
+    np.testing.assert_allclose(a.rates, b.rates, atol=1e-12)
+    np.testing.assert_allclose(a.ledger.joints, b.ledger.joints, atol=1e-10)
 
 
 @pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau", "LSODA"])

@@ -17,7 +17,8 @@ class Law(ABC):
 
     Write your own as a frozen dataclass: ``name`` is its line in the energy ledger, and :meth:`forces` uses
     ``fallingcat.arrays`` for sines and cases instead of ``if`` on values.  Whether something touches *is* plain data:
-    a law may ask ``if "foot" in touching``.
+    a law may ask ``if "foot" in touching``.  A law that is the gradient of an energy may say so by a method
+    ``energy(model, state)`` (J), which :func:`fallingcat.testing.check_law` then holds it to.
     """
 
     name: str

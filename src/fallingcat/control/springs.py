@@ -37,13 +37,21 @@ class JointSpring(Law):
     name: str = "joint springs"
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        return concatenate([np.zeros(model.m), -self.stiffness * self._away(model, state)])
+
+    def energy(self, model: Model, state: State) -> Any:
+        """``K |q - q_rest|^2 / 2`` (J)."""
+        away = self._away(model, state)
+        return 0.5 * self.stiffness * (away @ away)
+
+    def _away(self, model: Model, state: State) -> Any:
+        """From rest; 0 for joints that have no spring."""
         if model.nq - model.base.nq != model.n:
             raise ModelError(f"joint springs act on angles and lengths; {model.name!r} has joints of other kinds")
         rest = np.zeros(model.n) if self.rest is None else np.asarray(self.rest)
         if rest.shape != (model.n,):
             raise ModelError(f"rest has {len(rest)} numbers, and {model.name!r} has {model.n} joint coordinates")
-        away = (state.joints - rest) * _chosen(model, self.only)
-        return concatenate([np.zeros(model.m), -self.stiffness * away])
+        return (state.joints - rest) * _chosen(model, self.only)
 
 
 @dataclass(frozen=True)

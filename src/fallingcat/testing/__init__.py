@@ -1,0 +1,15 @@
+"""The laws that hold for everything of its kind, run on yours: what the library's own parts are tested with.
+
+``check_joint(Saddle)`` returns a :class:`Report`, a table of residuals, or raises
+:class:`~fallingcat.errors.BrokenLawError`, an ``AssertionError`` that names the law and its residual: a call is a test.
+Nothing but the library itself is needed to run them.
+"""
+
+from .changes import check_change
+from .contacts import check_contact
+from .forces import check_law
+from .integrators import check_integrator
+from .joints import check_joint
+from .report import Report
+
+__all__ = ["Report", "check_change", "check_contact", "check_integrator", "check_joint", "check_law"]

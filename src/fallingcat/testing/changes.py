@@ -1,0 +1,91 @@
+"""Laws of changes of velocity: certificates of every factorization on random robots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ..dynamics import FACTORIZATIONS, displace
+from ..formulations import Check, VelocityChange, equations
+from ..kernels import compile
+from ..model import Model, State, robots
+from .report import Report, Requirement, apart
+
+Make = Callable[[Model, State], VelocityChange]
+
+
+def check_change(make: Make, models: Iterable[Model] | None = None, rounds: int = 3, seed: int = 0) -> Report:
+    """Try the laws of changes on ``make(model, state)``, at ``rounds`` random states of each model.
+
+    ``models`` are random robots with free and planar bases if left out; give those that your change is for.  Every
+    claim of every certificate is one line: the worst residual over robots, states and factorizations.  Raises
+    :class:`~fallingcat.errors.BrokenLawError`.
+
+    >>> import fallingcat as fc
+    >>> report = check_change(fc.mixed)
+    >>> report.subject, report["rate"].holds, report["passivity"].holds
+    ("change 'mixed'", True, True)
+    """
+    rng = np.random.default_rng(seed)
+    certificates: list[Check] = []
+    known = list(_random_robots(rng) if models is None else models)
+    places = [(make, model, model.random_state(rng)) for model in known for _ in range(rounds)]
+    subject = f"change {getattr(make, '__name__', 'of velocity')!r}"
+    checks = [law.tried(subject, places) for law in OWN]
+    checks.append(COMPILED.tried(subject, places[::rounds]))
+    with CERTIFICATE.named(subject):
+        for _, model, state in places:
+            change = make(model, state)
+            for factorization in FACTORIZATIONS:
+                certificates += equations(model, state, factorization).change(change).certify().checks
+    return Report(subject, (*checks, *_worst(certificates))).settled()
+
+
+def _random_robots(rng: np.random.Generator) -> list[Model]:
+    kinds = ["revolute", "prismatic", "spherical", "universal"]
+    return [robots.random_tree(rng, 3, kinds=kinds), robots.random_tree(rng, 2, planar=True)]
+
+
+def _worst(checks: list[Check]) -> list[Check]:
+    """For every name the claimed check with the worst verdict and residual; one that nobody claims says so."""
+    severity = {"broken": 2, "unproved": 1, "holds": 0}
+
+    def key(check: Check) -> tuple[bool, int, float]:
+        return check.claimed, severity[check.verdict], check.residual
+
+    names = dict.fromkeys(check.name for check in checks)
+    return [max((check for check in checks if check.name == name), key=key) for name in names]
+
+
+def _inverse(make: Make, model: Model, state: State) -> float:
+    change = make(model, state)
+    there_and_back = change.then(change.inverted())
+    return max(apart(there_and_back.T, np.eye(model.nv)), apart(there_and_back.T_dot, np.zeros((model.nv, model.nv))))
+
+
+def _rate(make: Make, model: Model, state: State, dt: float = 1e-3) -> float:
+    """``make`` is asked again before and after, by differences of order 4: independent of what it says of itself."""
+    T = {k: make(model, displace(model, state, k * dt * state.velocity)).T for k in (-2, -1, 1, 2)}
+    rate = (8.0 * (T[1] - T[-1]) - (T[2] - T[-2])) / (12.0 * dt)
+    return apart(make(model, state).T_dot, rate)
+
+
+def matrices(model: Model, state: State, *, make: Make) -> Any:
+    """``T``, ``dT/dt`` and the inverse, for kernels."""
+    change = make(model, state)
+    return change.T, change.T_dot, change.inverse
+
+
+def _compiled(make: Make, model: Model, state: State) -> float:
+    found, expected = compile(model, matrices, make=make)(*model.flatten(state)), matrices(model, state, make=make)
+    return max(apart(a, b) for a, b in zip(found, expected, strict=True))
+
+
+OWN = (
+    Requirement("inverse", "there and back again changes nothing", 1e-11, _inverse),
+    Requirement("rate", "dT/dt, by differences of the change itself", 1e-6, _rate),
+)
+COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-11, _compiled)
+CERTIFICATE = Requirement("certificate", "every claim of every factorization", 1e-9, _inverse)

@@ -1,0 +1,146 @@
+"""Laws of contacts: modes that fit together, forces that compile, books that balance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..contact import Contact
+from ..control import Law
+from ..formulations import Unproved
+from ..model import Model, State
+from ..simulation import Trajectory, simulate
+from ..simulation.compiled import touch
+from .forces import plain_data
+from .report import Report, Requirement, apart, whole
+
+
+def check_contact(
+    contact: Contact,
+    model: Model,
+    state: State,
+    duration: float = 0.5,
+    laws: Law | Sequence[Law] | None = None,
+) -> Report:
+    """Try the laws of contacts in a run from ``state``, from which ``model`` has to touch within ``duration`` (s).
+
+    The run has the integrator that the contact gets by default.  Raises :class:`~fallingcat.errors.BrokenLawError`.
+
+    >>> import fallingcat as fc
+    >>> ball = fc.robots.free_body()
+    >>> above = np.eye(4)
+    >>> above[2, 3] = 0.05
+    >>> floor = fc.contact.CompliantFloor(("body",), stiffness=(1e4, 1e4), damping=(50.0, 50.0), friction=0.5)
+    >>> print(check_contact(floor, ball, ball.state(pose=above, twist=[0.3, 0.0, 0.0, 1.0, 2.0, 3.0])))
+    contact CompliantFloor: passed
+      plain data      ...  holds        hashable, equal to its copy
+      touches         ...  holds        something touches in the run
+      begin           ...  holds        a start is in the mode that its guards allow
+      points          ...  holds        what touches is a link or frame of the model
+      forces          ...  holds        nv finite numbers by port; none in the air
+      guards          ...  holds        not negative while a mode lasts
+      compiled        ...  holds        machine code gives the same numbers
+      books           ...  holds        work through its ports = energy of the robot
+    """
+    subject = f"contact {type(contact).__name__}"
+    with COMPILED.named(subject):
+        run = simulate(model, state, duration, laws, contact)
+    checks = [PLAIN_DATA.tried(subject, [(contact,)]), *(law.tried(subject, [(contact, run)]) for law in OF_RUNS)]
+    return Report(subject, tuple(checks)).settled()
+
+
+def _touches(contact: Contact, run: Trajectory) -> float:
+    if not any(run.touching):
+        raise Unproved("nothing touched: give a start from which something does")
+    return 0.0
+
+
+def _begin(contact: Contact, run: Trajectory) -> float:
+    state, mode, memory = run.state(0), run.modes[0], run.memory[0]
+    if (mode, len(memory)) != (contact.begin(run.model, state)[0], len(contact.begin(run.model, state)[1])):
+        return np.inf
+    guards = np.asarray(contact.guards(run.model, mode, state, memory, np.zeros(run.model.nv)), dtype=float)
+    return float(-guards.min(initial=0.0))
+
+
+def _points(contact: Contact, run: Trajectory) -> float:
+    for point in frozenset().union(*run.touching):
+        run.model.frame(point)
+    return 0.0
+
+
+def _forces(contact: Contact, run: Trajectory) -> float:
+    for i in _samples(run):
+        state, mode, memory = run.state(i), run.modes[i], run.memory[i]
+        forces = contact.forces(run.model, mode, state, memory, _applied(run, i))
+        known = set(forces) <= set(contact.ports)
+        shapes = all(np.shape(F) == (run.model.nv,) and np.isfinite(F).all() for F in forces.values())
+        in_the_air = not contact.touching(mode) and any(np.any(F) for F in forces.values())
+        if not known or not shapes or in_the_air:
+            return np.inf
+    return 0.0
+
+
+def _guards(contact: Contact, run: Trajectory) -> float:
+    """Between two samples of one mode; relative to the largest of the guards."""
+    worst = 0.0
+    for i in _samples(run):
+        if i > 0 and run.modes[i] == run.modes[i - 1]:
+            values = _guards_at(contact, run, i)
+            if not np.isfinite(values).all():
+                return np.nan
+            worst = max(worst, -float(values.min(initial=0.0)) / max(1.0, float(np.abs(values).max(initial=0.0))))
+    return worst
+
+
+def _guards_at(contact: Contact, run: Trajectory, i: int) -> np.ndarray:
+    applied = _applied(run, i)
+    return np.asarray(contact.guards(run.model, run.modes[i], run.state(i), run.memory[i], applied), dtype=float)
+
+
+def _compiled(contact: Contact, run: Trajectory) -> float:
+    worst = 0.0
+    for i in _samples(run):
+        model, mode, state, memory, applied = run.model, run.modes[i], run.state(i), run.memory[i], _applied(run, i)
+        found = touch(model, contact, mode, len(memory))(state, memory, applied)
+        forces = contact.forces(model, mode, state, memory, applied)
+        pairs: list[tuple[Any, Any]] = [(found.forces[port], F) for port, F in forces.items()]
+        pairs.append((found.memory_rate, contact.memory_rate(model, mode, state, memory, applied)))
+        pairs.append((found.guards, _guards_at(contact, run, i)))
+        worst = max(worst, *(apart(a, b) for a, b in pairs))
+    return worst
+
+
+def _books(contact: Contact, run: Trajectory) -> float:
+    return whole(run).energy_residual
+
+
+def _samples(run: Trajectory) -> list[int]:
+    """Some samples of every mode."""
+    chosen = []
+    for mode in dict.fromkeys(run.modes):
+        here = [i for i, other in enumerate(run.modes) if other == mode]
+        chosen += here[:: max(1, len(here) // 20)]
+    return chosen
+
+
+def _applied(run: Trajectory, i: int) -> np.ndarray:
+    """The forces (nv) of the laws at a sample."""
+    system = run.system
+    return np.asarray(system.total(system.applied(run.modes[i], run.times[i], run.state(i))), dtype=float)
+
+
+PLAIN_DATA = Requirement("plain data", "hashable, equal to its copy", 0.0, plain_data)
+COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-11, _compiled)
+OF_RUNS = (
+    Requirement("touches", "something touches in the run", 0.0, _touches),
+    Requirement("begin", "a start is in the mode that its guards allow", 1e-9, _begin),
+    Requirement("points", "what touches is a link or frame of the model", 0.0, _points),
+    Requirement("forces", "nv finite numbers by port; none in the air", 0.0, _forces),
+    Requirement("guards", "not negative while a mode lasts", 1e-9, _guards),
+    COMPILED,
+    Requirement("books", "work through its ports = energy of the robot", 1e-6, _books),
+)
+"""Laws of a contact and a run with it."""

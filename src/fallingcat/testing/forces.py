@@ -1,0 +1,92 @@
+"""Laws of force laws: machine code gives the same forces, and work is energy."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..control import Law
+from ..dynamics import displace
+from ..formulations.time import STEP
+from ..kernels import compile
+from ..model import Model, State
+from ..simulation import simulate
+from .report import Report, Requirement, apart, whole
+
+
+def check_law(
+    law: Law, model: Model, states: Iterable[State] | None = None, touching: Iterable[str] = (), seed: int = 0
+) -> Report:
+    """Try the laws of forces on a force law of ``model``, at ``states`` (ten random ones if left out).
+
+    ``touching`` are points on which the law depends: it is tried with none and with all of them on the ground.  A law
+    with a method ``energy(model, state)`` claims to be its gradient.  Raises
+    :class:`~fallingcat.errors.BrokenLawError`.
+
+    >>> import fallingcat as fc
+    >>> print(check_law(fc.control.JointSpring(2.0), fc.robots.cat()))
+    law 'joint springs': passed
+      plain data      ...  holds        hashable, equal to its copy
+      forces          ...  holds        nv finite numbers
+      compiled        ...  holds        machine code gives the same numbers
+      gradient        ...  holds        forces = -d energy, by complex step
+      books           ...  holds        its work = energy of the robot, in a run
+    """
+    rng = np.random.default_rng(seed)
+    at = [model.random_state(rng) for _ in range(10)] if states is None else list(states)
+    contacts = list(dict.fromkeys((frozenset[str](), frozenset(touching))))
+    cases = [(law, model, state, touches) for touches in contacts for state in at]
+    subject = f"law {law.name!r}"
+    checks = [PLAIN_DATA.tried(subject, [(law,)]), FORCES.tried(subject, cases)]
+    checks.append(COMPILED.tried(subject, [(law, model, at, touches) for touches in contacts]))
+    if callable(getattr(law, "energy", None)):
+        checks.append(GRADIENT.tried(subject, cases))
+    checks.append(BOOKS.tried(subject, [(law, model, state) for state in at[:3]]))
+    return Report(subject, tuple(checks)).settled()
+
+
+def plain_data(x: Any) -> float:
+    """What kernels are remembered by: 0 for what is hashable and equal to another of the same numbers."""
+    other = copy.deepcopy(x)
+    return 0.0 if hash(other) == hash(x) and other == x else np.inf
+
+
+def _forces(law: Law, model: Model, state: State, touches: frozenset[str]) -> float:
+    law.check(model)
+    found = np.asarray(law.forces(model, 0.3, state, touches), dtype=float)
+    return 0.0 if found.shape == (model.nv,) and np.isfinite(found).all() else np.inf
+
+
+def forces_at(model: Model, state: State, clock: Any, *, law: Law, touches: frozenset[str]) -> Any:
+    """The forces of a law, for kernels: ``clock = [t]``."""
+    return law.forces(model, clock[0], state, touches)
+
+
+def _compiled(law: Law, model: Model, states: list[State], touches: frozenset[str]) -> float:
+    kernel = compile(model, forces_at, sizes={"clock": 1}, law=law, touches=touches)
+    found, expected = [], []
+    for i, state in enumerate(states):
+        q, v = model.flatten(state)
+        given = {"q": q, "v": v, "clock": np.array([0.1 * i])}
+        found.append(kernel(*(given[argument.name] for argument in kernel.signature)))
+        expected.append(np.asarray(law.forces(model, 0.1 * i, state, touches), dtype=float))
+    return apart(np.array(found), np.array(expected))
+
+
+def _gradient(law: Any, model: Model, state: State, touches: frozenset[str]) -> float:
+    slopes = [np.imag(law.energy(model, displace(model, state, 1j * STEP * unit))) / STEP for unit in np.eye(model.nv)]
+    return apart(law.forces(model, 0.3, state, touches), -np.array(slopes))
+
+
+def _books(law: Law, model: Model, state: State) -> float:
+    return whole(simulate(model, state, 0.05, law, integrator="rkmk4", dt=1e-4)).energy_residual
+
+
+PLAIN_DATA = Requirement("plain data", "hashable, equal to its copy", 0.0, plain_data)
+FORCES = Requirement("forces", "nv finite numbers", 0.0, _forces)
+COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-12, _compiled)
+GRADIENT = Requirement("gradient", "forces = -d energy, by complex step", 1e-11, _gradient)
+BOOKS = Requirement("books", "its work = energy of the robot, in a run", 1e-6, _books)

@@ -1,0 +1,187 @@
+"""Laws of integrators: the order is the slope of the error, and motion stays on its group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..arrays import array, concatenate, sin
+from ..control import Law
+from ..errors import ModelError
+from ..formulations import Check, Unproved
+from ..model import Model, State, robots
+from ..simulation import RKMK4, Integrator, Rule, Trajectory, rollout, simulate
+from .report import Report, Requirement, apart, whole
+
+STEPS = (0.02, 0.01, 0.005)
+"""s; errors of these are compared."""
+DURATION, FINE = 0.4, 1e-3
+ROUNDING = 1e-11
+"""Errors below this say nothing of an order."""
+
+
+def check_integrator(method: Integrator) -> Report:
+    """Try the laws of integrators on a method, in runs of a cat that tumbles, is driven, and of a robot of all joints.
+
+    The order of a method that chooses its steps is measured with ``tolerance=None``.  A system that the method refuses
+    by a ``ModelError`` is not claimed.  Raises :class:`~fallingcat.errors.BrokenLawError`.
+
+    >>> from fallingcat.simulation import RKMK4
+    >>> print(check_integrator(RKMK4()))
+    integrator 'rkmk4': passed
+      order           ...  holds        slope of the error of a free motion = order
+      driven          ...  holds        the same under a force that depends on time
+      energy          ...  holds        its error falls as fast, or is rounding
+      momentum        ...  holds        its error falls as fast, or is rounding
+      books           ...  holds        work through ports = energy, falling as fast
+      plain           ...  holds        compiled steps = steps in plain Python
+      every joint     ...  holds        all joint kinds: energy falls as fast, poses stay poses
+      rollout         ...  holds        many at once = one by one
+    """
+    trial, subject = _Trial(method), f"integrator {method.name!r}"
+    checks = [law.tried(subject, [(trial,)]) for law in LAWS]
+    checks.append(_of_every_joint(trial, subject))
+    if isinstance(method, Rule):
+        checks.append(ROLLOUT.tried(subject, [(trial,)]))
+    if method.tolerance is not None:
+        checks.append(TOLERANCE.tried(subject, [(trial,)]))
+    return Report(subject, tuple(checks)).settled()
+
+
+@dataclass(frozen=True)
+class Shaking(Law):
+    """Joint torques that depend on time."""
+
+    name: str = "shaking"
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        return concatenate([np.zeros(model.m), array([0.03 * sin(9.0 * t), -0.02 + 0.01 * sin(7.0 * t)])])
+
+
+class _Trial:
+    """A method with steps of the caller's choice, and its runs."""
+
+    def __init__(self, method: Integrator) -> None:
+        self.method = method
+        self.fixed: Any = method if method.tolerance is None else replace(method, tolerance=None)  # type: ignore[type-var]
+        self.cat = replace(robots.two_cylinder_cat(), gravity=np.zeros(3))
+        twist, rates = [0.1, 0.2, 0.3, 0.8, 1.0, 1.2], [2.0, -1.0]
+        self.start = self.cat.state(joints=[0.4, 0.3], twist=twist, rates=rates)
+
+    def run(self, dt: float, controller: Any = None, duration: float = DURATION, method: Any = None) -> Trajectory:
+        return whole(simulate(self.cat, self.start, duration, controller, integrator=method or self.fixed, dt=dt))
+
+    @cached_property
+    def free(self) -> list[Trajectory]:
+        return [self.run(dt) for dt in STEPS]
+
+    @cached_property
+    def driven(self) -> list[Trajectory]:
+        return [self.run(dt, Shaking()) for dt in STEPS]
+
+    def errors(self, runs: list[Trajectory], controller: Any = None) -> list[float]:
+        """At the end, beside a fine run of order 4."""
+        fine = self.run(FINE, controller, method=RKMK4())
+        return [max(apart(run.poses[-1], fine.poses[-1]), apart(run.joints[-1], fine.joints[-1])) for run in runs]
+
+
+def _slopes(errors: list[float]) -> np.ndarray:
+    """How many times the error halves where the step does: the order."""
+    told = [error for error in errors if error > ROUNDING]
+    if len(told) < 2:
+        raise Unproved(f"errors of {max(errors):.1g} and less are rounding: there is no slope")
+    return np.log2(np.array(told[:-1]) / told[1:])
+
+
+def _order(trial: _Trial) -> float:
+    return float(np.abs(_slopes(trial.errors(trial.free)) - trial.method.order).max())
+
+
+def _driven(trial: _Trial) -> float:
+    return float(np.abs(_slopes(trial.errors(trial.driven, Shaking())) - trial.method.order).max())
+
+
+def _shortfall(errors: list[float], order: int) -> float:
+    """How far the slope stays behind the order; nothing where the errors are rounding."""
+    return 0.0 if max(errors) < ROUNDING else max(0.0, order - float(_slopes(errors).min()))
+
+
+def _energy(trial: _Trial) -> float:
+    return _shortfall([_gap(run) for run in trial.free], trial.method.order)
+
+
+def _gap(run: Trajectory) -> float:
+    """The largest change of the energy, relative to what there was."""
+    energy = np.sum(run.energies(), axis=0)
+    return float(np.abs(energy - energy[0]).max()) / max(1.0, abs(float(energy[0])))
+
+
+def _momentum(trial: _Trial) -> float:
+    momenta = [run.momenta() for run in trial.free]
+    return _shortfall([float(np.abs(h - h[0]).max()) for h in momenta], trial.method.order)
+
+
+def _books(trial: _Trial) -> float:
+    return _shortfall([run.energy_residual for run in trial.driven], trial.method.order)
+
+
+def _plain(trial: _Trial) -> float:
+    law, cat = Shaking(), trial.cat
+
+    def controller(t: float, state: State) -> np.ndarray:
+        return np.asarray(law.forces(cat, t, state, frozenset())[cat.m :])
+
+    a, b = (trial.run(0.01, force, duration=0.05) for force in (law, controller))
+    pairs = ((a.poses, b.poses), (a.rates, b.rates), (a.ledger.works, b.ledger.works))
+    return max(apart(x, y) for x, y in pairs)
+
+
+def _every_joint(trial: _Trial, model: Model, state: State) -> float:
+    runs = [whole(simulate(model, state, 0.02, integrator=trial.fixed, dt=dt)) for dt in (2e-3, 1e-3)]
+    end = runs[-1].state(-1)
+    joints = [(j.kind.group, end.joints[q]) for j, q in zip(model.joints, model.q_slices, strict=True)]
+    on_group = model.base.contains(end.pose) and all(group.contains(group.element(q)) for group, q in joints)
+    return max(0.0 if on_group else np.inf, _shortfall([_gap(run) for run in runs], trial.method.order))
+
+
+def _of_every_joint(trial: _Trial, subject: str) -> Check:
+    law = Requirement("every joint", "all joint kinds: energy falls as fast, poses stay poses", 0.7, _every_joint)
+    rng = np.random.default_rng(5)
+    model = robots.random_tree(rng, 4, kinds=["spherical", "revolute", "planar", "universal"])
+    state = model.random_state(rng)
+    try:
+        simulate(model, state, 0.0, integrator=trial.fixed)
+    except ModelError as refusal:
+        return law.unproved(str(refusal), claimed=False)
+    return law.tried(subject, [(trial, model, state)])
+
+
+def _rollout(trial: _Trial) -> float:
+    starts = [trial.start, trial.start._replace(rates=-trial.start.rates)]
+    many = rollout(trial.cat, starts, 0.05, Shaking(), integrator=trial.fixed, dt=0.01)
+    one = trial.run(0.01, Shaking(), duration=0.05)
+    return max(apart(many.poses[-1, 0], one.poses[-1]), apart(many.works[-1, 0], one.ledger.works[-1]))
+
+
+def _tolerance(trial: _Trial) -> float:
+    """A tolerance a hundred times as small makes an error at most half as large."""
+    first = trial.method.tolerance
+    assert first is not None
+    methods = [replace(trial.method, tolerance=t) for t in (first, 1e-2 * first)]  # type: ignore[type-var]
+    rough, fine = trial.errors([trial.run(DURATION, method=method) for method in methods])
+    return fine / max(rough, ROUNDING)
+
+
+LAWS = (
+    Requirement("order", "slope of the error of a free motion = order", 0.2, _order),
+    Requirement("driven", "the same under a force that depends on time", 0.4, _driven),
+    Requirement("energy", "its error falls as fast, or is rounding", 0.7, _energy),
+    Requirement("momentum", "its error falls as fast, or is rounding", 0.7, _momentum),
+    Requirement("books", "work through ports = energy, falling as fast", 0.7, _books),
+    Requirement("plain", "compiled steps = steps in plain Python", 1e-9, _plain),
+)
+ROLLOUT = Requirement("rollout", "many at once = one by one", 1e-12, _rollout)
+TOLERANCE = Requirement("tolerance", "a smaller tolerance, a smaller error", 0.5, _tolerance)

@@ -1,0 +1,122 @@
+"""What a check found: one residual for each law, and an error that names what is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dynamics.checks import choice
+from ..errors import BrokenLawError
+from ..formulations import Check, Unproved
+from ..simulation import Trajectory
+
+
+class Report(NamedTuple):
+    """The laws that were tried on something; ``str()`` is a table."""
+
+    subject: str
+    checks: tuple[Check, ...]
+
+    @property
+    def failures(self) -> tuple[Check, ...]:
+        """The laws that do not hold, and those that could not be tried."""
+        return tuple(check for check in self.checks if check.claimed and not check.holds)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every law was tried and holds; what is unproved has not passed."""
+        return not self.failures and any(check.claimed for check in self.checks)
+
+    def __getitem__(self, name: Any) -> Any:
+        if isinstance(name, str):
+            named = {check.name: check for check in self.checks}
+            return named[choice(name, tuple(named), "law")]
+        return tuple.__getitem__(self, name)
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.subject}: {'passed' if self.passed else 'FAILED'}", *map(_row, self.checks)])
+
+    def settled(self) -> Report:
+        """This report if it has passed, else an error that names its first failure."""
+        if self.passed:
+            return self
+        if not self.failures:
+            raise BrokenLawError(f"{self.subject}: no law could be tried", self)
+        first, *others = self.failures
+        more = f"; so are {', '.join(repr(check.name) for check in others)}" if others else ""
+        raise BrokenLawError(f"{self.subject}: {_sentence(first)}{more}", self)
+
+
+def _row(check: Check) -> str:
+    residual = "        -" if check.reason else f"{check.residual:9.2e}"
+    verdict = check.verdict.upper() if not check.holds else check.verdict
+    row = f"  {check.name:<16} {residual}  {verdict if check.claimed else 'not claimed':<12} {check.meaning}"
+    return f"{row} ({check.reason})" if check.reason else row
+
+
+def _sentence(check: Check) -> str:
+    if check.reason:
+        return f"the law {check.name!r} ({check.meaning}) is unproved: {check.reason}"
+    size = f"residual {check.residual:.3g}, allowed {check.tolerance:.3g}"
+    return f"the law {check.name!r} ({check.meaning}) is broken: {size}"
+
+
+class Requirement(NamedTuple):
+    """A law: its name, what it says, its tolerance, and its relative residual for what is given."""
+
+    name: str
+    meaning: str
+    tolerance: float
+    residual: Callable[..., float]
+
+    def tried(self, subject: str, cases: Iterable[tuple[Any, ...]]) -> Check:
+        """The worst residual over ``cases``, each the arguments of :attr:`residual`."""
+        worst, count = 0.0, 0
+        try:
+            with self.named(subject):
+                for case in cases:
+                    count += 1
+                    found = float(self.residual(*case))
+                    worst = found if not found <= worst else worst  # NaN stays
+        except Unproved as why:
+            return self.unproved(str(why))
+        return self.unproved("there is nothing to try it on") if not count else self.found(worst)
+
+    @contextmanager
+    def named(self, subject: str) -> Iterator[None]:
+        """What a user's code raises comes with the name of the law that was tried."""
+        try:
+            yield
+        except Unproved:
+            raise
+        except Exception as error:
+            what = f"the law {self.name!r} ({self.meaning}) cannot be tried"
+            raise BrokenLawError(f"{subject}: {what}: {type(error).__name__}: {error}", None) from error
+
+    def found(self, residual: float) -> Check:
+        """The check of a residual that is known."""
+        return Check(self.name, float(residual), self.tolerance, True, self.meaning)
+
+    def unproved(self, reason: str, claimed: bool = True) -> Check:
+        """The check of a law that could not be tried, or of one that is not claimed."""
+        return Check(self.name, float("nan"), self.tolerance, claimed, self.meaning, reason)
+
+
+def apart(a: Any, b: Any) -> float:
+    """``max |a - b|``, relative to the largest entry of either, and to 1 where they are small; NaN if one is."""
+    a, b = np.asarray(a), np.asarray(b)
+    if a.shape != b.shape:
+        return float("inf")
+    size = max(1.0, float(np.abs(a).max(initial=0.0)), float(np.abs(b).max(initial=0.0)))
+    with np.errstate(invalid="ignore"):
+        return float(np.abs(a - b).max(initial=0.0)) / size
+
+
+def whole(run: Trajectory) -> Trajectory:
+    """A run that came to its end: of another, nothing can be said."""
+    if not run.status.startswith("finished"):
+        raise Unproved(f"the run ended early: {run.status}")
+    return run

@@ -1,0 +1,273 @@
+"""Every lie is found by the law that bears its name; what the library has passes."""
+
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from heun import Heun
+from hunt_crossley import HuntCrossley
+from saddle_joint import Saddle
+
+import fallingcat as fc
+from fallingcat.arrays import concatenate
+from fallingcat.control import EnergyController, JointDamper, JointSpring, Law, PolarSpring, RadialDamper, RadialSpring
+from fallingcat.errors import BrokenLawError
+from fallingcat.testing import Report, check_change, check_contact, check_integrator, check_joint, check_law
+
+BALL, CAT = fc.robots.free_body(), fc.robots.two_cylinder_cat()
+ABOVE = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.05], [0.0, 0.0, 0.0, 1.0]])
+THROWN = BALL.state(pose=ABOVE, twist=[0.3, 0.0, 0.0, 1.0, 2.0, 3.0])
+
+
+def broken(check, *arguments, **options):
+    """The names of the laws that do not hold."""
+    with pytest.raises(BrokenLawError) as caught:
+        check(*arguments, **options)
+    return {found.name for found in caught.value.report.failures}
+
+
+# what is true passes ----------------------------------------------------------------------------------------------
+
+
+def test_laws_of_the_library_pass():
+    hopper, spring = fc.robots.revolute_hopper(), RadialSpring(2200.0, 0.1411)
+    for law in (spring, RadialDamper(20.0), EnergyController(10.0, 2.84, spring), PolarSpring(6.0)):
+        report = check_law(law, hopper, touching=("foot",))
+        assert ("gradient" in {check.name for check in report.checks}) == (law is spring)
+    assert check_law(JointDamper(0.2), CAT).passed
+
+
+@pytest.mark.parametrize(
+    "contact",
+    [
+        fc.contact.CompliantFloor(("body",), (1e4, 1e4), (50.0, 50.0), 0.5),
+        fc.contact.HardContacts(("body",), 0.5, 0.3),
+    ],
+    ids=lambda contact: type(contact).__name__,
+)
+def test_contacts_of_the_library_pass(contact):
+    assert check_contact(contact, BALL, THROWN).passed
+
+
+@pytest.mark.parametrize("make", [fc.mixed, fc.inertial, fc.centroidal, fc.locked, fc.momentum_map])
+def test_changes_of_the_library_pass(make):
+    assert check_change(make).passed
+
+
+# joints -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class StillAxes(Saddle):
+    def motion_subspace(self, q):
+        return super().motion_subspace(q)
+
+    def motion_subspace_derivative(self, q, rates):
+        return np.zeros((6, 2))
+
+
+@dataclass(frozen=True)
+class WrongWay(Saddle):
+    def motion_subspace(self, q):
+        return -super().motion_subspace(q)
+
+    def motion_subspace_derivative(self, q, rates):
+        return -super().motion_subspace_derivative(q, rates)
+
+
+@dataclass(frozen=True)
+class Offset(Saddle):
+    def transform(self, q):
+        return super().transform(q) @ fc.lie.SE3().exp(np.array([0.0, 0.0, 0.1, 0.0, 0.0, 0.0]))
+
+
+@dataclass(frozen=True)
+class FixedAxes(Saddle):
+    fixed_axes = True
+
+
+@dataclass(frozen=True)
+class NumbersOnly(Saddle):
+    def transform(self, q):
+        return super().transform(np.array([float(np.real(q[0])), q[1]]))
+
+
+def test_lies_about_joints_are_found():
+    assert {"subspace rate", "lagrange"} <= broken(check_joint, StillAxes)
+    assert "subspace" in broken(check_joint, WrongWay)
+    assert {"neutral", "subspace"} <= broken(check_joint, Offset)
+    assert "fixed axes" in broken(check_joint, FixedAxes)
+
+
+def test_what_cannot_be_traced_is_named_and_has_its_cause():
+    with pytest.raises(BrokenLawError, match=r"joint kind 'saddle': the law .* cannot be tried: TypeError") as caught:
+        check_joint(NumbersOnly)
+    assert isinstance(caught.value.__cause__, TypeError)
+
+
+def test_one_joint_may_be_checked():
+    assert check_joint(Saddle(0.1), rounds=2).subject == "joint kind 'saddle'"
+
+
+# integrators ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Boast(Heun):
+    order = 3
+
+
+@dataclass(frozen=True)
+class LateClock(Heun):
+    """Order 1 where forces depend on time."""
+
+    def step(self, field, t, y, dt):
+        return super().step(lambda _, x: field(t, x), t, y, dt)
+
+
+@dataclass(frozen=True)
+class Careless(Heun):
+    """Its error is always said to be small."""
+
+    def step(self, field, t, y, dt):
+        after, error = super().step(field, t, y, dt)
+        return after, 0.0 * error
+
+
+def test_lies_about_integrators_are_found():
+    assert {"order", "driven", "energy"} <= broken(check_integrator, Boast())
+    assert "driven" in broken(check_integrator, LateClock())
+    assert broken(check_integrator, Careless(1e-5)) == {"tolerance"}
+
+
+def test_an_order_that_cannot_be_measured_is_unproved():
+    with pytest.raises(BrokenLawError, match=r"the law 'order' .* is unproved: errors of .* are rounding"):
+        check_integrator(fc.simulation.SciPy())
+
+
+# laws -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SoftSpring(JointSpring):
+    def energy(self, model, state):
+        return 0.5 * super().energy(model, state)
+
+
+@dataclass
+class Loose(Law):
+    name: str = "loose"
+
+    def forces(self, model, t, state, touching):
+        return np.zeros(model.nv)
+
+
+@dataclass(frozen=True)
+class Short(Law):
+    name: str = "short"
+
+    def forces(self, model, t, state, touching):
+        return np.zeros(model.n)
+
+
+@dataclass(frozen=True)
+class Moody(Law):
+    """Its forces depend on the kind of number that it is given."""
+
+    name: str = "moody"
+
+    def forces(self, model, t, state, touching):
+        push = 0.1 if isinstance(t, float) else 0.2
+        return concatenate([np.zeros(model.m), np.full(model.n, push)])
+
+
+def test_lies_about_laws_are_found():
+    assert broken(check_law, SoftSpring(2.0), CAT) == {"gradient"}
+    assert "compiled" in broken(check_law, Moody(), CAT)
+    with pytest.raises(BrokenLawError, match=r"law 'loose': the law 'plain data' .* unhashable type"):
+        check_law(Loose(), CAT)
+    with pytest.raises(BrokenLawError, match=r"law 'short': the law"):
+        check_law(Short(), CAT)
+
+
+# contacts ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ghostly(HuntCrossley):
+    """Pulls in the air."""
+
+    def forces(self, model, mode, state, memory, applied):
+        return {"floor": super().forces(model, (True,), state, memory, applied)["floor"] + 1e-3}
+
+
+@dataclass(frozen=True)
+class Soft(HuntCrossley):
+    """Stiff, and does not say so."""
+
+    stiff = False
+
+
+@dataclass(frozen=True)
+class Sunken(HuntCrossley):
+    """Starts in the ground and says that it does not touch."""
+
+    def begin(self, model, state):
+        return (False,), np.zeros(0)
+
+
+def test_lies_about_contacts_are_found():
+    floor = {"points": ("body",), "stiffness": 1e5, "damping": 0.3, "friction": 0.5}
+    assert "forces" in broken(check_contact, Ghostly(**floor), BALL, THROWN)
+    assert "books" in broken(check_contact, Soft(**floor), BALL, THROWN)
+    below = THROWN._replace(pose=np.linalg.inv(ABOVE))
+    assert "begin" in broken(check_contact, Sunken(**floor), BALL, below)
+
+
+def test_a_contact_that_nothing_touches_is_unproved():
+    high = THROWN._replace(pose=np.linalg.matrix_power(ABOVE, 100))
+    with pytest.raises(BrokenLawError, match=r"the law 'touches' .* is unproved: nothing touched"):
+        check_contact(HuntCrossley(("body",), 1e5, 0.3), BALL, high)
+
+
+# changes ----------------------------------------------------------------------------------------------------------
+
+
+def test_lies_about_changes_are_found():
+    def frozen(model, state):
+        change = fc.mixed(model, state)
+        return replace(change, T_dot=0.0 * change.T_dot)
+
+    def oblique(model, state):
+        change = fc.mixed(model, state)
+        return replace(change, inverse=2.0 * change.inverse)
+
+    assert {"rate", "change rate"} <= broken(check_change, frozen)
+    assert {"inverse", "change"} <= broken(check_change, oblique)
+    claims = lambda model, state: replace(fc.mixed(model, state), claims=["mass decoupling"])  # noqa: E731
+    assert broken(check_change, claims) == {"mass decoupling"}
+
+
+# reports ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_report_without_laws_has_not_passed():
+    empty = Report("nothing", ())
+    assert not empty.passed
+    with pytest.raises(BrokenLawError, match="nothing: no law could be tried"):
+        empty.settled()
+
+
+def test_the_error_is_an_assertion_and_names_law_residual_and_tolerance():
+    with pytest.raises(AssertionError, match=r"'saddle': the law 'subspace rate' .* is broken: residual .*, allowed"):
+        check_joint(StillAxes)
+
+
+def test_the_library_alone_is_enough():
+    others = ("pytest", "hypothesis", "scipy", "jax", "casadi", "sympy")
+    lines = ["import sys", *(f"sys.modules[{name!r}] = None" for name in others)]
+    lines += ["import fallingcat as fc", "fc.testing.check_joint(fc.joints.Universal, rounds=1)"]
+    lines += ["fc.testing.check_law(fc.control.JointDamper(1.0), fc.robots.planar_arm())"]
+    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
