@@ -96,7 +96,7 @@ from .kernels import Kernel, compile
 from .model import Body, Frame, Joint, Limits, Link, Model, State, joints, robots
 
 if TYPE_CHECKING:
-    from . import contact, control, gaits, studies, testing
+    from . import contact, control, falling, gaits, studies, testing
     from .simulation import Event, Ledger, Rollout, Trajectory, rollout, simulate
 
 __all__ = [
@@ -160,6 +160,7 @@ __all__ = [
     "decoupling",
     "displace",
     "equations",
+    "falling",
     "fixed_at",
     "forward_dynamics",
     "forward_dynamics_derivatives",
@@ -207,13 +208,14 @@ __all__ = [
 ]
 
 
-_LATER = {name: f".{name}" for name in ("contact", "control", "gaits", "simulation", "studies", "testing", "views")}
+_ROOMS = ("contact", "control", "falling", "gaits", "simulation", "studies", "testing", "views")
+_LATER = {name: f".{name}" for name in _ROOMS}
 _LATER |= dict.fromkeys(("Event", "Ledger", "Rollout", "Trajectory", "rollout", "simulate"), ".simulation")
 """What is imported when it is first asked for: name -> module."""
 
 
 def __getattr__(name: str) -> Any:
-    """Contacts, laws, simulation, gaits and studies take a third of the time that an import takes: they wait."""
+    """Contacts, laws, simulation, gaits, falls and studies take a third of the time that an import takes: they wait."""
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(_LATER[name], __name__)

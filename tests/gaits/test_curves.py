@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fallingcat.errors import ModelError
+from fallingcat.falling import RightingCurve
 from fallingcat.gaits import Chain, Circle, Fourier, Gait, Segment, carried_bend, polygon
-from fallingcat.gaits.righting import RightingCurve
 
 RNG = np.random.default_rng(3)
 FOURIER = Fourier(RNG.normal(size=3), RNG.normal(size=(4, 3)), RNG.normal(size=(4, 3)))

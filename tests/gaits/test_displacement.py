@@ -4,15 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from oracles import lagrange
 from random_robots import BASES
-from residuals import agree
 
 import fallingcat as fc
 from fallingcat import lie
 from fallingcat.errors import ModelError
+from fallingcat.falling import tracker
 from fallingcat.gaits import Circle, Fourier, Gait, Plane, Reconstruction, carried_bend, displacement, estimate
-from fallingcat.gaits.tracking import tracker
 from fallingcat.lie.charts import EulerXYZ
 from fallingcat.model import Joint, Link, Model
 from fallingcat.model.joints import Prismatic
@@ -132,24 +130,6 @@ def test_with_momentum_it_agrees_with_a_simulation():
     errors = [np.abs(end - moved.pose).max() for end in ends]
     assert errors[1] < 1e-4
     assert errors[1] < 0.3 * errors[0]  # the simulation is of order 2 and converges to the displacement
-
-
-@pytest.mark.parametrize("base", [base for base in BASES if base.dim], ids=str)
-@pytest.mark.parametrize("joints", [1, 4])
-def test_the_tracker_asks_for_the_wanted_acceleration_at_any_attitude(base, joints):
-    """By the articulated-body algorithm and by Lagrange: its forces alone give the joints what the motion wants."""
-    rng = np.random.default_rng([base.dim, joints])
-    model = fc.robots.random_tree(rng, joints, ("revolute", "prismatic"), base=base)
-    model = replace(model, gravity=rng.normal(scale=6.0, size=3))
-    gait = Gait(loop(joints), 1.3)
-    state, t = model.random_state(rng), 0.37
-    tau = tracker(model, gait, frequency=7.0, damping=0.6)(t, state)
-    q, rates, accelerations = (x[0] for x in gait(t))
-    wanted = accelerations + 2.0 * 0.6 * 7.0 * (rates - state.rates) + 49.0 * (q - state.joints)
-    forces = np.concatenate([np.zeros(model.m), tau])
-    a = fc.forward_dynamics(model, state, forces)
-    agree("tracker: joints accelerate as wanted", a[model.m :], wanted, 1e-11)
-    agree("tracker: Lagrange's forces", lagrange.inverse_dynamics(model, state, a), forces, 1e-11, np.abs(tau).max())
 
 
 @pytest.mark.parametrize("base", [base for base in BASES if base.dim], ids=str)

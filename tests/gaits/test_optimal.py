@@ -12,9 +12,9 @@ from fallingcat.errors import ExtraMissingError, ModelError, NumericsError
 from fallingcat.gaits import Circle, Fourier, Mapper, displacement, optimize
 from fallingcat.gaits.aims import AIMS, Aim
 from fallingcat.gaits.displacement import Reconstruction
+from fallingcat.gaits.forces import shape_forces
 from fallingcat.gaits.guess import strongest_plane
 from fallingcat.gaits.solver import Question, Solver
-from fallingcat.gaits.tracking import shape_forces
 from fallingcat.lie import rotations
 from fallingcat.model import Joint, Limits, Link, Model
 from fallingcat.model.joints import Revolute

@@ -10,7 +10,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.control import JointDamper, JointSpring
-from fallingcat.gaits.drop import drop
+from fallingcat.falling import drop
 from fallingcat.simulation import Ledger
 
 CAT = fc.robots.two_cylinder_cat()

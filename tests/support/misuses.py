@@ -7,7 +7,7 @@ import numpy as np
 import fallingcat as fc
 from fallingcat import contact, control, gaits, studies
 from fallingcat.errors import FallingCatError, FileError, ModelError
-from fallingcat.gaits.drop import drop
+from fallingcat.falling import drop
 from fallingcat.lie import SE3
 from fallingcat.model.joints import Helical, Revolute, Universal
 

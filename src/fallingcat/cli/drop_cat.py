@@ -19,7 +19,7 @@ from .text import on_screen, open_page, shown
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..gaits.drop import Drop
+    from ..falling import Drop
     from ..model import Model
 
 NoOpen = Annotated[bool, typer.Option("--no-open", help="Do not open the page in a browser.")]
@@ -72,7 +72,7 @@ def _robot(file: str | None) -> Model | None:
 def _fall(
     height: float, tilt: float, robot: Model | None, joints: tuple[str, str] | None, seed: int | None, quiet: bool
 ) -> Drop:
-    from ..gaits.drop import drop as dropped
+    from ..falling import drop as dropped
 
     if not (math.isfinite(tilt) and 0.0 < tilt <= 180.0):
         raise FallingCatError(f"--tilt is an angle above 0 and up to 180 degrees, not {tilt:g}")
@@ -81,7 +81,7 @@ def _fall(
 
 
 def _page(fall: Drop, robot: Model | None, out: str) -> str:
-    from ..gaits.drop_page import drop_page
+    from ..falling.page import drop_page
     from ..model import robots
 
     return written(drop_page(fall, robot or robots.cat(), is_cat=robot is None), out)

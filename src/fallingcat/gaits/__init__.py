@@ -1,4 +1,4 @@
-"""Gaits: closed curves of shapes, how far they carry a robot, and which one turns a cat over."""
+"""Gaits: closed curves of shapes, how far they carry a robot, and which one carries it most."""
 
 from .curves import Chain, Circle, Curve, Embedded, Fourier, Jet, Segment, carried_bend, polygon
 from .displacement import Displacement, Reconstruction, displacement

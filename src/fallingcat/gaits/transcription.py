@@ -17,7 +17,7 @@ from ..kernels import compile
 from ..lie import Group, rotations
 from ..model import Model, State
 from .displacement import NODES, WEIGHTS
-from .tracking import shape_forces
+from .forces import shape_forces
 
 EFFORTS = ("rates", "forces")
 """What an effort adds up over one cycle of 1 s: squares of joint rates, or of joint forces."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..dynamics import forward_kinematics
+from ..gaits import Mapper, Plane
 from ..kernels import compile
 from ..model import Model
 from ..views import Capsule, Chart, Fact, HeatMap, Line, Page, Scene, Shape, Trace, Triangle, model_shapes
 from .drop import Drop
-from .maps import Mapper, Plane
 
 FRAMES, SHOWN = 160, 5.0
 """Of the animation, and how long it takes (s): slow motion for a fall of half a second."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .curves import Curve, Jet
+from ..gaits import Curve, Jet
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..errors import ModelError
 from ..formulations import curvature
+from ..gaits.guess import strongest_plane
 from ..lie import SE3
 from ..model import Model
 from ..model.joints import Revolute
-from .guess import strongest_plane
 
 REACH = 1.4
 """Largest bend (rad) of joints without limits."""

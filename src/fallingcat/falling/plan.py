@@ -10,14 +10,13 @@ import numpy as np
 
 from ..dynamics.checks import vector
 from ..errors import ModelError
+from ..gaits import Gait, Reconstruction
+from ..gaits.forces import shape_forces
 from ..kernels import compile
 from ..lie import rotations
 from ..model import Model
 from .bending import REACH, Bending, direction
-from .displacement import Reconstruction
-from .gait import Gait
 from .righting import RightingCurve
-from .tracking import shape_forces
 
 TURNS = (1.0, 1.2, 1.4, 1.6, 2.0, 2.5, 3.0)
 """How often the bend is carried around: candidates, from which the quickest is taken."""

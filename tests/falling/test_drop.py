@@ -8,10 +8,10 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.errors import ModelError
+from fallingcat.falling import Planner, bendings, drop, easiest
+from fallingcat.falling.bending import strongest_pair
+from fallingcat.falling.plan import root
 from fallingcat.gaits import displacement
-from fallingcat.gaits.bending import bendings, strongest_pair
-from fallingcat.gaits.drop import drop
-from fallingcat.gaits.plan import Planner, easiest, root
 from fallingcat.model import Joint, Limits, Link, Model
 from fallingcat.model.joints import Revolute
 from fallingcat.model.robots.shapes import at, cylinder

@@ -79,7 +79,7 @@ def drop(
     It starts at rest, rolled about the axis that its manoeuvre turns about, so that it lands upright; with a ``seed``
     it faces a random direction and drifts sideways.  The joints are driven by inverse dynamics of the shape; nothing
     pulls on the base but gravity.  The bend is carried by ``joints``, two or more, or by those that the curvature
-    suggests (:func:`~fallingcat.gaits.bending.bendings`).  Too low a height raises a :class:`ModelError` that says how
+    suggests (:func:`~fallingcat.falling.bendings`).  Too low a height raises a :class:`ModelError` that says how
     much is needed.
     """
     tell = progress or (lambda what, share: None)

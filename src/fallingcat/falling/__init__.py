@@ -1,0 +1,22 @@
+"""The righting manoeuvre of a falling cat: which joints bend, by how much, and the fall in which they do it.
+
+``drop()`` plans the manoeuvre (:class:`Planner`), follows it (:func:`tracker`) and accounts for what it cost.
+"""
+
+from .bending import Bending, bendings
+from .drop import Drop, drop
+from .plan import Manoeuvre, Planner, easiest
+from .righting import RightingCurve
+from .tracking import tracker
+
+__all__ = [
+    "Bending",
+    "Drop",
+    "Manoeuvre",
+    "Planner",
+    "RightingCurve",
+    "bendings",
+    "drop",
+    "easiest",
+    "tracker",
+]
