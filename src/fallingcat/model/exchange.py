@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import ModelError
 from ..lie import R1, SE3, SO2, SO3, Group, Product, Trivial
 from .state import State
+from .states import checked_coordinates
 
 if TYPE_CHECKING:
     from .model import Model
@@ -45,6 +46,7 @@ def from_mujoco(model: Model, qpos: Any, qvel: Any | None = None) -> State:
     for group, q, v in _parts(model, qpos, qvel):
         if isinstance(group, (SE3, SO3)):
             q[-4:] = np.roll(q[-4:], -1)
+            q[:] = checked_coordinates(group, q, "qpos")
         if isinstance(group, SE3):
             v[:3] = group.element(q)[:3, :3].T @ v[:3]
     return model.unflatten(qpos, qvel)
