@@ -2,6 +2,7 @@
 
 import doctest
 import re
+import runpy
 import shutil
 from pathlib import Path
 
@@ -53,3 +54,19 @@ def test_a_wrong_example_is_found():
     results, report = report_of(page, "page")
     assert (results.attempted, results.failed) == (2, 1)
     assert "line 9" in report
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "docs/extending.md", "CONTRIBUTING.md"])
+def test_files_that_a_page_names_exist(page):
+    named = set(re.findall(r"`([\w./]+/[\w.]+\.(?:py|md|toml|svg))`", (ROOT / page).read_text(encoding="utf-8")))
+    named = {name for name in named if "NAME" not in name}
+    missing = [
+        name for name in sorted(named) if not any((at / name).exists() for at in (ROOT, ROOT / "src/fallingcat"))
+    ]
+    assert named or page == "docs/extending.md"
+    assert not missing
+
+
+def test_the_picture_of_the_architecture_is_the_one_that_its_script_draws():
+    drawn = runpy.run_path(str(ROOT / "docs" / "make_architecture.py"))["picture"]()
+    assert (ROOT / "docs" / "_static" / "architecture.svg").read_text(encoding="utf-8") == drawn
