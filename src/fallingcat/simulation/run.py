@@ -25,8 +25,8 @@ DEFAULT_STEP = 1e-3
 WATCHED_STEP = 1e-2
 """The longest step of an adaptive method between two looks at events, unless ``dt`` is given (s)."""
 SMALLEST_STEP = 1e-13
-CHATTER = 300
-"""So many events of contacts within :data:`WHILE` seconds are chattering."""
+CHATTER = 1000
+"""So many events of contacts within :data:`WHILE` seconds are chattering; a foot on a soft floor bounces 400 times."""
 WHILE = 1e-3
 
 
