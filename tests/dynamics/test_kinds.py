@@ -72,7 +72,6 @@ FUNCTIONS = {
     "derivatives by velocity": lambda m, s, a: fc.inverse_dynamics_derivatives(m, s, a).velocity,
     "linearize": lambda m, s, a: fc.linearize(m, s, a)[0],
 }
-NEEDS_CONSTANT_AXES = ("derivatives by configuration", "derivatives by velocity", "linearize")
 TOLERANCE = {"linearize": 1e-10, "forward_dynamics": 1e-11, "constrained": 1e-11}  # what solves equations
 IN_SYMPY = (
     "inverse_dynamics",
@@ -97,20 +96,14 @@ def flat(function, model):
     return lambda q, v, a: function(model, model.unflatten(q, v), a)
 
 
-def suits(model, function):
-    """Universal joints are differentiated by complex step, on numbers only."""
-    return function not in NEEDS_CONSTANT_AXES or not any(isinstance(j.kind, Universal) for j in model.joints)
-
-
 @pytest.mark.parametrize("kind", ["traced", "casadi"])
 @pytest.mark.parametrize("name", ROBOTS)
 def test_traced_and_casadi(name, kind):
     model = ROBOTS[name]
     x = inputs(model)
     for function in FUNCTIONS:
-        if suits(model, function):
-            f = flat(FUNCTIONS[function], model)
-            agree(f"{kind} = float", KINDS[kind](f, *x), f(*x), TOLERANCE.get(function, 1e-12))
+        f = flat(FUNCTIONS[function], model)
+        agree(f"{kind} = float", KINDS[kind](f, *x), f(*x), TOLERANCE.get(function, 1e-12))
 
 
 @pytest.mark.parametrize("name", ["ball", "cardan and slider", "table on a cart"])
@@ -118,14 +111,13 @@ def test_sympy(name):
     model = ROBOTS[name]
     x = inputs(model)
     for function in IN_SYMPY:
-        if suits(model, function):
-            f = flat(FUNCTIONS[function], model)
-            agree("sympy = float", KINDS["sympy"](f, *x), f(*x))
+        f = flat(FUNCTIONS[function], model)
+        agree("sympy = float", KINDS["sympy"](f, *x), f(*x))
 
 
 def everything(model):
     """All functions at once, so that JAX compiles once."""
-    functions = {name: flat(f, model) for name, f in FUNCTIONS.items() if suits(model, name)}
+    functions = {name: flat(f, model) for name, f in FUNCTIONS.items()}
     return lambda q, v, a: {name: f(q, v, a) for name, f in functions.items()}
 
 

@@ -13,6 +13,7 @@ import fallingcat as fc
 from fallingcat.arrays import arctan2, cos, exp, log, sin, sqrt, where
 from fallingcat.kernels import aligned
 from fallingcat.kernels.trace import trace
+from fallingcat.lie import SE2, SE3
 
 ROBOTS = {"cat": fc.robots.cat, "humanoid": fc.robots.humanoid, "quadruped": fc.robots.quadruped}
 
@@ -330,3 +331,16 @@ def test_a_large_workspace_is_not_on_the_stack():
     q, _ = model.flatten(model.random_state(np.random.default_rng(0)))
     got = kernel(np.stack([q] * 5), threads=3)
     np.testing.assert_allclose(got[3], 2.0 * np.outer(q[7:], q[7:]), rtol=1e-15)
+
+
+@pytest.mark.parametrize("base", [SE3(), SE2()], ids=str)
+def test_derivatives_of_joints_whose_axes_turn(base):
+    """Universal joints, and ball joints seen from their other side after re-rooting."""
+    model = fc.robots.random_tree(np.random.default_rng(3), 3, kinds=["universal", "revolute", "spherical"], base=base)
+    model = model.reroot(model.link_names[-1]) if base == SE3() else model
+    assert not all(joint.kind.fixed_axes for joint in model.joints)
+    state, forces = model.random_state(np.random.default_rng(0)), np.random.default_rng(1).normal(size=model.nv)
+    kernel = fc.compile(model, fc.forward_dynamics_derivatives)
+    expected = fc.forward_dynamics_derivatives(model, state, forces)
+    for ours, exact in zip(kernel(*model.flatten(state), forces), expected, strict=True):
+        np.testing.assert_allclose(ours, exact, rtol=1e-12, atol=1e-12 * np.abs(exact).max())

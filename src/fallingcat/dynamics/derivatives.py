@@ -8,13 +8,13 @@ changed instead, by one composite matrix per link, in O(n x depth).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import block, concatenate, each, is_numeric, solve_tree
-from ..errors import ModelError
+from ..arrays import block, concatenate, each, is_numeric, scale, solve_tree, stack
+from ..arrays.differentiate import derivative
 from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Model, State
@@ -111,7 +111,7 @@ def inverse_dynamics_derivatives(model: Model, state: State, acceleration: Any) 
     check_robot(model, state)
     acceleration = vector(acceleration, model.nv, "acceleration")
     if not all(joint.kind.fixed_axes for joint in model.joints):
-        return _by_complex_step(model, state, acceleration)
+        return _by_directions(model, state, acceleration)
     motion = _motion(model, state)
     return InverseDerivatives(*_at(model, state, motion, acceleration), _mass_matrix(motion))
 
@@ -245,20 +245,18 @@ def _gravity(model: Model, state: State) -> Any:
     return concatenate([-(state.pose[:3, :3].T @ model.gravity), np.zeros(3)])
 
 
-def _by_complex_step(model: Model, state: State, acceleration: Any) -> InverseDerivatives:
-    """Joints whose axes turn within the child (universal, reversed): exact to rounding, on numbers only."""
-    if not all(is_numeric(x) for x in (*state, acceleration)):
-        raise ModelError("derivatives of universal and reversed joints are taken by complex step, on numbers only")
-    columns, step = np.eye(model.nv), 1e-40
+def _by_directions(model: Model, state: State, acceleration: Any) -> InverseDerivatives:
+    """Joints whose axes turn within the child (universal, reversed): the forces, differentiated in each direction."""
+    m, like = model.m, [*state, acceleration]
 
-    def forces(moved: State) -> np.ndarray:
-        return np.imag(inverse_dynamics(model, moved, acceleration)) / step
+    def moved(t: Any, d: Any) -> Any:
+        return inverse_dynamics(model, displace(model, state, scale(t, d)), acceleration)
 
-    by_q = [forces(displace(model, state, 1j * step * d)) for d in columns]
-    by_v = [
-        forces(
-            state._replace(twist=state.twist + 1j * step * d[: model.m], rates=state.rates + 1j * step * d[model.m :])
-        )
-        for d in columns
-    ]
-    return InverseDerivatives(np.stack(by_q, axis=1), np.stack(by_v, axis=1), mass_matrix(model, state))
+    def faster(t: Any, d: Any) -> Any:
+        twist, rates = state.twist + scale(t, d[:m]), state.rates + scale(t, d[m:])
+        return inverse_dynamics(model, state._replace(twist=twist, rates=rates), acceleration)
+
+    def along(forces: Callable[[Any, Any], Any]) -> Any:
+        return stack([derivative(lambda t, d=d: forces(t, d), like) for d in np.eye(model.nv)], axis=1)  # type: ignore[misc]
+
+    return InverseDerivatives(along(moved), along(faster), mass_matrix(model, state))
