@@ -201,3 +201,14 @@ def test_it_describes_itself(kernel, model):
     assert [a.size for a in kernel.signature] == [model.nq, model.nv, model.nv]
     assert "define" in kernel.source
     assert kernel.operations["mul"] > 0
+
+
+def test_a_compiled_change_keeps_its_claims(tmp_path, monkeypatch):
+    """Claims hold functions; those of the library come back from the cache too."""
+    monkeypatch.setenv("FALLINGCAT_CACHE", str(tmp_path))
+    cat = fc.robots.cat()
+    state = cat.random_state(np.random.default_rng(0))
+    for _ in range(2):  # traced, then remembered
+        change = fc.compile(cat, fc.centroidal)(*cat.flatten(state))
+        assert change.claims == fc.centroidal(cat, state).claims
+        assert fc.equations(cat, state).change(change).certify()["mass decoupling"].verdict == "holds"

@@ -149,12 +149,15 @@ def _say(x: Any, out: list[bytes]) -> None:
 def _name(x: Any) -> str:
     """The name of a function or class of this library that is found under this name."""
     module, name = getattr(x, "__module__", None) or "", getattr(x, "__qualname__", "<")
-    if module.partition(".")[0] != PACKAGE or "<" in name or _found(module, name) is not x:
+    if "<" in name or _found(module, name) is not x:
         raise Unknown(f"{module}.{name}")
     return f"{module}:{name} "
 
 
 def _found(module: str, name: str) -> Any:
+    """What has this name in this library; nothing else is ever looked up."""
+    if module.partition(".")[0] != PACKAGE:
+        return None
     try:
         return functools.reduce(getattr, name.split("."), sys.modules.get(module) or importlib.import_module(module))
     except (AttributeError, ImportError):
@@ -217,6 +220,8 @@ def _encode(structure: Any, model: Model) -> dict[str, Any]:
             return {"base": None}
         if isinstance(value, frozenset) and all(isinstance(item, str) for item in value):
             return {"set": sorted(value)}
+        if isinstance(value, FunctionType):
+            return {"function": _name(value).strip()}
         if value is None or isinstance(value, str):
             return {"constant": value}
         raise Unknown(f"a {type(value).__name__}")
@@ -240,6 +245,8 @@ def _decode(data: dict[str, Any], model: Model) -> Any:
         return Constant(model.base)
     if "set" in data:
         return Constant(frozenset(data["set"]))
+    if "function" in data:
+        return Constant(_found(*data["function"].split(":")))
     if "constant" in data:
         return Constant(data["constant"])
     name = data["kind"]

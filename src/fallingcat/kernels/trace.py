@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -114,8 +115,8 @@ def _flatten(result: Any, outputs: list[Any]) -> Any:
         return (type(result), [_flatten(x, outputs) for x in result])
     if result is None or isinstance(result, (str, frozenset, Model, Group)):
         return Constant(result)
-    if callable(result):
-        return Constant(None)  # a part of a record that may hold traced numbers
+    if callable(result):  # a part of a record; a closure may hold traced numbers
+        return Constant(result if isinstance(result, FunctionType) and result.__closure__ is None else None)
     if dataclasses.is_dataclass(result):
         fields = [getattr(result, field.name) for field in dataclasses.fields(result) if field.init]
         return (type(result), [_flatten(x, outputs) for x in fields])
