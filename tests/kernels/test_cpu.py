@@ -244,7 +244,13 @@ def test_the_list_is_complete():
         return inspect.isfunction(f) and list(inspect.signature(f).parameters)[:2] == ["model", "state"]
 
     public = {name for name in fc.__all__ if of_a_state(getattr(fc, name))}
-    of_numbers_only = {"certify_reduced", "integrability", "is_conserved", "simulate"}  # they decide something
+    of_numbers_only = {
+        "certify_reduced",
+        "integrability",
+        "is_conserved",
+        "mass_condition",
+        "simulate",
+    }  # they decide something
     of_any_size = {"constrained_forward_dynamics"}  # takes matrices: a part of a user's function
     assert set(EVERY) == public - of_numbers_only - of_any_size
 
