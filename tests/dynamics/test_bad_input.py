@@ -323,13 +323,3 @@ def test_constrained_massless_tip_is_an_error():
 
 
 # numbers without a value ---------------------------------------------------------------------------------------
-
-
-def test_derivatives_of_turning_axes_need_numbers():
-    """Universal joints are differentiated by complex step: symbols are refused, not answered wrongly."""
-    import sympy
-
-    model = chain((Universal(), BODY), base=Trivial())
-    joints = np.array(sympy.symbols("a b"), dtype=object)
-    with pytest.raises(fc.ModelError, match="universal and reversed joints are taken by complex step"):
-        fc.inverse_dynamics_derivatives(model, model.state(joints=joints), np.zeros(2))

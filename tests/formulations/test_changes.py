@@ -46,9 +46,16 @@ def jacobian(eom, change, rng, name):
 
 
 def back(eom, change, rng, name):
+    """To rounding of its own terms: |T^-1| |T| is far from 1 for the momentum at the world's origin."""
     again = eom.change(change).change(change.inverted())
-    for what in ("M", "C", "g", "Mdot", "v"):
-        agree(f"and back, {what}: {name}", getattr(again, what), getattr(eom, what), 1e-11)
+    T, Ti, turn = np.abs(change.T), np.abs(change.inverse), np.abs(change.T_dot)
+    K, M = Ti @ T, np.abs(eom.M)
+    sizes = {what: K.T @ np.abs(getattr(eom, what)) @ K for what in ("M", "C", "Mdot")}
+    sizes |= {"g": K.T @ np.abs(eom.g), "v": K @ np.abs(eom.v)}
+    for what in ("C", "Mdot"):
+        sizes[what] = sizes[what] + 2.0 * (K.T @ M @ Ti @ turn @ K)
+    for what, size in sizes.items():
+        agree(f"and back, {what}: {name}", getattr(again, what), getattr(eom, what), 1e-13, scale=size.max(initial=0.0))
 
 
 def chain(eom, change, rng, name):
