@@ -1,6 +1,7 @@
 """What is written outside of the library, in examples/extending, works as what is written inside."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,11 +9,13 @@ from flying_mass import flying_mass
 from heun import Heun
 from hunt_crossley import HuntCrossley
 from saddle_joint import Saddle
+from swinging_arm import SwingingArm
 
 import fallingcat as fc
 from fallingcat.testing import check_change, check_contact, check_integrator, check_joint
 
 BALL = fc.robots.free_body()
+ARM = str(Path(__file__).parents[2] / "examples" / "extending" / "swinging_arm.toml")
 FLOOR = HuntCrossley(("body",), 1e5, 0.3, 0.5)
 
 
@@ -48,6 +51,38 @@ def test_a_change_of_velocity():
     free = [fc.robots.random_tree(np.random.default_rng(i), 3) for i in range(3)]
     report = check_change(flying_mass, free)
     assert report["flying apart"].holds
+
+
+def test_a_study_of_an_arm():
+    """Nothing in it knows hoppers, and its file is read as theirs are."""
+    study = fc.studies.run(ARM)
+    assert study.holds
+    assert {row.name for row in study.rows if row.holds is None} == {"turn of the base"}
+    assert "gap to the connection" in study.page().html()
+    softer = fc.studies.load(ARM).with_parameters({"stiffness": 0.5})
+    assert softer.other_experiment == "parameters were changed: stiffness"
+
+
+def test_files_of_other_kinds_are_refused_by_name(tmp_path):
+    _, text = Path(ARM).read_text(encoding="utf-8").split("\n", 1)  # without its comment
+    wrong = {
+        ('"arm"', '"leg"'): "kind: should be 'run' or 'scan' or 'basin' or 'arm', not 'leg'",
+        ('"orbital_arm"', '"revolute_hopper"'): "robot: should be 'orbital_arm', not 'revolute_hopper'",
+        ("stiffness", "stifness"): "there is no parameter 'stifness'; do you mean 'stiffness'",
+        ('"base_turn"', '"hop_periods"'): "there is no measure 'hop_periods'",
+    }
+    for (old, new), words in wrong.items():
+        (tmp_path / "mine.toml").write_text(text.replace(old, new, 1), encoding="utf-8")
+        with pytest.raises(fc.FallingCatError, match=words):
+            fc.studies.run(str(tmp_path / "mine.toml"), duration=0.1)
+
+
+def test_two_kinds_of_one_name_are_an_error():
+    with pytest.raises(fc.ModelError, match="there is a kind of study 'arm' already: SwingingArm"):
+
+        @fc.studies.study_kind
+        class Other(SwingingArm):
+            pass
 
 
 # by their use -----------------------------------------------------------------------------------------------------

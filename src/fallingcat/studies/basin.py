@@ -12,9 +12,9 @@ from ..lie import rotations
 from ..model import Model, State
 from ..simulation import Event
 from .hopper import simulated, start
+from .kind import Progress
 from .measures import hop_period, stationarity, step_length
 from .observed import Observed
-from .scan import Progress
 from .tables import BasinParameters
 
 PUSHES: Final = {"height": 0.02, "lean": np.radians(4.0), "speed": 0.1, "spin": np.radians(60.0)}

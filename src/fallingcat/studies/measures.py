@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,13 +12,14 @@ from ..control import EnergyController, virtual_leg
 from ..dynamics import kinetic_energy, potential_energy
 from ..errors import ModelError
 from .hopper import FOOT
+from .kind import Seen
 from .observed import Flight, Observed
 
 LAST: Final = 5
 """Hops at the end of a run over which a gait is averaged."""
 NAN: Final = float("nan")
 
-Measure = Callable[[Observed], float]
+Measure = Callable[[Any], float]
 MEASURES: Final[dict[str, Measure]] = {}
 """Name in a study's file: the function; its docstring says what and in which unit."""
 
@@ -29,7 +30,7 @@ def measure(function: Measure) -> Measure:
     return function
 
 
-def measured(name: str, seen: Observed) -> float:
+def measured(name: str, seen: Seen) -> float:
     """A measure by name; ``work of PORT`` is the work through one port (J), ``x at T`` the place of the base."""
     if name.startswith("work of "):
         port = name.removeprefix("work of ")
@@ -75,9 +76,9 @@ def floor_work(seen: Observed) -> float:
 
 
 @measure
-def ledger_balance(seen: Observed) -> float:
+def ledger_balance(seen: Seen) -> float:
     """Change of mechanical energy minus all works, relative to the energy moved or passed on."""
-    return seen.run.ledger.residual(seen["kinetic"], seen["gravity"])
+    return seen.run.energy_residual
 
 
 @measure

@@ -13,9 +13,8 @@ from ..contact.points import point_jacobian, position
 from ..control import RadialSpring, virtual_leg
 from ..dynamics import center_of_mass, kinetic_energy, momentum, potential_energy
 from ..model import Model, State
-from ..simulation import Trajectory
 from .hopper import FOOT
-from .tables import Parameters
+from .kind import Seen
 
 COLUMNS = (
     "com_x", "com_y", "p_x", "p_y", "spin", "kinetic", "gravity", "r", "alpha", "r_dot", "alpha_dot",
@@ -47,11 +46,8 @@ class Flight(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Observed:
+class Observed(Seen):
     """A run and what is seen of it, at every sample."""
-
-    run: Trajectory
-    parameters: Parameters
 
     @cached_property
     def columns(self) -> dict[str, np.ndarray]:
@@ -62,11 +58,6 @@ class Observed:
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.columns[name]
-
-    @property
-    def times(self) -> np.ndarray:
-        """s"""
-        return self.run.times
 
     @property
     def spring(self) -> RadialSpring:

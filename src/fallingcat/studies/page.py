@@ -43,6 +43,12 @@ def study_page(result: StudyResult) -> Page:
     return Page(table.title, _subtitle(result), _facts(result), [*blocks, *_ends(result)])
 
 
+def plain_page(result: StudyResult) -> Page:
+    """Of any kind of study: the motion, the charts that every run has, the table, and the parameters."""
+    blocks = [*result.trajectory.animate().blocks, rows_table(result), _ends(result)[0]]
+    return Page(result.study.table.title, _subtitle(result), _facts(result), blocks)
+
+
 def strip_page(result: StudyResult) -> Page:
     """Figure 4.17 alone: one cycle of the gait, again and again."""
     strip = cycle_strip(result.observed)
@@ -70,7 +76,11 @@ def _facts(result: StudyResult) -> list[Fact]:
     ]
     compared = [row for row in result.rows if row.verdict in ("agrees", "differs")]
     good = sum(row.verdict == "agrees" for row in compared)
-    facts.append(Fact("agree", f"{good} of {len(compared)}", "published numbers that can be compared"))
+    if compared:
+        facts.append(Fact("agree", f"{good} of {len(compared)}", "published numbers that can be compared"))
+    else:
+        held = [row.holds for row in result.rows if row.holds is not None]
+        facts.append(Fact("hold", f"{sum(held)} of {len(held)}", "numbers that have a tolerance"))
     shown = [
         (row.name, f"{number(row.ours)} {row.unit}".strip(), f"published: {said(row)}; {row.verdict}")
         for row in compared[:3]

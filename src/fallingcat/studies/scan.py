@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from ..model import Model
 from .hopper import simulated, start, upright_angle
+from .kind import Progress
 from .measures import liftoff_spin
 from .observed import Observed
 from .tables import ScanParameters
-
-Progress = Callable[[str, float], None]
 
 
 def scanned(model: Model, p: ScanParameters, tell: Progress) -> tuple[np.ndarray, np.ndarray]:

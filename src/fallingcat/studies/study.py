@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ModelError, told
-from ..model import Model
 from ..simulation import Trajectory
-from .basin import basin
-from .hopper import robot, simulated, start
+from . import hopper_kinds  # noqa: F401 - makes the kinds of hoppers known
+from .kind import KINDS, Found, Progress
 from .measures import measured
-from .observed import Observed
-from .scan import Progress, about_scan, scanned
-from .tables import BasinParameters, Parameters, RowTable, ScanParameters, Study, load
+from .tables import RowTable, Study, load
 from .verdicts import Band, Verdict, printed_number, verdict_of
 
 if TYPE_CHECKING:
@@ -61,18 +57,30 @@ class StudyResult:
     """A study that was run."""
 
     study: Study
-    parameters: Parameters
-    trajectory: Trajectory
+    found: Found
     rows: tuple[Row, ...]
     seconds: float
     """wall time of the simulation and its measures"""
-    curves: dict[str, np.ndarray] = field(default_factory=dict)
-    """of a scan: ``q1`` (rad) and ``spin`` (N m s)"""
 
     @property
-    def observed(self) -> Observed:
-        """The run and what is seen of it."""
-        return Observed(self.trajectory, self.parameters)
+    def observed(self) -> Any:
+        """The run and what its kind sees of it: :class:`Seen`, of hoppers :class:`Observed`."""
+        return self.found.seen
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """The run."""
+        return self.found.seen.run
+
+    @property
+    def parameters(self) -> Any:
+        """What its kind has."""
+        return self.study.parameters
+
+    @property
+    def curves(self) -> dict[str, np.ndarray]:
+        """Of a scan: ``q1`` (rad) and ``spin`` (N m s)."""
+        return self.found.curves
 
     @property
     def holds(self) -> bool:
@@ -88,10 +96,8 @@ class StudyResult:
         return {"study": self.study.name, "seconds": self.seconds, "rows": [row.data() for row in self.rows]}
 
     def page(self) -> Page:
-        """The panels of the study's figures, the animation and the table, as one page."""
-        from .page import study_page
-
-        return study_page(self)
+        """The motion, the table and the charts of its kind, as one page."""
+        return KINDS[self.study.table.kind].page(self)
 
 
 def run(study: str, progress: Progress | None = None, **parameters: Any) -> StudyResult:
@@ -114,42 +120,15 @@ def run_study(study: Study, progress: Progress | None = None) -> StudyResult:
     if not isinstance(study, Study):
         raise ModelError(f"run_study takes a study that was loaded, not {told(study)}")
     began = time.perf_counter()
-    p, tell = study.parameters, progress or (lambda what, share: None)
-    model = robot(study.table.robot, p)
-    found = simulated(model, start(model, p), p, progress=_seldom(lambda share: tell("running", share)))
-    seen = Observed(found, p)
-    extra, curves = _more(model, seen, p, tell)
-    rows = tuple(_row(table, study, seen, extra) for table in study.table.row)
-    return StudyResult(study, p, found, rows, time.perf_counter() - began, curves)
+    tell = progress or (lambda what, share: None)
+    found = KINDS[study.table.kind].run(study.table.robot, study.parameters, tell)
+    rows = tuple(_row(table, study, found) for table in study.table.row)
+    return StudyResult(study, found, rows, time.perf_counter() - began)
 
 
-def _more(
-    model: Model, seen: Observed, p: Parameters, tell: Progress
-) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-    """What studies of several runs find, by the names that their rows use."""
-    if isinstance(p, ScanParameters):
-        angles, spins = scanned(model, p, tell)
-        return about_scan(angles, spins, p.q1), {"q1": angles, "spin": spins}
-    if isinstance(p, BasinParameters):
-        return basin(model, seen, p, tell), {}
-    return {}, {}
-
-
-def _seldom(tell: Callable[[float], None]) -> Callable[[float], None]:
-    """Passes on every hundredth share only: a step takes microseconds."""
-    last = -1.0
-
-    def told(share: float) -> None:
-        nonlocal last
-        if share - last >= 0.01:
-            last = share
-            tell(share)
-
-    return told
-
-
-def _row(table: RowTable, study: Study, seen: Observed, extra: dict[str, float]) -> Row:
-    value = extra[table.measure] if table.measure in extra else measured(table.measure, seen)
+def _row(table: RowTable, study: Study, found: Found) -> Row:
+    extra = found.numbers
+    value = extra[table.measure] if table.measure in extra else measured(table.measure, found.seen)
     ours = value if math.isfinite(value) else None
     printed = table.published
     number = None if printed is None else printed_number(printed)

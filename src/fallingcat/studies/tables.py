@@ -22,7 +22,7 @@ Unknown keys, text in place of numbers, numbers that are not finite: every broke
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
@@ -35,6 +35,7 @@ from pydantic import (
     Field,
     FiniteFloat,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -44,6 +45,7 @@ from ..errors import FallingCatError, FileError, ModelError, told
 from ..io.diagnostics import Reader
 from ..io.files import read_bytes
 from ..io.toml_text import decoded, parsed
+from .kind import KINDS, Table
 from .verdicts import Band, printed_number, rounds_to
 
 
@@ -58,12 +60,6 @@ Gain = Annotated[FiniteFloat, Field(ge=0.0)]
 Line = Annotated[str, AfterValidator(_one_line)]
 LARGEST_FILE: Final = 1_000_000
 MOST_ERRORS: Final = 20  # said in one message
-
-
-class Table(BaseModel):
-    """A table of the file: no unknown keys, no text that happens to look like a number."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class Parameters(Table):
@@ -203,15 +199,31 @@ class StudyTable(Table):
     """The whole file."""
 
     title: Line
-    robot: Literal["prismatic_hopper", "revolute_hopper"]
-    kind: Literal["run", "scan", "basin"] = "run"
+    kind: Line = "run"
+    robot: Line
     figures: Line = ""
     about: str = ""
     parameters: dict[str, Any]
-    row: Annotated[list[RowTable], Field(max_length=1000)] = []
+    row: Annotated[list[RowTable], Field(default_factory=list, max_length=1000)]
+
+    @field_validator("kind")
+    @classmethod
+    def _known(cls, kind: str) -> str:
+        if kind not in KINDS:
+            raise PydanticCustomError("study", "should be {kinds}, not {kind}", _listed(KINDS, kind))
+        return kind
+
+    @field_validator("robot")
+    @classmethod
+    def _of_its_kind(cls, robot: str, info: ValidationInfo) -> str:
+        known = KINDS[info.data["kind"]].robots if "kind" in info.data else (robot,)
+        if robot not in known:
+            raise PydanticCustomError("study", "should be {kinds}, not {kind}", _listed(known, robot))
+        return robot
 
 
-KINDS: Final[dict[str, type[Parameters]]] = {"run": Parameters, "scan": ScanParameters, "basin": BasinParameters}
+def _listed(options: Iterable[str], given: str) -> dict[str, Any]:
+    return {"kinds": " or ".join(map(repr, options)), "kind": repr(given)}
 
 
 class Study(BaseModel):
@@ -220,20 +232,21 @@ class Study(BaseModel):
     model_config = ConfigDict(frozen=True)
     name: str
     table: StudyTable
-    parameters: Parameters
+    parameters: Any
+    """what its kind has"""
     changed: tuple[str, ...] = ()
     """parameters that are not as the file has them"""
 
     @property
     def other_experiment(self) -> str:
         """Why it is not the one that was published: parameters of the robot that were changed; empty if none were."""
-        changed = [name for name in self.changed if name in Parameters.model_fields]
+        changed = [name for name in self.changed if name in KINDS[self.table.kind].of_the_experiment]
         return f"parameters were changed: {', '.join(changed)}" if changed else ""
 
     def with_parameters(self, changes: Mapping[str, Any]) -> Study:
         """The same study with other parameters."""
         whole = self.parameters.model_dump() | dict(changes)
-        parameters = _checked(KINDS[self.table.kind], whole, f"study {self.name!r}")
+        parameters = _checked(KINDS[self.table.kind].parameters, whole, f"study {self.name!r}")
         old, new = self.parameters.model_dump(), parameters.model_dump()
         changed = tuple(key for key in new if new[key] != old[key])
         return self.model_copy(update={"parameters": parameters, "changed": (*self.changed, *changed)})
@@ -277,12 +290,13 @@ def parse(text: str, name: str, file: str) -> Study:
     >>> parse("title = 'a'\\nrobot = 'cat'\\nfigure = '1'\\n[parameters]", "a", "a.toml")
     Traceback (most recent call last):
     fallingcat.errors.FileError: a.toml: robot: should be 'prismatic_hopper' or 'revolute_hopper', not 'cat'; there is
-    no key 'figure'; do you mean 'figures'? They are title, robot, kind, figures, about, parameters, row
+    no key 'figure'; do you mean 'figures'? They are title, kind, robot, figures, about, parameters, row
     """
     if not isinstance(text, str):
         raise ModelError(f"a study is parsed from a text, not from {told(text)}")
     table = _checked(StudyTable, parsed(text, Reader(file)), file, file)
-    return Study(name=name, table=table, parameters=_checked(KINDS[table.kind], table.parameters, file, file))
+    parameters = _checked(KINDS[table.kind].parameters, table.parameters, file, file)
+    return Study(name=name, table=table, parameters=parameters)
 
 
 def _checked(kind: type[Any], raw: Mapping[str, Any], what: str, file: str | None = None) -> Any:
@@ -300,16 +314,11 @@ def _checked(kind: type[Any], raw: Mapping[str, Any], what: str, file: str | Non
 
 def _words(kind: type[Any], problem: Any) -> str:
     """One of pydantic's errors in our words."""
-    known = {
-        *KINDS["basin"].model_fields,
-        *KINDS["scan"].model_fields,
-        *StudyTable.model_fields,
-        *RowTable.model_fields,
-    }
+    known = {*kind.model_fields, *StudyTable.model_fields, *RowTable.model_fields}
     key = ".".join(str(part) for part in problem["loc"] if part in known or isinstance(part, int))
     if problem["type"] == "extra_forbidden":
         fields = (RowTable if len(problem["loc"]) > 1 else kind).model_fields
-        word, what = str(problem["loc"][-1]), "parameter" if issubclass(kind, Parameters) else "key"
+        word, what = str(problem["loc"][-1]), "key" if kind is StudyTable else "parameter"
         near = [x for x in fields if x.lower() == word.lower()] or get_close_matches(word, fields, n=1)
         guess = f"; do you mean {near[0]!r}? They are" if near else ": they are"
         return f"there is no {what} {word!r}{guess} {', '.join(fields)}"
