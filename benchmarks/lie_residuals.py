@@ -16,8 +16,8 @@ import scipy.linalg
 from rich.console import Console
 from rich.table import Table
 
-from fallingcat.dynamics import body_coriolis_matrix, coriolis_from_series
 from fallingcat.lie import Group
+from fallingcat.single_body import body_coriolis_matrix, coriolis_from_series
 
 ROOT = Path(__file__).parents[1]
 RESULT = ROOT / "benchmarks" / "results" / "lie_residuals.json"

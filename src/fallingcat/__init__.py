@@ -11,7 +11,7 @@ True
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import lie
+from . import changes, lie, single_body
 from ._version import __version__ as __version__
 from .dynamics import (
     FACTORIZATIONS,
@@ -21,16 +21,12 @@ from .dynamics import (
     analytical_jacobian,
     average_velocity,
     bias_forces,
-    body_coriolis_matrix,
-    body_forces,
-    body_inertia,
     center_of_mass,
     center_of_mass_bias,
     center_of_mass_jacobian,
     centroidal_momentum_matrix,
     centroidal_momentum_matrix_derivative,
     constrained_forward_dynamics,
-    coriolis_from_series,
     coriolis_matrix,
     displace,
     forward_dynamics,
@@ -68,28 +64,18 @@ from .formulations import (
     ReducedEquations,
     Unproved,
     VelocityChange,
-    base_at,
-    body,
-    center_of_mass_base,
-    centroidal,
     certify_reduced,
     connection,
     connection_derivative,
     curvature,
-    decoupling,
     equations,
     fixed_at,
-    inertial,
     integrability,
-    internal_external,
     internal_jacobian,
     is_conserved,
-    locked,
+    locked_angle,
     locked_velocity,
-    mixed,
-    momentum_map,
     reduced_equations,
-    theta_bc,
 )
 from .io import FileWarning, load, save
 from .kernels import Kernel, compile
@@ -134,30 +120,22 @@ __all__ = [
     "VelocityChange",
     "analytical_jacobian",
     "average_velocity",
-    "base_at",
     "bias_forces",
-    "body",
-    "body_coriolis_matrix",
-    "body_forces",
-    "body_inertia",
     "center_of_mass",
-    "center_of_mass_base",
     "center_of_mass_bias",
     "center_of_mass_jacobian",
-    "centroidal",
     "centroidal_momentum_matrix",
     "centroidal_momentum_matrix_derivative",
     "certify_reduced",
+    "changes",
     "compile",
     "connection",
     "connection_derivative",
     "constrained_forward_dynamics",
     "contact",
     "control",
-    "coriolis_from_series",
     "coriolis_matrix",
     "curvature",
-    "decoupling",
     "displace",
     "equations",
     "falling",
@@ -167,9 +145,7 @@ __all__ = [
     "forward_kinematics",
     "gaits",
     "gravity_forces",
-    "inertial",
     "integrability",
-    "internal_external",
     "internal_jacobian",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
@@ -184,15 +160,13 @@ __all__ = [
     "link_pose",
     "link_twist",
     "load",
-    "locked",
+    "locked_angle",
     "locked_inertia",
     "locked_velocity",
     "mass_condition",
     "mass_matrix",
     "mass_matrix_derivative",
-    "mixed",
     "momentum",
-    "momentum_map",
     "momentum_matrix",
     "momentum_matrix_derivative",
     "potential_energy",
@@ -202,9 +176,9 @@ __all__ = [
     "rollout",
     "save",
     "simulate",
+    "single_body",
     "studies",
     "testing",
-    "theta_bc",
 ]
 
 
@@ -212,12 +186,16 @@ _ROOMS = ("contact", "control", "falling", "gaits", "simulation", "studies", "te
 _LATER = {name: f".{name}" for name in _ROOMS}
 _LATER |= dict.fromkeys(("Event", "Ledger", "Rollout", "Trajectory", "rollout", "simulate"), ".simulation")
 """What is imported when it is first asked for: name -> module."""
+_MOVED = {name: f"changes.{name}" for name in changes.__all__}
+_MOVED |= {name: f"single_body.{name}" for name in single_body.__all__} | {"theta_bc": "locked_angle"}
+"""What once had a flat name, or another one -> where it is."""
 
 
 def __getattr__(name: str) -> Any:
     """Contacts, laws, simulation, gaits, falls and studies take a third of the time that an import takes: they wait."""
     if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        now = f": it is {__name__}.{_MOVED[name]}" if name in _MOVED else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{now}")
     module = importlib.import_module(_LATER[name], __name__)
     value = module if _LATER[name] == f".{name}" else getattr(module, name)
     globals()[name] = value

@@ -131,7 +131,7 @@ def test_a_residual_that_is_no_number_is_broken(monkeypatch):
 def test_an_unproved_claim_is_exit_code_1(monkeypatch):
     """A change that does not know its own clock: nothing is broken, and nothing about rates is proved."""
     right = surveys.formulations
-    blind = lambda model, state: replace(fc.mixed(model, state), at=None)  # noqa: E731
+    blind = lambda model, state: replace(fc.changes.mixed(model, state), at=None)  # noqa: E731
     monkeypatch.setattr(surveys, "formulations", lambda model: right(model) | {"mixed": blind})
     done = certify(HOPPER, "--states", 2)
     assert done.exit_code == 1

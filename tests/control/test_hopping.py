@@ -68,12 +68,12 @@ def test_the_locked_polar_law(model, state, foot):
     reference = tuple(0.5 * state.joints)
     law = LockedPolarSpring(6.0, angle=0.2, reference=reference)
     forces = law.forces(model, 0.0, state, STANCE)
-    angle = np.arctan2(state.pose[1, 0], state.pose[0, 0]) + fc.theta_bc(model, state.joints, np.array(reference))
+    angle = np.arctan2(state.pose[1, 0], state.pose[0, 0]) + fc.locked_angle(model, state.joints, np.array(reference))
     away = (angle - 0.2 + np.pi) % (2 * np.pi) - np.pi
     assert forces[2] == pytest.approx(-6.0 * away, rel=1e-9)
     np.testing.assert_allclose(forces[model.m :], forces[2] * fc.connection(model, state)[2], rtol=1e-12)
     h = 1e-6
-    shift = fc.theta_bc(model, state.joints + h * state.rates, np.array(reference)) - fc.theta_bc(
+    shift = fc.locked_angle(model, state.joints + h * state.rates, np.array(reference)) - fc.locked_angle(
         model, state.joints - h * state.rates, np.array(reference)
     )
     rate = state.twist[2] + shift / (2 * h)
@@ -129,7 +129,7 @@ def wheels():
 
 
 def locked_angle(model, state):
-    return fc.theta_bc(model, state.joints)
+    return fc.locked_angle(model, state.joints)
 
 
 def test_the_locked_angle_is_refused_on_every_path_where_it_depends_on_the_path():
@@ -156,7 +156,7 @@ def test_the_locked_angle_of_balanced_wheels():
     center = M[:2, 2] / M[0, 0]
     about_center = M[2, 2] - M[0, 0] * center @ center
     expected = M[2, 3:] @ state.joints / about_center
-    assert fc.theta_bc(model, state.joints) == pytest.approx(expected, rel=1e-13)
+    assert fc.locked_angle(model, state.joints) == pytest.approx(expected, rel=1e-13)
     assert fc.compile(model, locked_angle)(*model.flatten(state)) == pytest.approx(expected, rel=1e-13)
     law = LockedPolarSpring(6.0, foot="wheel0", when="always")
     assert fc.simulate(model, state, 0.01, law, integrator="rkmk4").status == "finished"

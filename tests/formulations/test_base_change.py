@@ -33,7 +33,7 @@ def test_a_change_of_base_is_a_robot_rooted_elsewhere(factorization, recipe):
     link = some_link(model, rng_of(recipe))
     other, its = model.reroot(link), fc.reroot_state(model, state, link)
     p = order(model, other)
-    ours = fc.equations(model, state, factorization).change(fc.base_at(model, state, link))
+    ours = fc.equations(model, state, factorization).change(fc.changes.base_at(model, state, link))
     theirs = fc.equations(other, its, factorization)
     agree("base_at v = rerooted", ours.v[p], theirs.v)
     agree("base_at M = rerooted", ours.M[np.ix_(p, p)], theirs.M)
@@ -51,7 +51,7 @@ def test_the_joints_do_not_care_which_link_is_the_base(recipe):
     rng = rng_of(recipe)
     link, forces = some_link(model, rng), rng.normal(size=model.nv)
     other, its = model.reroot(link), fc.reroot_state(model, state, link)
-    p, change = order(model, other), fc.base_at(model, state, link)
+    p, change = order(model, other), fc.changes.base_at(model, state, link)
     motion = fc.forward_dynamics(model, state, forces)
     there = fc.forward_dynamics(other, its, change.forces(forces)[p])
     size = max(1e-11, 1e-14 * np.linalg.cond(fc.mass_matrix(model, state)))
@@ -66,7 +66,7 @@ def test_forces_remarks_2_and_3(recipe):
     model, state = build(recipe)
     rng = rng_of(recipe)
     link = some_link(model, rng)
-    change, J = fc.base_at(model, state, link), fc.jacobian(model, state, link)
+    change, J = fc.changes.base_at(model, state, link), fc.jacobian(model, state, link)
     torques = np.concatenate([np.zeros(6), rng.normal(size=model.n)])
     agree("Remark 2: torques stay", change.forces(torques), torques)
     wrench = rng.normal(size=6)
@@ -82,7 +82,7 @@ def test_remark_3_is_printed_without_its_sign():
     """Printed `+ S' X f`; (20), and the power, say minus."""
     cat = fc.robots.cat()
     state = cat.random_state(np.random.default_rng(0))
-    change = fc.base_at(cat, state, "tail")
+    change = fc.changes.base_at(cat, state, "tail")
     f = np.concatenate([np.arange(1.0, 7.0), np.zeros(cat.n)])
     moved = change.forces(f)
     printed = np.concatenate([moved[:6], -moved[6:]])
@@ -99,23 +99,23 @@ def test_origin_of_one_link_and_axes_of_another(recipe):
     E, F = some_link(model, rng), some_link(model, rng)
     linear = fc.jacobian(model, state, E, "mixed")[:3]
     angular = fc.jacobian(model, state, F, "mixed")[3:]
-    mixed = fc.base_at(model, state, E, orientation=F, representation="mixed")
+    mixed = fc.changes.base_at(model, state, E, orientation=F, representation="mixed")
     agree("(27)", mixed.T[:6], np.concatenate([linear, angular]))
     R = fc.link_pose(model, state, F)[:3, :3]
-    turned = fc.base_at(model, state, E, orientation=F)
+    turned = fc.changes.base_at(model, state, E, orientation=F)
     agree("(27), body-fixed", turned.T[:6], np.concatenate([R.T @ linear, R.T @ angular]))
-    whole = fc.base_at(model, state, E, orientation=E)
-    agree("E[E] is E", whole.T, fc.base_at(model, state, E).T)
-    agree("E[E] is E, rate", whole.T_dot, fc.base_at(model, state, E).T_dot, 1e-11)
+    whole = fc.changes.base_at(model, state, E, orientation=E)
+    agree("E[E] is E", whole.T, fc.changes.base_at(model, state, E).T)
+    agree("E[E] is E, rate", whole.T_dot, fc.changes.base_at(model, state, E).T_dot, 1e-11)
 
 
 def test_a_frame_can_be_the_base():
     cat = fc.robots.cat()
     state = cat.random_state(np.random.default_rng(0))
-    change = fc.base_at(cat, state, "front_left_paw")
+    change = fc.changes.base_at(cat, state, "front_left_paw")
     agree("frame as base", change.velocity(state.velocity)[:6], fc.link_twist(cat, state, "front_left_paw"))
     assert change.name == "base at front_left_paw"
-    given = fc.base_at(cat, state, cat.frame("front_left_paw"))
+    given = fc.changes.base_at(cat, state, cat.frame("front_left_paw"))
     agree("frame as base, by record", given.T, change.T)
     assert fc.equations(cat, state).change(change).certify().passed
 
@@ -126,7 +126,7 @@ def test_planar_robots_change_their_base_in_the_plane():
     state = model.random_state(np.random.default_rng(1))
     other, its = model.reroot("link3"), fc.reroot_state(model, state, "link3")
     p = order(model, other)
-    ours = fc.equations(model, state).change(fc.base_at(model, state, "link3"))
+    ours = fc.equations(model, state).change(fc.changes.base_at(model, state, "link3"))
     theirs = fc.equations(other, its)
     agree("planar base_at M", ours.M[np.ix_(p, p)], theirs.M)
     agree("planar base_at C", ours.C[np.ix_(p, p)], theirs.C)

@@ -83,7 +83,7 @@ def test_the_table_of_factorizations(arm, factorization):
     """Yes means rounding, no means no: above one percent."""
     model, state = arm
     eom = fc.equations(model, state, factorization)
-    body, locked = eom.certify(), eom.change(fc.locked(model, state)).certify()
+    body, locked = eom.certify(), eom.change(fc.changes.locked(model, state)).certify()
     found = (body["passivity"], body["torsion"], locked["force decoupling"])
     assert tuple(check.claimed for check in found) == CLAIMS[factorization]
     for check in found:
@@ -94,7 +94,7 @@ def test_the_table_of_factorizations(arm, factorization):
 def test_lemma_4_3_of_traversaro_holds_for_christoffel_only(arm, factorization):
     """(44), printed for every passive C: a counter-example.  What all passive ones do share is `(C_G v)_lin = 0`."""
     model, state = arm
-    eom = fc.equations(model, state, factorization).change(fc.centroidal(model, state))
+    eom = fc.equations(model, state, factorization).change(fc.changes.centroidal(model, state))
     check = eom.certify()["linear blocks"]
     assert check.claimed == (factorization == "christoffel")
     assert check.residual < 1e-13 if check.claimed else check.residual > 1e-2
@@ -103,7 +103,7 @@ def test_lemma_4_3_of_traversaro_holds_for_christoffel_only(arm, factorization):
 
 def test_a_certificate_is_a_table(arm):
     model, state = arm
-    certificate = fc.equations(model, state, "hamel").change(fc.locked(model, state)).certify()
+    certificate = fc.equations(model, state, "hamel").change(fc.changes.locked(model, state)).certify()
     lines = str(certificate).splitlines()
     assert lines[0] == "locked equations, hamel matrix: passed"
     assert any(line.split()[0] == "torsion" and "not claimed" in line for line in lines)
@@ -177,8 +177,8 @@ def test_a_wrong_rate_of_the_change_is_found(arm, formulation):
 
 def test_a_wrong_inverse_is_found(arm):
     model, state = arm
-    change = fc.centroidal(model, state)
-    wrong = replace(change, inverse=fc.mixed(model, state).inverse)
+    change = fc.changes.centroidal(model, state)
+    wrong = replace(change, inverse=fc.changes.mixed(model, state).inverse)
     found = broken(fc.equations(model, state).change(wrong).certify())
     assert {"change", "mass decoupling", "power"} <= found
 
@@ -186,7 +186,7 @@ def test_a_wrong_inverse_is_found(arm):
 @pytest.mark.parametrize("claim", ["mass decoupling", "invariance", "gravity", "linear blocks"])
 def test_a_false_claim_is_found(arm, claim):
     model, state = arm
-    proud = replace(fc.mixed(model, state), claims=[claim])
+    proud = replace(fc.changes.mixed(model, state), claims=[claim])
     certificate = fc.equations(model, state).change(proud).certify()
     assert broken(certificate) == {claim}
 

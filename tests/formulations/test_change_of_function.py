@@ -138,7 +138,7 @@ def test_functions_that_have_no_rate_by_complex_step_are_refused(cat):
     with pytest.raises(fc.ModelError, match="'mine' depends on the velocity"):
         fc.VelocityChange.of(model, state, lambda at: (2.0 + at.twist[0] ** 2) * np.eye(model.nv), "mine")
     with pytest.raises(fc.ModelError, match="Tx does not compute with complex numbers"):
-        fc.decoupling(model, state, Tx=lambda at: np.real(real(at)[:6, :6]))
+        fc.changes.decoupling(model, state, Tx=lambda at: np.real(real(at)[:6, :6]))
     given = fc.VelocityChange.of(model, state, real, "mine", T_dot=np.zeros((16, 16)))
     assert fc.equations(model, state).change(given).certify()["change rate"].verdict == "unproved"
 

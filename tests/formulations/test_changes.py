@@ -60,7 +60,7 @@ def back(eom, change, rng, name):
 
 def chain(eom, change, rng, name):
     """Two steps are one; the second starts from what the first arrived at."""
-    other = fc.mixed(eom.model, eom.state)
+    other = fc.changes.mixed(eom.model, eom.state)
     there = other.inverted().then(change)  # from mixed velocities to `change`'s
     stepwise, at_once = eom.change(other).change(there), eom.change(change)
     for what in ("M", "C", "g", "Mdot", "v"):
@@ -86,7 +86,7 @@ def test_law(law, recipe):
 def test_a_chain_keeps_its_name_and_its_clock():
     cat = fc.robots.cat()
     state = cat.random_state(np.random.default_rng(0))
-    first, second = fc.mixed(cat, state), fc.inertial(cat, state)
+    first, second = fc.changes.mixed(cat, state), fc.changes.inertial(cat, state)
     chain = first.inverted().then(second)
     assert chain.name == "inverse of mixed, then inertial"
     assert chain.base == second.base
@@ -106,6 +106,7 @@ def test_representations_are_what_they_say():
     H, H_dot = state.pose, np.imag(later) / STEP
     spin = H_dot[:3, :3] @ H[:3, :3].T
     w = np.array([spin[2, 1], spin[0, 2], spin[1, 0]])
-    mixed, inertial = (fc.equations(cat, state).change(f(cat, state)).v[:6] for f in (fc.mixed, fc.inertial))
+    eom, both = fc.equations(cat, state), (fc.changes.mixed, fc.changes.inertial)
+    mixed, inertial = (eom.change(change(cat, state)).v[:6] for change in both)
     agree("mixed velocity", mixed, np.concatenate([H_dot[:3, 3], w]))
     agree("inertial velocity", inertial, np.concatenate([H_dot[:3, 3] - np.cross(w, H[:3, 3]), w]))

@@ -165,7 +165,7 @@ def test_lemma_3_4_in_the_plane():
 # theta_bc ---------------------------------------------------------------------------------------------------------
 
 
-def test_theta_bc_of_the_revolute_leg():
+def test_locked_angle_of_the_revolute_leg():
     """[Feurstein] sample program, line 230: the closed form for masses m01, m02 on the thigh and m11 on the shank."""
     m01, m02, m11 = 0.835, 0.122, 0.05
     A, B = m01 * m11 + m02 * m11, 2 * m01 * m11 + m02 * m11
@@ -174,24 +174,24 @@ def test_theta_bc_of_the_revolute_leg():
     hopper = fc.robots.revolute_hopper()
     for q in np.linspace(-3.0, 3.0, 13):
         closed = B * q / b + 2 * np.arctan2(np.tan(q / 2) * root, a + b) * (A * b - B * a) / (b * root)
-        agree("theta_bc, closed form", fc.theta_bc(hopper, [q]), closed)
-        agree("theta_bc, elsewhere", fc.theta_bc(hopper, [q], [1.0]), closed - fc.theta_bc(hopper, [1.0]))
+        agree("theta_bc, closed form", fc.locked_angle(hopper, [q]), closed)
+        agree("theta_bc, elsewhere", fc.locked_angle(hopper, [q], [1.0]), closed - fc.locked_angle(hopper, [1.0]))
 
 
-def test_theta_bc_turns_with_the_locked_velocity():
+def test_locked_angle_turns_with_the_locked_velocity():
     hopper = fc.robots.revolute_hopper()
     state = hopper.random_state(np.random.default_rng(0))
-    rate = np.imag(fc.theta_bc(hopper, state.joints + 1j * STEP * state.rates)) / STEP
+    rate = np.imag(fc.locked_angle(hopper, state.joints + 1j * STEP * state.rates)) / STEP
     agree("d theta_bc / dt = A_w dq", rate, (fc.connection(hopper, state) @ state.rates)[2])
 
 
-def test_theta_bc_is_refused_where_the_path_matters():
+def test_locked_angle_is_refused_where_the_path_matters():
     two = fc.robots.random_tree(np.random.default_rng(0), 2, kinds=["revolute"], planar=True)
     assert isinstance(two.base, SE2)
     with pytest.raises(fc.NumericsError, match="depends on the path"):
-        fc.theta_bc(two, [0.5, 0.5])
+        fc.locked_angle(two, [0.5, 0.5])
     with pytest.raises(fc.ModelError, match="planar"):
-        fc.theta_bc(fc.robots.cat(), np.zeros(10))
+        fc.locked_angle(fc.robots.cat(), np.zeros(10))
 
 
 # the cat ----------------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def test_the_propositions_block_by_block(factorization, closed_form, recipe):
     m, n = model.m, model.n
     Tx, Ty = invertible(rng, m), invertible(rng, n)
     Tx_dot, Ty_dot = rng.normal(size=(m, m)), rng.normal(size=(n, n))
-    change = fc.decoupling(model, state, Tx=Tx, Ty=Ty, Tx_dot=Tx_dot, Ty_dot=Ty_dot)
+    change = fc.changes.decoupling(model, state, Tx=Tx, Ty=Ty, Tx_dot=Tx_dot, Ty_dot=Ty_dot)
     eom = fc.equations(model, state, factorization).change(change)
     wanted = closed_form(model, state, Tx, Tx_dot, Ty, Ty_dot)
     scale = np.abs(eom.C).max()
@@ -58,7 +58,7 @@ def test_the_propositions_block_by_block(factorization, closed_form, recipe):
 def test_prop_332_as_printed_is_wrong():
     """The lower left block is `-C_xy'`: with the printed `+` the matrix would not be passive."""
     model, state = simple(Robot(SE3(), 4, 1))
-    eom = fc.equations(model, state, "passive").change(fc.locked(model, state))
+    eom = fc.equations(model, state, "passive").change(fc.changes.locked(model, state))
     upper, lower = eom.C[:6, 6:], eom.C[6:, :6]
     agree("Prop. 3.3.2: C_yx = -C_xy'", lower, -upper.T)
     assert np.abs(upper).max() > 0.1  # ... and not zero, so the sign matters
@@ -70,7 +70,7 @@ def test_the_locked_change_is_lemma_2(recipe):
     """[Mishra] Lemma 2: `xi = [mu; rates]`, `M = diag(Mb, Mqq - Mbq' Mb^-1 Mbq)`."""
     model, state = build(recipe)
     m = model.m
-    eom = fc.equations(model, state).change(fc.locked(model, state))
+    eom = fc.equations(model, state).change(fc.changes.locked(model, state))
     M = fc.mass_matrix(model, state)
     A = np.linalg.solve(M[:m, :m], M[:m, m:])
     agree("Lemma 2: mu", eom.v[:m], state.twist + A @ state.rates)
@@ -88,7 +88,7 @@ def test_the_locked_change_is_lemma_2(recipe):
 def test_centroidal(recipe):
     """[Traversaro] Lemma 4, with the masses summed up by hand."""
     model, state = build(recipe)
-    eom = fc.equations(model, state).change(fc.centroidal(model, state))
+    eom = fc.equations(model, state).change(fc.changes.centroidal(model, state))
     body = whole_body(model, state)
     scale = np.abs(eom.M).max()
     wanted = np.zeros((6, model.nv))
@@ -100,7 +100,7 @@ def test_centroidal(recipe):
     agree("(44): linear rows", eom.C[:3], np.zeros((3, model.nv)), scale=scale * np.abs(eom.v).max())
     agree("(44): linear columns", eom.C[:, :3], np.zeros((model.nv, 3)), scale=scale * np.abs(eom.v).max())
     J = fc.centroidal_momentum_matrix(model, state)
-    agree("(34): A_G = I_G J_G", eom.M[:6, :6] @ fc.centroidal(model, state).T[:6], J, scale=scale)
+    agree("(34): A_G = I_G J_G", eom.M[:6, :6] @ fc.changes.centroidal(model, state).T[:6], J, scale=scale)
 
 
 @settings(max_examples=30)
@@ -108,7 +108,7 @@ def test_centroidal(recipe):
 def test_center_of_mass_and_base_axes(recipe):
     """`G[B]` (35)-(37): the velocity of the center of mass decouples from everything."""
     model, state = build(recipe)
-    change = fc.center_of_mass_base(model, state)
+    change = fc.changes.center_of_mass_base(model, state)
     eom = fc.equations(model, state).change(change)
     R = state.pose[:3, :3]
     agree("G[B]: v", eom.v[:3], fc.center_of_mass_jacobian(model, state) @ state.velocity)
@@ -129,7 +129,7 @@ def test_momentum_map(frame, recipe):
     """`v_x` is the momentum, and `C_x v_x + C_xy v_y = 0` for every factorization: it changes by forces alone."""
     model, state = build(recipe)
     m = model.m
-    change = fc.momentum_map(model, state, frame)
+    change = fc.changes.momentum_map(model, state, frame)
     for factorization in fc.FACTORIZATIONS:
         eom = fc.equations(model, state, factorization).change(change)
         turn = np.abs(eom.M).max() * np.abs(change.T_dot @ change.inverse).max()  # cancels against the rest of C
@@ -184,6 +184,6 @@ def test_in_the_plane_only_the_turning_matters():
     model = fc.robots.random_tree(np.random.default_rng(3), 3, planar=True)
     assert isinstance(model.base, SE2)
     state = model.random_state(np.random.default_rng(4))
-    eom = fc.equations(model, state).change(fc.momentum_map(model, state))
+    eom = fc.equations(model, state).change(fc.changes.momentum_map(model, state))
     agree("planar momentum", eom.v[:3], fc.momentum(model, state, "centroidal")[[0, 1, 5]])
     assert eom.certify().passed

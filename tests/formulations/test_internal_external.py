@@ -45,7 +45,7 @@ def test_the_internal_jacobian_is_the_generalized_jacobian(recipe):
 @weights
 def test_axiom_1_the_internal_velocity_depends_on_the_joints_alone(joints, seed, weight):
     model, state, link = arm(joints, seed)
-    change = fc.internal_external(model, state, link, weight)
+    change = fc.changes.internal_external(model, state, link, weight)
     assert not change.T[6:, :6].any()
     assert np.linalg.matrix_rank(change.T[6:12, 6:]) == 6
 
@@ -54,7 +54,7 @@ def test_axiom_1_the_internal_velocity_depends_on_the_joints_alone(joints, seed,
 @weights
 def test_axiom_2_joint_torques_are_no_external_force(joints, seed, weight):
     model, state, link = arm(joints, seed)
-    change = fc.internal_external(model, state, link, weight)
+    change = fc.changes.internal_external(model, state, link, weight)
     torques = np.concatenate([np.zeros(6), np.random.default_rng(0).normal(size=joints)])
     assert not change.forces(torques)[:6].any()
 
@@ -63,7 +63,7 @@ def test_axiom_2_joint_torques_are_no_external_force(joints, seed, weight):
 @weights
 def test_axiom_3_the_mass_matrix_decouples(joints, seed, weight):
     model, state, link = arm(joints, seed)
-    change = fc.internal_external(model, state, link, weight)
+    change = fc.changes.internal_external(model, state, link, weight)
     eom = fc.equations(model, state).change(change)
     agree("M_ei = 0", eom.M[:6, 6:], np.zeros((6, joints)), scale=np.abs(eom.M).max())
     # (3.93)
@@ -86,7 +86,7 @@ def test_axiom_4_the_coriolis_forces_decouple(joints, seed, weight, factorizatio
     In free flight `d(M_e v_ext)/dt = 0`, so `C_e v_e + C_ei v_i = dM_e/dt v_e`.
     """
     model, state, link = arm(joints, seed)
-    change = fc.internal_external(model, state, link, weight)
+    change = fc.changes.internal_external(model, state, link, weight)
     eom = fc.equations(model, state, factorization).change(change)
     scale = np.abs(eom.C).max()
     if factorization in ("newton_euler", "hamel"):
@@ -98,7 +98,7 @@ def test_axiom_4_the_coriolis_forces_decouple(joints, seed, weight, factorizatio
 @cases
 def test_axiom_5_the_external_force_is_expressed_at_the_center_of_mass(joints, seed):
     model, state, link = arm(joints, seed)
-    change = fc.internal_external(model, state, link)
+    change = fc.changes.internal_external(model, state, link)
     center = fc.center_of_mass(model, state)
     push = np.array([1.0, -2.0, 3.0])
     J = fc.jacobian(model, state, model.link_names[0], "mixed")
@@ -113,7 +113,7 @@ def test_axiom_5_the_external_force_is_expressed_at_the_center_of_mass(joints, s
 def test_axiom_6_a_body_velocity_is_the_sum_of_both(joints, seed):
     """(3.96): `nu_j = A_jc v_ext + v_int`."""
     model, state, link = arm(joints, seed)
-    change = fc.internal_external(model, state, link)
+    change = fc.changes.internal_external(model, state, link)
     v = change.velocity(state.velocity)
     H_wc = np.eye(4)
     H_wc[:3, 3] = fc.center_of_mass(model, state)
@@ -147,7 +147,7 @@ def test_the_changed_equations_move_the_robot_as_the_plain_ones_do(base, weight,
     """Accelerations by the articulated-body algorithm; the rate of `T` by complex step."""
     for seed in range(2):
         model, state, link = redundant(base, extra, seed)
-        change = fc.internal_external(model, state, link, weight)
+        change = fc.changes.internal_external(model, state, link, weight)
         agree("T T^-1 = 1", change.T @ change.inverse, np.eye(model.nv), 1e-10)
         agree("dT/dt by complex step", change.T_dot, np.imag(change.at(1e-40j)) / 1e-40, 1e-9)
         forces = np.random.default_rng(seed).normal(size=model.nv)
@@ -165,7 +165,7 @@ def test_the_null_space_decouples_in_the_inertia_metric(base):
     """All three blocks of the mass matrix are apart; in the metric of the rates, internal and null space are not."""
     model, state, link = redundant(base, 3, 0)
     m, size = 2 * model.m, model.nv - 2 * model.m
-    consistent, plain = (fc.internal_external(model, state, link, weight) for weight in WEIGHTS)
+    consistent, plain = (fc.changes.internal_external(model, state, link, weight) for weight in WEIGHTS)
     M = fc.equations(model, state).change(consistent).M
     agree("M_(ei)n = 0", M[:m, m:], np.zeros((m, size)), 1e-11, np.abs(M).max())
     N = plain.inverse[model.m :, m:]
@@ -178,7 +178,7 @@ def test_the_null_space_decouples_in_the_inertia_metric(base):
 @weights
 def test_motions_in_the_null_space_leave_the_link_and_the_momentum_alone(base, weight):
     model, state, link = redundant(base, 2, 1)
-    change = fc.internal_external(model, state, link, weight)
+    change = fc.changes.internal_external(model, state, link, weight)
     v = change.inverse @ np.concatenate([np.zeros(2 * model.m), [1.0, -2.0], np.ones(model.nv - 2 * model.m - 2)])
     moving = fc.State(state.pose, state.joints, v[: model.m], v[model.m :])
     S, C = base.selection, base.coselection
@@ -192,7 +192,7 @@ def test_the_null_space_is_counted_by_the_same_joints_everywhere():
     model, _, link = arm(8, 1)
     counted = set()
     for seed in range(5):
-        change = fc.internal_external(model, model.random_state(np.random.default_rng(seed)), link)
+        change = fc.changes.internal_external(model, model.random_state(np.random.default_rng(seed)), link)
         N = change.inverse[6:, 12:]
         ones = [tuple(i for i in range(8) if np.allclose(N[i], row, atol=1e-9)) for row in np.eye(2)]
         counted.add(tuple(ones))
@@ -203,19 +203,19 @@ def test_the_null_space_is_counted_by_the_same_joints_everywhere():
 def test_the_user_counts_the_null_space():
     model, state, link = arm(8, 1)
     Z = np.random.default_rng(0).normal(size=(8, 2))
-    change = fc.internal_external(model, state, link, null_space=Z)
+    change = fc.changes.internal_external(model, state, link, null_space=Z)
     agree("Z' N = 1", Z.T @ change.inverse[6:, 12:], np.eye(2), 1e-11)
     assert fc.equations(model, state).change(change).certify(1e-8).passed
     with pytest.raises(fc.ModelError, match=r"null_space has shape \(8, 2\), not \(2, 8\)"):
-        fc.internal_external(model, state, link, null_space=Z.T)
+        fc.changes.internal_external(model, state, link, null_space=Z.T)
     blind = np.linalg.qr(fc.internal_jacobian(model, state, link).T)[0][:, :2]  # both count internal motion only
     with pytest.raises(fc.NumericsError, match="null_space misses motions in the null space of"):
-        fc.internal_external(model, state, link, null_space=blind)
+        fc.changes.internal_external(model, state, link, null_space=blind)
 
 
 def test_what_drops_velocities_has_no_equations():
     model, state, link = arm(8, 0)
-    change = fc.internal_external(model, state, link)
+    change = fc.changes.internal_external(model, state, link)
     wide = fc.VelocityChange(change.T[:12], change.T_dot[:12], change.inverse[:, :12], "wide")
     with pytest.raises(fc.ModelError, match="the change 'wide' drops velocities"):
         fc.equations(model, state).change(wide)
@@ -231,7 +231,7 @@ def test_every_kind_of_number(kind, weight):
     q, v = model.flatten(model.random_state(rng))
 
     def flat(q, v):
-        change = fc.internal_external(model, model.unflatten(q, v), model.link_names[-1], weight)
+        change = fc.changes.internal_external(model, model.unflatten(q, v), model.link_names[-1], weight)
         return concatenate([change.T, change.T_dot, change.inverse])
 
     agree(f"internal/external, {kind} = float", KINDS[kind](flat, q, v), flat(q, v), 1e-9)
@@ -240,12 +240,12 @@ def test_every_kind_of_number(kind, weight):
 def test_weights_differ_where_there_is_a_choice():
     """`inertia` is dynamically consistent: internal motion of least energy for the link's velocity."""
     model, state, link = arm(9, 0)
-    consistent, plain = (fc.internal_external(model, state, link, w).inverse[6:, 6:12] for w in WEIGHTS)
+    consistent, plain = (fc.changes.internal_external(model, state, link, w).inverse[6:, 6:12] for w in WEIGHTS)
     Lq = fc.reduced_equations(model, state).Lq
     wish = np.arange(6.0)
     energy = [x @ Lq @ x for x in (consistent @ wish, plain @ wish)]
     assert energy[0] < energy[1]
-    square, _ = (fc.internal_external(*arm(6, 0), w).inverse for w in WEIGHTS)
+    square, _ = (fc.changes.internal_external(*arm(6, 0), w).inverse for w in WEIGHTS)
     agree("square: no choice", square, _, 1e-10)
 
 
@@ -259,5 +259,5 @@ def test_planar_internal_velocities_have_three_components(recipe):
     J = fc.internal_jacobian(model, state, model.link_names[-1])
     assert J.shape == (3, 5)
     assume(np.linalg.cond(J) < 1e4)
-    change = fc.internal_external(model, state, model.link_names[-1])
+    change = fc.changes.internal_external(model, state, model.link_names[-1])
     agree("planar J J# = 1", change.T[3:6, 3:] @ change.inverse[3:, 3:6], np.eye(3), 1e-10)

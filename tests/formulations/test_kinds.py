@@ -38,11 +38,15 @@ ROBOTS = {
 
 def changes(model, state):
     """The changes of velocity, each with a different algorithm behind it."""
-    out = [fc.inertial(model, state), fc.centroidal(model, state), fc.momentum_map(model, state, "world")]
+    out = [
+        fc.changes.inertial(model, state),
+        fc.changes.centroidal(model, state),
+        fc.changes.momentum_map(model, state, "world"),
+    ]
     if isinstance(model.base, SE3):
         out += [
-            fc.base_at(model, state, "link1", orientation="link0", representation="mixed"),
-            fc.center_of_mass_base(model, state),
+            fc.changes.base_at(model, state, "link1", orientation="link0", representation="mixed"),
+            fc.changes.center_of_mass_base(model, state),
         ]
     return out
 
@@ -121,7 +125,7 @@ def test_jax(name):
 
 IN_SYMPY = {
     "curvature slice": lambda m, s, x, y: fc.curvature(m, s, x, y),
-    "mixed": lambda m, s, x, y: fc.equations(m, s).change(fc.mixed(m, s)).C,
+    "mixed": lambda m, s, x, y: fc.equations(m, s).change(fc.changes.mixed(m, s)).C,
     "reduced B": lambda m, s, x, y: fc.reduced_equations(m, s).B,
     "reduced Gamma": lambda m, s, x, y: fc.reduced_equations(m, s).Gamma,
 }

@@ -50,7 +50,7 @@ def test_pinocchio_is_body_fixed_and_christoffel(pinocchio_cat):
 
 def test_pinocchio_centroidal(pinocchio_cat):
     _, ours, state, _, data, p = pinocchio_cat
-    change = fc.centroidal(ours, state)
+    change = fc.changes.centroidal(ours, state)
     eom = fc.equations(ours, state).change(change)
     agree("pin: Ig", eom.M[:6, :6], data.Ig.matrix(), scale=1.0)
     agree("pin: hg", eom.M[:6, :6] @ eom.v[:6], data.hg.vector)
@@ -58,7 +58,7 @@ def test_pinocchio_centroidal(pinocchio_cat):
     agree("pin: Ag", eom.M[:6, :6] @ change.T[:6], data.Ag[:, p])
     agree("pin: Ag, by name", fc.centroidal_momentum_matrix(ours, state), data.Ag[:, p])
     agree("pin: dAg", fc.centroidal_momentum_matrix_derivative(ours, state), data.dAg[:, p])
-    agree("pin: Jcom", fc.center_of_mass_base(ours, state).T[:3], data.Jcom[:, p])
+    agree("pin: Jcom", fc.changes.center_of_mass_base(ours, state).T[:3], data.Jcom[:, p])
 
 
 def test_pinocchio_reference_frames_are_representations(pinocchio_cat):
@@ -67,7 +67,7 @@ def test_pinocchio_reference_frames_are_representations(pinocchio_cat):
         frame = theirs.getFrameId(name, pin.FrameType.BODY)
         for reference, ours_ in (("LOCAL", "body"), ("LOCAL_WORLD_ALIGNED", "mixed"), ("WORLD", "inertial")):
             J = pin.getFrameJacobian(theirs, data, frame, getattr(pin, reference))[:, p]
-            T = fc.base_at(ours, state, name, representation=ours_).T[:6]
+            T = fc.changes.base_at(ours, state, name, representation=ours_).T[:6]
             agree(f"pin: {reference}", T, J)
 
 
@@ -99,5 +99,6 @@ def test_mujoco_is_a_change_of_velocity(tmp_path, seed):
     agree("mujoco: M", eom.M, M, 1e-11)
     agree("mujoco: qfrc_bias", eom.C @ eom.v + eom.g, data.qfrc_bias, 1e-11)
     agree("mujoco: qacc", eom.forward(np.zeros(ours.nv)), data.qacc, 1e-10)
-    back = change.inverted().then(fc.centroidal(ours, state))
-    agree("mujoco, then centroidal", eom.change(back).M, fc.equations(ours, state).change(fc.centroidal(ours, state)).M)
+    centroidal = fc.changes.centroidal(ours, state)
+    back = change.inverted().then(centroidal)
+    agree("mujoco, then centroidal", eom.change(back).M, fc.equations(ours, state).change(centroidal).M)

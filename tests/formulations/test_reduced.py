@@ -96,7 +96,7 @@ def test_rel_is_a_change_of_velocity(recipe):
     """The same forces as Lemma 2's equations, the same motion as forward dynamics."""
     model, state = build(recipe)
     rng = rng_of(recipe)
-    rel, change = fc.reduced_equations(model, state), fc.locked(model, state)
+    rel, change = fc.reduced_equations(model, state), fc.changes.locked(model, state)
     eom = fc.equations(model, state).change(change)
     agree("REL: Lambda", rel.Lambda, eom.M, scale=np.abs(eom.M).max())
     agree("REL: xi", rel.xi, eom.v)

@@ -46,7 +46,7 @@ def test_three_matrices_with_the_rate_forgotten_do_not_pass(cat):
 
 def test_a_broken_claim_outweighs_an_unproved_one(cat):
     model, state = cat
-    eom = fc.equations(model, state).change(replace(fc.mixed(model, state), at=None))
+    eom = fc.equations(model, state).change(replace(fc.changes.mixed(model, state), at=None))
     certificate = replace(eom, g=eom.g + 1.0).certify()
     assert certificate.verdict == "broken"
     assert "FAILED" in str(certificate).splitlines()[0]
@@ -58,7 +58,7 @@ def test_a_broken_claim_outweighs_an_unproved_one(cat):
 def test_a_clock_that_drops_imaginary_parts_proves_nothing(cat):
     """`at` on real arrays: the complex step sees a rate of zero, just what a forgotten `T_dot` says."""
     model, state = cat
-    change = fc.mixed(model, state)
+    change = fc.changes.mixed(model, state)
     frozen = replace(change, T_dot=0.0 * change.T_dot, at=lambda step: np.real(change.at(step)))
     certificate = fc.equations(model, state).change(frozen).certify()
     assert certificate["change rate"].verdict == "unproved"
@@ -73,7 +73,7 @@ def test_a_certificate_without_claims_has_not_passed():
 def test_equations_of_fewer_velocities_show_what_they_cannot_prove(cat):
     """Such changes are refused; equations made by hand keep every row."""
     model, state = cat
-    square = fc.equations(model, state).change(fc.centroidal(model, state))
+    square = fc.equations(model, state).change(fc.changes.centroidal(model, state))
     keep = slice(0, model.nv - 1)
     change = square.changes
     wide = replace(change, T=change.T[keep], T_dot=change.T_dot[keep], inverse=change.inverse[:, keep],
@@ -91,9 +91,9 @@ def test_matrices_without_a_function_are_unproved(cat):
     """`Tx` as a number says nothing about its rate; as a function of the state it does."""
     model, state = cat
     R = np.kron(np.eye(2), state.pose[:3, :3])
-    given = fc.equations(model, state).change(fc.decoupling(model, state, Tx=R)).certify()
+    given = fc.equations(model, state).change(fc.changes.decoupling(model, state, Tx=R)).certify()
     assert (given.verdict, given["mass decoupling"].verdict) == ("unproved", "holds")
-    turning = fc.decoupling(model, state, Tx=lambda at: np.kron(np.eye(2), at.pose[:3, :3]))
+    turning = fc.changes.decoupling(model, state, Tx=lambda at: np.kron(np.eye(2), at.pose[:3, :3]))
     assert fc.equations(model, state).change(turning).certify().passed
 
 
@@ -115,7 +115,7 @@ def test_numbers_only(cat):
      ("decoupled coriolis", "mass decoupling"), ("linear block", "linear blocks")],
 )  # fmt: skip
 def test_an_unknown_claim_is_an_error_that_names_the_nearest(cat, claim, nearest):
-    change = fc.mixed(*cat)
+    change = fc.changes.mixed(*cat)
     with pytest.raises(fc.ModelError, match=rf"there is no claim '{claim}': the nearest is '{nearest}'"):
         replace(change, claims=[claim])
 
@@ -128,7 +128,7 @@ def test_a_claim_of_ones_own(cat):
     model, state = cat
     trace = fc.Claim("trace", "tr M", _trace)
     never = fc.Claim("beauty", "is beautiful", lambda eom, seen: 1.0, frozenset({"hamel"}))
-    change = replace(fc.centroidal(model, state), claims=[never, "mass decoupling", trace])
+    change = replace(fc.changes.centroidal(model, state), claims=[never, "mass decoupling", trace])
     certificate = fc.equations(model, state).change(change).certify()
     assert [check.name for check in certificate.checks][-3:] == ["mass decoupling", "beauty", "trace"]
     assert certificate.passed
@@ -142,7 +142,7 @@ def test_a_claim_that_cannot_be_checked_says_why(cat):
         raise fc.Unproved("nobody knows")
 
     model, state = cat
-    change = replace(fc.mixed(model, state), claims=[fc.Claim("secret", "?", unknown)])
+    change = replace(fc.changes.mixed(model, state), claims=[fc.Claim("secret", "?", unknown)])
     certificate = fc.equations(model, state).change(change).certify()
     assert (certificate.verdict, certificate["secret"].reason) == ("unproved", "nobody knows")
 
@@ -151,7 +151,7 @@ def test_two_claims_of_one_name_are_an_error(cat):
     for name in ("symmetry", "gravity", "mine"):
         one, other = (fc.Claim(name, meaning, _trace) for meaning in ("a", "b"))
         with pytest.raises(fc.ModelError, match=f"two claims called '{name}'"):
-            replace(fc.mixed(*cat), claims=[one, other])
+            replace(fc.changes.mixed(*cat), claims=[one, other])
 
 
 # residuals ------------------------------------------------------------------------------------------------------------

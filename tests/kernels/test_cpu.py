@@ -216,6 +216,7 @@ EVERY = {
     "mixed": {},
     "momentum_map": {},
 }
+PUBLIC = {name: getattr(room, name) for room in (fc, fc.changes) for name in room.__all__}
 
 
 @pytest.fixture(scope="module")
@@ -226,7 +227,7 @@ def tree():
 
 @pytest.mark.parametrize("name", EVERY)
 def test_every_function(name, tree):
-    function, options = getattr(fc, name), EVERY[name]
+    function, options = PUBLIC[name], EVERY[name]
     kernel = fc.compile(tree, function, **options)
     rng = np.random.default_rng(12)
     one = arguments_of(kernel, rng)
@@ -243,7 +244,7 @@ def test_the_list_is_complete():
     def of_a_state(f):
         return inspect.isfunction(f) and list(inspect.signature(f).parameters)[:2] == ["model", "state"]
 
-    public = {name for name in fc.__all__ if of_a_state(getattr(fc, name))}
+    public = {name for name, thing in PUBLIC.items() if of_a_state(thing)}
     of_numbers_only = {
         "certify_reduced",
         "integrability",

@@ -35,30 +35,30 @@ def varying(model: fc.Model, rng: np.random.Generator, n: int) -> Callable[[fc.S
 
 def family(model: fc.Model, state: fc.State, rng: np.random.Generator) -> fc.VelocityChange:
     """A random member of [Feurstein] (3.80), with `Tx` and `Ty` that vary in time."""
-    return fc.decoupling(model, state, Tx=varying(model, rng, model.m), Ty=varying(model, rng, model.n))
+    return fc.changes.decoupling(model, state, Tx=varying(model, rng, model.m), Ty=varying(model, rng, model.n))
 
 
 ON_EVERY_BASE: dict[str, Make] = {
-    "body": lambda m, s, rng: fc.body(m, s),
-    "mixed": lambda m, s, rng: fc.mixed(m, s),
-    "inertial": lambda m, s, rng: fc.inertial(m, s),
+    "body": lambda m, s, rng: fc.changes.body(m, s),
+    "mixed": lambda m, s, rng: fc.changes.mixed(m, s),
+    "inertial": lambda m, s, rng: fc.changes.inertial(m, s),
 }
 ON_A_MOVING_BASE: dict[str, Make] = {
-    "centroidal": lambda m, s, rng: fc.centroidal(m, s),
-    "locked": lambda m, s, rng: fc.locked(m, s),
-    "momentum map": lambda m, s, rng: fc.momentum_map(m, s),
-    "momentum map, world": lambda m, s, rng: fc.momentum_map(m, s, "world"),
+    "centroidal": lambda m, s, rng: fc.changes.centroidal(m, s),
+    "locked": lambda m, s, rng: fc.changes.locked(m, s),
+    "momentum map": lambda m, s, rng: fc.changes.momentum_map(m, s),
+    "momentum map, world": lambda m, s, rng: fc.changes.momentum_map(m, s, "world"),
     "decoupling": family,
 }
 ON_SE3: dict[str, Make] = {
-    "base at, body": lambda m, s, rng: fc.base_at(m, s, m.link_names[-1]),
-    "base at, mixed": lambda m, s, rng: fc.base_at(m, s, m.link_names[-1], representation="mixed"),
-    "base at, inertial": lambda m, s, rng: fc.base_at(m, s, m.link_names[-1], representation="inertial"),
-    "base at E[F]": lambda m, s, rng: fc.base_at(
+    "base at, body": lambda m, s, rng: fc.changes.base_at(m, s, m.link_names[-1]),
+    "base at, mixed": lambda m, s, rng: fc.changes.base_at(m, s, m.link_names[-1], representation="mixed"),
+    "base at, inertial": lambda m, s, rng: fc.changes.base_at(m, s, m.link_names[-1], representation="inertial"),
+    "base at E[F]": lambda m, s, rng: fc.changes.base_at(
         m, s, m.link_names[-1], orientation=m.link_names[0], representation="mixed"
     ),
-    "base at E[F], body": lambda m, s, rng: fc.base_at(m, s, m.link_names[0], orientation=m.link_names[-1]),
-    "G[B]": lambda m, s, rng: fc.center_of_mass_base(m, s),
+    "base at E[F], body": lambda m, s, rng: fc.changes.base_at(m, s, m.link_names[0], orientation=m.link_names[-1]),
+    "G[B]": lambda m, s, rng: fc.changes.center_of_mass_base(m, s),
 }
 
 

@@ -57,8 +57,8 @@ BAD_MODELS = {
 
 def of_robots():
     """Every public function ``f(model, state, ...)`` with the arguments that make it work."""
-    for name in sorted(fc.__all__):
-        function = getattr(fc, name)
+    public = {name: getattr(room, name) for room in (fc, fc.changes) for name in room.__all__}
+    for name, function in sorted(public.items()):
         if not inspect.isfunction(function) or name == "simulate":
             continue
         parameters = list(inspect.signature(function).parameters.values())
@@ -135,20 +135,20 @@ CALLS = [
     (lambda: fc.certify_reduced(CAT, STATE, rel="rel"), "rel is what reduced_equations gives, not 'rel'"),
     (lambda: fc.equations(CAT, STATE).certify(tolerance=None), "tolerance is a positive number, not None"),
     (lambda: fc.equations(CAT, STATE).change("mixed"), "a change is a VelocityChange, such as .*, not 'mixed'"),
-    (lambda: fc.equations(CAT, STATE).change(fc.body(HOPPER, HOPPER.neutral())), "change"),
-    (lambda: fc.base_at(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
-    (lambda: fc.internal_external(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
+    (lambda: fc.equations(CAT, STATE).change(fc.changes.body(HOPPER, HOPPER.neutral())), "change"),
+    (lambda: fc.changes.base_at(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
+    (lambda: fc.changes.internal_external(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
     (lambda: fc.fixed_at(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
-    (lambda: fc.decoupling(CAT, STATE, Tx=np.zeros((2, 2))), "Tx has shape"),
-    (lambda: fc.theta_bc(HOPPER, [0.0, 1.0]), r"joints has shape"),
-    (lambda: fc.theta_bc(HOPPER, "bent"), r"joints"),
-    (lambda: fc.theta_bc(None, [0.0]), "the first argument is a Model, not None"),
-    (lambda: fc.body_inertia("SE3", np.eye(6)), "the first argument is a group of fallingcat.lie, not 'SE3'"),
-    (lambda: fc.body_inertia(SE3(), np.eye(3)), r"inertia has shape"),
-    (lambda: fc.body_coriolis_matrix(SE3(), np.eye(6), np.zeros(3)), r"v has shape \(6,\)"),
-    (lambda: fc.body_forces(SE3(), np.eye(6), np.zeros(6), np.zeros(2)), r"acceleration has shape \(6,\)"),
-    (lambda: fc.body_forces(SE3(), np.eye(4), np.zeros(6), np.zeros(6)), r"M has shape \(6, 6\)"),
-    (lambda: fc.coriolis_from_series(SE3(), np.zeros(2)), r"momentum has shape \(6,\)"),
+    (lambda: fc.changes.decoupling(CAT, STATE, Tx=np.zeros((2, 2))), "Tx has shape"),
+    (lambda: fc.locked_angle(HOPPER, [0.0, 1.0]), r"joints has shape"),
+    (lambda: fc.locked_angle(HOPPER, "bent"), r"joints"),
+    (lambda: fc.locked_angle(None, [0.0]), "the first argument is a Model, not None"),
+    (lambda: fc.single_body.body_inertia("SE3", np.eye(6)), "the first argument is a group of .*lie, not 'SE3'"),
+    (lambda: fc.single_body.body_inertia(SE3(), np.eye(3)), r"inertia has shape"),
+    (lambda: fc.single_body.body_coriolis_matrix(SE3(), np.eye(6), np.zeros(3)), r"v has shape \(6,\)"),
+    (lambda: fc.single_body.body_forces(SE3(), np.eye(6), np.zeros(6), np.zeros(2)), r"acceleration has shape \(6,\)"),
+    (lambda: fc.single_body.body_forces(SE3(), np.eye(4), np.zeros(6), np.zeros(6)), r"M has shape \(6, 6\)"),
+    (lambda: fc.single_body.coriolis_from_series(SE3(), np.zeros(2)), r"momentum has shape \(6,\)"),
     # states
     (lambda: CAT.state(pose=np.eye(3)), r"pose has shape \(4, 4\), not \(3, 3\)"),
     (lambda: CAT.state(pose=2 * np.eye(4)), r"pose is no element of the base group SE\(3\)"),

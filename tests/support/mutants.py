@@ -87,7 +87,7 @@ def cases(recipe: Robot) -> Iterator[tuple[str, str, Case]]:
     suited = changes(model, state, rng_of(recipe))
     if model.n >= model.m and not isinstance(model.base, Trivial):
         with contextlib.suppress(fc.NumericsError):  # a link may have no internal velocity of its own
-            suited["internal/external"] = fc.internal_external(model, state, model.link_names[-1])
+            suited["internal/external"] = fc.changes.internal_external(model, state, model.link_names[-1])
     for name, change in suited.items():
         seen = Evidence(links, change)
         for factorization in fc.FACTORIZATIONS:

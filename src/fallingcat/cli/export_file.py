@@ -79,12 +79,12 @@ def _named(name: str) -> Callable[..., Any]:
 
 
 def _of_a_robot() -> dict[str, Callable[..., Any]]:
-    """The public functions of a model and a state."""
+    """The public functions of a model and a state: verbs of the library, and changes of velocity."""
     import inspect
 
     import fallingcat
 
-    functions = {each: getattr(fallingcat, each) for each in fallingcat.__all__}
+    functions = {each: getattr(room, each) for room in (fallingcat, fallingcat.changes) for each in room.__all__}
     return {
         each: thing
         for each, thing in functions.items()

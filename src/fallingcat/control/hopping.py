@@ -20,7 +20,7 @@ from ..arrays import arctan2, array, concatenate, cos, sin, sqrt
 from ..contact.points import point_jacobian, position
 from ..dynamics import center_of_mass, center_of_mass_jacobian, kinetic_energy, link_pose, potential_energy
 from ..errors import FallingCatError, ModelError
-from ..formulations import connection, internal_jacobian, theta_bc
+from ..formulations import connection, internal_jacobian, locked_angle
 from ..formulations.connection import check_locked_angle
 from ..lie import SE2
 from ..model import Model, State
@@ -215,6 +215,6 @@ class LockedPolarSpring(PolarLaw):
     def measured(self, model: Model, state: State) -> tuple[Any, Any]:
         row = concatenate([np.array([0.0, 0.0, 1.0]), connection(model, state)[2]])  # locked angular velocity
         reference = None if self.reference is None else np.array(self.reference)
-        shift = theta_bc(model, state.joints, reference) - self.angle
+        shift = locked_angle(model, state.joints, reference) - self.angle
         c, s, R = cos(shift), sin(shift), state.pose
         return arctan2(R[1, 0] * c + R[0, 0] * s, R[0, 0] * c - R[1, 0] * s), row  # the short way round

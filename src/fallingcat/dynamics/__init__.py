@@ -47,7 +47,6 @@ from .momentum import (
     momentum_matrix,
     momentum_matrix_derivative,
 )
-from .single_body import body_coriolis_matrix, body_forces, body_inertia, coriolis_from_series
 
 __all__ = [
     "FACTORIZATIONS",
@@ -57,16 +56,12 @@ __all__ = [
     "analytical_jacobian",
     "average_velocity",
     "bias_forces",
-    "body_coriolis_matrix",
-    "body_forces",
-    "body_inertia",
     "center_of_mass",
     "center_of_mass_bias",
     "center_of_mass_jacobian",
     "centroidal_momentum_matrix",
     "centroidal_momentum_matrix_derivative",
     "constrained_forward_dynamics",
-    "coriolis_from_series",
     "coriolis_matrix",
     "displace",
     "forward_dynamics",

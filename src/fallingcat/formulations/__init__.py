@@ -9,8 +9,8 @@ from .connection import (
     connection_derivative,
     curvature,
     integrability,
+    locked_angle,
     locked_velocity,
-    theta_bc,
 )
 from .decoupling import (
     Conservation,
@@ -59,10 +59,10 @@ __all__ = [
     "is_conserved",
     "later",
     "locked",
+    "locked_angle",
     "locked_velocity",
     "mixed",
     "momentum_map",
     "reduced_equations",
-    "theta_bc",
     "worst",
 ]

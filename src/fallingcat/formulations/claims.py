@@ -36,7 +36,7 @@ class Claim:
     >>> hopper = fc.robots.revolute_hopper()
     >>> state = hopper.random_state(np.random.default_rng(0))
     >>> from dataclasses import replace
-    >>> change = replace(fc.centroidal(hopper, state), claims=[diagonal])
+    >>> change = replace(fc.changes.centroidal(hopper, state), claims=[diagonal])
     >>> fc.equations(hopper, state).change(change).certify()["diagonal"].verdict
     'holds'
     """

@@ -185,11 +185,11 @@ def integrability(model: Model, state: State, tolerance: float = 1e-9) -> Integr
     return Integrability(residual, residual <= tolerance, F)
 
 
-def theta_bc(model: Model, joints: Any, reference: Any | None = None, tolerance: float = 1e-9) -> Any:
-    """The angle (rad) of the locked-velocity frame relative to the base of a planar robot, [Feurstein] (3.76).
+def locked_angle(model: Model, joints: Any, reference: Any | None = None, tolerance: float = 1e-9) -> Any:
+    """The angle (rad) of the locked-velocity frame relative to the base of a planar robot.
 
-    ``theta_bc(q) - theta_bc(reference) = integral of A_w dq`` along the straight line between the shapes; refused where
-    it depends on the path, see :func:`check_locked_angle`.
+    [Feurstein]'s ``theta_bc``, (3.76): ``theta_bc(q) - theta_bc(reference) = integral of A_w dq`` along the straight
+    line between the shapes; refused where it depends on the path, see :func:`check_locked_angle`.
     """
     check_model(model)
     check_locked_angle(model, tolerance)
@@ -204,13 +204,13 @@ def theta_bc(model: Model, joints: Any, reference: Any | None = None, tolerance:
 
 
 def check_locked_angle(model: Model, tolerance: float = 1e-9) -> None:
-    """Refuses robots on which :func:`theta_bc` depends on the path: the angular part of the curvature is not zero.
+    """Refuses robots on which :func:`locked_angle` depends on the path: the angular part of the curvature is not zero.
 
     It is analytic in the shape, so if it vanishes at a few random shapes it does everywhere; whatever kind of number
     the angle is asked for, the model alone decides.
     """
     if not isinstance(model.base, SE2):
-        raise ModelError(f"theta_bc is the angle of a planar robot, not of one with base {model.base}")
+        raise ModelError(f"locked_angle is the angle of a planar robot, not of one with base {model.base}")
     rng = np.random.default_rng(0)
     for _ in range(3 if model.n > 1 else 0):
         parts = shape(model, model.random_state(rng))

@@ -216,7 +216,7 @@ class EquationsOfMotion:
         ``M_y = T^-T M T^-1``, ``C_y = T^-T C T^-1 - M_y (dT/dt) T^-1``, ``g_y = T^-T g``; ``Mdot = C + C'`` survives.
         """
         if not isinstance(change, VelocityChange):
-            raise ModelError(f"a change is a VelocityChange, such as mixed(model, state), not {told(change)}")
+            raise ModelError(f"a change is a VelocityChange, such as changes.mixed(model, state), not {told(change)}")
         if np.shape(change.T)[1] != len(self.v):
             raise ModelError(f"the change {change.name!r} takes {np.shape(change.T)[1]} velocities, not {len(self.v)}")
         if np.shape(change.T)[0] != len(self.v):
@@ -260,7 +260,7 @@ def equations(model: Model, state: State, factorization: str = "christoffel") ->
     >>> import fallingcat as fc
     >>> cat = fc.robots.cat()
     >>> state = cat.random_state(np.random.default_rng(0))
-    >>> eom = fc.equations(cat, state).change(fc.centroidal(cat, state))
+    >>> eom = fc.equations(cat, state).change(fc.changes.centroidal(cat, state))
     >>> bool(abs(eom.M[:6, 6:]).max() < 1e-12)  # base and joints decouple
     True
     """

@@ -45,7 +45,7 @@ def internal_external(
     >>> import fallingcat as fc
     >>> arm = fc.robots.orbital_arm()
     >>> state = arm.random_state(np.random.default_rng(0))
-    >>> eom = fc.equations(arm, state).change(fc.internal_external(arm, state, arm.link_names[-1]))
+    >>> eom = fc.equations(arm, state).change(fc.changes.internal_external(arm, state, arm.link_names[-1]))
     >>> eom.M.shape, bool(abs(eom.M[:12, 12:]).max() < 1e-12)
     ((13, 13), True)
     """

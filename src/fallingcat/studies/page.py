@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import arctan2, cos, sin
 from ..control import LockedPolarSpring
-from ..formulations import theta_bc
+from ..formulations import locked_angle
 from ..model import Model, State
 from ..views import Chart, Fact, Line, Page, Table, Text
 from ..views.page import Block
@@ -228,7 +228,7 @@ class Panels:
         out = {"from_the_vertical": np.degrees(self.seen["alpha"])}
         law = next((law for law in self.seen.run.system.laws if isinstance(law, LockedPolarSpring)), None)
         if law is not None:
-            turn = self.seen.run.measure(locked_angle, reference=law.reference, angle=law.angle)
+            turn = self.seen.run.measure(locked_orientation, reference=law.reference, angle=law.angle)
             out["locked_frame"] = np.degrees(np.unwrap(turn))
         return out
 
@@ -258,9 +258,9 @@ class Panels:
         ]
 
 
-def locked_angle(model: Model, state: State, *, reference: tuple[float, ...], angle: float) -> Any:
+def locked_orientation(model: Model, state: State, *, reference: tuple[float, ...], angle: float) -> Any:
     """``alpha_c`` (rad): orientation of the frame that turns with the locked velocity, from ``angle``."""
-    turn = theta_bc(model, state.joints, np.array(reference)) - angle
+    turn = locked_angle(model, state.joints, np.array(reference)) - angle
     R = state.pose
     c, s = cos(turn), sin(turn)
     return arctan2(R[1, 0] * c + R[0, 0] * s, R[0, 0] * c - R[1, 0] * s)

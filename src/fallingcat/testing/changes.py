@@ -24,7 +24,7 @@ def check_change(make: Make, models: Iterable[Model] | None = None, rounds: int 
     :class:`~fallingcat.errors.BrokenLawError`.
 
     >>> import fallingcat as fc
-    >>> report = check_change(fc.mixed)
+    >>> report = check_change(fc.changes.mixed)
     >>> report.subject, report["rate"].holds, report["passivity"].holds
     ("change 'mixed'", True, True)
     """

@@ -11,9 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, told
-from ..lie import Group, Product
-from .checks import numbers, vector
+from .dynamics.checks import numbers, vector
+from .errors import ModelError, told
+from .lie import Group, Product
+
+__all__ = [
+    "body_coriolis_matrix",
+    "body_forces",
+    "body_inertia",
+    "coriolis_from_series",
+]
 
 
 def body_inertia(group: Group, inertia: Any) -> Any:

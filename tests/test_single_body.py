@@ -10,10 +10,10 @@ from hypothesis import given
 from kinds import KINDS
 from laws import GROUPS, algebra, generators, name
 
-from fallingcat.dynamics import body_coriolis_matrix, body_forces, body_inertia, coriolis_from_series
 from fallingcat.errors import ModelError
 from fallingcat.lie import R3, SE2, SE3, SO3, Product, Schoenflies, skew
 from fallingcat.lie.rotations import block_diagonal
+from fallingcat.single_body import body_coriolis_matrix, body_forces, body_inertia, coriolis_from_series
 
 every_group = pytest.mark.parametrize("G", GROUPS, ids=name)
 
