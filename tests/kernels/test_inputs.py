@@ -209,6 +209,6 @@ def test_a_compiled_change_keeps_its_claims(tmp_path, monkeypatch):
     cat = fc.robots.cat()
     state = cat.random_state(np.random.default_rng(0))
     for _ in range(2):  # traced, then remembered
-        change = fc.compile(cat, fc.centroidal)(*cat.flatten(state))
-        assert change.claims == fc.centroidal(cat, state).claims
+        change = fc.compile(cat, fc.changes.centroidal)(*cat.flatten(state))
+        assert change.claims == fc.changes.centroidal(cat, state).claims
         assert fc.equations(cat, state).change(change).certify()["mass decoupling"].verdict == "holds"
