@@ -62,8 +62,8 @@ def power_leak(factorization: str) -> float:
     model = arm()
     state = model.random_state(rng)
     w = rng.normal(size=model.nv)
-    M_dot, C = fc.mass_matrix_derivative(model, state), fc.coriolis_matrix(model, state, factorization)
-    return float(abs(w @ (M_dot - 2.0 * C) @ w))
+    Mdot, C = fc.mass_matrix_derivative(model, state), fc.coriolis_matrix(model, state, factorization)
+    return float(abs(w @ (Mdot - 2.0 * C) @ w))
 
 
 # drawing

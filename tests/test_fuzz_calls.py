@@ -23,7 +23,7 @@ BASES = [SE3(), SE3(), SE2(), SO3(), R3(), Trivial()]
 SEEDS = st.integers(0, 2**32 - 1)
 FURTHER = {
     "acceleration": "vector", "forces": "vector", "tangent": "vector", "x": "shape", "y": "shape",
-    "link": "place", "place": "place", "frame": "frame",
+    "link": "link", "frame": "frame",
 }  # fmt: skip
 ODD = st.sampled_from(
     [None, "ghost", "", 3, -1, np.nan, np.inf, True, [], {}, (), 1j, b"x", object(), np.zeros(0), np.zeros((2, 2)),
@@ -117,7 +117,7 @@ class Calls(RuleBasedStateMachine):
         """A call whose further arguments are right; the state may be of another robot, or none."""
         kinds = {
             "vector": np.zeros(model.nv), "shape": np.zeros(model.n), "frame": "world",
-            "place": model.link_names[seed % len(model.links)],
+            "link": model.link_names[seed % len(model.links)],
         }  # fmt: skip
         self._call(name, model, state, [kinds.get(FURTHER.get(key, ""), "body") for key in _required(name)])
 

@@ -174,7 +174,7 @@ def test_unknown_choices(cat):
     for f in (fc.momentum, fc.momentum_matrix, fc.momentum_matrix_derivative, fc.locked_inertia, fc.average_velocity):
         with pytest.raises(fc.ModelError, match="frame is one of base, world, centroidal, not 'body'"):
             f(model, state, "body")
-    with pytest.raises(fc.ModelError, match="wrench_frame is one of body, mixed, world, not 'base'"):
+    with pytest.raises(fc.ModelError, match="representation is one of body, mixed, inertial, not 'base'"):
         fc.inverse_dynamics(model, state, zero, {link: np.zeros(6)}, "base")
 
 

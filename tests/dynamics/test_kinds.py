@@ -41,9 +41,10 @@ ROBOTS = {
     "branches": robot("branches", SE3(), Spherical(), Universal(), Planar()),
 }
 
+WRENCHES = {"link1": np.arange(6.0)}
 FUNCTIONS = {
     "inverse_dynamics": lambda m, s, a: fc.inverse_dynamics(m, s, a),
-    "inverse_dynamics with wrenches": lambda m, s, a: fc.inverse_dynamics(m, s, a, {"link1": np.arange(6.0)}, "world"),
+    "inverse_dynamics with wrenches": lambda m, s, a: fc.inverse_dynamics(m, s, a, WRENCHES, "inertial"),
     "forward_dynamics": lambda m, s, a: fc.forward_dynamics(m, s, a),
     "mass_matrix": lambda m, s, a: fc.mass_matrix(m, s),
     "mass_matrix_derivative": lambda m, s, a: fc.mass_matrix_derivative(m, s),

@@ -25,14 +25,14 @@ Ad = SE3().Ad
 
 @law()
 def test_forward_and_inverse_are_inverses(recipe, model, state, rng):
-    a, wrenches, frame = rng.normal(size=model.nv), some_wrenches(model, rng), rng.choice(["body", "mixed", "world"])
-    forces = fc.inverse_dynamics(model, state, a, wrenches, frame)
-    found = fc.forward_dynamics(model, state, forces, wrenches, frame)
+    a, wrenches, written = rng.normal(size=model.nv), some_wrenches(model, rng), str(rng.choice(REPRESENTATIONS))
+    forces = fc.inverse_dynamics(model, state, a, wrenches, written)
+    found = fc.forward_dynamics(model, state, forces, wrenches, written)
     agree("forward(inverse) = identity", found, a, solving(recipe))
     forces = 10.0 * rng.normal(size=model.nv)
-    a = fc.forward_dynamics(model, state, forces, wrenches, frame)
+    a = fc.forward_dynamics(model, state, forces, wrenches, written)
     size = np.abs(fc.mass_matrix(model, state)).max(initial=0.0) * np.abs(a).max(initial=0.0)
-    agree("inverse(forward) = identity", fc.inverse_dynamics(model, state, a, wrenches, frame), forces, 1e-12, size)
+    agree("inverse(forward) = identity", fc.inverse_dynamics(model, state, a, wrenches, written), forces, 1e-12, size)
 
 
 @law()
@@ -100,14 +100,14 @@ def largest_forces(model, state, a):
     return np.abs(fc.mass_matrix(model, state)) @ np.abs(a)
 
 
-def world_wrench(model, state, wrenches, frame):
+def world_wrench(model, state, wrenches, written):
     """The sum of wrenches about the world's origin, along its axes."""
     total, poses = np.zeros(6), fc.forward_kinematics(model, state)
     for name, given_wrench in wrenches.items():
         H = poses[name]
-        if frame == "mixed":
+        if written == "mixed":
             H = np.block([[np.eye(3), H[:3, 3:]], [np.zeros((1, 3)), np.ones((1, 1))]])
-        total += given_wrench if frame == "world" else Ad(SE3().inverse(H)).T @ given_wrench
+        total += given_wrench if written == "inertial" else Ad(SE3().inverse(H)).T @ given_wrench
     return total
 
 
@@ -115,14 +115,13 @@ def world_wrench(model, state, wrenches, frame):
 def test_power_balance(recipe, model, state, rng):
     """d/dt (T + U) = forces . v, external wrenches included."""
     forces, wrenches = 10.0 * rng.normal(size=model.nv), some_wrenches(model, rng)
-    frame = str(rng.choice(["body", "mixed", "world"]))
-    a = fc.forward_dynamics(model, state, forces, wrenches, frame)
+    written = str(rng.choice(REPRESENTATIONS))
+    a = fc.forward_dynamics(model, state, forces, wrenches, written)
 
     def energy(s):
         return fc.kinetic_energy(model, s) + fc.potential_energy(model, s)
 
-    representation = "inertial" if frame == "world" else frame
-    work = [w @ fc.link_twist(model, state, name, representation) for name, w in wrenches.items()]
+    work = [w @ fc.link_twist(model, state, name, written) for name, w in wrenches.items()]
     given_power = forces @ state.velocity + sum(work)
     size = np.abs(state.velocity) @ largest_forces(model, state, a)
     agree("d/dt (T + U) = power of the forces", along(energy, model, state, a), given_power, scale=max(1.0, size))
@@ -132,12 +131,12 @@ def test_power_balance(recipe, model, state, rng):
 def test_momentum_rate_is_the_total_wrench(recipe, model, state, rng):
     """In the world frame; what a base that is not free lacks is a constraint wrench, which does no work."""
     forces, wrenches = 10.0 * rng.normal(size=model.nv), some_wrenches(model, rng)
-    frame = str(rng.choice(["body", "mixed", "world"]))
-    a = fc.forward_dynamics(model, state, forces, wrenches, frame)
+    written = str(rng.choice(REPRESENTATIONS))
+    a = fc.forward_dynamics(model, state, forces, wrenches, written)
     rate = along(lambda s: fc.momentum(model, s, "world"), model, state, a)
     weight = model.mass * model.gravity
     external = np.concatenate([weight, np.cross(fc.center_of_mass(model, state), weight)])
-    external += world_wrench(model, state, wrenches, frame)
+    external += world_wrench(model, state, wrenches, written)
     missing = Ad(state.pose).T @ (rate - external)  # in the base frame
     arm = 1.0 + np.abs(state.pose[:3, 3]).max()  # moments about the world's origin cancel against those of the base
     size = arm * max(np.abs(external).max(), largest_forces(model, state, a).max(initial=0.0))
@@ -148,12 +147,12 @@ def test_momentum_rate_is_the_total_wrench(recipe, model, state, rng):
 
 
 @law()
-def test_wrench_frames_agree(recipe, model, state, rng):
-    """A wrench is a force J' w in each of its three frames."""
+def test_wrenches_agree_in_every_representation(recipe, model, state, rng):
+    """A wrench is a force J' w in each of its three representations, which are those of J."""
     link, wrench, a = some_link(model, rng), rng.normal(size=6), np.zeros(model.nv)
     without = fc.inverse_dynamics(model, state, a)
-    for frame, representation in zip(("body", "mixed", "world"), REPRESENTATIONS, strict=True):
-        found = without - fc.inverse_dynamics(model, state, a, {link: wrench}, frame)
+    for representation in REPRESENTATIONS:
+        found = without - fc.inverse_dynamics(model, state, a, {link: wrench}, representation)
         J = fc.jacobian(model, state, link, representation)
         agree("external wrench = J' w", found, J.T @ wrench, scale=np.abs(without).max(initial=1.0))
 
@@ -214,8 +213,8 @@ def test_re_rooting_changes_nothing(recipe, model, state, rng):
     agree("re-rooting keeps the momentum", fc.momentum(other, moved, "world"), fc.momentum(model, state, "world"))
     forces = np.concatenate([np.zeros(6), torques])
     other_forces = np.concatenate([np.zeros(6), in_order_of(other, by_joint(model, forces))])
-    a = fc.forward_dynamics(model, state, forces, wrenches, "world")
-    b = fc.forward_dynamics(other, moved, other_forces, wrenches, "world")
+    a = fc.forward_dynamics(model, state, forces, wrenches, "inertial")
+    b = fc.forward_dynamics(other, moved, other_forces, wrenches, "inertial")
     tolerance = 10.0 * solving(recipe)
     found = in_order_of(model, by_joint(other, b))
     agree("re-rooting keeps joint accelerations", found, a[6:], tolerance, np.abs(a).max())

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fallingcat as fc
-from fallingcat.io.toml_tables import BASES
+from fallingcat.io.bases import BASES
 from fallingcat.lie import R1, SE2, SE3, SO2, Helical, Product
 from fallingcat.lie.charts import EulerZYX
 from fallingcat.model import Body, Fixed, Frame, Joint, Limits, Link, Model, Planar, Prismatic, Reversed, Revolute

@@ -8,7 +8,8 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.io import read
-from fallingcat.io.toml_tables import BASES, JointTable
+from fallingcat.io.bases import BASES
+from fallingcat.io.toml_tables import JointTable
 from fallingcat.lie import R3, SE2, SO3
 from fallingcat.lie.rotations import about, matrix_from_quaternion
 from fallingcat.model import Body, Link, Model

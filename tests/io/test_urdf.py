@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 import pytest
 
-import fallingcat.io as io
 from fallingcat.errors import FallingCatError, FileError
 from fallingcat.io import FileWarning, load, read
+from fallingcat.io.bases import PLAIN_BASES
 from fallingcat.io.diagnostics import Reader
 from fallingcat.io.numbers import parse_number
 from fallingcat.lie import SE2, SE3, Trivial
@@ -185,7 +185,7 @@ def test_base_and_gravity(written):
     assert isinstance(load(path).base, SE3)
     assert isinstance(load(path, base="planar").base, SE2)
     assert load(path, base=SE2()).m == 3
-    assert [load(path, base=name).m for name in io.BASES] == [6, 3, 3, 4, 3, 0]
+    assert [load(path, base=name).m for name in PLAIN_BASES] == [6, 3, 3, 4, 3, 0]
     np.testing.assert_array_equal(load(path).gravity, [0, 0, -9.81])
     np.testing.assert_array_equal(load(path, gravity=(0, -1.62, 0)).gravity, [0, -1.62, 0])
 

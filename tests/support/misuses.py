@@ -28,7 +28,7 @@ def changed(**fields):
 # every function of a robot and a state --------------------------------------------------------------------------------
 
 FURTHER = {
-    "acceleration": ZERO, "forces": ZERO, "tangent": ZERO, "link": TIP, "place": TIP, "frame": "world",
+    "acceleration": ZERO, "forces": ZERO, "tangent": ZERO, "link": TIP, "frame": "world",
     "jacobian": np.zeros((1, NV)), "bias": np.zeros(1), "duration": 0.01,
 }  # fmt: skip
 BAD_STATES = {
@@ -93,7 +93,7 @@ CALLS = [
     (lambda: fc.inverse_dynamics(CAT, STATE, ZERO, wrenches={"tale": np.zeros(6)}), "no link( or frame)? 'tale'"),
     (lambda: fc.inverse_dynamics(CAT, STATE, ZERO, wrenches={TIP: np.zeros(3)}), r"wrench on .* has shape \(6,\)"),
     (lambda: fc.inverse_dynamics(CAT, STATE, ZERO, wrenches="push"), "wrenches is a mapping from links to wrenches"),
-    (lambda: fc.inverse_dynamics(CAT, STATE, ZERO, wrench_frame="moon"), "wrench_frame is one of body, mixed, world"),
+    (lambda: fc.inverse_dynamics(CAT, STATE, ZERO, representation="moon"), "representation is one of body, .*inertial"),
     (lambda: fc.forward_dynamics(CAT, STATE, np.zeros(NV + 1)), r"forces has shape \(16,\), not \(17,\)"),
     (lambda: fc.forward_dynamics(CAT, STATE, None), r"forces has shape \(16,\), not None"),
     (lambda: fc.forward_dynamics(CAT, STATE, np.array(["a"] * NV)), "forces is an array of numbers"),

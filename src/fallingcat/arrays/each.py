@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .building import stack
-from .loops import Body
+from .loops import LoopBody
 from .traced import Graph, Traced
 
 FEWEST = 4
@@ -92,7 +92,7 @@ def _together(graph: Graph, function: Callable[..., Any], form: Any, columns: li
     shape = _flatten(result, made)
     if any(isinstance(x, Traced) and x.op == "less" for row in (made, *rows) for x in row):
         return [function(*_rebuild(form, iter(column))) for column in columns]  # conditions are no numbers
-    body = Body(symbols, made, len(columns))
+    body = LoopBody(symbols, made, len(columns))
     if not body.nodes:  # it only passes numbers on
         results = [[dict(zip(symbols, c, strict=True)).get(x, x) for x in made] for c in zip(*rows, strict=True)]
         results = results or [made] * len(columns)
@@ -101,7 +101,7 @@ def _together(graph: Graph, function: Callable[..., Any], form: Any, columns: li
     return [_rebuild(shape, iter(numbers)) for numbers in results]
 
 
-def _parts(graph: Graph, body: Body, made: list[Any], rows: list[tuple[Any, ...]]) -> list[list[Any]]:
+def _parts(graph: Graph, body: LoopBody, made: list[Any], rows: list[tuple[Any, ...]]) -> list[list[Any]]:
     loop = graph.node("loop", body, *body.shared, *(x for row in rows for x in row))
     inner, place = set(body.nodes), {symbol: r for r, symbol in enumerate(body.symbols)}
     output = {x: r for r, x in reversed([*enumerate(made)]) if x in inner}  # equal ones are one

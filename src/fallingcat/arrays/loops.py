@@ -8,7 +8,7 @@ from .operations import OPERATIONS
 from .traced import Traced
 
 
-class Body:
+class LoopBody:
     """What a loop does to each of ``count`` things: ``outputs`` of ``symbols`` and of numbers that are ``shared``."""
 
     __slots__ = ("count", "nodes", "outputs", "shared", "symbols")
@@ -51,6 +51,6 @@ def _since(symbols: list[Traced], outputs: list[Any]) -> list[Traced]:
 
 def rows_of(loop: Traced) -> list[tuple[Any, ...]]:
     """What differs between the things of a loop: for each symbol a number for each of them."""
-    body: Body = loop.args[0]
+    body: LoopBody = loop.args[0]
     flat, n = loop.args[1 + len(body.shared) :], body.count
     return [flat[r * n : (r + 1) * n] for r in range(len(body.symbols))]

@@ -184,7 +184,7 @@ class Graph:
             if node.op == "input":
                 known[node] = values[node.args[0]]
             elif node.op == "loop":
-                known[node] = node.args[0].passes(node, known)  # a `loops.Body`
+                known[node] = node.args[0].passes(node, known)  # a `loops.LoopBody`
             elif node.op == "part":
                 known[node] = known[node.args[0]][node.args[2]][node.args[1]]
             else:

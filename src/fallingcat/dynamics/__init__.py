@@ -11,8 +11,9 @@ Every function is pure, ``f(model, state, ...)``, and takes every kind of number
 True
 """
 
+from ..model.words import FACTORIZATIONS
 from .constrained import Constrained, constrained_forward_dynamics
-from .coriolis import FACTORIZATIONS, coriolis_matrix, mass_matrix_derivative
+from .coriolis import coriolis_matrix, mass_matrix_derivative
 from .derivatives import (
     ForwardDerivatives,
     InverseDerivatives,

@@ -16,6 +16,7 @@ from ..arrays import block, each
 from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Model, State
+from ..model.words import FACTORIZATIONS, Factorization
 from .checks import choice
 from .geometry import geometry, inertias, pairwise_matrix, rate_of_mass, subtree_sums
 from .hamel import hamel_matrix
@@ -55,10 +56,8 @@ With ``dL/dt = -(ad' L + L ad)`` in the standing frame: ``B = -ad' L`` (newton_e
 ``-adt(L nu)`` (coadjoint), the mean of the last two (christoffel).
 """
 
-FACTORIZATIONS: Final = ("christoffel", "passive", "coadjoint", "newton_euler", "hamel")
 
-
-def coriolis_matrix(model: Model, state: State, factorization: str = "christoffel") -> Any:
+def coriolis_matrix(model: Model, state: State, factorization: Factorization = "christoffel") -> Any:
     """``C(q, v)`` (nv x nv) with ``C v`` the Coriolis and centrifugal forces of the quasi-velocity ``[twist; rates]``.
 
     ================  =========================  ==============  ============  ====================

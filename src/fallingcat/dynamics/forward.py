@@ -11,6 +11,7 @@ from ..arrays import block, concatenate, cross, is_numeric, mirror, scale, solve
 from ..errors import NumericsError
 from ..lie.rotations import skew
 from ..model import Model, State
+from ..model.words import Representation
 from .checks import check_robot, vector
 from .spatial import RigidInertia, motion_to_child, wrench_to_parent
 from .sweeps import Node, inward, join, nodes, outward
@@ -45,7 +46,7 @@ def forward_dynamics(
     state: State,
     forces: Any,
     wrenches: Mapping[str, Any] | None = None,
-    wrench_frame: str = "body",
+    representation: Representation = "body",
 ) -> Any:
     """The acceleration (nv) of the quasi-velocity ``[twist; rates]`` under generalised ``forces`` (nv).
 
@@ -65,7 +66,7 @@ def forward_dynamics(
     twist = S0 @ state.twist
     angular = outward(tree, twist[3:], lambda node, w: node.H[:3, :3].T @ w + (node.S @ node.rates)[3:])
     own = [_rigid(RigidInertia.of(link.body), w) for link, w in zip(model.links, angular, strict=True)]
-    for link, wrench in in_link_frames(model, state, wrenches, wrench_frame):
+    for link, wrench in in_link_frames(model, state, wrenches, representation):
         own[link] = _Articulated(own[link].inertia, own[link].bias - wrench)
 
     joints: dict[int, _Joint] = {}

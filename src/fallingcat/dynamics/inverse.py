@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import concatenate, cross
 from ..lie.rotations import skew
 from ..model import Model, State
+from ..model.words import Representation
 from .checks import check_robot, check_state, vector
 from .spatial import RigidInertia, wrench_to_parent
 from .sweeps import Node, inward, join, nodes, outward
@@ -34,13 +35,13 @@ def inverse_dynamics(
     state: State,
     acceleration: Any,
     wrenches: Mapping[str, Any] | None = None,
-    wrench_frame: str = "body",
+    representation: Representation = "body",
 ) -> Any:
     """The generalised forces ``[base wrench; joint forces]`` (nv) that give the robot an acceleration.
 
     ``M(q) acceleration + C(q, v) v + g(q) - sum J_j' wrench_j``, in O(n), where ``acceleration`` (nv) is the time
     derivative of the quasi-velocity ``[twist; rates]``.  ``wrenches`` maps link (or frame) names to external wrenches
-    ``[f; t]`` on them, given in ``wrench_frame``: ``body``, ``mixed`` (link origin, world axes) or ``world``.
+    ``[f; t]`` on them, in this representation: ``body``, ``mixed`` (link origin, world axes) or ``inertial``.
 
     >>> from fallingcat.model import robots
     >>> arm = robots.planar_arm()
@@ -57,7 +58,7 @@ def inverse_dynamics(
 
     motions = outward(tree, base_motion(model, state, acceleration[: model.m]), step)
     own = [_force(RigidInertia.of(link.body), motion) for link, motion in zip(model.links, motions, strict=True)]
-    for link, wrench in in_link_frames(model, state, wrenches, wrench_frame):
+    for link, wrench in in_link_frames(model, state, wrenches, representation):
         own[link] = own[link] - wrench
     forces = inward(tree, own, lambda node, force: wrench_to_parent(node.H, force))
     return join([model.base.selection.T @ forces[0], *(node.S.T @ forces[node.link] for node in tree)])

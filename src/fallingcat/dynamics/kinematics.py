@@ -13,16 +13,12 @@ from ..lie.charts import Cartesian, EulerZYX
 from ..lie.charts.chart import PositionChart, RotationChart
 from ..lie.rotations import skew
 from ..model import Frame, Model, State
+from ..model.words import REPRESENTATIONS, Place, Representation
 from .checks import check_robot, choice, total_mass, vector
 from .geometry import Geometry, geometry
 from .sweeps import ancestors, nodes, outward
 
 _SE3 = SE3()
-
-Place = str | Frame
-"""A link's or frame's name, or a :class:`Frame` made by :meth:`Model.frame`."""
-
-REPRESENTATIONS = ("body", "mixed", "inertial")
 
 
 def world_poses(model: Model, state: State) -> list[Any]:
@@ -43,27 +39,31 @@ def forward_kinematics(model: Model, state: State) -> dict[str, Any]:
     return poses | {frame.name: poses[frame.link] @ frame.placement for frame in model.frames}
 
 
-def link_pose(model: Model, state: State, place: Place) -> Any:
-    """The pose ``H_w_place`` (4x4) of one link or frame."""
+def link_pose(model: Model, state: State, link: Place) -> Any:
+    """The pose ``H_w_link`` (4x4) of one link or frame."""
     check_robot(model, state)
-    frame = _frame(model, place)
+    frame = _frame(model, link)
     return world_poses(model, state)[model.link_index(frame.link)] @ frame.placement
 
 
-def link_twist(model: Model, state: State, place: Place, representation: str = "body") -> Any:
+def link_twist(model: Model, state: State, link: Place, representation: Representation = "body") -> Any:
     """The velocity ``[v; w]`` (6) of a link or frame, relative to the world; see :func:`jacobian`."""
-    return jacobian(model, state, place, representation) @ state.velocity
+    return jacobian(model, state, link, representation) @ state.velocity
 
 
-def link_acceleration(model: Model, state: State, acceleration: Any, place: Place, representation: str = "body") -> Any:
+def link_acceleration(
+    model: Model, state: State, acceleration: Any, link: Place, representation: Representation = "body"
+) -> Any:
     """The time derivative (6) of :func:`link_twist` under the quasi-acceleration (nv): ``J a + dJ/dt v``."""
     check_robot(model, state)
     a = vector(acceleration, model.nv, "acceleration")
-    J, J_dot = _jacobian_and_rate(model, state, place, representation)
+    J, J_dot = _jacobian_and_rate(model, state, link, representation)
     return J @ a + J_dot @ state.velocity
 
 
-def jacobian(model: Model, state: State, place: Place, representation: str = "body", point: Any | None = None) -> Any:
+def jacobian(
+    model: Model, state: State, link: Place, representation: Representation = "body", point: Any | None = None
+) -> Any:
     """``J`` (6 x nv) with ``[v; w] = J [twist; rates]``, the velocity of a link or frame.
 
     ``representation``: ``body`` (the frame's origin and axes), ``mixed`` (its origin, the world's axes) or
@@ -74,20 +74,20 @@ def jacobian(model: Model, state: State, place: Place, representation: str = "bo
     >>> jacobian(cat, cat.neutral(), cat.link_names[0])[:, :6].round(12).tolist() == np.eye(6).tolist()
     True
     """
-    return _jacobian(model, geometry(model, state), state, _frame(model, place, point), representation)[0]
+    return _jacobian(model, geometry(model, state), state, _frame(model, link, point), representation)[0]
 
 
 def jacobian_derivative(
-    model: Model, state: State, place: Place, representation: str = "body", point: Any | None = None
+    model: Model, state: State, link: Place, representation: Representation = "body", point: Any | None = None
 ) -> Any:
     """``dJ/dt`` (6 x nv) of :func:`jacobian` along the state."""
-    return _jacobian_and_rate(model, state, place, representation, point)[1]
+    return _jacobian_and_rate(model, state, link, representation, point)[1]
 
 
 def analytical_jacobian(
     model: Model,
     state: State,
-    place: Place,
+    link: Place,
     position: PositionChart | None = None,
     rotation: RotationChart | None = None,
 ) -> Any:
@@ -99,8 +99,8 @@ def analytical_jacobian(
     position, rotation = position or Cartesian(), rotation or EulerZYX()
     if not isinstance(position, PositionChart) or not isinstance(rotation, RotationChart):
         raise ModelError(f"position and rotation are charts of fallingcat.lie, not {told(position)}, {told(rotation)}")
-    H = link_pose(model, state, place)
-    J = jacobian(model, state, place, "mixed")
+    H = link_pose(model, state, link)
+    J = jacobian(model, state, link, "mixed")
     rate_p = position.rate_matrix_inverse(position.from_position(H[:3, 3]))
     rate_r = rotation.rate_matrix_inverse(rotation.from_matrix(H[:3, :3]))
     return concatenate([rate_p @ J[:3], rate_r @ J[3:]])
@@ -141,8 +141,8 @@ def reroot_state(model: Model, state: State, link: str) -> State:
     return State(link_pose(model, state, link), concatenate([empty, *joints]), twist, concatenate([empty, *rates]))
 
 
-def _frame(model: Model, place: Place, point: Any | None = None) -> Frame:
-    frame = place if isinstance(place, Frame) else model.frame(place)
+def _frame(model: Model, link: Place, point: Any | None = None) -> Frame:
+    frame = link if isinstance(link, Frame) else model.frame(link)
     if point is None:
         return frame
     shift = np.eye(4)
@@ -151,12 +151,14 @@ def _frame(model: Model, place: Place, point: Any | None = None) -> Frame:
 
 
 def _jacobian_and_rate(
-    model: Model, state: State, place: Place, representation: str, point: Any | None = None
+    model: Model, state: State, link: Place, representation: Representation, point: Any | None = None
 ) -> tuple[Any, Any]:
-    return _jacobian(model, geometry(model, state), state, _frame(model, place, point), representation)
+    return _jacobian(model, geometry(model, state), state, _frame(model, link, point), representation)
 
 
-def _jacobian(model: Model, geo: Geometry, state: State, frame: Frame, representation: str) -> tuple[Any, Any]:
+def _jacobian(
+    model: Model, geo: Geometry, state: State, frame: Frame, representation: Representation
+) -> tuple[Any, Any]:
     """``J`` and ``dJ/dt``: the axes between the link and the base, seen from the wanted frame.
 
     ``X`` takes the frame that coincides with the base to the wanted one, which moves with the twist ``nu``:

@@ -10,16 +10,15 @@ from ..arrays import block, concatenate, each, solve
 from ..lie import SE3
 from ..lie.rotations import homogeneous, skew
 from ..model import Model, State
+from ..model.words import MOMENTUM_FRAMES, MomentumFrame
 from .checks import choice, total_mass
 from .geometry import Geometry, geometry, inertias, subtree_sums
 from .spatial import RigidInertia
 
 _SE3 = SE3()
 
-FRAMES = ("base", "world", "centroidal")
 
-
-def momentum(model: Model, state: State, frame: str = "base") -> Any:
+def momentum(model: Model, state: State, frame: MomentumFrame = "base") -> Any:
     """The momentum ``[p; l]`` (6; N s, N m s) of the whole robot.
 
     ``frame``: ``base`` (about the base's origin, along its axes), ``world`` (about the world's origin; conserved in
@@ -33,17 +32,17 @@ def momentum(model: Model, state: State, frame: str = "base") -> Any:
     return momentum_matrix(model, state, frame) @ state.velocity
 
 
-def momentum_matrix(model: Model, state: State, frame: str = "base") -> Any:
+def momentum_matrix(model: Model, state: State, frame: MomentumFrame = "base") -> Any:
     """``A`` (6 x nv) with ``[p; l] = A [twist; rates]``; frames as in :func:`momentum`."""
-    choice(frame, FRAMES, "frame")
+    choice(frame, MOMENTUM_FRAMES, "frame")
     geo = geometry(model, state)
     total = subtree_sums(geo, inertias(model, geo))
     return _seen_from(frame, model, state, total[0]) @ _columns(geo, total)
 
 
-def momentum_matrix_derivative(model: Model, state: State, frame: str = "base") -> Any:
+def momentum_matrix_derivative(model: Model, state: State, frame: MomentumFrame = "base") -> Any:
     """``dA/dt`` (6 x nv) of :func:`momentum_matrix` along the state."""
-    choice(frame, FRAMES, "frame")
+    choice(frame, MOMENTUM_FRAMES, "frame")
     geo = geometry(model, state)
     L = inertias(model, geo)
     total, rate = subtree_sums(geo, L), subtree_sums(geo, each(lambda L, nu: L.rate(nu), L, geo.twists))
@@ -66,21 +65,21 @@ def centroidal_momentum_matrix_derivative(model: Model, state: State) -> Any:
     return momentum_matrix_derivative(model, state, "centroidal")
 
 
-def locked_inertia(model: Model, state: State, frame: str = "base") -> Any:
+def locked_inertia(model: Model, state: State, frame: MomentumFrame = "base") -> Any:
     """``6 x 6``: the inertia of the robot frozen in its shape; frames as in :func:`momentum` ([Traversaro] 5)."""
-    choice(frame, FRAMES, "frame")
+    choice(frame, MOMENTUM_FRAMES, "frame")
     geo = geometry(model, state)
     total = subtree_sums(geo, inertias(model, geo))[0]
     X = _seen_from(frame, model, state, total)
     return X @ total.matrix() @ X.T
 
 
-def average_velocity(model: Model, state: State, frame: str = "base") -> Any:
+def average_velocity(model: Model, state: State, frame: MomentumFrame = "base") -> Any:
     """``[v; w]`` (6): the twist that the frozen robot would need for the same momentum ([Traversaro] 5)."""
     return solve(locked_inertia(model, state, frame), momentum(model, state, frame))
 
 
-def _moving(frame: str, model: Model, state: State, geo: Geometry, rate: RigidInertia) -> Any:
+def _moving(frame: MomentumFrame, model: Model, state: State, geo: Geometry, rate: RigidInertia) -> Any:
     """``6 x 6``: how :func:`_seen_from` changes; a first moment changes by the momentum."""
     if frame == "base":
         return _SE3.ad(geo.twists[0]).T
@@ -95,7 +94,7 @@ def _columns(geo: Geometry, total: list[RigidInertia]) -> Any:
     return concatenate(each(lambda L, s: L @ s, total, geo.axes), axis=1)
 
 
-def _seen_from(frame: str, model: Model, state: State, total: RigidInertia) -> Any:
+def _seen_from(frame: MomentumFrame, model: Model, state: State, total: RigidInertia) -> Any:
     """``6 x 6``: takes momenta about the base to the wanted frame."""
     if frame == "base":
         return np.eye(6)

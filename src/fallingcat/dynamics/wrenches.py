@@ -1,4 +1,4 @@
-"""External wrenches, given in the frame that suits the user."""
+"""External wrenches, given in the representation that suits the user."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from ..arrays import concatenate
 from ..errors import ModelError, told
 from ..lie import SE3
 from ..model import Model, State
+from ..model.words import REPRESENTATIONS, Representation
 from .checks import choice, vector
 from .spatial import wrench_to_parent
 
-FRAMES = ("body", "mixed", "world")
-
 
 def in_link_frames(
-    model: Model, state: State, wrenches: Mapping[str, Any] | None, frame: str
+    model: Model, state: State, wrenches: Mapping[str, Any] | None, representation: Representation
 ) -> Iterator[tuple[int, Any]]:
     """For each wrench ``[f; t]`` the index of its link, and the wrench in the link frame."""
-    choice(frame, FRAMES, "wrench_frame")
+    choice(representation, REPRESENTATIONS, "representation")
     if wrenches is None:
         return
     if not isinstance(wrenches, Mapping):
@@ -32,14 +31,14 @@ def in_link_frames(
     for name, given in wrenches.items():
         place = model.frame(name)
         index, wrench = model.link_index(place.link), vector(given, 6, f"wrench on {name!r}")
-        if frame != "body":
+        if representation != "body":
             H = poses[index] @ place.placement
-            wrench = _to_body(H, wrench, frame)
+            wrench = _to_body(H, wrench, representation)
         yield index, wrench_to_parent(place.placement, wrench)
 
 
-def _to_body(H: Any, wrench: Any, frame: str) -> Any:
-    if frame == "world":
+def _to_body(H: Any, wrench: Any, representation: Representation) -> Any:
+    if representation == "inertial":
         return SE3().Ad(H).T @ wrench
     R = H[:3, :3]
     return concatenate([R.T @ wrench[:3], R.T @ wrench[3:]])

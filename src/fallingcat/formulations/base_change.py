@@ -12,15 +12,14 @@ from ..dynamics.checks import check_robot, choice, vector
 from ..errors import ModelError
 from ..lie import SE3
 from ..lie.rotations import homogeneous, skew
-from ..model import Frame, Model, State
+from ..model import Model, State
+from ..model.words import REPRESENTATIONS, Factorization, Place, Representation, place_name
 from .equations import EquationsOfMotion, VelocityChange, equations, upper
-from .representations import REPRESENTATIONS, base_matrices
-
-Place = str | Frame
+from .representations import base_matrices
 
 
 def base_at(
-    model: Model, state: State, link: Place, orientation: Place | None = None, representation: str = "body"
+    model: Model, state: State, link: Place, orientation: Place | None = None, representation: Representation = "body"
 ) -> VelocityChange:
     """Another base: the velocity of ``link`` (or frame) in place of the base's ([Traversaro] Lemma 3, (17)-(18)).
 
@@ -44,7 +43,7 @@ def base_at(
     T_dot = concatenate([X_dot @ JG + X @ JG_dot, np.zeros((model.n, model.nv))])
     back = G.coselection @ SE3().Ad(SE3().inverse(state.pose) @ pose) @ G.selection
     _, inverse = upper(X, back @ X_inverse, X @ JG[:, m:], one, one)
-    label = _name(link) if orientation is None else f"{_name(link)}[{_name(orientation)}]"
+    label = place_name(link) if orientation is None else f"{place_name(link)}[{place_name(orientation)}]"
     return VelocityChange.of(
         model, state, matrix, f"base at {label}", f"{representation} velocity of {label}", T_dot=T_dot, inverse=inverse
     )
@@ -75,7 +74,7 @@ class FixedAt(NamedTuple):
         return self.whole.M[:m, m:] @ a + self.whole.C[:m] @ v + self.whole.g[:m]
 
 
-def fixed_at(model: Model, state: State, link: Place, factorization: str = "christoffel") -> FixedAt:
+def fixed_at(model: Model, state: State, link: Place, factorization: Factorization = "christoffel") -> FixedAt:
     """The robot held at ``link`` ([Traversaro] Lemma 5, (46)-(48)): the base moves so that the link does not.
 
     The twist of ``state`` is not used: it is what the joint rates and the held link make it.
@@ -112,8 +111,4 @@ def _check_moves_in_group(model: Model, J: Any, link: Place) -> None:
     """The twist of the new base must lie in the base group, whatever the joints do."""
     S = model.base.selection
     if is_numeric(J) and np.abs(J - S @ (model.base.coselection @ J)).max(initial=0.0) > 1e-9:
-        raise ModelError(f"{_name(link)!r} does not move in the base group {model.base}: it cannot be the base")
-
-
-def _name(place: Place) -> str:
-    return place.name if isinstance(place, Frame) else place
+        raise ModelError(f"{place_name(link)!r} does not move in the base group {model.base}: it cannot be the base")

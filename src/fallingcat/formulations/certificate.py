@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..arrays import is_numeric
-from ..dynamics import FACTORIZATIONS
 from ..dynamics.checks import choice, positive
 from ..errors import ModelError
+from ..model.words import FACTORIZATIONS
 from .claims import OF_ALL, Claim, named_claims
 from .equations import EquationsOfMotion
 from .evidence import Evidence, Unproved

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..dynamics import FACTORIZATIONS
 from ..errors import ModelError
+from ..model.words import FACTORIZATIONS
 from .evidence import Evidence, worst
 from .links import brackets
 

@@ -108,8 +108,8 @@ def connection_derivative(model: Model, state: State) -> Any:
 def connection_rate(model: Model, state: State, parts: Shape) -> Any:
     """``dA/dt`` from the rate of the mass matrix."""
     m = model.m
-    M_dot = mass_matrix_derivative(model, state)
-    return solve(parts.Mb, M_dot[:m, m:] - M_dot[:m, :m] @ parts.A)
+    Mdot = mass_matrix_derivative(model, state)
+    return solve(parts.Mb, Mdot[:m, m:] - Mdot[:m, :m] @ parts.A)
 
 
 def curvature(model: Model, state: State, x: Any | None = None, y: Any | None = None) -> Any:

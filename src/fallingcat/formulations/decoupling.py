@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -82,7 +82,7 @@ def locked(model: Model, state: State) -> VelocityChange:
     return replace(decoupling(model, state), name="locked", base="locked velocity, base frame", joints="joint rates")
 
 
-def momentum_map(model: Model, state: State, frame: str = "centroidal") -> VelocityChange:
+def momentum_map(model: Model, state: State, frame: Literal["centroidal", "world"] = "centroidal") -> VelocityChange:
     """The momentum itself as velocity: ``Tx = Ad(H_cb)^-T Mb`` ([Feurstein] Prop. 3.3.1).
 
     ``frame``: ``centroidal`` or ``world``; both are aligned with the world, so the momentum is a constant of motion
@@ -100,10 +100,10 @@ def momentum_map(model: Model, state: State, frame: str = "centroidal") -> Veloc
     parts = shape(model, state)
     X, _, X_dot = _frame_matrices(model, state, frame)
     Xi = _to_base(model, state, frame)
-    M_dot = mass_matrix_derivative(model, state)[: model.m, : model.m]
+    Mdot = mass_matrix_derivative(model, state)[: model.m, : model.m]
     Tx = Xi.T @ parts.Mb
     # d(X^-T)/dt = -X^-T (dX/dt)' X^-T
-    Tx_dot = Xi.T @ M_dot - Xi.T @ X_dot.T @ Tx
+    Tx_dot = Xi.T @ Mdot - Xi.T @ X_dot.T @ Tx
     T_dot = _upper_rate(Tx, Tx_dot, parts.A, connection_rate(model, state, parts))
     inverse = upper(Tx, solve(parts.Mb, X.T), Tx @ parts.A, one, one)[1]
     claims = (*DECOUPLED, "invariance")

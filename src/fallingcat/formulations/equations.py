@@ -14,6 +14,7 @@ from ..dynamics import coriolis_matrix, gravity_forces, mass_matrix, mass_matrix
 from ..dynamics.checks import check_robot, vector
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
+from ..model.words import Factorization
 from .claims import Claim, named_claims
 from .time import is_rate, later
 
@@ -185,7 +186,7 @@ def identity(model: Model) -> VelocityChange:
 class EquationsOfMotion:
     """``M dv/dt + C v + g = forces``, for one state and one choice of velocity.
 
-    ``M``, ``C``, ``M_dot`` are nv x nv, ``g`` and ``v`` nv; their first ``m`` entries belong to the base (or what a
+    ``M``, ``C``, ``Mdot`` are nv x nv, ``g`` and ``v`` nv; their first ``m`` entries belong to the base (or what a
     change made of it), the others to the joints.  SI units throughout.
     """
 
@@ -194,7 +195,7 @@ class EquationsOfMotion:
     g: Any
     Mdot: Any
     v: Any
-    factorization: str
+    factorization: Factorization
     model: Model
     state: State
     changes: VelocityChange
@@ -254,7 +255,7 @@ class EquationsOfMotion:
         return certify(self, tolerance)
 
 
-def equations(model: Model, state: State, factorization: str = "christoffel") -> EquationsOfMotion:
+def equations(model: Model, state: State, factorization: Factorization = "christoffel") -> EquationsOfMotion:
     """The body-fixed equations of motion ``M dv/dt + C v + g = forces`` of ``v = [twist; rates]``.
 
     >>> import fallingcat as fc

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..model.words import Factorization
 from .links import Links, over_links
 from .time import STEP, is_rate
 
@@ -75,7 +76,7 @@ class Evidence:
         half = over_links(self.J, self.links.inertia, self.J_dot)
         return half + half.T
 
-    def coriolis(self, factorization: str) -> np.ndarray:
+    def coriolis(self, factorization: Factorization) -> np.ndarray:
         """``C`` by its definition."""
         Ti = self.inverse
         return np.asarray(Ti.T @ self.links.coriolis(factorization) @ Ti - self.M @ self.turn)

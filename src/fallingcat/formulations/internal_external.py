@@ -10,12 +10,11 @@ from ..arrays import concatenate, is_numeric, solve
 from ..dynamics import jacobian, jacobian_derivative, mass_matrix, mass_matrix_derivative
 from ..dynamics.checks import check_robot, choice
 from ..errors import ModelError, NumericsError
-from ..model import Frame, Model, State
+from ..model import Model, State
+from ..model.words import WEIGHTS, Place, Weight, place_name
 from .connection import Shape, connection_rate, shape
 from .decoupling import DECOUPLED, _frame_matrices, _to_base
 from .equations import VelocityChange, upper
-
-Place = str | Frame
 
 
 def internal_jacobian(model: Model, state: State, link: Place) -> Any:
@@ -29,7 +28,7 @@ def internal_jacobian(model: Model, state: State, link: Place) -> Any:
 
 
 def internal_external(
-    model: Model, state: State, link: Place, weight: str = "inertia", null_space: Any | None = None
+    model: Model, state: State, link: Place, weight: Weight = "inertia", null_space: Any | None = None
 ) -> VelocityChange:
     """``[external; internal; null space]``: the locked velocity at the center of mass (m), the internal velocity of
     ``link`` (m), (3.96), and what is left of the joint rates (n - m): ``T = [[A_cb, A_cb A], [0, J_int], [0, K]]``.
@@ -50,7 +49,7 @@ def internal_external(
     ((13, 13), True)
     """
     check_robot(model, state)
-    choice(weight, ("inertia", "moore_penrose"), "weight")
+    choice(weight, WEIGHTS, "weight")
     m, n = model.m, model.n
     if n < m:
         raise ModelError(
@@ -76,7 +75,7 @@ def internal_external(
     top = concatenate([X_dot, X_dot @ parts.A + X @ A_dot], axis=1)
     T_dot = concatenate([top, concatenate([np.zeros((n, m)), joints.rate(J_dot, W_dot, Z)], axis=1)])
     inverse = upper(X, _to_base(model, state, "centroidal"), X @ parts.A, joints.Y, joints.inverse)[1]
-    name = _name(link)
+    name = place_name(link)
     rest = f"internal velocity of {name}" + (f", {n - m} velocities in its null space" if n > m else "")
     external = "external velocity at the center of mass"
     return VelocityChange.of(
@@ -117,12 +116,12 @@ class Split(NamedTuple):
 def _split(J: Any, W: Any, Z: Any, link: Place) -> Split:
     """Any inverse ``[B, N]`` of ``[J; Z']`` holds a right inverse ``B`` and the null space; ``J# = B - N c``."""
     m = len(J)
-    _check_rank(J, f"the internal Jacobian of {_name(link)!r} has lost rank: a dynamic singularity")
+    _check_rank(J, f"the internal Jacobian of {place_name(link)!r} has lost rank: a dynamic singularity")
     if not Z.shape[1]:
         return Split(J, Z.T, _inverse(J), Z, W)
     counted = concatenate([J, Z.T])
     _check_rank(
-        counted, f"null_space misses motions in the null space of {_name(link)!r} at this shape: choose another"
+        counted, f"null_space misses motions in the null space of {place_name(link)!r} at this shape: choose another"
     )
     both = _inverse(counted)
     B, N = both[:, :m], both[:, m:]
@@ -185,7 +184,3 @@ def _inverse(R: Any) -> Any:
 def _check_rank(R: Any, lost: str) -> None:
     if is_numeric(R) and np.isrealobj(R) and not np.linalg.cond(R) < 1e8:
         raise NumericsError(lost, value=float(np.linalg.cond(R)))
-
-
-def _name(link: Place) -> str:
-    return link.name if isinstance(link, Frame) else link

@@ -17,6 +17,7 @@ from ..dynamics.sweeps import nodes, outward
 from ..lie import SE3
 from ..lie.rotations import block_diagonal, homogeneous
 from ..model import Model, State
+from ..model.words import Factorization
 from .time import STEP, later
 
 _SE3 = SE3()
@@ -57,7 +58,7 @@ class Links:
         poses = outward(nodes(self.model, self.state), self.state.pose, lambda node, H: H @ node.H)
         return np.array([L[0, 0] * H[:3, :3].T @ self.model.gravity for L, H in zip(self.inertia, poses, strict=True)])
 
-    def body_matrices(self, factorization: str) -> np.ndarray:
+    def body_matrices(self, factorization: Factorization) -> np.ndarray:
         """``B`` of each link (links x 6 x 6), of the factorizations that are sums over links."""
         left = -(self._ad.transpose(0, 2, 1) @ self.inertia)
         passive, coadjoint = self.inertia @ self._ad + left, -self._adt
@@ -75,7 +76,7 @@ class Links:
         J, L = np.abs(J), np.abs(self.inertia)
         return over_links(J, self.body_sizes, J) + over_links(J, L, np.abs(J_dot))
 
-    def coriolis(self, factorization: str) -> np.ndarray:
+    def coriolis(self, factorization: Factorization) -> np.ndarray:
         """``C`` (nv x nv) by its definition: the sum over links, or [Feurstein] (3.39)."""
         if factorization not in self._coriolis:
             B = self.body_matrices(factorization)
@@ -114,7 +115,7 @@ class Links:
         m, (pose, joints, _, _) = self.model.m, self.state
         return Links(self.model, State(pose, joints, self.other[:m], self.other[m:]))
 
-    def recursive_coriolis(self, factorization: str) -> np.ndarray:
+    def recursive_coriolis(self, factorization: Factorization) -> np.ndarray:
         """``C`` (nv x nv) as the library makes it, once."""
         key = f"recursive {factorization}"
         if key not in self._coriolis:

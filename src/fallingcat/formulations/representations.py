@@ -10,9 +10,8 @@ from ..dynamics.checks import check_state
 from ..lie import Group
 from ..lie.rotations import block_diagonal, skew
 from ..model import Model, State
+from ..model.words import Representation
 from .equations import VelocityChange
-
-REPRESENTATIONS = ("body", "mixed", "inertial")
 
 
 def body(model: Model, state: State) -> VelocityChange:
@@ -33,7 +32,7 @@ def inertial(model: Model, state: State) -> VelocityChange:
     return _of_base(model, state, "inertial", "spatial twist of the base")
 
 
-def base_matrices(group: Group, representation: str, pose: Any, twist: Any) -> tuple[Any, Any, Any]:
+def base_matrices(group: Group, representation: Representation, pose: Any, twist: Any) -> tuple[Any, Any, Any]:
     """``X``, ``X^-1`` and ``dX/dt`` (m x m): body-fixed twist of a frame at ``pose`` to the wanted representation."""
     if representation == "body":
         return np.eye(group.dim), np.eye(group.dim), np.zeros((group.dim, group.dim))
@@ -46,7 +45,7 @@ def base_matrices(group: Group, representation: str, pose: Any, twist: Any) -> t
     return X, X_inverse, X @ (Sp @ block_diagonal([W, W]) @ S)
 
 
-def _of_base(model: Model, state: State, representation: str, label: str) -> VelocityChange:
+def _of_base(model: Model, state: State, representation: Representation, label: str) -> VelocityChange:
     one, zero = np.eye(model.n), np.zeros((model.n, model.n))
 
     def matrix(at: State) -> Any:

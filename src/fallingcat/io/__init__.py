@@ -11,25 +11,16 @@ from __future__ import annotations
 import os
 import warnings
 from pathlib import PurePath
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from ..errors import FallingCatError, FileError, ModelError, told
-from ..lie import R3, SE2, SE3, SO3, Group, Schoenflies, Trivial
+from ..lie import Group
 from ..model import Model
 from ..model.body import frozen_array
+from .bases import PLAIN_BASES
 from .diagnostics import FileWarning, Options, Reader
 
 __all__ = ["FileWarning", "load", "read", "save"]
-
-BASES: Final[dict[str, Group]] = {
-    "free": SE3(),
-    "planar": SE2(),
-    "spherical": SO3(),
-    "schoenflies": Schoenflies(),
-    "translational": R3(),
-    "fixed": Trivial(),
-}
-"""How to call the groups that a base moves in."""
 
 
 def load(
@@ -131,9 +122,9 @@ def _check_path(path: object) -> None:
 def _options(base: str | Group | None, fixed: str, physics: str, gravity: Any | None) -> Options:
     """The caller's wishes, checked: a wrong one is the caller's mistake, not the file's."""
     if isinstance(base, str):
-        if base not in BASES:
-            raise FallingCatError(f"base is a group or one of {', '.join(map(repr, BASES))}, not {base!r}")
-        base = BASES[base]
+        if base not in PLAIN_BASES:
+            raise FallingCatError(f"base is a group or one of {', '.join(map(repr, PLAIN_BASES))}, not {base!r}")
+        base = PLAIN_BASES[base]
     elif base is not None and not isinstance(base, Group):
         raise FallingCatError(f"base is a group or the name of one, not {base!r}")
     if fixed not in ("merge", "keep"):

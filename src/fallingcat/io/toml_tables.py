@@ -9,23 +9,12 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, model_validator
 from pydantic_core import PydanticCustomError
 
-from ..lie import R1, R2, R3, SE2, SE3, SO2, SO3, Group, Helical, Schoenflies, Trivial, rotations
+from ..lie import Group, rotations
 from ..lie.charts import EulerZYX
 from ..model.joints import KINDS, JointKind, Reversed
+from .bases import BASES
 from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MAX_MASS, MAX_NAME, MAX_SHAPES
 
-BASES: Final[dict[str, type[Group]]] = {
-    "free": SE3,
-    "planar": SE2,
-    "spherical": SO3,
-    "schoenflies": Schoenflies,
-    "translational": R3,
-    "translational-2d": R2,
-    "prismatic": R1,
-    "revolute": SO2,
-    "helical": Helical,
-    "fixed": Trivial,
-}
 ELSEWHERE: Final = {"floating": "free", "ball": "spherical", "hinge": "revolute", "slide": "prismatic", "weld": "fixed"}
 """What other formats call a joint of ours."""
 UNIT_TOLERANCE: Final = 1e-6  # a unit vector or a rotation with six printed digits passes

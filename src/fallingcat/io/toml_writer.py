@@ -13,9 +13,10 @@ from ..lie import Group
 from ..lie.charts import EulerZYX
 from ..model import Body, Frame, Joint, JointKind, Limits, Link, Model, Reversed
 from ..model.joints import KINDS
+from .bases import BASES
 from .diagnostics import Reader
 from .names import Names
-from .toml_tables import BASES, rolled, turned
+from .toml_tables import rolled, turned
 
 
 def document(model: Model, path: str | os.PathLike[str]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..arrays import Traced
-from ..arrays.loops import Body, rows_of
+from ..arrays.loops import LoopBody, rows_of
 from .areas import Areas
 from .fuse import fused, lines_of
 from .instructions import OUT, TABLE, WORK, Chunk, Input, Instruction, Loop
@@ -132,7 +132,7 @@ class Layout:
             self._areas.touch(self.kept[x][0], time)
 
     def _add(self, node: Traced, parts: dict[int, dict[int, int]], phase: int) -> None:
-        body: Body = node.args[0]
+        body: LoopBody = node.args[0]
         local = dict(self._number)
         for inner in (*body.symbols, *body.nodes):
             local[inner] = self._next

@@ -15,6 +15,7 @@ from ..dynamics import momentum
 from ..errors import ModelError
 from ..kernels import compile
 from ..model import Model, State
+from ..model.words import MomentumFrame
 from ..views import Page, Shape
 from . import files, pictures
 from .between import interpolate
@@ -106,7 +107,7 @@ class Trajectory:
         kinetic, potential = energies(self.model)(self.poses, self.joints, self.twists, self.rates)
         return kinetic, potential
 
-    def momenta(self, frame: str = "world") -> np.ndarray:
+    def momenta(self, frame: MomentumFrame = "world") -> np.ndarray:
         """``N x 6``: momentum ``[p; l]`` at every sample; frames as in :func:`fallingcat.momentum`."""
         return self.measure(momentum, frame=frame)
 

@@ -12,7 +12,7 @@ True
 
 from .angle_axis import AngleAxis
 from .cartesian import Cartesian
-from .chart import Chart, ChartWarning, Frame, PositionChart, RotationChart
+from .chart import Axes, Chart, ChartWarning, PositionChart, RotationChart
 from .cylindrical import Cylindrical
 from .euler import EulerChart
 from .euler_xyz import EulerXYZ
@@ -38,6 +38,7 @@ __all__ = [
     "POSITION_CHARTS",
     "ROTATION_CHARTS",
     "AngleAxis",
+    "Axes",
     "Cartesian",
     "Chart",
     "ChartWarning",
@@ -47,7 +48,6 @@ __all__ = [
     "EulerZXZ",
     "EulerZYX",
     "EulerZYZ",
-    "Frame",
     "PositionChart",
     "RotationChart",
     "RotationVector",

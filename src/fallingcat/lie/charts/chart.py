@@ -21,7 +21,8 @@ import numpy as np
 from ...arrays import array, is_numeric, less, where
 from ...errors import NumericsError
 
-Frame = Literal["world", "body"]
+Axes = Literal["world", "body"]
+"""Along whose axes an angular velocity is written: those of the world or those of the body that turns."""
 
 # Looser than rounding, so that a normalised or integrated rotation passes; tight enough that a typing error does not.
 CONSTRAINT_TOLERANCE = 1e-6
@@ -139,14 +140,14 @@ class RotationChart(Chart):
         return self._coordinates(R)
 
     @final
-    def rate_matrix(self, x: Any, frame: Frame = "world") -> Any:
+    def rate_matrix(self, x: Any, frame: Axes = "world") -> Any:
         """``E(x)``, 3 x dimension, with ``omega = E(x) @ xdot``; defined everywhere. [ETH] (2.82)."""
         x = self._admit(x)
         rates = self._rates(x)
         return self._matrix(x).T @ rates if _is_body(frame) else rates
 
     @final
-    def rate_matrix_inverse(self, x: Any, frame: Frame = "world") -> Any:
+    def rate_matrix_inverse(self, x: Any, frame: Axes = "world") -> Any:
         """``E(x)^-1``, dimension x 3, with ``xdot = E(x)^-1 @ omega``; raises or warns as `check` does.
 
         For four parameters it is the right inverse whose rates keep the unit length.

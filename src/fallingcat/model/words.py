@@ -1,0 +1,44 @@
+"""The words that arguments take, each said once; another word is an error that lists these.
+
+===================  ================  ==================================================================
+word                 answers           about which point, along which axes
+===================  ================  ==================================================================
+``body``             representation    a frame's own origin and axes
+``mixed``            representation    the frame's origin, the world's axes
+``inertial``         representation    the world's origin and axes ([Traversaro]'s name; the spatial twist)
+``base``             frame             the base's origin and axes
+``world``            frame             the world's origin and axes
+``centroidal``       frame             the center of mass, the world's axes
+===================  ================  ==================================================================
+
+A *representation* is a way to write a twist, a wrench or a Jacobian of one link; a *frame* is where a quantity of the
+whole robot is written.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, get_args
+
+from .model import Frame
+
+Place = str | Frame
+"""The name of a link or frame, or a :class:`Frame` made by :meth:`Model.frame`."""
+
+Representation = Literal["body", "mixed", "inertial"]
+"""How a twist, a wrench or a Jacobian of one link is written, as [Traversaro] 2.4 calls it."""
+MomentumFrame = Literal["base", "world", "centroidal"]
+"""Where the momentum, inertia or average velocity of the whole robot is written."""
+Factorization = Literal["christoffel", "passive", "coadjoint", "newton_euler", "hamel"]
+"""A Coriolis matrix among those that give the same forces; see :func:`fallingcat.coriolis_matrix`."""
+Weight = Literal["inertia", "moore_penrose"]
+"""What the rates of redundant joints are smallest in."""
+
+REPRESENTATIONS: Final[tuple[Representation, ...]] = get_args(Representation)
+MOMENTUM_FRAMES: Final[tuple[MomentumFrame, ...]] = get_args(MomentumFrame)
+FACTORIZATIONS: Final[tuple[Factorization, ...]] = get_args(Factorization)
+WEIGHTS: Final[tuple[Weight, ...]] = get_args(Weight)
+
+
+def place_name(place: Place) -> str:
+    """What to call a place in a message."""
+    return place.name if isinstance(place, Frame) else place
