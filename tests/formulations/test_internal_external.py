@@ -1,5 +1,7 @@
 """Internal and external velocities ([Feurstein] 3.3.4): the six axioms, and the generalized Jacobian."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -157,7 +159,9 @@ def test_the_changed_equations_move_the_robot_as_the_plain_ones_do(base, weight,
             agree("internal/external acceleration", eom.forward(change.forces(forces)), expected, 1e-10)
             certificate = eom.certify()
             assert certificate.passed, str(certificate)
-            assert {"mass rate", "forces", "power"} <= {check.name for check in certificate.checks}
+            names = {check.name for check in certificate.checks}
+            assert {"mass rate", "forces", "power"} <= names
+            assert ("null space" in names) == (weight == "inertia" and model.n > model.m)
 
 
 @everywhere
@@ -261,3 +265,13 @@ def test_planar_internal_velocities_have_three_components(recipe):
     assume(np.linalg.cond(J) < 1e4)
     change = fc.changes.internal_external(model, state, model.link_names[-1])
     agree("planar J J# = 1", change.T[3:6, 3:] @ change.inverse[3:, 3:6], np.eye(3), 1e-10)
+
+
+def test_a_null_space_that_couples_breaks_its_claim():
+    """Moore and Penrose's inverse leaves the null space coupled: claiming otherwise is found."""
+    arm = fc.robots.orbital_arm()
+    state = arm.random_state(np.random.default_rng(0))
+    change = fc.changes.internal_external(arm, state, arm.link_names[-1], "moore_penrose")
+    proud = replace(change, claims=(*change.claims, "null space"))
+    certificate = fc.equations(arm, state).change(proud).certify()
+    assert [check.name for check in certificate.checks if check.verdict == "broken" and check.claimed] == ["null space"]

@@ -121,6 +121,12 @@ def _mass_decoupling(eom: EquationsOfMotion, seen: Evidence) -> float:
     return max(worst(eom.M[:m, m:], seen.M_size[:m, m:]), worst(eom.M[m:, :m], seen.M_size[m:, :m]))
 
 
+def _null_space(eom: EquationsOfMotion, seen: Evidence) -> float:
+    """Of the internal velocity (m, as many as the external) and what follows it."""
+    inner, rest = slice(eom.m, 2 * eom.m), slice(2 * eom.m, None)
+    return max(worst(eom.M[a, b], seen.M_size[a, b]) for a, b in ((inner, rest), (rest, inner)))
+
+
 def _force_decoupling(eom: EquationsOfMotion, seen: Evidence) -> float:
     return worst(eom.C[: eom.m, eom.m :], seen.C_size[: eom.m, eom.m :])
 
@@ -161,6 +167,7 @@ OF_ALL = (
 OF_SOME = (
     Claim("mass decoupling", "M_xy = 0", _mass_decoupling),
     Claim("force decoupling", "C_xy = 0", _force_decoupling, DECOUPLING),
+    Claim("null space", "M_yz = 0: internal motion and null space do not couple", _null_space),
     Claim("invariance", "C_x v_x + C_xy v_y = 0", _invariance),
     Claim("gravity", "g = (-m g, 0, 0)", _gravity),
     Claim("linear blocks", "C_G has zero linear rows and columns", _linear_blocks, CHRISTOFFEL),

@@ -78,8 +78,9 @@ def internal_external(
     name = place_name(link)
     rest = f"internal velocity of {name}" + (f", {n - m} velocities in its null space" if n > m else "")
     external = "external velocity at the center of mass"
+    claims = (*DECOUPLED, "null space") if weight == "inertia" and n > m else DECOUPLED
     return VelocityChange.of(
-        model, state, matrix, f"internal/external at {name}", external, rest, DECOUPLED, T_dot, inverse
+        model, state, matrix, f"internal/external at {name}", external, rest, claims, T_dot, inverse
     )
 
 
