@@ -19,7 +19,7 @@ from rich.table import Table
 from scipy.integrate import BDF, RK23, RK45
 
 import fallingcat as fc
-from fallingcat.studies.measures import _spins
+from fallingcat.studies.hoppers.measures import _spins
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 

@@ -19,7 +19,7 @@ from rich.table import Table
 
 import fallingcat as fc
 from fallingcat.simulation import System
-from fallingcat.studies.hopper import floor, laws, robot, simulated, start
+from fallingcat.studies.hoppers.hopper import floor, laws, robot, simulated, start
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -41,7 +41,7 @@ def summary(times: list[float]) -> dict[str, float]:
 def ours(repeats: int) -> dict[str, Any]:
     """Event location, stiff floor and energy ledger included; kernels compiled before."""
     p = STUDY.parameters
-    model = robot(STUDY.table.robot, p)
+    model = robot(p)
     run = simulated(model, start(model, p), p)
     times, used = [], []
     for _ in range(repeats):
@@ -84,7 +84,7 @@ def peer() -> dict[str, Any]:
 def on_floats(seconds: float) -> dict[str, float]:
     """What one evaluation of the library's own functions costs on plain floats, times the evaluations of the peer."""
     p = STUDY.parameters
-    model = robot(STUDY.table.robot, p)
+    model = robot(p)
     state = start(model, p)
     system = System(model, laws(model, state, p), floor(p))
     mode, memory = floor(p).begin(model, state)

@@ -2,67 +2,65 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
 import fallingcat as fc
 from fallingcat.control import JointDamper, JointSpring
-from fallingcat.studies import Found, Seen, StudyKind, Table, measure, study_kind
+from fallingcat.studies import Parameters, Progress, SimulatedKind, study_kind
 
-Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0.0)]
 
 
-class Swing(Table):
+class Swing(Parameters):
     """What moves the arm."""
 
+    robot: Literal["orbital_arm"]
     duration: Positive
     """s"""
     stiffness: Positive
     """of all joints (N m/rad)"""
     damping: Positive
     """of all joints (N m s/rad)"""
-    target: Annotated[list[float], Field(min_length=1)]
+    target: Annotated[list[float], Field(min_length=7, max_length=7)]
     """joint coordinates at which the springs are at rest (rad)"""
 
 
-@study_kind
-class SwingingArm(StudyKind):
-    """From the neutral posture, at rest, in orbit."""
-
-    name = "arm"
-    parameters = Swing
-    robots = ("orbital_arm",)
-
-    def run(self, robot: str, parameters: Swing, tell: Any) -> Found:
-        arm = getattr(fc.robots, robot)()
-        laws = [JointSpring(parameters.stiffness, tuple(parameters.target)), JointDamper(parameters.damping)]
-        tell("running", 0.0)
-        return Found(Seen(fc.simulate(arm, arm.neutral(), parameters.duration, laws, dt=1e-3), parameters))
-
-
-@measure
-def base_turn(seen: Seen) -> float:
+def base_turn(run: fc.Trajectory) -> float:
     """How far the base has turned (degrees)."""
-    return float(np.degrees(np.linalg.norm(fc.lie.SO3().log(seen.run.poses[-1]))))
+    return float(np.degrees(np.linalg.norm(fc.lie.SO3().log(run.poses[-1]))))
 
 
-@measure
-def momentum_left(seen: Seen) -> float:
+def momentum_left(run: fc.Trajectory) -> float:
     """Largest momentum; nothing pulls from outside (N s, N m s)."""
-    return float(np.abs(seen.run.momenta()).max())
+    return float(np.abs(run.momenta()).max())
 
 
-@measure
-def connection_gap(seen: Seen) -> float:
+def connection_gap(run: fc.Trajectory) -> float:
     """Largest difference of the base's twist from what the connection says of arms without momentum, ``-A rates``."""
-    run = seen.run
     gaps = [s.twist + fc.connection(run.model, s) @ s.rates for s in list(run.states)[::50]]
     return float(np.abs(gaps).max())
 
 
-@measure
-def far_from_target(seen: Seen) -> float:
+def far_from_target(run: fc.Trajectory) -> float:
     """At the end (rad)."""
-    return float(np.abs(seen.run.joints[-1] - seen.parameters.target).max())
+    return float(np.abs(run.joints[-1] - run.system.laws[0].rest).max())
+
+
+@study_kind
+class SwingingArm(SimulatedKind[Swing, fc.Trajectory]):
+    """From the neutral posture, at rest, in orbit: what is seen is the trajectory."""
+
+    name, parameters = "arm", Swing
+    measures = {f.__name__: f for f in (base_turn, momentum_left, connection_gap, far_from_target)}  # noqa: RUF012
+
+    def run(self, parameters: Swing, tell: Progress) -> fc.Trajectory:
+        arm = getattr(fc.robots, parameters.robot)()
+        laws = [JointSpring(parameters.stiffness, tuple(parameters.target)), JointDamper(parameters.damping)]
+        tell("running", 0.0)
+        return fc.simulate(arm, arm.neutral(), parameters.duration, laws, dt=1e-3)
+
+    def motion(self, seen: fc.Trajectory) -> fc.Trajectory:
+        return seen

@@ -1,20 +1,24 @@
-"""The example of [Mishra] V-B as a page and as figures: `python examples/gaits/orbital_arm.py [FOLDER]`."""
+"""The example of [Mishra] V-B as a page and as figures: `python examples/gaits/orbital_arm.py [FOLDER]`.
+
+The same numbers and page come from `fallingcat study run orbital-gait`.
+"""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from fallingcat.gaits.orbital import comparison, orbital_example, orbital_page, surfaces, volume
+import fallingcat as fc
+from fallingcat.gaits.orbital import surfaces, volume
 
 
 def main(folder: Path) -> None:
-    found = orbital_example()
-    for row in comparison(found):
-        print(f"{row[0]:32}" + "".join(f"{cell:>11}" for cell in row[1:]))
-    (folder / "orbital_fig8.svg").write_text(surfaces(found), encoding="utf-8")
-    (folder / "orbital_fig9.svg").write_text(volume(found), encoding="utf-8")
-    print(orbital_page(found).write(folder / "orbital.html"))
+    result = fc.studies.run("orbital-gait")
+    for row in result.rows:
+        print(f"{row.name:34} {row.published or '':>18} {row.ours:10.4f} {row.unit:4} {row.verdict}")
+    (folder / "orbital_fig8.svg").write_text(surfaces(result.observed), encoding="utf-8")
+    (folder / "orbital_fig9.svg").write_text(volume(result.observed), encoding="utf-8")
+    print(result.page().write(folder / "orbital.html"))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parents[2] / "examples" / "gaits"
 def test_orbital_arm_writes_figures_and_a_page(tmp_path, capsys):
     runpy.run_path(str(FOLDER / "orbital_arm.py"))["main"](tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["orbital.html", "orbital_fig8.svg", "orbital_fig9.svg"]
-    assert "estimate, minimum perturbation" in capsys.readouterr().out
+    assert "off, in minimum perturbation" in capsys.readouterr().out
     assert (tmp_path / "orbital_fig8.svg").read_text(encoding="utf-8").count("<polygon") == 3 * 29 * 29
 
 

@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 import fallingcat as fc
 from fallingcat.cli import app
-from fallingcat.gaits.orbital import orbital_example, orbital_page
 from fallingcat.simulation import Ledger
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -119,8 +118,8 @@ def test_gait_page_has_maps_and_a_table(opened, tmp_path):
     assert heard == []
 
 
-def test_pictures_of_the_orbital_example_are_shown(opened, tmp_path):
-    page, heard = opened(orbital_page(orbital_example()).write(tmp_path / "orbital.html"))
+def test_pictures_of_the_orbital_gait_are_shown(opened, tmp_path):
+    page, heard = opened(fc.studies.run("orbital-gait").page().write(tmp_path / "orbital.html"))
     sizes = page.evaluate("Array.from(document.images, (x) => [x.complete, x.naturalWidth])")
     assert sizes == [[True, 1110], [True, 740]]
     assert [text for text in heard if not text.startswith("data:image/svg+xml")] == []

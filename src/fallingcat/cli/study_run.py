@@ -31,8 +31,9 @@ def study_list(as_json: Json = False) -> None:
 
         found = [load(name) for name in names()]
         if as_json:
-            keys = [{"name": s.name, "title": s.table.title, "figures": s.table.figures} for s in found]
-            typer.echo(json.dumps({"studies": keys}, indent=2))
+            keys = ("title", "kind", "figures")
+            listed = [{"name": s.name} | {key: getattr(s.table, key) for key in keys} for s in found]
+            typer.echo(json.dumps({"studies": listed}, indent=2))
             return
 
         def write(console: Console) -> None:
@@ -103,21 +104,22 @@ def _print(console: Console, result: StudyResult, page: str) -> None:
     if result.study.changed:
         values = result.parameters.model_dump()
         about["changed"] = ", ".join(f"{key} = {values[key]}" for key in result.study.changed)
-    about["run"] = f"{result.trajectory.times[-1]:.4g} s simulated, {result.trajectory.status}; {result.seconds:.2f} s"
+    run = result.study.kind.motion(result.observed)
+    simulated = "" if run is None else f"{run.times[-1]:.4g} s simulated, {run.status}; "
+    about["run"] = f"{simulated}{result.seconds:.2f} s"
     summary(console, about)
     out = table("quantity", least=22)
     for title in ("published", "ours", "unit", "verdict"):
         out.add_column(title, justify="right" if title in ("published", "ours") else "left", no_wrap=True)
-    notes: list[str] = []
+    notes: dict[str, int] = {}
     for row in result.rows:
         mark = ""
         if row.remark and row.verdict != "not published":
-            notes.append(row.remark)
-            mark = f" [{len(notes)}]"
+            mark = f" [{notes.setdefault(row.remark, len(notes) + 1)}]"
         out.add_row(*map(shown, (row.name + mark, said(row), number(row.ours), row.unit, judged(row))))
     console.print()
     console.print(out)
     console.print()
-    for k, note in enumerate(notes):
-        console.print(shown(f"[{k + 1}] {note}"))
+    for note, k in notes.items():
+        console.print(shown(f"[{k}] {note}"))
     console.print(shown(f"\n{page}"), soft_wrap=True)

@@ -1,31 +1,41 @@
 """Published experiments, run again: parameters as data, numbers beside the published ones, figures as a page.
 
-``run("revolute-6")`` runs one; ``names()`` lists them; :func:`load` reads one's own.
+``run("revolute-6")`` runs one; ``names()`` lists them; :func:`load` reads one's own.  What can be studied is a
+:class:`StudyKind`: hoppers (:mod:`.hoppers`), the gait of an arm in orbit (:mod:`.orbital`), and one's own.
 """
 
-from .kind import Found, Seen, StudyKind, Table, study_kind
-from .measures import MEASURES, measure
-from .observed import Flight, Observed
+from . import hoppers, orbital
+from .kind import Figures, Parameters, Progress, StudyKind, kind_of, kinds, study_kind
+from .simulated import SimulatedKind
 from .study import Row, StudyResult, run, run_study
-from .tables import Parameters, Study, load, names, parse
+from .tables import Study, load, names, parse
 
 __all__ = [
-    "MEASURES",
-    "Flight",
-    "Found",
-    "Observed",
+    "Figures",
     "Parameters",
+    "Progress",
     "Row",
-    "Seen",
+    "SimulatedKind",
     "Study",
     "StudyKind",
     "StudyResult",
-    "Table",
+    "hoppers",
+    "kind_of",
+    "kinds",
     "load",
-    "measure",
     "names",
+    "orbital",
     "parse",
     "run",
     "run_study",
     "study_kind",
 ]
+
+_MOVED = ("MEASURES", "Flight", "Observed", "measure")
+"""To :mod:`.hoppers`."""
+
+
+def __getattr__(name: str) -> None:
+    """An error that says where a name of hoppers is."""
+    where = f": it is {__name__}.hoppers.{name}" if name in _MOVED else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{where}")

@@ -1,90 +1,146 @@
-"""What every kind of study is: parameters, a run, what is seen of it, and a page."""
+"""A kind of study: what it can vary, what it runs, what it measures and what it draws.
+
+That is all that files, verdicts, tables and pages of studies know of what is studied.  A kind of one's own is a
+subclass of :class:`StudyKind`, made known by :func:`study_kind`, or by an installed package through an entry point of
+the group ``fallingcat.studies``.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, SupportsFloat, TypeVar
 
-import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from ..errors import ModelError
-from ..simulation import Trajectory
+from .checked import Table
 
 if TYPE_CHECKING:
-    from ..views import Page
-    from .study import StudyResult
+    from ..simulation import Trajectory
+    from ..views.page import Block
+    from .tables import Study
+
+GROUP: Final = "fallingcat.studies"
+"""Of entry points: kind's name = "module:Class"."""
 
 Progress = Callable[[str, float], None]
-"""What is being done, and which share of it is."""
+"""Told what is being done, and which share of it is done."""
 
 
-class Table(BaseModel):
-    """A table of a file: no unknown keys, no text that happens to look like a number."""
+class Parameters(Table):
+    """What a study can vary: the keys of ``[parameters]`` in its file, with their defaults; numbers are finite."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """A run and its parameters: what measures look at.  A kind may see more of it."""
-
-    run: Trajectory
-    parameters: Any
-
-    @property
-    def times(self) -> np.ndarray:
-        """s"""
-        return self.run.times
+    model_config = ConfigDict(allow_inf_nan=False)
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
-    """What running a study gives."""
+class Figures(NamedTuple):
+    """What stands on the page of a study, above and below its table of numbers."""
 
-    seen: Seen
-    numbers: dict[str, float] = field(default_factory=dict)
-    """that are no measure of one run, by the names that rows use"""
-    curves: dict[str, np.ndarray] = field(default_factory=dict)
-    """for the page"""
+    above: Sequence[Block] = ()
+    below: Sequence[Block] = ()
 
 
-class StudyKind(ABC):
-    """A kind of study: write one as a class, and :func:`study_kind` makes it known to files and to ``run``."""
+P = TypeVar("P", bound=Parameters)
+R = TypeVar("R")
+K = TypeVar("K", bound="StudyKind[Any, Any]")
+
+
+class StudyKind(ABC, Generic[P, R]):
+    """One kind of study, with parameters ``P``, whose runs are seen as an ``R``.
+
+    >>> class Halving(StudyKind[Parameters, float]):
+    ...     name, parameters = "halving", Parameters
+    ...     measures = {"half": lambda seen: seen / 2.0}
+    ...     def run(self, parameters, tell):
+    ...         return 7.0
+    >>> Halving().measure("half")(7.0)
+    3.5
+    >>> Halving().measure("haf")
+    Traceback (most recent call last):
+    fallingcat.errors.ModelError: there is no measure 'haf' of the kind 'halving': it is one of half
+    """
 
     name: ClassVar[str]
-    """``kind`` in a study's file"""
-    parameters: ClassVar[type[Table]]
-    """what ``[parameters]`` of the file holds: a pydantic model with units in its docstrings"""
-    robots: ClassVar[tuple[str, ...]]
-    """what ``robot`` of the file may be"""
+    """in files: ``kind = "..."``"""
+    parameters: type[P]
+    measures: Mapping[str, Callable[[R], SupportsFloat]]
+    """name in files: a number of what was seen; not a number (NaN) where the run has none"""
+    aside: frozenset[str] = frozenset()
+    """parameters that say how much is computed or drawn: with others it is still the published experiment"""
+
+    also: tuple[str, ...] = ()
+    """what :meth:`measure` knows beside ``measures``, to be listed"""
 
     @abstractmethod
-    def run(self, robot: str, parameters: Any, tell: Progress) -> Found:
-        """Simulate; ``tell(what, share)`` now and then."""
+    def run(self, parameters: P, tell: Progress) -> R:
+        """What is seen with these parameters; ``tell`` may be told how far it is."""
 
-    @property
-    def of_the_experiment(self) -> frozenset[str]:
-        """Parameters that make it another experiment when changed: all, unless some say only how to look at it."""
-        return frozenset(self.parameters.model_fields)
+    def measure(self, name: str) -> Callable[[R], SupportsFloat]:
+        """A measure by the name that a file uses; an error that lists them where there is none."""
+        if name not in self.measures:
+            known = ", ".join((*self.measures, *self.also))
+            raise ModelError(f"there is no measure {name!r} of the kind {self.name!r}: it is one of {known}")
+        return self.measures[name]
 
-    def page(self, result: StudyResult) -> Page:
-        """The run's own page, with the table of published and own numbers in front of its charts."""
-        from .page import plain_page
+    def motion(self, seen: R) -> Trajectory | None:
+        """The motion, of kinds that simulate one: see :class:`.SimulatedKind`."""
+        return None
 
-        return plain_page(result)
-
-
-KINDS: Final[dict[str, StudyKind]] = {}
-"""By name."""
+    def figures(self, study: Study, seen: R) -> Figures:
+        """For the page."""
+        return Figures()
 
 
-def study_kind(kind: type[StudyKind]) -> type[StudyKind]:
-    """Makes a kind of study known to files; one that is known already by that name is an error."""
-    known = KINDS.get(kind.name)
-    if known is not None and type(known).__qualname__ != kind.__qualname__:
-        raise ModelError(f"there is a kind of study {kind.name!r} already: {type(known).__qualname__}")
-    KINDS[kind.name] = kind()
+_KINDS: Final[dict[str, StudyKind[Any, Any]]] = {}
+
+
+def study_kind(kind: type[K]) -> type[K]:
+    """Makes a kind known to the files of studies, as a decorator of its class; a name has one kind.
+
+    >>> study_kind(Parameters)
+    Traceback (most recent call last):
+    fallingcat.errors.ModelError: study_kind takes a subclass of StudyKind, not ...Parameters...
+    """
+    if not isinstance(kind, type) or not issubclass(kind, StudyKind):
+        raise ModelError(f"study_kind takes a subclass of StudyKind, not {kind!r}")
+    what = f"{kind.__module__}.{kind.__qualname__}"
+    lacks = [x for x in ("name", "parameters", "measures") if not hasattr(kind, x)] + sorted(kind.__abstractmethods__)
+    if lacks:
+        raise ModelError(f"the kind of study {what} has no {', '.join(lacks)}")
+    if not isinstance(kind.name, str) or not kind.name or not kind.name.isprintable():
+        raise ModelError(f"the kind of study {what}: a name is one line of text, not {kind.name!r}")
+    if not isinstance(kind.parameters, type) or not issubclass(kind.parameters, Parameters):
+        raise ModelError(f"the kind of study {what}: parameters is a subclass of Parameters, not {kind.parameters!r}")
+    strange = sorted(set(kind.aside) - set(kind.parameters.model_fields))
+    if strange:
+        raise ModelError(f"the kind of study {what}: there is no parameter {strange[0]!r} to leave aside")
+    known = type(_KINDS[kind.name]) if kind.name in _KINDS else kind
+    if (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
+        raise ModelError(f"there is a kind of study {kind.name!r} already: {known.__qualname__}")
+    _KINDS[kind.name] = kind()
     return kind
+
+
+def kinds() -> tuple[str, ...]:
+    """The names of the kinds that are known.
+
+    >>> from fallingcat.studies import kinds
+    >>> kinds()[:4]
+    ('hopper', 'hopper-scan', 'hopper-basin', 'orbital-gait')
+    """
+    return tuple(_KINDS)
+
+
+def kind_of(name: str) -> StudyKind[Any, Any]:
+    """A kind by name: registered, or of an installed package."""
+    if name not in _KINDS:
+        for entry in entry_points(group=GROUP, name=name):
+            study_kind(entry.load())
+    if name not in _KINDS:
+        near = get_close_matches(name, _KINDS, n=1)
+        guess = f"; do you mean {near[0]!r}? They are" if near else ": they are"
+        raise ModelError(f"there is no kind of study {name!r}{guess} {', '.join(_KINDS)}, and your own once made known")
+    return _KINDS[name]

@@ -7,13 +7,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..errors import ModelError, told
 from ..simulation import Trajectory
-from . import hopper_kinds  # noqa: F401 - makes the kinds of hoppers known
-from .kind import KINDS, Found, Progress
-from .measures import measured
+from .kind import Parameters, Progress
 from .tables import RowTable, Study, load
 from .verdicts import Band, Verdict, printed_number, verdict_of
 
@@ -57,30 +53,24 @@ class StudyResult:
     """A study that was run."""
 
     study: Study
-    found: Found
+    observed: Any
+    """what the kind of the study saw"""
     rows: tuple[Row, ...]
     seconds: float
-    """wall time of the simulation and its measures"""
+    """wall time of the run and its measures"""
 
     @property
-    def observed(self) -> Any:
-        """The run and what its kind sees of it: :class:`Seen`, of hoppers :class:`Observed`."""
-        return self.found.seen
-
-    @property
-    def trajectory(self) -> Trajectory:
-        """The run."""
-        return self.found.seen.run
-
-    @property
-    def parameters(self) -> Any:
-        """What its kind has."""
+    def parameters(self) -> Parameters:
+        """With which it was run."""
         return self.study.parameters
 
     @property
-    def curves(self) -> dict[str, np.ndarray]:
-        """Of a scan: ``q1`` (rad) and ``spin`` (N m s)."""
-        return self.found.curves
+    def trajectory(self) -> Trajectory:
+        """The motion; an error where this kind of study simulates none."""
+        found = self.study.kind.motion(self.observed)
+        if found is None:
+            raise ModelError(f"study {self.study.name!r}: the kind {self.study.kind.name!r} simulates no motion")
+        return found
 
     @property
     def holds(self) -> bool:
@@ -96,8 +86,10 @@ class StudyResult:
         return {"study": self.study.name, "seconds": self.seconds, "rows": [row.data() for row in self.rows]}
 
     def page(self) -> Page:
-        """The motion, the table and the charts of its kind, as one page."""
-        return KINDS[self.study.table.kind].page(self)
+        """The figures of its kind and the table, as one page."""
+        from .page import study_page
+
+        return study_page(self)
 
 
 def run(study: str, progress: Progress | None = None, **parameters: Any) -> StudyResult:
@@ -120,15 +112,22 @@ def run_study(study: Study, progress: Progress | None = None) -> StudyResult:
     if not isinstance(study, Study):
         raise ModelError(f"run_study takes a study that was loaded, not {told(study)}")
     began = time.perf_counter()
-    tell = progress or (lambda what, share: None)
-    found = KINDS[study.table.kind].run(study.table.robot, study.parameters, tell)
-    rows = tuple(_row(table, study, found) for table in study.table.row)
-    return StudyResult(study, found, rows, time.perf_counter() - began)
+    kind = study.kind
+    measures = [kind.measure(table.measure) for table in study.table.row]
+    seen = kind.run(study.parameters, progress or (lambda what, share: None))
+    numbers = [_number(measure(seen), table) for measure, table in zip(measures, study.table.row, strict=True)]
+    rows = tuple(_row(table, study, number) for table, number in zip(study.table.row, numbers, strict=True))
+    return StudyResult(study, seen, rows, time.perf_counter() - began)
 
 
-def _row(table: RowTable, study: Study, found: Found) -> Row:
-    extra = found.numbers
-    value = extra[table.measure] if table.measure in extra else measured(table.measure, found.seen)
+def _number(value: Any, table: RowTable) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ModelError(f"the measure {table.measure!r} gives a number, not {told(value)}") from None
+
+
+def _row(table: RowTable, study: Study, value: float) -> Row:
     ours = value if math.isfinite(value) else None
     printed = table.published
     number = None if printed is None else printed_number(printed)

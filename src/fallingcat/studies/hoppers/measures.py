@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
-from ..control import EnergyController, virtual_leg
-from ..dynamics import kinetic_energy, potential_energy
-from ..errors import ModelError
+from ...control import EnergyController, virtual_leg
+from ...dynamics import kinetic_energy, potential_energy
+from ...model import State
 from .hopper import FOOT
-from .kind import Seen
 from .observed import Flight, Observed
 
 LAST: Final = 5
 """Hops at the end of a run over which a gait is averaged."""
 NAN: Final = float("nan")
 
-Measure = Callable[[Any], float]
+Measure = Callable[[Observed], float]
 MEASURES: Final[dict[str, Measure]] = {}
 """Name in a study's file: the function; its docstring says what and in which unit."""
 
@@ -30,37 +28,24 @@ def measure(function: Measure) -> Measure:
     return function
 
 
-def measured(name: str, seen: Seen) -> float:
-    """A measure by name; ``work of PORT`` is the work through one port (J), ``x at T`` the place of the base."""
-    if name.startswith("work of "):
-        port = name.removeprefix("work of ")
-        return float(seen.run.ledger.work(port)[-1]) if port in seen.run.ledger.ports else 0.0
-    if found := re.fullmatch(r"x at (\d+(?:\.\d+)?)", name):
-        t = float(found[1])
-        return float(seen.run.at(t).pose[0, 3]) if seen.times[0] <= t <= seen.times[-1] else NAN
-    if name not in MEASURES:
-        raise ModelError(f"there is no measure {name!r}: it is one of {', '.join(MEASURES)}, work of PORT, x at TIME")
-    return float(MEASURES[name](seen))
+def x_at(t: float, seen: Observed) -> float:
+    """Place of the base at a time (m)."""
+    return float(seen.run.at(t).pose[0, 3]) if seen.times[0] <= t <= seen.times[-1] else NAN
 
 
 # books of energy ----------------------------------------------------------------------------------------------------
 
 
-def _laws(seen: Observed) -> list[int]:
-    own = {law.name for law in seen.run.system.laws}
-    return [k for k, port in enumerate(seen.run.ledger.ports) if port in own]
-
-
 @measure
 def external_work(seen: Observed) -> float:
     """Work of the controller through the base (J)."""
-    return float(seen.run.ledger.base[-1, _laws(seen)].sum())
+    return float(seen.run.ledger.base[-1, seen.law_ports].sum())
 
 
 @measure
 def joint_work(seen: Observed) -> float:
     """Work of the controller through the joint (J)."""
-    return float(seen.run.ledger.joints[-1, _laws(seen)].sum())
+    return float(seen.run.ledger.joints[-1, seen.law_ports].sum())
 
 
 @measure
@@ -76,15 +61,9 @@ def floor_work(seen: Observed) -> float:
 
 
 @measure
-def ledger_balance(seen: Seen) -> float:
-    """Change of mechanical energy minus all works, relative to the energy moved or passed on."""
-    return seen.run.energy_residual
-
-
-@measure
 def touchdown_loss(seen: Observed) -> float:
     """What the floor takes in the first millisecond of a stance (mJ), mean of the last hops."""
-    floor = seen.run.ledger.works[:, [k for k in range(len(seen.run.ledger.ports)) if k not in _laws(seen)]].sum(axis=1)
+    floor = seen.run.ledger.works[:, seen.floor_ports].sum(axis=1)
     ends = [hop.end for hop in seen.hops[-LAST:] if seen.times[hop.end] + 1e-3 <= seen.times[-1]]
     after = [int(np.searchsorted(seen.times, seen.times[i] + 1e-3)) for i in ends]
     return _mean([1e3 * float(floor[i] - floor[j]) for i, j in zip(ends, after, strict=True)])
@@ -287,49 +266,50 @@ def largest_lean(seen: Observed) -> float:
 # the state at the last apex, as in Table 4.13 ------------------------------------------------------------------------
 
 
+def _at_apex(seen: Observed, value: Callable[[State], Any]) -> float:
+    return float(value(seen.apex(seen.hops[-1]))) if seen.hops else NAN
+
+
 @measure
 def apex_height(seen: Observed) -> float:
     """Of the base at the last apex of the center of mass (m)."""
-    return float(seen.apex(seen.hops[-1]).pose[1, 3]) if seen.hops else NAN
+    return _at_apex(seen, lambda state: state.pose[1, 3])
 
 
 @measure
 def apex_theta(seen: Observed) -> float:
     """Angle of the base at the last apex (rad)."""
-    pose = seen.apex(seen.hops[-1]).pose if seen.hops else np.full((4, 4), NAN)
-    return float(np.arctan2(pose[1, 0], pose[0, 0]))
+    return _at_apex(seen, lambda state: np.arctan2(state.pose[1, 0], state.pose[0, 0]))
 
 
 @measure
 def apex_vx(seen: Observed) -> float:
     """Velocity of the base at the last apex, along its own x axis (m/s)."""
-    return float(seen.apex(seen.hops[-1]).twist[0]) if seen.hops else NAN
+    return _at_apex(seen, lambda state: state.twist[0])
 
 
 @measure
 def apex_vy(seen: Observed) -> float:
     """Velocity of the base at the last apex, along its own y axis (m/s)."""
-    return float(seen.apex(seen.hops[-1]).twist[1]) if seen.hops else NAN
+    return _at_apex(seen, lambda state: state.twist[1])
 
 
 @measure
 def apex_joint(seen: Observed) -> float:
     """Joint coordinate at the last apex (rad or m)."""
-    return float(seen.apex(seen.hops[-1]).joints[0]) if seen.hops else NAN
+    return _at_apex(seen, lambda state: state.joints[0])
 
 
 @measure
 def apex_omega(seen: Observed) -> float:
     """Angular velocity of the base at the last apex (rad/s)."""
-    return float(seen.apex(seen.hops[-1]).twist[2]) if seen.hops else NAN
+    return _at_apex(seen, lambda state: state.twist[2])
 
 
 @measure
 def apex_alpha(seen: Observed) -> float:
     """Angle of the virtual leg at the last apex (degrees)."""
-    if not seen.hops:
-        return NAN
-    return float(np.degrees(virtual_leg(seen.run.model, seen.apex(seen.hops[-1]), FOOT).angle))
+    return _at_apex(seen, lambda state: np.degrees(virtual_leg(seen.run.model, state, FOOT).angle))
 
 
 def _mean(values: list[float] | np.ndarray) -> float:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dynamics import center_of_mass, forward_kinematics
-from ..model import State
-from ..views import Capsule, Scene, Shape
+from ...dynamics import center_of_mass, forward_kinematics
+from ...model import State
+from ...views import Capsule, Scene, Shape
 from .hopper import FOOT
 from .observed import Observed
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate
-from ..contact.points import point_jacobian, position
-from ..control import RadialSpring, virtual_leg
-from ..dynamics import center_of_mass, kinetic_energy, momentum, potential_energy
-from ..model import Model, State
+from ...arrays import concatenate
+from ...contact.points import point_jacobian, position
+from ...control import RadialSpring, virtual_leg
+from ...dynamics import center_of_mass, kinetic_energy, momentum, potential_energy
+from ...model import Model, State
+from ...simulation import Trajectory
 from .hopper import FOOT
-from .kind import Seen
+from .parameters import HopperParameters
 
 COLUMNS = (
     "com_x", "com_y", "p_x", "p_y", "spin", "kinetic", "gravity", "r", "alpha", "r_dot", "alpha_dot",
@@ -46,8 +48,15 @@ class Flight(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Observed(Seen):
+class Observed:
     """A run and what is seen of it, at every sample."""
+
+    run: Trajectory
+    parameters: HopperParameters
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    """of all runs of the study together, by the names that its rows use"""
+    curves: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """of a scan: ``q1`` (rad) and ``spin`` (N m s)"""
 
     @cached_property
     def columns(self) -> dict[str, np.ndarray]:
@@ -58,6 +67,11 @@ class Observed(Seen):
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.columns[name]
+
+    @property
+    def times(self) -> np.ndarray:
+        """s"""
+        return self.run.times
 
     @property
     def spring(self) -> RadialSpring:
@@ -73,6 +87,17 @@ class Observed(Seen):
     def energy(self) -> np.ndarray:
         """Kinetic, gravitational and of the radial spring (J): what the energy controller looks at."""
         return self["kinetic"] + self["gravity"] + self.spring_energy
+
+    @cached_property
+    def law_ports(self) -> list[int]:
+        """Places of the controller's laws in the ledger."""
+        own = {law.name for law in self.run.system.laws}
+        return [k for k, port in enumerate(self.run.ledger.ports) if port in own]
+
+    @cached_property
+    def floor_ports(self) -> list[int]:
+        """Places of the floor in the ledger."""
+        return [k for k in range(len(self.run.ledger.ports)) if k not in self.law_ports]
 
     # hops -----------------------------------------------------------------------------------------------------
 

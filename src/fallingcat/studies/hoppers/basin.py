@@ -8,17 +8,19 @@ from typing import Final
 
 import numpy as np
 
-from ..lie import rotations
-from ..model import Model, State
-from ..simulation import Event
+from ...lie import rotations
+from ...model import Model, State
+from ...simulation import Event
+from ..kind import Progress
 from .hopper import simulated, start
-from .kind import Progress
 from .measures import hop_period, stationarity, step_length
 from .observed import Observed
-from .tables import BasinParameters
+from .parameters import BasinParameters
 
 PUSHES: Final = {"height": 0.02, "lean": np.radians(4.0), "speed": 0.1, "spin": np.radians(60.0)}
 """What is pushed at the apex, and the smallest push: m, rad, m/s, rad/s."""
+EDGES: Final = tuple(f"{name}_{side}" for name in (*PUSHES, "release") for side in ("low", "high"))
+"""What :func:`basin` finds."""
 DOUBLINGS: Final = 5
 RELEASE: Final = np.radians(2.0)
 """The smallest change of the angle from which the leg is released (rad)."""
@@ -30,17 +32,15 @@ FALLEN: Final = Event("the base is on the floor", lambda t, state: float(state.p
 
 
 def basin(model: Model, seen: Observed, p: BasinParameters, tell: Progress) -> dict[str, float]:
-    """Edges of the basin: ``NAME_low`` and ``NAME_high`` for every push (m, degrees, m/s, degrees/s), and for the angle
+    """The :data:`EDGES`: ``NAME_low`` and ``NAME_high`` for every push (m, degrees, m/s, degrees/s), and for the angle
     of release (degrees); not a number where the run itself does not end in a gait.
     """
-    names = [*PUSHES, "release"]
-    keys = [f"{name}_{side}" for name in names for side in ("low", "high")]
     if not p.basin_hops or not stationarity(seen) < 1.0:
-        return dict.fromkeys(keys, float("nan"))
+        return dict.fromkeys(EDGES, float("nan"))
     judge = _Judge(model, seen, p)
     out = {}
-    for k, key in enumerate(keys):
-        tell("pushing", k / len(keys))
+    for k, key in enumerate(EDGES):
+        tell("pushing", k / len(EDGES))
         name, sign = key.removesuffix("_low").removesuffix("_high"), -1.0 if key.endswith("_low") else 1.0
         unit = sign * (RELEASE if name == "release" else PUSHES[name])
         returns = judge.released if name == "release" else partial(judge.pushed, name)

@@ -5,9 +5,11 @@ import pytest
 from oracles.plain_hopper import PlainHopper, leg
 
 import fallingcat as fc
-from fallingcat.studies import Observed, load, measures, names, run
-from fallingcat.studies.hopper import laws, robot, start, upright_angle
+from fallingcat.studies import load, names, run
+from fallingcat.studies.hoppers import Observed, measures
+from fallingcat.studies.hoppers.hopper import laws, robot, start, upright_angle
 
+HOPPERS = [name for name in names() if load(name).kind.name.startswith("hopper")]
 SHORT = {"revolute-5": {"basin_hops": 0}, "revolute-scan": {"points": 3}}
 
 
@@ -125,7 +127,7 @@ def test_with_gravity_9_81_the_printed_start_of_exp_v_goes_forward_to_the_printe
 def test_energies_that_the_thesis_prints():
     for name, value in (("prismatic-3", 2.9047), ("revolute-4", 2.8382), ("revolute-5", 2.8093)):
         p = load(name).parameters
-        model = robot(load(name).table.robot, p)
+        model = robot(p)
         state = start(model, p)
         assert float(fc.kinetic_energy(model, state) + fc.potential_energy(model, state)) == pytest.approx(
             value, abs=5e-5
@@ -155,7 +157,8 @@ def test_the_lowest_angular_momentum_is_near_102_degrees():
     assert found.row("angle of the least angular momentum").ours == pytest.approx(109.4, abs=0.5)
     assert found.row("angle of the least angular momentum").verdict == "differs"
     single = run("revolute-1", r_des="initial").row("angular momentum after the first lift-off").ours
-    assert np.interp(np.radians(102.0), found.curves["q1"], found.curves["spin"]) == pytest.approx(single, rel=2e-3)
+    curves = found.observed.curves
+    assert np.interp(np.radians(102.0), curves["q1"], curves["spin"]) == pytest.approx(single, rel=2e-3)
 
 
 def test_controller_iii_tumbles_and_keeps_its_books():
@@ -164,7 +167,7 @@ def test_controller_iii_tumbles_and_keeps_its_books():
     assert found.row("ledger balance").holds
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", HOPPERS)
 def test_every_study_runs_with_other_parameters(name):
     changes = {"duration": 0.7, "K_r": 2000.0} | SHORT.get(name, {})
     found = run(name, **changes)
@@ -199,7 +202,7 @@ def test_progress_is_told():
 def test_radial_laws_move_only_the_joint_and_polar_ones_are_gradients(seed):
     rng = np.random.default_rng(seed)
     p = load("revolute-6").with_parameters({"controller": ("II", "III")[seed % 2]}).parameters
-    model = robot("revolute_hopper", p)
+    model = robot(p)
     radial, damper, energy, polar = laws(model, start(model, p), p)
     pose = model.base.element(rng.normal(size=3))
     state = model.state(pose=pose, joints=[rng.uniform(0.5, 2.5)], twist=rng.normal(size=3), rates=rng.normal(size=1))
@@ -222,14 +225,14 @@ def test_radial_laws_move_only_the_joint_and_polar_ones_are_gradients(seed):
 
 def test_the_locked_frame_starts_upright():
     p = load("revolute-locked").parameters
-    model = robot("revolute_hopper", p)
+    model = robot(p)
     state = start(model, p)
     law = laws(model, state, p)[-1]
     assert np.abs(law.forces(model, 0.0, state, frozenset({"foot"}))).max() < 1e-12
 
 
 def test_upright_angle_points_the_leg_down():
-    model = robot("revolute_hopper", load("revolute-6").parameters)
+    model = robot(load("revolute-6").parameters)
     for q1 in (0.7, 1.7802, 2.4):
         state = model.state(pose=model.base.element(np.array([0.0, 0.3, upright_angle(model, q1)])), joints=[q1])
         assert float(fc.control.virtual_leg(model, state, "foot").angle) == pytest.approx(0.0, abs=1e-14)
@@ -251,6 +254,6 @@ def test_the_basin_of_the_forward_gait():
 def test_the_whole_scan():
     found = run("revolute-scan")
     assert verdicts(found) == [set(), {"angle of the least angular momentum"}, set()]
-    spins = found.curves["spin"]
+    spins = found.observed.curves["spin"]
     assert np.all(np.diff(spins[:20]) < 0.0)
     assert np.all(np.diff(spins[30:]) > 0.0)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..contact import CompliantFloor
-from ..control import (
+from ...contact import CompliantFloor
+from ...control import (
     EnergyController,
     Law,
     LockedPolarSpring,
@@ -18,34 +18,34 @@ from ..control import (
     RadialSpring,
     virtual_leg,
 )
-from ..dynamics import center_of_mass, kinetic_energy, link_pose, potential_energy
-from ..errors import ModelError
-from ..model import Model, State, robots
-from ..simulation import Event, Rosenbrock, Trajectory, simulate
-from .tables import Parameters
+from ...dynamics import center_of_mass, kinetic_energy, link_pose, potential_energy
+from ...errors import ModelError
+from ...model import Model, State, robots
+from ...simulation import Event, Rosenbrock, Trajectory, simulate
+from .parameters import HopperParameters
 
 FOOT = "foot"
 TOLERANCE, LARGEST = 1e-7, 5e-3
 """Of the integrator; and its largest step (s), for curves that look smooth in flight."""
 
 
-def robot(name: str, p: Parameters) -> Model:
+def robot(p: HopperParameters) -> Model:
     """The hopper, under the gravity of the study."""
-    return replace(getattr(robots, name)(), gravity=np.array([0.0, -p.g, 0.0]))
+    return replace(getattr(robots, p.robot)(), gravity=np.array([0.0, -p.g, 0.0]))
 
 
-def start(model: Model, p: Parameters) -> State:
+def start(model: Model, p: HopperParameters) -> State:
     """The state in which the hopper is released."""
     pose = model.base.element(np.array([p.x, p.y, p.theta + p.disturbance]))
     return model.state(pose=pose, joints=[p.q1], twist=[p.vx, p.vy, p.omega], rates=[p.q1_dot])
 
 
-def laws(model: Model, state: State, p: Parameters) -> tuple[Law, ...]:
+def laws(model: Model, state: State, p: HopperParameters) -> tuple[Law, ...]:
     """The controller of [Feurstein] 4.1.5; a gain of zero leaves a line of zeros in the ledger.
 
     >>> from fallingcat.studies import load
     >>> p = load("revolute-6").parameters
-    >>> hopper = robot("revolute_hopper", p)
+    >>> hopper = robot(p)
     >>> [law.name for law in laws(hopper, start(hopper, p), p)]
     ['radial spring', 'radial damper', 'energy controller', 'polar spring']
     """
@@ -58,7 +58,7 @@ def laws(model: Model, state: State, p: Parameters) -> tuple[Law, ...]:
     return (*radial, *_polar(state, p))
 
 
-def _polar(state: State, p: Parameters) -> tuple[Law, ...]:
+def _polar(state: State, p: HopperParameters) -> tuple[Law, ...]:
     if p.controller == "I":
         return ()
     if p.controller == "II":
@@ -68,7 +68,7 @@ def _polar(state: State, p: Parameters) -> tuple[Law, ...]:
     return (LockedPolarSpring(p.K_p, p.D_p, p.alpha_des + turn, foot=FOOT, reference=reference),)
 
 
-def floor(p: Parameters) -> CompliantFloor:
+def floor(p: HopperParameters) -> CompliantFloor:
     """The visco-elastic floor of [Feurstein] 4.1.4."""
     return CompliantFloor((FOOT,), (p.K_floor_y, p.K_floor_x), (p.D_floor_y, p.D_floor_x))
 
@@ -76,7 +76,7 @@ def floor(p: Parameters) -> CompliantFloor:
 def simulated(
     model: Model,
     state: State,
-    p: Parameters,
+    p: HopperParameters,
     duration: float | None = None,
     progress: Callable[[float], None] | None = None,
     tolerance: float = TOLERANCE,

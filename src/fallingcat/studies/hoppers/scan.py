@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..model import Model
+from ...model import Model
+from ..kind import Progress
 from .hopper import simulated, start, upright_angle
-from .kind import Progress
 from .measures import liftoff_spin
 from .observed import Observed
-from .tables import ScanParameters
+from .parameters import ScanParameters
+
+NUMBERS = ("least_angle", "least_spin", "excess")
+"""What :func:`about_scan` finds."""
 
 
 def scanned(model: Model, p: ScanParameters, tell: Progress) -> tuple[np.ndarray, np.ndarray]:
@@ -35,10 +38,10 @@ def about_scan(angles: np.ndarray, spins: np.ndarray, at: float) -> dict[str, fl
     known = np.isfinite(spins)
     x, y = np.degrees(angles[known]), np.abs(spins[known])
     if len(x) < 3:
-        return {"least_angle": float("nan"), "least_spin": float("nan"), "excess": float("nan")}
+        return dict.fromkeys(NUMBERS, float("nan"))
     k = min(max(int(np.argmin(y)), 1), len(x) - 2)
     a, b, c = np.polyfit(x[k - 1 : k + 2], y[k - 1 : k + 2], 2)
     lowest = float(np.clip(-b / (2.0 * a), x[k - 1], x[k + 1])) if a > 0.0 else float(x[np.argmin(y)])
     least = float(min(np.polyval([a, b, c], lowest), y.min()))
     here = float(np.interp(np.degrees(at), x, y))
-    return {"least_angle": lowest, "least_spin": least, "excess": 100.0 * (here / least - 1.0)}
+    return dict(zip(NUMBERS, (lowest, least, 100.0 * (here / least - 1.0)), strict=True))

@@ -1,0 +1,111 @@
+"""Three kinds of study: one run of a hopper, a scan of its starts, and how far its gait can be pushed."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import SupportsFloat, TypeVar
+
+from ...model import Model
+from ...simulation import Trajectory
+from ..kind import Figures, Progress, study_kind
+from ..simulated import SimulatedKind
+from ..tables import Study
+from .basin import EDGES, basin
+from .hopper import robot, simulated, start
+from .measures import MEASURES, Measure, x_at
+from .observed import Observed
+from .parameters import BasinParameters, HopperParameters, ScanParameters
+from .scan import NUMBERS, about_scan, scanned
+
+P = TypeVar("P", bound=HopperParameters)
+
+
+class _Hopper(SimulatedKind[P, Observed]):
+    """One run, and what a study of several runs adds to it."""
+
+    measures: Mapping[str, Measure] = MEASURES
+    also = (*SimulatedKind.also, "x at TIME")
+
+    def run(self, parameters: P, tell: Progress) -> Observed:
+        model = robot(parameters)
+        share = _seldom(lambda share: tell("running", share))
+        run = simulated(model, start(model, parameters), parameters, progress=share)
+        return self.more(model, Observed(run, parameters), parameters, tell)
+
+    @abstractmethod
+    def more(self, model: Model, seen: Observed, parameters: P, tell: Progress) -> Observed:
+        """The run with what further runs say about it."""
+
+    def measure(self, name: str) -> Callable[[Observed], SupportsFloat]:
+        """With ``x at TIME``: the place of the base (m)."""
+        found = re.fullmatch(r"x at (\d+(?:\.\d+)?)", name)
+        return partial(x_at, float(found[1])) if found else super().measure(name)
+
+    def motion(self, seen: Observed) -> Trajectory:
+        return seen.run
+
+    def figures(self, study: Study, seen: Observed) -> Figures:
+        from .panels import hopper_figures  # drawing waits until it is asked for
+
+        return hopper_figures(study, seen)
+
+
+@study_kind
+class Hopper(_Hopper[HopperParameters]):
+    """One run."""
+
+    name, parameters = "hopper", HopperParameters
+
+    def more(self, model: Model, seen: Observed, parameters: HopperParameters, tell: Progress) -> Observed:
+        return seen
+
+
+def _numbers(names: Iterable[str]) -> ChainMap[str, Measure]:
+    """Measures of further runs beside those of one run."""
+
+    def number(name: str) -> Measure:
+        return lambda seen: seen.numbers[name]
+
+    return ChainMap({name: number(name) for name in names}, MEASURES)
+
+
+@study_kind
+class HopperScan(_Hopper[ScanParameters]):
+    """Figure 4.7: many starts, of which one is the run."""
+
+    name, parameters, measures = "hopper-scan", ScanParameters, _numbers(NUMBERS)
+    aside = frozenset({"q1_first", "q1_last", "points"})
+
+    def more(self, model: Model, seen: Observed, parameters: ScanParameters, tell: Progress) -> Observed:
+        angles, spins = scanned(model, parameters, tell)
+        numbers = about_scan(angles, spins, parameters.q1)
+        return replace(seen, numbers=numbers, curves={"q1": angles, "spin": spins})
+
+
+@study_kind
+class HopperBasin(_Hopper[BasinParameters]):
+    """A run that converges, and how far its gait can be pushed."""
+
+    name, parameters, measures = "hopper-basin", BasinParameters, _numbers(EDGES)
+    aside = frozenset({"basin_hops", "basin_steps"})
+
+    def more(self, model: Model, seen: Observed, parameters: BasinParameters, tell: Progress) -> Observed:
+        return replace(seen, numbers=basin(model, seen, parameters, tell))
+
+
+def _seldom(tell: Callable[[float], None]) -> Callable[[float], None]:
+    """Passes on every hundredth share only: a step takes microseconds."""
+    last = -1.0
+
+    def told(share: float) -> None:
+        nonlocal last
+        if share - last >= 0.01:
+            last = share
+            tell(share)
+
+    return told

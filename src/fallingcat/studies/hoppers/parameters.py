@@ -1,0 +1,90 @@
+"""What can be varied of a hopper."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from ..checked import Gain, Positive, broken
+from ..kind import Parameters
+
+
+class HopperParameters(Parameters):
+    """What a hopper is released with, and the gains of its controller: the columns of [Feurstein] Tables 4.6-4.8 and
+    4.11-4.13.
+    """
+
+    robot: Literal["prismatic_hopper", "revolute_hopper"]
+    duration: Annotated[float, Field(gt=0.0, le=3600.0)]
+    """s"""
+    g: Gain
+    """gravity (m/s^2)"""
+    x: float
+    """of the base (m)"""
+    y: float
+    """of the base, above the floor (m)"""
+    theta: float
+    """of the base (rad)"""
+    q1: float
+    """joint (rad or m)"""
+    vx: float = 0.0
+    """of the base, along its own axes (m/s)"""
+    vy: float = 0.0
+    omega: float = 0.0
+    """of the base (rad/s)"""
+    q1_dot: float = 0.0
+    """rad/s or m/s"""
+    disturbance: float = 0.0
+    """added to ``theta`` (rad)"""
+    controller: Literal["I", "II", "III"] = "II"
+    """radial only; polar spring on the virtual leg; polar spring on the locked-velocity frame"""
+    K_r: Gain
+    """radial spring (N/m)"""
+    D_r: Gain = 0.0
+    """radial damper, in flight (N s/m)"""
+    K_p: Gain = 0.0
+    """polar spring, in stance (N m/rad)"""
+    D_p: Gain = 0.0
+    """polar damper, in stance (N m s/rad)"""
+    K_E: Gain = 0.0
+    """energy controller (s/m^2)"""
+    r_des: Positive | Literal["initial"]
+    """rest length of the radial spring (m)"""
+    alpha_des: float = 0.0
+    """rad"""
+    E_des: float | Literal["initial"] = "initial"
+    """J; ``initial``: kinetic, gravitational and spring energy at the start"""
+    K_floor_x: Gain = 1e4
+    """N/m"""
+    K_floor_y: Gain = 1e4
+    D_floor_x: Gain = 1e3
+    """N s/m"""
+    D_floor_y: Gain = 1e3
+    shortest_flight: Gain = 0.015
+    """s; a shorter one is a bounce of the foot, not a hop"""
+
+
+class ScanParameters(HopperParameters):
+    """Figure 4.7: ``q1`` varied, the virtual leg vertical; ``q1``, ``theta`` and ``r_des`` are then found for each."""
+
+    q1_first: float
+    """rad"""
+    q1_last: float
+    """rad"""
+    points: Annotated[int, Field(ge=3, le=1000)]
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if not self.q1_first < self.q1_last:
+            raise broken("q1_first lies below q1_last")
+        return self
+
+
+class BasinParameters(HopperParameters):
+    """A run that converges, and how much its gait can be pushed: bisections on both sides of every coordinate."""
+
+    basin_hops: Annotated[int, Field(ge=0, le=1000)] = 25
+    """hops within which a pushed gait must be back; 0: no pushes"""
+    basin_steps: Annotated[int, Field(ge=1, le=30)] = 3
+    """halvings of the interval in which the edge lies"""

@@ -1,0 +1,49 @@
+"""Kinds of study that simulate a motion: what any motion can be asked, and how any motion is shown."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from functools import partial
+from typing import SupportsFloat, TypeVar
+
+from ..simulation import Trajectory
+from .kind import Figures, Parameters, StudyKind
+from .tables import Study
+
+P = TypeVar("P", bound=Parameters)
+R = TypeVar("R")
+
+WORK = "work of "
+
+
+class SimulatedKind(StudyKind[P, R]):
+    """A kind whose runs are motions.  Beside its own measures every such kind has
+
+    - ``ledger_balance``: change of mechanical energy minus all works, relative to the energy moved or passed on;
+    - ``work of PORT``: the work (J) through one port of the ledger, a law or a part of the contact.
+
+    Its page shows the motion, unless it has other :meth:`figures`.
+    """
+
+    also: tuple[str, ...] = ("ledger_balance", "work of PORT")
+
+    @abstractmethod
+    def motion(self, seen: R) -> Trajectory:
+        """The motion in what was seen."""
+
+    def measure(self, name: str) -> Callable[[R], SupportsFloat]:
+        """With those of any motion."""
+        if name == "ledger_balance":
+            return lambda seen: self.motion(seen).energy_residual
+        if name.startswith(WORK):
+            return partial(self._work, name.removeprefix(WORK))
+        return super().measure(name)
+
+    def _work(self, port: str, seen: R) -> float:
+        ledger = self.motion(seen).ledger
+        return float(ledger.work(port)[-1]) if port in ledger.ports else 0.0
+
+    def figures(self, study: Study, seen: R) -> Figures:
+        """The animation and the charts that every run has."""
+        return Figures(self.motion(seen).animate().blocks)
