@@ -38,7 +38,7 @@ class HuntCrossley(Contact):
     def guards(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
         heights = [self.height(model, state, point) for point in self.points]
         signed = [-h if touches else h for h, touches in zip(heights, mode, strict=True)]
-        return concatenate([np.reshape(h, 1) for h in signed])
+        return concatenate([np.zeros(0), *(np.reshape(h, 1) for h in signed)])
 
     def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
         lands = not mode[guard]

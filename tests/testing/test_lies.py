@@ -273,3 +273,34 @@ def test_the_library_alone_is_enough():
     lines += ["import fallingcat as fc", "fc.testing.check_joint(fc.joints.Universal, rounds=1)"]
     lines += ["fc.testing.check_law(fc.control.JointDamper(1.0), fc.robots.planar_arm())"]
     subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
+
+
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        (lambda: check_joint(3), "check_joint takes a class of joints that is not abstract, or one joint, not 3"),
+        (lambda: check_joint(fc.joints.JointKind), "check_joint takes a class of joints that is not abstract"),
+        (lambda: check_joint(Heun), "check_joint takes a class of joints that is not abstract"),
+        (lambda: check_integrator("rkmk4"), "check_integrator takes an integrator, not 'rkmk4'"),
+        (lambda: check_integrator(Heun), "check_integrator takes an integrator, not"),
+        (lambda: check_law(None, CAT), "check_law takes a force law, not None"),
+        (lambda: check_contact("floor", BALL, THROWN), "check_contact takes a contact, not 'floor'"),
+        (lambda: check_change(1.0), "check_change takes a function of model and state that gives a change, not 1.0"),
+    ],
+)
+def test_what_is_none_of_its_kind_is_refused(check, words):
+    with pytest.raises(fc.ModelError, match=words):
+        check()
+
+
+def test_a_floor_without_points_and_a_change_without_robots_are_unproved():
+    with pytest.raises(BrokenLawError, match=r"'touches' .* unproved"):
+        check_contact(HuntCrossley((), 1e5, 0.3), BALL, THROWN)
+    with pytest.raises(BrokenLawError, match="unproved: there is nothing to try it on"):
+        check_change(fc.mixed, [])
+
+
+def test_a_stiff_law_needs_smaller_steps():
+    with pytest.raises(BrokenLawError, match=r"'books' .* unproved: the run ended early"):
+        check_law(JointSpring(1e6), CAT)
+    assert check_law(JointSpring(1e6), CAT, dt=1e-6).passed

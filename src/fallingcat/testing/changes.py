@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..dynamics import FACTORIZATIONS, displace
+from ..errors import ModelError, told
 from ..formulations import Check, VelocityChange, equations
 from ..kernels import compile
 from ..model import Model, State, robots
@@ -28,6 +29,8 @@ def check_change(make: Make, models: Iterable[Model] | None = None, rounds: int 
     >>> report.subject, report["rate"].holds, report["passivity"].holds
     ("change 'mixed'", True, True)
     """
+    if not callable(make):
+        raise ModelError(f"check_change takes a function of model and state that gives a change, not {told(make)}")
     rng = np.random.default_rng(seed)
     certificates: list[Check] = []
     known = list(_random_robots(rng) if models is None else models)

@@ -14,7 +14,7 @@ from ..model import Model, State
 from ..simulation import Trajectory, simulate
 from ..simulation.compiled import touch
 from .forces import plain_data
-from .report import Report, Requirement, apart, whole
+from .report import Report, Requirement, apart, of_type, whole
 
 
 def check_contact(
@@ -44,6 +44,7 @@ def check_contact(
       compiled        ...  holds        machine code gives the same numbers
       books           ...  holds        work through its ports = energy of the robot
     """
+    of_type(contact, Contact, "check_contact takes a contact")
     subject = f"contact {type(contact).__name__}"
     with COMPILED.named(subject):
         run = simulate(model, state, duration, laws, contact)

@@ -14,17 +14,22 @@ from ..formulations.time import STEP
 from ..kernels import compile
 from ..model import Model, State
 from ..simulation import simulate
-from .report import Report, Requirement, apart, whole
+from .report import Report, Requirement, apart, of_type, whole
 
 
 def check_law(
-    law: Law, model: Model, states: Iterable[State] | None = None, touching: Iterable[str] = (), seed: int = 0
+    law: Law,
+    model: Model,
+    states: Iterable[State] | None = None,
+    touching: Iterable[str] = (),
+    dt: float = 1e-4,
+    seed: int = 0,
 ) -> Report:
     """Try the laws of forces on a force law of ``model``, at ``states`` (ten random ones if left out).
 
     ``touching`` are points on which the law depends: it is tried with none and with all of them on the ground.  A law
-    with a method ``energy(model, state)`` claims to be its gradient.  Raises
-    :class:`~fallingcat.errors.BrokenLawError`.
+    with a method ``energy(model, state)`` claims to be its gradient.  Runs take steps of ``dt`` (s): a stiff law needs
+    smaller ones.  Raises :class:`~fallingcat.errors.BrokenLawError`.
 
     >>> import fallingcat as fc
     >>> print(check_law(fc.control.JointSpring(2.0), fc.robots.cat()))
@@ -35,6 +40,7 @@ def check_law(
       gradient        ...  holds        forces = -d energy, by complex step
       books           ...  holds        its work = energy of the robot, in a run
     """
+    of_type(law, Law, "check_law takes a force law")
     rng = np.random.default_rng(seed)
     at = [model.random_state(rng) for _ in range(10)] if states is None else list(states)
     contacts = list(dict.fromkeys((frozenset[str](), frozenset(touching))))
@@ -44,7 +50,7 @@ def check_law(
     checks.append(COMPILED.tried(subject, [(law, model, at, touches) for touches in contacts]))
     if callable(getattr(law, "energy", None)):
         checks.append(GRADIENT.tried(subject, cases))
-    checks.append(BOOKS.tried(subject, [(law, model, state) for state in at[:3]]))
+    checks.append(BOOKS.tried(subject, [(law, model, state, dt) for state in at[:3]]))
     return Report(subject, tuple(checks)).settled()
 
 
@@ -81,8 +87,8 @@ def _gradient(law: Any, model: Model, state: State, touches: frozenset[str]) -> 
     return apart(law.forces(model, 0.3, state, touches), -np.array(slopes))
 
 
-def _books(law: Law, model: Model, state: State) -> float:
-    return whole(simulate(model, state, 0.05, law, integrator="rkmk4", dt=1e-4)).energy_residual
+def _books(law: Law, model: Model, state: State, dt: float) -> float:
+    return whole(simulate(model, state, 0.05, law, integrator="rkmk4", dt=dt)).energy_residual
 
 
 PLAIN_DATA = Requirement("plain data", "hashable, equal to its copy", 0.0, plain_data)

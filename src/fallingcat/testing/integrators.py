@@ -14,7 +14,7 @@ from ..errors import ModelError
 from ..formulations import Check, Unproved
 from ..model import Model, State, robots
 from ..simulation import RKMK4, Integrator, Rule, Trajectory, rollout, simulate
-from .report import Report, Requirement, apart, whole
+from .report import Report, Requirement, apart, of_type, whole
 
 STEPS = (0.02, 0.01, 0.005)
 """s; errors of these are compared."""
@@ -41,6 +41,7 @@ def check_integrator(method: Integrator) -> Report:
       every joint     ...  holds        all joint kinds: energy falls as fast, poses stay poses
       rollout         ...  holds        many at once = one by one
     """
+    of_type(method, Integrator, "check_integrator takes an integrator")
     trial, subject = _Trial(method), f"integrator {method.name!r}"
     checks = [law.tried(subject, [(trial,)]) for law in LAWS]
     checks.append(_of_every_joint(trial, subject))

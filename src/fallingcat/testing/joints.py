@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Graph, concatenate
-from ..dynamics import displace, inverse_dynamics, kinetic_energy, potential_energy
+from ..dynamics import (
+    displace,
+    inverse_dynamics,
+    inverse_dynamics_derivatives,
+    kinetic_energy,
+    potential_energy,
+)
+from ..errors import ModelError, told
 from ..formulations import later
 from ..formulations.time import STEP
 from ..kernels import compile
@@ -38,13 +46,17 @@ def check_joint(kind: type[JointKind] | JointKind, rounds: int = 10, seed: int =
       power           ...  holds        v' F = d/dt energy, of a robot with it
       lagrange        ...  holds        Newton-Euler = Lagrange, of a robot with it
       compiled        ...  holds        machine code gives the same numbers
+      derivatives     ...  holds        dF/dq in machine code, by complex step
     """
+    whole = issubclass(kind, JointKind) and not inspect.isabstract(kind) if isinstance(kind, type) else None
+    if not (isinstance(kind, JointKind) if whole is None else whole):
+        raise ModelError(f"check_joint takes a class of joints that is not abstract, or one joint, not {told(kind)}")
     sampled = (lambda rng: kind.sample(rng)) if isinstance(kind, type) else (lambda rng: kind)
     subject = f"joint kind {kind.name!r}"
     alone = [law.tried(subject, _alone(sampled, rounds, seed)) for law in ALONE]
     built = [law.tried(subject, _built(sampled, rounds, seed)) for law in BUILT]
-    compiled = COMPILED.tried(subject, _built(sampled, 1, seed))
-    return Report(subject, (*alone, *built, compiled)).settled()
+    compiled = [law.tried(subject, _built(sampled, 1, seed)) for law in COMPILED]
+    return Report(subject, (*alone, *built, *compiled)).settled()
 
 
 Sampled = Callable[[np.random.Generator], JointKind]
@@ -179,6 +191,15 @@ def _compiled(model: Model, state: State, rng: np.random.Generator) -> float:
     return apart(found, inverse_dynamics(model, state, a))
 
 
+def _derivatives(model: Model, state: State, rng: np.random.Generator) -> float:
+    """Compiled, against complex step through the plain function."""
+    a = rng.normal(size=model.nv)
+    found = compile(model, inverse_dynamics_derivatives)(*model.flatten(state), a)
+    moved = [displace(model, state, 1j * STEP * unit) for unit in np.eye(model.nv)]
+    by_q = [np.imag(inverse_dynamics(model, at, a)) / STEP for at in moved]
+    return apart(found.configuration, np.stack(by_q, axis=1))
+
+
 ALONE = (
     Requirement("subspace", "S = H^-1 dH, by complex step", 1e-12, _subspace),
     Requirement("subspace rate", "dS/dt, by complex step", 1e-12, _subspace_rate),
@@ -194,4 +215,8 @@ BUILT = (
     Requirement("lagrange", "Newton-Euler = Lagrange, of a robot with it", 1e-11, _lagrange),
 )
 """Laws of a robot, a state and random numbers."""
-COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-12, _compiled)
+COMPILED = (
+    Requirement("compiled", "machine code gives the same numbers", 1e-12, _compiled),
+    Requirement("derivatives", "dF/dq in machine code, by complex step", 1e-11, _derivatives),
+)
+"""The same, once: a robot takes a second to compile."""

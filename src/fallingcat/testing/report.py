@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics.checks import choice
-from ..errors import BrokenLawError
+from ..errors import BrokenLawError, ModelError, told
 from ..formulations import Check, Unproved
 from ..simulation import Trajectory
 
@@ -46,7 +46,7 @@ class Report(NamedTuple):
         if not self.failures:
             raise BrokenLawError(f"{self.subject}: no law could be tried", self)
         first, *others = self.failures
-        more = f"; so are {', '.join(repr(check.name) for check in others)}" if others else ""
+        more = f"; also {', '.join(repr(check.name) for check in others)}" if others else ""
         raise BrokenLawError(f"{self.subject}: {_sentence(first)}{more}", self)
 
 
@@ -103,6 +103,12 @@ class Requirement(NamedTuple):
     def unproved(self, reason: str, claimed: bool = True) -> Check:
         """The check of a law that could not be tried, or of one that is not claimed."""
         return Check(self.name, float("nan"), self.tolerance, claimed, self.meaning, reason)
+
+
+def of_type(x: Any, wanted: type, what: str) -> None:
+    """An error unless ``x`` is one of them."""
+    if not isinstance(x, wanted):
+        raise ModelError(f"{what}, not {told(x)}")
 
 
 def apart(a: Any, b: Any) -> float:
