@@ -91,9 +91,15 @@ class FixedAxes(Saddle):
 
 
 @dataclass(frozen=True)
+class Nowhere(Saddle):
+    def transform(self, q):
+        return np.nan * super().transform(q)
+
+
+@dataclass(frozen=True)
 class NumbersOnly(Saddle):
     def transform(self, q):
-        return super().transform(np.array([float(np.real(q[0])), q[1]]))
+        return super().transform(np.asarray(q, dtype=complex if np.iscomplexobj(q) else float))
 
 
 def test_lies_about_joints_are_found():
@@ -101,10 +107,11 @@ def test_lies_about_joints_are_found():
     assert "subspace" in broken(check_joint, WrongWay)
     assert {"neutral", "subspace"} <= broken(check_joint, Offset)
     assert "fixed axes" in broken(check_joint, FixedAxes)
+    assert {"subspace", "neutral", "other side", "turned twice"} <= broken(check_joint, Nowhere)
 
 
 def test_what_cannot_be_traced_is_named_and_has_its_cause():
-    with pytest.raises(BrokenLawError, match=r"joint kind 'saddle': the law .* cannot be tried: TypeError") as caught:
+    with pytest.raises(BrokenLawError, match=r"joint kind 'saddle': the law 'traced' .* cannot be tried") as caught:
         check_joint(NumbersOnly)
     assert isinstance(caught.value.__cause__, TypeError)
 
@@ -206,6 +213,21 @@ class Ghostly(HuntCrossley):
 
 
 @dataclass(frozen=True)
+class Unbooked(HuntCrossley):
+    """Its work is in no line of the ledger."""
+
+    ports = ("ground",)
+
+
+@dataclass(frozen=True)
+class Doubtful(HuntCrossley):
+    """A guard that is no number."""
+
+    def guards(self, model, mode, state, memory, applied):
+        return concatenate([super().guards(model, mode, state, memory, applied), np.array([np.nan])])
+
+
+@dataclass(frozen=True)
 class Soft(HuntCrossley):
     """Stiff, and does not say so."""
 
@@ -224,6 +246,8 @@ def test_lies_about_contacts_are_found():
     floor = {"points": ("body",), "stiffness": 1e5, "damping": 0.3, "friction": 0.5}
     assert "forces" in broken(check_contact, Ghostly(**floor), BALL, THROWN)
     assert "books" in broken(check_contact, Soft(**floor), BALL, THROWN)
+    assert "forces" in broken(check_contact, Unbooked(**floor), BALL, THROWN)
+    assert {"begin", "compiled"} <= broken(check_contact, Doubtful(**floor), BALL, THROWN)
     below = THROWN._replace(pose=np.linalg.inv(ABOVE))
     assert "begin" in broken(check_contact, Sunken(**floor), BALL, below)
 
@@ -297,7 +321,7 @@ def test_a_floor_without_points_and_a_change_without_robots_are_unproved():
     with pytest.raises(BrokenLawError, match=r"'touches' .* unproved"):
         check_contact(HuntCrossley((), 1e5, 0.3), BALL, THROWN)
     with pytest.raises(BrokenLawError, match="unproved: there is nothing to try it on"):
-        check_change(fc.mixed, [])
+        check_change(fc.changes.mixed, [])
 
 
 def test_a_stiff_law_needs_smaller_steps():

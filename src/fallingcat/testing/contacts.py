@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..model import Model, State
 from ..simulation import Trajectory, simulate
 from ..simulation.compiled import touch
 from .forces import plain_data
-from .report import Report, Requirement, apart, of_type, whole
+from .report import Report, Requirement, apart, largest, of_type, whole
 
 
 def check_contact(
@@ -48,8 +49,8 @@ def check_contact(
     subject = f"contact {type(contact).__name__}"
     with COMPILED.named(subject):
         run = simulate(model, state, duration, laws, contact)
-    checks = [PLAIN_DATA.tried(subject, [(contact,)]), *(law.tried(subject, [(contact, run)]) for law in OF_RUNS)]
-    return Report(subject, tuple(checks)).settled()
+    laws_of_runs = (law.tried(subject, [(contact, run)]) for law in OF_RUNS)
+    return Report.of(subject, chain([PLAIN_DATA.tried(subject, [(contact,)])], laws_of_runs))
 
 
 def _touches(contact: Contact, run: Trajectory) -> float:
@@ -60,7 +61,8 @@ def _touches(contact: Contact, run: Trajectory) -> float:
 
 def _begin(contact: Contact, run: Trajectory) -> float:
     state, mode, memory = run.state(0), run.modes[0], run.memory[0]
-    if (mode, len(memory)) != (contact.begin(run.model, state)[0], len(contact.begin(run.model, state)[1])):
+    begun, remembered = contact.begin(run.model, state)
+    if (begun, len(remembered)) != (mode, len(memory)):
         return np.inf
     guards = np.asarray(contact.guards(run.model, mode, state, memory, np.zeros(run.model.nv)), dtype=float)
     return float(-guards.min(initial=0.0))
@@ -90,9 +92,7 @@ def _guards(contact: Contact, run: Trajectory) -> float:
     for i in _samples(run):
         if i > 0 and run.modes[i] == run.modes[i - 1]:
             values = _guards_at(contact, run, i)
-            if not np.isfinite(values).all():
-                return np.nan
-            worst = max(worst, -float(values.min(initial=0.0)) / max(1.0, float(np.abs(values).max(initial=0.0))))
+            worst = largest(worst, -values.min(initial=0.0) / max(1.0, float(np.abs(values).max(initial=0.0))))
     return worst
 
 
@@ -107,10 +107,10 @@ def _compiled(contact: Contact, run: Trajectory) -> float:
         model, mode, state, memory, applied = run.model, run.modes[i], run.state(i), run.memory[i], _applied(run, i)
         found = touch(model, contact, mode, len(memory))(state, memory, applied)
         forces = contact.forces(model, mode, state, memory, applied)
-        pairs: list[tuple[Any, Any]] = [(found.forces[port], F) for port, F in forces.items()]
+        pairs: list[tuple[Any, Any]] = [(found.forces.get(port, np.zeros(model.nv)), F) for port, F in forces.items()]
         pairs.append((found.memory_rate, contact.memory_rate(model, mode, state, memory, applied)))
         pairs.append((found.guards, _guards_at(contact, run, i)))
-        worst = max(worst, *(apart(a, b) for a, b in pairs))
+        worst = largest(worst, *(apart(a, b) for a, b in pairs))
     return worst
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..errors import ModelError
 from ..formulations import Check, Unproved
 from ..model import Model, State, robots
 from ..simulation import RKMK4, Integrator, Rule, Trajectory, rollout, simulate
-from .report import Report, Requirement, apart, of_type, whole
+from .report import Report, Requirement, apart, largest, of_type, whole
 
 STEPS = (0.02, 0.01, 0.005)
 """s; errors of these are compared."""
@@ -43,13 +44,11 @@ def check_integrator(method: Integrator) -> Report:
     """
     of_type(method, Integrator, "check_integrator takes an integrator")
     trial, subject = _Trial(method), f"integrator {method.name!r}"
-    checks = [law.tried(subject, [(trial,)]) for law in LAWS]
-    checks.append(_of_every_joint(trial, subject))
-    if isinstance(method, Rule):
-        checks.append(ROLLOUT.tried(subject, [(trial,)]))
-    if method.tolerance is not None:
-        checks.append(TOLERANCE.tried(subject, [(trial,)]))
-    return Report(subject, tuple(checks)).settled()
+    own = [(ROLLOUT, isinstance(method, Rule)), (TOLERANCE, method.tolerance is not None)]
+    first = (law.tried(subject, [(trial,)]) for law in LAWS)
+    every_joint = (_of_every_joint(trial, subject) for _ in range(1))
+    last = (law.tried(subject, [(trial,)]) for law, claimed in own if claimed)
+    return Report.of(subject, chain(first, every_joint, last))
 
 
 @dataclass(frozen=True)
@@ -86,11 +85,13 @@ class _Trial:
     def errors(self, runs: list[Trajectory], controller: Any = None) -> list[float]:
         """At the end, beside a fine run of order 4."""
         fine = self.run(FINE, controller, method=RKMK4())
-        return [max(apart(run.poses[-1], fine.poses[-1]), apart(run.joints[-1], fine.joints[-1])) for run in runs]
+        return [largest(apart(run.poses[-1], fine.poses[-1]), apart(run.joints[-1], fine.joints[-1])) for run in runs]
 
 
 def _slopes(errors: list[float]) -> np.ndarray:
     """How many times the error halves where the step does: the order."""
+    if not np.isfinite(errors).all():
+        raise Unproved("an error is not a finite number")
     told = [error for error in errors if error > ROUNDING]
     if len(told) < 2:
         raise Unproved(f"errors of {max(errors):.1g} and less are rounding: there is no slope")
@@ -137,7 +138,7 @@ def _plain(trial: _Trial) -> float:
 
     a, b = (trial.run(0.01, force, duration=0.05) for force in (law, controller))
     pairs = ((a.poses, b.poses), (a.rates, b.rates), (a.ledger.works, b.ledger.works))
-    return max(apart(x, y) for x, y in pairs)
+    return largest(*(apart(x, y) for x, y in pairs))
 
 
 def _every_joint(trial: _Trial, model: Model, state: State) -> float:
@@ -145,7 +146,7 @@ def _every_joint(trial: _Trial, model: Model, state: State) -> float:
     end = runs[-1].state(-1)
     joints = [(j.kind.group, end.joints[q]) for j, q in zip(model.joints, model.q_slices, strict=True)]
     on_group = model.base.contains(end.pose) and all(group.contains(group.element(q)) for group, q in joints)
-    return max(0.0 if on_group else np.inf, _shortfall([_gap(run) for run in runs], trial.method.order))
+    return largest(0.0 if on_group else np.inf, _shortfall([_gap(run) for run in runs], trial.method.order))
 
 
 def _of_every_joint(trial: _Trial, subject: str) -> Check:
@@ -164,7 +165,7 @@ def _rollout(trial: _Trial) -> float:
     starts = [trial.start, trial.start._replace(rates=-trial.start.rates)]
     many = rollout(trial.cat, starts, 0.05, Shaking(), integrator=trial.fixed, dt=0.01)
     one = trial.run(0.01, Shaking(), duration=0.05)
-    return max(apart(many.poses[-1, 0], one.poses[-1]), apart(many.works[-1, 0], one.ledger.works[-1]))
+    return largest(apart(many.poses[-1, 0], one.poses[-1]), apart(many.works[-1, 0], one.ledger.works[-1]))
 
 
 def _tolerance(trial: _Trial) -> float:

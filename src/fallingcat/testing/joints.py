@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from ..formulations.time import STEP
 from ..kernels import compile
 from ..lie import SE3
 from ..model import Joint, JointKind, Limits, Model, State, robots
-from .report import Report, Requirement, apart
+from .report import Report, Requirement, apart, largest
 
 G = SE3()
 
@@ -53,10 +54,10 @@ def check_joint(kind: type[JointKind] | JointKind, rounds: int = 10, seed: int =
         raise ModelError(f"check_joint takes a class of joints that is not abstract, or one joint, not {told(kind)}")
     sampled = (lambda rng: kind.sample(rng)) if isinstance(kind, type) else (lambda rng: kind)
     subject = f"joint kind {kind.name!r}"
-    alone = [law.tried(subject, _alone(sampled, rounds, seed)) for law in ALONE]
-    built = [law.tried(subject, _built(sampled, rounds, seed)) for law in BUILT]
-    compiled = [law.tried(subject, _built(sampled, 1, seed)) for law in COMPILED]
-    return Report(subject, (*alone, *built, *compiled)).settled()
+    alone = (law.tried(subject, _alone(sampled, rounds, seed)) for law in ALONE)
+    built = (law.tried(subject, _built(sampled, rounds, seed)) for law in BUILT)
+    compiled = (law.tried(subject, _built(sampled, 1, seed)) for law in COMPILED)
+    return Report.of(subject, chain(alone, built, compiled))
 
 
 Sampled = Callable[[np.random.Generator], JointKind]
@@ -118,7 +119,7 @@ def _fixed_axes(joint: Joint, rng: np.random.Generator) -> float:
 def _neutral(joint: Joint, rng: np.random.Generator) -> float:
     kind, at = joint.kind, joint.kind.neutral()
     placed = apart(joint.transform(at), joint.placement @ joint.offset)
-    return max(placed, apart(kind.transform(at), np.eye(4))) if at.shape == (kind.nq,) else np.inf
+    return largest(placed, apart(kind.transform(at), np.eye(4))) if at.shape == (kind.nq,) else np.inf
 
 
 def _other_side(joint: Joint, rng: np.random.Generator) -> float:
@@ -126,7 +127,7 @@ def _other_side(joint: Joint, rng: np.random.Generator) -> float:
     H = joint.transform(q)
     # the parent relative to the child moves against the child relative to the parent
     moves = apart(turned.motion_subspace(q) @ rates, -(G.Ad(H) @ joint.motion_subspace(q) @ rates))
-    return max(apart(turned.transform(q), G.inverse(H)), moves)
+    return largest(apart(turned.transform(q), G.inverse(H)), moves)
 
 
 def _turned_twice(joint: Joint, rng: np.random.Generator) -> float:
@@ -134,7 +135,7 @@ def _turned_twice(joint: Joint, rng: np.random.Generator) -> float:
     same = (again.kind, again.parent, again.child, again.limits) == (
         joint.kind, joint.parent, joint.child, joint.limits,
     )  # fmt: skip
-    return max(0.0 if same else np.inf, apart(again.transform(q), joint.transform(q)))
+    return largest(0.0 if same else np.inf, apart(again.transform(q), joint.transform(q)))
 
 
 def _traced(joint: Joint, rng: np.random.Generator) -> float:

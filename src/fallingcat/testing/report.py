@@ -39,6 +39,18 @@ class Report(NamedTuple):
     def __str__(self) -> str:
         return "\n".join([f"{self.subject}: {'passed' if self.passed else 'FAILED'}", *map(_row, self.checks)])
 
+    @classmethod
+    def of(cls, subject: str, checks: Iterator[Check]) -> Report:
+        """The settled report; a law that cannot be tried after others have failed is not what is told."""
+        found: list[Check] = []
+        try:
+            for check in checks:
+                found.append(check)  # noqa: PERF402 - what was found before an error counts
+        except BrokenLawError:
+            if not cls(subject, tuple(found)).failures:
+                raise
+        return cls(subject, tuple(found)).settled()
+
     def settled(self) -> Report:
         """This report if it has passed, else an error that names its first failure."""
         if self.passed:
@@ -79,8 +91,7 @@ class Requirement(NamedTuple):
             with self.named(subject):
                 for case in cases:
                     count += 1
-                    found = float(self.residual(*case))
-                    worst = found if not found <= worst else worst  # NaN stays
+                    worst = largest(worst, self.residual(*case))
         except Unproved as why:
             return self.unproved(str(why))
         return self.unproved("there is nothing to try it on") if not count else self.found(worst)
@@ -119,6 +130,11 @@ def apart(a: Any, b: Any) -> float:
     size = max(1.0, float(np.abs(a).max(initial=0.0)), float(np.abs(b).max(initial=0.0)))
     with np.errstate(invalid="ignore"):
         return float(np.abs(a - b).max(initial=0.0)) / size
+
+
+def largest(*residuals: float) -> float:
+    """The largest, or NaN if one is: the builtin ``max`` would pass over it."""
+    return float(np.max(residuals))
 
 
 def whole(run: Trajectory) -> Trajectory:
