@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,9 +11,11 @@ from ..errors import NumericsError
 
 STICK, SLIDE, OPEN = "stick", "slide", "open"
 MOST_TURNS = 100
-MOST_SWEEPS = 5_000
+MOST_SWEEPS = 2_000
+STALL = 50
+"""Sweeps in which the change should have halved: what redundant points demand may differ by rounding."""
 MOST_STEPS = 20
-LOOSE = 1e-6
+LOOSE = 1e-4
 """What sweeps that end without an answer may leave of the law, relative to the impulses."""
 NOISE = 1e-9
 """m/s: what an integrator leaves at points that are at rest"""
@@ -143,6 +144,7 @@ class Collision:
         """Gauss and Seidel: each point in turn keeps its law, until Newton's method finds the rest of the way."""
         x = np.zeros(len(self.before))
         status = [OPEN] * len(self.rows)
+        last = np.inf
         for sweep in range(MOST_SWEEPS):
             change = 0.0
             for i, rows in enumerate(self.rows):
@@ -156,9 +158,11 @@ class Collision:
                 answer = self._newton(x)
                 if answer is not None:
                     return answer
-        left = float(np.abs(self._projected(x)[0]).max()) / (self.size or 1.0)
-        if left <= LOOSE:
-            return Impulses(x, tuple(status))
+            if sweep % STALL == STALL - 1:
+                left = float(np.abs(self._projected(x)[0]).max()) / (self.size or 1.0)
+                if left <= LOOSE and change > 0.5 * last:
+                    return Impulses(x, tuple(status))
+                last = change
         raise NumericsError(f"no way was found in which {len(self.rows)} points share an impact", value=left)
 
     def _newton(self, x: np.ndarray) -> Impulses | None:
@@ -212,15 +216,10 @@ class Collision:
             gain = G[0] @ columns  # not positive where friction pushes the point into the ground
             return columns * ((target - free[0]) / np.where(gain > 0.0, gain, np.inf))
 
-        def off(angles: np.ndarray) -> np.ndarray:
-            ways = np.array([np.cos(angles), np.sin(angles)])
-            v = free[1:, None] + G[1:] @ impulses(ways)
-            return np.asarray(ways[0] * v[1] - ways[1] * v[0])
-
         if len(free) < 3:
             ways = np.array([[1.0, -1.0]])[: len(free) - 1]
         else:
-            angles = roots(off)
+            angles = sliding_angles(G, free, target, mu)
             ways = np.array([np.cos(angles), np.sin(angles)])
         x = impulses(ways)
         along = (ways * (free[1:, None] + G[1:] @ x)).sum(axis=0)
@@ -254,17 +253,18 @@ def pushes(G: np.ndarray, q: np.ndarray, still: float) -> np.ndarray:
     return x
 
 
-def roots(function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """The angles at which ``function`` changes sign: samples around the circle, then finer ones between two."""
-    angles = np.linspace(0.0, 2.0 * np.pi, 33)
-    values = function(angles)
-    found = []
-    for k in np.flatnonzero(values[:-1] * values[1:] <= 0.0):
-        low, high = angles[k], angles[k + 1]
-        for _ in range(11):
-            inner = np.linspace(low, high, 33)
-            signs = np.sign(function(inner))
-            change = int(np.argmax(signs[:-1] * signs[1:] <= 0.0))
-            low, high = inner[change], inner[change + 1]
-        found.append(0.5 * (low + high))
-    return np.array(found or [0.0])
+def sliding_angles(G: np.ndarray, free: np.ndarray, target: float, mu: float) -> np.ndarray:
+    """The angles of ``w`` for which the velocity left along the ground is along ``w``, forwards or backwards.
+
+    With ``x = [1, -mu w] (target - free_n) / (G_nn - mu G_nt w)``, ``w x (free_t + G_t x) = 0`` times the denominator
+    is ``a cos + b sin + c cos 2 + d sin 2 + e = 0``: a polynomial of order 4 in ``exp(i angle)``.
+
+    >>> sliding_angles(np.eye(3), np.array([-1.0, 2.0, 0.0]), 0.0, 0.5).round(12).tolist()
+    [3.14159265359, 0.0]
+    """
+    t, (f, g), ((n, p, q), (h, A, B), (k, C, D)) = target - free[0], free[1:], G
+    u, v, w = mu * (g * p + t * C), mu * (g * q - f * p + t * (D - A)), mu * (f * q + t * B)
+    a, b, c, d, e = g * n + t * k, -f * n - t * h, -0.5 * (u + w), -0.5 * v, -0.5 * (u - w)
+    z = np.roots(np.array([c - 1j * d, a - 1j * b, 2.0 * e, a + 1j * b, c + 1j * d]))
+    off = np.abs(np.abs(z) - 1.0)
+    return np.asarray(np.angle(z[off <= max(1e-6, float(off.min(initial=np.inf)))]))

@@ -26,6 +26,16 @@ class Jump(NamedTuple):
     """kinetic energy that an impact took (J)"""
 
 
+class Touch(NamedTuple):
+    """What a contact does at a state: see :class:`Contact`."""
+
+    forces: Mapping[str, Any]
+    memory_rate: Any
+    guards: Any
+    strain: Any = 0.0
+    """how much a step has lost of what the contact holds, in units of what is allowed: above 1, steps are shortened"""
+
+
 class Contact(ABC):
     """A hybrid part of a robot's motion.
 
@@ -41,6 +51,9 @@ class Contact(ABC):
     stiff: bool = False
     """Whether its forces change within a step of the others, as a floor of springs does: then an implicit integrator is
     the default."""
+
+    passive: bool = False
+    """Whether it can only take energy: a run in which it gives some does not end without saying so."""
 
     @abstractmethod
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
@@ -65,3 +78,14 @@ class Contact(ABC):
     def memory_rate(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
         """``d memory / dt``; zero unless the contact slips."""
         return np.zeros(len(memory))
+
+    def touch(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
+        """Forces, rate of the memory and guards; to be overridden where they share work."""
+        asked = (model, mode, state, memory, applied)
+        return Touch(self.forces(*asked), self.memory_rate(*asked), self.guards(*asked))
+
+    def prepared(self, model: Model) -> Contact | None:
+        """The same contact for plain numbers, fast in all modes, where modes are too many or too large to be compiled
+        one by one; None: each mode is compiled when it begins.
+        """
+        return None

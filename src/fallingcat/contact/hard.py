@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import array, concatenate, scale, sqrt
-from ..dynamics import bias_forces
 from ..errors import ModelError, NumericsError
 from ..model import Model, State
 from .complementarity import OPEN, SLIDE, STICK
-from .contact import Contact, Jump, Mode
-from .impacts import impact, restitutions
-from .points import (
-    Plane,
-    checked_points,
-    named_points,
-    plane,
-    point_bias,
-    point_jacobian,
-    point_motions,
-    position,
-    stacked,
-)
+from .contact import Contact, Jump, Mode, Touch
+from .impacts import pushing, restitutions, touching
+from .points import Plane, checked_points, named_points, plane, stacked
 from .settling import SLOW, Calm, Settling, calm
-from .solving import Held, check_consistent, hold, plane_axes, responding
+from .situation import Situation, situation, situations
+from .solving import Held, check_consistent, hold, plane_axes
 
 TOUCH = 1e-10
 """Depth (m) at which an open point touches down: rounding is no touchdown."""
@@ -42,6 +33,13 @@ TURNING = 2e-3
 """Below about this speed (m/s) the direction of friction is slow to turn: it keeps the equations from being stiff."""
 VERBS = {OPEN: "lift-off", STICK: "stick", SLIDE: "slip"}
 """What a point does that begins this."""
+DRIFT = 1e-3
+"""Speeds (m/s) of points that should be held, together, from which on a step is too long."""
+LEFT = 1e-3
+"""m/s^2: what forces may leave of accelerations of held points, where these nearly depend on each other; the
+stabilisation keeps it below 1e-6 m."""
+SMALL = 40
+"""Points times degrees of freedom: up to here every mode is compiled."""
 LOAD = 1e-10
 """Forces below this part of the robot's weight are rounding."""
 
@@ -101,6 +99,7 @@ class HardContacts(Contact):
     """how far (m) from the plane, and how fast (m/s), a point may start to count as resting on it"""
 
     ports = ("contact normal", "contact tangential")
+    passive = True
 
     def __post_init__(self) -> None:
         named_points(self.points)
@@ -119,18 +118,18 @@ class HardContacts(Contact):
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
         """Points that rest on the plane are closed, all others open; no point may start below it."""
         checked_points(model, self.points)
-        memory, mode = np.zeros((len(self.points), 5)), []
+        memory, mode, at = np.zeros((len(self.points), 5)), [], self.see(model, state)
         for i, (place, axes) in enumerate(zip(self.points, self.axes(model), strict=True)):
             if 0 not in axes:
                 raise ModelError(f"{place!r} cannot move along the normal of the ground: it cannot touch it")
-            p, v = self._place(model, state, i), self._speed(model, state, i)
+            p, v = at.places[i], at.speed(i)
             if p[0] < -self.tolerance:
                 raise ModelError(f"{place!r} starts {-p[0]:.3g} m below the ground: start on it or above it")
             closed = p[0] <= self.tolerance and abs(v[0]) <= self.tolerance
             slides = bool(np.linalg.norm(v[1:]) > self.tolerance)
             mode.append(OPEN if not closed or (slides and self.friction is None) else self._closed(slides))
-            memory[i] = self.remembered(model, mode[i], state, i)
-        self._check(model, tuple(mode), state)
+            memory[i] = self.remembered(mode[i], at, i)
+        self._check(model, tuple(mode), at)
         return tuple(mode), memory.reshape(-1)
 
     def touching(self, mode: Mode) -> frozenset[str]:
@@ -139,13 +138,13 @@ class HardContacts(Contact):
     def _closed(self, slides: bool) -> str:
         return SLIDE if slides or self.friction == 0.0 else STICK
 
-    def remembered(self, model: Model, status: str, state: State, i: int, resting: bool = False) -> np.ndarray:
+    def remembered(self, status: str, at: Situation, i: int, resting: bool = False) -> np.ndarray:
         """Five numbers of a point that begins something else: a place in the axes of the plane, and the way it slides.
 
         The place is where a closed point is held.  An open one remembers how far below zero it started, if it did, so
         that it does not touch down where it has just left; one that rests on the ground without a load, a little more.
         """
-        p, v = self._place(model, state, i), self._speed(model, state, i)[1:]
+        p, v = at.places[i], at.speed(i)[1:]
         if status == OPEN:
             return np.array([min(p[0] + TOUCH - HAIR, 0.0) - (IDLE if resting else 0.0), 0.0, 0.0, 0.0, 0.0])
         size = float(np.linalg.norm(v))
@@ -153,16 +152,33 @@ class HardContacts(Contact):
 
     # forces ---------------------------------------------------------------------------------------------------
 
-    def forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> dict[str, Any]:
+    def touch(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
+        """Forces, rate of the memory and guards, from one solution."""
+        at = self.see(model, state)
+        loads, held = self.loads(model, mode, at, memory, applied)
         normal, tangential = np.zeros(model.nv), np.zeros(model.nv)
-        for load in self.loads(model, mode, state, memory, applied)[0].values():
+        for load in loads.values():
             normal = normal + scale(load.push, load.J[0])
             tangential = tangential + load.J[1:].T @ load.drag
-        return {"contact normal": normal, "contact tangential": tangential}
+        forces = {"contact normal": normal, "contact tangential": tangential}
+        rates: list[Any] = [np.zeros(5) for _ in self.points]
+        for i, status in enumerate(mode):
+            if status == SLIDE and self.friction and len(loads[i].J) > 2:  # along a line there is nothing to turn
+                rates[i] = concatenate([np.zeros(3), self._turn(model, at, memory, i, held.motion)])
+        guards = self._guards(model, mode, at, memory, loads, held)
+        v = self._held_rows(model, mode, at) @ state.velocity
+        return Touch(forces, concatenate([np.zeros(0), *rates]), guards, sqrt(v @ v) * (1.0 / DRIFT))
+
+    def forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Mapping[str, Any]:
+        return self.touch(model, mode, state, memory, applied).forces
+
+    def memory_rate(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
+        """The way of a sliding point turns as its velocity does: ``dw/dt = (1 - w w') (dv/dt + frequency v) / |v|``."""
+        return self.touch(model, mode, state, memory, applied).memory_rate
 
     def point_forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
         """The force (points x 3, N, world) on the robot at each point; zero where it is open."""
-        ground, loads = self.ground(model), self.loads(model, mode, state, memory, applied)[0]
+        ground, loads = self.ground(model), self.loads(model, mode, self.see(model, state), memory, applied)[0]
         rows = [np.zeros((0, 3))]
         for i, axes in enumerate(self.axes(model)):
             if i in loads:
@@ -172,46 +188,28 @@ class HardContacts(Contact):
                 rows.append(np.zeros((1, 3)))
         return concatenate(rows)
 
-    def memory_rate(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
-        """The way of a sliding point turns as its velocity does: ``dw/dt = (1 - w w') (dv/dt + frequency v) / |v|``."""
-        rates: list[Any] = [np.zeros(5) for _ in self.points]
-        if SLIDE in mode and self.friction and max(map(len, self.axes(model))) > 2:
-            loads, held = self.loads(model, mode, state, memory, applied)
-            for i, status in enumerate(mode):
-                if status == SLIDE:
-                    rates[i] = concatenate([np.zeros(3), self._turn(model, state, memory, i, loads[i].J, held.motion)])
-        return concatenate([np.zeros(0), *rates])
-
-    def _turn(self, model: Model, state: State, memory: Any, i: int, J: Any, a: Any) -> Any:
-        if len(J) < 3:
-            return np.zeros(2)  # along a line there is nothing to turn
-        ground, w = self.ground(model), self.way(model, memory, i)
-        v = J[1:] @ state.velocity
-        change = J[1:] @ a + ground.tangents @ point_bias(model, state, self.points[i]) + self.frequency * v
+    def _turn(self, model: Model, at: Situation, memory: Any, i: int, a: Any) -> Any:
+        v, w = at.speed(i)[1:], self.way(model, memory, i)
+        change = at.J[i][1:] @ a + at.biases[i][1:] + self.frequency * v
         across = change - scale(w @ change, w)
         return scale(1.0 / sqrt(v @ v + TURNING**2), across)
 
-    def loads(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> tuple[dict[int, Load], Held]:
+    def loads(self, model: Model, mode: Mode, at: Situation, memory: Any, applied: Any) -> tuple[dict[int, Load], Held]:
         """The closed points, and the acceleration (nv) under all forces with what proves them."""
-        ground, v = self.ground(model), state.velocity
-        all_axes = self.axes(model)
-        closed = [i for i, status in enumerate(mode) if status != OPEN]
         J_of: dict[int, Any] = {}
-        held, pulled, biases, errors = [], [], [], []
-        for i, motion in zip(closed, point_motions(model, state, [self.points[i] for i in closed]), strict=True):
-            directions = ground.axes[all_axes[i]]
-            J_of[i] = J = directions @ motion.J
-            count = len(J) if mode[i] == STICK else 1
+        held, pulled, biases, errors = [], [], [np.zeros(0)], [np.zeros(0)]
+        for i, (status, axes) in enumerate(zip(mode, self.axes(model), strict=True)):
+            if status == OPEN:
+                continue
+            J_of[i] = J = at.J[i][axes]
+            count = len(J) if status == STICK else 1
             held.append(J[:count])
-            pulled.append(J if mode[i] == STICK else J[:1] - self._dragged(model, memory, i, J))
-            biases.append((directions @ motion.bias)[:count])
-            gap = directions @ motion.position - self._held_at(all_axes[i], memory, i, ground)
-            errors.append(gap[:count])
+            pulled.append(J if status == STICK else J[:1] - self._dragged(model, memory, i, J))
+            biases.append(at.biases[i][axes[:count]])
+            errors.append((at.places[i] - memory[5 * i : 5 * i + 3])[axes[:count]])
         J, K = stacked(held, model.nv), stacked(pulled, model.nv)
-        respond = responding(model, state)
-        free = respond(applied - bias_forces(model, state))
-        bias = concatenate([np.zeros(0), *biases]) + self.drift(J @ v, concatenate([np.zeros(0), *errors]))
-        found = hold(respond, J, K, free, -bias)
+        bias = concatenate(biases) + self.drift(J @ at.state.velocity, concatenate(errors))
+        found = hold(at.respond, J, K, at.respond(applied - at.bias_forces), -bias)
         return self._split(model, mode, memory, J_of, found.forces), found
 
     def drift(self, speeds: Any, errors: Any) -> Any:
@@ -242,31 +240,26 @@ class HardContacts(Contact):
             return w[np.array(self.axes(model)[i][1:], dtype=int) - 1]
         return scale(1.0 / sqrt(w @ w), w)
 
-    def _held_at(self, axes: list[int], memory: Any, i: int, ground: Plane) -> Any:
-        """Where a closed point is held, in the axes of the plane along which it moves; heights count from zero."""
-        offset = np.array([ground.height, 0.0, 0.0])
-        return memory[5 * i : 5 * i + 3][np.array(axes)] + offset[axes]
-
     # guards ---------------------------------------------------------------------------------------------------
 
     def guards(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
         """Gaps of open points; pushes, reserves of friction and speeds of closed ones, a hair wider than zero."""
-        loads, held = self.loads(model, mode, state, memory, applied)
-        ground, values = self.ground(model), []
-        hair = self.hair(model)
+        return self.touch(model, mode, state, memory, applied).guards
+
+    def _guards(self, model: Model, mode: Mode, at: Situation, memory: Any, loads: dict[int, Load], held: Held) -> Any:
+        values, hair = [], self.hair(model)
         for i, what in self._guarded(model, mode):
             if what == "gap":
-                gap = ground.normal @ position(model, state, self.points[i]) - ground.height
-                value = gap - memory[5 * i] + TOUCH
+                value = self._gap(at, memory, i) + TOUCH
             elif what == "push":
                 value = loads[i].push + hair
             elif what == "stop":
-                value = self.way(model, memory, i) @ (loads[i].J[1:] @ state.velocity) + STILL
+                value = self.way(model, memory, i) @ (loads[i].J[1:] @ at.state.velocity) + STILL
             else:
                 drag, limit = loads[i].drag, (self.friction or 0.0) * loads[i].push + hair
                 value = limit - (sqrt(drag @ drag) if what == "cone" else drag[0] if what == "hold -" else -drag[0])
             values.append(value)
-        return array([*values, held.reserve])
+        return array([*values, held.reserve + LEFT**2])
 
     def hair(self, model: Model) -> float:
         """Forces (N) that are rounding."""
@@ -291,44 +284,52 @@ class HardContacts(Contact):
             held = ", ".join(sorted(self.touching(mode)))
             raise NumericsError(f"the forces that hold {held} cannot be resolved: masses or levers differ too much")
         i, what = guarded[guard]
+        at = self.see(model, state)
         if what == "gap":
-            return self._land(model, mode, i, state, memory, applied)
-        if what == "stop" and float(np.linalg.norm(self._speed(model, state, i)[1:])) > SLOW:
+            return self._land(model, mode, i, at, memory, applied)
+        if what == "stop" and float(np.linalg.norm(at.speed(i)[1:])) > SLOW:
             memory = memory.copy()
-            memory[5 * i : 5 * i + 5] = self.remembered(model, SLIDE, state, i)
+            memory[5 * i : 5 * i + 5] = self.remembered(SLIDE, at, i)
             return Jump(f"turn {self.points[i]}", mode, state, memory)
         verb = {"push": "lift-off", "stop": "stick"}.get(what, "slip")
         if verb == "slip":
-            load = self.loads(model, mode, state, memory, applied)[0][i]
+            load = self.loads(model, mode, at, memory, applied)[0][i]
             if np.linalg.norm(load.drag) < (self.friction or 0.0) * load.push * (1.0 - 1e-6):
                 raise NumericsError(f"{self.points[i]!r} slips under other forces than its jump was told")
-        return self._settled(model, mode, state, memory, applied, verb, i)
+        return self._settled(model, mode, at, memory, applied, verb, i)
 
     def _settled(
-        self, model: Model, mode: Mode, state: State, memory: np.ndarray, applied: np.ndarray, verb: str, i: int
+        self, model: Model, mode: Mode, at: Situation, memory: np.ndarray, applied: np.ndarray, verb: str, i: int
     ) -> Jump:
         """No impact: points at rest share the load anew, and what is slower than rounding stops."""
-        resting = [k for k, s in enumerate(mode) if s != OPEN or self._idle(model, state, memory, k)]
-        slow, loss = calm(model, state, self._rows(model, state, resting)) if verb == "stick" else Calm(state, 0.0)
+        resting = [k for k, s in enumerate(mode) if s != OPEN or self._idle(at, memory, k)]
+        slow, loss = calm(model, at, self._rows(model, at, resting)) if verb == "stick" else Calm(at.state, 0.0)
         jump = self._begun(model, mode, mode, slow, memory, applied, resting, resting)
         changed = [k for k in resting if jump.mode[k] != mode[k] and VERBS.get(jump.mode[k]) == verb] or [i]
         return self._named(jump, verb, changed, loss)
 
-    def _land(self, model: Model, mode: Mode, i: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
+    def _land(self, model: Model, mode: Mode, i: int, at: Situation, memory: np.ndarray, applied: np.ndarray) -> Jump:
         """An impact of all points that touch: each sticks, slides or leaves."""
-        hit = [k for k, s in enumerate(mode) if s != OPEN or k == i or self._gap(model, state, memory, k) <= TOGETHER]
-        before = {k: self._speed(model, state, k)[0] for k in hit}
+        hit = [k for k, s in enumerate(mode) if s != OPEN or k == i or self._gap(at, memory, k) <= TOGETHER]
+        before = {k: at.speed(k)[0] for k in hit}
         bounces = np.array([before[k] < -self.rest_speed for k in hit])
         elastic = np.where(bounces, restitutions(self.restitution, self.points)[hit], 0.0)
-        names = [self.points[k] for k in hit]
-        after = impact(model, state, names, tuple(elastic), self.friction, normal=self.normal)
+        after, lost = self._struck(model, at, hit, elastic)
         limits = dict(zip(hit, np.where(elastic > 0.0, STILL, self.rest_speed), strict=True))
-        resting, slow, loss = self._held_back(model, after.state, limits)
+        resting, slow, loss = self._held_back(model, self.see(model, after), limits)
         ended = tuple(OPEN if k in hit and k not in resting else s for k, s in enumerate(mode))
         jump = self._begun(model, mode, ended, slow, memory, applied, resting, hit)
         landed = [k for k in hit if mode[k] == OPEN and before[k] < 0.0] or [i]
         verb = "touchdown" if set(landed) & set(resting) else "bounce"
-        return self._named(jump, verb, landed, float(after.loss) + loss)
+        return self._named(jump, verb, landed, lost + loss)
+
+    def _struck(self, model: Model, at: Situation, hit: list[int], elastic: np.ndarray) -> tuple[State, float]:
+        """The state after an impact, and the kinetic energy (J) that it took."""
+        axes, ground = self.axes(model), self.ground(model)
+        parts, directions = [at.J[k][axes[k]] for k in hit], [ground.axes[axes[k]] for k in hit]
+        those = touching(model, [self.points[k] for k in hit], parts, directions)
+        found = pushing(model, at.state, at.respond, those, elastic, self.friction)
+        return found.state, float(found.loss)
 
     def _named(self, jump: Jump, verb: str, points: list[int], loss: float) -> Jump:
         name = f"{verb} {', '.join(self.points[k] for k in points)}{jump.name}"
@@ -339,81 +340,89 @@ class HardContacts(Contact):
         resting: list[int], touched: list[int],
     ) -> Jump:  # fmt: skip
         """What follows on the mode ``ended``.  Where no forces let points slide on (Painleve), they jam: they stop."""
-        found = Settling(self, model, state, applied, resting, mode, memory, touched).settle(ended)
-        if found is not None:
-            self._check(model, found[0], state)
-            return Jump("", found[0], state, found[1])
-        names = ", ".join(self.points[k] for k in resting)
-        stopped, loss = calm(model, state, self._rows(model, state, resting, jammed=True))
-        found = Settling(self, model, stopped, applied, resting, mode, memory, touched).settle(ended)
+        at, name, loss = self.see(model, state), "", 0.0
+        found = Settling(self, model, at, applied, resting, mode, memory, touched).settle(ended)
+        if found is None:
+            names = ", ".join(self.points[k] for k in resting)
+            stopped, loss = calm(model, at, self._rows(model, at, resting, jammed=True))
+            at, name = self.see(model, stopped), f", jam {names}"
+            found = Settling(self, model, at, applied, resting, mode, memory, touched).settle(ended)
         if found is None:
             raise NumericsError(f"no forces were found with which {names} rest on the ground")
-        self._check(model, found[0], stopped)
-        return Jump(f", jam {names}", found[0], stopped, found[1], loss)
+        self._check(model, found[0], at)
+        return Jump(name, found[0], at.state, found[1], loss)
 
-    def _held_back(self, model: Model, state: State, limits: dict[int, float]) -> tuple[list[int], State, float]:
+    def _held_back(self, model: Model, at: Situation, limits: dict[int, float]) -> tuple[list[int], State, float]:
         """Points that leave slower than ``limits`` (m/s) do not leave: so impacts that follow each other ever faster
         come to an end.  Those that rest, the state in which they do, and the kinetic energy that it took.
         """
         resting: list[int] = []
-        slow, loss = state, 0.0
+        slow, loss = at.state, 0.0
         while True:
-            speeds = {k: self._speed(model, slow, k) for k in limits if k not in resting}
+            speeds = {k: at.J[k] @ slow.velocity for k in limits if k not in resting}
             more = [k for k, v in speeds.items() if v[0] <= limits[k] and self._may_rest(v, limits[k])]
             if not more:
                 return sorted(resting), slow, loss
             resting += more
-            slow, loss = calm(model, state, self._rows(model, state, resting))
+            slow, loss = calm(model, at, self._rows(model, at, resting))
 
     def _may_rest(self, v: np.ndarray, limit: float) -> bool:
         """Without bounds of friction a point that slides can only leave."""
         return self.friction is not None or bool(np.linalg.norm(v[1:]) <= limit)
 
-    def _rows(self, model: Model, state: State, resting: list[int], jammed: bool = False) -> np.ndarray:
+    def _rows(self, model: Model, at: Situation, resting: list[int], jammed: bool = False) -> np.ndarray:
         """``J`` of what is at rest: normals, and tangents of points that do not slide, or of all that are jammed."""
         rows = [np.zeros((0, model.nv))]
         for k in resting:
-            J = self.ground(model).axes[self.axes(model)[k]] @ point_jacobian(model, state, self.points[k])
-            still = jammed or self.friction is None or np.linalg.norm(J[1:] @ state.velocity) <= SLOW
+            J = at.J[k][self.axes(model)[k]]
+            still = jammed or self.friction is None or np.linalg.norm(J[1:] @ at.state.velocity) <= SLOW
             rows.append(J if still and self.friction != 0.0 else J[:1])
         return np.concatenate(rows)
 
-    def _idle(self, model: Model, state: State, memory: np.ndarray, k: int) -> bool:
+    def _idle(self, at: Situation, memory: np.ndarray, k: int) -> bool:
         """Whether an open point touches and is at rest."""
-        v = self._speed(model, state, k)
-        near = self._gap(model, state, memory, k) <= TOGETHER
-        return bool(near and abs(v[0]) <= SLOW and self._may_rest(v, SLOW))
+        v = at.speed(k)
+        return bool(self._gap(at, memory, k) <= TOGETHER and abs(v[0]) <= SLOW and self._may_rest(v, SLOW))
 
-    def _check(self, model: Model, mode: Mode, state: State) -> None:
+    def _check(self, model: Model, mode: Mode, at: Situation) -> None:
         """An error that names closed points whose accelerations cannot all be zero."""
-        ground, rows, biases, names = self.ground(model), [], [], []
-        for place, status, axes in zip(self.points, mode, self.axes(model), strict=True):
-            if status != OPEN:
-                held = ground.axes[axes if status == STICK else axes[:1]]
-                rows.append(held @ point_jacobian(model, state, place))
-                biases.append(held @ point_bias(model, state, place))
-                names += [place] * len(held)
-        if rows:
-            check_consistent(np.concatenate(rows), np.concatenate(biases), names, "the contacts")
+        held = self._held(model, mode)
+        biases = np.concatenate([np.zeros(0), *(at.biases[i][axes] for i, axes in held)])
+        names = [self.points[i] for i, axes in held for _ in axes]
+        check_consistent(self._held_rows(model, mode, at), biases, names, "the contacts")
+
+    def _held(self, model: Model, mode: Mode) -> list[tuple[int, np.ndarray]]:
+        """The closed points, and the axes along which they are held."""
+        pairs = enumerate(zip(mode, self.axes(model), strict=True))
+        return [(i, axes if status == STICK else axes[:1]) for i, (status, axes) in pairs if status != OPEN]
+
+    def _held_rows(self, model: Model, mode: Mode, at: Situation) -> Any:
+        """``J`` of what is held."""
+        return stacked([at.J[i][axes] for i, axes in self._held(model, mode)], model.nv)
 
     # places ---------------------------------------------------------------------------------------------------
 
     def ground(self, model: Model) -> Plane:
         return plane(model, self.normal, self.height)
 
-    def axes(self, model: Model) -> tuple[list[int], ...]:
-        return plane_axes(model, self.points, self.ground(model))
+    def axes(self, model: Model) -> tuple[np.ndarray, ...]:
+        return plane_axes(model, self.points, self.normal)
 
-    def _place(self, model: Model, state: State, i: int) -> np.ndarray:
-        """A point in the axes of the plane: its height first."""
-        ground = self.ground(model)
-        p = ground.axes @ position(model, state, self.points[i])
-        p[0] -= ground.height
-        return np.asarray(p)
+    def see(self, model: Model, state: State) -> Situation:
+        return situation(model, state, self.points, self.ground(model))
 
-    def _gap(self, model: Model, state: State, memory: np.ndarray, i: int) -> float:
+    def prepared(self, model: Model) -> Contact | None:
+        """For many points of a large robot: its modes are many, and each takes long to compile."""
+        small = len(self.points) * model.nv <= SMALL
+        return None if small else PreparedContacts(*(getattr(self, field.name) for field in fields(self)))
+
+    def _gap(self, at: Situation, memory: Any, i: int) -> Any:
         """How far an open point is from where it touches down."""
-        return float(self._place(model, state, i)[0] - memory[5 * i])
+        return at.places[i][0] - memory[5 * i]
 
-    def _speed(self, model: Model, state: State, i: int) -> np.ndarray:
-        return np.asarray(self.ground(model).axes @ (point_jacobian(model, state, self.points[i]) @ state.velocity))
+
+class PreparedContacts(HardContacts):
+    """The same on plain numbers, around one kernel for all modes."""
+
+    def see(self, model: Model, state: State) -> Situation:
+        return situations(model, self.points, self.normal, self.height)(state)

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import concatenate, is_numeric
-from ..dynamics import mass_matrix
+from ..dynamics import kinetic_energy
 from ..dynamics.checks import check_robot
 from ..errors import ModelError, NumericsError
 from ..model import Model, State
 from .complementarity import OPEN, STICK, Collision
 from .points import checked_points, named_points, plane, point_jacobian, stacked
-from .solving import check_consistent, hold, plane_axes, resolved, responding
+from .solving import Response, check_consistent, hold, plane_axes, resolved, responding
 
 CREATED = 1e-12
 """Kinetic energy, relative to what there was, that rounding may seem to create."""
@@ -68,16 +68,32 @@ def impact(
     if friction is not None and not (isinstance(friction, (int, float)) and 0.0 <= friction < np.inf):
         raise ModelError(f"friction is a finite number that is not negative, not {friction!r}")
     ground = plane(model, normal)
-    axes = plane_axes(model, points, ground)
+    axes = plane_axes(model, points, normal)
     parts = [ground.axes[a] @ point_jacobian(model, state, place) for a, place in zip(axes, points, strict=True)]
-    J = stacked(parts, model.nv)
-    ends = np.cumsum([0, *map(len, axes)])
-    rows = tuple(list(range(a, b)) for a, b in pairwise(ends))
-    directions = np.concatenate([np.zeros((0, 3)), *(ground.axes[a] for a in axes)])
+    hit = touching(model, points, parts, [ground.axes[a] for a in axes])
     elastic = elastic * np.array([0 in a for a in axes])
-    if pulling or not is_numeric(J):
-        return _glued(model, state, points, J, rows, directions, elastic)
-    return _pushing(model, state, points, J, rows, directions, elastic, friction)
+    if pulling or not is_numeric(hit.J):
+        return _glued(model, state, hit, elastic)
+    return pushing(model, state, responding(model, state), hit, elastic, friction)
+
+
+class Touching(NamedTuple):
+    """Points that take part in an impact."""
+
+    points: tuple[str, ...]
+    J: Any
+    """the rows of all, one point after the other, the normal first"""
+    rows: tuple[list[int], ...]
+    """which are whose"""
+    directions: np.ndarray
+    """``rows x 3``: of the rows, in the world"""
+
+
+def touching(model: Model, points: Sequence[str], parts: list[Any], directions: list[np.ndarray]) -> Touching:
+    """From ``J`` and the directions (world) of each point."""
+    ends = np.cumsum([0, *map(len, parts)])
+    rows = tuple(list(range(a, b)) for a, b in pairwise(ends))
+    return Touching(tuple(points), stacked(parts, model.nv), rows, np.concatenate([np.zeros((0, 3)), *directions]))
 
 
 def switch(model: Model, state: State, closed_before: Sequence[str], closed_after: Sequence[str]) -> Impact:
@@ -115,60 +131,56 @@ def restitutions(restitution: float | Sequence[float], points: Sequence[str]) ->
     return np.array(np.broadcast_to(given, (len(points),)))
 
 
-def _glued(
-    model: Model, state: State, points: Any, J: Any, rows: Any, directions: np.ndarray, elastic: np.ndarray
-) -> Impact:
+def _glued(model: Model, state: State, hit: Touching, elastic: np.ndarray) -> Impact:
     """All points at rest, or thrown back by their restitution."""
     v = state.velocity
-    before = J @ v
-    bounce = np.zeros(len(directions))
-    for own, e in zip(rows, elastic, strict=True):
+    before = hit.J @ v
+    bounce = np.zeros(len(hit.directions))
+    for own, e in zip(hit.rows, elastic, strict=True):
         bounce[own[:1]] = e
-    names = [place for place, own in zip(points, rows, strict=True) for _ in own]
-    check_consistent(J, before * (1.0 + bounce), names, "the velocities after the impact")
-    held = resolved(hold(responding(model, state), J, J, v, -before * bounce), points, "the impulses")
-    return _after(model, state, held.motion, held.forces, J, rows, directions, (STICK,) * len(points))
+    names = [place for place, own in zip(hit.points, hit.rows, strict=True) for _ in own]
+    check_consistent(hit.J, before * (1.0 + bounce), names, "the velocities after the impact")
+    held = hold(responding(model, state), hit.J, hit.J, v, -before * bounce)
+    resolved(held, hit.points, "the impulses")
+    return _after(model, state, held.motion, held.forces, hit, (STICK,) * len(hit.points))
 
 
-def _pushing(
-    model: Model, state: State, points: Any, J: Any, rows: Any, directions: np.ndarray, elastic: np.ndarray,
-    friction: float | None,
-) -> Impact:  # fmt: skip
+def pushing(
+    model: Model, state: State, respond: Response, hit: Touching, elastic: np.ndarray, friction: float | None
+) -> Impact:
     """Points that only push; restitution as large as energy allows."""
-    MinvJt, before = responding(model, state)(J.T), J @ state.velocity
-    G = J @ MinvJt
-    movable = [i for i, own in enumerate(rows) if own]
-    own_rows = tuple(rows[i] for i in movable)
+    MinvJt, before = respond(hit.J.T), hit.J @ state.velocity
+    G = hit.J @ MinvJt
+    movable = [i for i, own in enumerate(hit.rows) if own]
+    own_rows = tuple(hit.rows[i] for i in movable)
 
     def at(share: float) -> Impact:
-        target = np.array([-share * elastic[i] * min(float(before[rows[i][0]]), 0.0) for i in movable])
+        target = np.array([-share * elastic[i] * min(float(before[hit.rows[i][0]]), 0.0) for i in movable])
         found = Collision(0.5 * (G + G.T), before, own_rows, target, friction).solve()
-        status = [OPEN] * len(rows)
+        status = [OPEN] * len(hit.rows)
         for i, s in zip(movable, found.status, strict=True):
             status[i] = s
         after = state.velocity + MinvJt @ found.impulse
-        return _after(model, state, after, found.impulse, J, rows, directions, tuple(status))
+        return _after(model, state, after, found.impulse, hit, tuple(status))
 
-    energy = CREATED * max(0.5 * float(state.velocity @ mass_matrix(model, state) @ state.velocity), 1e-300)
-    hit = at(1.0)
+    energy = CREATED * max(float(kinetic_energy(model, state)), 1e-300)
+    best = at(1.0)
     low, high = 0.0, 1.0
-    while hit.loss < -energy and high - low > 1e-9:
+    while best.loss < -energy and high - low > 1e-9:
         share = 0.5 * (low + high)
         tried = at(share)
-        low, high, hit = (share, high, hit) if tried.loss >= -energy else (low, share, tried)
-    hit = at(low) if hit.loss < -energy else hit
-    if hit.loss < -energy:
-        raise NumericsError(f"an impact of {', '.join(points)} would create energy", value=-hit.loss)
-    return hit._replace(loss=max(hit.loss, 0.0))
+        low, high, best = (share, high, best) if tried.loss >= -energy else (low, share, tried)
+    best = at(low) if best.loss < -energy else best
+    if best.loss < -energy:
+        raise NumericsError(f"an impact of {', '.join(hit.points)} would create energy", value=-best.loss)
+    return best._replace(loss=max(best.loss, 0.0))
 
 
-def _after(
-    model: Model, state: State, after: Any, x: Any, J: Any, rows: Any, directions: np.ndarray, status: tuple[str, ...]
-) -> Impact:
+def _after(model: Model, state: State, after: Any, x: Any, hit: Touching, status: tuple[str, ...]) -> Impact:
     """Velocities, impulses in the world, and ``loss = -x' J (v- + v+) / 2``."""
     v = state.velocity
-    loss = -0.5 * (x @ (J @ (v + after))) if len(J) else 0.0
-    impulses = [directions[own].T @ x[np.array(own)] if own else np.zeros(3) for own in rows]
+    loss = -0.5 * (x @ (hit.J @ (v + after))) if len(hit.J) else 0.0
+    impulses = [hit.directions[own].T @ x[np.array(own)] if own else np.zeros(3) for own in hit.rows]
     world = concatenate([np.zeros((0, 3)), *(np.reshape(i, (1, 3)) for i in impulses)])
     moved = state._replace(twist=after[: model.m], rates=after[model.m :])
     return Impact(moved, world, float(loss) if is_numeric(loss) else loss, status)

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..dynamics import bias_forces, kinetic_energy
 from ..model import Model, State
 from .complementarity import OPEN, SLIDE, STICK, Collision
 from .contact import Mode
-from .points import point_motions
-from .solving import hold, responding
+from .situation import Situation
+from .solving import hold
 
 if TYPE_CHECKING:
     from .hard import HardContacts, Load
 
-SLOW = 1e-6
+SLOW = 1e-4
 """m/s: points slower than this are at rest."""
+MOST_CHANGES = 300
 GRAZE = 1e-6
 """m/s^2: below this an acceleration into the ground is rounding, or stabilisation of points beside."""
 
@@ -34,11 +34,12 @@ class Calm(NamedTuple):
     loss: float
 
 
-def calm(model: Model, state: State, J: np.ndarray) -> Calm:
-    """The nearest velocity (in the metric of the mass matrix) with ``J v = 0``: it can only lose energy."""
-    still = hold(responding(model, state), J, J, state.velocity, np.zeros(len(J))).motion
-    after = state._replace(twist=still[: model.m], rates=still[model.m :])
-    return Calm(after, max(float(kinetic_energy(model, state) - kinetic_energy(model, after)), 0.0))
+def calm(model: Model, at: Situation, J: np.ndarray) -> Calm:
+    """The nearest velocity (in the metric of the mass matrix) with ``J v = 0``: it can only lose ``-x' J v / 2``."""
+    v = at.state.velocity
+    held = hold(at.respond, J, J, v, np.zeros(len(J)))
+    after = at.state._replace(twist=held.motion[: model.m], rates=held.motion[model.m :])
+    return Calm(after, max(-0.5 * float(held.forces @ (J @ v)), 0.0))
 
 
 @dataclass
@@ -53,7 +54,7 @@ class Settling:
 
     contact: HardContacts
     model: Model
-    state: State
+    at: Situation
     applied: np.ndarray
     resting: list[int]
     before: Mode
@@ -63,19 +64,15 @@ class Settling:
     """those that took part in the event, whether they rest now or not"""
 
     def __post_init__(self) -> None:
-        c, ground, axes = self.contact, self.contact.ground(self.model), self.contact.axes(self.model)
-        motions = point_motions(self.model, self.state, [c.points[k] for k in self.resting])
+        c, at, axes = self.contact, self.at, self.contact.axes(self.model)
         self.J, self.bias = {}, {}
-        for k, motion in zip(self.resting, motions, strict=True):
-            place = ground.axes[axes[k]] @ motion.position
-            place[0] -= ground.height
-            held = {OPEN: 0, SLIDE: 1, STICK: len(place)}[self.before[k]]  # so many rows, where they were
-            off = np.where(np.arange(len(place)) < held, place - self.memory[5 * k + np.array(axes[k])], 0.0)
-            self.J[k] = J = ground.axes[axes[k]] @ motion.J
-            self.bias[k] = ground.axes[axes[k]] @ motion.bias + c.drift(J @ self.state.velocity, off)
-        speeds = {k: self.J[k][1:] @ self.state.velocity for k in self.resting}
+        for k in self.resting:
+            self.J[k] = J = at.J[k][axes[k]]
+            held = {OPEN: 0, SLIDE: 1, STICK: len(J)}[self.before[k]]  # so many rows, where they were
+            off = np.where(np.arange(len(J)) < held, (at.places[k] - self.memory[5 * k : 5 * k + 3])[axes[k]], 0.0)
+            self.bias[k] = at.biases[k][axes[k]] + c.drift(J @ at.state.velocity, off)
+        speeds = {k: self.J[k][1:] @ at.state.velocity for k in self.resting}
         self.moving = {k for k, v in speeds.items() if np.linalg.norm(v) > SLOW}
-        self.weight = self.model.mass * max(1.0, float(np.linalg.norm(self.model.gravity)))
 
     def settle(self, mode: Mode) -> tuple[Mode, np.ndarray] | None:
         """The mode and the memory that follow on ``mode``; None where no forces keep the law.
@@ -94,7 +91,7 @@ class Settling:
 
     def _checked(self, mode: Mode) -> tuple[Mode, np.ndarray] | None:
         memory = self._remembered(mode)
-        return None if self._worst(mode, memory) else (mode, memory)
+        return None if self._faults(mode, memory) else (mode, memory)
 
     def _shared(self, held: Mode) -> dict[int, str]:
         """What each point does by :class:`Collision`, for accelerations; sets the ways of those that begin to slide."""
@@ -110,9 +107,8 @@ class Settling:
             pulled.append(J[:count] - drag)
             biases.append(self.bias[k][:count])
         J, K = np.concatenate(rows), np.concatenate(pulled)
-        respond = responding(self.model, self.state)
-        free = respond(self.applied - bias_forces(self.model, self.state))
-        G, before = J @ respond(K.T), J @ free + np.concatenate(biases)
+        free = self.at.respond(self.applied - self.at.bias_forces)
+        G, before = J @ self.at.respond(K.T), J @ free + np.concatenate(biases)
         answer = Collision(G, before, tuple(own), np.zeros(len(own)), self.contact.friction).solve()
         after, statuses = before + G @ answer.impulse, {}
         for k, mine, status in zip(self.resting, own, answer.status, strict=True):
@@ -130,18 +126,18 @@ class Settling:
         return tuple(statuses.get(k, s) for k, s in enumerate(mode))
 
     def _pivoted(self, mode: Mode) -> tuple[Mode, np.ndarray] | None:
+        """One change at a time, the worst fault first; where that turns in a circle, in any order (always the same)."""
         seen: set[Mode] = set()
-        for _ in range(20 + 10 * len(self.resting)):
+        rng = np.random.default_rng(0)
+        for _ in range(MOST_CHANGES):
             memory = self._remembered(mode)
-            change = self._worst(mode, memory)
-            if change is None:
+            faults = self._faults(mode, memory)
+            if not faults:
                 return mode, memory
-            k, status, way = change
+            k, (_, status, way) = faults[rng.integers(len(faults)) if mode in seen else 0]
             if way is not None:
                 self.ways[k] = way
             if status != mode[k]:
-                if mode in seen:
-                    return None
                 seen.add(mode)
             mode = self._with(mode, {k: status})
         return None
@@ -153,7 +149,7 @@ class Settling:
             own = slice(5 * k, 5 * k + 5)
             if status == old == STICK or (status == old == OPEN and k not in self.touched):
                 continue
-            new = self.contact.remembered(self.model, status, self.state, k, k in self.resting)
+            new = self.contact.remembered(status, self.at, k, k in self.resting)
             if status != OPEN and old != OPEN:
                 new[0] = memory[own][0]
             if status == SLIDE and k in self.ways:
@@ -161,20 +157,19 @@ class Settling:
             memory[own] = new
         return memory
 
-    def _worst(self, mode: Mode, memory: np.ndarray) -> tuple[int, str, np.ndarray | None] | None:
-        """The point that breaks its law most, and what it should do instead; None if all keep it."""
-        loads, held = self.contact.loads(self.model, mode, self.state, memory, self.applied)
-        worst: Fault = (0.0, OPEN, None)
-        found = -1
+    def _faults(self, mode: Mode, memory: np.ndarray) -> list[tuple[int, Fault]]:
+        """The points that break their law, the worst first, each with what it should do instead."""
+        loads, held = self.contact.loads(self.model, mode, self.at, memory, self.applied)
+        found = []
         for k in self.resting:
             a = self.J[k] @ held.motion + self.bias[k]
             if mode[k] == OPEN:
                 fault: Fault = (-float(a[0]) - GRAZE, self._closed(k), None)
             else:
                 fault = max(self._carries(k, mode[k], loads[k], a[1:], memory), key=lambda f: f[0])
-            if fault[0] > worst[0]:
-                found, worst = k, fault
-        return None if found < 0 else (found, *worst[1:])
+            if fault[0] > 0.0:
+                found.append((k, fault))
+        return sorted(found, key=lambda f: -f[1][0])
 
     def _carries(self, k: int, status: str, load: Load, a: np.ndarray, memory: np.ndarray) -> list[Fault]:
         """What is wrong with a closed point: it pulls, or friction is beyond its bounds, or not against the motion."""

@@ -12,8 +12,9 @@ from ..arrays import is_numeric, scale, solve, solve_tree
 from ..dynamics import mass_matrix
 from ..dynamics.sweeps import places_above
 from ..errors import NumericsError
+from ..lie.group import constant
 from ..model import Model, State
-from .points import Plane, point_jacobian
+from .points import plane, point_jacobian
 
 DEPENDENT = 1e-13
 """Squared singular values of ``J``, relative to their mean, around which a direction counts as redundant."""
@@ -64,7 +65,7 @@ def hold(respond: Response, J: Any, K: Any, free: Any, demand: Any) -> Held:
     eps = DEPENDENT * _mean_diagonal(JJ)
     near, dense = JJ + scale(eps, np.eye(len(J))), range(-1, len(J) - 1)
 
-    def beyond(b: Any) -> Any:
+    def beyond(b: Any) -> Any:  # more exact than a product with N, whose columns err each its own way
         return scale(eps, solve_tree(near, b, dense))
 
     N = beyond(np.eye(len(J)))
@@ -114,7 +115,7 @@ def check_consistent(J: Any, demand: Any, names: Sequence[str], what: str) -> No
 
 
 @lru_cache(maxsize=64)
-def moving_axes(model: Model, points: tuple[str, ...], axes: tuple[tuple[float, ...], ...]) -> tuple[list[int], ...]:
+def moving_axes(model: Model, points: tuple[str, ...], axes: tuple[tuple[float, ...], ...]) -> tuple[np.ndarray, ...]:
     """For each point the axes (rows, world) along which it can move at all.
 
     A planar robot cannot leave its plane, a fixed base not at all: such rows of the Jacobian are zero whatever the
@@ -127,10 +128,13 @@ def moving_axes(model: Model, points: tuple[str, ...], axes: tuple[tuple[float, 
         sizes = np.max(
             [np.abs(directions @ point_jacobian(model, s, place)).max(axis=1, initial=0.0) for s in states], 0
         )
-        found.append([int(i) for i in np.flatnonzero(sizes > 1e-12)])
+        found.append(constant(np.flatnonzero(sizes > 1e-12)))
     return tuple(found)
 
 
-def plane_axes(model: Model, points: tuple[str, ...], ground: Plane) -> tuple[list[int], ...]:
+@lru_cache(maxsize=64)
+def plane_axes(
+    model: Model, points: tuple[str, ...], normal: tuple[float, ...] | None = None
+) -> tuple[np.ndarray, ...]:
     """:func:`moving_axes` of a plane: 0 its normal, 1 and 2 its tangents."""
-    return moving_axes(model, points, tuple(tuple(float(x) for x in row) for row in ground.axes))
+    return moving_axes(model, points, tuple(tuple(float(x) for x in row) for row in plane(model, normal).axes))

@@ -44,7 +44,7 @@ class SciPy(Integrator):
             if not found.success:
                 raise NumericsError(f"SciPy's {self.method}: {found.message}", time=t)
             after, remembered, works = field.end(found.y[:, -1])
-            guards = system.guards(mode, t + dt, after, remembered)
+            guards = system.touched(mode, t + dt, after, remembered).guards
             return np.concatenate([layout.pack(after, remembered, works), guards, np.zeros(1)])
 
         return run

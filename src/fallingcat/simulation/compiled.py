@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..arrays import concatenate
 from ..contact import Contact
-from ..contact.contact import Mode
+from ..contact.contact import Mode, Touch
 from ..dynamics import forward_dynamics, kinetic_energy, potential_energy
 from ..kernels import compile
 from ..lie.rotations import homogeneous
@@ -36,15 +36,21 @@ def acceleration_at(model: Model, state: State, forces: Any, pose: Any) -> Any:
     return forward_dynamics(model, at_pose(state, pose), forces)
 
 
+def displaced_at(model: Model, state: State, pose: Any, x: Any) -> Any:
+    """``[R p]``, joints and ``dx/dt`` where ``x`` leads from a pose: see :class:`.Field`."""
+    moved = model.configuration.displace(at_pose(state, pose), x)
+    rate = model.configuration.seen_ahead(state.velocity, x)
+    return concatenate([moved.pose[:3].reshape(12), moved.joints, rate])
+
+
 def touch_at(
     model: Model, state: State, forces: Any, pose: Any, memory: Any, *, contact: Contact, mode: Mode, count: int
 ) -> Any:
     """Forces of a contact by port, rate of its memory (``count`` numbers), guards: one after the other."""
     at, memory = at_pose(state, pose), memory[:count]
-    by_port = contact.forces(model, mode, at, memory, forces)
-    parts = [by_port.get(port, np.zeros(model.nv)) for port in contact.ports]
-    rate = contact.memory_rate(model, mode, at, memory, forces)
-    return concatenate([*parts, rate, contact.guards(model, mode, at, memory, forces)])
+    there = contact.touch(model, mode, at, memory, forces)
+    parts = [there.forces.get(port, np.zeros(model.nv)) for port in contact.ports]
+    return concatenate([*parts, there.memory_rate, there.guards])
 
 
 def energies_at(model: Model, state: State, pose: Any) -> Any:
@@ -68,6 +74,22 @@ def energies(model: Model) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
 
 
 @functools.lru_cache(maxsize=8)
+def displaced(model: Model) -> Callable[[State, np.ndarray, np.ndarray], tuple[State, np.ndarray]]:
+    """``(start, x, velocity) -> the state there, dx/dt``."""
+    kernel = compile(model, displaced_at, sizes={"pose": 12, "x": model.nv})
+    neutral, joints = model.flatten(model.neutral())[0][: model.base.nq], model.nq - model.base.nq
+
+    def at(start: State, x: np.ndarray, v: np.ndarray) -> tuple[State, np.ndarray]:
+        q, pose = np.concatenate([neutral, start.joints]), np.ascontiguousarray(start.pose[:3]).reshape(12)
+        given = {"q": q, "v": v, "pose": pose, "x": x}
+        flat = kernel(*(given[argument.name] for argument in kernel.signature))
+        moved = State(pose_of(flat[:12]), flat[12 : 12 + joints], v[: model.m], v[model.m :])
+        return moved, flat[12 + joints :]
+
+    return at
+
+
+@functools.lru_cache(maxsize=8)
 def acceleration(model: Model) -> Callable[[State, np.ndarray], np.ndarray]:
     """``(state, forces) -> d/dt [twist; rates]`` (nv)."""
     kernel, neutral = (
@@ -80,14 +102,6 @@ def acceleration(model: Model) -> Callable[[State, np.ndarray], np.ndarray]:
         return kernel(np.concatenate([neutral, state.joints]), state.velocity, forces, pose)
 
     return at
-
-
-class Touch(NamedTuple):
-    """What a contact does at a state."""
-
-    forces: dict[str, np.ndarray]
-    memory_rate: np.ndarray
-    guards: np.ndarray
 
 
 @functools.lru_cache(maxsize=64)

@@ -73,7 +73,7 @@ def first_crossing(
     gain (the Illinois rule, with bisection as a guard).
     """
     low, high, f_low, f_high = 0.0, dt, before, after
-    halve = False
+    halve, moved = False, 0
     while high - low > LOCATED:
         slope = f_high - f_low
         guess = low - f_low * (high - low) / slope if slope and not halve else 0.5 * (low + high)
@@ -81,9 +81,9 @@ def first_crossing(
         margin = 0.3 * LOCATED
         guess = min(max(guess, low + margin), high - margin)
         f, width = value(guess), high - low
-        if past(f):
-            high, f_high, f_low = guess, f, 0.5 * f_low
+        if past(f):  # an end that stays twice counts half
+            high, f_high, f_low, moved = guess, f, f_low * (0.5 if moved > 0 else 1.0), 1
         else:
-            low, f_low, f_high = guess, f, 0.5 * f_high
+            low, f_low, f_high, moved = guess, f, f_high * (0.5 if moved < 0 else 1.0), -1
         halve = high - low > 0.5 * width
     return high

@@ -19,7 +19,7 @@ from ..control import Law
 from ..dynamics import displace
 from ..kernels import compile
 from ..model import Model, State
-from .compiled import pose_of
+from .compiled import displaced, pose_of
 from .numbers import apart, tuned
 from .system import System
 
@@ -96,8 +96,8 @@ class Field:
             return self._slope(self._packed, y, np.reshape(t, 1))
         x, v = y[: self.nv], y[self.nv : 2 * self.nv]
         memory = y[2 * self.nv : 2 * self.nv + self._memory]
-        slope = self.system.slope(self.mode, t, self._at(x, v), memory)
-        rate = self.system.model.configuration.seen_ahead(v, x)
+        there, rate = self._at(x, v)
+        slope = self.system.slope(self.mode, t, there, memory)
         return concatenate([rate, slope.acceleration, slope.memory, slope.powers])
 
     def jacobian(self, t: Any, y: Any) -> tuple[Any, Any]:
@@ -126,11 +126,15 @@ class Field:
     def end(self, y: Any) -> tuple[State, Any, Any]:
         """State, memory and works at ``y``."""
         nv, k = self.nv, self._memory
-        return self._at(y[:nv], y[nv : 2 * nv]), y[2 * nv : 2 * nv + k], y[2 * nv + k :]
+        return self._at(y[:nv], y[nv : 2 * nv])[0], y[2 * nv : 2 * nv + k], y[2 * nv + k :]
 
-    def _at(self, x: Any, v: Any) -> State:
-        m = self.system.model.m
-        return displace(self.system.model, self.start, x)._replace(twist=v[:m], rates=v[m:])
+    def _at(self, x: Any, v: Any) -> tuple[State, Any]:
+        """The state at ``x``, and ``dx/dt``."""
+        model = self.system.model
+        if self._slope is None and is_numeric(x) and is_numeric(self.start.pose):
+            return displaced(model)(self.start, x, v)
+        there = displace(model, self.start, x)._replace(twist=v[: model.m], rates=v[model.m :])
+        return there, model.configuration.seen_ahead(v, x)
 
 
 def compiled_slope(system: System, mode: Mode, memory: int) -> Slope:

@@ -11,7 +11,13 @@ from ..contact.contact import Mode
 from .system import System
 
 Step = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""``(packed, [t, dt]) -> [packed after; guards; error]``: see :class:`Layout` for what is packed."""
+"""``(packed, [t, dt]) -> [packed after; guards; error]``: see :class:`Layout` for what is packed.
+
+The error is in units of what is allowed, by the method's tolerance or by what a contact holds: above 1 the step is too
+long.
+"""
+HALVINGS = 12
+"""How often a step of given size is halved at most."""
 
 
 class Integrator(ABC):

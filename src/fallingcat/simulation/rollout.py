@@ -14,9 +14,10 @@ from ..errors import Interrupted, ModelError
 from ..model import Model, State
 from .arguments import seconds, starts, whole
 from .field import layout_of
-from .integrator import Step
+from .integrator import HALVINGS, Step
 from .rkmk4 import RKMK4
 from .rule import Rule
+from .run import unheld
 from .simulate import INTEGRATORS, system_of
 from .system import System
 
@@ -70,7 +71,7 @@ def rollout(
     states = starts(model, states)
     rule = RKMK4() if integrator is None else INTEGRATORS.get(integrator) if isinstance(integrator, str) else integrator
     system = system_of(model, states[0], controller, contact)
-    if not isinstance(rule, Rule) or rule.tolerance is not None or not system.compilable:
+    if not isinstance(rule, Rule) or rule.tolerance is not None or system.controller is not None:
         raise ModelError("a rollout takes force laws, and an integrator that is a rule of fixed steps, such as 'rkmk4'")
     batch = _Batch(system, rule, states, threads)
     steps = max(1, round(duration / dt))
@@ -115,8 +116,7 @@ class _Batch:
         for mode, members in self.groups.items():
             if mode not in self._steps:
                 self._steps[mode] = self.rule.kernel(self.system, mode, self.memory)
-            clock = np.tile([t, dt], (len(members), 1))
-            out = self._steps[mode](self.packed[members], clock, threads=self.threads)  # type: ignore[call-arg]
+            out = self._stepped(mode, self.packed[members], t, dt)
             after[members] = out[:, : self.layout.size]
             ended = (out[:, self.layout.size : -1] < 0.0).any(axis=1)
             for row in np.flatnonzero(ended):
@@ -127,6 +127,18 @@ class _Batch:
         self.packed, self.done = after, self.done + 1  # at once: Ctrl-C leaves whole steps
         if jumped:
             self.groups = self._grouped()
+
+    def _stepped(self, mode: Mode, packed: np.ndarray, t: float, dt: float, halvings: int = HALVINGS) -> np.ndarray:
+        """One step of some in a mode; where it is too long for what the contact holds, two of half its size."""
+        clock = np.tile([t, dt], (len(packed), 1))
+        out = np.array(self._steps[mode](packed, clock, threads=self.threads))  # type: ignore[call-arg]
+        long = np.flatnonzero(out[:, -1] > 1.0)
+        if len(long) and halvings == 0:
+            raise unheld(self.system, mode, t)
+        if len(long):
+            half = self._stepped(mode, packed[long], t, 0.5 * dt, halvings - 1)[:, : self.layout.size]
+            out[long] = self._stepped(mode, half, t + 0.5 * dt, 0.5 * dt, halvings - 1)
+        return out
 
     def _jump(self, t: float, i: int, guard: int, packed: np.ndarray) -> np.ndarray:
         """One whose guard has become negative goes on in another mode: how it goes on."""

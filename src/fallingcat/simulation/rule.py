@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import concatenate
+from ..arrays import concatenate, less, where
 from ..contact import Contact
 from ..contact.contact import Mode
 from ..control import Law
@@ -65,14 +65,15 @@ def advance(
     field = Field(system, mode, *layout.unpack(packed, system.model.m), slope)
     y, error = rule.step(field, clock[0], field.origin, clock[1])
     after, remembered, works = field.end(y)
-    guards = system.guards(mode, clock[0] + clock[1], after, remembered)
-    return concatenate([layout.pack(after, remembered, works), guards, np.reshape(error, 1)])
+    there = system.touched(mode, clock[0] + clock[1], after, remembered)
+    error = where(less(error, there.strain), there.strain, error)
+    return concatenate([layout.pack(after, remembered, works), there.guards, np.reshape(error, 1)])
 
 
 def measure(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
     """The guards."""
     state, remembered, _ = layout_of(system, memory).unpack(packed, system.model.m)
-    return system.guards(mode, clock[0], state, remembered)
+    return system.touched(mode, clock[0], state, remembered).guards
 
 
 def by_port(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:

@@ -15,8 +15,8 @@ from .arguments import read_only
 from .compiled import energies
 from .events import LOCATED, PRECISION, Event, Happened, first_crossing
 from .field import layout_of
-from .integrator import Integrator, Step
-from .ledger import Ledger
+from .integrator import HALVINGS, Integrator, Step
+from .ledger import ROUNDING, Ledger
 from .rule import guards
 from .system import System
 from .trajectory import Trajectory
@@ -32,6 +32,10 @@ WHILE = 1e-3
 
 UNBALANCED = 0.05
 """The energy residual from which on a run that chose no steps of its own is not called finished without more words."""
+GIVEN = 1e-3
+"""Work of contacts that can only take energy, relative to what moved, that is no longer drift and rounding."""
+LEAK = 1e-4
+"""Energy that a step may lose or create where points are held, relative to the largest kinetic energy so far."""
 LOOKED_AT = 250
 
 
@@ -72,6 +76,7 @@ class Run:
         self.happened: list[Happened] = []
         self.recent: list[float] = []
         self.accepted = 0
+        self.fastest = 0.0  # kinetic energy (J) at most, before steps in contact
         self._values = self._events_at(self.packed, self.t)
         self._steps: dict[Mode, Step] = {self.mode: method.stepper(system, self.mode, len(memory))}
         self._measures: dict[Mode, Step] = {}
@@ -82,7 +87,7 @@ class Run:
         """Run to the end, or to what stops it; Ctrl-C raises :class:`Interrupted` with what there is."""
         try:
             run = self._record(self._run())
-            return run if self.adaptive or run.status != "finished" else replace(run, status=books(run))
+            return replace(run, status=books(run, self.adaptive)) if run.status == "finished" else run
         except KeyboardInterrupt:
             status = f"interrupted at t = {self.t:.6g} s"
             raise Interrupted(status, self._record(status)) from None
@@ -102,18 +107,26 @@ class Run:
 
     def _advance(self) -> str:
         """One step, to its end or to the first event in it; what ends the run, if anything does."""
-        dt = self._planned()
-        out, dt = self._step(dt)
-        values = self._events_at(out, self.t + dt) if self.events else []
-        hits = self._hits(out, dt, values)
-        if hits and (last := max(hit.dt for hit in hits)) < dt:
-            dt, out = last, self._call(last) if last > 0.0 else self.packed
-            values = self._events_at(out, self.t + dt)
+        out, dt, values, hits = self._step_to_event(self._planned())
         self.t, self.packed, self._values = self.t + dt, out[: self.layout.size], values
         self.accepted += 1
         if hits or self.accepted % self.every == 0:
             self._keep()
         return self._handle(hits) if hits else "finished"
+
+    def _step_to_event(self, dt: float) -> tuple[np.ndarray, float, list[float], list[Hit]]:
+        """A step, its size, the values of events at its end, and those that end it."""
+        while True:
+            out, dt = self._step(dt)
+            values = self._events_at(out, self.t + dt) if self.events else []
+            hits = self._hits(out, dt, values)
+            last = max((hit.dt for hit in hits), default=dt)
+            if last == dt:
+                return out, dt, values, hits
+            early = self._call(last) if last > 0.0 else np.append(self.packed, 0.0)
+            if last == 0.0 or self._resolved(early):
+                return early, last, self._events_at(early, self.t + last), hits
+            dt = 0.5 * last  # what seemed to happen there was not resolved
 
     def _planned(self) -> float:
         """The next step's size: to the grid of fixed steps, or as the last error advises."""
@@ -131,7 +144,12 @@ class Run:
             if not self.adaptive:
                 if not finite:
                     self._refuse(out, dt)
-                return out, dt
+                if self._resolved(out):
+                    return out, dt
+                dt *= 0.5
+                if dt < self.largest * 0.5**HALVINGS:
+                    raise unheld(self.system, self.mode, self.t)
+                continue
             size = float(out[-1])
             factor = min(6.0, max(0.2, 0.9 / max(size, 1e-12) ** (1.0 / self.method.order))) if finite else 0.1
             if finite and size <= 1.0:
@@ -142,6 +160,20 @@ class Run:
                 if not finite:
                     self._refuse(out, dt)
                 raise NumericsError("no step, however small, meets the tolerance", time=self.t, value=size)
+
+    def _resolved(self, out: np.ndarray) -> bool:
+        """Whether a step meets its tolerance and holds what it should; and, where points are held, whether its energy
+        is accounted for: forces that grow without bound within a step may leave no other trace.
+        """
+        contact = self.system.contact
+        if out[-1] > 1.0 or self.adaptive or contact is None or not (contact.passive and contact.touching(self.mode)):
+            return bool(out[-1] <= 1.0)
+        both = self.layout.series(np.array([self.packed, out[: self.layout.size]]), self.system.model.m)
+        kinetic, potential = energies(self.system.model)(*both.states)
+        works = (both.base_works + both.joint_works).sum(axis=1)
+        self.fastest = max(self.fastest, float(kinetic[0]))
+        allowed = LEAK * max(self.fastest, float(kinetic[1])) + ROUNDING * float(np.abs(potential).max())
+        return abs(float(np.diff(kinetic + potential - works)[0])) <= allowed
 
     def _call(self, dt: float) -> np.ndarray:
         if self.mode not in self._steps:
@@ -221,10 +253,11 @@ class Run:
 
     def _jump(self, guard: int) -> str:
         """Into the next mode; the name of what happened."""
-        assert self.system.contact is not None
+        contact = self.system.prepared or self.system.contact
+        assert contact is not None
         state, memory, works = self.layout.unpack(self.packed, self.system.model.m)
         applied = self.system.applied_at(self.mode, self.t, state)
-        jump = self.system.contact.jump(self.system.model, self.mode, guard, state, memory, applied)
+        jump = contact.jump(self.system.model, self.mode, guard, state, memory, applied)
         told, works = Happened(jump.name, self.t, jump.loss), works.copy()
         works[-1] -= jump.loss
         after = np.asarray(self.layout.pack(jump.state, jump.memory, works), dtype=float)
@@ -253,11 +286,27 @@ class Run:
         )
 
 
-def books(run: Trajectory) -> str:
-    """The status of a finished run: whether its energy is accounted for, at a few hundred of its samples."""
+def books(run: Trajectory, adaptive: bool) -> str:
+    """The status of a finished run: whether its energy is accounted for, at a few hundred of its samples, and whether
+    what can only take energy gave some.
+    """
     some = np.unique(np.linspace(0, len(run) - 1, LOOKED_AT).round().astype(int))
     ledger = Ledger(run.ledger.ports, run.ledger.base[some], run.ledger.joints[some])
-    residual = ledger.residual(*energies(run.model)(*(x[some] for x in (run.poses, run.joints, run.twists, run.rates))))
+    kinetic, potential = energies(run.model)(*(x[some] for x in (run.poses, run.joints, run.twists, run.rates)))
+    contact = run.system.contact
+    if contact is not None and contact.passive:
+        work = run.ledger.works[:, -len(run.system.contact_ports) :].sum(axis=1)
+        gain = float((work - np.minimum.accumulate(work)).max())
+        if gain > GIVEN * max(float(kinetic.max()), float(np.ptp(work))):
+            return f"finished, but contacts gave {gain:.2g} J, which they cannot; take smaller steps"
+    residual = 0.0 if adaptive else ledger.residual(kinetic, potential)
     if residual <= UNBALANCED:
         return "finished"
     return f"finished, but the books do not balance: energy residual {residual:.2g}; take smaller steps"
+
+
+def unheld(system: System, mode: Mode, t: float) -> NumericsError:
+    """The error of a step in which points that should be held move, however short it is."""
+    assert system.contact is not None
+    names = ", ".join(sorted(system.contact.touching(mode)))
+    return NumericsError(f"no step, however small, holds {names} on the ground", time=t)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..arrays import concatenate, is_numeric
 from ..contact import Contact
-from ..contact.contact import Mode
+from ..contact.contact import Mode, Touch
 from ..control import Law
 from ..dynamics import forward_dynamics
 from ..model import Model, State
@@ -57,10 +58,15 @@ class System:
         """Those of the contact, which come last; impacts are the very last, and all theirs counts as through joints."""
         return (*self.contact.ports, IMPACT) if self.contact else ()
 
+    @functools.cached_property
+    def prepared(self) -> Contact | None:
+        """The contact, if its modes are not worth a kernel each."""
+        return self.contact.prepared(self.model) if self.contact else None
+
     @property
     def compilable(self) -> bool:
-        """Whether all forces are written for every kind of number."""
-        return self.controller is None
+        """Whether whole steps are compiled: all forces are written for every kind of number, and modes are few."""
+        return self.controller is None and self.prepared is None
 
     def applied(self, mode: Mode, t: Any, state: State) -> dict[str, Any]:
         """Generalised forces (nv) of laws and controller, by port."""
@@ -85,13 +91,13 @@ class System:
     def forces(self, mode: Mode, t: Any, state: State, memory: Any) -> dict[str, Any]:
         """All generalised forces (nv), by port."""
         applied = self.applied(mode, t, state)
-        return applied | self.touch(mode, state, memory, self.total(applied))[0]
+        return applied | dict(self.touch(mode, state, memory, self.total(applied)).forces)
 
     def slope(self, mode: Mode, t: Any, state: State, memory: Any) -> Slope:
         """Acceleration, rate of the memory, and power through every port."""
         applied = self.applied(mode, t, state)
-        touched, rate = self.touch(mode, state, memory, self.total(applied))
-        forces = applied | touched
+        there = self.touch(mode, state, memory, self.total(applied))
+        forces = applied | dict(there.forces)
         total = self.total(forces)
         numeric = is_numeric(total) and is_numeric(state.pose)
         a = acceleration(self.model)(state, total) if numeric else forward_dynamics(self.model, state, total)
@@ -101,31 +107,24 @@ class System:
             for F in (forces.get(port, zero) for port in self.ports)
             for power in (F[:m] @ state.twist, F[m:] @ state.rates)
         ]
-        return Slope(a, rate, concatenate([np.zeros(0), *powers]))
+        return Slope(a, there.memory_rate, concatenate([np.zeros(0), *powers]))
 
-    def touch(self, mode: Mode, state: State, memory: Any, applied: Any) -> tuple[dict[str, Any], Any]:
-        """Forces of the contact by port, and the rate of what it remembers, beside the ``applied`` forces (nv)."""
+    def touch(self, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
+        """What the contact does beside the ``applied`` forces (nv)."""
         if self.contact is None:
-            return {}, np.zeros(0)
-        if self._numeric(state, applied):
-            there = touch(self.model, self.contact, mode, len(memory))(state, memory, applied)
-            return there.forces, there.memory_rate
-        forces = self.contact.forces(self.model, mode, state, memory, applied)
-        return dict(forces), self.contact.memory_rate(self.model, mode, state, memory, applied)
+            return Touch({}, np.zeros(0), np.zeros(0))
+        numeric, asked = is_numeric(applied) and is_numeric(state.pose), (mode, state, memory, applied)
+        if numeric and self.prepared is not None:
+            return self.prepared.touch(self.model, *asked)
+        if numeric and self.controller is not None:
+            return touch(self.model, self.contact, mode, len(memory))(state, memory, applied)
+        return self.contact.touch(self.model, *asked)
 
-    def guards(self, mode: Mode, t: Any, state: State, memory: Any) -> Any:
-        """What must stay positive in this mode."""
-        if self.contact is None:
-            return np.zeros(0)
-        applied = self.total(self.applied(mode, t, state))
-        if self._numeric(state, applied):
-            return touch(self.model, self.contact, mode, len(memory))(state, memory, applied).guards
-        return self.contact.guards(self.model, mode, state, memory, applied)
+    def touched(self, mode: Mode, t: Any, state: State, memory: Any) -> Touch:
+        """What the contact does beside laws and controller."""
+        applied = self.total(self.applied(mode, t, state)) if self.contact else np.zeros(self.model.nv)
+        return self.touch(mode, state, memory, applied)
 
     def total(self, forces: dict[str, Any]) -> Any:
         """The sum (nv) over all ports."""
         return sum(forces.values(), start=np.zeros(self.model.nv))
-
-    def _numeric(self, state: State, applied: Any) -> bool:
-        """Whether the contact's own kernel can be asked: plain numbers, beside a controller in plain Python."""
-        return self.controller is not None and is_numeric(applied) and is_numeric(state.pose)

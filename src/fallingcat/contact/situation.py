@@ -1,0 +1,85 @@
+"""What hard contacts need of a robot at a state, whatever the mode: so one kernel serves all modes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import concatenate
+from ..dynamics import bias_forces
+from ..kernels import compile
+from ..lie.rotations import homogeneous
+from ..model import Model, State
+from .points import Plane, plane, point_motions
+from .solving import Response, responding
+
+
+class Situation(NamedTuple):
+    """Points in the axes of the plane, its normal first, and how the robot responds to forces."""
+
+    state: State
+    places: Any
+    """``points x 3`` (m): the height over the plane, then along its tangents"""
+    J: Any
+    """``points x 3 x nv``"""
+    biases: Any
+    """``points x 3``: ``dJ/dt v`` (m/s^2)"""
+    bias_forces: Any
+    """``nv``: ``C v + g``"""
+    respond: Response
+    """``M^-1``"""
+
+    def speed(self, i: int) -> Any:
+        """The velocity (3, m/s) of a point."""
+        return self.J[i] @ self.state.velocity
+
+
+def situation(model: Model, state: State, points: tuple[str, ...], ground: Plane) -> Situation:
+    """Worked out on any kind of number."""
+    motions, offset = point_motions(model, state, points), np.array([ground.height, 0.0, 0.0])
+    return Situation(
+        state,
+        [ground.axes @ motion.position - offset for motion in motions],
+        [ground.axes @ motion.J for motion in motions],
+        [ground.axes @ motion.bias for motion in motions],
+        bias_forces(model, state),
+        responding(model, state),
+    )
+
+
+def flat_situation(
+    model: Model, state: State, pose: Any, *, points: tuple[str, ...], normal: tuple[float, ...] | None, height: float
+) -> Any:
+    """``[places; biases; J; C v + g; M^-1]``, flat, at the pose with the rows ``[R p]`` given flat (12)."""
+    rows = pose.reshape(3, 4)
+    at = situation(
+        model, state._replace(pose=homogeneous(rows[:, :3], rows[:, 3])), points, plane(model, normal, height)
+    )
+    J = [rows.reshape(-1) for rows in at.J]
+    return concatenate([*at.places, *at.biases, *J, at.bias_forces, at.respond(np.eye(model.nv)).reshape(-1)])
+
+
+@functools.lru_cache(maxsize=8)
+def situations(
+    model: Model, points: tuple[str, ...], normal: tuple[float, ...] | None, height: float
+) -> Callable[[State], Situation]:
+    """:func:`situation` of plain numbers in native code, compiled once for a robot and its points."""
+    kernel = compile(model, flat_situation, sizes={"pose": 12}, points=points, normal=normal, height=height)
+    neutral, k, nv = model.flatten(model.neutral())[0][: model.base.nq], len(points), model.nv
+    ends = np.cumsum([3 * k, 3 * k, 3 * k * nv, nv]).tolist()
+
+    def at(state: State) -> Situation:
+        given = {
+            "q": np.concatenate([neutral, state.joints]),
+            "v": state.velocity,
+            "pose": np.ascontiguousarray(state.pose[:3]).reshape(12),
+        }
+        flat = kernel(*(given[argument.name] for argument in kernel.signature))
+        places, biases, J, bias, inverse = np.split(flat, ends)
+        respond = inverse.reshape(nv, nv).__matmul__
+        return Situation(state, places.reshape(k, 3), J.reshape(k, 3, nv), biases.reshape(k, 3), bias, respond)
+
+    return at
