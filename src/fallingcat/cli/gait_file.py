@@ -17,7 +17,7 @@ from .text import on_screen, open_page, shown, summary, table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..gaits.study import Row, Study
+    from ..gaits.survey import Cycle, Survey
 
 
 @app.command()
@@ -52,14 +52,14 @@ def gait(
 ) -> None:
     """Show where two joints turn or carry a robot: curvature map, zero lines, best gait, and how far bends go."""
     with errors_in_one_line():
-        from ..gaits.study import study
-        from ..gaits.study_page import study_page
+        from ..gaits.survey import survey
+        from ..gaits.survey_page import survey_page
         from ..io import load
 
         if not (math.isfinite(reach) and reach > 0.0):
             raise FallingCatError(f"--reach is a positive angle in degrees, not {reach:g}")
-        found = study(load(file, base=base), joints, math.radians(reach), component, frame, optimize)
-        page = written(study_page(found), out) if plot else None
+        found = survey(load(file, base=base), joints, math.radians(reach), component, frame, optimize)
+        page = written(survey_page(found), out) if plot else None
         if as_json:
             typer.echo(json.dumps(found.data() | {"page": page}, indent=2, allow_nan=False))
         else:
@@ -68,8 +68,8 @@ def gait(
             open_page(page)
 
 
-def _print(console: Console, found: Study, file: str, page: str | None) -> None:
-    from ..gaits.study import COMPONENTS
+def _print(console: Console, found: Survey, file: str, page: str | None) -> None:
+    from ..gaits.survey import COMPONENTS
 
     name = COMPONENTS[found.component]
     a, b = (
@@ -97,8 +97,8 @@ def _print(console: Console, found: Study, file: str, page: str | None) -> None:
         console.print(shown(page), soft_wrap=True)
 
 
-def _far(row: Row, found: Study) -> str:
-    from ..gaits.study import COMPONENTS
+def _far(row: Cycle, found: Survey) -> str:
+    from ..gaits.survey import COMPONENTS
 
     far, name = row.exact[found.component], COMPONENTS[found.component]
     return f"{name} {far:.4g} m" if found.component < 3 else f"{name} {math.degrees(far):.2f} deg"

@@ -23,8 +23,8 @@ COMPONENTS = ("x", "y", "z", "rx", "ry", "rz")
 RADII, GRID = 6, 61
 
 
-class Row(NamedTuple):
-    """One gait, and what it does."""
+class Cycle(NamedTuple):
+    """One cycle of a gait, and what it does."""
 
     radius: float
     """rad (or m): of its circle; the largest bend of the best gait"""
@@ -49,7 +49,7 @@ def unit_of(model: Model, joint: str) -> Unit:
     return Unit(1.0, "m") if isinstance(kind, Prismatic) else Unit(float(np.degrees(1.0)), "degrees")
 
 
-class Study(NamedTuple):
+class Survey(NamedTuple):
     """What two joints can do."""
 
     model: Model
@@ -57,13 +57,13 @@ class Study(NamedTuple):
     map: CurvatureMap
     component: int
     """of :data:`COMPONENTS`: what is shown"""
-    circles: tuple[Row, ...]
+    circles: tuple[Cycle, ...]
     """bends of several sizes: bend, carry the bend once around the middle of the map, straighten"""
-    circle: Row
+    circle: Cycle
     """the circle within reach, anywhere in the map, whose inside adds up to most"""
     center: np.ndarray
     """``2``: its center, from the middle of the map (rad)"""
-    best: Row | None
+    best: Cycle | None
     """the best gait of any form, where it was looked for"""
     optimum: Optimum | None
 
@@ -140,7 +140,7 @@ class Study(NamedTuple):
         return Circle(self.circle.radius, (float(self.center[0]), float(self.center[1])))
 
 
-def _plain(row: Row) -> dict[str, Any]:
+def _plain(row: Cycle) -> dict[str, Any]:
     return {"exact": row.exact.tolist(), "estimate": row.estimate.tolist()}
 
 
@@ -158,14 +158,14 @@ def shown(x: np.ndarray, component: int) -> float:
     return float(x[component] if component < 3 else np.degrees(x[component]))
 
 
-def study(
+def survey(
     model: Model,
     joints: tuple[str, str],
     reach: float,
     component: str | None = None,
     frame: Frame = "minimum_perturbation",
     best: bool | None = None,
-) -> Study:
+) -> Survey:
     """The curvature map of two joints, what bends up to ``reach`` (rad) do, and the best gait.
 
     The middle of the map is the neutral shape, or the shape next to it from which both joints have room both ways.
@@ -174,7 +174,7 @@ def study(
     to look for it; if left out, that is done where CasADi is installed.
 
     >>> from fallingcat.model import robots
-    >>> found = study(robots.two_cylinder_cat(), ("spine_z", "spine_y"), 0.6, best=False)
+    >>> found = survey(robots.two_cylinder_cat(), ("spine_z", "spine_y"), 0.6, best=False)
     >>> COMPONENTS[found.component], len(found.circles)
     ('rx', 6)
     """
@@ -191,19 +191,19 @@ def study(
     reconstruction, G = Reconstruction(model), model.base
     S = G.selection
 
-    def row(radius: float, curve: Curve) -> Row:
+    def row(radius: float, curve: Curve) -> Cycle:
         gait = plane.curve(from_middle(curve))
         exact, guess = reconstruction.displacement(gait).pose, estimate_with(mapper, gait, plane.origin)
         near = S @ G.Ad(frame_pose(model, plane.origin, mapper.frame)) @ guess.zeta
         gap = S @ G.log(G.inverse(exact) @ guess.pose)
-        return Row(float(radius), logarithm(exact, near), logarithm(guess.pose, near), gap)
+        return Cycle(float(radius), logarithm(exact, near), logarithm(guess.pose, near), gap)
 
     radii = [float(x) for x in reach * np.arange(1, RADII + 1) / RADII]
     circles = tuple(row(radius, Circle(radius)) for radius in radii)
     index = COMPONENTS.index(component) if component else _strongest(np.abs(found.values @ S.T).max(axis=(0, 1)))
     center, radius = best_circle(grid, found.values @ S[index])
     wheel = Circle(radius, (float(center[0]), float(center[1])))
-    out = Study(model, joints, found, index, circles, row(radius, wheel), center, None, None)
+    out = Survey(model, joints, found, index, circles, row(radius, wheel), center, None, None)
     if best is False or (best is None and find_spec("casadi") is None) or not out.circle.estimate[index]:
         return out
     aim = f"{'-' if out.circle.estimate[index] < 0.0 else ''}{COMPONENTS[index]}"

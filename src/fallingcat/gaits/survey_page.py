@@ -1,14 +1,14 @@
-"""The page of a study: maps, zero lines, gaits on them, and how far they go."""
+"""The page of a survey: maps, zero lines, gaits on them, and how far they go."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..views import Fact, HeatMap, Page, Table, Trace
-from .study import COMPONENTS, Row, Study, shown
+from .survey import COMPONENTS, Cycle, Survey, shown
 
 
-def study_page(found: Study) -> Page:
+def survey_page(found: Survey) -> Page:
     """A map of every component that is not zero, the shown one first, with gaits on it, and a table of bends."""
     sizes = np.abs(found.map.values @ found.model.base.selection.T).max(axis=(0, 1))
     others = [k for k in range(6) if sizes[k] > 1e-6 * sizes.max() and k != found.component]
@@ -16,7 +16,7 @@ def study_page(found: Study) -> Page:
     return Page(f"Gaits of {found.model.name}", _about(found), _facts(found), [maps[0], _table(found), *maps[1:]])
 
 
-def _about(found: Study) -> str:
+def _about(found: Survey) -> str:
     return (
         f"Where {found.joints[0]} and {found.joints[1]} turn and carry {found.model.name} without momentum; base "
         f"{found.model.base}, curvature seen from the {found.map.frame.replace('_', ' ')} frame. A small anticlockwise "
@@ -25,7 +25,7 @@ def _about(found: Study) -> str:
     )
 
 
-def _facts(found: Study) -> list[Fact]:
+def _facts(found: Survey) -> list[Fact]:
     name = COMPONENTS[found.component]
     facts = []
     if found.best is not None and found.optimum is not None:
@@ -41,13 +41,13 @@ def _facts(found: Study) -> list[Fact]:
     return facts
 
 
-def _far(row: Row, component: int) -> str:
+def _far(row: Cycle, component: int) -> str:
     size = float(np.abs(row.exact[:3] if component < 3 else np.degrees(row.exact[3:])).max())
     value = shown(row.exact, component)
     return f"{value if abs(value) > 1e-9 * size else 0.0:.4g}{' m' if component < 3 else '°'}"
 
 
-def _table(found: Study) -> Table:
+def _table(found: Survey) -> Table:
     return Table(
         "How far bends go that are carried around once",
         found.header(),
@@ -57,13 +57,13 @@ def _table(found: Study) -> Table:
     )
 
 
-def _size(found: Study, row: Row) -> str:
+def _size(found: Survey, row: Cycle) -> str:
     """The radius of a circle: ``30°``."""
     unit = found.bend
     return f"{unit.factor * row.radius:.3g} {unit.name}".replace(" degrees", "°")
 
 
-def _map(found: Study, component: int) -> HeatMap:
+def _map(found: Survey, component: int) -> HeatMap:
     kind = "travel along" if component < 3 else "turn about"
     (a, b), (x, y) = found.units, found.middle
     half, angles = found.circles[len(found.circles) // 2 - 1], np.linspace(0.0, 2.0 * np.pi, 181)
