@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
+from fallingcat.arrays import concatenate
 from fallingcat.kernels import kernel as kernel_module
 
 RNG = np.random.default_rng(0)
@@ -212,3 +213,29 @@ def test_a_compiled_change_keeps_its_claims(tmp_path, monkeypatch):
         change = fc.compile(cat, fc.changes.centroidal)(*cat.flatten(state))
         assert change.claims == fc.changes.centroidal(cat, state).claims
         assert fc.equations(cat, state).change(change).certify()["mass decoupling"].verdict == "holds"
+
+
+def test_sizes_belong_to_functions():
+    """An `x` of yours has no size that another function's `x` has."""
+    arm = fc.robots.planar_arm()
+
+    def mine(model, state, x):
+        return x * state.joints[0]
+
+    with pytest.raises(fc.ModelError, match=r"cannot tell the size of the argument 'x': say sizes=\{'x': ...\}"):
+        fc.compile(arm, mine)
+    q = arm.flatten(arm.random_state(np.random.default_rng(0)))[0]
+    np.testing.assert_array_equal(fc.compile(arm, mine, sizes={"x": 5})(q, np.arange(5.0)), np.arange(5.0) * q[0])
+
+
+@pytest.mark.parametrize("batch", [(), (3,), (70,)])
+def test_inputs_may_be_empty(batch):
+    arm = fc.robots.planar_arm()
+
+    def both(model, state, memory, gains):
+        return concatenate([memory, gains * 2.0, state.joints])
+
+    kernel = fc.compile(arm, both, sizes={"memory": 0, "gains": 2})
+    q = np.random.default_rng(0).normal(size=(*batch, arm.nq))
+    out = kernel(q, np.zeros((*batch, 0)), np.ones((*batch, 2)))
+    np.testing.assert_array_equal(out, np.concatenate([2.0 * np.ones((*batch, 2)), q], axis=-1))

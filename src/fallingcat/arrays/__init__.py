@@ -41,10 +41,10 @@ from .building import (
     to_casadi,
 )
 from .composed import absolute, arccos, arcsin, arctan, clip, maximum, minimum
+from .declared import numbers_only, sizes_of, takes, why_numbers_only
 from .each import columns, each
 from .elementwise import arctan2, cos, exp, less, log, sin, sqrt, tanh, where
 from .linear import solve, solve_tree
-from .numbers_only import numbers_only, why_numbers_only
 from .structured import mirror, skew_mirror, turned
 from .traced import Graph, Traced
 
@@ -76,12 +76,14 @@ __all__ = [
     "rigid_product",
     "scale",
     "sin",
+    "sizes_of",
     "skew",
     "skew_mirror",
     "solve",
     "solve_tree",
     "sqrt",
     "stack",
+    "takes",
     "tanh",
     "to_casadi",
     "turned",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import concatenate, scale
+from ..arrays import concatenate, scale, takes
 from ..dynamics import bias_forces, reroot_state
 from ..dynamics.checks import vector
 from ..errors import ModelError
@@ -49,6 +49,7 @@ def corners(
     return replace(model, frames=(*model.frames, *frames)), tuple(frame.name for frame in frames)
 
 
+@takes(forces="nv")
 def contact_forces(model: Model, state: State, forces: Any, points: Sequence[str]) -> Any:
     """The forces (points x 3, N, world) on the robot that keep ``points`` without acceleration ([ETH] (3.61)-(3.62)).
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import is_numeric, solve
+from ..arrays import is_numeric, solve, takes
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
 from ..model.states import shape_of
@@ -25,6 +25,7 @@ class Constrained(NamedTuple):
     multipliers: Any
 
 
+@takes(forces="nv")
 def constrained_forward_dynamics(model: Model, state: State, forces: Any, jacobian: Any, bias: Any) -> Constrained:
     """The motion under ``forces`` (nv) that keeps ``jacobian @ acceleration + bias = 0`` ([ETH] (3.62)-(3.65)).
 

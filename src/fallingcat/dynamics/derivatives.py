@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import block, concatenate, each, is_numeric, scale, solve_tree, stack
+from ..arrays import block, concatenate, each, is_numeric, scale, solve_tree, stack, takes
 from ..arrays.differentiate import derivative
 from ..lie import SE3
 from ..lie.rotations import skew
@@ -100,6 +100,7 @@ class _Motion(NamedTuple):
         return [(i, k) for k in range(len(self.axes)) for i in ancestors(self.tree, k)]
 
 
+@takes(acceleration="nv")
 def inverse_dynamics_derivatives(model: Model, state: State, acceleration: Any) -> InverseDerivatives:
     """How the forces of :func:`inverse_dynamics` change with configuration, velocity and acceleration.
 
@@ -116,6 +117,7 @@ def inverse_dynamics_derivatives(model: Model, state: State, acceleration: Any) 
     return InverseDerivatives(*_at(model, state, motion, acceleration), _mass_matrix(motion))
 
 
+@takes(forces="nv")
 def forward_dynamics_derivatives(model: Model, state: State, forces: Any) -> ForwardDerivatives:
     """How the acceleration of :func:`forward_dynamics` changes: ``-M^-1`` times the derivatives of the inverse."""
     check_state(model, state)
@@ -222,6 +224,7 @@ def _changes(L: RigidInertia, gain: _Gain, force: Any, s: Any, s_dot: Any, dnu: 
     return _Changes(da, dnu, da_by_speed, behind, behind - adt(force) @ s, by_speed, L @ s, gain.left(s))
 
 
+@takes(forces="nv")
 def linearize(model: Model, state: State, forces: Any) -> tuple[Any, Any]:
     """``A`` (2nv x 2nv) and ``B`` (2nv x nv) of ``d/dt [x; dv] = A [x; dv] + B dF`` about a state and its forces.
 
@@ -235,6 +238,7 @@ def linearize(model: Model, state: State, forces: Any) -> tuple[Any, Any]:
     return block([[-bracket, one], [by_q, by_v]]), concatenate([zero, by_f])
 
 
+@takes(tangent="nv")
 def displace(model: Model, state: State, tangent: Any) -> State:
     """The state moved by the tangent vector ``tangent`` (nv): ``pose exp(d_b)``, ``g_j exp(d_j)``; velocities stay."""
     check_state(model, state)

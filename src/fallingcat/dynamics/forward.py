@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import block, concatenate, cross, is_numeric, mirror, scale, solve_tree, turned
+from ..arrays import block, concatenate, cross, is_numeric, mirror, scale, solve_tree, takes, turned
 from ..errors import NumericsError
 from ..lie.rotations import skew
 from ..model import Model, State
@@ -41,6 +41,7 @@ class _Joint(NamedTuple):
     c: Any
 
 
+@takes(forces="nv")
 def forward_dynamics(
     model: Model,
     state: State,

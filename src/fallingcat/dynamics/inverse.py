@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate, cross
+from ..arrays import concatenate, cross, takes
 from ..lie.rotations import skew
 from ..model import Model, State
 from ..model.words import Representation
@@ -30,6 +30,7 @@ class Motion(NamedTuple):
     K: Any
 
 
+@takes(acceleration="nv")
 def inverse_dynamics(
     model: Model,
     state: State,

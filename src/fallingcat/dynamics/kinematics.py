@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import concatenate
+from ..arrays import concatenate, takes
 from ..errors import ModelError, told
 from ..lie import SE3
 from ..lie.charts import Cartesian, EulerZYX
@@ -51,6 +51,7 @@ def link_twist(model: Model, state: State, link: Place, representation: Represen
     return jacobian(model, state, link, representation) @ state.velocity
 
 
+@takes(acceleration="nv")
 def link_acceleration(
     model: Model, state: State, acceleration: Any, link: Place, representation: Representation = "body"
 ) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate, is_numeric, mirror, numbers_only, solve, stack
+from ..arrays import concatenate, is_numeric, mirror, numbers_only, solve, stack, takes
 from ..dynamics import mass_matrix_derivative
 from ..dynamics.checks import check_model, check_robot, check_state, positive, vector
 from ..dynamics.geometry import geometry, inertias, subtree_sums
@@ -112,6 +112,7 @@ def connection_rate(model: Model, state: State, parts: Shape) -> Any:
     return solve(parts.Mb, Mdot[:m, m:] - Mdot[:m, :m] @ parts.A)
 
 
+@takes(x="n", y="n")
 def curvature(model: Model, state: State, x: Any | None = None, y: Any | None = None) -> Any:
     """The curvature of the mechanical connection ([Mishra] Theorem 2, Def. 5; [Feurstein] (3.72): the same tensor).
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import concatenate, cross, scale, solve
+from ..arrays import concatenate, cross, scale, solve, takes
 from ..dynamics.spatial import RigidInertia, motion_to_child, wrench_to_parent
 from ..dynamics.sweeps import Node, inward, nodes, outward
 from ..model import Model, State
 
 
+@takes(x="n", y="n")
 def curvature_slice(model: Model, state: State, x: Any, y: Any) -> Any:
     """``DA(x, y)`` (m): ``Mb DA(x, y) = S' [0; 2 sum m u_x x u_y]`` over all points of the robot.
 

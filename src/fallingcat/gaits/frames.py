@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import takes
 from ..dynamics import center_of_mass, locked_inertia
 from ..errors import ModelError
 from ..formulations import curvature
@@ -77,6 +78,7 @@ def frame_poses(model: Model, joints: np.ndarray, frame: Frame) -> np.ndarray:
     return np.array([frame_pose(model, q, frame) for q in joints])
 
 
+@takes(x="n", y="n")
 def framed_curvature(model: Model, state: State, x: Any, y: Any, frame: str = "base") -> Any:
     """``DA(x, y)`` (m) in the base, or at the center of mass: ``Ad(H_cb) DA`` ([Mishra] Prop. 6)."""
     F = curvature(model, state, x, y)

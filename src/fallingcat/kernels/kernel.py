@@ -337,8 +337,8 @@ def _check_call(model: Any, function: Any, sizes: Any, options: Mapping[str, Any
     if not isinstance(sizes, Mapping):
         raise ModelError(f"sizes is a mapping from arguments to their lengths, not {told(sizes)}")
     for name, length in sizes.items():
-        if isinstance(length, bool) or not isinstance(length, (int, np.integer)) or length < 1:
-            raise ModelError(f"the size of the argument {name!r} is a whole number above zero, not {told(length)}")
+        if isinstance(length, bool) or not isinstance(length, (int, np.integer)) or length < 0:
+            raise ModelError(f"the size of the argument {name!r} is a whole number, not {told(length)}")
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # of a builtin; tracing will tell

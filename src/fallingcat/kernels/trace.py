@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Graph, Traced, where, why_numbers_only
+from ..arrays import Graph, Traced, sizes_of, where, why_numbers_only
 from ..errors import ModelError
 from ..lie import Group
 from ..model import Model
@@ -50,16 +50,6 @@ class Trace(NamedTuple):
         return Face(self.arguments, self.structure, self.graph.count(self.outputs))
 
 
-KNOWN_SIZES: dict[str, Callable[[Model], int]] = {
-    "acceleration": lambda model: model.nv,
-    "forces": lambda model: model.nv,
-    "tangent": lambda model: model.nv,
-    "x": lambda model: model.n,
-    "y": lambda model: model.n,
-}
-"""Sizes of the further arguments of the library's own functions."""
-
-
 def trace(
     model: Model,
     function: Callable[..., Any],
@@ -76,11 +66,11 @@ def trace(
         Argument("q", model.nq, "configuration: base coordinates, then joints"),
         Argument("v", model.nv, "quasi-velocity: base twist, then joint rates"),
     ]
+    known = {name: getattr(model, attribute) for name, attribute in sizes_of(function).items()} | dict(sizes)
     for name in _further(function, options, sizes):
-        size = sizes.get(name) or (KNOWN_SIZES[name](model) if name in KNOWN_SIZES else 0)
-        if not size:
+        if name not in known:
             raise ModelError(f"compile cannot tell the size of the argument {name!r}: say sizes={{{name!r}: ...}}")
-        arguments.append(Argument(name, int(size), "further argument"))
+        arguments.append(Argument(name, int(known[name]), "further argument"))
     inputs = [graph.inputs(f"{argument.name}_", argument.size) for argument in arguments]
     state = model.unflatten(inputs[0], inputs[1])
     result = function(model, state, *inputs[2:], **options)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import concatenate
+from ..arrays import concatenate, takes
 from ..contact import Contact
 from ..contact.contact import Mode, Touch
 from ..dynamics import forward_dynamics, kinetic_energy, potential_energy
@@ -31,6 +31,7 @@ def at_pose(state: State, pose: Any) -> State:
     return state._replace(pose=pose_of(pose))
 
 
+@takes(forces="nv")
 def acceleration_at(model: Model, state: State, forces: Any, pose: Any) -> Any:
     """Forward dynamics at a pose."""
     return forward_dynamics(model, at_pose(state, pose), forces)
@@ -43,6 +44,7 @@ def displaced_at(model: Model, state: State, pose: Any, x: Any) -> Any:
     return concatenate([moved.pose[:3].reshape(12), moved.joints, rate])
 
 
+@takes(forces="nv")
 def touch_at(
     model: Model, state: State, forces: Any, pose: Any, memory: Any, *, contact: Contact, mode: Mode, count: int
 ) -> Any:

@@ -141,7 +141,6 @@ def compiled_slope(system: System, mode: Mode, memory: int) -> Slope:
     """The field as machine code: ``(packed start, y, [t]) -> dy/dt``, with any leading batch shape."""
     layout, model = layout_of(system, memory), system.model
     laws, numbers = apart(system.laws)
-    numbers = numbers if len(numbers) else np.zeros(1)  # a kernel has no empty inputs
     sizes = {"packed": layout.size, "y": 2 * layout.nv + memory + layout.works, "clock": 1, "numbers": len(numbers)}
     options: dict[str, Any] = {"laws": laws, "contact": system.contact, "mode": mode, "memory": memory}
     kernel, neutral = compile(model, slope_at, sizes=sizes, **options), model.flatten(model.neutral())[0]

@@ -66,10 +66,9 @@ class Flight:
         self.start, self.carried = 0.0, np.zeros(0)
         model = system.model
         asked = system.controller is not None
-        n = max(1, model.n)  # a kernel has no empty inputs
-        sizes = {"packed": self.layout.size, "carried": 9, "guess": model.nv, "given": n, "clock": 2}
+        sizes = {"packed": self.layout.size, "carried": 9, "guess": model.nv, "given": model.n, "clock": 2}
         self.kernel = compile(model, passes, sizes=sizes, laws=system.laws, asked=asked)
-        self.neutral, self.zero = model.flatten(model.neutral())[0], np.zeros(n)
+        self.neutral, self.zero = model.flatten(model.neutral())[0], np.zeros(model.n)
 
     def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
         """``[packed; 0]`` after the step."""

@@ -110,7 +110,6 @@ def compiled(what: Callable[..., Any], system: System, mode: Mode, memory: int, 
     It belongs to this library and its options are plain data, so that the kernels' cache knows it again.
     """
     laws, numbers = apart(system.laws)
-    numbers = numbers if len(numbers) else np.zeros(1)  # a kernel has no empty inputs
     sizes = {"packed": layout_of(system, memory).size, "clock": 2, "numbers": len(numbers)}
     about: dict[str, Any] = {"laws": laws, "contact": system.contact, "mode": mode, "memory": memory}
     kernel = compile(system.model, on_packed, sizes=sizes, what=what, options=options, **about)

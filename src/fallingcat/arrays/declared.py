@@ -1,4 +1,4 @@
-"""Functions that cannot be traced say so."""
+"""What functions declare about themselves, for those who compile them."""
 
 from __future__ import annotations
 
@@ -23,6 +23,28 @@ def numbers_only(why: str) -> Callable[[F], F]:
         return function
 
     return declared
+
+
+def takes(**sizes: str) -> Callable[[F], F]:
+    """Declares how long the further arguments of a function of model and state are, by attributes of the model.
+
+    >>> @takes(torques="n")
+    ... def power(model, state, torques):
+    ...     return torques @ state.rates
+    >>> sizes_of(power)
+    {'torques': 'n'}
+    """
+
+    def declared(function: F) -> F:
+        function.takes = sizes  # type: ignore[attr-defined]
+        return function
+
+    return declared
+
+
+def sizes_of(function: Callable[..., Any]) -> dict[str, str]:
+    """What :func:`takes` declared; nothing for other functions."""
+    return dict(getattr(function, "takes", {}))
 
 
 def why_numbers_only(function: Callable[..., Any]) -> str | None:
