@@ -151,3 +151,10 @@ def test_switching_between_sets_of_contacts():
     J = np.concatenate([point_jacobian(DOG, state, p) for p in FEET[1:3]])
     agree("at rest", J @ stepped.state.velocity, np.zeros(6), 1e-11)
     assert stepped.loss > 0.0
+
+
+def test_sweeps_that_diverge_end_by_name():
+    """Each point presses the other into the ground, as sliding points near a jam do: it was a LinAlgError, or NaN."""
+    G = np.array([[1.0, -3.0], [-3.0, 1.0]])
+    with pytest.raises(fc.NumericsError, match="no way was found in which 2 points share an impact"):
+        Collision(G, np.array([-1.0, -1.0]), ([0], [1]), np.zeros(2), 0.5).solve()

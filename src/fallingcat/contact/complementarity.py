@@ -17,6 +17,8 @@ STALL = 50
 MOST_STEPS = 20
 LOOSE = 1e-4
 """What sweeps that end without an answer may leave of the law, relative to the impulses."""
+DIVERGED = 1e9
+"""Impulses, relative to a typical one, with which sweeps come to no end."""
 NOISE = 1e-9
 """m/s: what an integrator leaves at points that are at rest"""
 
@@ -64,7 +66,10 @@ class Collision:
             if change is None:
                 return (SLIDE in status and self._newton(answer.impulse)) or answer
             status[change[0]] = change[1]
-        return self._held_along() if self.friction is None else self._sweeps()
+        try:
+            return self._held_along() if self.friction is None else self._sweeps()
+        except np.linalg.LinAlgError:
+            raise self._unsolved() from None
 
     # given what each point does ---------------------------------------------------------------------------------
 
@@ -144,7 +149,7 @@ class Collision:
         """Gauss and Seidel: each point in turn keeps its law, until Newton's method finds the rest of the way."""
         x = np.zeros(len(self.before))
         status = [OPEN] * len(self.rows)
-        last = np.inf
+        last = left = np.inf
         for sweep in range(MOST_SWEEPS):
             change = 0.0
             for i, rows in enumerate(self.rows):
@@ -152,6 +157,8 @@ class Collision:
                 new, status[i] = self._point(i, free)
                 change = max(change, float(np.abs(new - x[rows]).max(initial=0.0)))
                 x[rows] = new
+            if not change <= DIVERGED * self.size:
+                break
             if change <= 1e-13 * self.size:
                 return Impulses(x, tuple(status))
             if sweep % 10 == 9:
@@ -163,12 +170,17 @@ class Collision:
                 if left <= LOOSE and change > 0.5 * last:
                     return Impulses(x, tuple(status))
                 last = change
-        raise NumericsError(f"no way was found in which {len(self.rows)} points share an impact", value=left)
+        raise self._unsolved(left)
+
+    def _unsolved(self, left: float = np.inf) -> NumericsError:
+        return NumericsError(f"no way was found in which {len(self.rows)} points share an impact", value=left)
 
     def _newton(self, x: np.ndarray) -> Impulses | None:
         """Newton's method on ``x = projection(x - (v+ - target) / mean G)``, law by law (Alart and Curnier)."""
         for _ in range(MOST_STEPS):
             fault, slope, status = self._projected(x)
+            if not np.isfinite(fault).all():
+                return None
             if float(np.abs(fault).max()) <= 1e-13 * self.size:
                 return Impulses(x - fault, status)
             x = x - np.linalg.lstsq(slope, fault, rcond=1e-12)[0]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..errors import NumericsError
 from ..model import Model, State
 from .complementarity import OPEN, SLIDE, STICK, Collision
 from .contact import Mode
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
 SLOW = 1e-4
 """m/s: points slower than this are at rest."""
 MOST_CHANGES = 300
-GRAZE = 1e-6
-"""m/s^2: below this an acceleration into the ground is rounding, or stabilisation of points beside."""
+GRAZE = (1e-6, 1e-3)
+"""m/s^2: below this an acceleration into the ground is rounding, or stabilisation of points beside; where that gives no
+answer, what forces of points that nearly depend on each other may leave."""
 
 
 Fault = tuple[float, str, np.ndarray | None]
@@ -80,10 +82,17 @@ class Settling:
         Tried are all resting points held, and what the law of impacts says of forces and accelerations; each with
         what its forces, shared as they will be, ask to change.
         """
-        self.ways: dict[int, np.ndarray] = {}
         held = self._with(mode, {k: self._closed(k) for k in self.resting})
-        found = self._pivoted(held) if self._all_slide() else self._checked(held)
-        return found or self._pivoted(self._with(mode, self._shared(held)))
+        for self.graze in GRAZE:
+            self.ways: dict[int, np.ndarray] = {}
+            found = self._pivoted(held) if self._all_slide() else self._checked(held)
+            try:
+                found = found or self._pivoted(self._with(mode, self._shared(held)))
+            except NumericsError:  # points that slide may have no answer, or many (Painleve)
+                continue
+            if found:
+                return found
+        return None
 
     def _all_slide(self) -> bool:
         """Whether it is decided which way friction points."""
@@ -164,7 +173,7 @@ class Settling:
         for k in self.resting:
             a = self.J[k] @ held.motion + self.bias[k]
             if mode[k] == OPEN:
-                fault: Fault = (-float(a[0]) - GRAZE, self._closed(k), None)
+                fault: Fault = (-float(a[0]) - self.graze, self._closed(k), None)
             else:
                 fault = max(self._carries(k, mode[k], loads[k], a[1:], memory), key=lambda f: f[0])
             if fault[0] > 0.0:
@@ -179,5 +188,5 @@ class Settling:
         if status == STICK and mu is not None and size > 0.0:
             faults.append(((size - mu * push - hair) / mass, SLIDE, -load.drag / size))
         elif status == SLIDE and k not in self.moving and mu and push > 0.0 and len(a):
-            faults.append((-float(self.contact.way(self.model, memory, k) @ a) - GRAZE, STICK, None))
+            faults.append((-float(self.contact.way(self.model, memory, k) @ a) - self.graze, STICK, None))
         return faults
