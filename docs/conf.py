@@ -30,6 +30,7 @@ default_role = "code"  # `x` in a docstring is code
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+autodoc_type_aliases = {name: name for name in ("Scalar", "Vector", "Matrix", "Pose", "Twist")}
 autodoc_default_options = {"members": True, "show-inheritance": True}
 
 html_theme = "furo"

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays.types import Matrix, Twist, Vector
 from .dynamics.checks import numbers, vector
 from .errors import ModelError, told
 from .lie import Group, Product
@@ -23,7 +24,7 @@ __all__ = [
 ]
 
 
-def body_inertia(group: Group, inertia: Any) -> Any:
+def body_inertia(group: Group, inertia: Matrix) -> Matrix:
     """The constant ``m x m`` inertia matrix ``M = S' I S`` of a body in ``group``, [From] (60).
 
     ``inertia`` is the body's 6 x 6 matrix in body-fixed axes, linear part first (kg, kg m, kg m^2):
@@ -40,7 +41,7 @@ def body_inertia(group: Group, inertia: Any) -> Any:
     return S.T @ numbers(inertia, (6, 6), "inertia") @ S
 
 
-def body_coriolis_matrix(group: Group, M: Any, v: Any) -> Any:
+def body_coriolis_matrix(group: Group, M: Matrix, v: Twist) -> Matrix:
     """The Coriolis matrix ``C(v) = -adt(M v)``, ``m x m`` and skew, of a body with inertia ``M`` and velocity ``v``.
 
     [From] (74), (82), (68), (93) in our sign of ``adt``; ``C v = -ad(v)' M v``, and ``v' C v = 0``: no power.
@@ -56,7 +57,7 @@ def body_coriolis_matrix(group: Group, M: Any, v: Any) -> Any:
     return group.adt(-(numbers(M, (m, m), "M") @ vector(v, m, "v")))
 
 
-def coriolis_from_series(group: Group, momentum: Any) -> Any:
+def coriolis_from_series(group: Group, momentum: Vector) -> Matrix:
     """The same matrix as [From] derives it: ``C_ij = sum_k (dS_ki/dphi_j - dS_kj/dphi_i) h_k`` at ``phi = 0``, (57).
 
     ``momentum`` is ``h = M v`` (m,), and ``S(phi) = dexp_right(phi) = 1 - ad(phi)/2 + ...`` (29) gives the body-fixed
@@ -76,7 +77,7 @@ def coriolis_from_series(group: Group, momentum: Any) -> Any:
     return half - half.T
 
 
-def body_forces(group: Group, M: Any, v: Any, acceleration: Any) -> Any:
+def body_forces(group: Group, M: Matrix, v: Twist, acceleration: Vector) -> Vector:
     """The forces ``tau = M dv/dt - ad(v)' M v`` (m,) of a motion: Newton-Euler, [From] (11), (107).
 
     ``acceleration`` (m,) is the time derivative of the components of the body-fixed velocity ``v`` (m/s^2, rad/s^2).

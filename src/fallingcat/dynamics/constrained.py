@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import is_numeric, solve, takes
+from ..arrays.types import Matrix, Vector
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
 from ..model.states import shape_of
@@ -21,12 +22,14 @@ class Constrained(NamedTuple):
     """``acceleration`` (nv) of the quasi-velocity; ``multipliers`` (k): forces of the constraint *on the robot*, which
     act as ``J' multipliers``."""
 
-    acceleration: Any
-    multipliers: Any
+    acceleration: Vector
+    multipliers: Vector
 
 
 @takes(forces="nv")
-def constrained_forward_dynamics(model: Model, state: State, forces: Any, jacobian: Any, bias: Any) -> Constrained:
+def constrained_forward_dynamics(
+    model: Model, state: State, forces: Vector, jacobian: Matrix, bias: Vector
+) -> Constrained:
     """The motion under ``forces`` (nv) that keeps ``jacobian @ acceleration + bias = 0`` ([ETH] (3.62)-(3.65)).
 
     ``jacobian`` is k x nv and ``bias = dJ/dt v`` (k).  ``M a + C v + g = forces + J' multipliers`` with
@@ -59,7 +62,7 @@ def constrained_forward_dynamics(model: Model, state: State, forces: Any, jacobi
     return Constrained(solve(M, free) + MinvJt @ multipliers, multipliers)
 
 
-def _check_rank(inertia: Any) -> None:
+def _check_rank(inertia: Matrix) -> None:
     if not is_numeric(inertia):
         return
     size = np.sqrt(np.diag(inertia))

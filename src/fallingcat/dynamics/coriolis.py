@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..arrays import block, each
+from ..arrays.types import Matrix, Twist
 from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Model, State
@@ -25,19 +26,19 @@ from .spatial import RigidInertia
 _SE3 = SE3()
 
 
-def _newton_euler(L: RigidInertia, nu: Any) -> Any:
+def _newton_euler(L: RigidInertia, nu: Twist) -> Matrix:
     return L.rate(nu).matrix()
 
 
-def _passive(L: RigidInertia, nu: Any) -> Any:
+def _passive(L: RigidInertia, nu: Twist) -> Matrix:
     return L.rate(nu).matrix() + L.times_ad(nu)
 
 
-def _coadjoint(L: RigidInertia, nu: Any) -> Any:
+def _coadjoint(L: RigidInertia, nu: Twist) -> Matrix:
     return -_SE3.adt(L @ nu) - L.times_ad(nu)
 
 
-def _christoffel(L: RigidInertia, nu: Any) -> Any:
+def _christoffel(L: RigidInertia, nu: Twist) -> Matrix:
     """``(dL/dt - adt(L nu)) / 2``: as ``dh/dt = p``, half of it cancels, ``[[0, -[p]], [0, (dI/dt - [l]) / 2]]``."""
     momentum, zero = L @ nu, np.zeros((3, 3))
     half = 0.5 * (L.rate(nu).inertia - skew(momentum[3:]))
@@ -57,7 +58,7 @@ With ``dL/dt = -(ad' L + L ad)`` in the standing frame: ``B = -ad' L`` (newton_e
 """
 
 
-def coriolis_matrix(model: Model, state: State, factorization: Factorization = "christoffel") -> Any:
+def coriolis_matrix(model: Model, state: State, factorization: Factorization = "christoffel") -> Matrix:
     """``C(q, v)`` (nv x nv) with ``C v`` the Coriolis and centrifugal forces of the quasi-velocity ``[twist; rates]``.
 
     ================  =========================  ==============  ============  ====================
@@ -94,7 +95,7 @@ def coriolis_matrix(model: Model, state: State, factorization: Factorization = "
     return pairwise_matrix(geo, entry)
 
 
-def mass_matrix_derivative(model: Model, state: State) -> Any:
+def mass_matrix_derivative(model: Model, state: State) -> Matrix:
     """``dM/dt`` (nv x nv) along the state, symmetric: ``dL_j/dt = -(ad' L_j + L_j ad)`` in the fixed frame."""
     geo = geometry(model, state)
     return rate_of_mass(geo, inertias(model, geo))

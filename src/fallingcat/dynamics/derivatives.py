@@ -15,6 +15,7 @@ import numpy as np
 
 from ..arrays import block, concatenate, each, is_numeric, scale, solve_tree, stack, takes
 from ..arrays.differentiate import derivative
+from ..arrays.types import Matrix, Vector
 from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Model, State
@@ -33,20 +34,20 @@ ad, adt = _SE3.ad, _SE3.adt
 class InverseDerivatives(NamedTuple):
     """Derivatives of :func:`inverse_dynamics` (each nv x nv)."""
 
-    configuration: Any
+    configuration: Matrix
     """with respect to the configuration, on the tangent"""
-    velocity: Any
+    velocity: Matrix
     """with respect to ``[twist; rates]``"""
-    acceleration: Any
+    acceleration: Matrix
     """with respect to the acceleration: the mass matrix"""
 
 
 class ForwardDerivatives(NamedTuple):
     """Derivatives of :func:`forward_dynamics` (each nv x nv)."""
 
-    configuration: Any
-    velocity: Any
-    forces: Any
+    configuration: Matrix
+    velocity: Matrix
+    forces: Matrix
     """with respect to the forces: the inverse of the mass matrix"""
 
 
@@ -101,7 +102,7 @@ class _Motion(NamedTuple):
 
 
 @takes(acceleration="nv")
-def inverse_dynamics_derivatives(model: Model, state: State, acceleration: Any) -> InverseDerivatives:
+def inverse_dynamics_derivatives(model: Model, state: State, acceleration: Vector) -> InverseDerivatives:
     """How the forces of :func:`inverse_dynamics` change with configuration, velocity and acceleration.
 
     >>> from fallingcat.model import robots
@@ -118,7 +119,7 @@ def inverse_dynamics_derivatives(model: Model, state: State, acceleration: Any) 
 
 
 @takes(forces="nv")
-def forward_dynamics_derivatives(model: Model, state: State, forces: Any) -> ForwardDerivatives:
+def forward_dynamics_derivatives(model: Model, state: State, forces: Vector) -> ForwardDerivatives:
     """How the acceleration of :func:`forward_dynamics` changes: ``-M^-1`` times the derivatives of the inverse."""
     check_state(model, state)
     forces = vector(forces, model.nv, "forces")
@@ -225,7 +226,7 @@ def _changes(L: RigidInertia, gain: _Gain, force: Any, s: Any, s_dot: Any, dnu: 
 
 
 @takes(forces="nv")
-def linearize(model: Model, state: State, forces: Any) -> tuple[Any, Any]:
+def linearize(model: Model, state: State, forces: Vector) -> tuple[Matrix, Matrix]:
     """``A`` (2nv x 2nv) and ``B`` (2nv x nv) of ``d/dt [x; dv] = A [x; dv] + B dF`` about a state and its forces.
 
     ``x`` is the deviation of the configuration on the tangent, which the robot's own motion turns:
@@ -239,7 +240,7 @@ def linearize(model: Model, state: State, forces: Any) -> tuple[Any, Any]:
 
 
 @takes(tangent="nv")
-def displace(model: Model, state: State, tangent: Any) -> State:
+def displace(model: Model, state: State, tangent: Vector) -> State:
     """The state moved by the tangent vector ``tangent`` (nv): ``pose exp(d_b)``, ``g_j exp(d_j)``; velocities stay."""
     check_state(model, state)
     return model.configuration.displace(state, vector(tangent, model.nv, "tangent"))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ..arrays.types import Scalar
 from ..model import Model, State
 from .checks import check_state
 from .kinematics import world_poses
@@ -11,7 +10,7 @@ from .spatial import RigidInertia, motion_to_child
 from .sweeps import nodes, outward
 
 
-def kinetic_energy(model: Model, state: State) -> Any:
+def kinetic_energy(model: Model, state: State) -> Scalar:
     """``T = sum nu_j' L_j nu_j / 2`` (J), from the twists of the links.
 
     >>> import numpy as np
@@ -27,7 +26,7 @@ def kinetic_energy(model: Model, state: State) -> Any:
     return 0.5 * sum(terms[1:], start=terms[0])
 
 
-def potential_energy(model: Model, state: State) -> Any:
+def potential_energy(model: Model, state: State) -> Scalar:
     """``U = -sum m_j g . c_j`` (J), zero with every center of mass at the height of the world's origin."""
     terms = [
         (link.body.mass * model.gravity) @ (H[:3, :3] @ link.body.center + H[:3, 3])

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import block, concatenate, cross, is_numeric, mirror, scale, solve_tree, takes, turned
+from ..arrays.types import Vector
 from ..errors import NumericsError
 from ..lie.rotations import skew
 from ..model import Model, State
@@ -45,10 +46,10 @@ class _Joint(NamedTuple):
 def forward_dynamics(
     model: Model,
     state: State,
-    forces: Any,
+    forces: Vector,
     wrenches: Mapping[str, Any] | None = None,
     representation: Representation = "body",
-) -> Any:
+) -> Vector:
     """The acceleration (nv) of the quasi-velocity ``[twist; rates]`` under generalised ``forces`` (nv).
 
     Solves ``M acceleration + C v + g = forces + sum J_j' wrench_j`` in O(n), without forming ``M``; the arguments are

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import concatenate, cross, takes
+from ..arrays.types import Matrix, Vector
 from ..lie.rotations import skew
 from ..model import Model, State
 from ..model.words import Representation
@@ -17,27 +18,27 @@ from .sweeps import Node, inward, join, nodes, outward
 from .wrenches import in_link_frames
 
 
-class Motion(NamedTuple):
+class LinkMotion(NamedTuple):
     """How a link moves, in its own frame: a point ``x`` of it has the acceleration ``a + K x``.
 
     No linear velocity is needed: ``a`` is the classical acceleration of the origin (less gravity), ``w`` the angular
     velocity, ``alpha`` its rate and ``K = skew(alpha) + skew(w)^2``.
     """
 
-    w: Any
-    alpha: Any
-    a: Any
-    K: Any
+    w: Vector
+    alpha: Vector
+    a: Vector
+    K: Matrix
 
 
 @takes(acceleration="nv")
 def inverse_dynamics(
     model: Model,
     state: State,
-    acceleration: Any,
+    acceleration: Vector,
     wrenches: Mapping[str, Any] | None = None,
     representation: Representation = "body",
-) -> Any:
+) -> Vector:
     """The generalised forces ``[base wrench; joint forces]`` (nv) that give the robot an acceleration.
 
     ``M(q) acceleration + C(q, v) v + g(q) - sum J_j' wrench_j``, in O(n), where ``acceleration`` (nv) is the time
@@ -54,7 +55,7 @@ def inverse_dynamics(
     tree = nodes(model, state)
     rates_dot = acceleration[model.m :]
 
-    def step(node: Node, parent: Motion) -> Motion:
+    def step(node: Node, parent: LinkMotion) -> LinkMotion:
         return carried(node, parent, rates_dot[model.v_slices[node.link - 1]])
 
     motions = outward(tree, base_motion(model, state, acceleration[: model.m]), step)
@@ -65,7 +66,7 @@ def inverse_dynamics(
     return join([model.base.selection.T @ forces[0], *(node.S.T @ forces[node.link] for node in tree)])
 
 
-def base_motion(model: Model, state: State, acceleration: Any) -> Motion:
+def base_motion(model: Model, state: State, acceleration: Any) -> LinkMotion:
     """The base's motion; gravity enters as an acceleration of the world."""
     twist, rate = model.base.selection @ state.twist, model.base.selection @ acceleration
     v, w = twist[:3], twist[3:]
@@ -73,7 +74,7 @@ def base_motion(model: Model, state: State, acceleration: Any) -> Motion:
     return _motion(w, rate[3:], a)
 
 
-def carried(node: Node, parent: Motion, rates_dot: Any) -> Motion:
+def carried(node: Node, parent: LinkMotion, rates_dot: Any) -> LinkMotion:
     """The motion of a child link: what its parent imparts, then Coriolis and joint motion."""
     R, p = node.H[:3, :3], node.H[:3, 3]
     relative = node.S @ node.rates
@@ -86,25 +87,25 @@ def carried(node: Node, parent: Motion, rates_dot: Any) -> Motion:
     return _motion(w, alpha, a)
 
 
-def _motion(w: Any, alpha: Any, a: Any) -> Motion:
+def _motion(w: Any, alpha: Any, a: Any) -> LinkMotion:
     W = skew(w)
-    return Motion(w, alpha, a, skew(alpha) + W @ W)
+    return LinkMotion(w, alpha, a, skew(alpha) + W @ W)
 
 
-def _force(inertia: RigidInertia, motion: Motion) -> Any:
+def _force(inertia: RigidInertia, motion: LinkMotion) -> Any:
     """Newton and Euler: ``[m a + K h; h x a + I alpha + w x I w]``."""
     m, h, I = inertia.mass, inertia.moment, inertia.inertia  # noqa: E741
     f = m * motion.a + motion.K @ h
     return concatenate([f, cross(h, motion.a) + I @ motion.alpha + cross(motion.w, I @ motion.w)])
 
 
-def bias_forces(model: Model, state: State) -> Any:
+def bias_forces(model: Model, state: State) -> Vector:
     """``C(q, v) v + g(q)`` (nv): the forces that keep the quasi-velocity constant."""
     check_robot(model, state)
     return inverse_dynamics(model, state, np.zeros(model.nv))
 
 
-def gravity_forces(model: Model, state: State) -> Any:
+def gravity_forces(model: Model, state: State) -> Vector:
     """``g(q)`` (nv): the forces that hold the robot at rest against gravity."""
     check_state(model, state)
     at_rest = State(state.pose, state.joints, np.zeros(model.m), np.zeros(model.n))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..arrays import concatenate, takes
+from ..arrays.types import Matrix, Pose, Twist, Vector
 from ..errors import ModelError, told
 from ..lie import SE3
 from ..lie.charts import Cartesian, EulerZYX
@@ -21,12 +20,12 @@ from .sweeps import ancestors, nodes, outward
 _SE3 = SE3()
 
 
-def world_poses(model: Model, state: State) -> list[Any]:
+def world_poses(model: Model, state: State) -> list[Pose]:
     """``H_wj`` (4x4) of each link, in the order of ``model.links``."""
     return outward(nodes(model, state), state.pose, lambda node, H: H @ node.H)
 
 
-def forward_kinematics(model: Model, state: State) -> dict[str, Any]:
+def forward_kinematics(model: Model, state: State) -> dict[str, Pose]:
     """The pose ``H_w_link`` (4x4) of every link and frame, by name: link coordinates to world coordinates (m).
 
     >>> from fallingcat.model import robots
@@ -39,22 +38,22 @@ def forward_kinematics(model: Model, state: State) -> dict[str, Any]:
     return poses | {frame.name: poses[frame.link] @ frame.placement for frame in model.frames}
 
 
-def link_pose(model: Model, state: State, link: Place) -> Any:
+def link_pose(model: Model, state: State, link: Place) -> Pose:
     """The pose ``H_w_link`` (4x4) of one link or frame."""
     check_robot(model, state)
     frame = _frame(model, link)
     return world_poses(model, state)[model.link_index(frame.link)] @ frame.placement
 
 
-def link_twist(model: Model, state: State, link: Place, representation: Representation = "body") -> Any:
+def link_twist(model: Model, state: State, link: Place, representation: Representation = "body") -> Twist:
     """The velocity ``[v; w]`` (6) of a link or frame, relative to the world; see :func:`jacobian`."""
     return jacobian(model, state, link, representation) @ state.velocity
 
 
 @takes(acceleration="nv")
 def link_acceleration(
-    model: Model, state: State, acceleration: Any, link: Place, representation: Representation = "body"
-) -> Any:
+    model: Model, state: State, acceleration: Vector, link: Place, representation: Representation = "body"
+) -> Vector:
     """The time derivative (6) of :func:`link_twist` under the quasi-acceleration (nv): ``J a + dJ/dt v``."""
     check_robot(model, state)
     a = vector(acceleration, model.nv, "acceleration")
@@ -63,8 +62,8 @@ def link_acceleration(
 
 
 def jacobian(
-    model: Model, state: State, link: Place, representation: Representation = "body", point: Any | None = None
-) -> Any:
+    model: Model, state: State, link: Place, representation: Representation = "body", point: Vector | None = None
+) -> Matrix:
     """``J`` (6 x nv) with ``[v; w] = J [twist; rates]``, the velocity of a link or frame.
 
     ``representation``: ``body`` (the frame's origin and axes), ``mixed`` (its origin, the world's axes) or
@@ -79,8 +78,8 @@ def jacobian(
 
 
 def jacobian_derivative(
-    model: Model, state: State, link: Place, representation: Representation = "body", point: Any | None = None
-) -> Any:
+    model: Model, state: State, link: Place, representation: Representation = "body", point: Vector | None = None
+) -> Matrix:
     """``dJ/dt`` (6 x nv) of :func:`jacobian` along the state."""
     return _jacobian_and_rate(model, state, link, representation, point)[1]
 
@@ -91,7 +90,7 @@ def analytical_jacobian(
     link: Place,
     position: PositionChart | None = None,
     rotation: RotationChart | None = None,
-) -> Any:
+) -> Matrix:
     """``J_A`` with ``d/dt [position chart; rotation chart] = J_A [twist; rates]`` ([ETH] 2.8.4-2.8.6).
 
     ``J_A = E^-1 J``, with the mixed Jacobian and the rate matrices of the charts (Cartesian and Euler ZYX by default).
@@ -107,7 +106,7 @@ def analytical_jacobian(
     return concatenate([rate_p @ J[:3], rate_r @ J[3:]])
 
 
-def center_of_mass(model: Model, state: State) -> Any:
+def center_of_mass(model: Model, state: State) -> Vector:
     """The center of mass (3, m) in the world."""
     poses = world_poses(model, state)
     moments = [
@@ -116,14 +115,14 @@ def center_of_mass(model: Model, state: State) -> Any:
     return sum(moments[1:], start=moments[0]) * (1.0 / total_mass(model))
 
 
-def center_of_mass_jacobian(model: Model, state: State) -> Any:
+def center_of_mass_jacobian(model: Model, state: State) -> Matrix:
     """``J`` (3 x nv): the velocity of the center of mass in the world is ``J [twist; rates]``."""
     from .momentum import momentum_matrix
 
     return momentum_matrix(model, state, "world")[:3] * (1.0 / total_mass(model))
 
 
-def center_of_mass_bias(model: Model, state: State) -> Any:
+def center_of_mass_bias(model: Model, state: State) -> Vector:
     """``dJ/dt v`` (3): the acceleration of the center of mass when the quasi-velocity is constant."""
     from .momentum import momentum_matrix_derivative
 
@@ -142,7 +141,7 @@ def reroot_state(model: Model, state: State, link: str) -> State:
     return State(link_pose(model, state, link), concatenate([empty, *joints]), twist, concatenate([empty, *rates]))
 
 
-def _frame(model: Model, link: Place, point: Any | None = None) -> Frame:
+def _frame(model: Model, link: Place, point: Vector | None = None) -> Frame:
     frame = link if isinstance(link, Frame) else model.frame(link)
     if point is None:
         return frame
@@ -152,14 +151,14 @@ def _frame(model: Model, link: Place, point: Any | None = None) -> Frame:
 
 
 def _jacobian_and_rate(
-    model: Model, state: State, link: Place, representation: Representation, point: Any | None = None
-) -> tuple[Any, Any]:
+    model: Model, state: State, link: Place, representation: Representation, point: Vector | None = None
+) -> tuple[Matrix, Matrix]:
     return _jacobian(model, geometry(model, state), state, _frame(model, link, point), representation)
 
 
 def _jacobian(
     model: Model, geo: Geometry, state: State, frame: Frame, representation: Representation
-) -> tuple[Any, Any]:
+) -> tuple[Matrix, Matrix]:
     """``J`` and ``dJ/dt``: the axes between the link and the base, seen from the wanted frame.
 
     ``X`` takes the frame that coincides with the base to the wanted one, which moves with the twist ``nu``:
@@ -183,6 +182,6 @@ def _jacobian(
     return _turned(R, J), _turned(R, J_dot + _turned(W, J))
 
 
-def _turned(R: Any, twists: Any) -> Any:
+def _turned(R: Matrix, twists: Matrix) -> Matrix:
     """Both parts of ``[v; w]`` multiplied by a 3x3 matrix."""
     return concatenate([R @ twists[:3], R @ twists[3:]])

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..arrays import numbers_only, stack
+from ..arrays.types import Matrix
 from ..model import Model, State
 from .spatial import RigidInertia, wrench_to_parent
 from .sweeps import Node, ancestors, inward, nodes, sizes, symmetric
 
 
-def mass_matrix(model: Model, state: State) -> Any:
+def mass_matrix(model: Model, state: State) -> Matrix:
     """``M(q)`` (nv x nv), symmetric: kinetic energy ``v' M v / 2`` of the quasi-velocity ``v = [twist; rates]``.
 
     ``M = sum T_j' L_j T_j`` ([Mishra] Lemma 1), by composite inertias in O(n x depth): the momentum that a joint gives

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import block, concatenate, each, solve
+from ..arrays.types import Matrix, Twist, Vector
 from ..lie import SE3
 from ..lie.rotations import homogeneous, skew
 from ..model import Model, State
@@ -18,7 +19,7 @@ from .spatial import RigidInertia
 _SE3 = SE3()
 
 
-def momentum(model: Model, state: State, frame: MomentumFrame = "base") -> Any:
+def momentum(model: Model, state: State, frame: MomentumFrame = "base") -> Vector:
     """The momentum ``[p; l]`` (6; N s, N m s) of the whole robot.
 
     ``frame``: ``base`` (about the base's origin, along its axes), ``world`` (about the world's origin; conserved in
@@ -32,7 +33,7 @@ def momentum(model: Model, state: State, frame: MomentumFrame = "base") -> Any:
     return momentum_matrix(model, state, frame) @ state.velocity
 
 
-def momentum_matrix(model: Model, state: State, frame: MomentumFrame = "base") -> Any:
+def momentum_matrix(model: Model, state: State, frame: MomentumFrame = "base") -> Matrix:
     """``A`` (6 x nv) with ``[p; l] = A [twist; rates]``; frames as in :func:`momentum`."""
     choice(frame, MOMENTUM_FRAMES, "frame")
     geo = geometry(model, state)
@@ -40,7 +41,7 @@ def momentum_matrix(model: Model, state: State, frame: MomentumFrame = "base") -
     return _seen_from(frame, model, state, total[0]) @ _columns(geo, total)
 
 
-def momentum_matrix_derivative(model: Model, state: State, frame: MomentumFrame = "base") -> Any:
+def momentum_matrix_derivative(model: Model, state: State, frame: MomentumFrame = "base") -> Matrix:
     """``dA/dt`` (6 x nv) of :func:`momentum_matrix` along the state."""
     choice(frame, MOMENTUM_FRAMES, "frame")
     geo = geometry(model, state)
@@ -55,17 +56,17 @@ def momentum_matrix_derivative(model: Model, state: State, frame: MomentumFrame 
     return concatenate(each(columns, total, rate, geo.axes, geo.axes_dot), axis=1)
 
 
-def centroidal_momentum_matrix(model: Model, state: State) -> Any:
+def centroidal_momentum_matrix(model: Model, state: State) -> Matrix:
     """``A_G`` (6 x nv): momentum about the center of mass, along the world's axes, per quasi-velocity."""
     return momentum_matrix(model, state, "centroidal")
 
 
-def centroidal_momentum_matrix_derivative(model: Model, state: State) -> Any:
+def centroidal_momentum_matrix_derivative(model: Model, state: State) -> Matrix:
     """``dA_G/dt`` (6 x nv) along the state."""
     return momentum_matrix_derivative(model, state, "centroidal")
 
 
-def locked_inertia(model: Model, state: State, frame: MomentumFrame = "base") -> Any:
+def locked_inertia(model: Model, state: State, frame: MomentumFrame = "base") -> Matrix:
     """``6 x 6``: the inertia of the robot frozen in its shape; frames as in :func:`momentum` ([Traversaro] 5)."""
     choice(frame, MOMENTUM_FRAMES, "frame")
     geo = geometry(model, state)
@@ -74,12 +75,12 @@ def locked_inertia(model: Model, state: State, frame: MomentumFrame = "base") ->
     return X @ total.matrix() @ X.T
 
 
-def average_velocity(model: Model, state: State, frame: MomentumFrame = "base") -> Any:
+def average_velocity(model: Model, state: State, frame: MomentumFrame = "base") -> Twist:
     """``[v; w]`` (6): the twist that the frozen robot would need for the same momentum ([Traversaro] 5)."""
     return solve(locked_inertia(model, state, frame), momentum(model, state, frame))
 
 
-def _moving(frame: MomentumFrame, model: Model, state: State, geo: Geometry, rate: RigidInertia) -> Any:
+def _moving(frame: MomentumFrame, model: Model, state: State, geo: Geometry, rate: RigidInertia) -> Matrix:
     """``6 x 6``: how :func:`_seen_from` changes; a first moment changes by the momentum."""
     if frame == "base":
         return _SE3.ad(geo.twists[0]).T
@@ -90,11 +91,11 @@ def _moving(frame: MomentumFrame, model: Model, state: State, geo: Geometry, rat
     return block([[zero, zero], [-(skew(speed) @ R), zero]])
 
 
-def _columns(geo: Geometry, total: list[RigidInertia]) -> Any:
+def _columns(geo: Geometry, total: list[RigidInertia]) -> Matrix:
     return concatenate(each(lambda L, s: L @ s, total, geo.axes), axis=1)
 
 
-def _seen_from(frame: MomentumFrame, model: Model, state: State, total: RigidInertia) -> Any:
+def _seen_from(frame: MomentumFrame, model: Model, state: State, total: RigidInertia) -> Matrix:
     """``6 x 6``: takes momenta about the base to the wanted frame."""
     if frame == "base":
         return np.eye(6)
@@ -104,6 +105,6 @@ def _seen_from(frame: MomentumFrame, model: Model, state: State, total: RigidIne
     return _SE3.Ad(homogeneous(R.T, center)).T
 
 
-def _center(model: Model, total: RigidInertia) -> Any:
+def _center(model: Model, total: RigidInertia) -> Vector:
     """The center of mass in the base frame."""
     return total.moment * (1.0 / total_mass(model))

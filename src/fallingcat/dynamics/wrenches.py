@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..arrays import concatenate
+from ..arrays.types import Pose, Vector
 from ..errors import ModelError, told
 from ..lie import SE3
 from ..model import Model, State
@@ -16,7 +17,7 @@ from .spatial import wrench_to_parent
 
 def in_link_frames(
     model: Model, state: State, wrenches: Mapping[str, Any] | None, representation: Representation
-) -> Iterator[tuple[int, Any]]:
+) -> Iterator[tuple[int, Vector]]:
     """For each wrench ``[f; t]`` the index of its link, and the wrench in the link frame."""
     choice(representation, REPRESENTATIONS, "representation")
     if wrenches is None:
@@ -37,7 +38,7 @@ def in_link_frames(
         yield index, wrench_to_parent(place.placement, wrench)
 
 
-def _to_body(H: Any, wrench: Any, representation: Representation) -> Any:
+def _to_body(H: Pose, wrench: Vector, representation: Representation) -> Vector:
     if representation == "inertial":
         return SE3().Ad(H).T @ wrench
     R = H[:3, :3]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import concatenate, is_numeric, solve
+from ..arrays.types import Matrix, Pose, Vector
 from ..dynamics import jacobian, jacobian_derivative, link_pose
 from ..dynamics.checks import check_robot, choice, vector
 from ..errors import ModelError
@@ -30,7 +31,7 @@ def base_at(
     choice(representation, REPRESENTATIONS, "representation")
     G, m, one = model.base, model.m, np.eye(model.n)
 
-    def matrix(at: State) -> Any:
+    def matrix(at: State) -> Matrix:
         X, _, _ = base_matrices(G, representation, _pose(model, at, link, orientation), at.twist)
         J, _ = _jacobians(model, at, link, orientation)
         return concatenate([X @ (G.coselection @ J), concatenate([np.zeros((model.n, m)), one], axis=1)])
@@ -55,18 +56,18 @@ class FixedAt(NamedTuple):
     ``M``, ``C`` are n x n, ``g`` n.  :meth:`wrench` gives the wrench that holds the link (48).
     """
 
-    M: Any
-    C: Any
-    g: Any
+    M: Matrix
+    C: Matrix
+    g: Vector
     whole: EquationsOfMotion
     """The equations with the link as base, of which these are the joint rows."""
 
-    def forward(self, torques: Any) -> Any:
+    def forward(self, torques: Vector) -> Vector:
         """The joint accelerations (n) under joint ``torques`` (n)."""
         rates = self.whole.v[self.whole.m :]
         return solve(self.M, vector(torques, len(self.g), "torques") - self.C @ rates - self.g)
 
-    def wrench(self, torques: Any) -> Any:
+    def wrench(self, torques: Vector) -> Vector:
         """The wrench (m) on the held link, in its frame, that keeps it at rest under joint ``torques`` ((48))."""
         m = self.whole.m
         v = concatenate([np.zeros(m), self.whole.v[m:]])
@@ -88,14 +89,14 @@ def fixed_at(model: Model, state: State, link: Place, factorization: Factorizati
     return FixedAt(whole.M[m:, m:], whole.C[m:, m:], whole.g[m:], whole)
 
 
-def _pose(model: Model, state: State, link: Place, orientation: Place | None) -> Any:
+def _pose(model: Model, state: State, link: Place, orientation: Place | None) -> Pose:
     H = link_pose(model, state, link)
     if orientation is None:
         return H
     return homogeneous(link_pose(model, state, orientation)[:3, :3], H[:3, 3])
 
 
-def _jacobians(model: Model, state: State, link: Place, orientation: Place | None) -> tuple[Any, Any]:
+def _jacobians(model: Model, state: State, link: Place, orientation: Place | None) -> tuple[Matrix, Matrix]:
     """Body Jacobian of the new base frame and its rate."""
     if orientation is None:
         return jacobian(model, state, link), jacobian_derivative(model, state, link)

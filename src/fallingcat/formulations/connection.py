@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import concatenate, is_numeric, mirror, numbers_only, solve, stack, takes
+from ..arrays.types import Matrix, Scalar, Twist, Vector
 from ..dynamics import mass_matrix_derivative
 from ..dynamics.checks import check_model, check_robot, check_state, positive, vector
 from ..dynamics.geometry import geometry, inertias, subtree_sums
@@ -47,11 +48,11 @@ class Axis(NamedTuple):
 class Shape(NamedTuple):
     """The locked inertia and the connection at a shape."""
 
-    Mb: Any
+    Mb: Matrix
     """``m x m``: locked inertia"""
-    Mbq: Any
+    Mbq: Matrix
     """``m x n``: momentum of the base per joint rate"""
-    A: Any
+    A: Matrix
     """``m x n``: mechanical connection, ``Mb^-1 Mbq``"""
     axes: list[Axis]
     whole: RigidInertia
@@ -81,7 +82,7 @@ def check_floating(model: Model) -> None:
         raise ModelError(f"the base of {model.name!r} is fixed: there is no connection")
 
 
-def connection(model: Model, state: State) -> Any:
+def connection(model: Model, state: State) -> Matrix:
     """The mechanical connection ``A = Mb^-1 Mbq`` (m x n): with zero momentum, ``twist = -A rates`` ([Mishra] Def. 4).
 
     >>> from fallingcat.model import robots
@@ -93,19 +94,19 @@ def connection(model: Model, state: State) -> Any:
     return shape(model, state).A
 
 
-def locked_velocity(model: Model, state: State) -> Any:
+def locked_velocity(model: Model, state: State) -> Twist:
     """``mu = twist + A rates`` (m): the base twist of the frozen robot with the same momentum ([Feurstein] (3.66))."""
     check_state(model, state)
     return state.twist + connection(model, state) @ state.rates
 
 
-def connection_derivative(model: Model, state: State) -> Any:
+def connection_derivative(model: Model, state: State) -> Matrix:
     """``dA/dt`` (m x n) along the state's joint rates: ``Mb^-1 (dMbq/dt - dMb/dt A)``."""
     check_robot(model, state)
     return connection_rate(model, state, shape(model, state))
 
 
-def connection_rate(model: Model, state: State, parts: Shape) -> Any:
+def connection_rate(model: Model, state: State, parts: Shape) -> Matrix:
     """``dA/dt`` from the rate of the mass matrix."""
     m = model.m
     Mdot = mass_matrix_derivative(model, state)
@@ -113,7 +114,7 @@ def connection_rate(model: Model, state: State, parts: Shape) -> Any:
 
 
 @takes(x="n", y="n")
-def curvature(model: Model, state: State, x: Any | None = None, y: Any | None = None) -> Any:
+def curvature(model: Model, state: State, x: Vector | None = None, y: Vector | None = None) -> Any:
     """The curvature of the mechanical connection ([Mishra] Theorem 2, Def. 5; [Feurstein] (3.72): the same tensor).
 
     ``DA(x, y) = (d_x A) y - (d_y A) x - ad(A x) A y`` for two shape directions, m numbers in O(n); without them the
@@ -186,7 +187,7 @@ def integrability(model: Model, state: State, tolerance: float = 1e-9) -> Integr
     return Integrability(residual, residual <= tolerance, F)
 
 
-def locked_angle(model: Model, joints: Any, reference: Any | None = None, tolerance: float = 1e-9) -> Any:
+def locked_angle(model: Model, joints: Vector, reference: Vector | None = None, tolerance: float = 1e-9) -> Scalar:
     """The angle (rad) of the locked-velocity frame relative to the base of a planar robot.
 
     [Feurstein]'s ``theta_bc``, (3.76): ``theta_bc(q) - theta_bc(reference) = integral of A_w dq`` along the straight

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import block, concatenate, cross, is_numeric, numbers_only, solve
+from ..arrays.types import Matrix, Pose, Twist, Vector
 from ..dynamics import (
     center_of_mass,
     link_pose,
@@ -23,6 +24,7 @@ from ..errors import ModelError, NumericsError, told
 from ..lie import SE3
 from ..lie.rotations import homogeneous, skew
 from ..model import Model, State
+from ..model.words import ALIGNED_FRAMES, AlignedFrame
 from .connection import connection_rate, shape
 from .equations import VelocityChange, derived_rate, upper
 
@@ -33,10 +35,10 @@ DECOUPLED = ("mass decoupling", "force decoupling")
 def decoupling(
     model: Model,
     state: State,
-    Tx: Any | None = None,
-    Ty: Any | None = None,
-    Tx_dot: Any | None = None,
-    Ty_dot: Any | None = None,
+    Tx: Matrix | Callable[[State], Matrix] | None = None,
+    Ty: Matrix | Callable[[State], Matrix] | None = None,
+    Tx_dot: Matrix | None = None,
+    Ty_dot: Matrix | None = None,
 ) -> VelocityChange:
     """``T = [[Tx, Tx A], [0, Ty]]`` with any invertible ``Tx`` (m x m) and ``Ty`` (n x n), [Feurstein] (3.80).
 
@@ -49,7 +51,7 @@ def decoupling(
     one_x, one_y = np.eye(model.m), np.eye(model.n)
     x, y = _function(Tx, one_x), _function(Ty, one_y)
 
-    def matrix(at: State) -> Any:
+    def matrix(at: State) -> Matrix:
         X = x(at)
         return upper(X, X, X @ shape(model, at).A, y(at), one_y)[0]
 
@@ -82,17 +84,17 @@ def locked(model: Model, state: State) -> VelocityChange:
     return replace(decoupling(model, state), name="locked", base="locked velocity, base frame", joints="joint rates")
 
 
-def momentum_map(model: Model, state: State, frame: Literal["centroidal", "world"] = "centroidal") -> VelocityChange:
+def momentum_map(model: Model, state: State, frame: AlignedFrame = "centroidal") -> VelocityChange:
     """The momentum itself as velocity: ``Tx = Ad(H_cb)^-T Mb`` ([Feurstein] Prop. 3.3.1).
 
     ``frame``: ``centroidal`` or ``world``; both are aligned with the world, so the momentum is a constant of motion
     in free flight and ``C_x v_x + C_xy v_y = 0`` (invariance) for every factorization.
     """
     check_robot(model, state)
-    choice(frame, ("centroidal", "world"), "frame")
+    choice(frame, ALIGNED_FRAMES, "frame")
     one = np.eye(model.n)
 
-    def matrix(at: State) -> Any:
+    def matrix(at: State) -> Matrix:
         parts = shape(model, at)
         Tx = _to_base(model, at, frame).T @ parts.Mb
         return upper(Tx, Tx, Tx @ parts.A, one, one)[0]
@@ -123,7 +125,7 @@ def center_of_mass_base(model: Model, state: State) -> VelocityChange:
     mass = model.mass
     n = model.n
 
-    def matrix(at: State) -> Any:
+    def matrix(at: State) -> Matrix:
         R = at.pose[:3, :3]
         J = momentum_matrix(model, at, "world")[:3] * (1.0 / mass)
         spin = concatenate([np.zeros((3, 3)), R, np.zeros((3, n))], axis=1)
@@ -146,7 +148,7 @@ def center_of_mass_base(model: Model, state: State) -> VelocityChange:
 class Conservation(NamedTuple):
     """Whether the momentum, expressed in a frame, stays constant when no external wrench acts."""
 
-    rate: Any
+    rate: Vector
     """its rate of change (6): ``ad(nu_c)' h_c``, [Feurstein] (3.60)-(3.62)"""
     conserved: bool
 
@@ -179,7 +181,7 @@ def _framed(model: Model, state: State, name: str, label: str) -> VelocityChange
     """``Tx = X``, the adjoint that takes base twists to the centroidal frame."""
     one = np.eye(model.n)
 
-    def matrix(at: State) -> Any:
+    def matrix(at: State) -> Matrix:
         X = _frame_matrices(model, at, "centroidal")[0]
         return upper(X, X, X @ shape(model, at).A, one, one)[0]
 
@@ -191,7 +193,7 @@ def _framed(model: Model, state: State, name: str, label: str) -> VelocityChange
     return VelocityChange.of(model, state, matrix, name, label, "joint rates", claims, T_dot, inverse)
 
 
-def _upper_rate(X: Any, X_dot: Any, A: Any, A_dot: Any) -> Any:
+def _upper_rate(X: Matrix, X_dot: Matrix, A: Matrix, A_dot: Matrix) -> Matrix:
     """The rate of ``[[X, X A], [0, 1]]``."""
     n, nv = A.shape[1], sum(A.shape)
     return concatenate([concatenate([X_dot, X_dot @ A + X @ A_dot], axis=1), np.zeros((n, nv))])
@@ -209,7 +211,7 @@ def _slides(model: Model) -> np.ndarray:
     return S[:3, ~S[3:].any(axis=0)]
 
 
-def _frame_pose(model: Model, state: State, frame: str) -> Any:
+def _frame_pose(model: Model, state: State, frame: AlignedFrame) -> Pose:
     """``H_bc``: the frame's axes are the world's; its origin, the center of mass as far as the group can go there."""
     if frame == "world":
         return _SE3.inverse(state.pose)
@@ -218,12 +220,12 @@ def _frame_pose(model: Model, state: State, frame: str) -> Any:
     return homogeneous(state.pose[:3, :3].T, slides @ (slides.T @ center))
 
 
-def momentum_center(model: Model, state: State) -> Any:
+def momentum_center(model: Model, state: State) -> Vector:
     """The center of mass (3) in the base frame."""
     return state.pose[:3, :3].T @ (center_of_mass(model, state) - state.pose[:3, 3])
 
 
-def _frame_matrices(model: Model, state: State, frame: str) -> tuple[Any, Any, Any]:
+def _frame_matrices(model: Model, state: State, frame: AlignedFrame) -> tuple[Matrix, Pose, Matrix]:
     """``X = Ad(H_cb)`` (m x m), the pose, and ``dX/dt = X ad(nu_b) - ad(nu_c) X``."""
     G = model.base
     H = _frame_pose(model, state, frame)
@@ -235,7 +237,7 @@ def _frame_matrices(model: Model, state: State, frame: str) -> tuple[Any, Any, A
     return X, H, X @ ad_b - ad_c @ X
 
 
-def _centroidal_twist(model: Model, state: State) -> Any:
+def _centroidal_twist(model: Model, state: State) -> Twist:
     """The twist (6) of the centroidal frame, in its own axes: it slides with the center of mass and never turns."""
     S, slides = model.base.selection, _slides(model)
     R = state.pose[:3, :3]
@@ -249,12 +251,12 @@ def _centroidal_twist(model: Model, state: State) -> Any:
     return concatenate([R @ velocity, np.zeros(3)])
 
 
-def _to_base(model: Model, state: State, frame: str) -> Any:
+def _to_base(model: Model, state: State, frame: AlignedFrame) -> Matrix:
     G = model.base
     return G.coselection @ _SE3.Ad(_frame_pose(model, state, frame)) @ G.selection
 
 
-def _function(given: Any | None, one: np.ndarray) -> Callable[[State], Any]:
+def _function(given: Any | None, one: np.ndarray) -> Callable[[State], Matrix]:
     """``Tx`` or ``Ty`` as a function of the state."""
     if callable(given):
         return given

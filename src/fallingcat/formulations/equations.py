@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import block, is_numeric, solve
 from ..arrays.differentiate import derivative
+from ..arrays.types import Matrix, Vector
 from ..dynamics import coriolis_matrix, gravity_forces, mass_matrix, mass_matrix_derivative
 from ..dynamics.checks import check_robot, vector
 from ..errors import ModelError, NumericsError, told
@@ -31,9 +32,9 @@ class VelocityChange:
     structure of ``T``, not by inverting a matrix.
     """
 
-    T: Any
-    T_dot: Any
-    inverse: Any
+    T: Matrix
+    T_dot: Matrix
+    inverse: Matrix
     name: str
     base: str = "base"
     """What the first block of ``v_y`` is: the velocity or momentum of what, in which frame."""
@@ -52,13 +53,13 @@ class VelocityChange:
         cls,
         model: Model,
         state: State,
-        matrix: Callable[[State], Any],
+        matrix: Callable[[State], Matrix],
         name: str = "custom",
         base: str = "base",
         joints: str = "joint rates",
         claims: Iterable[str | Claim] = (),
-        T_dot: Any | None = None,
-        inverse: Any | None = None,
+        T_dot: Matrix | None = None,
+        inverse: Matrix | None = None,
     ) -> VelocityChange:
         """The change with ``T = matrix(state)``, a function of the configuration (pose and joints) alone.
 
@@ -87,24 +88,24 @@ class VelocityChange:
         at = lambda step: matrix(later(model, state, step))  # noqa: E731
         return cls(T, T_dot, inverse, name, base, joints, claims, at)
 
-    def velocity(self, v: Any) -> Any:
+    def velocity(self, v: Vector) -> Vector:
         """``T v``."""
         return self.T @ v
 
-    def acceleration(self, a: Any, v: Any) -> Any:
+    def acceleration(self, a: Vector, v: Vector) -> Vector:
         """``T a + dT/dt v``."""
         return self.T @ a + self.T_dot @ v
 
-    def forces(self, forces: Any) -> Any:
+    def forces(self, forces: Vector) -> Vector:
         """``T^-T F``: the forces that do the same work."""
         return self.inverse.T @ forces
 
-    def jacobian(self, J: Any) -> Any:
+    def jacobian(self, J: Matrix) -> Matrix:
         """``J T^-1``: a Jacobian for the new velocity ([Traversaro] (21))."""
         return J @ self.inverse
 
     @property
-    def inverse_dot(self) -> Any:
+    def inverse_dot(self) -> Matrix:
         """``d(T^-1)/dt = -T^-1 (dT/dt) T^-1``."""
         return -(self.inverse @ self.T_dot @ self.inverse)
 
@@ -130,7 +131,7 @@ class VelocityChange:
         )
 
 
-def _square(X: Any, size: int, what: str) -> Any:
+def _square(X: Matrix, size: int, what: str) -> Matrix:
     """``X`` if it is a square matrix of the given size that holds, where they can be seen, finite numbers only."""
     if np.shape(X) != (size, size):
         raise ModelError(f"{what} has shape {(size, size)}, not {np.shape(X)}")
@@ -139,7 +140,7 @@ def _square(X: Any, size: int, what: str) -> Any:
     return X
 
 
-def _inverse(T: Any, name: str) -> Any:
+def _inverse(T: Matrix, name: str) -> Matrix:
     """``T^-1``, or an error where there is none; rows may have any units."""
     if is_numeric(T) and len(T):
         largest = np.abs(T).max(axis=1, keepdims=True)
@@ -149,7 +150,7 @@ def _inverse(T: Any, name: str) -> Any:
     return solve(T, np.eye(len(T))) if len(T) else T
 
 
-def derived_rate(model: Model, state: State, matrix: Callable[[State], Any], what: str) -> Any:
+def derived_rate(model: Model, state: State, matrix: Callable[[State], Matrix], what: str) -> Matrix:
     """The rate of ``matrix(state)`` along the state; an error if it is a function of more than the configuration."""
     at = lambda step: matrix(later(model, state, step))  # noqa: E731
     rate = derivative(at, like=state)
@@ -164,12 +165,12 @@ def derived_rate(model: Model, state: State, matrix: Callable[[State], Any], wha
     return rate
 
 
-def _inverse_at(change: VelocityChange, step: complex) -> Any:
+def _inverse_at(change: VelocityChange, step: complex) -> Matrix:
     assert change.at is not None
     return np.linalg.inv(change.at(step))
 
 
-def upper(X: Any, X_inverse: Any, Y: Any, Z: Any, Z_inverse: Any) -> tuple[Any, Any]:
+def upper(X: Matrix, X_inverse: Matrix, Y: Matrix, Z: Matrix, Z_inverse: Matrix) -> tuple[Matrix, Matrix]:
     """``T = [[X, Y], [0, Z]]`` and its inverse ``[[X^-1, -X^-1 Y Z^-1], [0, Z^-1]]``."""
     zero = np.zeros((Z.shape[0], X.shape[1]))
     inverse = block([[X_inverse, -(X_inverse @ Y @ Z_inverse)], [np.zeros((Z_inverse.shape[0], len(X))), Z_inverse]])
@@ -190,11 +191,11 @@ class EquationsOfMotion:
     change made of it), the others to the joints.  SI units throughout.
     """
 
-    M: Any
-    C: Any
-    g: Any
-    Mdot: Any
-    v: Any
+    M: Matrix
+    C: Matrix
+    g: Vector
+    Mdot: Matrix
+    v: Vector
     factorization: Factorization
     model: Model
     state: State
@@ -237,11 +238,11 @@ class EquationsOfMotion:
             self.changes.then(change) if self.changes.name != "body" else change,
         )
 
-    def forces(self, acceleration: Any) -> Any:
+    def forces(self, acceleration: Vector) -> Vector:
         """The forces (nv) that give the acceleration ``dv/dt``."""
         return self.M @ vector(acceleration, len(self.v), "acceleration") + self.C @ self.v + self.g
 
-    def forward(self, forces: Any) -> Any:
+    def forward(self, forces: Vector) -> Vector:
         """The acceleration ``dv/dt`` (nv) under ``forces`` collocated with ``v``."""
         return solve(self.M, vector(forces, len(self.v), "forces") - self.C @ self.v - self.g)
 

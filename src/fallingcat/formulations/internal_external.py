@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import concatenate, is_numeric, solve
+from ..arrays.types import Matrix
 from ..dynamics import jacobian, jacobian_derivative, mass_matrix, mass_matrix_derivative
 from ..dynamics.checks import check_robot, choice
 from ..errors import ModelError, NumericsError
@@ -17,7 +18,7 @@ from .decoupling import DECOUPLED, _frame_matrices, _to_base
 from .equations import VelocityChange, upper
 
 
-def internal_jacobian(model: Model, state: State, link: Place) -> Any:
+def internal_jacobian(model: Model, state: State, link: Place) -> Matrix:
     """``J_int = J_q - A_jb A`` (m x n): the twist of ``link`` per joint rate when the momentum is zero ([Feurstein]
     (3.96)).
 
@@ -28,7 +29,7 @@ def internal_jacobian(model: Model, state: State, link: Place) -> Any:
 
 
 def internal_external(
-    model: Model, state: State, link: Place, weight: Weight = "inertia", null_space: Any | None = None
+    model: Model, state: State, link: Place, weight: Weight = "inertia", null_space: Matrix | None = None
 ) -> VelocityChange:
     """``[external; internal; null space]``: the locked velocity at the center of mass (m), the internal velocity of
     ``link`` (m), (3.96), and what is left of the joint rates (n - m): ``T = [[A_cb, A_cb A], [0, J_int], [0, K]]``.
@@ -61,7 +62,7 @@ def internal_external(
         W = np.eye(n) if weight == "moore_penrose" else reduced_shape_inertia(model, state, parts)
         return _split(_internal(model, state, link, parts), W, Z, link)
 
-    def matrix(at: State) -> Any:
+    def matrix(at: State) -> Matrix:
         parts = shape(model, at)
         X, Y = _frame_matrices(model, at, "centroidal")[0], split(at, parts).Y
         return upper(X, X, X @ parts.A, Y, Y)[0]
@@ -87,25 +88,25 @@ def internal_external(
 class Split(NamedTuple):
     """Joint rates as internal velocity and null space: ``Y = [J; K]``, ``Y^-1 = [J#, N]``, orthogonal in ``W``."""
 
-    J: Any
-    K: Any
+    J: Matrix
+    K: Matrix
     """``K = Z' (1 - J# J) = (N' W N)^-1 N' W``"""
-    right: Any
+    right: Matrix
     """``J# = W^-1 J' (J W^-1 J')^-1``"""
-    N: Any
-    W: Any
+    N: Matrix
+    W: Matrix
 
     @property
-    def Y(self) -> Any:
+    def Y(self) -> Matrix:
         """``n x n``."""
         return concatenate([self.J, self.K])
 
     @property
-    def inverse(self) -> Any:
+    def inverse(self) -> Matrix:
         """``n x n``."""
         return concatenate([self.right, self.N], axis=1)
 
-    def rate(self, J_dot: Any, W_dot: Any, Z: Any) -> Any:
+    def rate(self, J_dot: Matrix, W_dot: Matrix, Z: Matrix) -> Matrix:
         """``dY/dt``: ``dK/dt = (N' W N)^-1 N' (dW/dt - dJ'/dt J#' W) J# J - Z' J# dJ/dt N K``."""
         if not Z.shape[1]:
             return J_dot
@@ -114,7 +115,7 @@ class Split(NamedTuple):
         return concatenate([J_dot, solve(N.T @ W @ N, bend) - (Z.T @ right) @ (J_dot @ N) @ K])
 
 
-def _split(J: Any, W: Any, Z: Any, link: Place) -> Split:
+def _split(J: Matrix, W: Matrix, Z: Matrix, link: Place) -> Split:
     """Any inverse ``[B, N]`` of ``[J; Z']`` holds a right inverse ``B`` and the null space; ``J# = B - N c``."""
     m = len(J)
     _check_rank(J, f"the internal Jacobian of {place_name(link)!r} has lost rank: a dynamic singularity")
@@ -146,42 +147,42 @@ def _free_joints(model: Model, link: Place) -> np.ndarray:
     return one[:, sorted(chosen)]
 
 
-def _checked(null_space: Any, wanted: tuple[int, int]) -> Any:
+def _checked(null_space: Matrix, wanted: tuple[int, int]) -> Matrix:
     if np.shape(null_space) != wanted:
         raise ModelError(f"null_space has shape {wanted}, not {np.shape(null_space)}")
     return null_space
 
 
-def reduced_shape_inertia(model: Model, state: State, parts: Shape) -> Any:
+def reduced_shape_inertia(model: Model, state: State, parts: Shape) -> Matrix:
     """``Lq = Mqq - A' Mb A`` (n x n): the joints' inertia when the momentum stays as it is ([Mishra] (19a))."""
     m = model.m
     return mass_matrix(model, state)[m:, m:] - parts.A.T @ parts.Mbq
 
 
-def _shape_inertia_rate(model: Model, state: State, parts: Shape) -> Any:
+def _shape_inertia_rate(model: Model, state: State, parts: Shape) -> Matrix:
     """``dLq/dt = [-A; 1]' dM/dt [-A; 1]``: the rate of ``A`` drops out, ``[-A; 1]`` has no momentum."""
     still = concatenate([-parts.A, np.eye(model.n)])
     return still.T @ mass_matrix_derivative(model, state) @ still
 
 
-def _internal(model: Model, state: State, link: Place, parts: Shape) -> Any:
+def _internal(model: Model, state: State, link: Place, parts: Shape) -> Matrix:
     J = model.base.coselection @ jacobian(model, state, link)
     return J[:, model.m :] - J[:, : model.m] @ parts.A
 
 
-def _internal_rate(model: Model, state: State, link: Place, parts: Shape, A_dot: Any) -> Any:
+def _internal_rate(model: Model, state: State, link: Place, parts: Shape, A_dot: Matrix) -> Matrix:
     C, m = model.base.coselection, model.m
     J, J_dot = C @ jacobian(model, state, link), C @ jacobian_derivative(model, state, link)
     return J_dot[:, m:] - J_dot[:, :m] @ parts.A - J[:, :m] @ A_dot
 
 
-def _inverse(R: Any) -> Any:
+def _inverse(R: Matrix) -> Matrix:
     """``R^-1 = R' (R R')^-1``: safe without looking at values; a step of Newton's method mends what squaring costs."""
     one = np.eye(len(R))
     first = R.T @ solve(R @ R.T, one)
     return first @ (2.0 * one - R @ first)
 
 
-def _check_rank(R: Any, lost: str) -> None:
+def _check_rank(R: Matrix, lost: str) -> None:
     if is_numeric(R) and np.isrealobj(R) and not np.linalg.cond(R) < 1e8:
         raise NumericsError(lost, value=float(np.linalg.cond(R)))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import columns, concatenate, mirror, skew_mirror, solve, solve_tree
+from ..arrays.types import Matrix, Pose, Twist, Vector
 from ..dynamics import gravity_forces
 from ..dynamics.checks import check_robot, vector
 from ..dynamics.mass import composite_mass
+from ..lie import Group
 from ..lie.rotations import block_diagonal
 from ..model import Model, State
 from .branches import branches, frames
@@ -23,60 +25,60 @@ class ReducedEquations(NamedTuple):
     alone and is skew.  Base quantities live in the algebra of the base's group (m), body-fixed.
     """
 
-    Mb: Any
+    Mb: Matrix
     """``m x m``: locked inertia"""
-    Lq: Any
+    Lq: Matrix
     """``n x n``: reduced shape inertia (19a)"""
-    A: Any
+    A: Matrix
     """``m x n``: mechanical connection"""
-    mu: Any
+    mu: Twist
     """``m``: locked velocity"""
-    P: Any
+    P: Matrix
     """``m x m``: rate of the locked inertia along the shape (19b), symmetric; ``P mu = S rates``"""
-    S: Any
+    S: Matrix
     """``m x n``: derivative of the locked inertia along the shape, times ``mu`` (19c)"""
-    Gamma: Any
+    Gamma: Matrix
     """``n x n``: reduced shape Coriolis matrix (19d); ``dLq/dt = Gamma + Gamma'``"""
-    B: Any
+    B: Matrix
     """``n x n``: curvature force matrix (19e), skew: ``B[j, i] = mu' Mb DA(e_i, e_j)``"""
-    D_q: Any
+    D_q: Matrix
     """``nv x nv``"""
-    D_mu: Any
+    D_mu: Matrix
     """``nv x nv``, skew"""
-    g: Any
+    g: Vector
     """``nv``: gravity forces on ``xi``"""
-    xi: Any
+    xi: Vector
     """``nv``: ``[mu; rates]``"""
-    group: Any
+    group: Group
     """the base's group"""
 
     @property
-    def Lambda(self) -> Any:
+    def Lambda(self) -> Matrix:
         """``nv x nv``: block-diagonal inertia."""
         return block_diagonal([self.Mb, self.Lq])
 
     @property
-    def rates(self) -> Any:
+    def rates(self) -> Vector:
         """``n``: joint rates."""
         return self.xi[len(self.mu) :]
 
-    def forces(self, forces: Any) -> Any:
+    def forces(self, forces: Vector) -> Vector:
         """Forces ``[F; tau]`` on ``[twist; rates]`` as forces on ``xi``: ``[F; tau - A' F]`` (18)."""
         m = len(self.mu)
         return concatenate([forces[:m], forces[m:] - self.A.T @ forces[:m]])
 
-    def forward(self, forces: Any) -> Any:
+    def forward(self, forces: Vector) -> Vector:
         """``dxi/dt`` (nv) under forces ``[F; tau]`` on ``[twist; rates]``."""
         forces = vector(forces, len(self.xi), "forces")
         right = self.forces(forces) - self.g + (self.D_mu - self.D_q) @ self.xi
         m = len(self.mu)
         return concatenate([solve(self.Mb, right[:m]), solve(self.Lq, right[m:]) if len(right) > m else right[m:]])
 
-    def linearized_coupling(self) -> Any:
+    def linearized_coupling(self) -> Matrix:
         """``d(S(mu) rates) / dxi = [P(rates), S(mu)]`` (m x nv), [Mishra] (29)."""
         return concatenate([self.P, self.S], axis=1)
 
-    def in_frame(self, g_1c: Any, V_1c: Any) -> ReducedEquations:
+    def in_frame(self, g_1c: Pose, V_1c: Twist) -> ReducedEquations:
         """The same equations with the momentum in a frame at ``g_1c`` on the base, moving with ``V_1c`` (Properties
         4, 5).
 
@@ -137,13 +139,13 @@ def reduced_equations(model: Model, state: State) -> ReducedEquations:
     )  # fmt: skip
 
 
-def _coupling(turn: Any, S: Any, A: Any, B: Any) -> Any:
+def _coupling(turn: Matrix, S: Matrix, A: Matrix, B: Matrix) -> Matrix:
     """``D_mu`` of (18): skew by its making."""
     side = 0.5 * S + turn @ A
     return concatenate([concatenate([turn, -side], axis=1), concatenate([side.T, -B], axis=1)])
 
 
-def _curvature_forces(model: Model, M: Any, A: Any, areas: Any, rows: Any, whole: Any) -> Any:
+def _curvature_forces(model: Model, M: Matrix, A: Matrix, areas: Matrix, rows: Matrix, whole: Matrix) -> Matrix:
     """``B = areas + rows' A - A' rows + A' whole A`` (19e), skew: areas that pairs of axes, an axis and the base, and
     the whole robot with the base sweep along the axis of ``mu``.
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ..arrays.types import Matrix, Pose, Twist
 from ..dynamics.checks import check_state
 from ..lie import Group
 from ..lie.rotations import block_diagonal, skew
@@ -32,7 +31,9 @@ def inertial(model: Model, state: State) -> VelocityChange:
     return _of_base(model, state, "inertial", "spatial twist of the base")
 
 
-def base_matrices(group: Group, representation: Representation, pose: Any, twist: Any) -> tuple[Any, Any, Any]:
+def base_matrices(
+    group: Group, representation: Representation, pose: Pose, twist: Twist
+) -> tuple[Matrix, Matrix, Matrix]:
     """``X``, ``X^-1`` and ``dX/dt`` (m x m): body-fixed twist of a frame at ``pose`` to the wanted representation."""
     if representation == "body":
         return np.eye(group.dim), np.eye(group.dim), np.zeros((group.dim, group.dim))
@@ -48,7 +49,7 @@ def base_matrices(group: Group, representation: Representation, pose: Any, twist
 def _of_base(model: Model, state: State, representation: Representation, label: str) -> VelocityChange:
     one, zero = np.eye(model.n), np.zeros((model.n, model.n))
 
-    def matrix(at: State) -> Any:
+    def matrix(at: State) -> Matrix:
         return block_diagonal([base_matrices(model.base, representation, at.pose, at.twist)[0], one])
 
     _, X_inverse, X_dot = base_matrices(model.base, representation, state.pose, state.twist)

@@ -54,7 +54,7 @@ class Curve(ABC):
 
     def reversed(self) -> Curve:
         """The same points in the other direction."""
-        return Reversed(self)
+        return ReversedCurve(self)
 
     def embedded(self, directions: Any, origin: Any | None = None) -> Curve:
         """The curve ``q = origin + directions r`` in more joints ([Mishra] (59)); ``directions`` is n x k."""
@@ -227,7 +227,7 @@ class Chain(Curve):
 
 
 @dataclass(frozen=True, eq=False)
-class Reversed(Curve):
+class ReversedCurve(Curve):
     """A curve run backwards."""
 
     curve: Curve

@@ -18,7 +18,7 @@ from ..formulations import connection
 from ..formulations.connection import shape
 from ..kernels import compile
 from ..model import Model, State
-from .frames import Frame, check_frame, frame_pose, settled
+from .frames import GaitFrame, check_frame, frame_pose, settled
 from .gait import Motion, check_motion, check_shape
 from .regions import Region
 
@@ -81,7 +81,7 @@ class Reconstruction:
         return out
 
     def displacement(
-        self, motion: Motion, *, momentum: Any | None = None, frame: Frame = "base", tolerance: float = 1e-12
+        self, motion: Motion, *, momentum: Any | None = None, frame: GaitFrame = "base", tolerance: float = 1e-12
     ) -> Displacement:
         """See :func:`displacement`."""
         check_motion(motion)
@@ -100,7 +100,7 @@ class Reconstruction:
             steps, before = 2 * steps, path[-1]
         raise NumericsError(f"the displacement does not settle to {tolerance:g}: is the curve smooth?", value=error)
 
-    def _seen(self, motion: Motion, pose: np.ndarray, frame: Frame) -> np.ndarray:
+    def _seen(self, motion: Motion, pose: np.ndarray, frame: GaitFrame) -> np.ndarray:
         if frame == "base":
             return pose
         frame = settled(self.model, frame, lambda: Region.around(motion))
@@ -183,7 +183,7 @@ def exponential_rate(model: Model, state: State, chart: Any, slope: Any, h: Any)
 
 
 def displacement(
-    model: Model, motion: Motion, *, momentum: Any | None = None, frame: Frame = "base", tolerance: float = 1e-12
+    model: Model, motion: Motion, *, momentum: Any | None = None, frame: GaitFrame = "base", tolerance: float = 1e-12
 ) -> Displacement:
     """The exact displacement of the base over a gait, or over any curve of shapes ([Mishra] (9)).
 

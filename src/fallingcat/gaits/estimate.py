@@ -19,7 +19,7 @@ from ..formulations.connection import shape
 from ..kernels import compile
 from ..model import Model, State
 from .displacement import Displacement
-from .frames import Frame, frame_pose, frame_poses, name_of, settled
+from .frames import GaitFrame, frame_pose, frame_poses, name_of, settled
 from .gait import Motion, check_motion, check_shape
 from .maps import Mapper
 from .regions import Region
@@ -40,7 +40,7 @@ def estimate(
     motion: Motion,
     *,
     momentum: Any | None = None,
-    frame: Frame = "base",
+    frame: GaitFrame = "base",
     apex: Any | None = None,
     tolerance: float = 1e-9,
 ) -> Estimate:

@@ -27,22 +27,22 @@ from .regions import Region
 
 _SE3 = SE3()
 FRAMES = ("base", "center_of_mass", "virtual_chassis", "minimum_perturbation")
-Frame = str | MinimumPerturbation
+GaitFrame = str | MinimumPerturbation
 """One of :data:`FRAMES`, or minimum-perturbation coordinates that were found before."""
 
 
-def name_of(frame: Frame) -> str:
+def name_of(frame: GaitFrame) -> str:
     """What a frame is called."""
     return frame if isinstance(frame, str) else frame.name
 
 
-def settled(model: Model, frame: Frame, region: Callable[[], Region]) -> Frame:
+def settled(model: Model, frame: GaitFrame, region: Callable[[], Region]) -> GaitFrame:
     """The frame, checked; minimum-perturbation coordinates that are only named are found over ``region()``."""
     check_frame(model, frame)
     return minimum_perturbation(model, region()) if frame == "minimum_perturbation" else frame
 
 
-def check_frame(model: Model, frame: Frame) -> None:
+def check_frame(model: Model, frame: GaitFrame) -> None:
     """Whether the frame exists, and moves in the base group."""
     if isinstance(frame, MinimumPerturbation):
         other = frame.robot.model
@@ -57,7 +57,7 @@ def check_frame(model: Model, frame: Frame) -> None:
         raise ModelError(f"the center of mass of {model.name!r} does not move in the base group {model.base}")
 
 
-def frame_pose(model: Model, joints: Any, frame: Frame) -> np.ndarray:
+def frame_pose(model: Model, joints: Any, frame: GaitFrame) -> np.ndarray:
     """``4 x 4``: the frame, seen from the base, at a shape."""
     if isinstance(frame, MinimumPerturbation):
         return frame.poses(joints)[0]
@@ -71,7 +71,7 @@ def frame_pose(model: Model, joints: Any, frame: Frame) -> np.ndarray:
     return out
 
 
-def frame_poses(model: Model, joints: np.ndarray, frame: Frame) -> np.ndarray:
+def frame_poses(model: Model, joints: np.ndarray, frame: GaitFrame) -> np.ndarray:
     """``N x 4 x 4``: the frame, seen from the base, at shapes (N x n)."""
     if isinstance(frame, MinimumPerturbation):
         return frame.poses(joints)

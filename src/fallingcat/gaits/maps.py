@@ -14,7 +14,7 @@ from ..kernels import compile
 from ..model import Model
 from .curves import Curve, Embedded
 from .frames import (
-    Frame,
+    GaitFrame,
     chassis_axes,
     check_frame,
     framed_curvature,
@@ -104,7 +104,7 @@ class Mapper:
     (:func:`~fallingcat.gaits.minimum_perturbation`).
     """
 
-    def __init__(self, model: Model, frame: Frame = "base") -> None:
+    def __init__(self, model: Model, frame: GaitFrame = "base") -> None:
         check_shape(model, model.n)
         check_frame(model, frame)
         if frame == "minimum_perturbation":
@@ -144,7 +144,7 @@ def curvature_map(
     first: Sequence[float] | np.ndarray,
     second: Sequence[float] | np.ndarray,
     *,
-    frame: Frame = "base",
+    frame: GaitFrame = "base",
 ) -> CurvatureMap:
     """The constraint curvature functions of a robot over a plane of shapes ([Mishra] Algorithm 1).
 

@@ -14,7 +14,7 @@ from ..model.joints import Prismatic
 from .curves import Chain, Circle, Curve, Segment
 from .displacement import Reconstruction
 from .estimate import estimate_with
-from .frames import Frame, frame_pose, settled
+from .frames import GaitFrame, frame_pose, settled
 from .maps import CurvatureMap, Mapper, Plane
 from .optimal import Optimum, optimize
 
@@ -163,7 +163,7 @@ def survey(
     joints: tuple[str, str],
     reach: float,
     component: str | None = None,
-    frame: Frame = "minimum_perturbation",
+    frame: GaitFrame = "minimum_perturbation",
     best: bool | None = None,
 ) -> Survey:
     """The curvature map of two joints, what bends up to ``reach`` (rad) do, and the best gait.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from ..arrays import concatenate, scale
+from ..arrays.types import Matrix, Scalar, Vector
 from ..lie import Group, Product
 from ..lie.group import constant
 from .state import State
@@ -46,15 +46,15 @@ class Configuration:
 
     # algebra --------------------------------------------------------------------------------------------------
 
-    def ad(self, v: Any) -> Any:
+    def ad(self, v: Vector) -> Matrix:
         """``nv x nv``: the bracket ``[v, .]`` of quasi-velocities; zero between base and joints."""
         return self.group.ad(v)
 
-    def dexp(self, x: Any) -> Any:
+    def dexp(self, x: Vector) -> Matrix:
         """``nv x nv``: the quasi-velocity of ``exp(x(t))`` per ``dx/dt``, body-fixed (``dexp_right``)."""
         return self.group.dexp_right(x)
 
-    def seen_ahead(self, v: Any, x: Any) -> Any:
+    def seen_ahead(self, v: Vector, x: Vector) -> Vector:
         """``dexp(x)^-1 v`` (nv): the rate of ``x`` when the point ``exp(x)`` moves with the quasi-velocity ``v``."""
         return self.group.seen_ahead(v, x)
 
@@ -67,25 +67,25 @@ class Configuration:
         parts = (np.eye(4), joints, np.zeros(self.base.dim), np.zeros(self.shape.dim))
         return State(*(constant(np.asarray(part)) for part in parts))
 
-    def exp(self, x: Any) -> State:
+    def exp(self, x: Vector) -> State:
         """The point that the constant quasi-velocity ``x`` reaches from the neutral one in unit time; at rest."""
         return self.displace(self.neutral, x)
 
-    def log(self, state: State) -> Any:
+    def log(self, state: State) -> Vector:
         """The shortest ``x`` (nv) with ``exp(x)`` at the point of ``state``."""
         return self.difference(self.neutral, state)
 
-    def displace(self, state: State, x: Any) -> State:
+    def displace(self, state: State, x: Vector) -> State:
         """``state`` moved by ``x`` (nv): ``pose exp(x_b)``, ``g_j exp(x_j)``; velocities stay."""
         m = self.base.dim
         return state._replace(pose=state.pose @ self.base.exp(x[:m]), joints=self.shape.moved(state.joints, x[m:]))
 
-    def difference(self, start: State, end: State) -> Any:
+    def difference(self, start: State, end: State) -> Vector:
         """The ``x`` (nv) that :meth:`displace` takes ``start`` to ``end`` with."""
         pose = self.base.compose(self.base.inverse(start.pose), end.pose)
         return concatenate([self.base.log(pose), self.shape.between(start.joints, end.joints)])
 
-    def interpolate(self, start: State, end: State, s: Any) -> State:
+    def interpolate(self, start: State, end: State, s: Scalar) -> State:
         """The point at ``s`` in [0, 1] on the one-parameter path from ``start`` to ``end``; velocities of ``start``."""
         return self.displace(start, scale(s, self.difference(start, end)))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..arrays.types import Vector
 from ..errors import ModelError
 from ..lie import R1, SE3, SO2, SO3, Group, Product, Trivial
 from .state import State
@@ -31,7 +32,7 @@ def to_mujoco(model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
     return qpos, qvel
 
 
-def from_mujoco(model: Model, qpos: Any, qvel: Any | None = None) -> State:
+def from_mujoco(model: Model, qpos: Vector, qvel: Vector | None = None) -> State:
     """The state with MuJoCo's ``qpos`` and ``qvel`` (zero if left out)."""
     try:
         qpos = np.array(qpos, dtype=float)

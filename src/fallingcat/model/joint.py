@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from ..arrays import rigid_product
+from ..arrays.types import Matrix, Pose, Vector
 from ..errors import ModelError, told
 from ..lie import SE3
 from .body import Frozen, frozen_pose
@@ -60,16 +60,16 @@ class Joint(Frozen):
         for part in ("placement", "offset"):
             object.__setattr__(self, part, frozen_pose(getattr(self, part), f"{part} of joint {self.name!r}"))
 
-    def transform(self, q: Any) -> Any:
+    def transform(self, q: Vector) -> Pose:
         """``4 x 4``: coordinates of the child link to coordinates of the parent link."""
         H = rigid_product(self.placement, self.kind.transform(q))
         return H if self._plain else H @ self.offset
 
-    def motion_subspace(self, q: Any) -> Any:
+    def motion_subspace(self, q: Vector) -> Matrix:
         """``6 x nv``: the twist of the child relative to the parent, in the child link frame, per joint rate."""
         return self._at_child(self.kind.motion_subspace(q))
 
-    def motion_subspace_derivative(self, q: Any, rates: Any) -> Any:
+    def motion_subspace_derivative(self, q: Vector, rates: Vector) -> Matrix:
         """``6 x nv``: the derivative of :meth:`motion_subspace` along ``rates``."""
         return self._at_child(self.kind.motion_subspace_derivative(q, rates))
 
@@ -88,5 +88,5 @@ class Joint(Frozen):
     def _plain(self) -> bool:
         return bool((self.offset == np.eye(4)).all())
 
-    def _at_child(self, S: Any) -> Any:
+    def _at_child(self, S: Matrix) -> Matrix:
         return S if self._plain else _SE3.Ad(_SE3.inverse(self.offset)) @ S

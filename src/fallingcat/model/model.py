@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import concatenate, is_numeric
+from ..arrays.types import Pose, Twist, Vector
 from ..errors import ModelError, told
 from ..lie import Group, Product
 from . import edits, exchange, states
@@ -160,7 +161,7 @@ class Model(Frozen):
         """The place of a joint in :attr:`joints`."""
         return _index("joint", joint, [j.name for j in self.joints])
 
-    def frame(self, link: str, placement: Any | None = None, name: str = "") -> Frame:
+    def frame(self, link: str, placement: Pose | None = None, name: str = "") -> Frame:
         """A frame at ``placement`` (4x4) on a link, or the frame of the model, or of the link, that has this name."""
         if placement is None:
             names = (*(frame.name for frame in self.frames), *self.link_names)
@@ -178,10 +179,10 @@ class Model(Frozen):
 
     def state(
         self,
-        pose: Any | None = None,
-        joints: Any | Mapping[str, Any] | None = None,
-        twist: Any | None = None,
-        rates: Any | Mapping[str, Any] | None = None,
+        pose: Pose | None = None,
+        joints: Vector | Mapping[str, Any] | None = None,
+        twist: Twist | None = None,
+        rates: Vector | Mapping[str, Any] | None = None,
     ) -> State:
         """A checked :class:`State`; what is left out is neutral (identity, zero).
 
@@ -200,7 +201,7 @@ class Model(Frozen):
             raise ModelError(f"rng is a numpy.random.Generator, not {told(rng)}")
         return states.random(self, rng)
 
-    def flatten(self, state: State) -> tuple[Any, Any]:
+    def flatten(self, state: State) -> tuple[Vector, Vector]:
         """The flat vectors ``q = [base coordinates, joints]`` and ``v = [twist, rates]``.
 
         For an SE(3) base ``q`` starts with position and quaternion ``xyzw``, as in Pinocchio and ROS.
@@ -208,7 +209,7 @@ class Model(Frozen):
         states.check_record(self, state)
         return concatenate([self.base.coordinates(state.pose), state.joints]), state.velocity
 
-    def unflatten(self, q: Any, v: Any | None = None) -> State:
+    def unflatten(self, q: Vector, v: Vector | None = None) -> State:
         """The state with the flat vectors ``q`` and ``v`` (zero if left out); the inverse of :meth:`flatten`."""
         v = np.zeros(self.nv) if v is None else v
         for name, x, size in (("q", q, self.nq), ("v", v, self.nv)):
@@ -224,7 +225,7 @@ class Model(Frozen):
         """``qpos, qvel`` in MuJoCo's conventions: quaternions ``wxyz``, linear velocity in the world."""
         return exchange.to_mujoco(self, state)
 
-    def from_mujoco(self, qpos: Any, qvel: Any | None = None) -> State:
+    def from_mujoco(self, qpos: Vector, qvel: Vector | None = None) -> State:
         """The state with MuJoCo's ``qpos`` and ``qvel``; the inverse of :meth:`to_mujoco`."""
         return exchange.from_mujoco(self, qpos, qvel)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..arrays import concatenate
+from ..arrays.types import Pose, Twist, Vector
 
 
 class State(NamedTuple):
@@ -13,16 +14,16 @@ class State(NamedTuple):
     Make one with :meth:`Model.state`, which fills in what is left out and checks what is given.
     """
 
-    pose: Any
+    pose: Pose
     """``4 x 4``, ``H_wb``: base coordinates to world coordinates (m)."""
-    joints: Any
+    joints: Vector
     """The flat coordinates of all joints, in the model's order (rad, m, unit quaternions)."""
-    twist: Any
+    twist: Twist
     """``m``: body-fixed velocity of the base in the algebra of its group; ``[v; w]`` for SE(3) (m/s, rad/s)."""
-    rates: Any
+    rates: Vector
     """``n``: velocities of all joints, in the model's order (rad/s, m/s)."""
 
     @property
-    def velocity(self) -> Any:
+    def velocity(self) -> Vector:
         """``m + n``: the quasi-velocity ``[twist; rates]``."""
         return concatenate([self.twist, self.rates])

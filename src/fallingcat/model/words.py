@@ -28,6 +28,8 @@ Representation = Literal["body", "mixed", "inertial"]
 """How a twist, a wrench or a Jacobian of one link is written, as [Traversaro] 2.4 calls it."""
 MomentumFrame = Literal["base", "world", "centroidal"]
 """Where the momentum, inertia or average velocity of the whole robot is written."""
+AlignedFrame = Literal["centroidal", "world"]
+"""Those of them whose axes are the world's, in which momentum is conserved."""
 Factorization = Literal["christoffel", "passive", "coadjoint", "newton_euler", "hamel"]
 """A Coriolis matrix among those that give the same forces; see :func:`fallingcat.coriolis_matrix`."""
 Weight = Literal["inertia", "moore_penrose"]
@@ -35,6 +37,7 @@ Weight = Literal["inertia", "moore_penrose"]
 
 REPRESENTATIONS: Final[tuple[Representation, ...]] = get_args(Representation)
 MOMENTUM_FRAMES: Final[tuple[MomentumFrame, ...]] = get_args(MomentumFrame)
+ALIGNED_FRAMES: Final[tuple[AlignedFrame, ...]] = get_args(AlignedFrame)
 FACTORIZATIONS: Final[tuple[Factorization, ...]] = get_args(Factorization)
 WEIGHTS: Final[tuple[Weight, ...]] = get_args(Weight)
 

@@ -55,10 +55,10 @@ class MomentumMidpoint(Integrator):
 
     def stepper(self, system: System, mode: Mode, memory: int) -> Step:
         check(system)
-        return Flight(system)
+        return FreeFlight(system)
 
 
-class Flight:
+class FreeFlight:
     """Steps of one free flight, which carry parabola and angular momentum along instead of measuring them anew."""
 
     def __init__(self, system: System) -> None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ...arrays.types import Matrix, Pose, Vector
 from ...errors import ModelError
 from ...lie import Group
 
@@ -57,15 +58,15 @@ class JointKind(ABC):
         """The coordinates of the identity."""
         return np.asarray(self.group.coordinates(self.group.identity()))
 
-    def transform(self, q: Any) -> Any:
+    def transform(self, q: Vector) -> Pose:
         """``4 x 4``: coordinates of the outer side to coordinates of the inner side."""
         return self.group.element(q)
 
-    def motion_subspace(self, q: Any) -> Any:
+    def motion_subspace(self, q: Vector) -> Matrix:
         """``6 x nv``: the relative twist is ``motion_subspace(q) @ rates``.  Constant on every subgroup of SE(3)."""
         return self.group.selection
 
-    def motion_subspace_derivative(self, q: Any, rates: Any) -> Any:
+    def motion_subspace_derivative(self, q: Vector, rates: Vector) -> Matrix:
         """``6 x nv``: the time derivative of :meth:`motion_subspace` along ``rates``, in the outer frame."""
         return np.zeros((6, self.nv))
 
