@@ -13,11 +13,12 @@ from ..errors import ModelError, NumericsError
 from ..model import Model, State
 from .complementarity import OPEN, SLIDE, STICK
 from .contact import Contact, Jump, Mode, Touch
-from .impacts import pushing, restitutions, touching
+from .impacts import restitutions
 from .points import Plane, checked_points, named_points, plane, stacked
-from .settling import SLOW, Calm, Settling, calm
+from .settling import SLOW
 from .situation import Situation, situation, situations
 from .solving import Held, check_consistent, hold, plane_axes
+from .transition import STILL, Transition
 
 TOUCH = 1e-10
 """Depth (m) at which an open point touches down: rounding is no touchdown."""
@@ -25,14 +26,8 @@ HAIR = 1e-12
 """m: how far an open point starts from touching down."""
 IDLE = 1e-8
 """Depth (m) at which a point touches down that rests on the ground without a load."""
-TOGETHER = 2e-8
-"""Points nearer to the plane than this (m) take part in an impact."""
-STILL = 1e-9
-"""Speeds (m/s) that are rounding."""
 TURNING = 2e-3
 """Below about this speed (m/s) the direction of friction is slow to turn: it keeps the equations from being stiff."""
-VERBS = {OPEN: "lift-off", STICK: "stick", SLIDE: "slip"}
-"""What a point does that begins this."""
 DRIFT = 1e-3
 """Speeds (m/s) of points that should be held, together, from which on a step is too long."""
 LEFT = 1e-3
@@ -129,7 +124,7 @@ class HardContacts(Contact):
             slides = bool(np.linalg.norm(v[1:]) > self.tolerance)
             mode.append(OPEN if not closed or (slides and self.friction is None) else self._closed(slides))
             memory[i] = self.remembered(mode[i], at, i)
-        self._check(model, tuple(mode), at)
+        self.check(model, tuple(mode), at)
         return tuple(mode), memory.reshape(-1)
 
     def touching(self, mode: Mode) -> frozenset[str]:
@@ -250,7 +245,7 @@ class HardContacts(Contact):
         values, hair = [], self.hair(model)
         for i, what in self._guarded(model, mode):
             if what == "gap":
-                value = self._gap(at, memory, i) + TOUCH
+                value = self.gap(at, memory, i) + TOUCH
             elif what == "push":
                 value = loads[i].push + hair
             elif what == "stop":
@@ -286,7 +281,7 @@ class HardContacts(Contact):
         i, what = guarded[guard]
         at = self.see(model, state)
         if what == "gap":
-            return self._land(model, mode, i, at, memory, applied)
+            return Transition(self, model, mode, at, memory, applied).landed(i)
         if what == "stop" and float(np.linalg.norm(at.speed(i)[1:])) > SLOW:
             memory = memory.copy()
             memory[5 * i : 5 * i + 5] = self.remembered(SLIDE, at, i)
@@ -296,95 +291,9 @@ class HardContacts(Contact):
             load = self.loads(model, mode, at, memory, applied)[0][i]
             if np.linalg.norm(load.drag) < (self.friction or 0.0) * load.push * (1.0 - 1e-6):
                 raise NumericsError(f"{self.points[i]!r} slips under other forces than its jump was told")
-        return self._settled(model, mode, at, memory, applied, verb, i)
+        return Transition(self, model, mode, at, memory, applied).settled(verb, i)
 
-    def _settled(
-        self, model: Model, mode: Mode, at: Situation, memory: np.ndarray, applied: np.ndarray, verb: str, i: int
-    ) -> Jump:
-        """No impact: points at rest share the load anew, and what is slower than rounding stops."""
-        resting = [k for k, s in enumerate(mode) if s != OPEN or self._idle(at, memory, k)]
-        slow, loss = calm(model, at, self._rows(model, at, resting)) if verb == "stick" else Calm(at.state, 0.0)
-        jump = self._begun(model, mode, mode, slow, memory, applied, resting, resting)
-        changed = [k for k in resting if jump.mode[k] != mode[k] and VERBS.get(jump.mode[k]) == verb] or [i]
-        return self._named(jump, verb, changed, loss)
-
-    def _land(self, model: Model, mode: Mode, i: int, at: Situation, memory: np.ndarray, applied: np.ndarray) -> Jump:
-        """An impact of all points that touch: each sticks, slides or leaves."""
-        hit = [k for k, s in enumerate(mode) if s != OPEN or k == i or self._gap(at, memory, k) <= TOGETHER]
-        before = {k: at.speed(k)[0] for k in hit}
-        bounces = np.array([before[k] < -self.rest_speed for k in hit])
-        elastic = np.where(bounces, restitutions(self.restitution, self.points)[hit], 0.0)
-        after, lost = self._struck(model, at, hit, elastic)
-        limits = dict(zip(hit, np.where(elastic > 0.0, STILL, self.rest_speed), strict=True))
-        resting, slow, loss = self._held_back(model, self.see(model, after), limits)
-        ended = tuple(OPEN if k in hit and k not in resting else s for k, s in enumerate(mode))
-        jump = self._begun(model, mode, ended, slow, memory, applied, resting, hit)
-        landed = [k for k in hit if mode[k] == OPEN and before[k] < 0.0] or [i]
-        verb = "touchdown" if set(landed) & set(resting) else "bounce"
-        return self._named(jump, verb, landed, lost + loss)
-
-    def _struck(self, model: Model, at: Situation, hit: list[int], elastic: np.ndarray) -> tuple[State, float]:
-        """The state after an impact, and the kinetic energy (J) that it took."""
-        axes, ground = self.axes(model), self.ground(model)
-        parts, directions = [at.J[k][axes[k]] for k in hit], [ground.axes[axes[k]] for k in hit]
-        those = touching(model, [self.points[k] for k in hit], parts, directions)
-        found = pushing(model, at.state, at.respond, those, elastic, self.friction)
-        return found.state, float(found.loss)
-
-    def _named(self, jump: Jump, verb: str, points: list[int], loss: float) -> Jump:
-        name = f"{verb} {', '.join(self.points[k] for k in points)}{jump.name}"
-        return jump._replace(name=name, loss=jump.loss + loss)
-
-    def _begun(
-        self, model: Model, mode: Mode, ended: Mode, state: State, memory: np.ndarray, applied: np.ndarray,
-        resting: list[int], touched: list[int],
-    ) -> Jump:  # fmt: skip
-        """What follows on the mode ``ended``.  Where no forces let points slide on (Painleve), they jam: they stop."""
-        at, name, loss = self.see(model, state), "", 0.0
-        found = Settling(self, model, at, applied, resting, mode, memory, touched).settle(ended)
-        if found is None:
-            names = ", ".join(self.points[k] for k in resting)
-            stopped, loss = calm(model, at, self._rows(model, at, resting, jammed=True))
-            at, name = self.see(model, stopped), f", jam {names}"
-            found = Settling(self, model, at, applied, resting, mode, memory, touched).settle(ended)
-        if found is None:
-            raise NumericsError(f"no forces were found with which {names} rest on the ground")
-        self._check(model, found[0], at)
-        return Jump(name, found[0], at.state, found[1], loss)
-
-    def _held_back(self, model: Model, at: Situation, limits: dict[int, float]) -> tuple[list[int], State, float]:
-        """Points that leave slower than ``limits`` (m/s) do not leave: so impacts that follow each other ever faster
-        come to an end.  Those that rest, the state in which they do, and the kinetic energy that it took.
-        """
-        resting: list[int] = []
-        slow, loss = at.state, 0.0
-        while True:
-            speeds = {k: at.J[k] @ slow.velocity for k in limits if k not in resting}
-            more = [k for k, v in speeds.items() if v[0] <= limits[k] and self._may_rest(v, limits[k])]
-            if not more:
-                return sorted(resting), slow, loss
-            resting += more
-            slow, loss = calm(model, at, self._rows(model, at, resting))
-
-    def _may_rest(self, v: np.ndarray, limit: float) -> bool:
-        """Without bounds of friction a point that slides can only leave."""
-        return self.friction is not None or bool(np.linalg.norm(v[1:]) <= limit)
-
-    def _rows(self, model: Model, at: Situation, resting: list[int], jammed: bool = False) -> np.ndarray:
-        """``J`` of what is at rest: normals, and tangents of points that do not slide, or of all that are jammed."""
-        rows = [np.zeros((0, model.nv))]
-        for k in resting:
-            J = at.J[k][self.axes(model)[k]]
-            still = jammed or self.friction is None or np.linalg.norm(J[1:] @ at.state.velocity) <= SLOW
-            rows.append(J if still and self.friction != 0.0 else J[:1])
-        return np.concatenate(rows)
-
-    def _idle(self, at: Situation, memory: np.ndarray, k: int) -> bool:
-        """Whether an open point touches and is at rest."""
-        v = at.speed(k)
-        return bool(self._gap(at, memory, k) <= TOGETHER and abs(v[0]) <= SLOW and self._may_rest(v, SLOW))
-
-    def _check(self, model: Model, mode: Mode, at: Situation) -> None:
+    def check(self, model: Model, mode: Mode, at: Situation) -> None:
         """An error that names closed points whose accelerations cannot all be zero."""
         held = self._held(model, mode)
         biases = np.concatenate([np.zeros(0), *(at.biases[i][axes] for i, axes in held)])
@@ -416,7 +325,7 @@ class HardContacts(Contact):
         small = len(self.points) * model.nv <= SMALL
         return None if small else PreparedContacts(*(getattr(self, field.name) for field in fields(self)))
 
-    def _gap(self, at: Situation, memory: Any, i: int) -> Any:
+    def gap(self, at: Situation, memory: Any, i: int) -> Any:
         """How far an open point is from where it touches down."""
         return at.places[i][0] - memory[5 * i]
 

@@ -1,0 +1,128 @@
+"""What follows on an event of hard contacts: an impact, or another share of the load."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import NumericsError
+from ..model import Model, State
+from .complementarity import OPEN, SLIDE, STICK
+from .contact import Jump, Mode
+from .impacts import pushing, restitutions, touching
+from .settling import SLOW, Calm, Settling, calm
+from .situation import Situation
+
+if TYPE_CHECKING:
+    from .hard import HardContacts
+
+TOGETHER = 2e-8
+"""Points nearer to the plane than this (m) take part in an impact."""
+STILL = 1e-9
+"""Speeds (m/s) that are rounding."""
+VERBS = {OPEN: "lift-off", STICK: "stick", SLIDE: "slip"}
+"""What a point does that begins this."""
+
+
+@dataclass
+class Transition:
+    """From a mode to the next, at a moment: with the memory of the old mode and the applied forces (nv)."""
+
+    contact: HardContacts
+    model: Model
+    mode: Mode
+    at: Situation
+    memory: np.ndarray
+    applied: np.ndarray
+
+    def settled(self, verb: str, i: int) -> Jump:
+        """No impact: points at rest share the load anew, and what is slower than rounding stops."""
+        resting = [k for k, s in enumerate(self.mode) if s != OPEN or self._idle(k)]
+        slow, loss = self._calm(self.at, resting) if verb == "stick" else Calm(self.at.state, 0.0)
+        jump = self._begun(self.mode, slow, resting, resting)
+        changed = [k for k in resting if jump.mode[k] != self.mode[k] and VERBS.get(jump.mode[k]) == verb] or [i]
+        return self._named(jump, verb, changed, loss)
+
+    def landed(self, i: int) -> Jump:
+        """An impact of all points that touch: each sticks, slides or leaves."""
+        c = self.contact
+        hit = [k for k, s in enumerate(self.mode) if s != OPEN or k == i or self._near(k)]
+        before = {k: self.at.speed(k)[0] for k in hit}
+        bounces = np.array([before[k] < -c.rest_speed for k in hit])
+        elastic = np.where(bounces, restitutions(c.restitution, c.points)[hit], 0.0)
+        after, lost = self._struck(hit, elastic)
+        limits = dict(zip(hit, np.where(elastic > 0.0, STILL, c.rest_speed), strict=True))
+        resting, slow, loss = self._held_back(c.see(self.model, after), limits)
+        ended = tuple(OPEN if k in hit and k not in resting else s for k, s in enumerate(self.mode))
+        jump = self._begun(ended, slow, resting, hit)
+        landed = [k for k in hit if self.mode[k] == OPEN and before[k] < 0.0] or [i]
+        verb = "touchdown" if set(landed) & set(resting) else "bounce"
+        return self._named(jump, verb, landed, lost + loss)
+
+    def _struck(self, hit: list[int], elastic: np.ndarray) -> tuple[State, float]:
+        """The state after an impact, and the kinetic energy (J) that it took."""
+        c, at = self.contact, self.at
+        axes, ground = c.axes(self.model), c.ground(self.model)
+        parts, directions = [at.J[k][axes[k]] for k in hit], [ground.axes[axes[k]] for k in hit]
+        those = touching(self.model, [c.points[k] for k in hit], parts, directions)
+        found = pushing(self.model, at.state, at.respond, those, elastic, c.friction)
+        return found.state, float(found.loss)
+
+    def _named(self, jump: Jump, verb: str, points: list[int], loss: float) -> Jump:
+        name = f"{verb} {', '.join(self.contact.points[k] for k in points)}{jump.name}"
+        return jump._replace(name=name, loss=jump.loss + loss)
+
+    def _begun(self, ended: Mode, state: State, resting: list[int], touched: list[int]) -> Jump:
+        """What follows on the mode ``ended``.  Where no forces let points slide on (Painleve), they jam: they stop."""
+        c, name, loss = self.contact, "", 0.0
+        at = c.see(self.model, state)
+        found = self._settling(at, resting, touched).settle(ended)
+        if found is None:
+            names = ", ".join(c.points[k] for k in resting)
+            stopped, loss = self._calm(at, resting, jammed=True)
+            at, name = c.see(self.model, stopped), f", jam {names}"
+            found = self._settling(at, resting, touched).settle(ended)
+        if found is None:
+            raise NumericsError(f"no forces were found with which {names} rest on the ground")
+        c.check(self.model, found[0], at)
+        return Jump(name, found[0], at.state, found[1], loss)
+
+    def _settling(self, at: Situation, resting: list[int], touched: list[int]) -> Settling:
+        return Settling(self.contact, self.model, at, self.applied, resting, self.mode, self.memory, touched)
+
+    def _held_back(self, at: Situation, limits: dict[int, float]) -> tuple[list[int], State, float]:
+        """Points that leave slower than ``limits`` (m/s) do not leave: so impacts that follow each other ever faster
+        come to an end.  Those that rest, the state in which they do, and the kinetic energy that it took.
+        """
+        resting: list[int] = []
+        slow, loss = at.state, 0.0
+        while True:
+            speeds = {k: at.J[k] @ slow.velocity for k in limits if k not in resting}
+            more = [k for k, v in speeds.items() if v[0] <= limits[k] and self._may_rest(v, limits[k])]
+            if not more:
+                return sorted(resting), slow, loss
+            resting += more
+            slow, loss = self._calm(at, resting)
+
+    def _may_rest(self, v: np.ndarray, limit: float) -> bool:
+        """Without bounds of friction a point that slides can only leave."""
+        return self.contact.friction is not None or bool(np.linalg.norm(v[1:]) <= limit)
+
+    def _calm(self, at: Situation, resting: list[int], jammed: bool = False) -> Calm:
+        """At rest come normals, and tangents of points that do not slide, or of all that are jammed."""
+        friction, rows = self.contact.friction, [np.zeros((0, self.model.nv))]
+        for k in resting:
+            J = at.J[k][self.contact.axes(self.model)[k]]
+            still = jammed or friction is None or np.linalg.norm(J[1:] @ at.state.velocity) <= SLOW
+            rows.append(J if still and friction != 0.0 else J[:1])
+        return calm(self.model, at, np.concatenate(rows))
+
+    def _near(self, k: int) -> bool:
+        return bool(self.contact.gap(self.at, self.memory, k) <= TOGETHER)
+
+    def _idle(self, k: int) -> bool:
+        """Whether an open point touches and is at rest."""
+        v = self.at.speed(k)
+        return bool(self._near(k) and abs(v[0]) <= SLOW and self._may_rest(v, SLOW))
