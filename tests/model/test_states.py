@@ -166,9 +166,9 @@ def test_a_tilted_pose_is_no_pose_of_a_planar_base():
     [
         (np.zeros(12), None, "q has shape (13,) for 'arm', not (12,)"),
         (np.zeros(13), None, "q (base): the quaternion xyzw has length 0"),
-        (np.full(13, np.nan), None, "length nan"),
+        (np.full(13, np.nan), None, "q holds a number that is not finite"),
         ([0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0], np.zeros(3), "v has shape (11,) for 'arm', not (3,)"),
-        ([np.inf, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0], None, "pose holds a number that is not finite"),
+        ([np.inf, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0], None, "q holds a number that is not finite"),
         ([0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0], None, "joint 'shoulder': the quaternion xyzw has length 3"),
     ],
 )

@@ -52,6 +52,8 @@ class Contact(ABC):
     """Whether its forces change within a step of the others, as a floor of springs does: then an implicit integrator is
     the default."""
 
+    most_events: int = 1000
+    """within a millisecond; more are chatter, and the run stops"""
     passive: bool = False
     """Whether it can only take energy: a run in which it gives some does not end without saying so."""
 

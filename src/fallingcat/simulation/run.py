@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -25,11 +26,8 @@ DEFAULT_STEP = 1e-3
 WATCHED_STEP = 1e-2
 """The longest step of an adaptive method between two looks at events, unless ``dt`` is given (s)."""
 SMALLEST_STEP = 1e-13
-CHATTER = 1000
-"""So many events of contacts within :data:`WHILE` seconds are chattering; a foot on a soft floor bounces 400 times."""
 WHILE = 1e-3
-
-
+"""The time (s) in which a contact may have :attr:`.Contact.most_events`."""
 UNBALANCED = 0.05
 """The energy residual from which on a run that chose no steps of its own is not called finished without more words."""
 GIVEN = 1e-3
@@ -74,7 +72,7 @@ class Run:
         self.packed = np.asarray(self.layout.pack(state, memory, np.zeros(self.layout.works)), dtype=float)
         self.rows: list[tuple[float, np.ndarray, Mode]] = []
         self.happened: list[Happened] = []
-        self.recent: list[float] = []
+        self.recent: deque[float] = deque()
         self.accepted = 0
         self.fastest = 0.0  # kinetic energy (J) at most, before steps in contact
         self._values = self._events_at(self.packed, self.t)
@@ -239,9 +237,11 @@ class Run:
         switched = guard is not None
         while guard is not None:
             jump = self._jump(guard)
-            self.recent = [t for t in self.recent if self.t - t < WHILE] + [self.t]
-            if len(self.recent) > CHATTER:
-                often = f"{CHATTER} events within {WHILE:g} s, {jump!r} the last"
+            self.recent.append(self.t)
+            while self.t - self.recent[0] >= WHILE:
+                self.recent.popleft()
+            if len(self.recent) > self.system.contact.most_events:  # type: ignore[union-attr]
+                often = f"{len(self.recent)} events within {WHILE:g} s, {jump!r} the last"
                 return f"stopped after {self.t:.6g} s: contacts chatter, {often}"
             guard = next(iter(np.flatnonzero(self._guards_now() < 0.0).tolist()), None)
         if switched:
