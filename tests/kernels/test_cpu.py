@@ -165,7 +165,7 @@ def test_the_same_bits_whatever_the_batch(function, dtype):
 
 TIP = "link6"
 EVERY = {
-    "analytical_jacobian": {"place": TIP},
+    "analytical_jacobian": {"link": TIP},
     "average_velocity": {},
     "bias_forces": {},
     "center_of_mass": {},
@@ -187,13 +187,13 @@ EVERY = {
     "internal_jacobian": {"link": TIP},
     "inverse_dynamics": {},
     "inverse_dynamics_derivatives": {},
-    "jacobian": {"place": TIP},
-    "jacobian_derivative": {"place": TIP},
+    "jacobian": {"link": TIP},
+    "jacobian_derivative": {"link": TIP},
     "kinetic_energy": {},
     "linearize": {},
-    "link_acceleration": {"place": TIP},
-    "link_pose": {"place": TIP},
-    "link_twist": {"place": TIP},
+    "link_acceleration": {"link": TIP},
+    "link_pose": {"link": TIP},
+    "link_twist": {"link": TIP},
     "locked_inertia": {},
     "locked_velocity": {},
     "mass_matrix": {},
@@ -295,7 +295,7 @@ def test_a_composition_of_the_user(tree):
         free = fc.forward_dynamics(model, state, forces)
         return {"force": J @ free, "power": [gain @ (J @ state.velocity), free], "name": "task"}
 
-    kernel = fc.compile(tree, task, sizes={"gain": 6})
+    kernel = fc.compile(tree, task, sizes={"forces": tree.nv, "gain": 6})
     one = arguments_of(kernel, np.random.default_rng(2))
     state, further = state_of(tree, kernel, one)
     got = kernel(*one)
