@@ -22,9 +22,10 @@ from rich.console import Console
 from rich.table import Table
 
 import fallingcat as fc
-from fallingcat.kernels import aligned, native
+from fallingcat.kernels import aligned
 from fallingcat.kernels.compare import Spread, mujoco_calls, pinocchio_calls, spread, take_turns
-from fallingcat.kernels.trace import trace
+from fallingcat.kernels.cpu import native
+from fallingcat.kernels.ir.trace import trace
 
 RESULT = Path(__file__).parent / "results" / "kernels.json"
 

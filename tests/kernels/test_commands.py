@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 import fallingcat as fc
 from fallingcat import cli
 from fallingcat.cli.export_file import _named, _offered
-from fallingcat.kernels import cache
-from fallingcat.kernels.trace import trace
+from fallingcat.kernels.ir.trace import trace
+from fallingcat.kernels.store import cache
 
 KEY = "a" * 64
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.kernels.entry import MOST_ON_STACK_OF_ONE
-from fallingcat.kernels.records import builder, views
-from fallingcat.kernels.threads import shares
-from fallingcat.kernels.trace import Constant, rebuild, size
+from fallingcat.kernels.cpu.entry import MOST_ON_STACK_OF_ONE
+from fallingcat.kernels.cpu.threads import shares
+from fallingcat.kernels.ir.records import builder, views
+from fallingcat.kernels.ir.trace import Constant, rebuild, size
 
 
 def state_of(model, seed=0):

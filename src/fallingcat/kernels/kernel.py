@@ -24,13 +24,14 @@ from ..dynamics import (
 from ..dynamics.checks import check_model
 from ..errors import ModelError, told
 from ..model import Model
-from . import entry, llvm, native, plain, targets
-from .program import LONG, Program, program, recut
-from .recall import Memory
-from .records import builder, views
-from .regroup import regrouped
-from .threads import once, shares, together
-from .trace import Argument, Face, Trace, is_array, size, trace
+from . import targets
+from .cpu import entry, llvm, native, plain
+from .cpu.threads import once, shares, together
+from .ir.program import LONG, Program, program, recut
+from .ir.records import builder, views
+from .ir.regroup import regrouped
+from .ir.trace import Argument, Face, Trace, is_array, size, trace
+from .store.recall import Memory
 
 DTYPES = {"float64": ("double", 8), "float32": ("float", 4)}
 LARGEST = 2_000_000

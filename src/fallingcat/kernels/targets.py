@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from ..errors import ModelError
 from ..model import Model
-from .trace import Trace
+from .ir.trace import Trace
 
-TARGETS: Final = {"c": ".c", "cuda": ".gpu", "casadi": ".casadi", "jax": ".jax"}
+TARGETS: Final = {"c": ".text.c", "cuda": ".gpu.kernel", "casadi": ".text.casadi", "jax": ".text.jax"}
 """target -> the module whose ``build(model, function, traced, dtype)`` serves it"""
 
 

@@ -1,0 +1,264 @@
+"""CUDA text of one stage of a program: one thread per state, structure of arrays.
+
+Value ``k`` of state ``i`` lies at ``[k * n + i]``, so that neighbouring threads read and write neighbouring numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import pi
+from typing import Any, NamedTuple
+
+from ..ir.instructions import Input, Instruction
+from ..text.shared import Real, statement
+from .registers import Plan, Step, plan
+from .stages import Stage
+
+SHARED = 227 * 1024
+"""Bytes of shared memory on a multiprocessor (Hopper, and more than half as much on others since Volta)."""
+
+# sin r = r + r^3 p(r^2), cos r = 1 - r^2/2 + r^4 p(r^2) on |r| <= pi/4: equal-ripple polynomials found by Remez
+# exchange with 50 digits; relative errors of sin 3.6e-9 and 3.5e-18, absolute ones of cos 9.6e-11 and 4.7e-20
+_SIN = {
+    "float32": (-0.1666665487351335, 0.008332173545500305, -0.00019516656132537136),
+    "float64": (
+        -0.16666666666666632,
+        0.008333333333322316,
+        -0.00019841269829725235,
+        2.7557313662069537e-06,
+        -2.5050753266578296e-08,
+        1.5896505073664253e-10,
+    ),
+}
+_COS = {
+    "float32": (0.0416666467478363, -0.0013887361453232805, 2.443773045724937e-05),
+    "float64": (
+        0.0416666666666666,
+        -0.001388888888887399,
+        2.4801587289394967e-05,
+        -2.755731432604291e-07,
+        2.0875719560409487e-09,
+        -1.1359448770978467e-11,
+    ),
+}
+# pi/2 in steps whose products with small whole numbers are exact, and the number that rounds when it is added
+_STEPS = {
+    "float32": (1.5703125, 4.837512969970703e-4, 7.549789954891882e-8),
+    "float64": (pi / 2, 6.123233995736766e-17),
+}
+_ROUND = {"float32": 1.5 * 2.0**23, "float64": 1.5 * 2.0**52}
+
+
+class Shape(NamedTuple):
+    """How a kernel is laid out on a multiprocessor."""
+
+    block: int
+    """threads in a block"""
+    least: int
+    """blocks that a multiprocessor should be able to hold: they share its 65,536 registers"""
+    keep: int
+    """values that a thread keeps in registers; the others wait in shared memory"""
+    aside: int = 0
+    """at most so many"""
+
+
+SHAPES = {
+    "float32": (
+        Shape(128, 4, 90),
+        Shape(64, 5, 150),
+        Shape(128, 3, 130, 50),
+        Shape(128, 2, 200, 60),
+        Shape(128, 3, 130, 100_000),
+    ),
+    "float64": (Shape(128, 3, 60), Shape(64, 4, 88, 100_000)),
+}
+"""The first whose limit a stage keeps is taken; measured on an H200."""
+
+
+class Text(NamedTuple):
+    """A kernel's text and what its launch needs."""
+
+    name: str
+    source: str
+    block: int
+    shared: int
+    """bytes of dynamic shared memory"""
+
+
+def text(stage: Stage, arguments: int, dtype: str, name: str, shape: Shape | None = None) -> Text:
+    """The kernel ``name(a0, a1, ..., workspace, out, n)`` of one stage; ``arguments`` of the function, without the
+    workspace.
+    """
+    real = Real(dtype)
+    shape, moves = _laid_out(stage, [shape] if shape else SHAPES[dtype])
+    size = 8 if dtype == "float64" else 4
+    while moves.places * shape.block * size > SHARED and shape.block > 32:
+        shape = shape._replace(block=shape.block // 2, least=2 * shape.least)
+    if moves.places * shape.block * size > SHARED:  # more than all shared memory: let the compiler spill
+        moves = plan(stage.lines, stage.inputs, len(stage.lines))
+    shared = moves.places * shape.block * size
+    least = max(1, min(shape.least, SHARED // (shared + 1024)))
+    inputs = "".join(f"const {real.text} *__restrict__ a{k}, " for k in range(arguments + 1))
+    lines = [
+        f'extern "C" __global__ void __launch_bounds__({shape.block}, {least})',
+        f"{name}({inputs}{real.text} *__restrict__ t, {real.text} *__restrict__ out, const unsigned count)",
+        "{",
+        "    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;",
+        "    i = i < count ? i : count - 1;  // the threads that are left over repeat the last state",
+        "    const unsigned n = count | (i >> 31);  // adds nothing, but now addresses are one instruction each",
+        *(f"    a{k} += i;" for k in range(arguments + 1)),
+        "    t += i;",
+        "    out += i;",
+    ]
+    if moves.places:
+        lines.append("    extern __shared__ char pool[];")
+        lines.append(f"    volatile {real.text} *const w = (volatile {real.text} *)pool + threadIdx.x;")
+    body = _Body(stage, real, shape.block)
+    for step in moves.steps:
+        body.add(step)
+    if body.again:
+        lines += _second_pointers(arguments + 1, real)
+    return Text(name, "\n".join([*lines, *body.finished(), "}", ""]), shape.block, shared)
+
+
+def _laid_out(stage: Stage, shapes: Sequence[Shape]) -> tuple[Shape, Plan]:
+    for shape in shapes:
+        moves = plan(stage.lines, stage.inputs, shape.keep)
+        if moves.places <= shape.aside:
+            break
+    return shape, moves
+
+
+def _second_pointers(count: int, real: Real) -> list[str]:
+    """Pointers for reading inputs again, of which the compiler cannot know that they are the first ones: it would keep
+    every value, or at least every address, in registers from the first reading to the second.
+    """
+    changed = ", ".join(['"+r"(m)', *(f'"+l"(b{k})' for k in range(count))])
+    return [
+        "    unsigned m = n;",
+        *(f"    const {real.text} *b{k} = a{k};" for k in range(count)),
+        f'    asm volatile("" : {changed});',
+    ]
+
+
+class _Body:
+    """The statements of a stage; each result is written as soon as it is there."""
+
+    def __init__(self, stage: Stage, real: Real, block: int) -> None:
+        self.again = False
+        self._stage, self._real, self._block = stage, real, block
+        self._names: dict[int, str] = {}
+        self._angles: dict[Any, int] = {}
+        self._read: set[Input] = set()
+        self._fresh: set[Input] = set()
+        self._lines: list[str] = []
+        self._targets: dict[int, list[str]] = {}
+        for place, x in stage.outputs:
+            if isinstance(x, int):
+                self._targets.setdefault(x, []).append(f"fc_at(out, {place}, n)")
+            else:
+                self._lines.append(f"    __stcs(fc_at(out, {place}, n), {real.constant(x)});")
+        for place, x in stage.stores:
+            self._targets.setdefault(x, []).append(f"fc_at(t, {place}, n)")
+
+    def add(self, step: Step) -> None:
+        x, t, number = step.value, self._real.text, len(self._lines)
+        if step.kind == "aside":
+            self._lines.append(f"    w[{step.place * self._block}] = {self._names[x]};")
+        elif step.kind == "back":
+            self._names[x] = f"w{number}"
+            self._lines.append(f"    const {t} w{number} = w[{step.place * self._block}];")
+        elif step.kind == "read":
+            self._names[x] = f"r{number}"
+            source = self._input(x)
+            self._lines.append(f"    const {t} r{number} = {source};")
+            self._write(x)
+        else:
+            assert step.line is not None
+            self._compute(step.line)
+            self._write(x)
+
+    def finished(self) -> list[str]:
+        """All statements; what is an input and a result, and nothing else, comes last."""
+        for x in list(self._targets):
+            self._names[x] = self._input(x)
+            self._write(x)
+        return self._lines
+
+    def _input(self, x: int) -> str:
+        place = self._stage.inputs[x]
+        pointer, length = ("b", "m") if place in self._read else ("a", "n")
+        if place in self._read:
+            self.again = True
+            if place in self._fresh:  # the compiler must not know that it is the same address once more
+                self._lines.append('    asm volatile("" : "+r"(m));')
+                self._fresh.clear()
+            self._fresh.add(place)
+        self._read.add(place)
+        return f"__ldg(fc_at({pointer}{place[0]}, {place[1]}, {length}))"
+
+    def _compute(self, line: Instruction) -> None:
+        real, v = self._real, line.value
+        operands = [self._names[x] if isinstance(x, int) else real.constant(x) for x in line.operands]
+        self._names[v] = f"v{v}"
+        if line.op == "div" and real.text == "float":
+            # 2 units in the last place; the exact one has a branch, and that costs registers
+            self._lines.append(f"    const float v{v} = __fdividef({operands[0]}, {operands[1]});")
+        elif line.op in ("sin", "cos"):
+            angle = line.operands[0]
+            if angle not in self._angles:
+                self._angles[angle] = v
+                self._lines += [
+                    f"    {real.text} s{v}, c{v};",
+                    f"    fc_sincos({operands[0]}, &s{v}, &c{v});",
+                ]
+            self._lines.append(f"    const {real.text} v{v} = {line.op[0]}{self._angles[angle]};")
+        else:
+            self._lines.append(f"    {statement(real, line, operands)}")
+
+    def _write(self, x: int) -> None:
+        # streaming: nobody reads it here again
+        self._lines += [f"    __stcs({target}, {self._names[x]});" for target in self._targets.pop(x, ())]
+
+
+def prelude(real: Real) -> Iterator[str]:
+    """What the kernels call: addresses, and sine and cosine together, without a branch (off by less than 2 units in the
+    last place up to |x| of some 1e4).
+    """
+    yield from _at(real)
+    t, c, fma = real.text, real.constant, real.function("fma")
+    whole, bits = ("long long", "__double_as_longlong") if t == "double" else ("int", "__float_as_int")
+    yield f"static __device__ __forceinline__ void fc_sincos(const {t} x, {t} *s, {t} *c)"
+    yield "{"
+    yield f"    const {t} shifted = {fma}(x, {c(2 / pi)}, {c(_ROUND[real.dtype])});"
+    yield f"    const {t} m = {c(_ROUND[real.dtype])} - shifted;"
+    yield f"    {t} r = x;"
+    for step in _STEPS[real.dtype]:
+        yield f"    r = {fma}(m, {c(step)}, r);"
+    yield f"    const {t} t = r * r;"
+    for name, coefficients in (("p", _SIN[real.dtype]), ("k", _COS[real.dtype])):
+        yield f"    {t} {name} = {c(coefficients[-1])};"
+        for x in reversed(coefficients[:-1]):
+            yield f"    {name} = {fma}({name}, t, {c(x)});"
+    yield f"    p = {fma}(p * t, r, r);"
+    yield f"    k = {fma}({fma}(k, t, {c(-0.5)}), t, {c(1.0)});"
+    yield f"    const {whole} quadrant = {bits}(shifted);"
+    yield f"    const {t} a = (quadrant & 1) ? k : p, b = (quadrant & 1) ? p : k;"
+    yield "    *s = (quadrant & 2) ? -a : a;"
+    yield "    *c = ((quadrant + 1) & 2) ? -b : b;"
+    yield "}"
+
+
+def _at(real: Real) -> Iterator[str]:
+    """``p + k * n`` in one instruction that the compiler cannot take apart: it would derive addresses from each other
+    and keep hundreds of them in registers.
+    """
+    t, size = real.text, 8 if real.text == "double" else 4
+    for const in ("const ", ""):
+        yield f"static __device__ __forceinline__ {const}{t} *fc_at({const}{t} *p, unsigned k, unsigned n)"
+        yield "{"
+        yield "    unsigned long long r;"
+        address = "(unsigned long long)p"
+        yield f'    asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(r) : "r"(n), "r"(k * {size}), "l"({address}));'
+        yield f"    return ({const}{t} *)r;"
+        yield "}"

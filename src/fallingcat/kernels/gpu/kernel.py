@@ -1,0 +1,201 @@
+"""Kernels on the GPU, through CuPy: ``compile(model, function, target="cuda")``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...errors import ExtraMissingError, ModelError
+from ...model import Model
+from ..ir.program import Program, program
+from ..ir.schedule import schedule
+from ..ir.trace import Argument, Trace, rebuild
+from ..text.shared import Real, identifier, table
+from . import cuda
+from .recompute import recompute
+from .stages import LARGEST, Stages, length, stages
+from .tiles import tiled
+
+
+def build(model: Model, function: Callable[..., Any], traced: Trace, dtype: str) -> CudaKernel:
+    """The kernel; its text can be read on a machine without a GPU."""
+    return CudaKernel(model, function, traced, dtype)
+
+
+class CudaKernel:
+    """A function of one robot on the GPU: ``k(q, v, ...)``.
+
+    Arguments are arrays on the GPU (CuPy, JAX, Torch: anything with DLPack) of shape ``(..., size)``, all with the same
+    leading batch shape; the result is of the kind of the first.  :meth:`columns` is the way without any copy.
+    """
+
+    def __init__(self, model: Model, function: Callable[..., Any], traced: Trace, dtype: str) -> None:
+        self.model, self.function, self._trace = model, function, traced
+        self.dtype = np.dtype(dtype)
+        self.name = identifier(function)
+
+    @property
+    def signature(self) -> tuple[Argument, ...]:
+        """Name, size and meaning of each argument."""
+        return self._trace.arguments
+
+    @cached_property
+    def program(self) -> Program:
+        """The straight-line program behind it, in an order for few registers."""
+        plain = program(self._trace.inputs, self._trace.outputs, fuse=True)
+        ordered = _ordered(plain)
+        if LARGEST < length(plain, self.dtype.name) < 4 * LARGEST:  # with many stages values pass through memory anyway
+            again = _ordered(recompute(plain))
+            if self._passed_on(again) < self._passed_on(ordered):
+                return again
+        return ordered
+
+    def _passed_on(self, program: Program) -> int:
+        """How many values go through memory from stage to stage."""
+        return sum(len(stage.stores) for stage in stages(program, self.dtype.name).stages)
+
+    @cached_property
+    def stages(self) -> Stages:
+        """The program as one GPU kernel, or several one after the other."""
+        if length(self.program, self.dtype.name) > 4 * LARGEST:
+            return tiled(self.program, self.dtype.name)
+        return stages(self.program, self.dtype.name)
+
+    @property
+    def operations(self) -> dict[str, int]:
+        """Exact number of operations of each kind, before fusing."""
+        return self._trace.graph.count(self._trace.outputs)
+
+    @cached_property
+    def texts(self) -> list[cuda.Text]:
+        """For each stage its kernel and what a launch needs; :attr:`source` has all of them."""
+        count = len(self.program.argument_sizes)
+        return [
+            cuda.text(stage, count, self.dtype.name, f"{self.name}_{k}") for k, stage in enumerate(self.stages.stages)
+        ]
+
+    @cached_property
+    def source(self) -> str:
+        """The CUDA text: kernels ``name_0``, ``name_1``, ... to be launched in turn."""
+        about = ["/*", *table(self.model, self.signature, self._trace, sum(self.operations.values())), " */"]
+        return "\n".join([*about, *cuda.prelude(Real(self.dtype.name)), *(text.source for text in self.texts)])
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(f"{a.name}({a.size})" for a in self.signature)
+        return f"<CudaKernel {self.name}({arguments}): {sum(self.operations.values())} operations>"
+
+    # calls ----------------------------------------------------------------------------------------------------
+
+    def columns(self, *arguments: Any) -> Any:
+        """The flat outputs ``(outputs, n)`` for arguments ``(size, n)``: state ``i`` in column ``i``.
+
+        Nothing is copied: contiguous arrays of :attr:`dtype` on the GPU are taken as they are, by DLPack.
+        """
+        cupy = _cupy()
+        arrays = [_received(cupy, x) for x in arguments]
+        self._check(arrays, columns=True)
+        for argument, x in zip(self.signature, arrays, strict=True):
+            if x.dtype != self.dtype or not x.flags.c_contiguous:
+                raise ModelError(f"{argument.name} is a contiguous {self.dtype} array of shape ({argument.size}, n)")
+        return _returned(self._launch(arrays, arrays[0].shape[1]), arguments[0])
+
+    def __call__(self, *arguments: Any) -> Any:
+        """The result with the leading batch shape of the arguments; they are turned into columns first."""
+        cupy = _cupy()
+        arrays = [_received(cupy, x) for x in arguments]
+        self._check(arrays, columns=False)
+        lead = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
+        count = int(np.prod(lead, dtype=int))
+        columns = []
+        for x in arrays:
+            rows = cupy.broadcast_to(x, (*lead, x.shape[-1])).reshape(count, x.shape[-1])
+            columns.append(cupy.ascontiguousarray(rows.T, dtype=self.dtype))
+        flat = self._launch(columns, count).T.reshape(*lead, len(self._trace.outputs))
+        return rebuild(self._trace.structure, _returned(flat, arguments[0]))
+
+    def _check(self, arrays: list[Any], columns: bool) -> None:
+        wanted = self.signature
+        if len(arrays) != len(wanted):
+            names = ", ".join(a.name for a in wanted)
+            raise ModelError(f"{self.name} takes {len(wanted)} arguments ({names}), not {len(arrays)}")
+        axis, text = (0, "({}, n)") if columns else (-1, "(..., {})")
+        for argument, x in zip(wanted, arrays, strict=True):
+            if x.ndim == 0 or (columns and x.ndim != 2) or x.shape[axis] != argument.size:
+                raise ModelError(f"{argument.name} has shape {text.format(argument.size)}, not {x.shape}")
+            if x.dtype.kind not in "fiu":
+                raise ModelError(f"{argument.name} holds {x.dtype} and not real numbers")
+            if columns and x.shape[1] != arrays[0].shape[1]:
+                raise ModelError(f"{argument.name} has {x.shape[1]} columns, {wanted[0].name} has {arrays[0].shape[1]}")
+
+    def _launch(self, columns: list[Any], count: int) -> Any:
+        cupy = _cupy()
+        out = cupy.empty((len(self._trace.outputs), count), dtype=self.dtype)
+        if not count:
+            return out
+        if count >= 1 << 31:
+            raise ModelError(f"{count:,} states at once: 2,147,483,647 at most")
+        work = cupy.empty((max(self.stages.places, 1), count), dtype=self.dtype)
+        for text, kernel in zip(self.texts, self.kernels, strict=True):
+            arguments = (*columns, work, work, out, np.uint32(count))
+            kernel((-(-count // text.block),), (text.block,), arguments, shared_mem=text.shared)
+        return out
+
+    @cached_property
+    def kernels(self) -> list[Any]:
+        """The compiled ``cupy.RawKernel`` of each stage (``num_regs``, ``local_size_bytes`` tell what it needs)."""
+        cupy = _cupy()
+        prelude = "\n".join(cuda.prelude(Real(self.dtype.name)))
+        device = cupy.cuda.Device()
+
+        def compiled(text: cuda.Text) -> Any:
+            with device:
+                module = cupy.RawModule(code=f"{prelude}\n{text.source}", options=("-std=c++17",), backend="nvrtc")
+                kernel = module.get_function(text.name)
+                kernel.max_dynamic_shared_size_bytes = text.shared
+                return kernel
+
+        if len(self.texts) == 1:
+            return [compiled(self.texts[0])]
+        with ThreadPoolExecutor() as pool:  # NVRTC takes about a second for each thousand instructions
+            return list(pool.map(compiled, self.texts))
+
+
+def _cupy() -> Any:
+    try:
+        import cupy
+    except ImportError:
+        raise ExtraMissingError("gpu", package="cupy", purpose="running a kernel on the GPU") from None
+    return cupy
+
+
+def _received(cupy: Any, x: Any) -> Any:
+    """``x`` as a CuPy array: by DLPack what is on the GPU, a copy of what is a NumPy array or a list."""
+    if isinstance(x, cupy.ndarray):
+        return x
+    return cupy.from_dlpack(x) if hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray) else cupy.asarray(x)
+
+
+def _returned(x: Any, like: Any) -> Any:
+    """``x`` as an array of the library that ``like`` comes from."""
+    cupy = _cupy()
+    if isinstance(like, cupy.ndarray):
+        return x
+    library = type(like).__module__.partition(".")[0]
+    if library == "torch":
+        import torch
+
+        return torch.from_dlpack(x)
+    if library in ("jax", "jaxlib"):
+        import jax
+
+        return jax.dlpack.from_dlpack(cupy.ascontiguousarray(x))  # JAX has no strides
+    return x.get() if isinstance(like, (np.ndarray, list, tuple, float, int)) else x
+
+
+def _ordered(program: Program) -> Program:
+    return replace(program, instructions=schedule(program.instructions, program.inputs, program.outputs))

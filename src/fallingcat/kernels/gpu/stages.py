@@ -1,0 +1,140 @@
+"""Cutting a long program into stages, each a GPU kernel of its own.
+
+A multiprocessor holds about 8,000 instructions in its cache; a longer kernel waits for its own text most of the time
+(measured: five cycles in seven).  The cuts are where few values wait; those go through memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ...arrays.operations import OPERATIONS
+from ..ir.instructions import Input, Instruction
+from ..ir.program import Program
+
+LARGEST = 8_000
+"""Machine instructions of a stage, by :func:`cost`."""
+
+
+class Stage(NamedTuple):
+    """A stretch of the program: reads inputs and places of the workspace, writes outputs and such places."""
+
+    lines: list[Instruction]
+    inputs: dict[int, Input]
+    """value -> where it comes from; the workspace is one argument more"""
+    outputs: list[tuple[int, Any]]
+    """(place in the flat output, value or float)"""
+    stores: list[tuple[int, int]]
+    """(place in the workspace, value)"""
+
+
+class Stages(NamedTuple):
+    """The stages in order, and the size of the workspace between them, in values."""
+
+    stages: list[Stage]
+    places: int
+
+
+def cost(line: Instruction, dtype: str) -> float:
+    """Machine instructions, about: sine and cosine come together; a double constant takes one to load."""
+    single, double = OPERATIONS[line.op].cost if line.op in OPERATIONS else (1, 1)  # a fused product is one
+    if dtype == "float32":
+        return single
+    return 1.1 * (double + sum(type(x) is float for x in line.operands))
+
+
+def length(program: Program, dtype: str) -> float:
+    """Machine instructions of the whole program, about; reading takes two and writing four."""
+    return sum(cost(line, dtype) for line in program.instructions) + 2 * len(program.inputs) + 4 * len(program.outputs)
+
+
+def stages(program: Program, dtype: str, largest: int = LARGEST) -> Stages:
+    """The program (in the order of its instructions) in as few stages as fit."""
+    lines = program.instructions
+    written = _results(program)
+    costs = [cost(line, dtype) + 4 * len(written.get(line.value, ())) for line in lines]
+    count = -int(-length(program, dtype) // largest)
+    cuts = bounds(lines, program.inputs, costs, count)
+    cut = [list(lines[a:b]) for a, b in zip([0, *cuts], [*cuts, len(lines)], strict=True)]
+    return connected(program, cut)
+
+
+def _results(program: Program) -> dict[int, list[int]]:
+    places: dict[int, list[int]] = {}
+    for place, x in enumerate(program.outputs):
+        if isinstance(x, int):
+            places.setdefault(x, []).append(place)
+    return places
+
+
+def bounds(lines: Sequence[Instruction], inputs: dict[int, Input], costs: list[float], count: int) -> list[int]:
+    """Near equal parts; each cut where the fewest values wait, a sixth of a part around."""
+    waiting = _waiting(lines, inputs)
+    total, so_far, at = sum(costs), 0.0, 0
+    sums = []
+    for c in costs:
+        so_far += c
+        sums.append(so_far)
+    cuts = []
+    for k in range(1, count):
+        low, high = (k - 1 / 6) * total / count, (k + 1 / 6) * total / count
+        near = [i for i in range(at + 1, len(lines)) if low <= sums[i - 1] <= high]
+        at = min(near, key=lambda i: waiting[i - 1])
+        cuts.append(at)
+    return cuts
+
+
+def _waiting(lines: Sequence[Instruction], inputs: dict[int, Input]) -> list[int]:
+    """After each instruction: how many values are still to be used."""
+    last = {x: at for at, line in enumerate(lines) for x in line.operands if isinstance(x, int) and x not in inputs}
+    change = [0] * (len(lines) + 1)
+    for at, line in enumerate(lines):
+        if line.value in last:
+            change[at] += 1
+            change[last[line.value]] -= 1
+    out, alive = [], 0
+    for x in change[:-1]:
+        alive += x
+        out.append(alive)
+    return out
+
+
+def connected(program: Program, cut: list[list[Instruction]]) -> Stages:
+    home = {line.value: s for s, lines in enumerate(cut) for line in lines}
+    until: dict[int, int] = {}
+    for s, lines in enumerate(cut):
+        for line in lines:
+            until.update((x, s) for x in line.operands if isinstance(x, int) and home.get(x, s) < s)
+    place_of: dict[int, int] = {}
+    free_at: list[int] = []  # place -> the first stage that may write it
+    for x in sorted(until, key=lambda x: home[x]):
+        place = next((k for k, s in enumerate(free_at) if s <= home[x]), len(free_at))
+        if place == len(free_at):
+            free_at.append(0)
+        place_of[x], free_at[place] = place, until[x] + 1
+    workspace = len(program.argument_sizes)
+    shares = _shared_out(program, home, len(cut))
+    made: list[Stage] = []
+    for s, lines in enumerate(cut):
+        used = dict.fromkeys(x for line in lines for x in line.operands if isinstance(x, int))
+        inputs = {x: program.inputs.get(x) or Input(workspace, place_of[x]) for x in used if home.get(x, -1) < s}
+        outputs = shares[s]
+        inputs |= {x: program.inputs[x] for _, x in outputs if isinstance(x, int) and x in program.inputs}
+        stores = [(place_of[line.value], line.value) for line in lines if line.value in place_of]
+        made.append(Stage(lines, inputs, outputs, stores))
+    return Stages(made, len(free_at))
+
+
+def _shared_out(program: Program, home: dict[int, int], count: int) -> list[list[tuple[int, Any]]]:
+    """The outputs of each stage; constants and inputs, which any could write, are shared out evenly."""
+    shares: list[list[tuple[int, Any]]] = [[] for _ in range(count)]
+    anyones = []
+    for place, x in enumerate(program.outputs):
+        if isinstance(x, int) and x in home:
+            shares[home[x]].append((place, x))
+        else:
+            anyones.append((place, x))
+    for item in anyones:
+        min(shares, key=len).append(item)
+    return shares

@@ -1,0 +1,59 @@
+"""Mass that a joint cannot tell from its parent's, given to the parent: the same equations with fewer numbers.
+
+Masses on the axis of a hinge lie still in the parent too; so do, for a slider, the second moments, which only turn.
+Moving them leaves the kinetic energy and gravity as they are, and with them every quantity that follows from these two
+(mass matrix, inverse and forward dynamics, christoffel matrix), but not what is said of single links.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ...dynamics.spatial import RigidInertia
+from ...lie import R1, SO2
+from ...model import Body, Joint, Model
+
+
+@dataclass(frozen=True, eq=False)
+class Moments(Body):
+    """A body given by its moments: it may have moments without mass, which no real body has."""
+
+    first_moment: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    second_moment: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+
+    @classmethod
+    def of(cls, inertia: RigidInertia) -> Moments:
+        """The body with these moments."""
+        return cls(inertia.mass, first_moment=inertia.moment, second_moment=inertia.second)
+
+
+def regrouped(model: Model) -> Model:
+    """The robot with all movable moments moved, tips first."""
+    own = [RigidInertia.of(link.body) for link in model.links]
+    for i in reversed(range(len(model.joints))):
+        joint = model.joints[i]
+        kept, given = _split(joint, own[i + 1])
+        if given is not None:
+            own[i + 1] = kept
+            own[model.parents[i]] = own[model.parents[i]] + given.to_parent(joint.placement)
+    links = tuple(replace(link, body=Moments.of(inertia)) for link, inertia in zip(model.links, own, strict=True))
+    return replace(model, links=links)
+
+
+def _split(joint: Joint, body: RigidInertia) -> tuple[RigidInertia, RigidInertia | None]:
+    """What must stay with the link, and what the parent can carry (in the joint frame)."""
+    group = joint.kind.group
+    if not joint._plain or not isinstance(group, (SO2, R1)):
+        return body, None
+    zero = np.zeros((3, 3))
+    if isinstance(group, R1):
+        return RigidInertia(body.mass, body.moment, zero), RigidInertia(0.0, np.zeros(3), body.second)
+    axis = np.array(group.axis)
+    if np.count_nonzero(axis) != 1:  # on a slanted axis nothing becomes exactly zero
+        return body, None
+    along = np.outer(axis, axis)
+    on_axis = RigidInertia(body.mass, along @ body.moment, along @ body.second @ along)
+    rest = RigidInertia(0.0, body.moment - on_axis.moment, body.second - on_axis.second)
+    return rest, on_axis

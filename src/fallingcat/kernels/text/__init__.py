@@ -1,0 +1,1 @@
+"""Programs for elsewhere: C99 text, a ``casadi.Function``, a function of JAX arrays."""

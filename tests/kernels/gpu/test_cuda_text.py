@@ -1,0 +1,237 @@
+"""The CUDA text and its calls, run on the CPU: a few lines stand in for CuPy and the GPU, thread after thread."""
+
+import ctypes
+import itertools
+import re
+import shutil
+import subprocess
+import sys
+import types
+
+import jax
+import numpy as np
+import pytest
+
+import fallingcat as fc
+from fallingcat.arrays import array, cos, sin
+from fallingcat.errors import ModelError
+from fallingcat.kernels import compile
+from fallingcat.kernels.gpu import cuda, stages, tiles
+from fallingcat.kernels.gpu import kernel as gpu
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None or sys.platform == "win32", reason="needs a C++ compiler")
+
+GPU = """
+#include <cmath>
+#include <cstring>
+using std::fma; using std::sqrt;
+#define __global__
+#define __device__
+#define __forceinline__ inline
+#define __shared__
+#define __launch_bounds__(...)
+#define __restrict__
+#define __ldg(p) (*(p))
+#define __stcs(p, x) (*(p) = (x))
+#define __fdividef(a, b) ((a) / (b))
+static struct { unsigned x; } blockIdx, blockDim, threadIdx;
+static inline long long __double_as_longlong(double x) { long long k; std::memcpy(&k, &x, 8); return k; }
+static inline int __float_as_int(float x) { int k; std::memcpy(&k, &x, 4); return k; }
+extern char pool[];
+char pool[1 << 22];
+"""
+
+
+class DeviceArray(np.ndarray):
+    """Stands for an array on the GPU."""
+
+    def get(self):
+        return np.array(self)
+
+
+class Device:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return None
+
+
+class Module:
+    """Stands for ``cupy.RawModule``: compiles for the CPU, launches by loops over blocks and threads."""
+
+    numbers = itertools.count()
+
+    def __init__(self, folder, code):
+        size = 8 if "double *fc_at" in code else 4
+        code = re.sub(r'asm\("mad.*', f"r = (unsigned long long)p + n * (k * {size}ULL);", code)
+        code = re.sub(r"asm volatile.*", "", code)
+        name, parameters = re.search(r"__launch_bounds__\(.*\)\n(\w+)\((.*)\)", code).groups()
+        given = ", ".join(re.findall(r"(\w+)(?:,|$)", parameters))
+        launch = (
+            f'extern "C" void launch(unsigned blocks, unsigned threads, {parameters})\n{{\n    blockDim.x = threads;\n'
+            "    for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++)\n"
+            f"        for (threadIdx.x = 0; threadIdx.x < threads; threadIdx.x++) {name}({given});\n}}\n"
+        )
+        file = folder / f"gpu{next(self.numbers)}.cpp"
+        file.write_text(GPU + code + launch)
+        command = ["g++", "-O0", "-ffp-contract=off", "-shared", "-fPIC", str(file), "-o", str(file.with_suffix(".so"))]
+        subprocess.run(command, check=True, capture_output=True, text=True)
+        self._launch = ctypes.CDLL(str(file.with_suffix(".so"))).launch
+
+    def get_function(self, _):
+        def kernel(grid, block, arguments, shared_mem):
+            assert shared_mem <= cuda.SHARED
+            *arrays, count = arguments
+            assert all(x.flags.c_contiguous for x in arrays)
+            pointers = [ctypes.c_void_p(x.ctypes.data) for x in arrays]
+            self._launch(ctypes.c_uint(grid[0]), ctypes.c_uint(block[0]), *pointers, ctypes.c_uint(int(count)))
+
+        return kernel
+
+
+@pytest.fixture
+def cupy(monkeypatch, tmp_path):
+    def on_device(make):
+        return lambda *a, **k: make(*a, **k).view(DeviceArray)
+
+    def empty(shape, dtype):
+        return np.full(shape, np.nan, dtype)  # whatever is not written shows
+
+    module = types.ModuleType("cupy")
+    module.ndarray = DeviceArray
+    module.asarray, module.empty = on_device(lambda x: np.array(x, order="C")), on_device(empty)
+    module.ascontiguousarray, module.broadcast_to = on_device(np.ascontiguousarray), on_device(np.broadcast_to)
+    module.from_dlpack = on_device(np.from_dlpack)
+    module.cuda = types.SimpleNamespace(Device=Device)
+    module.RawModule = lambda code, options, backend: Module(tmp_path, code)
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    return module
+
+
+def columns(model, kernel, count, rng):
+    """Random arguments in columns, and the states in them."""
+    states = [model.random_state(rng) for _ in range(count)]
+    q, v = (np.array(x).T for x in zip(*(model.flatten(state) for state in states), strict=True))
+    known = {"q": q, "v": v}
+    given = [known[a.name] if a.name in known else rng.normal(size=(a.size, count)) for a in kernel.signature]
+    return states, given
+
+
+@pytest.mark.parametrize(
+    ("function", "dtype", "shape", "largest", "tolerance"),
+    [
+        (fc.inverse_dynamics, "float64", None, stages.LARGEST, 1e-12),
+        (fc.forward_dynamics, "float32", None, stages.LARGEST, 1e-4),
+        (fc.forward_dynamics, "float64", cuda.Shape(32, 1, 30, 10_000), 1_500, 1e-11),
+        (fc.mass_matrix, "float64", cuda.Shape(32, 1, 12, 10_000), stages.LARGEST, 1e-12),
+    ],
+)
+def test_the_text_computes_what_numpy_computes(cupy, monkeypatch, function, dtype, shape, largest, tolerance):
+    if shape is not None:
+        monkeypatch.setattr(cuda, "SHAPES", {dtype: (shape,)})
+    monkeypatch.setattr(gpu, "stages", lambda program, kind: stages.stages(program, kind, largest))
+    model = fc.robots.humanoid()
+    kernel = compile(model, function, target="cuda", dtype=dtype)
+    if shape is not None:
+        assert any(text.shared for text in kernel.texts)
+    assert len(kernel.texts) > 3 or largest == stages.LARGEST
+    states, given = columns(model, kernel, 5, np.random.default_rng(3))  # fewer than the threads of a block
+    found = kernel.columns(*(cupy.asarray(x.astype(dtype)) for x in given))
+    further = given[[a.name for a in kernel.signature].index("v") + 1 :] if len(given) > 1 else []
+    for k, state in enumerate(states):
+        expected = np.ravel(function(model, state, *(x[:, k] for x in further)))
+        assert np.abs(found[:, k] - expected).max() <= tolerance * np.abs(expected).max()
+
+
+def test_large_records_come_in_tiles(cupy, monkeypatch):
+    """First what results share, then tiles of results; all written, each once, from few values."""
+    for module in (gpu, stages, tiles):
+        monkeypatch.setattr(module, "LARGEST", 1_000)
+    model = fc.robots.cat()
+    kernel = compile(model, fc.reduced_equations, target="cuda")
+    cut = kernel.stages.stages
+    assert len(cut) > 8
+    last = max(k for k, stage in enumerate(cut) if stage.stores)
+    for stage in cut[last + 2 :]:  # the stage after the last that stores may still belong to what is shared
+        own = {line.value for line in stage.lines}
+        assert (
+            len({x for line in stage.lines for x in line.operands if isinstance(x, int)} - own) <= tiles.ROOM["float64"]
+        )
+    made = [line.value for stage in cut for line in stage.lines]
+    assert sorted(made) == sorted(line.value for line in kernel.program.instructions)
+    states, (q, v) = columns(model, kernel, 3, np.random.default_rng(5))
+    rel = kernel(q.T, v.T)
+    for k, state in enumerate(states):
+        for name, expected in zip(rel._fields[:-1], fc.reduced_equations(model, state), strict=False):
+            np.testing.assert_allclose(getattr(rel, name)[k], expected, atol=1e-12, err_msg=name)
+
+
+def test_calls_take_batches_of_any_shape_and_return_what_they_were_given(cupy):
+    model = fc.robots.revolute_hopper()
+    kernel = compile(model, fc.reduced_equations, target="cuda")
+    rng = np.random.default_rng(6)
+    states, (q, v) = columns(model, kernel, 6, rng)
+    rel = kernel(q.T.reshape(2, 3, -1), v.T.reshape(2, 3, -1))
+    assert type(rel.Lq) is np.ndarray
+    assert rel.Lq.shape == (2, 3, model.n, model.n)
+    np.testing.assert_allclose(rel.Lq[1, 2], fc.reduced_equations(model, states[5]).Lq, atol=1e-12)
+    one = kernel(q[:, 0], v[:, 0])
+    np.testing.assert_allclose(one.xi, fc.reduced_equations(model, states[0]).xi, atol=1e-12)
+    assert kernel(np.zeros((0, model.nq)), np.zeros((0, model.nv))).mu.shape == (0, model.m)
+    here = kernel(cupy.asarray(q.T), cupy.asarray(v[:, 0]))  # one velocity for all
+    assert type(here.mu) is DeviceArray
+    assert here.mu.shape == (6, model.m)
+
+
+def test_arrays_of_jax_come_and_go_by_dlpack(cupy):
+    model = fc.robots.revolute_hopper()
+    kernel = compile(model, fc.mass_matrix, target="cuda", dtype="float32")
+    states, (q,) = columns(model, kernel, 3, np.random.default_rng(7))
+    found = kernel.columns(jax.numpy.asarray(q, jax.numpy.float32))
+    assert isinstance(found, jax.Array)
+    np.testing.assert_allclose(found[:, 2], np.ravel(fc.mass_matrix(model, states[2])), rtol=1e-4, atol=1e-4)
+
+
+def test_wrong_arguments_are_refused(cupy):
+    model = fc.robots.revolute_hopper()
+    kernel = compile(model, fc.bias_forces, target="cuda")
+    q, v = cupy.asarray(np.zeros((model.nq, 4))), cupy.asarray(np.zeros((model.nv, 4)))
+    with pytest.raises(ModelError, match="takes 2 arguments"):
+        kernel.columns(q)
+    with pytest.raises(ModelError, match="v has shape"):
+        kernel.columns(q, q[:-1])
+    with pytest.raises(ModelError, match="3 columns"):
+        kernel.columns(q, cupy.asarray(np.zeros((model.nv, 3))))
+    with pytest.raises(ModelError, match="contiguous float64"):
+        kernel.columns(q, v[:, ::-1])
+    with pytest.raises(ModelError, match="contiguous float64"):
+        kernel.columns(q, v.astype(np.float32))
+    with pytest.raises(ModelError, match="real numbers"):
+        kernel(np.zeros(model.nq, dtype=complex), np.zeros(model.nv))
+
+
+def turning(model, state, x):
+    return array([sin(x[0]), cos(x[0])])
+
+
+@pytest.mark.parametrize(("dtype", "ulp"), [("float32", 2.0**-23), ("float64", 2.0**-52)])
+def test_sine_and_cosine_are_right_to_the_last_digits(cupy, dtype, ulp):
+    model = fc.robots.cat()
+    rng = np.random.default_rng(4)
+    x = np.concatenate([rng.uniform(-10, 10, 2000), rng.uniform(-1e4, 1e4, 2000), [0.0, -0.0, np.pi, np.pi / 4]])
+    kernel = compile(model, turning, target="cuda", dtype=dtype, sizes={"x": 1})
+    angles = x.astype(dtype)[None]
+    sizes = {a.name: a.size for a in kernel.signature}
+    given = [angles if name == "x" else np.zeros((size, len(x)), dtype) for name, size in sizes.items()]
+    sine, cosine = np.asarray(kernel.columns(*map(cupy.asarray, given)), dtype=np.float64)
+    exact = angles[0].astype(np.float64)
+    assert np.abs(sine - np.sin(exact)).max() <= 1.5 * ulp
+    assert np.abs(cosine - np.cos(exact)).max() <= 1.5 * ulp
+
+
+def test_a_kernel_tells_what_it_is():
+    kernel = compile(fc.robots.cat(), fc.inverse_dynamics, target="cuda")
+    assert repr(kernel).startswith("<CudaKernel fc_inverse_dynamics(q(")
+    assert [text.name for text in kernel.texts] == ["fc_inverse_dynamics_0"]
+    assert sum(kernel.operations.values()) >= len(kernel.program.instructions)
