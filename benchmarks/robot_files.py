@@ -255,10 +255,9 @@ def main() -> None:
     parser.add_argument("--without", nargs="*", default=["random_urdfs"], help="leave out paths with these words")
     parser.add_argument("--numbers", action="store_true", help="compare mass matrix and gravity with the peer's")
     options = parser.parse_args()
-    worker, rows = Worker(), []
-    for path in robot_files(options.folders, options.without):
-        if options.kind in (None, path.suffix[1:]) and (row := measure(path, worker, options.numbers)):
-            rows.append(row)
+    worker = Worker()
+    paths = [p for p in robot_files(options.folders, options.without) if options.kind in (None, p.suffix[1:])]
+    rows = [row for path in paths if (row := measure(path, worker, options.numbers))]
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n")
     show(rows)
