@@ -11,7 +11,6 @@ import pytest
 
 from fallingcat.errors import FileError
 from fallingcat.io import read
-from fallingcat.lie import SE3
 from fallingcat.lie.rotations import matrix_from_quaternion
 
 pinocchio = pytest.importorskip("pinocchio")
@@ -64,15 +63,12 @@ def test_the_same_robot_as_pinocchio(name):
         theirs = pinocchio.buildModelFromUrdf(str(path(name)), pinocchio.JointModelFreeFlyer())
     assert set(ours.joint_names) == set(list(theirs.names)[2:])
     assert theirs.nv == ours.nv
-    # Pinocchio's base frame is the file's root link, for us a frame of the base where that root is massless
-    root = next(f.name for f in theirs.frames if f.type == pinocchio.FrameType.BODY)
-    H_root = SE3().inverse(ours.frame(root).placement) if root not in ours.link_names else np.eye(4)
-    assert_same_body(theirs.inertias[1], ours.links[0].body.moved(H_root))
-    for joint, link, parent in zip(ours.joints, ours.links[1:], ours.parents, strict=True):
+    assert ours.link_names[0] == next(f.name for f in theirs.frames if f.type == pinocchio.FrameType.BODY)
+    assert_same_body(theirs.inertias[1], ours.links[0].body)
+    for joint, link in zip(ours.joints, ours.links[1:], strict=True):
         i = theirs.getJointId(joint.name)
         assert_same_body(theirs.inertias[i], link.body)
-        placement = joint.placement if parent else H_root @ joint.placement
-        np.testing.assert_allclose(theirs.jointPlacements[i].homogeneous, placement, **EQUAL)
+        np.testing.assert_allclose(theirs.jointPlacements[i].homogeneous, joint.placement, **EQUAL)
         np.testing.assert_allclose(motion(theirs, i), joint.motion_subspace(joint.kind.neutral())[:, 0], **EQUAL)
     np.testing.assert_allclose(ours.mass, pinocchio.computeTotalMass(theirs), **EQUAL)
 

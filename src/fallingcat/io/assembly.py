@@ -13,8 +13,6 @@ from ..model.model import GRAVITY
 from .diagnostics import Located, Reader
 from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MAX_MASS, MAX_MASS_RATIO, MIN_MASS
 
-_SE3 = SE3()
-
 
 @dataclass(frozen=True)
 class Parts:
@@ -41,8 +39,8 @@ def assemble(parts: Parts, reader: Reader) -> Model:
         parts = replace(parts, gravity=options.gravity)
     check_numbers(parts, reader)
     top = check_tree(parts, reader)
-    if isinstance(parts.base, SE3):  # any other group moves the root's own frame: it has to stay the base
-        parts = _without_massless_root(parts, top, reader)
+    if isinstance(parts.base, SE3):
+        _remark_on_a_free_world(parts, top, reader)
     model = Model(parts.name, parts.base, tuple(parts.links), tuple(parts.joints), parts.gravity, tuple(parts.frames))
     merged = model.merge_fixed() if any(isinstance(joint.kind, Fixed) for joint in model.joints) else model
     _check_physics(model, merged, parts, reader)
@@ -88,34 +86,14 @@ def _no_cycle(parts: Parts, carrier: Mapping[str, Joint], roots: Sequence[str], 
         grounded.update(way)
 
 
-def _without_massless_root(parts: Parts, top: str, reader: Reader) -> Parts:
-    """A massless root on one fixed joint (base_footprint) becomes a frame of its child, which becomes the base link."""
-    links = {link.name: link for link in parts.links}
-    below: dict[str, list[Joint]] = {name: [] for name in links}
-    for joint in parts.joints:
-        below[joint.parent].append(joint)
-    above: list[tuple[str, np.ndarray]] = []  # massless roots, each with its place in the frame of the next
-    joints = {joint.name: joint for joint in parts.joints}
-    while links[top].body.mass == 0.0 and len(below[top]) == 1 and isinstance(below[top][0].kind, Fixed):
-        joint = below[top][0]
-        if top.lower() == "world":
-            text = f'the root {top!r} became a frame of {joint.child!r} and the base is free; base="fixed" welds it'
-            reader.warn(parts.link_places[top], text)
-        above.append((top, _SE3.inverse(joint.transform(np.zeros(0)))))
-        del links[top], joints[joint.name]
-        top = joint.child
-    if not above:
-        return parts
-    gone: dict[str, np.ndarray] = {}  # massless roots and where they sit in the frame of the present root
-    H = np.eye(4)
-    for name, step in reversed(above):
-        H = gone[name] = H @ step
-    frames = [Frame(name, top, gone[name]) for name, _ in above]
-    for frame in parts.frames:
-        if frame.link in gone:
-            frame = replace(frame, link=top, placement=gone[frame.link] @ frame.placement)
-        frames.append(frame)
-    return replace(parts, links=tuple(links.values()), joints=tuple(joints.values()), frames=frames)
+def _remark_on_a_free_world(parts: Parts, top: str, reader: Reader) -> None:
+    """A root called world, without a mass, with one link fixed to it: few who write that mean a robot that flies."""
+    below = [joint for joint in parts.joints if joint.parent == top]
+    massless = next(link.body.mass for link in parts.links if link.name == top) == 0.0
+    if top.lower() == "world" and massless and len(below) == 1 and isinstance(below[0].kind, Fixed):
+        reader.warn(
+            parts.link_places[top], f'the base is free, though its root is called {top!r}; base="fixed" welds it'
+        )
 
 
 # physics ------------------------------------------------------------------------------------------------------------

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ...lie import SE3, Trivial
-from ...model import Body, Model
+from ...model import Model
 from ..assembly import Parts, assemble
 from ..diagnostics import Reader
 from ..names import check_name
 from ..safe_xml import Element
 from .base import find_base, top_bodies
-from .bodies import BodyPart, Walk
+from .bodies import Walk
 from .defaults import Defaults
 from .files import with_includes
 from .inertia import weigh_bodies
@@ -48,7 +46,6 @@ def read_mjcf(root: Element, reader: Reader) -> Model:
     kept = [base in (0, top) for top in tops]
     moving = [body.moves or (base > 0 and keep) for body, keep in zip(bodies, kept, strict=True)]
     masses = weigh_bodies(bodies, moving, settings, reader, tally)
-    _remark_on_massless_base(bodies, masses, base, reader)
     tally.report()
     pieces = make_pieces(bodies, masses, base, kept, reader)
     name = root.get("model")
@@ -65,12 +62,3 @@ def read_mjcf(root: Element, reader: Reader) -> Model:
         virtual=pieces.virtual,
     )
     return assemble(parts, reader)
-
-
-def _remark_on_massless_base(bodies: Sequence[BodyPart], masses: Sequence[Body], base: int, reader: Reader) -> None:
-    """Such a base becomes a frame of the one body that is fixed to it, which MuJoCo does not do."""
-    children = [body for body in bodies if body.parent == base]
-    handed_on = base > 0 and masses[base].mass == 0.0 and len(children) == 1 and not children[0].joints
-    if handed_on and (reader.options.base is None or isinstance(reader.options.base, SE3)):
-        text = "the free body has no mass: the base pose is that of the body fixed to it, unlike MuJoCo's qpos"
-        reader.warn(bodies[base].element, text)
