@@ -79,7 +79,7 @@ from .formulations import (
 )
 from .io import FileWarning, load, save
 from .kernels import Kernel, compile
-from .model import Body, Frame, Joint, Limits, Link, Model, State, joints, robots
+from .model import Body, Frame, Joint, Limits, Link, Model, State, exchange, joints, robots
 
 if TYPE_CHECKING:
     from . import contact, control, falling, gaits, studies, testing
@@ -138,6 +138,7 @@ __all__ = [
     "curvature",
     "displace",
     "equations",
+    "exchange",
     "falling",
     "fixed_at",
     "forward_dynamics",

@@ -8,7 +8,6 @@ import pytest
 from residuals import agree
 
 import fallingcat as fc
-from fallingcat.model.exchange import to_mujoco
 
 ROOT = Path(__file__).parents[2]
 CAT = ROOT / "examples/robots/cat.urdf"
@@ -87,7 +86,7 @@ def test_mujoco_is_a_change_of_velocity(tmp_path, seed):
     ours, theirs = fc.load(tmp_path / "arm.xml"), mujoco.MjModel.from_xml_string(ARM)
     data, M = mujoco.MjData(theirs), np.zeros((theirs.nv, theirs.nv))
     state = ours.random_state(np.random.default_rng(seed))
-    data.qpos[:], data.qvel[:] = to_mujoco(ours, state)
+    data.qpos[:], data.qvel[:] = ours.to_mujoco(state)
     mujoco.mj_forward(theirs, data)
     try:
         mujoco.mj_fullM(theirs, M, data.qM)

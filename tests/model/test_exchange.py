@@ -1,16 +1,31 @@
-"""States in MuJoCo's conventions, against MuJoCo itself."""
+"""States in the conventions of other libraries, against MuJoCo and Pinocchio themselves."""
+
+from types import SimpleNamespace
 
 import mujoco
 import numpy as np
+import pinocchio
 import pytest
 from hypothesis import given, settings
 from laws import generators
 from link_sums import link_poses, link_twists, mass_matrix, potential_energy
 
+import fallingcat as fc
 from fallingcat.errors import ModelError
 from fallingcat.lie import SE3, Trivial
 from fallingcat.lie.rotations import embed, homogeneous, matrix_from_quaternion
-from fallingcat.model import Body, Free, Joint, Link, Model, Prismatic, Revolute, Spherical, robots
+from fallingcat.model import (
+    Body,
+    Free,
+    Joint,
+    Link,
+    Model,
+    Prismatic,
+    Revolute,
+    Spherical,
+    exchange,
+    robots,
+)
 from fallingcat.model.robots import random_tree
 
 MJCF = """
@@ -136,7 +151,201 @@ def test_qvel_may_be_left_out():
 def test_what_mujoco_does_not_know():
     with pytest.raises(ModelError, match=r"MuJoCo has no joint with the group SE\(2\)"):
         robots.revolute_hopper().to_mujoco(robots.revolute_hopper().state())
-    with pytest.raises(ModelError, match="qpos and qvel of 'free_body'"):
+    with pytest.raises(ModelError, match=r"q and v \(MuJoCo\) of 'free_body' have shapes"):
         robots.free_body().from_mujoco(np.zeros(6))
     with pytest.raises(ModelError, match="quaternion"):
         robots.free_body().from_mujoco(np.zeros(7))
+
+
+def test_many_states_at_once():
+    model, rng = twin(), np.random.default_rng(0)
+    states = [model.random_state(rng) for _ in range(6)]
+    q, v = (np.array(x).reshape(2, 3, -1) for x in zip(*(model.flatten(s) for s in states), strict=True))
+    theirs = exchange.mujoco(model)
+    qpos, qvel = theirs.there(q, v)
+    for k, state in enumerate(states):
+        one = model.to_mujoco(state)
+        close(qpos.reshape(6, -1)[k], one[0], 1e-15)
+        close(qvel.reshape(6, -1)[k], one[1], 1e-15)
+    for a, b in zip(theirs.back(qpos, qvel), (q, v), strict=True):
+        close(a, b)
+
+
+def test_the_mass_matrix_travels_by_the_velocity_map(mujoco_model):
+    model, data = twin(), mujoco.MjData(mujoco_model)
+    state = model.random_state(np.random.default_rng(1))
+    data.qpos, data.qvel = model.to_mujoco(state)
+    mujoco.mj_forward(mujoco_model, data)
+    M = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(mujoco_model, data, M)
+    T = exchange.mujoco(model).velocity_map(model.flatten(state)[0])
+    close(T.T @ M @ T, fc.mass_matrix(model, state))
+    close(T @ state.velocity, data.qvel)
+
+
+@pytest.mark.parametrize(("length", "good"), [(1.0 + 9e-3, True), (1.0 - 9e-3, True), (1.02, False), (0.0, False)])
+def test_quaternions_are_brought_to_length_one_within_a_hundredth(length, good):
+    model, theirs = robots.free_body(), exchange.mujoco(robots.free_body())
+    qpos = np.concatenate([np.zeros(3), length * np.array([0.5, 0.5, -0.5, 0.5])])
+    if not good:
+        with pytest.raises(ModelError, match="a quaternion has length"):
+            theirs.back(qpos)
+        return
+    close(theirs.back(qpos)[0][3:], [0.5, -0.5, 0.5, 0.5])
+    ours = np.concatenate([np.zeros(3), length * np.array([0.5, 0.5, -0.5, 0.5])])
+    close(model.unflatten(ours).pose, model.unflatten(np.array([0.0, 0.0, 0.0, 0.5, 0.5, -0.5, 0.5])).pose)
+
+
+def peer_of(model):
+    """The same robot as Pinocchio has it: siblings in reverse order, wheels unbounded."""
+    kinds = {
+        "revolute": lambda k: pinocchio.JointModelRevoluteUnaligned(*k.axis),
+        "continuous": lambda k: pinocchio.JointModelRUBZ(),
+        "prismatic": lambda k: pinocchio.JointModelPrismaticUnaligned(*k.axis),
+        "spherical": lambda k: pinocchio.JointModelSpherical(),
+        "planar": lambda k: pinocchio.JointModelPlanar(),
+        "translational": lambda k: pinocchio.JointModelTranslation(),
+        "free": lambda k: pinocchio.JointModelFreeFlyer(),
+    }
+
+    def put(link, index, offset):
+        body = model.links[model.link_index(link)].body
+        peer.appendBodyToJoint(index, pinocchio.Inertia(body.mass, body.center, body.inertia), offset)
+        for joint in reversed([j for j in model.joints if j.parent == link]):
+            turn = pinocchio.SE3.Identity()
+            if joint.kind.name == "continuous":  # Pinocchio's has z as its axis
+                turn.rotation = pinocchio.Quaternion.FromTwoVectors(np.eye(3)[2], np.array(joint.kind.axis)).matrix()
+            placement = offset * pinocchio.SE3(joint.placement) * turn
+            child = peer.addJoint(index, kinds[joint.kind.name](joint.kind), placement, joint.name)
+            put(joint.child, child, turn.inverse())
+
+    peer = pinocchio.Model()
+    here = pinocchio.SE3.Identity()
+    put(model.links[0].name, peer.addJoint(0, pinocchio.JointModelFreeFlyer(), here, "root_joint"), here)
+    return peer
+
+
+@settings(max_examples=30)
+@given(rng=generators())
+def test_pinocchio_sees_the_same_robot_in_the_same_state(rng):
+    kinds = ["revolute", "continuous", "prismatic", "spherical", "planar", "translational", "free"]
+    model = random_tree(rng, 6, kinds=kinds, base=SE3())
+    peer, state = peer_of(model), model.random_state(rng)
+    q, v = model.to_pinocchio(state, peer)
+    data, order = peer.createData(), exchange.pinocchio(model, peer).v_order
+    M = pinocchio.crba(peer, data, q)
+    close(M, fc.mass_matrix(model, state)[np.ix_(order, order)], 1e-11)
+    close(pinocchio.nonLinearEffects(peer, data, q, v), fc.bias_forces(model, state)[order], 1e-10)
+    again = model.from_pinocchio(q, v, like=peer)
+    close(again.pose, state.pose)
+    close(fc.mass_matrix(model, again), fc.mass_matrix(model, state), 1e-11)
+    close(again.velocity, state.velocity, 0.0)
+
+
+def test_what_pinocchio_writes_otherwise_is_named():
+    model = robots.cat()
+    with pytest.raises(ModelError, match=r"like is a pinocchio.Model, not"):
+        model.to_pinocchio(model.state(), "cat")
+    peer = pinocchio.Model()
+    peer.addJoint(0, pinocchio.JointModelSphericalZYX(), pinocchio.SE3.Identity(), "root_joint")
+    with pytest.raises(ModelError, match="joint 'root_joint' is of the kind SphericalZYX"):
+        model.to_pinocchio(model.state(), peer)
+    peer = pinocchio.Model()
+    peer.addJoint(0, pinocchio.JointModelSpherical(), pinocchio.SE3.Identity(), "root_joint")
+    with pytest.raises(ModelError, match=r"Pinocchio writes the base as qx qy qz qw, which is no point of SE\(3\)"):
+        model.to_pinocchio(model.state(), peer)
+    peer = pinocchio.Model()
+    peer.addJoint(0, pinocchio.JointModelFreeFlyer(), pinocchio.SE3.Identity(), "root_joint")
+    with pytest.raises(ModelError, match=r"Pinocchio has no joint '.*' of 'cat'"):
+        model.to_pinocchio(model.state(), peer)
+    small = robots.free_body()
+    peer.addJoint(1, pinocchio.JointModelRX(), pinocchio.SE3.Identity(), "more")
+    with pytest.raises(ModelError, match="have shapes"):
+        small.from_pinocchio(np.zeros(8), like=peer)
+
+
+def drake_joint(name, kind, q, v, size, parent):
+    """What `drake` asks a joint of a plant."""
+    told = {
+        "name": name,
+        "type_name": kind,
+        "position_start": q,
+        "velocity_start": v,
+        "num_velocities": size,
+        "parent_body": SimpleNamespace(index=lambda: parent),
+    }
+    return SimpleNamespace(**{key: lambda value=value: value for key, value in told.items()})
+
+
+def test_drake_writes_the_turn_first_along_the_axes_of_the_world():
+    """Drake itself is too large for the tests' requirements; the conventions are its documented ones."""
+    model = twin().lock(["ball"])
+    joints = [
+        drake_joint("base", "quaternion_floating", 0, 0, 6, 0),
+        drake_joint("slide", "prismatic", 7, 6, 1, 1),
+        drake_joint("ball", "weld", 8, 7, 0, 1),
+        drake_joint("hinge", "revolute", 8, 7, 1, 1),
+    ]
+    plant = SimpleNamespace(
+        GetJointIndices=lambda: range(4),
+        get_joint=joints.__getitem__,
+        is_finalized=lambda: True,
+        world_body=lambda: SimpleNamespace(index=lambda: 0),
+    )
+    state = model.random_state(np.random.default_rng(0))
+    q, v = model.flatten(state)
+    theirs = exchange.drake(model, plant)
+    there = theirs.there(q, v)
+    R = state.pose[:3, :3]
+    close(there[0], [q[6], *q[3:6], *q[:3], q[8], q[7]], 0.0)
+    close(there[1], [*(R @ v[3:6]), *(R @ v[:3]), v[7], v[6]])
+    for a, b in zip(theirs.back(*there), (q, v), strict=True):
+        close(a, b)
+
+
+def test_joint_state_messages():
+    model = robots.cat()
+    names = sorted(model.joint_names)
+    state = model.random_state(np.random.default_rng(0))
+    q, v = exchange.ros(model, names).there(*model.flatten(state))
+    for i, name in enumerate(names):
+        k = model.joint_names.index(name)
+        assert (q[7 + i], v[6 + i]) == (state.joints[k], state.rates[k])
+    with pytest.raises(ModelError, match=f"the joint {names[0]!r} is named twice"):
+        exchange.ros(model, [names[0], *names])
+    with pytest.raises(ModelError, match="ROS has no joint"):
+        exchange.ros(model, names[1:])
+    with pytest.raises(ModelError, match="there is no joint 'elbw'"):
+        exchange.ros(model, ["elbw"])
+    with pytest.raises(ModelError, match=r"'ball' moves in SO\(3\)"):
+        exchange.ros(twin(), ["ball"])
+
+
+@pytest.mark.parametrize("bad", [np.full(11, np.nan), "home", None, np.zeros((2, 10)), [[1.0], [1.0, 2.0]]])
+def test_bad_vectors_are_refused(bad):
+    for way in (exchange.mujoco(twin()).there, exchange.mujoco(twin()).back):
+        with pytest.raises(ModelError, match=r"\(MuJoCo\)"):
+            way(bad)
+
+
+@settings(max_examples=20)
+@given(rng=generators())
+def test_flat_points_move_as_pinocchio_moves_them(rng):
+    model = random_tree(rng, 5, kinds=["revolute", "prismatic", "spherical", "free"], base=SE3())
+    peer = peer_of(model)
+    theirs = exchange.pinocchio(model, peer)
+    q, p = (np.array([model.flatten(model.random_state(rng))[0] for _ in range(4)]) for _ in range(2))
+    x = rng.normal(size=(4, model.nv))
+    moved, between, halfway = model.integrate(q, x), model.difference(q, p), model.interpolate(q, p, 0.3)
+    for k in range(4):
+        there = [theirs.there(point[k])[0] for point in (q, p, moved, halfway)]
+        order = theirs.v_order
+        far = pinocchio.difference(peer, pinocchio.integrate(peer, there[0], x[k][order]), there[2])
+        close(far, 0.0, 1e-9)
+        close(pinocchio.difference(peer, there[0], there[1]), between[k][order], 1e-7)
+        far = pinocchio.difference(peer, pinocchio.interpolate(peer, there[0], there[1], 0.3), there[3])
+        close(far, 0.0, 1e-7)
+    close(model.difference(p, model.integrate(q, between)), 0.0)
+    close(model.integrate(q[0], x), [model.integrate(q[0], each) for each in x], 0.0)
+    with pytest.raises(ModelError, match="x has shape"):
+        model.integrate(q, x[:, 1:])

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
 
 from ..arrays import concatenate, scale
 from ..arrays.types import Matrix, Scalar, Vector
+from ..errors import ModelError, told
 from ..lie import Group, Product
 from ..lie.group import constant
 from .state import State
@@ -89,6 +93,62 @@ class Configuration:
         """The point at ``s`` in [0, 1] on the one-parameter path from ``start`` to ``end``; velocities of ``start``."""
         return self.displace(start, scale(s, self.difference(start, end)))
 
+    # flat coordinates, any leading batch shape -----------------------------------------------------------------
+
+    def integrate(self, q: Vector, x: Vector) -> Vector:
+        """``q`` (..., nq) moved by ``x`` (..., nv), body-fixed: Pinocchio's ``integrate``."""
+        return _joined(
+            _mapped(group.moved, group.additive, a, b)
+            for group, a, b in zip(self._factors, self._points(q, "q"), self._vectors(x, "x"), strict=True)
+        )
+
+    def between(self, q: Vector, p: Vector) -> Vector:
+        """The ``x`` (..., nv) that :meth:`integrate` takes ``q`` to ``p`` with: Pinocchio's ``difference``."""
+        return _joined(
+            _mapped(group.between, group.additive, a, b)
+            for group, a, b in zip(self._factors, self._points(q, "q"), self._points(p, "p"), strict=True)
+        )
+
+    @property
+    def _factors(self) -> tuple[Group, ...]:
+        return (self.base, *self.shape.factors)
+
+    def _points(self, q: Any, what: str) -> list[Any]:
+        return _split(q, [group.nq for group in self._factors], what)
+
+    def _vectors(self, x: Any, what: str) -> list[Any]:
+        return _split(x, [group.dim for group in self._factors], what)
+
+    # random ---------------------------------------------------------------------------------------------------
+
     def random(self, rng: np.random.Generator) -> State:
         """A random point, at rest; joint limits are the business of :meth:`Model.random_state`."""
         return self.neutral._replace(pose=self.base.random(rng), joints=self.shape.random_coordinates(rng))
+
+
+def _split(x: Any, sizes: list[int], what: str) -> list[Any]:
+    """The parts of the last axis."""
+    x = np.asarray(x, dtype=float) if isinstance(x, (list, tuple)) else x
+    if getattr(x, "ndim", 0) < 1 or x.shape[-1] != sum(sizes):
+        raise ModelError(f"{what} has shape (..., {sum(sizes)}), not {getattr(x, 'shape', None) or told(x)}")
+    ends = list(accumulate(sizes))
+    return [x[..., end - size : end] for size, end in zip(sizes, ends, strict=True)]
+
+
+def _mapped(function: Any, additive: bool, a: Any, b: Any) -> Any:
+    """A function of one sample of both, over what stands before; groups that add take all samples at once."""
+    if additive or a.ndim == b.ndim == 1:
+        return function(a, b)
+    shape = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    pairs = zip(*(np.broadcast_to(x, (*shape, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (a, b)), strict=True)
+    samples = np.array([function(one, other) for one, other in pairs])
+    return samples.reshape(*shape, samples.shape[-1] if samples.size else b.shape[-1])
+
+
+def _joined(parts: Iterable[Any]) -> Any:
+    """Parts side by side, each as often as the most numerous."""
+    whole = list(parts)
+    shape = np.broadcast_shapes(*(part.shape[:-1] for part in whole))
+    if not shape:
+        return concatenate(whole)
+    return np.concatenate([np.broadcast_to(part, (*shape, part.shape[-1])) for part in whole], axis=-1)

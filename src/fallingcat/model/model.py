@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import concatenate, is_numeric
-from ..arrays.types import Pose, Twist, Vector
+from ..arrays import concatenate, is_numeric, scale
+from ..arrays.types import Pose, Scalar, Twist, Vector
 from ..errors import ModelError, told
 from ..lie import Group, Product
 from . import edits, exchange, states
@@ -221,13 +221,44 @@ class Model(Frozen):
             coordinates = states.checked_coordinates(self.base, coordinates, "q (base)")
         return self.state(self.base.element(coordinates), q[self.base.nq :], v[: self.m], v[self.m :])
 
+    def integrate(self, q: Vector, x: Vector) -> Vector:
+        """The flat ``q`` (..., nq) moved by ``x`` (..., nv): the base by ``exp`` of its body-fixed part, joints alike.
+
+        >>> from fallingcat.model import robots
+        >>> cat = robots.cat()
+        >>> q, _ = cat.flatten(cat.neutral())
+        >>> cat.integrate(q, np.eye(cat.nv)).shape, cat.difference(q, cat.integrate(q, np.ones(cat.nv)))[:3].round(12)
+        ((16, 17), array([1., 1., 1.]))
+        """
+        return self.configuration.integrate(q, x)
+
+    def difference(self, q: Vector, p: Vector) -> Vector:
+        """The shortest ``x`` (..., nv) with ``integrate(q, x) = p``; angles and lengths simply subtract."""
+        return self.configuration.between(q, p)
+
+    def interpolate(self, q: Vector, p: Vector, s: Scalar) -> Vector:
+        """The flat point (..., nq) at ``s`` in [0, 1] on the one-parameter path from ``q`` to ``p``."""
+        return self.integrate(q, scale(s, self.difference(q, p)))
+
     def to_mujoco(self, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """``qpos, qvel`` in MuJoCo's conventions: quaternions ``wxyz``, linear velocity in the world."""
-        return exchange.to_mujoco(self, state)
+        """``qpos, qvel`` in MuJoCo's conventions: quaternions ``wxyz``, linear velocity in the world.
+
+        Joints keep the model's order, which is MuJoCo's when the model was read from the same file.  For many states
+        at once, and for Drake and ROS, see :mod:`fallingcat.exchange`.
+        """
+        return exchange.mujoco(self).there(*self.flatten(state))
 
     def from_mujoco(self, qpos: Vector, qvel: Vector | None = None) -> State:
-        """The state with MuJoCo's ``qpos`` and ``qvel``; the inverse of :meth:`to_mujoco`."""
-        return exchange.from_mujoco(self, qpos, qvel)
+        """The state with MuJoCo's ``qpos`` and ``qvel`` (zero if left out); the inverse of :meth:`to_mujoco`."""
+        return self.unflatten(*exchange.mujoco(self).back(qpos, qvel))
+
+    def to_pinocchio(self, state: State, like: Any) -> tuple[np.ndarray, np.ndarray]:
+        """``q, v`` in the order and the conventions of ``like``, a ``pinocchio.Model`` of the same robot."""
+        return exchange.pinocchio(self, like).there(*self.flatten(state))
+
+    def from_pinocchio(self, q: Vector, v: Vector | None = None, *, like: Any) -> State:
+        """The state with Pinocchio's ``q`` and ``v`` (zero if left out); the inverse of :meth:`to_pinocchio`."""
+        return self.unflatten(*exchange.pinocchio(self, like).back(q, v))
 
     # other models ---------------------------------------------------------------------------------------------
 

@@ -1,0 +1,178 @@
+"""Flat states of one robot as another library writes them, there and back, for any number of states at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...arrays.types import Matrix, Vector
+from ...errors import ModelError, told
+from ...lie import Group
+from ..body import Frozen
+from ..states import QUATERNION_TOLERANCE
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How a library writes one joint, or the base, in words of ours."""
+
+    q: tuple[str, ...]
+    """Names of our coordinates in their order; ``cos`` and ``sin`` for an ``angle`` of ours."""
+    v: tuple[int, ...]
+    """For each of their velocities the place of ours."""
+    outside: tuple[int, ...] = ()
+    """Where in their ``v`` a vector begins that they write along the parent's axes (ours are all body-fixed)."""
+
+    def fits(self, group: Group) -> bool:
+        """Whether these are the coordinates of the group."""
+        named = {"angle" if word in ("cos", "sin") else word for word in self.q}
+        return named == set(group.coordinate_names) and len(self.v) == group.dim
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the coordinates and velocities of a joint begin in their vectors, and how they are written."""
+
+    q: int
+    v: int
+    writing: Writing
+
+
+@dataclass(frozen=True, eq=False)
+class Exchange(Frozen):
+    """States of ``model`` in the order and the conventions of another library.
+
+    Flat vectors of ours are those of :meth:`Model.flatten <fallingcat.Model.flatten>` and of compiled functions.  Both
+    ways take any leading batch shape and leave the giver's arrays alone.
+
+    >>> import numpy as np
+    >>> from fallingcat.model import exchange, robots
+    >>> dog = robots.quadruped()
+    >>> theirs = exchange.mujoco(dog)
+    >>> q, v = np.tile(dog.flatten(dog.neutral())[0], (1000, 1)), np.ones((1000, dog.nv))
+    >>> qpos, qvel = theirs.there(q, v)
+    >>> qpos[0, 3:7]                                            # wxyz
+    array([1., 0., 0., 0.])
+    >>> bool(np.array_equal(theirs.back(qpos, qvel)[0], q))
+    True
+    """
+
+    model: Model
+    library: str
+    q_order: np.ndarray
+    """For each of their coordinates the place of ours."""
+    v_order: np.ndarray
+    """For each of their velocities the place of ours: where nothing turns (Pinocchio, ROS), their mass matrix is
+    ``M[np.ix_(v_order, v_order)]`` and their Jacobians are ``J[:, v_order]``."""
+    cosines: np.ndarray
+    """Places in their ``q`` of the pairs ``cos, sin``."""
+    outside: tuple[tuple[int, int], ...]
+    """``(place of a quaternion in our q, place of a vector in their v)``: vectors along the parent's axes."""
+    quaternions: np.ndarray
+    """Places in our ``q`` where a quaternion ``xyzw`` begins."""
+
+    def there(self, q: Vector, v: Vector | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Their ``q`` (..., their nq) and ``v`` (..., nv), of ours; a ``v`` that is left out is zero."""
+        q, v = self._pair(q, v, self.model.nq)
+        theirs, rates = q[..., self.q_order], v[..., self.v_order]
+        angles = theirs[..., self.cosines]
+        theirs[..., self.cosines], theirs[..., self.cosines + 1] = np.cos(angles), np.sin(angles)
+        for at, start in self.outside:
+            rates[..., start : start + 3] = _turned(q[..., at : at + 4], rates[..., start : start + 3])
+        return theirs, rates
+
+    def back(self, q: Vector, v: Vector | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Our ``q`` (..., nq) and ``v`` (..., nv), of theirs; quaternions are brought to length 1.
+
+        One that misses it by more than 0.01 is refused: it is no rounding, but another number.
+        """
+        q, rates = self._pair(q, v, len(self.q_order))
+        ours, out = np.empty((*q.shape[:-1], self.model.nq)), np.empty_like(rates)
+        ours[..., self.q_order] = q
+        ours[..., self.q_order[self.cosines]] = np.arctan2(q[..., self.cosines + 1], q[..., self.cosines])
+        for at in self.quaternions:
+            ours[..., at : at + 4] = self._unit(ours[..., at : at + 4])
+        for at, start in self.outside:
+            inverse = ours[..., at : at + 4] * (-1.0, -1.0, -1.0, 1.0)
+            rates[..., start : start + 3] = _turned(inverse, rates[..., start : start + 3])
+        out[..., self.v_order] = rates
+        return ours, out
+
+    def velocity_map(self, q: Vector) -> Matrix:
+        """``T`` (..., nv, nv) with ``v_theirs = T v_ours`` at our ``q``; their mass matrix is ``T^-T M T^-1``."""
+        q = np.asarray(q, dtype=float)
+        units = np.broadcast_to(np.eye(self.model.nv), (*q.shape[:-1], self.model.nv, self.model.nv))
+        return np.swapaxes(self.there(np.repeat(q[..., None, :], self.model.nv, axis=-2), units)[1], -1, -2)
+
+    def _pair(self, q: Any, v: Any, nq: int) -> tuple[np.ndarray, np.ndarray]:
+        """Copies of both as floats, of one batch shape."""
+        try:
+            q = np.array(q, dtype=float)
+            v = np.zeros((*q.shape[:-1], self.model.nv)) if v is None else np.array(v, dtype=float)
+        except (TypeError, ValueError):
+            raise ModelError(f"q and v ({self.library}) are arrays of numbers, not {told(q)}, {told(v)}") from None
+        if q.shape[-1:] != (nq,) or v.shape != (*q.shape[:-1], self.model.nv):
+            wanted = f"(..., {nq}) and (..., {self.model.nv})"
+            raise ModelError(
+                f"q and v ({self.library}) of {self.model.name!r} have shapes {wanted}, not {q.shape}, {v.shape}"
+            )
+        if not (np.isfinite(q).all() and np.isfinite(v).all()):
+            raise ModelError(f"q or v ({self.library}) of {self.model.name!r} holds a number that is not finite")
+        return q, v
+
+    def _unit(self, quaternion: np.ndarray) -> np.ndarray:
+        length = np.linalg.norm(quaternion, axis=-1, keepdims=True)
+        if not (np.abs(length - 1.0) <= QUATERNION_TOLERANCE).all():
+            worst = float(length.flat[np.abs(length - 1.0).argmax()])
+            raise ModelError(f"q ({self.library}): a quaternion has length {worst:.6g}, not 1")
+        return np.asarray(quaternion / length)
+
+
+def exchange(model: Model, library: str, base: Place | None, joints: Mapping[str, Place]) -> Exchange:
+    """The exchange with a library that writes the base and every joint, by name, at the given places."""
+    parts: list[tuple[str, Group, Place | None, int, int]] = []  # what, its group, theirs, and where ours begins
+    if model.base.nq:
+        parts.append(("the base", model.base, base, 0, 0))
+    for joint, qs, vs in zip(model.joints, model.q_slices, model.v_slices, strict=True):
+        if joint.kind.nv:
+            q, v = model.base.nq + qs.start, model.m + vs.start
+            parts.append((f"joint {joint.name!r}", joint.kind.group, joints.get(joint.name), q, v))
+    q_order = np.full(sum(len(place.writing.q) for _, _, place, _, _ in parts if place), -1)
+    v_order = np.full(model.nv, -1)
+    cosines, outside, quaternions = [], [], []
+    for what, group, place, q, v in parts:
+        if place is None:
+            raise ModelError(f"{library} has no {what} of {model.name!r}")
+        if not place.writing.fits(group):
+            raise ModelError(f"{library} writes {what} as {' '.join(place.writing.q)}, which is no point of {group}")
+        names = list(group.coordinate_names)
+        for i, word in enumerate(place.writing.q):
+            _put(q_order, place.q + i, q + names.index("angle" if word in ("cos", "sin") else word), library)
+        for i, k in enumerate(place.writing.v):
+            _put(v_order, place.v + i, v + k, library)
+        cosines += [place.q + i for i, word in enumerate(place.writing.q) if word == "cos"]
+        quaternions += [q + names.index("qx")] if "qx" in names else []
+        outside += [(q + names.index("qx"), place.v + i) for i in place.writing.outside]
+    return Exchange(
+        model, library, q_order, v_order, np.array(cosines, int), tuple(outside), np.array(quaternions, int)
+    )
+
+
+def _put(order: np.ndarray, at: int, ours: int, library: str) -> None:
+    """Their entry ``at`` is ours at ``ours``; every entry has one meaning."""
+    if not 0 <= at < len(order) or order[at] >= 0:
+        raise ModelError(f"{library} moves more than this model: both have the same joints")
+    order[at] = ours
+
+
+def _turned(quaternion: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """``R x`` for unit quaternions ``xyzw``: ``x + 2 w (u x x) + 2 u x (u x x)``."""
+    u, w = quaternion[..., :3], quaternion[..., 3:]
+    across = 2.0 * np.cross(u, x)
+    return np.asarray(x + w * across + np.cross(u, across))

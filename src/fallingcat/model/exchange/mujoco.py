@@ -1,0 +1,39 @@
+"""MuJoCo: quaternions ``wxyz``, linear velocities of free bodies along the world's axes."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final
+
+from ...errors import ModelError
+from ...lie import R1, SE3, SO2, SO3, Group, Trivial
+from .exchange import Exchange, Place, Writing, exchange
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+_WRITINGS: Final[dict[type[Group], Writing]] = {
+    SE3: Writing(("x", "y", "z", "qw", "qx", "qy", "qz"), (0, 1, 2, 3, 4, 5), outside=(0,)),
+    SO3: Writing(("qw", "qx", "qy", "qz"), (0, 1, 2)),
+    SO2: Writing(("angle",), (0,)),
+    R1: Writing(("distance",), (0,)),
+    Trivial: Writing((), ()),
+}
+
+
+def mujoco(model: Model) -> Exchange:
+    """Exchange with MuJoCo's ``qpos`` and ``qvel``, joints in the model's order.
+
+    That is MuJoCo's order when the model was read from the same file, or from the ``MjModel``.
+    """
+    groups = [model.base, *(joint.kind.group for joint in model.joints)]
+    for group in groups:
+        if type(group) not in _WRITINGS:
+            raise ModelError(f"MuJoCo has no joint with the group {group}")
+    starts = zip(_starts([g.nq for g in groups]), _starts([g.dim for g in groups]), groups, strict=True)
+    base, *joints = [Place(q, v, _WRITINGS[type(group)]) for q, v, group in starts]
+    return exchange(model, "MuJoCo", base, dict(zip((j.name for j in model.joints), joints, strict=True)))
+
+
+def _starts(sizes: list[int]) -> list[int]:
+    return [0, *accumulate(sizes)][:-1]

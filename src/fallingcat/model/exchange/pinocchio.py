@@ -1,0 +1,47 @@
+"""Pinocchio: siblings sorted by name, wheels as ``cos, sin``, velocities as ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ...errors import ModelError, told
+from .exchange import Exchange, Place, Writing, exchange
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+_ANGLE: Final = Writing(("angle",), (0,))
+_DISTANCE: Final = Writing(("distance",), (0,))
+_WHEEL: Final = Writing(("cos", "sin"), (0,))
+WRITINGS: Final = {
+    "FreeFlyer": Writing(("x", "y", "z", "qx", "qy", "qz", "qw"), (0, 1, 2, 3, 4, 5)),
+    "Spherical": Writing(("qx", "qy", "qz", "qw"), (0, 1, 2)),
+    "Planar": Writing(("x", "y", "cos", "sin"), (0, 1, 2)),
+    "Translation": Writing(("x", "y", "z"), (0, 1, 2)),
+    "RevoluteUnaligned": _ANGLE,
+    "RevoluteUnboundedUnaligned": _WHEEL,
+    "HelicalUnaligned": _ANGLE,
+    "PrismaticUnaligned": _DISTANCE,
+    **{f"{kind}{axis}": _ANGLE for kind in "RH" for axis in "XYZ"},
+    **{f"RUB{axis}": _WHEEL for axis in "XYZ"},
+    **{f"P{axis}": _DISTANCE for axis in "XYZ"},
+}
+
+
+def pinocchio(model: Model, like: Any) -> Exchange:
+    """Exchange with ``like``, a ``pinocchio.Model`` of the same robot: joints are found by name.
+
+    Its base is the joint of the universe that the model has no joint for (``root_joint``); none for a fixed base.
+    ``v_order`` maps matrices: ``crba(...)`` is ``M[np.ix_(v_order, v_order)]``.
+    """
+    if not all(hasattr(like, name) for name in ("names", "joints", "idx_qs", "idx_vs")):
+        raise ModelError(f"like is a pinocchio.Model, not {told(like)}")
+    places = {}
+    for name, joint, q, v in list(zip(like.names, like.joints, like.idx_qs, like.idx_vs, strict=True))[1:]:
+        kind = joint.shortname().removeprefix("JointModel")
+        if kind not in WRITINGS:
+            raise ModelError(f"Pinocchio's joint {name!r} is of the kind {kind}, which has no counterpart here")
+        places[name] = Place(q, v, WRITINGS[kind])
+    base = [name for name, parent in zip(like.names, like.parents, strict=True) if not parent and name in places]
+    base = [name for name in base if name not in model.joint_names]
+    return exchange(model, "Pinocchio", places.pop(base[0]) if base else None, places)
