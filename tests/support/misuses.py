@@ -173,8 +173,8 @@ CALLS = [
     (lambda: CAT.flatten(Q), "pass a State of 'cat'"),
     (lambda: CAT.flatten(HOPPER.neutral()), "has shape"),
     (lambda: CAT.to_mujoco(Q), "pass a State of 'cat'"),
-    (lambda: CAT.from_mujoco(Q[:2]), "q and v (MuJoCo) of 'cat' have shapes"),
-    (lambda: CAT.from_mujoco("home"), "q and v (MuJoCo) are arrays of numbers"),
+    (lambda: CAT.from_mujoco(Q[:2]), "q and v .MuJoCo. of 'cat' have shapes"),
+    (lambda: CAT.from_mujoco("home"), "q and v .MuJoCo. are arrays of numbers"),
     (lambda: CAT.random_state(0), "rng is a numpy.random.Generator, not 0"),
     (lambda: CAT.random_state(None), "rng is a numpy.random.Generator, not None"),
     # models and their edits
