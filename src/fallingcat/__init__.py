@@ -77,7 +77,7 @@ from .formulations import (
     locked_velocity,
     reduced_equations,
 )
-from .io import FileWarning, load, save
+from .io import FileWarning, from_pinocchio_model, load, save
 from .kernels import Kernel, compile
 from .model import Body, Frame, Joint, Limits, Link, Model, State, exchange, joints, robots
 
@@ -144,6 +144,7 @@ __all__ = [
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "forward_kinematics",
+    "from_pinocchio_model",
     "gaits",
     "gravity_forces",
     "integrability",

@@ -20,7 +20,7 @@ from ..model.body import frozen_array
 from .bases import PLAIN_BASES
 from .diagnostics import FileWarning, Options, Reader
 
-__all__ = ["FileWarning", "load", "read", "save"]
+__all__ = ["FileWarning", "from_pinocchio_model", "load", "read", "save"]
 
 
 def load(
@@ -32,6 +32,9 @@ def load(
     gravity: Any | None = None,
 ) -> Model:
     """The robot in a file: ``.urdf``, ``.xml`` (MJCF, or URDF with a ``<robot>`` root) or ``.toml``.
+
+    A name like ``"talos_description"`` that is no file is looked up in ``robot_descriptions`` and among installed
+    packages, where its files are on this machine; nothing is fetched.
 
     ``base`` is the group that the base link moves in: ``"free"``, ``"planar"``, ``"spherical"``, ``"schoenflies"``,
     ``"translational"``, ``"fixed"`` or a group; left out, it is what the file says (a URDF says nothing: free).
@@ -65,6 +68,7 @@ def read(
 ) -> tuple[Model, list[str]]:
     """As :func:`load`, with the warnings as data instead of as warnings."""
     _check_path(path)
+    path = _found(path)
     reader = Reader(path, _options(base, fixed, physics, gravity))
     try:
         return _read(reader), reader.warnings
@@ -85,6 +89,19 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     else:
         raise FileError(f"models are written to .urdf and .toml files, not to {suffix!r}", file=path)
     write(model, path)
+
+
+def from_pinocchio_model(peer: Any) -> Model:
+    """The robot of a ``pinocchio.Model`` in memory: joints, inertias, limits, frames and gravity.
+
+    The base is what the one joint of the universe moves in, where it stands at the origin and has more than one
+    coordinate (``root_joint``); any other robot is fixed to the link ``universe``.  Links are named after Pinocchio's
+    body frames at their joints.  Joints have our order, depth first; ``fc.exchange.pinocchio(model, peer)`` takes
+    states there and back.  Composite and mimic joints are refused by name.
+    """
+    from .pinocchio import from_pinocchio_model as read_model
+
+    return read_model(peer)
 
 
 def _read(reader: Reader) -> Model:
@@ -112,6 +129,15 @@ def _read(reader: Reader) -> Model:
     from .urdf import read_urdf
 
     return read_urdf(root, reader)
+
+
+def _found(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
+    """The file of a path, or of the name of a robot that is installed."""
+    if PurePath(path).suffix:
+        return path
+    from .named import is_name, path_of
+
+    return path_of(os.fspath(path)) if is_name(path) else path
 
 
 def _check_path(path: object) -> None:

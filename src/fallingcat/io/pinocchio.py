@@ -1,0 +1,132 @@
+"""A ``pinocchio.Model`` in memory to a model; Pinocchio itself is not imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from ..errors import ModelError, told
+from ..lie import R3, SE2, SE3, SO3, Group, Trivial
+from ..model import (
+    Body,
+    Continuous,
+    Frame,
+    Free,
+    Helical,
+    Joint,
+    JointKind,
+    Limits,
+    Link,
+    Model,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Translational,
+    Universal,
+)
+
+_Axis = tuple[float, float, float]
+_AXES: Final[dict[str, _Axis]] = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
+_ALIGNED: Final[dict[str, Callable[[_Axis, Any], JointKind]]] = {
+    "R": lambda axis, _: Revolute(axis),
+    "RUB": lambda axis, _: Continuous(axis),
+    "P": lambda axis, _: Prismatic(axis),
+    "H": lambda axis, joint: Helical(axis, joint.pitch),
+}
+_KINDS: Final[dict[str, Callable[[Any], JointKind]]] = {
+    "FreeFlyer": lambda _: Free(),
+    "Spherical": lambda _: Spherical(),
+    "Planar": lambda _: Planar(),
+    "Translation": lambda _: Translational(),
+    "Universal": lambda joint: Universal(_axis(joint.axis1), _axis(joint.axis2)),
+    "RevoluteUnaligned": lambda joint: Revolute(_axis(joint.axis)),
+    "RevoluteUnboundedUnaligned": lambda joint: Continuous(_axis(joint.axis)),
+    "PrismaticUnaligned": lambda joint: Prismatic(_axis(joint.axis)),
+    "HelicalUnaligned": lambda joint: Helical(_axis(joint.axis), joint.pitch),
+}
+_BASES: Final[dict[str, Group]] = {"free": SE3(), "spherical": SO3(), "planar": SE2(), "translational": R3()}
+
+
+def from_pinocchio_model(peer: Any) -> Model:
+    """See :func:`fallingcat.from_pinocchio_model`."""
+    if not all(hasattr(peer, name) for name in ("names", "joints", "jointPlacements", "inertias", "frames")):
+        raise ModelError(f"peer is a pinocchio.Model, not {told(peer)}")
+    kinds = [_kind(name, joint) for name, joint in list(zip(peer.names, peer.joints, strict=True))[1:]]
+    placements = [np.array(H.homogeneous) for H in peer.jointPlacements][1:]
+    roots = [i for i in range(1, peer.njoints) if peer.parents[i] == 0]
+    floats = len(roots) == 1 and kinds[roots[0] - 1].name in _BASES and _identity(placements[roots[0] - 1])
+    names = _link_names(peer)
+    links = tuple(Link(names[i], _body(peer.inertias[i])) for i in range(floats, peer.njoints))
+    joints = tuple(
+        Joint(
+            peer.names[i],
+            kinds[i - 1],
+            names[peer.parents[i]],
+            names[i],
+            placements[i - 1],
+            limits=_limits(peer, i, kinds[i - 1]),
+        )
+        for i in range(1 + floats, peer.njoints)
+    )
+    base = _BASES[kinds[roots[0] - 1].name] if floats else Trivial()
+    gravity = np.array(peer.gravity.linear)
+    return Model(peer.name or "robot", base, links, joints, gravity, tuple(_frames(peer, names, floats)))
+
+
+def _kind(name: str, joint: Any) -> JointKind:
+    """Our kind of a joint; Pinocchio's ``RX`` is a hinge about x, ``RUBX`` a wheel, ``PX`` a slider, ``HX`` a screw."""
+    short, exact = joint.shortname().removeprefix("JointModel"), joint.extract()
+    if short in _KINDS:
+        return _KINDS[short](exact)
+    if short[:-1] in _ALIGNED and short[-1] in _AXES:
+        return _ALIGNED[short[:-1]](_AXES[short[-1]], exact)
+    raise ModelError(f"Pinocchio's joint {name!r} is of the kind {short}, which has no counterpart here")
+
+
+def _axis(x: Any) -> _Axis:
+    a, b, c = np.asarray(x, dtype=float).tolist()
+    return (a, b, c)
+
+
+def _identity(H: np.ndarray) -> bool:
+    return bool((np.eye(4) == H).all())
+
+
+def _body(inertia: Any) -> Body:
+    about_center = np.array(inertia.inertia)
+    return Body(inertia.mass, np.array(inertia.lever), 0.5 * (about_center + about_center.T))
+
+
+def _link_names(peer: Any) -> list[str]:
+    """For each joint the body frame that sits at it, else the joint's own name."""
+    names = list(peer.names)
+    for frame in reversed(list(peer.frames)):
+        if frame.type.name == "BODY" and _identity(np.array(frame.placement.homogeneous)):
+            names[frame.parentJoint] = frame.name
+    return names
+
+
+def _frames(peer: Any, names: list[str], floats: bool) -> list[Frame]:
+    """Everything else that Pinocchio has named, once."""
+    taken = set(names[floats:])
+    frames = []
+    for frame in peer.frames:
+        if frame.name not in taken and frame.type.name != "JOINT" and frame.parentJoint >= floats:
+            taken.add(frame.name)
+            frames.append(Frame(frame.name, names[frame.parentJoint], np.array(frame.placement.homogeneous)))
+    return frames
+
+
+def _limits(peer: Any, i: int, kind: JointKind) -> Limits:
+    """End stops and bounds of a joint with one coordinate; Pinocchio writes the largest float where there is none."""
+    if kind.nq != 1 or peer.nqs[i] != 1:
+        return Limits()
+    q, v = peer.idx_qs[i], peer.idx_vs[i]
+    found = (peer.lowerPositionLimit[q], peer.upperPositionLimit[q], peer.velocityLimit[v], peer.effortLimit[v])
+    lower, upper, velocity, effort = (
+        float(x) if abs(x) < np.finfo(float).max else float(np.sign(x) * np.inf) for x in found
+    )
+    return Limits(lower, upper, velocity, effort)

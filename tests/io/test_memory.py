@@ -1,0 +1,108 @@
+"""Robots that another library holds in memory."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from hypothesis import given, settings
+from laws import generators
+
+import fallingcat as fc
+from fallingcat.errors import ModelError
+from fallingcat.lie import R3, SE2, SE3, SO3, Trivial
+
+JOINTS = [
+    pin.JointModelRX(),
+    pin.JointModelRevoluteUnaligned(0.0, 0.6, 0.8),
+    pin.JointModelRUBY(),
+    pin.JointModelPZ(),
+    pin.JointModelPrismaticUnaligned(0.6, 0.0, -0.8),
+    pin.JointModelHX(0.2),
+    pin.JointModelHelicalUnaligned(0.6, 0.8, 0.0, -0.1),
+    pin.JointModelSpherical(),
+    pin.JointModelPlanar(),
+    pin.JointModelTranslation(),
+    pin.JointModelFreeFlyer(),
+]
+BASES = [
+    (pin.JointModelFreeFlyer(), SE3()),
+    (pin.JointModelSpherical(), SO3()),
+    (pin.JointModelPlanar(), SE2()),
+    (pin.JointModelTranslation(), R3()),
+    (None, Trivial()),
+]
+
+
+def robot(rng, base):
+    """A random tree of all kinds of joint, inertias everywhere, frames at odd places."""
+    peer, index = pin.Model(), 0
+    peer.name = "peer"
+    if base is not None:
+        index = peer.addJoint(0, base, pin.SE3.Identity(), "root_joint")
+        peer.appendBodyToJoint(index, pin.Inertia.Random(), pin.SE3.Identity())
+    for k in rng.permutation(len(JOINTS)):
+        joint = peer.njoints - 1
+        parent = int(rng.choice([i for i in peer.supports[joint] if i >= index]))  # Pinocchio wants joints depth first
+        joint = peer.addJoint(parent, JOINTS[k], pin.SE3.Random(), f"joint {k}")
+        peer.appendBodyToJoint(joint, pin.Inertia.Random(), pin.SE3.Random())
+        if k % 2:
+            peer.addBodyFrame(f"link {k}", joint, pin.SE3.Identity(), 0)
+        peer.addFrame(pin.Frame(f"tool {k}", joint, 0, pin.SE3.Random(), pin.FrameType.OP_FRAME))
+    return peer
+
+
+@pytest.mark.parametrize(("base", "group"), BASES)
+@settings(max_examples=8)
+@given(rng=generators())
+def test_a_model_of_pinocchio_is_the_same_robot(base, group, rng):
+    pin.seed(int(rng.integers(1 << 30)))
+    peer = robot(rng, base)
+    model, data = fc.from_pinocchio_model(peer), peer.createData()
+    assert str(model.base) == str(group)
+    state = model.random_state(rng)
+    q, v = model.to_pinocchio(state, peer)
+    order = fc.exchange.pinocchio(model, peer).v_order
+    M = pin.crba(peer, data, q)
+    scale = np.abs(M).max()
+    np.testing.assert_allclose(fc.mass_matrix(model, state)[np.ix_(order, order)], M, rtol=0.0, atol=1e-12 * scale)
+    h = pin.nonLinearEffects(peer, data, q, v)
+    np.testing.assert_allclose(fc.bias_forces(model, state)[order], h, rtol=0.0, atol=1e-11 * np.abs(h).max())
+    pin.framesForwardKinematics(peer, data, q)
+    for k in range(len(JOINTS)):
+        there = data.oMf[peer.getFrameId(f"tool {k}")].homogeneous
+        np.testing.assert_allclose(fc.link_pose(model, state, f"tool {k}"), there, rtol=0.0, atol=1e-11)
+
+
+def test_names_limits_and_gravity():
+    peer = pin.Model()
+    joint = peer.addJoint(0, pin.JointModelRZ(), pin.SE3.Identity(), "shoulder")
+    peer.addBodyFrame("arm", joint, pin.SE3.Identity(), 0)
+    peer.appendBodyToJoint(joint, pin.Inertia.Random(), pin.SE3.Identity())
+    peer.lowerPositionLimit, peer.upperPositionLimit = np.array([-1.0]), np.array([2.0])
+    peer.effortLimit, peer.velocityLimit = np.array([np.finfo(float).max]), np.array([3.0])
+    peer.gravity.linear = np.array([0.0, 0.0, -1.62])
+    model = fc.from_pinocchio_model(peer)
+    assert model.link_names == ("universe", "arm")
+    assert model.joints[0].limits == fc.Limits(-1.0, 2.0, 3.0, np.inf)
+    assert model.gravity.tolist() == [0.0, 0.0, -1.62]
+
+
+def test_a_root_that_stands_elsewhere_is_a_joint():
+    """Our pose of the base is measured from the world, Pinocchio's coordinates from the joint's placement."""
+    peer = pin.Model()
+    peer.appendBodyToJoint(
+        peer.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Random(), "root_joint"),
+        pin.Inertia.Random(),
+        pin.SE3.Identity(),
+    )
+    model = fc.from_pinocchio_model(peer)
+    assert str(model.base) == str(Trivial())
+    assert model.joint_names == ("root_joint",)
+
+
+def test_what_is_refused():
+    with pytest.raises(ModelError, match=r"peer is a pinocchio\.Model, not"):
+        fc.from_pinocchio_model("talos")
+    peer = pin.Model()
+    peer.addJoint(0, pin.JointModelSphericalZYX(), pin.SE3.Identity(), "neck")
+    with pytest.raises(ModelError, match="joint 'neck' is of the kind SphericalZYX"):
+        fc.from_pinocchio_model(peer)
