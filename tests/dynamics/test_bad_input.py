@@ -221,14 +221,46 @@ MASSLESS = {
 }
 
 
-@pytest.mark.parametrize("case", MASSLESS)
-def test_massless_chains_name_the_joint(case):
+@pytest.mark.parametrize("case", [case for case in MASSLESS if "point mass" in case])
+def test_point_masses_on_the_axis_name_the_joint(case):
     model, joint = MASSLESS[case]
     state = model.random_state(np.random.default_rng(0))
+    assert not model.kinematic
     for f in (fc.forward_dynamics, fc.forward_dynamics_derivatives, fc.linearize):
         with pytest.raises(fc.NumericsError, match="the mass matrix is singular") as caught:
             f(model, state, np.zeros(model.nv))
         assert caught.value.joint == joint
+
+
+NEED_MASS = (
+    fc.mass_matrix, fc.bias_forces, fc.gravity_forces, fc.kinetic_energy, fc.potential_energy, fc.momentum,
+    fc.coriolis_matrix, fc.mass_matrix_derivative, fc.center_of_mass, fc.center_of_mass_jacobian,
+    fc.centroidal_momentum_matrix, fc.equations, fc.connection, fc.curvature, fc.reduced_equations, fc.locked_velocity,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("case", [case for case in MASSLESS if "point mass" not in case])
+def test_kinematic_models_have_poses_and_say_what_is_missing(case):
+    model, joint = MASSLESS[case]
+    link = model.joints[model.joint_index(joint)].child
+    assert model.kinematic
+    assert link in model.idle_links
+    state, zero = model.random_state(np.random.default_rng(0)), np.zeros(model.nv)
+    assert fc.jacobian(model, state, link).shape == (6, model.nv)
+    assert set(fc.forward_kinematics(model, state)) == set(model.link_names)
+    fc.compile(model, fc.jacobian, link=link)
+    message = f"'{model.name}' is a kinematic model.*'{link}'"
+    for f in NEED_MASS if model.m else NEED_MASS[:-4]:  # the last four are about a base that moves
+        with pytest.raises(fc.ModelError, match=message):
+            f(model, state)
+    for f in (fc.forward_dynamics, fc.inverse_dynamics, fc.forward_dynamics_derivatives, fc.linearize):
+        with pytest.raises(fc.ModelError, match=message):
+            f(model, state, zero)
+    for f in (fc.mass_matrix, fc.forward_dynamics):
+        with pytest.raises(fc.ModelError, match=message):
+            fc.compile(model, f)
+    with pytest.raises(fc.ModelError, match=message):
+        fc.simulate(model, state, 0.01)
 
 
 def test_massless_links_between_are_fine():
@@ -242,26 +274,22 @@ def test_massless_links_between_are_fine():
 
 def test_massless_base_names_the_base():
     model = fc.Model("ghost", SE3(), (fc.Link("base"),))
-    with pytest.raises(fc.NumericsError, match=r"base of 'ghost' moves nothing.*singular"):
+    with pytest.raises(fc.ModelError, match=r"'ghost' is a kinematic model.*of 'base' \(.*base=\"fixed\""):
         fc.forward_dynamics(model, model.neutral(), np.zeros(6))
     point = fc.Model("point", SE3(), (fc.Link("base", fc.Body(1.0, [0.3, 0.0, 0.0])),))
     with pytest.raises(fc.NumericsError, match=r"base of 'point' moves nothing.*singular"):
         fc.forward_dynamics(point, point.neutral(), np.zeros(6))
     slider = fc.Model("slider", fc.lie.R1(), (fc.Link("base"),))
-    with pytest.raises(fc.NumericsError, match=r"base of 'slider' moves nothing.*singular"):
+    with pytest.raises(fc.ModelError, match=r"'slider' is a kinematic model.*of 'base'"):
         fc.forward_dynamics(slider, slider.neutral(), np.zeros(1))
 
 
 def test_robot_without_mass_has_no_center():
-    model = fc.Model("ghost", SE3(), (fc.Link("base"),))
+    model = fc.Model("ghost", Trivial(), (fc.Link("base"),))
+    assert not model.kinematic
     for f in (fc.center_of_mass, fc.center_of_mass_jacobian, fc.center_of_mass_bias):
         with pytest.raises(fc.ModelError, match="'ghost' has no mass"):
             f(model, model.neutral())
-    for frame in ("base", "centroidal"):
-        with pytest.raises(fc.FallingCatError):
-            fc.average_velocity(model, model.neutral(), frame)
-    with pytest.raises(fc.ModelError, match="'ghost' has no mass"):
-        fc.centroidal_momentum_matrix_derivative(model, model.neutral())
 
 
 def test_small_robots_are_not_singular():
@@ -317,7 +345,7 @@ def test_constraint_shapes(cat):
 
 
 def test_constrained_massless_tip_is_an_error():
-    model, _ = MASSLESS["hinge"]
+    model, _ = MASSLESS["hinge through a point mass"]
     with pytest.raises(fc.NumericsError, match="singular"):
         fc.constrained_forward_dynamics(model, model.neutral(), np.zeros(model.nv), np.eye(model.nv)[:1], np.zeros(1))
 

@@ -78,8 +78,21 @@ def positive(x: Any, what: str) -> float:
     return float(x)
 
 
+def check_dynamic(model: Model) -> None:
+    """An error that names the links without inertia, where the mass matrix is singular at every shape."""
+    if not model.kinematic:
+        return
+    names, more = ", ".join(map(repr, model.idle_links[:5])), len(model.idle_links) - 5
+    raise ModelError(
+        f"{model.name!r} is a kinematic model, with poses and Jacobians but no dynamics: nothing that has inertia "
+        f"resists the motion of {names}{f' and {more} more' if more > 0 else ''} (give them masses; or load the file "
+        + ('with base="fixed")' if model.idle_links == model.link_names[:1] else 'with massless="weld")')
+    )
+
+
 def total_mass(model: Model) -> float:
     """The mass of the robot (kg), or an error where there is none to divide by."""
+    check_dynamic(model)
     if model.mass == 0.0:
         raise ModelError(f"{model.name!r} has no mass, so no center of mass")
     return model.mass

@@ -24,7 +24,7 @@ from .forward import forward_dynamics
 from .geometry import geometry
 from .inverse import inverse_dynamics
 from .mass import mass_matrix
-from .spatial import RigidInertia, pull
+from .spatial import RigidInertia, pull, rigid_inertias
 from .sweeps import Node, ancestors, assemble, inward, join, outward, places_above, symmetric
 
 _SE3 = SE3()
@@ -147,7 +147,7 @@ def _motion(model: Model, state: State) -> _Motion:
     speeds = [state.twist, *(node.rates for node in tree)]
     steps = [s_dot @ v for s_dot, v in zip(axes_dot, speeds, strict=True)]
     bias = outward(tree, steps[0] + _gravity(model, state), lambda node, a: a + steps[node.link])
-    bodies = [RigidInertia.of(link.body) for link in model.links]
+    bodies = rigid_inertias(model)
     found = each(_body, geo.poses, bodies, geo.twists, bias)
     inertias, gains, forces = ([x[i] for x in found] for i in range(3))
     total, gain = (inward(tree, x, lambda node, value: value) for x in (inertias, gains))

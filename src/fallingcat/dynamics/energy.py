@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..arrays.types import Scalar
 from ..model import Model, State
-from .checks import check_state
+from .checks import check_dynamic, check_state
 from .kinematics import world_poses
-from .spatial import RigidInertia, motion_to_child
+from .spatial import motion_to_child, rigid_inertias
 from .sweeps import nodes, outward
 
 
@@ -22,12 +22,13 @@ def kinetic_energy(model: Model, state: State) -> Scalar:
     check_state(model, state)
     base = model.base.selection @ state.twist
     twists = outward(nodes(model, state), base, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates)
-    terms = [nu @ (RigidInertia.of(link.body) @ nu) for nu, link in zip(twists, model.links, strict=True)]
+    terms = [nu @ (inertia @ nu) for nu, inertia in zip(twists, rigid_inertias(model), strict=True)]
     return 0.5 * sum(terms[1:], start=terms[0])
 
 
 def potential_energy(model: Model, state: State) -> Scalar:
     """``U = -sum m_j g . c_j`` (J), zero with every center of mass at the height of the world's origin."""
+    check_dynamic(model)
     terms = [
         (link.body.mass * model.gravity) @ (H[:3, :3] @ link.body.center + H[:3, 3])
         for H, link in zip(world_poses(model, state), model.links, strict=True)

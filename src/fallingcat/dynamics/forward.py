@@ -14,7 +14,7 @@ from ..lie.rotations import skew
 from ..model import Model, State
 from ..model.words import Representation
 from .checks import check_robot, vector
-from .spatial import RigidInertia, motion_to_child, wrench_to_parent
+from .spatial import RigidInertia, motion_to_child, rigid_inertias, wrench_to_parent
 from .sweeps import Node, inward, join, nodes, outward
 from .wrenches import in_link_frames
 
@@ -67,7 +67,7 @@ def forward_dynamics(
     S0 = model.base.selection
     twist = S0 @ state.twist
     angular = outward(tree, twist[3:], lambda node, w: node.H[:3, :3].T @ w + (node.S @ node.rates)[3:])
-    own = [_rigid(RigidInertia.of(link.body), w) for link, w in zip(model.links, angular, strict=True)]
+    own = [_rigid(inertia, w) for inertia, w in zip(rigid_inertias(model), angular, strict=True)]
     for link, wrench in in_link_frames(model, state, wrenches, representation):
         own[link] = _Articulated(own[link].inertia, own[link].bias - wrench)
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays import each
 from ..lie import SE3
 from ..model import Model, State
-from .spatial import RigidInertia
+from .spatial import RigidInertia, rigid_inertias
 from .sweeps import Node, ancestors, assemble, inward, nodes, outward, sizes, symmetric
 
 _SE3 = SE3()
@@ -53,7 +53,7 @@ def geometry(model: Model, state: State) -> Geometry:
 
 def inertias(model: Model, geo: Geometry) -> list[RigidInertia]:
     """The inertia of each link's body."""
-    bodies = [RigidInertia.of(link.body) for link in model.links]
+    bodies = rigid_inertias(model)
     return each(lambda body, H: body.to_parent(H), bodies, geo.poses)
 
 

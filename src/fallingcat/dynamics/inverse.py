@@ -13,7 +13,7 @@ from ..lie.rotations import skew
 from ..model import Model, State
 from ..model.words import Representation
 from .checks import check_robot, check_state, vector
-from .spatial import RigidInertia, wrench_to_parent
+from .spatial import RigidInertia, rigid_inertias, wrench_to_parent
 from .sweeps import Node, inward, join, nodes, outward
 from .wrenches import in_link_frames
 
@@ -59,7 +59,7 @@ def inverse_dynamics(
         return carried(node, parent, rates_dot[model.v_slices[node.link - 1]])
 
     motions = outward(tree, base_motion(model, state, acceleration[: model.m]), step)
-    own = [_force(RigidInertia.of(link.body), motion) for link, motion in zip(model.links, motions, strict=True)]
+    own = [_force(inertia, motion) for inertia, motion in zip(rigid_inertias(model), motions, strict=True)]
     for link, wrench in in_link_frames(model, state, wrenches, representation):
         own[link] = own[link] - wrench
     forces = inward(tree, own, lambda node, force: wrench_to_parent(node.H, force))

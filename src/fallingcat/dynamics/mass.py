@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import numbers_only, stack
 from ..arrays.types import Matrix
 from ..model import Model, State
-from .spatial import RigidInertia, wrench_to_parent
+from .spatial import RigidInertia, rigid_inertias, wrench_to_parent
 from .sweeps import Node, ancestors, inward, nodes, sizes, symmetric
 
 
@@ -26,7 +26,7 @@ def mass_matrix(model: Model, state: State) -> Matrix:
     >>> bool(mass_matrix(body, body.neutral())[0, 0] == body.mass)
     True
     """
-    return composite_mass(model, nodes(model, state), [RigidInertia.of(link.body) for link in model.links])
+    return composite_mass(model, nodes(model, state), rigid_inertias(model))
 
 
 @numbers_only("a condition number is found by iteration")

@@ -11,7 +11,8 @@ import numpy as np
 
 from ..arrays import block, concatenate, cross, mirror, scale, turned
 from ..lie.rotations import skew
-from ..model import Body
+from ..model import Body, Model
+from .checks import check_dynamic
 
 # the linear map J -> tr(J) 1 - J on flattened 3x3 matrices: one product for every kind of number
 _TRACE_LESS = np.outer(np.eye(3).ravel(), np.eye(3).ravel()) - np.eye(9)
@@ -99,3 +100,9 @@ class RigidInertia(NamedTuple):
         """``L`` (6x6): ``[[m 1, -H], [H, I]]``."""
         H = skew(self.moment)
         return block([[scale(self.mass, np.eye(3)), -H], [H, self.inertia]])
+
+
+def rigid_inertias(model: Model) -> list[RigidInertia]:
+    """The inertia of each link in its frame; an error where the model is a kinematic one."""
+    check_dynamic(model)
+    return [RigidInertia.of(link.body) for link in model.links]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import block, concatenate, cross, scale
-from ..dynamics.spatial import RigidInertia, motion_to_child, wrench_to_parent
+from ..dynamics.spatial import RigidInertia, motion_to_child, rigid_inertias, wrench_to_parent
 from ..dynamics.sweeps import Node, assemble, inward, nodes, outward, sizes
 from ..lie import SE3
 from ..lie.rotations import skew
@@ -79,11 +79,11 @@ class Frames(NamedTuple):
 def frames(model: Model, state: State) -> Frames:
     """The frames with the fewest products: a link's own where its joint turns about an axis of the frames, else that of
     its parent."""
-    rest = np.zeros(6)
-    seen = Frames([], [RigidInertia.of(model.links[0].body)], [rest], [_REST])
+    rest, bodies = np.zeros(6), rigid_inertias(model)
+    seen = Frames([], bodies[:1], [rest], [_REST])
     poses, slips = [np.eye(4)], [rest]  # of the links relative to their frames
-    for node, joint, link in zip(nodes(model, state), model.joints, model.links[1:], strict=True):
-        H, body, below = poses[node.parent] @ node.H, RigidInertia.of(link.body), slips[node.parent]
+    for node, joint, body in zip(nodes(model, state), model.joints, bodies[1:], strict=True):
+        H, below = poses[node.parent] @ node.H, slips[node.parent]
         if _aligned(node, joint):
             poses.append(poses[0])
             slips.append(rest)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import concatenate, cross, scale, solve, takes
-from ..dynamics.spatial import RigidInertia, motion_to_child, wrench_to_parent
+from ..dynamics.spatial import RigidInertia, motion_to_child, rigid_inertias, wrench_to_parent
 from ..dynamics.sweeps import Node, inward, nodes, outward
 from ..model import Model, State
 
@@ -21,7 +21,7 @@ def curvature_slice(model: Model, state: State, x: Any, y: Any) -> Any:
     the links gives the same: its linear part vanishes by Jacobi's identity.)
     """
     tree = nodes(model, state)
-    own = [RigidInertia.of(link.body) for link in model.links]
+    own = rigid_inertias(model)
     locked = inward(tree, own, lambda node, inertia: inertia.to_parent(node.H))[0]
     S = model.base.selection
     Mb = S.T @ (locked @ S)

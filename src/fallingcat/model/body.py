@@ -109,6 +109,18 @@ class Body(Frozen):
         inertia = R @ self.inertia @ R.T
         return Body(self.mass, R @ self.center + p, 0.5 * (inertia + inertia.T))
 
+    def possible(self) -> Body:
+        """The body with principal moments near these that a body can have: none negative, the triangle inequality.
+
+        >>> Body(1.0, np.zeros(3), np.diag([-1e-20, 0.0, 2.0])).possible().inertia.diagonal()
+        array([1., 1., 2.])
+        """
+        moments, axes = np.linalg.eigh(self.inertia)
+        low, mid, high = moments.clip(min=0.0)
+        missing = max(0.0, high - low - mid) / 2.0
+        inertia = (axes * [low + missing, mid + missing, high]) @ axes.T
+        return Body(self.mass, self.center, 0.5 * (inertia + inertia.T))
+
     def problems(self) -> list[str]:
         """The rules of physics that this body breaks, in words; empty for a body that can exist.
 

@@ -14,7 +14,7 @@ from ..arrays import concatenate, is_numeric, scale
 from ..arrays.types import Pose, Scalar, Twist, Vector
 from ..errors import ModelError, told
 from ..lie import Group, Product
-from . import edits, exchange, states
+from . import edits, exchange, resistance, states
 from .body import Body, Frozen, frozen_array, frozen_pose
 from .configuration import Configuration
 from .joint import Joint
@@ -175,6 +175,26 @@ class Model(Frozen):
         """Total mass (kg)."""
         return float(sum(link.body.mass for link in self.links))
 
+    @cached_property
+    def idle_links(self) -> tuple[str, ...]:
+        """Massless links that move, relative to what carries them, against no inertia: ``M`` is singular."""
+        return resistance.idle_links(self)
+
+    @property
+    def kinematic(self) -> bool:
+        """Whether the robot has poses and Jacobians only: masses are missing, so that ``M`` is singular at every shape.
+
+        >>> from fallingcat.lie import SE3
+        >>> Model("arm", SE3(), (Link("base"),)).kinematic
+        True
+        """
+        return bool(self.idle_links)
+
+    @cached_property
+    def neutral_joints(self) -> np.ndarray:
+        """The coordinates of all joints at :meth:`neutral`."""
+        return states.neutral_joints(self)
+
     # states ---------------------------------------------------------------------------------------------------
 
     def state(
@@ -184,7 +204,7 @@ class Model(Frozen):
         twist: Twist | None = None,
         rates: Vector | Mapping[str, Any] | None = None,
     ) -> State:
-        """A checked :class:`State`; what is left out is neutral (identity, zero).
+        """A checked :class:`State`; what is left out is as in :meth:`neutral`.
 
         ``pose`` is ``H_wb`` (4x4), ``twist`` the body-fixed base velocity (m), ``joints`` and ``rates`` arrays in the
         model's order or mappings from joint names.  Numbers are checked: shape, finiteness, membership in the groups.
@@ -192,7 +212,7 @@ class Model(Frozen):
         return states.make(self, pose, joints, twist, rates)
 
     def neutral(self) -> State:
-        """The state with every group at its identity and no velocity."""
+        """The state at rest with every group at its identity; a joint that may not stand there, at its nearest stop."""
         return self.state()
 
     def random_state(self, rng: np.random.Generator) -> State:

@@ -25,11 +25,21 @@ def make(model: Model, pose: Any, joints: Any, twist: Any, rates: Any) -> State:
     pose = np.eye(4) if pose is None else as_array(pose, (4, 4), "pose")
     if is_numeric(pose) and np.isrealobj(pose) and not model.base.contains(pose, POSE_TOLERANCE):
         raise ModelError(f"pose is no element of the base group {model.base} of {model.name!r}")
-    joints = _by_name(model, joints, model.configuration.neutral.joints.copy(), model.q_slices, "joints")
+    joints = _by_name(model, joints, model.neutral_joints.copy(), model.q_slices, "joints")
     joints = _checked_joints(model, as_array(joints, (model.nq - model.base.nq,), "joints"))
     twist = np.zeros(model.m) if twist is None else as_array(twist, (model.m,), "twist")
     rates = _by_name(model, rates, np.zeros(model.n), model.v_slices, "rates")
     return State(pose, joints, twist, as_array(rates, (model.n,), "rates"))
+
+
+def neutral_joints(model: Model) -> np.ndarray:
+    """The identity of every joint's group, or the nearest stop."""
+    neutral = model.configuration.neutral.joints.copy()
+    for joint, place in zip(model.joints, model.q_slices, strict=True):
+        if joint.kind.nq == 1:
+            neutral[place] = neutral[place].clip(joint.limits.lower, joint.limits.upper)
+    neutral.setflags(write=False)
+    return neutral
 
 
 def check_record(model: Model, state: Any) -> None:

@@ -39,7 +39,9 @@ def regrouped(model: Model) -> Model:
             own[i + 1] = kept
             own[model.parents[i]] = own[model.parents[i]] + given.to_parent(joint.placement)
     links = tuple(replace(link, body=Moments.of(inertia)) for link, inertia in zip(model.links, own, strict=True))
-    return replace(model, links=links)
+    same = replace(model, links=links)
+    same.__dict__["idle_links"] = model.idle_links  # the same mass matrix, though no part here needs to be a body
+    return same
 
 
 def _split(joint: Joint, body: RigidInertia) -> tuple[RigidInertia, RigidInertia | None]:

@@ -1,0 +1,77 @@
+"""What resists each joint of a robot: the inertia that it feels, and the links that nothing resists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from ..lie import SE3
+from .body import Body
+
+if TYPE_CHECKING:
+    from .model import Model
+
+NOTHING: Final = 1e-14
+"""Inertia that is rounding, relative to what the same motion gives to all that hangs on it with its joints locked."""
+_SE3 = SE3()
+
+
+class Resistance(NamedTuple):
+    """What the base or a joint feels along its own axes (nv x nv), with all joints behind it free or locked."""
+
+    free: np.ndarray
+    """Articulated: ``D = S' (I - sum of what the joints behind let through) S``; M is positive where every D is."""
+    locked: np.ndarray
+    """Composite: ``S' I S`` of all that the joint carries."""
+
+
+def resistances(model: Model, bodies: Sequence[Body]) -> list[Resistance]:
+    """Of the base, then of every joint, at a random shape and with these bodies: what is zero there, is everywhere."""
+    rng = np.random.default_rng(0)
+    free = [body.spatial_inertia for body in bodies]
+    locked = list(free)
+    found = []
+    for joint, link, parent in reversed(list(zip(model.joints, range(1, len(bodies)), model.parents, strict=True))):
+        q = joint.kind.group.random_coordinates(rng)
+        S, X = joint.motion_subspace(q), _SE3.Ad(_SE3.inverse(joint.transform(q)))
+        U = free[link] @ S
+        found.append(Resistance(S.T @ U, S.T @ locked[link] @ S))
+        behind = free[link] - U @ _inverse(found[-1]) @ U.T
+        free[parent] = free[parent] + X.T @ behind @ X
+        locked[parent] = locked[parent] + X.T @ locked[link] @ X
+    S = model.base.selection
+    found.append(Resistance(S.T @ free[0] @ S, S.T @ locked[0] @ S))
+    return found[::-1]
+
+
+def unresisted(model: Model, bodies: Sequence[Body]) -> list[bool]:
+    """Of the base, then of every joint: whether it can move, in some direction, against no inertia at any shape."""
+    return [bool((_scaled(felt)[0] <= NOTHING).any()) for felt in resistances(model, bodies)]
+
+
+def idle_links(model: Model) -> tuple[str, ...]:
+    """The massless links whose motion, relative to what carries them, nothing resists at any shape."""
+    moves = [model.m > 0, *(joint.kind.nv > 0 for joint in model.joints)]
+    massless = [link.name for link, moving in zip(model.links, moves, strict=True) if moving and not link.body.mass]
+    if not massless:
+        return ()
+    idle = unresisted(model, [link.body.possible() for link in model.links])
+    return tuple(link.name for link, free in zip(model.links, idle, strict=True) if free and link.name in massless)
+
+
+def _scaled(felt: Resistance) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Eigenvalues, eigenvectors and units of ``free``, each axis in units of what it gives to the locked whole."""
+    unit = np.sqrt(np.diag(felt.locked).clip(min=0.0))
+    unit[unit == 0.0] = 1.0
+    values, vectors = np.linalg.eigh(felt.free / np.outer(unit, unit))
+    return values, vectors, unit
+
+
+def _inverse(felt: Resistance) -> np.ndarray:
+    """``D^-1`` along what resists, zero along what does not."""
+    values, vectors, unit = _scaled(felt)
+    some = values > NOTHING
+    turned = vectors[:, some] / unit[:, None]
+    return (turned / values[some]) @ turned.T
