@@ -43,12 +43,12 @@ def path_of(name: str) -> str:
 
 
 def _module(name: str) -> str:
-    """Where the description is installed: among robot_descriptions, or as a package of its own."""
+    """Where the description is installed: as a package of its own, or among robot_descriptions."""
+    if importlib.util.find_spec(name) is not None:
+        return name
     known = importlib.util.find_spec("robot_descriptions") is not None
     if known and importlib.util.find_spec(f"robot_descriptions.{name}") is not None:
         return f"robot_descriptions.{name}"
-    if importlib.util.find_spec(name) is not None:
-        return name
     if not known:
         raise ExtraMissingError(
             "robots", package="robot_descriptions", purpose=f"{name!r} is no file, and by its name it"
