@@ -79,10 +79,11 @@ from .formulations import (
 )
 from .io import FileWarning, from_pinocchio_model, load, save
 from .kernels import Kernel, compile
-from .model import Body, Frame, Joint, Limits, Link, Model, State, exchange, joints, robots
+from .model import Body, Couple, Frame, Joint, Limits, Link, Loop, Model, Pin, State, Weld, exchange, joints, robots
 
 if TYPE_CHECKING:
     from . import contact, control, falling, gaits, studies, testing
+    from .contact import loops
     from .simulation import Event, Ledger, Rollout, Trajectory, rollout, simulate
 
 __all__ = [
@@ -93,6 +94,7 @@ __all__ = [
     "Claim",
     "Conservation",
     "Constrained",
+    "Couple",
     "EquationsOfMotion",
     "Event",
     "ExtraMissingError",
@@ -109,15 +111,18 @@ __all__ = [
     "Ledger",
     "Limits",
     "Link",
+    "Loop",
     "Model",
     "ModelError",
     "NumericsError",
+    "Pin",
     "ReducedEquations",
     "Rollout",
     "State",
     "Trajectory",
     "Unproved",
     "VelocityChange",
+    "Weld",
     "analytical_jacobian",
     "average_velocity",
     "bias_forces",
@@ -165,6 +170,7 @@ __all__ = [
     "locked_angle",
     "locked_inertia",
     "locked_velocity",
+    "loops",
     "mass_condition",
     "mass_matrix",
     "mass_matrix_derivative",
@@ -186,6 +192,7 @@ __all__ = [
 
 _ROOMS = ("contact", "control", "falling", "gaits", "simulation", "studies", "testing", "views")
 _LATER = {name: f".{name}" for name in _ROOMS}
+_LATER["loops"] = ".contact"
 _LATER |= dict.fromkeys(("Event", "Ledger", "Rollout", "Trajectory", "rollout", "simulate"), ".simulation")
 """What is imported when it is first asked for: name -> module."""
 _MOVED = {name: f"changes.{name}" for name in changes.__all__}

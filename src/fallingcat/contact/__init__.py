@@ -1,5 +1,6 @@
-"""What robots touch: compliant floors, hard contacts, impacts."""
+"""What robots touch: compliant floors, hard contacts, impacts; and what closes their loops."""
 
+from . import loops
 from .compliant import CompliantFloor
 from .contact import Contact, Jump
 from .hard import HardContacts
@@ -18,6 +19,7 @@ __all__ = [
     "contact_forces",
     "corners",
     "impact",
+    "loops",
     "plane",
     "point_jacobian",
     "position",

@@ -81,6 +81,9 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     _check_path(path)
     if not isinstance(model, Model):
         raise ModelError(f"the first argument is a Model, not {told(model)}")
+    if model.loops:
+        names = ", ".join(loop.name for loop in model.loops)
+        raise FileError(f"loops ({names}) are not written", file=path, hint="save model.open_loops(), the tree alone")
     suffix = PurePath(path).suffix.lower()
     if suffix == ".urdf":
         from .urdf_writer import save as write

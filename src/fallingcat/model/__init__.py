@@ -19,12 +19,14 @@ from .joints import (
     Translational,
     Universal,
 )
+from .loops import Couple, Loop, Pin, Weld
 from .model import Frame, Link, Model
 from .state import State
 
 __all__ = [
     "Body",
     "Continuous",
+    "Couple",
     "Cylindrical",
     "Fixed",
     "Frame",
@@ -34,7 +36,9 @@ __all__ = [
     "JointKind",
     "Limits",
     "Link",
+    "Loop",
     "Model",
+    "Pin",
     "Planar",
     "Prismatic",
     "Reversed",
@@ -44,6 +48,7 @@ __all__ = [
     "State",
     "Translational",
     "Universal",
+    "Weld",
     "joints",
     "robots",
 ]

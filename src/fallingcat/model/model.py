@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
@@ -18,6 +18,7 @@ from . import edits, exchange, resistance, states
 from .body import Body, Frozen, frozen_array, frozen_pose
 from .configuration import Configuration
 from .joint import Joint
+from .loops import Loop
 from .state import State
 from .tree import no_twins, ordered, root
 
@@ -52,7 +53,7 @@ class Frame(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class Model(Frozen):
-    """A floating-base robot: a base group, links and joints, gravity.
+    """A floating-base robot: a base group, links and joints, gravity; frames on links, and loops that close the tree.
 
     Links and joints may be given in any order; they are kept depth first, children as given.  ``links[0]`` is the base
     link and ``joints[i]`` carries ``links[i + 1]``.  A model never changes; two models are equal when they are the
@@ -79,11 +80,12 @@ class Model(Frozen):
     joints: tuple[Joint, ...] = ()
     gravity: np.ndarray = field(default_factory=lambda: np.array(GRAVITY))
     frames: tuple[Frame, ...] = ()
+    loops: tuple[Loop, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Group):
             raise ModelError(f"the base is a group of fallingcat.lie, not {told(self.base)}")
-        for part, kind in (("links", Link), ("joints", Joint), ("frames", Frame)):
+        for part, kind in (("links", Link), ("joints", Joint), ("frames", Frame), ("loops", Loop)):
             object.__setattr__(self, part, _records(getattr(self, part), part, kind))
         by_name = {link.name: link for link in self.links}
         joints = ordered([link.name for link in self.links], self.joints)
@@ -97,6 +99,21 @@ class Model(Frozen):
             if frame.name in by_name:
                 raise ModelError(f"frame {frame.name!r} has the name of a link")
         no_twins("frame", [frame.name for frame in self.frames])
+        self._check_loops()
+
+    def _check_loops(self) -> None:
+        """What loops name exists, and moves where it has to."""
+        places = {*(link.name for link in self.links), *(frame.name for frame in self.frames)}
+        joints = {joint.name: joint.kind.nq for joint in self.joints}
+        for loop in self.loops:
+            for place in loop.places:
+                if place not in places:
+                    raise ModelError(f"loop {loop.name!r} is fixed to the link {place!r}, which does not exist")
+            for name in loop.joints:
+                if joints.get(name) != 1:
+                    why = "has not one coordinate" if name in joints else "does not exist"
+                    raise ModelError(f"loop {loop.name!r} couples the joint {name!r}, which {why}")
+        no_twins("loop", [loop.name for loop in self.loops])
 
     # dimensions -----------------------------------------------------------------------------------------------
 
@@ -297,6 +314,14 @@ class Model(Frozen):
     def replace_body(self, link: str, body: Body) -> Model:
         """The robot with another body on a link."""
         return edits.replace_body(self, link, body)
+
+    def close_loops(self, *loops: Loop) -> Model:
+        """The robot with more loops; :mod:`fallingcat.loops` moves it.  All else sees the open tree."""
+        return replace(self, loops=(*self.loops, *loops))
+
+    def open_loops(self) -> Model:
+        """The robot without its loops: the tree alone."""
+        return replace(self, loops=())
 
     def __repr__(self) -> str:
         return (

@@ -74,6 +74,10 @@ def simulate(
 
 def system_of(model: Model, state: State, controller: Any, contact: Contact | None) -> System:
     """The controller's kind found out: laws, or a function that gives n or nv numbers."""
+    if model.loops:
+        names = ", ".join(loop.name for loop in model.loops)
+        way = "fc.loops.forward_dynamics gives their motion, model.open_loops() the tree alone"
+        raise ModelError(f"{model.name!r} has loops ({names}), which simulate does not close: {way}")
     if contact is not None and (not isinstance(contact, Contact) or type(contact).__hash__ is None):
         raise ModelError(f"{contact!r} is no contact: derive it from fc.contact.Contact, as a frozen dataclass")
     laws = (controller,) if isinstance(controller, Law) else controller
