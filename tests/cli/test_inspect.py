@@ -202,6 +202,20 @@ def test_a_bad_file_is_one_line_and_exit_code_2(arguments):
     assert "Traceback" not in done.stderr
 
 
+def test_the_way_out_is_an_option_of_the_command(tmp_path):
+    ball = "<body name='{}'><freejoint/><geom size='.1'/></body>"
+    file = tmp_path / "robots" / "two.xml"
+    file.parent.mkdir()
+    (tmp_path / "other.xml").write_text(f"<mujoco>{ball.format('left ball')}</mujoco>")
+    file.write_text(f"<mujoco><worldbody>{ball.format('a')}<include file='../other.xml'/></worldbody></mujoco>")
+    refused = CliRunner().invoke(cli.app, ["inspect", str(file)])
+    assert (refused.exit_code, f"(load with --inside {tmp_path} to" in refused.stderr) == (2, True)
+    refused = CliRunner().invoke(cli.app, ["certify", str(file), "--inside", str(tmp_path)])
+    assert (refused.exit_code, "choose with --root a, or all with --root world" in refused.stderr) == (2, True)
+    arguments = ["inspect", str(file), "--inside", str(tmp_path), "--root", "left ball"]
+    assert "base     SE(3), link left ball" in CliRunner().invoke(cli.app, arguments).stdout
+
+
 def test_a_bad_file_in_a_process_of_its_own():
     done = run("inspect", CORPUS / "12_nan.toml", "--json")
     assert (done.returncode, done.stdout) == (2, b"")

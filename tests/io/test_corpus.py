@@ -96,6 +96,7 @@ def limited(paths):
     command = [sys.executable, "-c", LIMITED, str(SECONDS), str(BYTES)]
     # threads of linear algebra libraries reserve address space each; one is enough here
     environment = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONUTF8": "1"}
+    environment["PYTHONPATH"] = os.pathsep.join(sys.path)  # the same code as here
     lines = "\n".join(map(str, paths))
     run = subprocess.run(command, input=lines, capture_output=True, encoding="utf-8", env=environment)
     assert run.returncode == 0, run.stderr[-2000:]

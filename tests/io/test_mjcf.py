@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from fallingcat.errors import FileError
+from fallingcat.errors import FallingCatError, FileError
 from fallingcat.io import read
 from fallingcat.lie import SE3, Trivial
 from fallingcat.model import Continuous, Prismatic, Revolute, Spherical
@@ -81,6 +81,33 @@ class TestBase:
         model, messages = load(f"<body name='root'><freejoint/><body name='trunk' pos='0 0 1'>{BALL}</body></body>")
         assert (model.link_names, messages) == (("root",), [])
         np.testing.assert_array_equal(model.frame("trunk").placement[:3, 3], [0.0, 0.0, 1.0])
+
+    def test_the_caller_chooses_among_several_robots(self, load):
+        arm, ball = ARM.replace("'a'", "'arm'").replace("'b'", "'tip'").replace("'j'", "'k'"), BALL
+        scene = f"<body name='box' pos='0 1 0'><freejoint/>{ball}</body>{FREE}{arm}<body name='table'>{ball}</body>"
+        words = rejected(load, scene)
+        assert "3 bodies move on their own: 'a', 'box', 'arm'" in words
+        assert words.endswith('(choose with root="a", or all with root="world")')
+        robot, messages = load(scene, root="a")
+        assert (robot.link_names, str(robot.base)) == (("a", "b"), "SE(3)")
+        assert [m.split(": ")[-1] for m in messages] == [
+            "a body that moves on its own is no part of the robot, 'a' (2 times in the file)",
+            "a body fixed to the world is no part of the robot, 'a'",
+        ]
+        fixed, _ = load(scene, root="arm")
+        assert (fixed.link_names, fixed.m) == (("world", "tip"), 0)
+        assert load(scene, root="arm", base="free")[0].link_names == ("arm", "tip")
+        assert load(scene, root="table", base="free")[0].link_names == ("table",)
+        assert "no body 'b' stands directly in the world (these do: 'a', 'box', 'arm', 'table')" in rejected(
+            load, scene, root="b"
+        )
+        assert "the base is fixed" in rejected(load, scene, root="world", base="planar")
+
+    def test_the_whole_world_is_the_robot(self, load):
+        scene = f"<body name='box' pos='0 1 0'><freejoint name='f'/>{BALL}</body>{FREE}"
+        world, messages = load(scene, root="world")
+        assert (world.link_names, world.joint_names) == (("world", "box", "a", "b"), ("f", "joint1", "j"))
+        assert (world.m, world.n, world.mass, messages) == (0, 13, 3.0, [])
 
     def test_gravity_of_file_flag_and_caller(self, load):
         option = "<option gravity='0 1 -2'/>"
@@ -234,6 +261,28 @@ class TestIncludes:
         with pytest.raises(FileError) as caught:
             read(folder / "robot.xml")
         assert (caught.value.file, caught.value.line) == (str(arm), 4)
+
+    def test_parts_may_lie_beside_the_robot_where_the_caller_says_so(self, folder):
+        (folder / "parts" / "arm.xml").write_text(f"<mujoco><body name='b'><joint/>{BALL}</body></mujoco>")
+        robot = folder / "robots" / "walker" / "robot.xml"
+        robot.parent.mkdir(parents=True)
+        robot.write_text((folder / "robot.xml").read_text().replace("parts/", "../../parts/"))
+        with pytest.raises(FileError) as caught:
+            read(robot)
+        assert f'(load with inside="{folder}" to read files from there)' in str(caught.value)
+        assert read(robot, inside=folder)[0].link_names == read(folder / "robot.xml")[0].link_names
+        with pytest.raises(FileError, match="leads out"):
+            read(robot, inside=folder / "robots")
+        with pytest.raises(FallingCatError, match="a folder that the robot's file lies in"):
+            read(robot, inside=folder / "parts")
+        for wrong in (3, folder / "ghost", robot):
+            with pytest.raises(FallingCatError, match="inside is a folder"):
+                read(robot, inside=wrong)
+
+    def test_no_option_is_offered_for_what_shares_no_folder(self, folder):
+        (folder / "robot.xml").write_text(f"<mujoco><include file='{'../' * 40}proc/version'/></mujoco>")
+        with pytest.raises(FileError, match=r"leads out of the robot's folder \(copy it there\)"):
+            read(folder / "robot.xml")
 
     def test_defaults_reach_into_included_files(self, folder):
         (folder / "parts" / "arm.xml").write_text("<mujoco><include file='hand.xml'/></mujoco>")

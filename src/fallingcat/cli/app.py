@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +19,7 @@ from .text import plain
 
 SCHEMA: Final = 1
 """Of the output of ``--json``; grows when a key changes its meaning."""
+_OPTION: Final = re.compile(r'\b(base|physics|inside|root)="([^"]*)"')
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A .urdf, .xml (MJCF) or .toml file.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="JSON instead of tables; see docs/cli.md.")]
@@ -26,6 +29,22 @@ Base = Annotated[
     typer.Option(
         metavar="BASE",
         help="free, planar, spherical, schoenflies, translational or fixed; as the file says, if left out.",
+        show_default=False,
+    ),
+]
+Inside = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="The folder that the parts of an MJCF file may not leave; its own, if left out.",
+        show_default=False,
+    ),
+]
+Root = Annotated[
+    str | None,
+    typer.Option(
+        metavar="BODY",
+        help="Which body of an MJCF file is the robot, where several move; 'world': all of them.",
         show_default=False,
     ),
 ]
@@ -75,13 +94,18 @@ def _root(
     pass
 
 
+def _on_the_command_line(option: re.Match[str]) -> str:
+    """``root="left leg"``, the way out in Python, as ``--root 'left leg'``."""
+    return f"--{option[1]} {shlex.quote(option[2])}"
+
+
 @contextmanager
 def errors_in_one_line() -> Iterator[None]:
     """What goes wrong inside is one line on stderr: exit code 2 for a bad file or option, 1 for a bug."""
     try:
         yield
     except FallingCatError as error:
-        typer.echo(str(error), err=True)
+        typer.echo(_OPTION.sub(_on_the_command_line, str(error)), err=True)
         raise typer.Exit(2) from None
     except typer.Exit:
         raise

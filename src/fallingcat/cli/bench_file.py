@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .app import SCHEMA, Base, Json, app, errors_in_one_line
+from .app import SCHEMA, Base, Inside, Json, Physics, Root, app, errors_in_one_line
 from .export_file import model_of
 from .text import on_screen, shown, table
 
@@ -24,6 +24,9 @@ def bench(
         str | None, typer.Argument(metavar="[FILE]", help="A robot; a humanoid if left out.", show_default=False)
     ] = None,
     base: Base = None,
+    physics: Physics = "strict",
+    inside: Inside = None,
+    root: Root = None,
     batch: Annotated[int, typer.Option(min=1, max=10_000_000, help="States in one call.")] = 4096,
     rounds: Annotated[int, typer.Option(min=1, max=10_000, help="How often each thing is measured.")] = 15,
     as_json: Json = False,
@@ -33,7 +36,9 @@ def bench(
         from ..kernels.compare import compare
         from ..model import robots
 
-        model = robots.humanoid() if file is None else model_of(file, base)
+        model = robots.humanoid()
+        if file is not None:
+            model = model_of(file, base=base, physics=physics, inside=inside, root=root)
         rows = compare(model, batch, rounds)
         if as_json:
             typer.echo(json.dumps(_bench_report(model, batch, rounds, rows), indent=2))

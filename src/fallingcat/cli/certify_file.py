@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from .app import SCHEMA, Base, File, Json, Physics, app, errors_in_one_line
+from .app import SCHEMA, Base, File, Inside, Json, Physics, Root, app, errors_in_one_line
 from .text import count, on_screen, shown, summary, table
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ def certify(
     tolerance: Annotated[float, typer.Option(help="Largest relative residual of what holds.")] = 1e-9,
     physics: Physics = "strict",
     base: Base = None,
+    inside: Inside = None,
+    root: Root = None,
 ) -> None:
     """Prove the equations of motion of a robot: every formulation, every Coriolis matrix, over random states.
 
@@ -42,7 +44,7 @@ def certify(
         from ..formulations.survey import survey
         from ..io import read
 
-        model, _ = read(file, base=base, physics=cast(Literal["strict", "warn"], physics))
+        model, _ = read(file, base=base, physics=cast(Literal["strict", "warn"], physics), inside=inside, root=root)
         with _progress(states) as advance:
             found = survey(model, states, seed, tolerance, advance)
         passed = all(certificate.passed for certificate in found)

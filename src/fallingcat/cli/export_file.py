@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from ..errors import ModelError
-from .app import Base, File, app, errors_in_one_line
+from .app import Base, File, Inside, Physics, Root, app, errors_in_one_line
 from .text import count, plain
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ def export(
     target: Annotated[str, typer.Option(metavar="c|cuda|llvm")] = "c",
     dtype: Annotated[str, typer.Option(metavar="float64|float32")] = "float64",
     base: Base = None,
+    physics: Physics = "strict",
+    inside: Inside = None,
+    root: Root = None,
     option: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="An option of the function, e.g. factorization=passive; repeatable."),
@@ -32,13 +35,12 @@ def export(
 ) -> None:
     """Write a function of a robot as source code."""
     with errors_in_one_line():
-        for path in exported(file, function, out, target, dtype, base, option or []):
+        model = model_of(file, base=base, physics=physics, inside=inside, root=root)
+        for path in exported(model, function, out, target, dtype, option or []):
             typer.echo(plain(path))
 
 
-def exported(
-    file: str, function: str, out: str, target: str, dtype: str, base: str | None, options: list[str]
-) -> list[str]:
+def exported(model: Model, function: str, out: str, target: str, dtype: str, options: list[str]) -> list[str]:
     """Writes the files; their paths."""
     from pathlib import Path
 
@@ -48,7 +50,6 @@ def exported(
         raise ModelError(f"target is one of {', '.join(TARGETS)}, not {target!r}")
     named = _named(function)
     given: dict[str, Any] = dict(_option(text) for text in options)
-    model = model_of(file, base)
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -106,10 +107,11 @@ def _option(text: str) -> tuple[str, str]:
     return name, value
 
 
-def model_of(file: str, base: str | None) -> Model:
+def model_of(file: str, **options: Any) -> Model:
+    """The robot in a file; that there are warnings is said in one line."""
     from ..io import read
 
-    model, notes = read(file, base=base)
+    model, notes = read(file, **options)
     if notes:
         typer.echo(f"{count(len(notes), 'warning')} about the file: fallingcat inspect shows them", err=True)
     return model

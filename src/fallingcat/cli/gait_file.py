@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import FallingCatError
-from .app import Base, File, Json, app, errors_in_one_line
+from .app import Base, File, Inside, Json, Physics, Root, app, errors_in_one_line
 from .drop_cat import NoOpen, written
+from .export_file import model_of
 from .text import on_screen, open_page, shown, summary, table
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ def gait(
     ] = None,
     plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Write the page with the map.")] = True,
     base: Base = None,
+    physics: Physics = "strict",
+    inside: Inside = None,
+    root: Root = None,
     out: Annotated[str, typer.Option("--out", metavar="FILE", help="Where to write the page.")] = "gait.html",
     no_open: NoOpen = False,
     as_json: Json = False,
@@ -54,11 +58,11 @@ def gait(
     with errors_in_one_line():
         from ..gaits.survey import survey
         from ..gaits.survey_page import survey_page
-        from ..io import load
 
         if not (math.isfinite(reach) and reach > 0.0):
             raise FallingCatError(f"--reach is a positive angle in degrees, not {reach:g}")
-        found = survey(load(file, base=base), joints, math.radians(reach), component, frame, optimize)
+        model = model_of(file, base=base, physics=physics, inside=inside, root=root)
+        found = survey(model, joints, math.radians(reach), component, frame, optimize)
         page = written(survey_page(found), out) if plot else None
         if as_json:
             typer.echo(json.dumps(found.data() | {"page": page}, indent=2, allow_nan=False))

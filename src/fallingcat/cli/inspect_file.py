@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
 
 import typer
 
-from .app import SCHEMA, Base, File, Json, Physics, app, errors_in_one_line
+from .app import SCHEMA, Base, File, Inside, Json, Physics, Root, app, errors_in_one_line
 from .text import count, on_screen, plain, shown, summary, table
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ def inspect(
     everything: Annotated[bool, typer.Option("--all", help=f"Show more than {MOST_ROWS} links or joints.")] = False,
     physics: Physics = "strict",
     base: Base = None,
+    inside: Inside = None,
+    root: Root = None,
     keep_fixed: Annotated[
         bool, typer.Option("--keep-fixed", help="Keep fixed joints instead of merging links.")
     ] = False,
@@ -42,6 +44,8 @@ def inspect(
         model, warnings = read(
             file,
             base=base,
+            inside=inside,
+            root=root,
             physics=cast(Literal["strict", "warn"], physics),
             fixed="keep" if keep_fixed else "merge",
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, Literal
 
 from ..errors import FallingCatError, FileError, ModelError, told
@@ -30,6 +30,8 @@ def load(
     fixed: Literal["merge", "keep"] = "merge",
     physics: Literal["strict", "warn"] = "strict",
     gravity: Any | None = None,
+    inside: str | os.PathLike[str] | None = None,
+    root: str | None = None,
 ) -> Model:
     """The robot in a file: ``.urdf``, ``.xml`` (MJCF, or URDF with a ``<robot>`` root) or ``.toml``.
 
@@ -42,6 +44,10 @@ def load(
     frames.  ``physics="warn"`` reads inertias that no body can have, with a warning.  ``gravity`` (3, m/s^2)
     replaces the file's.
 
+    An MJCF file may consist of several: ``inside`` is the folder that none of them may leave, if left out that of
+    the file itself.  ``root`` is the body of the world that is the robot, where several move on their own;
+    ``"world"`` takes all of them.
+
     Raises :class:`~fallingcat.errors.FileError`; warns with :class:`FileWarning`.
 
     >>> import tempfile, pathlib
@@ -52,7 +58,7 @@ def load(
     ...     load(file)
     <Model 'brick': base SE(3), 1 links, 0 joint dof, 1 kg>
     """
-    model, messages = read(path, base=base, fixed=fixed, physics=physics, gravity=gravity)
+    model, messages = read(path, base=base, fixed=fixed, physics=physics, gravity=gravity, inside=inside, root=root)
     for message in messages:
         warnings.warn(FileWarning(message), stacklevel=2)
     return model
@@ -65,11 +71,13 @@ def read(
     fixed: Literal["merge", "keep"] = "merge",
     physics: Literal["strict", "warn"] = "strict",
     gravity: Any | None = None,
+    inside: str | os.PathLike[str] | None = None,
+    root: str | None = None,
 ) -> tuple[Model, list[str]]:
     """As :func:`load`, with the warnings as data instead of as warnings."""
     _check_path(path)
     path = _found(path)
-    reader = Reader(path, _options(base, fixed, physics, gravity))
+    reader = Reader(path, _options(path, base, fixed, physics, gravity, inside, root))
     try:
         return _read(reader), reader.warnings
     except ModelError as error:  # a rule that only the whole model can break
@@ -148,7 +156,15 @@ def _check_path(path: object) -> None:
         raise ModelError(f"a path is a text or a Path, not {told(path)}")
 
 
-def _options(base: str | Group | None, fixed: str, physics: str, gravity: Any | None) -> Options:
+def _options(
+    path: str | os.PathLike[str],
+    base: str | Group | None,
+    fixed: str,
+    physics: str,
+    gravity: Any | None,
+    inside: object,
+    root: object,
+) -> Options:
     """The caller's wishes, checked: a wrong one is the caller's mistake, not the file's."""
     if isinstance(base, str):
         if base not in PLAIN_BASES:
@@ -161,4 +177,18 @@ def _options(base: str | Group | None, fixed: str, physics: str, gravity: Any | 
     if physics not in ("strict", "warn"):
         raise FallingCatError(f'physics is "strict" or "warn", not {physics!r}')
     vector = None if gravity is None else frozen_array(gravity, (3,), "gravity")
-    return Options(base, fixed, physics, vector)  # type: ignore[arg-type]  # checked just above
+    if root is not None and not (isinstance(root, str) and PurePath(path).suffix.lower() == ".xml"):
+        raise FallingCatError(f"root is the name of a body of an MJCF file, not {told(root)}")
+    return Options(base, fixed, physics, vector, _folder(inside, path), root)  # type: ignore[arg-type]  # checked above
+
+
+def _folder(inside: object, path: str | os.PathLike[str]) -> Path | None:
+    """The folder that a file and its parts may not leave."""
+    if inside is None:
+        return None
+    if not isinstance(inside, (str, os.PathLike)) or not os.path.isdir(inside):
+        raise FallingCatError(f"inside is a folder, not {told(inside)}")
+    folder = Path(os.fsdecode(inside)).resolve()
+    if not Path(os.fsdecode(path)).resolve().is_relative_to(folder):
+        raise FallingCatError(f"inside is a folder that the robot's file lies in, not {told(inside)}")
+    return folder

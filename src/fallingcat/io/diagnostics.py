@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, NamedTuple, NoReturn, Protocol
 
 import numpy as np
@@ -48,6 +49,8 @@ class Options:
     fixed: Literal["merge", "keep"] = "merge"
     physics: Literal["strict", "warn"] = "strict"
     gravity: np.ndarray | None = None
+    inside: Path | None = None
+    root: str | None = None
 
 
 @dataclass

@@ -13,8 +13,8 @@ _LOCAL: Final = ("package", "model", "file")
 _MAX_UPWARDS: Final = 2  # robot/urdf/v2/x.urdf with meshes in robot/meshes
 
 
-def check_uri(reader: Reader, place: Located, uri: str) -> None:
-    """Refuse remote addresses and paths that climb out of their package; warn of absolute paths.
+def check_uri(reader: Reader, place: Located, uri: str, *, climbs: bool = False) -> None:
+    """Refuse remote addresses and, unless it ``climbs``, a path that leads out of its package; warn of absolute paths.
 
     >>> reader = Reader("r.urdf")
     >>> check_uri(reader, None, "package://robot/meshes/arm.stl")
@@ -33,7 +33,7 @@ def check_uri(reader: Reader, place: Located, uri: str) -> None:
     in_package = scheme is not None and scheme[1].lower() != "file"
     if not in_package and (path.startswith("/") or re.match(r"[A-Za-z]:", path)):
         reader.warn(place, f"{shown!r} is an absolute path: it exists on one machine only")
-    if _upwards(path) > (0 if in_package else _MAX_UPWARDS):
+    if not climbs and _upwards(path) > (0 if in_package else _MAX_UPWARDS):
         home = "its package" if in_package else "the robot's folders"
         reader.fail(place, f"the path {shown!r} climbs out of {home}")
 

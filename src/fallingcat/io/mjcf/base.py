@@ -1,40 +1,50 @@
-"""Which body is the base link: the free one, the world, or the one that the caller sets free."""
+"""Which body is the base link - the free one, the world, or the one that the caller chooses - and what goes with it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from ...lie import SE3, Trivial
 from ..diagnostics import Reader
 from .bodies import BodyPart
+from .parts import WORLD, Naming
 from .tally import Tally
 
+_SHOWN: Final = 8  # candidates in a message
 
-def find_base(bodies: Sequence[BodyPart], reader: Reader, tally: Tally) -> int:
-    """The index of the base link's body; 0 is the world, and the base is then fixed."""
-    tops = top_bodies(bodies)
-    movers = sorted({tops[i] for i, body in enumerate(bodies) if body.joints or body.free is not None})
-    free = [i for i in movers if bodies[i].free is not None]
-    if len(free) > 1:
-        rule = f"a robot has one root, and {len(free)} bodies are free"
-        reader.fail(bodies[free[1]].element, rule, "keep the free joint of one of them")
-    if free:
-        others = [i for i in movers if i not in free]
-        if others:
-            rule = "a robot has one root, and beside the free body this one moves in the world"
-            reader.fail(bodies[others[0]].element, rule, "remove one of them")
-        base = free[0]
-    elif reader.options.base is None or isinstance(reader.options.base, Trivial):
-        return 0
-    else:
-        base = _set_free(bodies, movers or sorted(set(tops[1:])), reader)
-    for i, body in enumerate(bodies):
-        if body.parent == 0 and i != base:
-            tally.note("a body fixed to the world is no part of the robot, which is free", body.element)
-    _remark(bodies, base, reader)
-    return base
+
+@dataclass(frozen=True)
+class Robot:
+    """The base link's body (0 is the world: the base is fixed), and for every body whether it is part of the robot."""
+
+    base: int
+    kept: list[bool]
+
+
+def find_robot(bodies: Sequence[BodyPart], reader: Reader, tally: Tally) -> Robot:
+    """The robot among the bodies of the world; where several move on their own, ``root`` says which."""
+    tops, names = top_bodies(bodies), Naming(bodies).bodies
+    freedom = Counter(dict.fromkeys(tops[1:], 0))  # of each body in the world, with all that it carries
+    for top, body in zip(tops, bodies, strict=True):
+        freedom[top] += 6 if body.free is not None else len(body.joints)
+    candidates = {names[i]: i for i, _ in freedom.most_common() if i}
+    chosen = _chosen(bodies, candidates, freedom, reader)
+    base = _base(bodies, [i for i in candidates.values() if chosen in (None, i)], freedom, reader)
+    top = base if chosen is None else chosen
+    if top == 0:
+        return Robot(0, [True] * len(bodies))
+    for i in sorted(candidates.values()):
+        if i != top:
+            moves = "a body that moves on its own" if freedom[i] else "a body fixed to the world"
+            tally.note(f"{moves} is no part of the robot, {names[top]!r}", bodies[i].element)
+    if base:
+        _remark(bodies, base, reader)
+    return Robot(base, [i == base or tops[i] == top for i in range(len(bodies))])
 
 
 def top_bodies(bodies: Sequence[BodyPart]) -> list[int]:
@@ -45,14 +55,49 @@ def top_bodies(bodies: Sequence[BodyPart]) -> list[int]:
     return tops
 
 
-def _set_free(bodies: Sequence[BodyPart], candidates: Sequence[int], reader: Reader) -> int:
-    """The one body that ``base=...`` lifts off the world."""
-    base, *others = candidates
+def _chosen(
+    bodies: Sequence[BodyPart], candidates: Mapping[str, int], freedom: Mapping[int, int], reader: Reader
+) -> int | None:
+    """The body of the world that ``root`` names (0 for the world, with all there is); None: nobody needs to choose."""
+    root = reader.options.root
+    if root is None:
+        movers = [i for i in candidates.values() if freedom[i]]
+        if len(movers) > 1 and any(bodies[i].free is not None for i in movers):
+            names = [name for name, i in candidates.items() if freedom[i]]
+            rule = f"a robot has one root, and {len(movers)} bodies move on their own: {_listed(names)}"
+            reader.fail(bodies[movers[0]].element, rule, f'choose with root="{names[0]}", or all with root="{WORLD}"')
+        return None
+    if root == WORLD:
+        if not isinstance(reader.options.base, Trivial | None):
+            reader.fail(bodies[0].element, f"with root={WORLD!r} the base is fixed", "choose a body, or leave base out")
+        return 0
+    if root not in candidates:
+        rule = f"no body {root[:80]!r} stands directly in the world"
+        reader.fail(bodies[0].element, rule, f"these do: {_listed(list(candidates))}")
+    return candidates[root]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:_SHOWN])) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+
+
+def _base(bodies: Sequence[BodyPart], tops: Sequence[int], freedom: Mapping[int, int], reader: Reader) -> int:
+    """The free one of ``tops``, or the one that ``base=...`` lifts off the world, or the world."""
+    free = [i for i in tops if bodies[i].free is not None]
+    if reader.options.root == WORLD:
+        return 0
+    if free:
+        return free[0]
+    group = reader.options.base
+    if isinstance(group, Trivial | None):
+        return 0
+    base, *others = [i for i in tops if freedom[i]] or tops
     if others:
-        rule = f"base={str(reader.options.base)!r} needs one root, and {len(candidates)} bodies stand in the world"
-        reader.fail(bodies[others[0]].element, rule, 'keep one of them, or load with base="fixed"')
+        rule = f"base={str(group)!r} needs one root, and {len(others) + 1} bodies stand in the world"
+        name = Naming(bodies).bodies[base]
+        reader.fail(bodies[others[0]].element, rule, f'choose with root="{name}", or load with base="fixed"')
     if bodies[base].joints:
-        rule = f"base={str(reader.options.base)!r} needs a root without joints, and this body is joined to the world"
+        rule = f"base={str(group)!r} needs a root without joints, and this body is joined to the world"
         reader.fail(bodies[base].element, rule, 'remove its joints, or load with base="fixed"')
     return base
 

@@ -1,4 +1,4 @@
-"""``<include file="..."/>``: the elements of another file in its place, from the file's own folder and nowhere else."""
+"""``<include file="..."/>``: the elements of another file in its place."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ..diagnostics import Located, Reader
 from ..files import read_bytes
 from ..limits import MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS
 from ..safe_xml import Element, parse
+from .folders import home, locate
 
 MAX_INCLUDES: Final = 100
 """Files that a robot may include."""
@@ -74,7 +75,6 @@ class _Include:
 
     def __init__(self, reader: FilesReader) -> None:
         self.reader = reader
-        self.home = Path(reader.file).absolute().parent
         self.seen = {Path(reader.file).resolve()}
         self.bytes = self.elements = 0
 
@@ -102,27 +102,11 @@ class _Include:
         return list(root.children)
 
     def _path(self, element: Element) -> Path:
-        """The file, if it lies below the first file's folder; as in MuJoCo, seen from there or from the includer."""
-        reader, name = self.reader, element.get("file")
+        """As in MuJoCo, seen from the first file's folder or from the includer's."""
         if set(element.attributes) != {"file"} or element.children:
-            reader.fail(element, "an <include> has the attribute 'file' and nothing else")
-        steps = name.replace("\\", "/").split("/")
-        if not name.strip() or ":" in name or steps[0] == "" or ".." in steps or "\0" in name:
-            rule = f"a file is included by its path below the robot's own folder, not by {name[:80]!r}"
-            reader.fail(element, rule, "no absolute path, no '..', no address")
-        folders = [self.home, Path(reader.file_of(element)).absolute().parent]
-        try:
-            found = next((folder / Path(*steps) for folder in folders if (folder / Path(*steps)).exists()), None)
-            inside = found is not None and found.resolve().is_relative_to(self.home.resolve())
-        except OSError as error:  # a name too long for the system, a folder that may not be read
-            reader.fail(element, f"the file {name[:80]!r} cannot be read: {error.strerror}")
-        if found is None:
-            reader.fail(element, f"the file {name[:80]!r} does not exist in the robot's folder")
-        if not inside:
-            reader.fail(element, f"the file {name[:80]!r} is a link that leads out of the robot's folder")
-        if not found.is_file():
-            reader.fail(element, f"{name[:80]!r} is not a plain file")
-        return found
+            self.reader.fail(element, "an <include> has the attribute 'file' and nothing else")
+        includer = Path(self.reader.file_of(element)).absolute().parent
+        return locate(self.reader, element, element.get("file"), [home(self.reader), includer])
 
     def _note_origin(self, root: Element, path: Path) -> None:
         stack = [root]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...lie import SE3
-from ...model import Body, Fixed, Joint, Link
+from ...model import Body, Fixed, Free, Joint, Link
 from ..diagnostics import Located, Reader
 from ..safe_xml import Element
 from .bodies import BodyPart
@@ -87,7 +87,9 @@ def make_pieces(
         pieces.link(naming.bodies[i], masses[i], body.element)
         if i == base:
             continue
-        if body.joints:
+        if body.free is not None:  # beside others: its coordinates are its pose in the world
+            pieces.joint(Joint(naming.joint(body.free), Free(), WORLD, naming.bodies[i]), body.free)
+        elif body.joints:
             _chain(i, body, naming, pieces, reader)
         else:
             joint = Joint(naming.weld(i), Fixed(), naming.bodies[body.parent], naming.bodies[i], body.H)

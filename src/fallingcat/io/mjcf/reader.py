@@ -8,7 +8,7 @@ from ..assembly import Parts, assemble
 from ..diagnostics import Reader
 from ..names import check_name
 from ..safe_xml import Element
-from .base import find_base, top_bodies
+from .base import find_robot
 from .bodies import Walk
 from .defaults import Defaults
 from .files import with_includes
@@ -42,12 +42,12 @@ def read_mjcf(root: Element, reader: Reader) -> Model:
     check_assets(root, reader)
     if len(bodies) == 1:
         reader.fail(bodies[0].element, "a robot has at least one <body>")
-    base, tops = find_base(bodies, reader, tally), top_bodies(bodies)
-    kept = [base in (0, top) for top in tops]
-    moving = [body.moves or (base > 0 and keep) for body, keep in zip(bodies, kept, strict=True)]
+    robot = find_robot(bodies, reader, tally)
+    base = robot.base
+    moving = [body.moves or (base > 0 and keep) for body, keep in zip(bodies, robot.kept, strict=True)]
     masses = weigh_bodies(bodies, moving, settings, reader, tally)
     tally.report()
-    pieces = make_pieces(bodies, masses, base, kept, reader)
+    pieces = make_pieces(bodies, masses, base, robot.kept, reader)
     name = root.get("model")
     if name:
         check_name(reader, root, "robot", name)

@@ -108,7 +108,7 @@ def check_assets(root: Element, reader: Reader) -> None:
                 _check_size(asset, rows, columns, reader)
         for name, text in asset.attributes.items():
             if name.startswith("file") and text.strip():
-                check_uri(reader, asset, text)
+                check_uri(reader, asset, text, climbs=True)
         if asset.tag == "model":
             reader.fail(asset, "a <model> inside <asset> is another robot, and is not read", "attach it with MuJoCo")
     for deformable in root.all("deformable"):

@@ -143,7 +143,7 @@ def _check_attributes(element: Element, known: frozenset[str], reader: Reader) -
         if name in _NUMBERS:
             vector(reader, element, name, _NUMBERS[name])
     if element.text:
-        reader.fail(element, f"there is text inside <{element.tag}>", repr(element.text[:40]))
+        reader.warn(element, f"there is text inside <{element.tag}>, which says nothing: {element.text[:40]!r}")
 
 
 def _refuse(child: Element, parent: Element, known: frozenset[str], reader: Reader) -> None:

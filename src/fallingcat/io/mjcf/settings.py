@@ -83,7 +83,7 @@ def _compiler(compiler: Element, reader: Reader, tally: Tally) -> dict[str, Any]
         tally.note("'fusestatic' is not read: fixed bodies are merged or kept as load(fixed=...) says", compiler)
     for name in ("meshdir", "texturedir", "assetdir"):
         if compiler.get(name).strip():
-            check_uri(reader, compiler, compiler.get(name))
+            check_uri(reader, compiler, compiler.get(name), climbs=True)
     if "angle" in compiler.attributes:
         unit = choice(reader, compiler, "angle", ("degree", "radian"), "degree")
         found["angle"] = 1.0 if unit == "radian" else math.pi / 180.0
