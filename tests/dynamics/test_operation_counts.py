@@ -1,5 +1,7 @@
 """How many scalar operations the recursive algorithms take when they are traced, and that the trace is right."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,18 @@ def test_counts_of_the_humanoid(name):
     model = fc.robots.humanoid()
     graph, out = trace(model, FUNCTIONS[name])
     assert sum(graph.count([out]).values()) <= BOUNDS[name]
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_no_rotors_cost_nothing_and_thirty_cost_little(name):
+    model = fc.robots.humanoid()
+    counts = []
+    for armature in (None, 0.0, 0.1):
+        joints = [joint if armature is None else replace(joint, armature=armature) for joint in model.joints]
+        graph, out = trace(replace(model, joints=tuple(joints)), FUNCTIONS[name])
+        counts.append(sum(graph.count([out]).values()))
+    assert counts[0] == counts[1]
+    assert counts[2] - counts[0] <= 5 * model.n  # in forward dynamics an inertia at the tips no longer cancels
 
 
 @pytest.mark.parametrize("robot", [fc.robots.humanoid, fc.robots.cat, fc.robots.revolute_hopper, fc.robots.orbital_arm])

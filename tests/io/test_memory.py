@@ -47,6 +47,8 @@ def robot(rng, base):
         if k % 2:
             peer.addBodyFrame(f"link {k}", joint, pin.SE3.Identity(), 0)
         peer.addFrame(pin.Frame(f"tool {k}", joint, 0, pin.SE3.Random(), pin.FrameType.OP_FRAME))
+        if JOINTS[k].nv == 1:
+            peer.armature[peer.idx_vs[joint]] = rng.uniform(0.0, 1.0)
     return peer
 
 
@@ -84,6 +86,13 @@ def test_names_limits_and_gravity():
     assert model.link_names == ("universe", "arm")
     assert model.joints[0].limits == fc.Limits(-1.0, 2.0, 3.0, np.inf)
     assert model.gravity.tolist() == [0.0, 0.0, -1.62]
+
+
+def test_the_armature_of_a_base_is_refused():
+    peer = robot(np.random.default_rng(0), pin.JointModelFreeFlyer())
+    peer.armature[3] = 0.1
+    with pytest.raises(ModelError, match="'root_joint' is the base here, and a base has no armature"):
+        fc.from_pinocchio_model(peer)
 
 
 def test_a_root_that_stands_elsewhere_is_a_joint():

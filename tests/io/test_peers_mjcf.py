@@ -121,6 +121,13 @@ def test_joint_axes_and_limits(name):
 
 
 @robots
+def test_armature(name):
+    theirs, ours = both(name)
+    np.testing.assert_array_equal(ours.armature, theirs.dof_armature[ours.m :])
+    assert not theirs.dof_armature[: ours.m].any()
+
+
+@robots
 def test_velocities_of_all_bodies(name):
     """The joints' motion subspaces, against MuJoCo's Jacobians."""
     theirs, ours = both(name)

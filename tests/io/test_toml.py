@@ -110,6 +110,18 @@ def test_every_kind_of_joint_has_a_type():
         assert set(kind.__dataclass_fields__) <= set(JointTable.model_fields)
 
 
+def test_the_armature_is_a_number_or_one_for_each_rate(robot):
+    assert robot(f"{PAIR}armature = 0.5\n").armature.tolist() == [0.5]
+    assert robot(f"{PAIR}armature = [0.5]\n").armature.tolist() == [0.5]
+    assert robot(PAIR.replace('"revolute"', '"universal"\narmature = [1, 2]')).armature.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("given", ["-1", "[1, 2]", "'heavy'", "inf", "1e41", "{ x = 1 }"])
+def test_an_armature_that_is_none(robot, given):
+    with pytest.raises(fc.FileError, match="armature"):
+        robot(f"{PAIR}armature = {given}\n")
+
+
 @pytest.mark.parametrize("name", BASES)
 def test_every_base_has_a_name(robot, name):
     given = '{ group = "helical", pitch = 0.1 }' if name == "helical" else f'"{name}"'

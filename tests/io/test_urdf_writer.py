@@ -75,8 +75,9 @@ def test_joints_that_urdf_does_not_have(kind, tmp_path):
         (pair(Free(), limits=Limits(velocity=1.0)), "'elbow' has limits"),
         (pair(Continuous(), limits=Limits(lower=-1.0)), "'elbow' is continuous"),
         (pair(limits=Limits(lower=-1.0)), "'elbow' has an end stop on one side"),
+        (pair(armature=0.1), "'elbow' has an armature"),
     ],
-    ids=["base", "gravity", "offset", "planar offset", "limits", "continuous", "one side"],
+    ids=["base", "gravity", "offset", "planar offset", "limits", "continuous", "one side", "armature"],
 )
 def test_what_urdf_cannot_say(model, message):
     with pytest.raises(fc.ModelError, match=message + r".*\.toml"):

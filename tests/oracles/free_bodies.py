@@ -12,7 +12,7 @@ import numpy as np
 from fallingcat.lie import skew
 from fallingcat.model import Model, State
 
-from .motion import STEP, Moving, moving_links
+from .motion import STEP, Moving, moving_links, rotors
 from .projected_newton_euler import jacobians
 
 
@@ -43,6 +43,8 @@ def forward_dynamics(model: Model, state: State, forces: np.ndarray) -> np.ndarr
         if i:  # action and reaction
             p = model.parents[i - 1]
             A[6 * p : 6 * p + 6, wrench] += _about(now[p], now[p].position)
+    for rotor in rotors(model):  # the driving forces turn the rotor too
+        A[12 * count :, 12 * count :] += rotor.inertia * rotor.spin.T @ rotor.spin
     return np.linalg.solve(A, b)[12 * count :]
 
 

@@ -16,12 +16,14 @@ import numpy as np
 
 from fallingcat.model import Model, State
 
-from .motion import STEP, Moving, bracket, moving_links
+from .motion import STEP, Moving, bracket, moving_links, rotors
 
 
 def kinetic_energy(model: Model, state: State, velocity: Any = None, shift: Any = None) -> Any:
-    """[ETH] (3.28): `sum m |dr_S/dt|^2 / 2 + w' Theta w / 2` (J)."""
-    return 0.5 * sum(_product(k, k) for k in moving_links(model, state, velocity, shift))
+    """[ETH] (3.28): `sum m |dr_S/dt|^2 / 2 + w' Theta w / 2` (J), of links and rotors."""
+    v = state.velocity if velocity is None else velocity
+    turning = sum(rotor.inertia * (rotor.spin @ v) @ (rotor.spin @ v) for rotor in rotors(model))
+    return 0.5 * (sum(_product(k, k) for k in moving_links(model, state, velocity, shift)) + turning)
 
 
 def potential_energy(model: Model, state: State, shift: Any = None) -> Any:
@@ -34,7 +36,9 @@ def momenta(model: Model, state: State, velocity: Any = None, shift: Any = None)
     """`dT/dv` (nv): `T` is quadratic, so its derivative along `e_k` is the product of the motions `v` and `e_k`."""
     moved = moving_links(model, state, velocity, shift)
     units = [moving_links(model, state, unit, shift) for unit in np.eye(model.nv)]
-    return np.array([sum(_product(a, b) for a, b in zip(moved, unit, strict=True)) for unit in units])
+    links = np.array([sum(_product(a, b) for a, b in zip(moved, unit, strict=True)) for unit in units])
+    v = state.velocity if velocity is None else velocity
+    return links + sum((rotor.inertia * rotor.spin.T @ (rotor.spin @ v) for rotor in rotors(model)), np.zeros(model.nv))
 
 
 def inverse_dynamics(model: Model, state: State, acceleration: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 from fallingcat.lie import SE3
 from fallingcat.model import Model, State
 
-from .motion import STEP, moving_links
+from .motion import STEP, Rotor, moving_links, rotors
 from .projected_newton_euler import jacobians
 
 ad, adt = SE3().ad, SE3().adt
@@ -35,7 +35,16 @@ def coriolis_matrix(model: Model, state: State, factorization: str) -> np.ndarra
         L[:3, :3], L[3:, 3:] = link.body.mass * np.eye(3), link.body.inertia
         nu = Tj @ state.velocity
         C += Tj.T @ (body_matrix(factorization, L, nu) @ Tj + L @ Tj_dot)
+    for T_rotor, L in map(as_body, rotors(model)):
+        C += T_rotor.T @ body_matrix(factorization, L, T_rotor @ state.velocity) @ T_rotor
     return C
+
+
+def as_body(rotor: Rotor) -> tuple[np.ndarray, np.ndarray]:
+    """`T` (6 x nv, constant) and `L` (6 x 6) of a rotor."""
+    L = np.zeros((6, 6))
+    L[3:, 3:] = rotor.inertia * np.eye(3)
+    return np.concatenate([np.zeros_like(rotor.spin), rotor.spin]), L
 
 
 def body_matrix(factorization: str, L: np.ndarray, nu: np.ndarray) -> np.ndarray:

@@ -75,6 +75,28 @@ def still(H: np.ndarray) -> np.ndarray:
     return np.block([[H, np.zeros((4, 4))], [np.zeros((4, 4)), H]])
 
 
+class Rotor(NamedTuple):
+    """A ball that a joint's drive turns: no mass, the same inertia about every axis, and it does not see the robot."""
+
+    inertia: float
+    spin: np.ndarray
+    """3 x nv: its angular velocity per quasi-velocity."""
+
+
+def rotors(model: Model) -> list[Rotor]:
+    """One for each rate that feels an armature, about an axis of its own; about the joint's axes where those turn."""
+    out = []
+    for joint, place in zip(model.joints, model.v_slices, strict=True):
+        rates = np.eye(model.nv)[model.m :][place]
+        if not joint.armature.any():
+            continue
+        if joint.kind.group.additive:
+            out += [Rotor(a, np.outer([0.0, 0.0, 1.0], rate)) for a, rate in zip(joint.armature, rates, strict=True)]
+        else:
+            out.append(Rotor(joint.armature.max(), (joint.kind.group.selection @ rates)[3:]))
+    return out
+
+
 def bracket(model: Model, v: Any, w: Any) -> np.ndarray:
     """`[v, w]` (nv): commutators of matrices in the base's and in every joint's group; zero between different ones."""
     parts = [_commutator(model.base, v[: model.m], w[: model.m])]

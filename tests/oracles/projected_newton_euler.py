@@ -9,7 +9,7 @@ import numpy as np
 
 from fallingcat.model import Model, State
 
-from .motion import STEP, Moving, moving_links
+from .motion import STEP, Moving, moving_links, rotors
 
 
 class Jacobians(NamedTuple):
@@ -29,11 +29,12 @@ def jacobians(model: Model, state: State, shift: Any = None) -> list[Jacobians]:
 
 
 def mass_matrix(model: Model, state: State, shift: Any = None) -> np.ndarray:
-    """[ETH] (3.46): `sum J_S' m J_S + J_R' Theta J_R`."""
+    """[ETH] (3.46): `sum J_S' m J_S + J_R' Theta J_R`, of links and rotors."""
     terms = [
         link.body.mass * J.position.T @ J.position + J.rotation.T @ link.body.inertia @ J.rotation
         for link, J in zip(model.links, jacobians(model, state, shift), strict=True)
     ]
+    terms += [rotor.inertia * rotor.spin.T @ rotor.spin for rotor in rotors(model)]
     return sum(terms, np.zeros((model.nv, model.nv)))
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from fallingcat.lie import SE3
 from fallingcat.model import Model, State
 
-from .link_matrices import body_jacobians
-from .motion import STEP
+from .link_matrices import as_body, body_jacobians
+from .motion import STEP, rotors
 from .projected_newton_euler import mass_matrix, mass_matrix_derivative
 
 ad, adt = SE3().ad, SE3().adt
@@ -31,7 +31,7 @@ class Link(NamedTuple):
 
 
 def links(model: Model, state: State) -> list[Link]:
-    """Every link, about its center of mass; rates along the state."""
+    """Every link, about its center of mass, and every rotor; rates along the state."""
     m = model.m
     T = body_jacobians(model, state)
     T_dot = [np.imag(x) / STEP for x in body_jacobians(model, state, shift=state.velocity)]
@@ -40,6 +40,8 @@ def links(model: Model, state: State) -> list[Link]:
         M = np.zeros((6, 6))
         M[:3, :3], M[3:, 3:] = link.body.mass * np.eye(3), link.body.inertia
         out.append(Link(now[:, :m], now[:, m:], rate[:, m:], rate[:, :m], M))
+    for T_rotor, M in map(as_body, rotors(model)):
+        out.append(Link(T_rotor[:, :m], T_rotor[:, m:], np.zeros((6, model.n)), np.zeros((6, m)), M))
     return out
 
 

@@ -42,9 +42,10 @@ def link_twists(model: Model, state: State) -> dict[str, np.ndarray]:
 
 
 def mass_matrix(model: Model, state: State) -> np.ndarray:
-    """`M = sum T_j' L_j T_j`."""
+    """`M = sum T_j' L_j T_j`, and the rotors' inertia on its diagonal."""
     T = link_jacobians(model, state)
-    return sum((T[k.name].T @ k.body.spatial_inertia @ T[k.name] for k in model.links), np.zeros((model.nv, model.nv)))
+    rotors = np.diag(np.concatenate([np.zeros(model.m), *(joint.armature for joint in model.joints)]))
+    return sum((T[k.name].T @ k.body.spatial_inertia @ T[k.name] for k in model.links), rotors)
 
 
 def whole_body(model: Model, state: State) -> Body:

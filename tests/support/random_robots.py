@@ -1,4 +1,4 @@
-"""Random robots for laws: every base group, every kind of joint, 1 to 60 joints."""
+"""Random robots for laws: every base group, every kind of joint, 1 to 60 joints, every other one with rotors."""
 
 from __future__ import annotations
 
@@ -44,9 +44,23 @@ def robots(largest: int = 60, bases: tuple[Group, ...] = BASES) -> st.SearchStra
 @lru_cache(maxsize=256)
 def build(recipe: Robot) -> tuple[fc.Model, fc.State]:
     """The robot and a random state of it; gravity pulls no axis in particular."""
-    rng = np.random.default_rng(recipe.seed)
+    rng, drives = np.random.default_rng(recipe.seed), np.random.default_rng([recipe.seed, 2])
     model = replace(fc.robots.random_tree(rng, recipe.joints, base=recipe.base), gravity=rng.normal(scale=6.0, size=3))
-    return model, model.random_state(rng)
+    return driven(model, drives) if drives.random() < 0.5 else model, model.random_state(rng)
+
+
+def driven(model: fc.Model, rng: np.random.Generator) -> fc.Model:
+    """The robot with rotors of 1e-3 to 1 kg m^2 (or kg) on three joints out of four."""
+    joints = [replace(joint, armature=_rotors(joint.kind.group, rng)) for joint in model.joints]
+    return replace(model, joints=tuple(joints))
+
+
+def _rotors(group: Group, rng: np.random.Generator) -> np.ndarray:
+    """Any inertias where rates add up; where they turn each other, one about all axes and none along any."""
+    size = 10.0 ** rng.uniform(-3.0, 0.0, size=group.dim) if rng.random() < 0.75 else np.zeros(group.dim)
+    if group.additive or not group.dim:
+        return size
+    return np.where(group.selection[3:].any(axis=0), size[0], 0.0)
 
 
 def rng_of(recipe: Robot) -> np.random.Generator:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
 
 import typer
@@ -13,6 +13,7 @@ from .app import SCHEMA, Base, File, Inside, Json, Physics, Root, app, errors_in
 from .text import count, on_screen, plain, shown, summary, table
 
 if TYPE_CHECKING:
+    import numpy as np
     from rich.console import Console
     from rich.table import Table
 
@@ -99,6 +100,7 @@ def _joint_report(joint: Joint) -> dict[str, Any]:
         "placement": joint.placement.tolist(),
         "offset": joint.offset.tolist(),
         "limits": {key: x if math.isfinite(x) else None for key, x in vars(joint.limits).items()},
+        "armature": joint.armature.tolist(),
     }
 
 
@@ -133,9 +135,9 @@ def _print_all(console: Console, model: Model, file: str, warnings: Sequence[str
     _print_summary(console, model, file)
     _print_rows(console, _link_table(), [_link_row(link.name, link.body) for link in model.links], most, "links")
     if model.joints:
-        limited = any(math.isfinite(x) for joint in model.joints for x in (joint.limits.velocity, joint.limits.effort))
-        rows = [_joint_row(joint, limited) for joint in model.joints]
-        _print_rows(console, _joint_table(limited), rows, most, "joints")
+        said = [name for name, text in _SOMETIMES.items() if any(text(joint) != "-" for joint in model.joints)]
+        rows = [[*_joint_row(joint), *(_SOMETIMES[name](joint) for name in said)] for joint in model.joints]
+        _print_rows(console, _joint_table(said), rows, most, "joints")
     _print_frames(console, model, most)
     _print_checks(console, model)
     _print_warnings(console, [_without_file(text, file) for text in warnings], everything)
@@ -170,24 +172,36 @@ def _link_row(name: str, body: Body) -> list[str]:
     return [name, f"{body.mass:.4g}", center, " ".join(f"{_moment(x):>7}" for x in body.principal_inertia)]
 
 
-def _joint_table(limited: bool) -> Table:
+def _joint_table(said: Sequence[str]) -> Table:
     out = table("joint")
     out.add_column("type", no_wrap=False)
     out.add_column("axis", no_wrap=True)
     out.add_column("range rad, m", justify="left", no_wrap=True)
-    for header in ("speed", "effort") if limited else ():
+    for header in said:
         out.add_column(header, justify="right", no_wrap=True)
     return out
 
 
-def _joint_row(joint: Joint, limited: bool) -> list[str]:
+def _joint_row(joint: Joint) -> list[str]:
     limits = joint.limits
     axis, axis2 = (_direction(_axis(joint, which)) for which in ("axis", "axis2"))
     stops = ""
     if math.isfinite(limits.lower) or math.isfinite(limits.upper):
         stops = f"{_limit(limits.lower):>6} to {_limit(limits.upper)}"
-    row = [joint.name, joint.kind.name, f"{axis}\n{axis2}" if axis2 else axis, stops]
-    return [*row, _limit(limits.velocity), _limit(limits.effort)] if limited else row
+    return [joint.name, joint.kind.name, f"{axis}\n{axis2}" if axis2 else axis, stops]
+
+
+def _inertias(armature: np.ndarray) -> str:
+    """One number where all are equal."""
+    return "\n".join(dict.fromkeys(map(_moment, armature))) if armature.any() else "-"
+
+
+_SOMETIMES: Final[dict[str, Callable[[Joint], str]]] = {
+    "speed": lambda joint: _limit(joint.limits.velocity),
+    "effort": lambda joint: _limit(joint.limits.effort),
+    "armature": lambda joint: _inertias(joint.armature),
+}
+"""Columns that are there where a joint has something to say in them."""
 
 
 def _print_rows(console: Console, table: Table, rows: Sequence[Sequence[str]], most: int | None, what: str) -> None:

@@ -21,6 +21,7 @@ from ..model.words import FACTORIZATIONS, Factorization
 from .checks import choice
 from .geometry import geometry, inertias, pairwise_matrix, rate_of_mass, subtree_sums
 from .hamel import hamel_matrix
+from .rotors import with_rotor_coriolis
 from .spatial import RigidInertia
 
 _SE3 = SE3()
@@ -82,7 +83,7 @@ def coriolis_matrix(model: Model, state: State, factorization: Factorization = "
     geo = geometry(model, state)
     L = inertias(model, geo)
     if factorization == "hamel":
-        return hamel_matrix(model, state, geo, L)
+        return with_rotor_coriolis(model, hamel_matrix(model, state, geo, L), state.rates, factorization)
     own = each(BODY_MATRICES[factorization], L, geo.twists)
     B, L = subtree_sums(geo, own), subtree_sums(geo, L)
     right = each(lambda B, L, s, s_dot: B @ s + L @ s_dot, B, L, geo.axes, geo.axes_dot)
@@ -92,7 +93,7 @@ def coriolis_matrix(model: Model, state: State, factorization: Factorization = "
         sB, sL = left[k]
         return geo.axes[i].T @ right[k], sB @ geo.axes[i] + sL @ geo.axes_dot[i]
 
-    return pairwise_matrix(geo, entry)
+    return with_rotor_coriolis(model, pairwise_matrix(geo, entry), state.rates, factorization)
 
 
 def mass_matrix_derivative(model: Model, state: State) -> Matrix:

@@ -24,6 +24,7 @@ from .forward import forward_dynamics
 from .geometry import geometry
 from .inverse import inverse_dynamics
 from .mass import mass_matrix
+from .rotors import with_rotors
 from .spatial import RigidInertia, pull, rigid_inertias
 from .sweeps import Node, ancestors, assemble, inward, join, outward, places_above, symmetric
 
@@ -115,7 +116,7 @@ def inverse_dynamics_derivatives(model: Model, state: State, acceleration: Vecto
     if not all(joint.kind.fixed_axes for joint in model.joints):
         return _by_directions(model, state, acceleration)
     motion = _motion(model, state)
-    return InverseDerivatives(*_at(model, state, motion, acceleration), _mass_matrix(motion))
+    return InverseDerivatives(*_at(model, state, motion, acceleration), _mass_matrix(model, motion))
 
 
 @takes(forces="nv")
@@ -125,7 +126,7 @@ def forward_dynamics_derivatives(model: Model, state: State, forces: Vector) -> 
     forces = vector(forces, model.nv, "forces")
     if all(joint.kind.fixed_axes for joint in model.joints) and not is_numeric(state.joints):
         motion = _motion(model, state)  # all from one sweep
-        M = _mass_matrix(motion)
+        M = _mass_matrix(model, motion)
         bias = join([s.T @ f for s, f in zip(motion.axes, motion.sums(motion.bias_forces), strict=True)])
         by_q, by_v = _at(model, state, motion, solve_tree(M, forces - bias, places_above(model)))
     else:
@@ -162,9 +163,10 @@ def _body(H: Any, body: RigidInertia, nu: Any, a: Any) -> tuple[RigidInertia, _G
     return L, gain, L @ a - pull(nu, momentum)
 
 
-def _mass_matrix(motion: _Motion) -> Any:
+def _mass_matrix(model: Model, motion: _Motion) -> Any:
     momenta = each(lambda L, s: L @ s, motion.total, motion.axes)
-    return symmetric(motion.sizes, {(i, k): motion.axes[i].T @ momenta[k] for i, k in motion.above()})
+    blocks = {(i, k): motion.axes[i].T @ momenta[k] for i, k in motion.above()}
+    return with_rotors(model, symmetric(motion.sizes, blocks))
 
 
 def _at(model: Model, state: State, motion: _Motion, acceleration: Any) -> tuple[Any, Any]:

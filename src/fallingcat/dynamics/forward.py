@@ -104,9 +104,11 @@ def _rigid(inertia: RigidInertia, w: Any) -> _Articulated:
 
 def _joint(model: Model, node: Node, body: _Articulated, tau: Any, w_parent: Any) -> _Joint:
     U = body.inertia @ node.S
-    D = mirror(node.S.T @ U)
+    joint, D = model.joints[node.link - 1], mirror(node.S.T @ U)
+    if joint.armature.any():
+        D = D + np.diag(joint.armature)
     c = _coriolis(node, w_parent)
-    _check_regular(D, U, "the joint", model.joints[node.link - 1].name)
+    _check_regular(D, U, "the joint", joint.name)
     return _Joint(U, D, tau - node.S.T @ body.bias, c)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..arrays import numbers_only, stack
 from ..arrays.types import Matrix
 from ..model import Model, State
+from .rotors import with_rotors
 from .spatial import RigidInertia, rigid_inertias, wrench_to_parent
 from .sweeps import Node, ancestors, inward, nodes, sizes, symmetric
 
@@ -18,8 +19,8 @@ from .sweeps import Node, ancestors, inward, nodes, sizes, symmetric
 def mass_matrix(model: Model, state: State) -> Matrix:
     """``M(q)`` (nv x nv), symmetric: kinetic energy ``v' M v / 2`` of the quasi-velocity ``v = [twist; rates]``.
 
-    ``M = sum T_j' L_j T_j`` ([Mishra] Lemma 1), by composite inertias in O(n x depth): the momentum that a joint gives
-    to all that it carries, projected on the axes between it and the base.
+    ``M = sum T_j' L_j T_j`` ([Mishra] Lemma 1) and the joints' ``armature`` on its diagonal, by composite inertias in
+    O(n x depth): the momentum that a joint gives to all that it carries, projected on the axes between it and the base.
 
     >>> from fallingcat.model import robots
     >>> body = robots.free_body()
@@ -51,7 +52,7 @@ def mass_condition(model: Model, state: State) -> float:
 
 
 def composite_mass(model: Model, tree: Sequence[Node], own: Sequence[RigidInertia]) -> Any:
-    """The mass matrix of joints and bodies in any frames."""
+    """The mass matrix of joints, their rotors and bodies in any frames."""
     composite = inward(tree, own, lambda node, inertia: inertia.to_parent(node.H))
     S0 = model.base.selection
     blocks: dict[tuple[int, int], Any] = {(0, 0): S0.T @ (composite[0] @ S0)}
@@ -62,7 +63,7 @@ def composite_mass(model: Model, tree: Sequence[Node], own: Sequence[RigidInerti
         for child, above in pairwise(ancestors(tree, node.link)):
             momenta = _columns_to_parent(tree[child - 1].H, momenta)
             blocks[above, node.link] = axes[above].T @ momenta
-    return symmetric(sizes(model), blocks)
+    return with_rotors(model, symmetric(sizes(model), blocks))
 
 
 def _columns_to_parent(H: Any, wrenches: Any) -> Any:

@@ -2,7 +2,8 @@
 
 Every quantity is a plain sum over the links, ``M = sum J' L J``, ``C = sum J' (B J + L dJ/dt)`` ([Mishra] Lemma 1),
 with Jacobians by a sweep in the links' own frames and their rates by complex step; the library makes none of its
-equations like this.  The same sums of absolute values say how large an entry is by nature.
+equations like this.  The same sums of absolute values say how large an entry is by nature.  The rotor of a joint is one
+more link, weightless, whose twist is the joint's rates and whose brackets are those of the joint's group.
 """
 
 from __future__ import annotations
@@ -31,15 +32,20 @@ class Links:
     def __init__(self, model: Model, state: State, seed: int = 0) -> None:
         self.model, self.state = model, state
         self.acceleration, self.other = np.random.default_rng(seed).normal(size=(2, model.nv))
-        self.J = jacobians(model, state)
+        driven = [i for i, joint in enumerate(model.joints) if joint.armature.any()]
+        self.J = np.array([*jacobians(model, state), *(_padded(_rates(model, i)) for i in driven)])
         """links x 6 x nv"""
-        self.J_dot = np.imag(jacobians(model, later(model, state, 1j * STEP))) / STEP
-        bodies = [link.body for link in model.links]
-        self.inertia = np.array([block_diagonal([body.mass * np.eye(3), body.inertia]) for body in bodies])
+        self.J_dot = np.zeros_like(self.J)
+        self.J_dot[: len(model.links)] = np.imag(jacobians(model, later(model, state, 1j * STEP))) / STEP
+        bodies = [block_diagonal([link.body.mass * np.eye(3), link.body.inertia]) for link in model.links]
+        rotors = [_padded(np.diag(model.joints[i].armature), 6) for i in driven]
+        self.inertia = np.array([*bodies, *rotors])
         """links x 6 x 6"""
         twists = self.J @ state.velocity
-        self._ad = np.array([_SE3.ad(nu) for nu in twists])
-        self._adt = np.array([_SE3.adt(L @ nu) for L, nu in zip(self.inertia, twists, strict=True)])
+        groups = [*(_SE3 for _ in bodies), *(model.joints[i].kind.group for i in driven)]
+        self._ad = np.array([_padded(G.ad(nu[: G.dim]), 6) for G, nu in zip(groups, twists, strict=True)])
+        momenta = [L @ nu for L, nu in zip(self.inertia, twists, strict=True)]
+        self._adt = np.array([_padded(G.adt(h[: G.dim]), 6) for G, h in zip(groups, momenta, strict=True)])
         self._coriolis: dict[str, np.ndarray] = {}
 
     @cached_property
@@ -56,7 +62,10 @@ class Links:
     def weights(self) -> np.ndarray:
         """The weight of each link, in its axes (links x 3)."""
         poses = outward(nodes(self.model, self.state), self.state.pose, lambda node, H: H @ node.H)
-        return np.array([L[0, 0] * H[:3, :3].T @ self.model.gravity for L, H in zip(self.inertia, poses, strict=True)])
+        weights = np.zeros((len(self.inertia), 3))
+        for i, (link, H) in enumerate(zip(self.model.links, poses, strict=True)):
+            weights[i] = link.body.mass * H[:3, :3].T @ self.model.gravity
+        return weights
 
     def body_matrices(self, factorization: Factorization) -> np.ndarray:
         """``B`` of each link (links x 6 x 6), of the factorizations that are sums over links."""
@@ -92,7 +101,8 @@ class Links:
         for i, unit in enumerate(np.eye(model.nv)[m:], start=m):
             along = State(state.pose, state.joints, unit[:m], unit[m:])
             J_i = np.imag(jacobians(model, later(model, along, 1j * STEP))) / STEP
-            half = over_links(self.J, self.inertia, J_i)
+            bodies = len(J_i)  # rotors move alike at every shape
+            half = over_links(self.J[:bodies], self.inertia[:bodies], J_i)
             M_i = half + half.T
             C[i, :m] -= 0.5 * state.twist @ M_i[:m, :m]
             C[i, m:] -= state.twist @ M_i[:m, m:] + 0.5 * state.rates @ M_i[m:, m:]
@@ -134,6 +144,16 @@ def jacobians(model: Model, state: State) -> np.ndarray:
     at_origins = outward(nodes(model, state), model.base.selection @ unit[: model.m], carry)
     to_centers = [_SE3.Ad(homogeneous(np.eye(3), -link.body.center)) for link in model.links]
     return np.array([X @ J for X, J in zip(to_centers, at_origins, strict=True)])
+
+
+def _rates(model: Model, joint: int) -> np.ndarray:
+    """The rows that pick the rates of a joint out of ``[twist; rates]``: the Jacobian of its rotor."""
+    return np.eye(model.nv)[model.m :][model.v_slices[joint]]
+
+
+def _padded(X: np.ndarray, width: int | None = None) -> np.ndarray:
+    """``X`` with zeros below, up to six rows, and to its right, up to ``width`` columns."""
+    return np.pad(X, ((0, 6 - X.shape[0]), (0, (width or X.shape[1]) - X.shape[1])))
 
 
 def over_links(left: np.ndarray, middle: np.ndarray, right: np.ndarray) -> np.ndarray:

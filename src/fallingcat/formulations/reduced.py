@@ -11,6 +11,7 @@ from ..arrays.types import Matrix, Pose, Twist, Vector
 from ..dynamics import gravity_forces
 from ..dynamics.checks import check_robot, vector
 from ..dynamics.mass import composite_mass
+from ..dynamics.rotors import with_rotor_coriolis
 from ..lie import Group
 from ..lie.rotations import block_diagonal
 from ..model import Model, State
@@ -124,7 +125,8 @@ def reduced_equations(model: Model, state: State) -> ReducedEquations:
     # what branches share goes through the base: the zeros of the tree, plus products with the connection
     Lq = mirror(columns(lambda x, y: x - A.T @ y, M[m:, m:], Mbq))
     left = (S6.T @ tree.left).T
-    Gamma = columns(lambda C, a, right: C - left @ a - A.T @ (right + swirl @ a), tree.C, A, S6.T @ tree.right)
+    C = with_rotor_coriolis(model, tree.C, state.rates, "coadjoint")
+    Gamma = columns(lambda C, a, right: C - left @ a - A.T @ (right + swirl @ a), C, A, S6.T @ tree.right)
     P = mirror(-(swirl + swirl.T))
     ad, rows = model.base.ad(mu), S6.T @ tree.rows
     S = rows + ad.T @ Mbq

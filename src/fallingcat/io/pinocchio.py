@@ -68,10 +68,13 @@ def from_pinocchio_model(peer: Any) -> Model:
             names[i],
             placements[i - 1],
             limits=_limits(peer, i, kinds[i - 1]),
+            armature=_armature(peer, i),
         )
         for i in range(1 + floats, peer.njoints)
     )
     base = _BASES[kinds[roots[0] - 1].name] if floats else Trivial()
+    if floats and _armature(peer, roots[0]).any():
+        raise ModelError(f"Pinocchio's joint {peer.names[roots[0]]!r} is the base here, and a base has no armature")
     gravity = np.array(peer.gravity.linear)
     return Model(peer.name or "robot", base, links, joints, gravity, tuple(_frames(peer, names, floats)))
 
@@ -118,6 +121,10 @@ def _frames(peer: Any, names: list[str], floats: bool) -> list[Frame]:
             taken.add(frame.name)
             frames.append(Frame(frame.name, names[frame.parentJoint], np.array(frame.placement.homogeneous)))
     return frames
+
+
+def _armature(peer: Any, i: int) -> np.ndarray:
+    return np.array(peer.armature[peer.idx_vs[i] : peer.idx_vs[i] + peer.nvs[i]])
 
 
 def _limits(peer: Any, i: int, kind: JointKind) -> Limits:

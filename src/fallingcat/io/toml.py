@@ -210,7 +210,8 @@ def _joint(table: JointTable, place: Place, reader: Reader) -> Joint:
     limits = Limits(**table.limits.model_dump(exclude_none=True)) if table.limits is not None else Limits()
     offset = np.eye(4) if table.offset is None else table.offset.placement()
     try:
-        return Joint(table.name, table.build(), table.parent, table.child, table.placement(), offset, limits)
+        armature = 0.0 if table.armature is None else table.armature
+        return Joint(table.name, table.build(), table.parent, table.child, table.placement(), offset, limits, armature)
     except (FallingCatError, ValueError) as error:
         reader.fail(place, str(error))
 

@@ -61,6 +61,11 @@ def _square(rows: list[list[float]]) -> np.ndarray:
     return np.array(rows, dtype=float)
 
 
+def _listed(given: Any) -> Any:
+    """One number is a list of one."""
+    return given if isinstance(given, list) else [given]
+
+
 def _symmetric(inertia: np.ndarray) -> np.ndarray:
     if np.abs(inertia - inertia.T).max() > 1e-12 * np.abs(inertia).max():
         raise wrong("the inertia is a symmetric matrix")
@@ -106,6 +111,7 @@ Mass = Annotated[FiniteFloat, Field(ge=0.0, le=MAX_MASS)]
 Inertia = Annotated[
     list[list[FiniteFloat]], BeforeValidator(_matrix), AfterValidator(_square), AfterValidator(_symmetric)
 ]
+Armature = Annotated[list[Annotated[FiniteFloat, Field(ge=0.0, le=MAX_INERTIA)]], BeforeValidator(_listed)]
 Rotation = Annotated[list[list[FiniteFloat]], AfterValidator(_square), AfterValidator(_rotation)]
 
 
@@ -221,6 +227,7 @@ class JointTable(Placed):
     reversed: bool = False
     offset: Placed | None = None
     limits: LimitsTable | None = None
+    armature: Armature | None = None
 
     @model_validator(mode="after")
     def _known(self) -> Self:

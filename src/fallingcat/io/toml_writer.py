@@ -82,7 +82,11 @@ def _joint(joint: Joint) -> dict[str, Any]:
     limits = {key: x for key, x in vars(joint.limits).items() if x != getattr(unlimited, key)}
     if not np.isfinite(list(limits.values())).all():
         raise ModelError(f"a limit of joint {joint.name!r} is infinite on the wrong side")
-    return table | ({"limits": limits} if limits else {})
+    if limits:
+        table["limits"] = limits
+    if joint.armature.any():
+        table["armature"] = joint.armature if len(joint.armature) > 1 else joint.armature[0]
+    return table
 
 
 def _plain(kind: JointKind) -> tuple[JointKind, bool]:

@@ -123,6 +123,8 @@ def _joint(joint: Joint) -> list[str]:
     kind = TYPES.get(type(joint.kind))
     if kind is None:
         raise _refused(f"joint {joint.name!r} is of the kind {joint.kind.name!r}, which URDF does not have")
+    if joint.armature.any():
+        raise _refused(f"joint {joint.name!r} has an armature, which URDF does not have")
     origin, axis = joint.placement, None
     if isinstance(joint.kind, Planar):
         origin, axis = _plane(joint)

@@ -55,7 +55,7 @@ def lock(model: Model, joints: Mapping[str, Any] | Sequence[str]) -> Model:
         i = model.joint_index(name)
         joint = model.joints[i]
         H = joint.transform(state.joints[model.q_slices[i]])
-        edited[i] = replace(joint, kind=Fixed(), placement=H, offset=np.eye(4), limits=Limits())
+        edited[i] = replace(joint, kind=Fixed(), placement=H, offset=np.eye(4), limits=Limits(), armature=0.0)
     return replace(model, joints=tuple(edited))
 
 

@@ -11,7 +11,7 @@ from ..arrays import rigid_product
 from ..arrays.types import Matrix, Pose, Vector
 from ..errors import ModelError, told
 from ..lie import SE3
-from .body import Frozen, frozen_pose
+from .body import Frozen, frozen_array, frozen_pose
 from .joints import JointKind
 
 _SE3 = SE3()
@@ -42,6 +42,14 @@ class Joint(Frozen):
 
     ``placement`` puts the inner side of the joint on the parent, ``offset`` the child on the outer side (the identity,
     unless the tree was turned around).
+
+    ``armature`` (kg m^2, or kg of a slider; a number, or one for each joint rate) is the inertia of the rotor behind
+    gears, as the joint feels it: its own inertia times the gear ratio squared.  It adds ``armature rates^2 / 2`` to the
+    kinetic energy and nothing to momentum, as in MuJoCo and Pinocchio.
+
+    >>> from fallingcat.model import Revolute
+    >>> Joint("hip", Revolute(), "trunk", "leg", armature=1e-5 * 50.0**2).armature
+    array([0.025])
     """
 
     name: str
@@ -51,14 +59,34 @@ class Joint(Frozen):
     placement: np.ndarray = field(default_factory=lambda: np.eye(4))
     offset: np.ndarray = field(default_factory=lambda: np.eye(4))
     limits: Limits = field(default_factory=Limits)
+    armature: Vector = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.kind, JointKind):
             raise ModelError(f"the kind of joint {self.name!r} is a JointKind, not {told(self.kind)}")
         if not isinstance(self.limits, Limits):
             raise ModelError(f"the limits of joint {self.name!r} are Limits, not {told(self.limits)}")
+        object.__setattr__(self, "armature", self._checked_armature())
         for part in ("placement", "offset"):
             object.__setattr__(self, part, frozen_pose(getattr(self, part), f"{part} of joint {self.name!r}"))
+
+    def _checked_armature(self) -> np.ndarray:
+        """One inertia for each joint rate, of a rotor that needs no gyroscopic forces: ``ad(x)' (armature x) = 0``."""
+        group, given, what = self.kind.group, self.armature, f"the armature of joint {self.name!r}"
+        one = (
+            given if np.isscalar(given) else None if np.any(given) else 0.0
+        )  # zeros of another kind are none of this one
+        armature = frozen_array(given if one is None else np.full(group.dim, one), (group.dim,), what)
+        if (armature < 0.0).any():
+            raise ModelError(f"{what} is not negative, as {armature.min():g} is")
+        if armature.any():
+            turned = np.array([group.ad(x).T @ np.diag(armature) for x in np.eye(group.dim)])
+            if (turned + turned.transpose(2, 1, 0)).any():
+                raise ModelError(
+                    f"{what}, {armature.tolist()}, is that of a rotor that pulls while it turns at constant rates: "
+                    "inertias about the axes of a ball are equal, those along axes that turn are zero"
+                )
+        return armature
 
     def transform(self, q: Vector) -> Pose:
         """``4 x 4``: coordinates of the child link to coordinates of the parent link."""

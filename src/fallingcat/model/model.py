@@ -188,6 +188,13 @@ class Model(Frozen):
         return Frame(name or link, link, placement)
 
     @cached_property
+    def armature(self) -> np.ndarray:
+        """The reflected rotor inertia (n) that each joint rate feels; see :class:`Joint`."""
+        armature = np.concatenate([np.zeros(0), *(joint.armature for joint in self.joints)])
+        armature.setflags(write=False)
+        return armature
+
+    @cached_property
     def mass(self) -> float:
         """Total mass (kg)."""
         return float(sum(link.body.mass for link in self.links))

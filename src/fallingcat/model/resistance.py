@@ -22,9 +22,9 @@ class Resistance(NamedTuple):
     """What the base or a joint feels along its own axes (nv x nv), with all joints behind it free or locked."""
 
     free: np.ndarray
-    """Articulated: ``D = S' (I - sum of what the joints behind let through) S``; M is positive where every D is."""
+    """Articulated: ``D = S' (I - sum of what the joints behind let through) S + armature``; M > 0 where every D is."""
     locked: np.ndarray
-    """Composite: ``S' I S`` of all that the joint carries."""
+    """Composite: ``S' I S`` of all that the joint carries, and its rotor."""
 
 
 def resistances(model: Model, bodies: Sequence[Body]) -> list[Resistance]:
@@ -36,8 +36,8 @@ def resistances(model: Model, bodies: Sequence[Body]) -> list[Resistance]:
     for joint, link, parent in reversed(list(zip(model.joints, range(1, len(bodies)), model.parents, strict=True))):
         q = joint.kind.group.random_coordinates(rng)
         S, X = joint.motion_subspace(q), _SE3.Ad(_SE3.inverse(joint.transform(q)))
-        U = free[link] @ S
-        found.append(Resistance(S.T @ U, S.T @ locked[link] @ S))
+        U, rotor = free[link] @ S, np.diag(joint.armature)
+        found.append(Resistance(S.T @ U + rotor, S.T @ locked[link] @ S + rotor))
         behind = free[link] - U @ _inverse(found[-1]) @ U.T
         free[parent] = free[parent] + X.T @ behind @ X
         locked[parent] = locked[parent] + X.T @ locked[link] @ X

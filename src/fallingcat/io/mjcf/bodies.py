@@ -121,7 +121,7 @@ class Walk:
             return
         if body.parent != 0:
             self.reader.fail(element, "a free joint belongs to a body that stands directly in the world")
-        check_free(full, self.reader)
+        check_free(full, self.reader, self.tally)
         body.free = element
 
     def _count_link(self, element: Element) -> None:

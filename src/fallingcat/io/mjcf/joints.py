@@ -9,7 +9,7 @@ import numpy as np
 
 from ...lie.rotations import about, homogeneous
 from ...model import Continuous, JointKind, Limits, Prismatic, Revolute, Spherical
-from ..limits import MAX_LENGTH
+from ..limits import MAX_INERTIA, MAX_LENGTH
 from ..numbers import number, vector
 from ..safe_xml import Element
 from .files import FilesReader
@@ -20,7 +20,6 @@ from .tally import Tally
 _TYPES: Final = ("free", "ball", "slide", "hinge")
 _UNIT_TOLERANCE: Final = 1e-6  # what six printed digits of a unit vector can miss
 _PASSED_OVER: Final = {
-    "armature": "'armature' is not read, though MuJoCo adds it to the diagonal of the mass matrix",
     "damping": "'damping' is not read: it is a force on the joint, to be applied by hand",
     "stiffness": "'stiffness' is not read: it is a force on the joint, to be applied by hand",
     "springdamper": "'springdamper' is not read: it is a force on the joint, to be applied by hand",
@@ -38,6 +37,7 @@ class JointPart:
     before: np.ndarray
     after: np.ndarray
     limits: Limits
+    armature: float
 
 
 def is_free(element: Element) -> bool:
@@ -45,8 +45,10 @@ def is_free(element: Element) -> bool:
     return element.tag == "freejoint" or element.get("type") == "free"
 
 
-def check_free(element: Element, reader: FilesReader) -> None:
-    """A free joint has no parameters that matter, but for one that is refused."""
+def check_free(element: Element, reader: FilesReader, tally: Tally) -> None:
+    """A free joint has no parameters that matter, but for one that is refused, and rotors that nothing can hold."""
+    if _armature(element, reader):
+        tally.note("the 'armature' of a free joint is not read: no rotor drives it, though MuJoCo adds one", element)
     if choice(reader, element, "align", ("true", "false", "auto"), "auto") == "true":
         reader.fail(element, "'align' moves the frame of a free body to its inertia, and is not read", "remove it")
 
@@ -61,6 +63,7 @@ def read_joint(element: Element, H: np.ndarray, settings: Settings, reader: File
     for name, text in _PASSED_OVER.items():
         if name in element.attributes and vector(reader, element, name, (1, 9)).any():
             tally.note(text, element)
+    armature = _armature(element, reader)
     if kind == "ball":
         ends = _range(element, kind, settings, reader)
         if ends is not None:
@@ -68,7 +71,7 @@ def read_joint(element: Element, H: np.ndarray, settings: Settings, reader: File
                 reader.fail(element, "the 'range' of a ball joint begins at 0", f"is {element.get('range')[:40]!r}")
             tally.note("the 'range' of a ball joint is not read", element)
         before, after = _anchor(element, H, reader)
-        return JointPart(element, Spherical(), before, after, Limits())
+        return JointPart(element, Spherical(), before, after, Limits(), armature)
     axis = _axis(element, H, reader, tally)
     ref = number(reader, element, "ref", default=0.0) * (settings.angle if kind == "hinge" else 1.0)
     if abs(ref) > MAX_LENGTH:
@@ -78,11 +81,20 @@ def read_joint(element: Element, H: np.ndarray, settings: Settings, reader: File
     x, y, z = axis.tolist()
     if kind == "slide":  # where a slider sits makes no difference
         position(element, "pos", reader)
-        return JointPart(element, Prismatic((x, y, z)), homogeneous(np.eye(3), -ref * axis), np.eye(4), limits)
+        before = homogeneous(np.eye(3), -ref * axis)
+        return JointPart(element, Prismatic((x, y, z)), before, np.eye(4), limits, armature)
     before, after = _anchor(element, H, reader)
     if ref:
         before = before @ homogeneous(clean(about(axis, -ref)), np.zeros(3))
-    return JointPart(element, (Continuous if ends is None else Revolute)((x, y, z)), before, after, limits)
+    return JointPart(element, (Continuous if ends is None else Revolute)((x, y, z)), before, after, limits, armature)
+
+
+def _armature(element: Element, reader: FilesReader) -> float:
+    """The inertia that MuJoCo adds to the diagonal of its mass matrix, for each rate of the joint."""
+    armature = number(reader, element, "armature", default=0.0)
+    if not 0.0 <= armature <= MAX_INERTIA:
+        reader.fail(element, f"'armature' lies between 0 and {MAX_INERTIA:g} kg m^2", f"is {armature:g}")
+    return armature
 
 
 def _anchor(element: Element, H: np.ndarray, reader: FilesReader) -> tuple[np.ndarray, np.ndarray]:

@@ -109,7 +109,8 @@ def _chain(i: int, body: BodyPart, naming: Naming, pieces: Pieces, reader: Reade
         name, last = naming.joint(part.element), part is body.joints[-1]
         child = naming.bodies[i] if last else naming.between(i, name)
         offset = part.after if last else np.eye(4)
-        made.append(Joint(name, part.kind, parent, child, placement @ part.before, offset, part.limits))
+        place = placement @ part.before
+        made.append(Joint(name, part.kind, parent, child, place, offset, part.limits, part.armature))
         pieces.joint(made[-1], part.element)
         if not last:
             pieces.link(child, Body(), part.element)
