@@ -142,7 +142,7 @@ def test_a_row_of_the_table_is_enough(name):
     def of(model, state, x):
         return function(*(0.5 + 0.4 * x[: 3 * row.inputs].reshape(row.inputs, 3)))
 
-    kernel = fc.compile(model, of, sizes={"x": 6})
+    kernel = fc.compile(model, of, inputs={"x": 6})
     x = np.random.default_rng(0).uniform(-1.0, 1.0, size=(70, 6))
     states = np.tile(model.flatten(model.neutral())[0], (70, 1))
     exact = np.array([of(model, None, row) for row in x])
@@ -154,4 +154,4 @@ def test_a_row_of_the_table_is_enough(name):
     steps = 1e-30j * np.eye(row.inputs)
     by_step = [np.imag(function(*(np.array([0.3, 0.7])[: row.inputs] + step))) / 1e-30 for step in steps]
     np.testing.assert_allclose(slopes, by_step, rtol=1e-14)
-    assert row.names["c"] in fc.compile(model, of, sizes={"x": 6}, target="c").source
+    assert row.names["c"] in fc.compile(model, of, inputs={"x": 6}, target="c").source

@@ -87,7 +87,7 @@ def test_compiled_forces_of_light_legs(ratio):
     model, points = on(dog, ["front_left_foot", "rear_right_foot"], "edges")
     state, J, applied = posed(model, points, 2, 0.3)
     exact = oracle(fc.mass_matrix(model, state), J, applied - fc.bias_forces(model, state), np.zeros(len(J)))
-    kernel = fc.compile(model, forces_under, sizes={"applied": model.nv}, points=points)
+    kernel = fc.compile(model, forces_under, inputs={"applied": model.nv}, points=points)
     agree("forces of the kernel", kernel(*model.flatten(state), applied), exact, 1e-10)
 
 

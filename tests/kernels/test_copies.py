@@ -22,7 +22,7 @@ CASES = [
     (fc.inverse_dynamics, {}),
     (fc.coriolis_matrix, {"factorization": "passive"}),
     (fc.reduced_equations, {}),
-    (weighted, {"sizes": {"weights": MODEL.nv}, "dtype": "float32"}),
+    (weighted, {"inputs": {"weights": MODEL.nv}, "dtype": "float32"}),
 ]
 
 

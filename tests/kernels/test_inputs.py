@@ -147,7 +147,7 @@ def test_options_that_make_no_sense(model):
         fc.compile(model, fc.mass_matrix, dtype="float16")
     with pytest.raises(fc.ModelError, match=r"target is one of cpu, .* not 'fortran'"):
         fc.compile(model, fc.mass_matrix, target="fortran")
-    with pytest.raises(fc.ModelError, match="cannot tell the size of the argument 'gain'"):
+    with pytest.raises(fc.ModelError, match="cannot tell the shape of the argument 'gain'"):
         fc.compile(model, lambda model, state, gain: gain)
     with pytest.raises(TypeError, match="branch on the traced value"):
         fc.compile(model, lambda model, state: 1.0 if state.joints[0] > 0.0 else 2.0)
@@ -215,17 +215,17 @@ def test_a_compiled_change_keeps_its_claims(tmp_path, monkeypatch):
         assert fc.equations(cat, state).change(change).certify()["mass decoupling"].verdict == "holds"
 
 
-def test_sizes_belong_to_functions():
-    """An `x` of yours has no size that another function's `x` has."""
+def test_shapes_belong_to_functions():
+    """An `x` of yours has no shape that another function's `x` has."""
     arm = fc.robots.planar_arm()
 
     def mine(model, state, x):
         return x * state.joints[0]
 
-    with pytest.raises(fc.ModelError, match=r"cannot tell the size of the argument 'x': say sizes=\{'x': ...\}"):
+    with pytest.raises(fc.ModelError, match=r"cannot tell the shape of the argument 'x': say inputs=\{'x': ...\}"):
         fc.compile(arm, mine)
     q = arm.flatten(arm.random_state(np.random.default_rng(0)))[0]
-    np.testing.assert_array_equal(fc.compile(arm, mine, sizes={"x": 5})(q, np.arange(5.0)), np.arange(5.0) * q[0])
+    np.testing.assert_array_equal(fc.compile(arm, mine, inputs={"x": 5})(q, np.arange(5.0)), np.arange(5.0) * q[0])
 
 
 @pytest.mark.parametrize("batch", [(), (3,), (70,)])
@@ -235,7 +235,7 @@ def test_inputs_may_be_empty(batch):
     def both(model, state, memory, gains):
         return concatenate([memory, gains * 2.0, state.joints])
 
-    kernel = fc.compile(arm, both, sizes={"memory": 0, "gains": 2})
+    kernel = fc.compile(arm, both, inputs={"memory": 0, "gains": 2})
     q = np.random.default_rng(0).normal(size=(*batch, arm.nq))
     out = kernel(q, np.zeros((*batch, 0)), np.ones((*batch, 2)))
     np.testing.assert_array_equal(out, np.concatenate([2.0 * np.ones((*batch, 2)), q], axis=-1))

@@ -67,7 +67,7 @@ def situations(
     model: Model, points: tuple[str, ...], normal: tuple[float, ...] | None, height: float
 ) -> Callable[[State], Situation]:
     """:func:`situation` of plain numbers in native code, compiled once for a robot and its points."""
-    kernel = compile(model, flat_situation, sizes={"pose": 12}, points=points, normal=normal, height=height)
+    kernel = compile(model, flat_situation, inputs={"pose": 12}, points=points, normal=normal, height=height)
     neutral, k, nv = model.flatten(model.neutral())[0][: model.base.nq], len(points), model.nv
     ends = np.cumsum([3 * k, 3 * k, 3 * k * nv, nv]).tolist()
 

@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dynamics import center_of_mass, momentum, momentum_matrix
+from ..dynamics import center_of_mass, momentum_matrix
 from ..dynamics.kinematics import world_poses
 from ..errors import ModelError, NumericsError
-from ..kernels import compile
 from ..lie import SE3
 from ..lie.rotations import log
 from ..model import Model, State, robots
@@ -158,8 +157,7 @@ def _accounted(
     bending: Bending, manoeuvre: Manoeuvre, duration: float, trajectory: Trajectory, up: np.ndarray, planning: float
 ) -> Drop:
     model = bending.model
-    q, v = _flat(trajectory)
-    spin = np.linalg.norm(compile(model, momentum, frame="centroidal")(q, v)[:, 3:], axis=1)
+    spin = np.linalg.norm(trajectory.momenta("centroidal")[:, 3:], axis=1)
     kinetic, potential = trajectory.energies()
     energy = kinetic + potential
     first, last = trajectory.poses[0, :3, :3], trajectory.poses[-1, :3, :3]
@@ -171,7 +169,7 @@ def _accounted(
         trajectory,
         float(np.linalg.norm(log(first.T @ last))),
         float(np.arccos(np.clip(up @ (last @ up), -1.0, 1.0))),
-        spin / momentum_scale(model, q, trajectory.rates),
+        spin / momentum_scale(trajectory),
         energy - energy[0],
         trajectory.joint_work(),
         float(np.abs(trajectory.forces[:, model.m :]).max()),
@@ -179,18 +177,13 @@ def _accounted(
     )
 
 
-def momentum_scale(model: Model, q: np.ndarray, rates: np.ndarray) -> float:
+def momentum_scale(trajectory: Trajectory) -> float:
     """The largest angular momentum (N m s) that the joint rates alone carry: what must cancel in a turn."""
-    columns = compile(model, momentum_matrix, frame="centroidal")(q)[:, 3:, model.m :]
-    return float(np.linalg.norm(np.einsum("kij,kj->ki", columns, rates), axis=1).max())
+    columns = trajectory.measure(momentum_matrix, frame="centroidal")[:, 3:, trajectory.model.m :]
+    return float(np.linalg.norm(np.einsum("kij,kj->ki", columns, trajectory.rates), axis=1).max())
 
 
 def model_center(model: Model, pose: np.ndarray, joints: np.ndarray) -> np.ndarray:
     """The center of mass (3, m) in the world."""
     still = State(pose, joints, np.zeros(model.m), np.zeros(model.n))
     return np.asarray(center_of_mass(model, still))
-
-
-def _flat(trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray]:
-    flat = [trajectory.model.flatten(state) for state in trajectory.states]
-    return np.array([q for q, _ in flat]), np.array([v for _, v in flat])

@@ -55,8 +55,7 @@ def _facts(fall: Drop) -> list[Fact]:
 
 def _scene(fall: Drop, whole: Model, keep: np.ndarray, is_cat: bool) -> Scene:
     path = fall.trajectory
-    q = np.array([np.concatenate([fall.model.base.coordinates(path.poses[i]), path.joints[i]]) for i in keep])
-    poses = compile(fall.model, forward_kinematics)(q)
+    poses = compile(fall.model, forward_kinematics, state=["pose", "joints"])(path.poses[keep, :3], path.joints[keep])
     shapes: dict[str, list[Shape]] = model_shapes(whole)
     if is_cat:
         _dress(shapes)

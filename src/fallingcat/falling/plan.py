@@ -61,7 +61,7 @@ class Planner:
         if np.linalg.matrix_rank(np.stack([self.first, self.second])) < 2:
             raise ModelError(f"a bend is carried by two joints, not by {first!r} alone")
         self.reconstruction = Reconstruction(model)
-        self._forces = compile(model, shape_forces, sizes={"shape_acceleration": model.n})
+        self._forces = compile(model, shape_forces, state=["joints", "twist", "rates"])
         self.tuck = direction(model, tuck or {})
         self.reach = self._reach()
 
@@ -128,9 +128,8 @@ class Planner:
     def _manoeuvre(self, curve: RightingCurve, attitude: np.ndarray) -> Manoeuvre:
         moved = self.reconstruction.displacement(curve, tolerance=FINE)
         jet = curve(np.linspace(0.0, 1.0, SAMPLES + 1))
-        q = self.reconstruction.flat(jet.q)
         twists = -np.einsum("kmn,kn->km", self.reconstruction.connection(jet.q), jet.dq)
-        forces = self._forces(q, np.concatenate([twists, jet.dq], axis=1), jet.ddq)
+        forces = self._forces(jet.q, twists, jet.dq, jet.ddq)
         peak_forces, peak_rates = np.abs(forces).max(axis=0), np.abs(jet.dq).max(axis=0)
         quaternion = _near(_quaternion(moved.pose), attitude)
         axis = quaternion[:3] / np.linalg.norm(quaternion[:3])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -11,12 +10,7 @@ from ..gaits.forces import shape_forces
 from ..gaits.gait import Motion, check_shape
 from ..kernels import compile
 from ..model import Model, State
-from ..simulation.compiled import at_pose
-
-
-def _shape_forces_at(model: Model, state: State, shape_acceleration: Any, pose: Any) -> Any:
-    """At a pose instead of a quaternion, which would take ten times as long to find as the forces."""
-    return shape_forces(model, at_pose(state, pose), shape_acceleration)
+from ..simulation.compiled import fields
 
 
 def tracker(
@@ -33,15 +27,13 @@ def tracker(
     (2,)
     """
     check_shape(model, motion.size)
-    kernel = compile(model, _shape_forces_at, sizes={"shape_acceleration": model.n, "pose": 12})
-    neutral = model.flatten(model.neutral())[0][: model.base.nq]
+    kernel = compile(model, shape_forces, state=State._fields)
     wanted = _Latest(motion)
 
     def forces(t: float, state: State) -> np.ndarray:
         at, rates, accelerations = wanted(t)
         pull = 2.0 * damping * frequency * (rates - state.rates) + frequency**2 * (at - state.joints)
-        q, pose = np.concatenate([neutral, state.joints]), np.ascontiguousarray(state.pose[:3]).reshape(12)
-        out: np.ndarray = kernel(q, state.velocity, accelerations + pull, pose)
+        out: np.ndarray = kernel(*fields(state), accelerations + pull)
         return out
 
     return forces

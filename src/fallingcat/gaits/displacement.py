@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import solve
+from ..arrays import solve, takes
 from ..dynamics.checks import check_model, positive, vector
 from ..errors import NumericsError
 from ..formulations import connection
@@ -65,19 +65,15 @@ class Reconstruction:
         check_model(model)
         check_shape(model, model.n)
         self.model = model
-        self._home = np.asarray(model.base.coordinates(model.base.identity()), dtype=float)
-        self._connection, self._exp = compile(model, connection), compile(model, exponential)
+        self._connection = compile(model, connection, state=["joints"])
+        self._exponentials = compile(model, exponential, inputs={"x": model.m})
         self._rates: Any = None
         G = model.base
         self._brackets = np.stack([G.ad(e) for e in np.eye(model.m)], axis=1)  # [x, y] = brackets[:, i, j] x_i y_j
 
-    def flat(self, joints: np.ndarray) -> np.ndarray:
-        """Flat configurations (N x nq) with the base at the identity."""
-        return np.concatenate([np.broadcast_to(self._home, (len(joints), len(self._home))), joints], axis=1)
-
     def connection(self, joints: np.ndarray) -> np.ndarray:
         """``A`` (N x m x n) at shapes (N x n)."""
-        out: np.ndarray = self._connection(self.flat(joints))
+        out: np.ndarray = self._connection(joints)
         return out
 
     def displacement(
@@ -135,12 +131,6 @@ class Reconstruction:
         d = self._bracket(a, 2.0 * c + ab) / 60.0
         return a + c / 12.0 - self._bracket(-20.0 * a - c + ab, b + d) / 240.0
 
-    def _exponentials(self, x: np.ndarray) -> np.ndarray:
-        n = self.model.n
-        q = np.broadcast_to(self.flat(np.zeros((1, n))), (len(x), len(self._home) + n))
-        out: np.ndarray = self._exp(q, np.concatenate([x, np.zeros((len(x), n))], axis=1))
-        return out
-
     def _product(self, logarithms: np.ndarray) -> np.ndarray:
         path = [np.asarray(self.model.base.identity(), dtype=float)]
         for step in self._exponentials(logarithms):
@@ -152,29 +142,25 @@ class Reconstruction:
     def _collocate(self, slopes: np.ndarray, joints: np.ndarray, sizes: np.ndarray, h: np.ndarray) -> np.ndarray:
         """Steps ``g exp(x)`` with ``dx/dt = dexp^-1(x) xi(g exp(x))``, solved by iteration at the nodes."""
         if self._rates is None:
-            self._rates = compile(
-                self.model, exponential_rate, sizes=dict.fromkeys(("chart", "slope", "h"), self.model.m)
-            )
-        G, spread = self.model.base, np.broadcast_to(h, (3, len(h)))
-        path, rates = [np.asarray(G.identity(), dtype=float)], slopes[0]
+            self._rates = compile(self.model, exponential_rate, state=["pose", "joints"])
+        path, rates = [np.asarray(self.model.base.identity(), dtype=float)], slopes[0]
         for slope, shapes, dt in zip(slopes, joints, sizes, strict=True):
-            here = np.broadcast_to(G.coordinates(path[-1]), (3, len(self._home)))
-            q = np.concatenate([here, shapes], axis=1)
             for _ in range(100):
-                now = self._rates(q, dt * GAUSS @ rates, slope, spread)
+                now = self._rates(path[-1][:3], shapes, dt * GAUSS @ rates, slope, h)
                 change = np.abs(now - rates).max()
                 rates = now
                 if change <= 1e-15 * max(1.0, float(np.abs(now).max())):
                     break
-            path.append(path[-1] @ self._exponentials(dt * (WEIGHTS @ rates)[None])[0])
+            path.append(path[-1] @ self._exponentials(dt * (WEIGHTS @ rates)))
         return np.array(path)
 
 
-def exponential(model: Model, state: State) -> Any:
-    """``exp`` (4 x 4) of the twist, as a motion of the base."""
-    return model.base.exp(state.twist)
+def exponential(model: Model, x: Any) -> Any:
+    """``exp(x)`` (4 x 4) on the group of the base."""
+    return model.base.exp(x)
 
 
+@takes(chart="m", slope="m", h="m")
 def exponential_rate(model: Model, state: State, chart: Any, slope: Any, h: Any) -> Any:
     """``dexp^-1(x) (slope + Mb^-1 Ad(g exp(x))' h)`` (m): the rate of exponential coordinates ``x`` at ``g exp(x)``."""
     G = model.base

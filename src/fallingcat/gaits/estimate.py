@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import solve
+from ..arrays import solve, takes
 from ..dynamics.checks import positive, vector
 from ..errors import ModelError, NumericsError
 from ..formulations.connection import shape
@@ -101,6 +101,7 @@ def estimate_error(model: Model, exact: Displacement, guess: Estimate) -> np.nda
     return np.asarray(G.log(G.inverse(exact.pose) @ guess.pose))
 
 
+@takes(h="m")
 def locked_twist(model: Model, state: State, h: Any) -> Any:
     """``Mb^-1 h`` (m): how the frozen robot moves with the momentum ``h``, seen from the base."""
     return solve(shape(model, state).Mb, h)
@@ -150,8 +151,7 @@ def _carried(mapper: Mapper, motion: Motion, h: np.ndarray, order: int) -> np.nd
     model, G = mapper.model, mapper.model.base
     times, weights = _times(motion, order)
     q = motion(times).q
-    home = np.broadcast_to(np.asarray(G.coordinates(G.identity()), dtype=float), (len(q), model.nq - model.n))
-    twists = compile(model, locked_twist, sizes={"h": model.m})(np.concatenate([home, q], axis=1), h)
+    twists = compile(model, locked_twist, state=["joints"])(q, h)
     poses = frame_poses(model, q, mapper.frame)
     seen = [G.Ad(G.inverse(H)) @ twist for H, twist in zip(poses, twists, strict=True)]
     return np.asarray(weights @ np.array(seen))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arrays import solve
+from ..arrays import solve, takes
 from ..dynamics import bias_forces, mass_matrix
 from ..model import Model, State
 
 
+@takes(shape_acceleration="n")
 def shape_forces(model: Model, state: State, shape_acceleration: Any) -> Any:
     """The joint forces (n) that give the joints an acceleration (n), with no wrench on the base.
 

@@ -73,9 +73,7 @@ def bends(model: Model, rows: np.ndarray, low: np.ndarray, high: np.ndarray, ori
     """
     rng = np.random.default_rng(0)
     centers = np.vstack([np.clip(origin, low, high), rng.uniform(low, high, size=(SAMPLES, model.n))])
-    home = np.asarray(model.base.coordinates(model.base.identity()), dtype=float)
-    q = np.concatenate([np.broadcast_to(home, (len(centers), len(home))), centers], axis=1)
-    forms = np.einsum("pm,kmij->kpij", rows, compile(model, curvature)(q))
+    forms = np.einsum("pm,kmij->kpij", rows, compile(model, curvature, state=["joints"])(centers))
     out = []
     for center, form in zip(centers, forms, strict=True):
         room = np.minimum(high - center, center - low)

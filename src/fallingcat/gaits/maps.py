@@ -110,21 +110,20 @@ class Mapper:
         if frame == "minimum_perturbation":
             raise ModelError("minimum-perturbation coordinates belong to a region: find them over one, and pass them")
         self.model, self.frame = model, frame
-        self._home = np.asarray(model.base.coordinates(model.base.identity()), dtype=float)
-        self._kernel = compile(model, framed_curvature, frame="base" if frame == "base" else "center_of_mass")
-        self._inertia: Any = compile(model, rotational_inertia) if frame == "virtual_chassis" else None
-        self._axis = standing_out(model) if frame == "virtual_chassis" else (0, 0)
+        seen_from = "base" if frame == "base" else "center_of_mass"
+        self._kernel = compile(model, framed_curvature, state=["joints"], frame=seen_from)
+        chassis = frame == "virtual_chassis"
+        self._inertia: Any = compile(model, rotational_inertia, state=["joints"]) if chassis else None
+        self._axis = standing_out(model) if chassis else (0, 0)
 
     def curvature(self, joints: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """``DA(x, y)`` (N x m) at shapes (N x n) for directions (N x n, or n)."""
-        home = np.broadcast_to(self._home, (len(joints), len(self._home)))
-        q = np.concatenate([home, joints], axis=1)
-        out: np.ndarray = self._kernel(q, x, y)
+        out: np.ndarray = self._kernel(joints, x, y)
         if isinstance(self.frame, MinimumPerturbation):
             return np.asarray((self.frame.seen(joints) @ out[:, :, None])[:, :, 0])
         if self._inertia is None:
             return out
-        R = chassis_axes(self._inertia(q), *self._axis)
+        R = chassis_axes(self._inertia(joints), *self._axis)
         return np.einsum("kji,kcj->kci", R, out.reshape(-1, 2, 3)).reshape(-1, 6)
 
     def map(

@@ -27,7 +27,7 @@ from ..dynamics.checks import check_model
 from ..errors import ModelError, NumericsError, told
 from ..formulations import connection
 from ..kernels import compile
-from ..model import Model, State
+from ..model import Model
 from .gait import check_shape
 from .regions import Region
 
@@ -48,16 +48,11 @@ class Turned(NamedTuple):
     """``m x m``: the body velocity of ``exp(x)`` per rate of ``x``"""
 
 
-def turned(model: Model, state: State, chart: Any) -> Turned:
+def turned(model: Model, chart: Any) -> Turned:
     """``exp(x)`` of exponential coordinates ``chart`` (m), its inverse adjoint, and its rate."""
     G = model.base
     pose = G.exp(chart)
     return Turned(pose, G.Ad(G.inverse(pose)), G.dexp_right(chart))
-
-
-def center(model: Model, state: State) -> Any:
-    """The center of mass (3, m) as the base sees it."""
-    return center_of_mass(model, State(np.eye(4), state.joints, state.twist, state.rates))
 
 
 def translations(model: Model) -> np.ndarray:
@@ -74,37 +69,32 @@ class Robot:
 
     def __init__(self, model: Model) -> None:
         self.model, G = model, model.base
-        self._home = np.asarray(G.coordinates(G.identity()), dtype=float)
-        self._connection, self._center = compile(model, connection), compile(model, center)
-        self._turned: Any = compile(model, turned, sizes={"chart": model.m})
+        self._connection, self._center = (compile(model, f, state=["joints"]) for f in (connection, center_of_mass))
+        self._turned: Any = compile(model, turned, inputs={"chart": model.m})
         self._along = translations(model)
         self.free = np.flatnonzero(np.any(G.selection[3:] != 0.0, axis=0))
         """components of the algebra that turn: the others are zero at the center of mass"""
         ad = np.stack([G.ad(e) for e in np.eye(model.m)], axis=1)  # [x, y] = ad[:, i, j] x_i y_j
         self.brackets = ad[np.ix_(self.free, self.free, self.free)]
 
-    def flat(self, joints: np.ndarray) -> np.ndarray:
-        """Flat configurations (N x nq) of shapes (N x n)."""
-        return np.concatenate([np.broadcast_to(self._home, (len(joints), len(self._home))), joints], axis=1)
-
     def centers(self, joints: np.ndarray) -> np.ndarray:
         """``N x 3``: the center of mass, as far as the base can translate there."""
-        return np.asarray(self._center(self.flat(joints)) @ self._along)
+        return np.asarray(self._center(joints) @ self._along)
 
     def turning(self, joints: np.ndarray, directions: np.ndarray) -> np.ndarray:
         """``N x f x k``: the connection at the center of mass along directions (n x k), where it is not zero."""
-        return np.asarray((self._connection(self.flat(joints)) @ directions)[:, self.free])
+        return np.asarray((self._connection(joints) @ directions)[:, self.free])
 
-    def exponential(self, joints: np.ndarray, x: np.ndarray) -> Turned:
+    def exponential(self, x: np.ndarray) -> Turned:
         """``exp(x)`` for ``x`` (N x f)."""
         chart = np.zeros((len(x), self.model.m))
         chart[:, self.free] = x
-        out: Turned = self._turned(self.flat(joints), chart)
+        out: Turned = self._turned(chart)
         return out
 
-    def changed(self, joints: np.ndarray, A: np.ndarray, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
+    def changed(self, A: np.ndarray, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
         """``Ad(exp(-x)) A - rate dx``: the connection (N x f x k) after a turn ``x`` with slopes ``dx`` (N x k x f)."""
-        by, inner = self.exponential(joints, x), np.ix_(self.free, self.free)
+        by, inner = self.exponential(x), np.ix_(self.free, self.free)
         return np.asarray(by.back[:, *inner] @ A - by.rate[:, *inner] @ np.swapaxes(dx, 1, 2))
 
 
@@ -148,7 +138,7 @@ class MinimumPerturbation:
         r = self.region.coordinates(q)
         B, dB = self.region.polynomials(r), self.region.slopes(r)
         for factor in self.factors:
-            A = self.robot.changed(q, A, B @ factor, dB @ factor)
+            A = self.robot.changed(A, B @ factor, dB @ factor)
         out = np.zeros((len(q), self.robot.model.m, self.region.size))
         out[:, self.robot.free] = A
         middle = self._product(self.region.middle[None], lambda by: by.back, back=True)[0]
@@ -159,7 +149,7 @@ class MinimumPerturbation:
         out = np.eye(self.robot.model.m if back else 4) + np.zeros((len(q), 1, 1))
         B = self.region.polynomials(self.region.coordinates(q))
         for factor in self.factors:
-            now = part(self.robot.exponential(q, B @ factor))
+            now = part(self.robot.exponential(B @ factor))
             out = now @ out if back else out @ now
         return out
 
@@ -233,7 +223,7 @@ class _Search:
         for hessian in self._hessians():
             x = np.linalg.solve(hessian, slope.ravel()).reshape(slope.shape)
             for _ in range(20):
-                A = self.robot.changed(self.joints, self.A, self.B @ x, self.dB @ x)
+                A = self.robot.changed(self.A, self.B @ x, self.dB @ x)
                 if self._mean(A) < now:
                     self.A = A
                     return x

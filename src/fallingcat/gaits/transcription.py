@@ -107,16 +107,10 @@ class Transcription:
     def _joints(self, order: int) -> Any:
         return self._coefficients @ self.casadi.DM(self._basis[order])
 
-    def _flat(self) -> Any:
-        home = np.asarray(self.model.base.coordinates(self.model.base.identity()), dtype=float)
-        nodes = self._basis.shape[2]
-        return self.casadi.vertcat(self.casadi.repmat(self.casadi.DM(home), 1, nodes), self._joints(0))
-
     def _twists(self) -> Any:
         """``m x 3 N``: of the base at the nodes."""
-        twist = compile(self.model, following_twist, target="casadi")
-        still = self.casadi.DM.zeros(self.model.m, self._basis.shape[2])
-        return twist.map(self._basis.shape[2])(self._flat(), self.casadi.vertcat(still, self._joints(1)))
+        twist = compile(self.model, following_twist, target="casadi", state=["joints", "rates"])
+        return twist.map(self._basis.shape[2])(self._joints(0), self._joints(1))
 
     def _pose(self, twists: Any) -> tuple[Any, Any]:
         casadi, G, m = self.casadi, self.model.base, self.model.m
@@ -138,8 +132,7 @@ class Transcription:
             size = np.repeat(0.5 * (2.0 * np.pi * np.arange(1, H + 1)) ** 2, n)
             weights = np.concatenate([np.zeros(n), size, size])
             return casadi.dot(casadi.DM(weights), casadi.vec(self._coefficients) ** 2)
-        forces = compile(self.model, shape_forces, target="casadi", sizes={"shape_acceleration": self.model.n})
-        velocity = casadi.vertcat(twists, self._joints(1))
-        found = forces.map(self._basis.shape[2])(self._flat(), velocity, self._joints(2))
+        forces = compile(self.model, shape_forces, target="casadi", state=["joints", "twist", "rates"])
+        found = forces.map(self._basis.shape[2])(self._joints(0), twists, self._joints(1), self._joints(2))
         weights = np.tile(WEIGHTS, self.steps) / self.steps
         return casadi.dot(casadi.DM(weights), casadi.sum1(found**2).T)

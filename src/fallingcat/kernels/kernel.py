@@ -27,10 +27,11 @@ from ..model import Model
 from . import targets
 from .cpu import entry, llvm, native, plain
 from .cpu.threads import once, shares, together
+from .ir.inputs import FLAT, Argument, Shape, check_inputs, given_state
 from .ir.program import LONG, Program, program, recut
 from .ir.records import builder, views
 from .ir.regroup import regrouped
-from .ir.trace import Argument, Face, Trace, is_array, size, trace
+from .ir.trace import Face, Trace, is_array, size, trace
 from .store.recall import Memory
 
 DTYPES = {"float64": ("double", 8), "float32": ("float", 4)}
@@ -44,14 +45,16 @@ class Recipe(NamedTuple):
     model: Model
     function: Callable[..., Any]
     dtype: str
-    sizes: Mapping[str, int]
+    inputs: Mapping[str, Shape]
+    state: tuple[str, ...] | None
+    """the inputs that say the state; None: the function takes none"""
     options: Mapping[str, Any]
 
 
 class Kernel:
     """A function of one robot as machine code: ``k(q, v, ...)``.
 
-    Arguments are flat vectors (see :attr:`signature`) with any leading batch shape, all the same; results have the same
+    Arguments are arrays (see :attr:`signature`) with any leading batch shape, all the same; results have the same
     leading shape.  The same inputs give the same bits, whatever the batch size or number of threads.  Numbers are not
     looked at: NaN and infinity pass through to the results that depend on them.  Quaternions may have any length but
     zero, which gives NaN.  Copies and pickles hold the model, the name of the function and the options, and are made
@@ -71,7 +74,7 @@ class Kernel:
 
     @property
     def signature(self) -> tuple[Argument, ...]:
-        """Name, size and meaning of each argument."""
+        """Name, shape and meaning of each argument."""
         return self._face.arguments
 
     @once
@@ -102,7 +105,7 @@ class Kernel:
         return "" if self._plain is not None else self._single_text()
 
     def __repr__(self) -> str:
-        arguments = ", ".join(f"{a.name}({a.size})" for a in self.signature)
+        arguments = ", ".join(map(str, self.signature))
         return f"<Kernel {self.name}({arguments}) of {self.model.name!r}: {sum(self.operations.values())} operations>"
 
     def __reduce__(self) -> Any:
@@ -114,7 +117,7 @@ class Kernel:
         return self._slow(*arguments, **options)
 
     def _slow(self, *arguments: Any, threads: int = 1) -> Any:
-        """Any array-likes of the right sizes, with any leading batch shape; :func:`compile` puts a fast way
+        """Any array-likes of the right shapes, with any leading batch shape; :func:`compile` puts a fast way
         before it.
         """
         arrays, lead = self._prepared(arguments)
@@ -136,29 +139,27 @@ class Kernel:
         return together
 
     def _prepared(self, arguments: Sequence[Any]) -> tuple[list[np.ndarray], tuple[int, ...]]:
-        wanted = self.signature
-        if len(arguments) == len(wanted) + 1 and all(argument.name != "v" for argument in wanted):
+        if self._face.state == FLAT[:1] and len(arguments) == len(self.signature) + 1:
             arguments = [arguments[0], *arguments[2:]]  # k(q, v, ...) where the velocity does not matter
         self._check_count(arguments)
-        arrays = []
-        for argument, given in zip(wanted, arguments, strict=True):
+        arrays, leads = [], []
+        for argument, given in zip(self.signature, arguments, strict=True):
             try:
                 x = np.asarray(given)
             except ValueError:
                 raise ModelError(f"{argument.name} is no array: its rows differ in length") from None
             if x.dtype.kind not in "fiu":
                 raise ModelError(f"{argument.name} holds {x.dtype} and not real numbers")
-            if x.ndim == 0 or x.shape[-1] != argument.size:
-                raise ModelError(f"{argument.name} has shape (..., {argument.size}), not {x.shape}")
+            leads.append(argument.lead(x.shape))
             arrays.append(np.ascontiguousarray(x, dtype=self.dtype))
-        leads = [x.shape[:-1] for x in arrays]
         if arrays and all(lead == leads[0] for lead in leads):
             return arrays, leads[0]
         try:
             lead = np.broadcast_shapes(*leads)
         except ValueError:
             raise ModelError(f"the batch shapes {', '.join(map(str, leads))} do not fit together") from None
-        return [np.ascontiguousarray(np.broadcast_to(x, (*lead, x.shape[-1]))) for x in arrays], lead
+        shapes = [(*lead, *argument.shape) for argument in self.signature]
+        return [np.ascontiguousarray(np.broadcast_to(x, s)) for x, s in zip(arrays, shapes, strict=True)], lead
 
     def _check_count(self, arguments: Sequence[Any]) -> None:
         if len(arguments) != len(self.signature):
@@ -220,7 +221,7 @@ class Kernel:
         again = entry.has_own_memory(self.program, type_)
         text = llvm.module(self.program, type_, "kernel", self.lanes, clear=not again)
         parts = [] if self._whole else views(self._face.structure)
-        return "\n".join([text, *entry.single(self.program, shape, type_, parts)])
+        return "\n".join([text, *entry.single(self.program, self.signature, shape, type_, parts)])
 
     def _batch_text(self) -> str:
         type_, cut = self._type(self.lanes), recut(self.program, LONG)
@@ -277,18 +278,30 @@ def compile(
     *,
     target: str = "cpu",
     dtype: str = "float64",
-    sizes: Mapping[str, int] | None = None,
+    inputs: Mapping[str, Shape] | None = None,
+    state: Sequence[str] | None = None,
     **options: Any,
 ) -> Any:
     """``function`` of one robot as machine code: ``k = compile(model, inverse_dynamics); k(q, v, a)``.
 
     ``function`` is any public function ``f(model, state, ...)`` or your own composition of them; ``options`` are
-    passed on to it (``factorization="passive"``), and ``sizes`` gives the lengths of further arguments of your own.
+    passed on to it (``factorization="passive"``).  ``inputs`` gives the shapes of further arguments of your own: a
+    length, or a tuple (``{"wrench": 6, "frame": (3, 3), "t": ()}``).  Where the argument after the model is one of
+    them, the function takes no state.
+
+    ``state`` names the fields of the state that a call gives in the place of ``q`` and ``v``, each as an array of its
+    own: ``pose`` (the rows ``[R p]``, 3 x 4), ``joints``, ``twist``, ``rates``.  What is left out is neutral.
+
+    >>> from fallingcat.model import robots
+    >>> cat = robots.two_cylinder_cat()
+    >>> compile(cat, mass_matrix, state=["joints"])(np.zeros(2)).shape
+    (8, 8)
     """
-    sizes = {} if sizes is None else sizes
-    _check_call(model, function, sizes, options)
+    inputs = {} if inputs is None else inputs
+    _check_call(model, function, inputs, state, options)
     with _undisturbed():
-        return _compiled(Recipe(model, function, dtype, dict(sizes), options), target)
+        given = given_state(function, inputs, state)
+        return _compiled(Recipe(model, function, dtype, dict(inputs), given, options), target)
 
 
 def _made_of(*recipe: Any) -> Kernel:
@@ -311,10 +324,10 @@ def _undisturbed() -> Iterator[None]:
 
 
 def _compiled(recipe: Recipe, target: str) -> Any:
-    model, function, dtype, sizes, options = recipe
+    model, function, dtype, inputs, state, options = recipe
     if dtype not in DTYPES:
         raise ModelError(f"dtype is one of {', '.join(DTYPES)}, not {dtype!r}")
-    tracing = partial(_traced, model, function, sizes, options)  # without loops: every emitter knows the rest
+    tracing = partial(_traced, model, function, inputs, options, state)  # without loops: every emitter knows the rest
     if target != "cpu":
         targets.check(target)
         return targets.build(target, model, function, tracing(), dtype)
@@ -322,7 +335,7 @@ def _compiled(recipe: Recipe, target: str) -> Any:
     if why is not None:
         plain.tell(why)
         return _kernel(recipe, tracing, None)
-    kernel = _kernel(recipe, partial(tracing, loops=True), Memory(model, function, sizes, options, dtype))
+    kernel = _kernel(recipe, partial(tracing, loops=True), Memory(model, function, inputs, state, options, dtype))
     if native.fast_entry():
         build = None if kernel._whole else builder(kernel._face.structure)
         call = kernel._single.python_function(kernel._slow, build, kernel.name, kernel.dtype)
@@ -330,23 +343,19 @@ def _compiled(recipe: Recipe, target: str) -> Any:
     return kernel
 
 
-def _check_call(model: Any, function: Any, sizes: Any, options: Mapping[str, Any]) -> None:
+def _check_call(model: Any, function: Any, inputs: Any, state: Any, options: Mapping[str, Any]) -> None:
     """Whether these can be compiled, before anything is traced."""
     check_model(model)
     if not callable(function):
         raise ModelError(f"compile takes a function of a model and a state, not {told(function)}")
-    if not isinstance(sizes, Mapping):
-        raise ModelError(f"sizes is a mapping from arguments to their lengths, not {told(sizes)}")
-    for name, length in sizes.items():
-        if isinstance(length, bool) or not isinstance(length, (int, np.integer)) or length < 0:
-            raise ModelError(f"the size of the argument {name!r} is a whole number, not {told(length)}")
+    check_inputs(inputs, state)
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # of a builtin; tracing will tell
         return
     if not any(p.kind is p.VAR_KEYWORD for p in parameters):
         names = [p.name for p in parameters]
-        for option in (*options, *sizes):
+        for option in (*options, *inputs):
             if option not in names:
                 raise ModelError(f"{getattr(function, '__name__', 'the function')} has no argument {option!r}")
 
@@ -365,11 +374,12 @@ def _kernel(recipe: Recipe, tracing: Callable[[], Trace], memory: Memory | None)
 def _traced(
     model: Model,
     function: Callable[..., Any],
-    sizes: Mapping[str, int],
+    inputs: Mapping[str, Shape],
     options: Mapping[str, Any],
+    state: tuple[str, ...] | None = FLAT,
     loops: bool = False,
 ) -> Trace:
-    traced = trace(regrouped(model) if _regroups(function, options) else model, function, sizes, options, loops)
+    traced = trace(regrouped(model) if _regroups(function, options) else model, function, inputs, options, state, loops)
     if len(traced.graph.nodes) > LARGEST:  # some may be of no use
         count = len(traced.graph.needed(traced.outputs))
         if count > LARGEST:

@@ -33,11 +33,11 @@ class SciPy(Integrator):
             from scipy.integrate import solve_ivp
         except ImportError:
             raise ExtraMissingError("scipy", purpose="the integrator 'scipy'") from None
-        layout, m = layout_of(system, memory), system.model.m
+        layout = layout_of(system, memory)
         slope = compiled_slope(system, mode, memory) if system.compilable else None
 
         def run(packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
-            field = Field(system, mode, *layout.unpack(packed, m), slope)
+            field = Field(system, mode, *layout.unpack(packed), slope)
             t, dt = float(clock[0]), float(clock[1])
             asked = functools.partial(_finite, field)
             found = solve_ivp(asked, (t, t + dt), field.origin, method=self.method, rtol=self.rtol, atol=self.atol)

@@ -1,6 +1,7 @@
-"""The robot's forward dynamics and contacts in native code, taken at a pose instead of a quaternion.
+"""The robot's forward dynamics and contacts in native code, for systems whose controller is plain Python: only the rest
+of a step can be compiled.
 
-For systems whose controller is plain Python, so that only the rest of a step can be compiled.
+States are given by their fields: the pose of a quaternion would take longer to find than the forces.
 """
 
 from __future__ import annotations
@@ -26,67 +27,48 @@ def pose_of(rows: Any) -> Any:
     return homogeneous(rows[:, :3], rows[:, 3])
 
 
-def at_pose(state: State, pose: Any) -> State:
-    """``state`` at the pose with the rows ``[R p]`` given flat (12)."""
-    return state._replace(pose=pose_of(pose))
+def fields(state: State) -> tuple[np.ndarray, ...]:
+    """What a kernel compiled with ``state=State._fields`` takes of a state."""
+    return state.pose[:3], state.joints, state.twist, state.rates
 
 
-@takes(forces="nv")
-def acceleration_at(model: Model, state: State, forces: Any, pose: Any) -> Any:
-    """Forward dynamics at a pose."""
-    return forward_dynamics(model, at_pose(state, pose), forces)
-
-
-def displaced_at(model: Model, state: State, pose: Any, x: Any) -> Any:
-    """``[R p]``, joints and ``dx/dt`` where ``x`` leads from a pose: see :class:`.Field`."""
-    moved = model.configuration.displace(at_pose(state, pose), x)
+@takes(x="nv")
+def displaced_at(model: Model, state: State, x: Any) -> Any:
+    """``[R p]``, joints and ``dx/dt`` where ``x`` leads from a state: see :class:`.Field`."""
+    moved = model.configuration.displace(state, x)
     rate = model.configuration.seen_ahead(state.velocity, x)
     return concatenate([moved.pose[:3].reshape(12), moved.joints, rate])
 
 
 @takes(forces="nv")
-def touch_at(
-    model: Model, state: State, forces: Any, pose: Any, memory: Any, *, contact: Contact, mode: Mode, count: int
-) -> Any:
-    """Forces of a contact by port, rate of its memory (``count`` numbers), guards: one after the other."""
-    at, memory = at_pose(state, pose), memory[:count]
-    there = contact.touch(model, mode, at, memory, forces)
+def touch_at(model: Model, state: State, forces: Any, memory: Any, *, contact: Contact, mode: Mode) -> Any:
+    """Forces of a contact by port, rate of its memory, guards: one after the other."""
+    there = contact.touch(model, mode, state, memory, forces)
     parts = [there.forces.get(port, np.zeros(model.nv)) for port in contact.ports]
     return concatenate([*parts, there.memory_rate, there.guards])
 
 
-def energies_at(model: Model, state: State, pose: Any) -> Any:
-    """Kinetic and potential energy at a pose."""
-    at = at_pose(state, pose)
-    return concatenate([np.reshape(kinetic_energy(model, at), 1), np.reshape(potential_energy(model, at), 1)])
+def energies_at(model: Model, state: State) -> Any:
+    """Kinetic and potential energy."""
+    return concatenate([np.reshape(kinetic_energy(model, state), 1), np.reshape(potential_energy(model, state), 1)])
 
 
 @functools.lru_cache(maxsize=8)
 def energies(model: Model) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
     """``(poses, joints, twists, rates) -> kinetic, potential`` (N, J) of ``N`` states; made once for each robot."""
-    kernel = compile(model, energies_at, sizes={"pose": 12})
-    neutral = model.flatten(model.neutral())[0][: model.base.nq]
-
-    def at(poses: np.ndarray, joints: np.ndarray, twists: np.ndarray, rates: np.ndarray) -> Any:
-        q = np.concatenate([np.tile(neutral, (len(joints), 1)), joints], axis=1)
-        given = {"q": q, "v": np.concatenate([twists, rates], axis=1), "pose": poses[:, :3].reshape(-1, 12)}
-        return np.asarray(kernel(*(given[argument.name] for argument in kernel.signature))).T
-
-    return at
+    kernel = compile(model, energies_at, state=State._fields)
+    return lambda poses, joints, twists, rates: kernel(poses[:, :3], joints, twists, rates).T
 
 
 @functools.lru_cache(maxsize=8)
 def displaced(model: Model) -> Callable[[State, np.ndarray, np.ndarray], tuple[State, np.ndarray]]:
     """``(start, x, velocity) -> the state there, dx/dt``."""
-    kernel = compile(model, displaced_at, sizes={"pose": 12, "x": model.nv})
-    neutral, joints = model.flatten(model.neutral())[0][: model.base.nq], model.nq - model.base.nq
+    kernel = compile(model, displaced_at, state=State._fields)
+    m, end = model.m, 12 + model.nq - model.base.nq
 
     def at(start: State, x: np.ndarray, v: np.ndarray) -> tuple[State, np.ndarray]:
-        q, pose = np.concatenate([neutral, start.joints]), np.ascontiguousarray(start.pose[:3]).reshape(12)
-        given = {"q": q, "v": v, "pose": pose, "x": x}
-        flat = kernel(*(given[argument.name] for argument in kernel.signature))
-        moved = State(pose_of(flat[:12]), flat[12 : 12 + joints], v[: model.m], v[model.m :])
-        return moved, flat[12 + joints :]
+        flat = kernel(start.pose[:3], start.joints, v[:m], v[m:], x)
+        return State(pose_of(flat[:12]), flat[12:end], v[:m], v[m:]), flat[end:]
 
     return at
 
@@ -94,34 +76,19 @@ def displaced(model: Model) -> Callable[[State, np.ndarray, np.ndarray], tuple[S
 @functools.lru_cache(maxsize=8)
 def acceleration(model: Model) -> Callable[[State, np.ndarray], np.ndarray]:
     """``(state, forces) -> d/dt [twist; rates]`` (nv)."""
-    kernel, neutral = (
-        compile(model, acceleration_at, sizes={"pose": 12}),
-        model.flatten(model.neutral())[0][: model.base.nq],
-    )
-
-    def at(state: State, forces: np.ndarray) -> np.ndarray:
-        pose = np.ascontiguousarray(state.pose[:3]).reshape(12)
-        return kernel(np.concatenate([neutral, state.joints]), state.velocity, forces, pose)
-
-    return at
+    kernel = compile(model, forward_dynamics, state=State._fields)
+    return lambda state, forces: kernel(*fields(state), forces)
 
 
 @functools.lru_cache(maxsize=64)
 def touch(model: Model, contact: Contact, mode: Mode, count: int) -> Callable[[State, np.ndarray, np.ndarray], Touch]:
-    """``(state, memory, applied forces) -> Touch``."""
-    sizes = {"pose": 12, "memory": max(1, count)}  # a kernel has no empty inputs
-    kernel = compile(model, touch_at, sizes=sizes, contact=contact, mode=mode, count=count)
-    neutral, nv, ports = model.flatten(model.neutral())[0][: model.base.nq], model.nv, contact.ports
+    """``(state, memory, applied forces) -> Touch``, for a memory of ``count`` numbers."""
+    inputs = {"memory": count}
+    kernel = compile(model, touch_at, inputs=inputs, state=State._fields, contact=contact, mode=mode)
+    nv, ports = model.nv, contact.ports
 
     def at(state: State, memory: np.ndarray, applied: np.ndarray) -> Touch:
-        given = {
-            "q": np.concatenate([neutral, state.joints]),
-            "v": state.velocity,
-            "forces": applied,
-            "pose": np.ascontiguousarray(state.pose[:3]).reshape(12),
-            "memory": memory if count else np.zeros(1),
-        }
-        flat = kernel(*(given[argument.name] for argument in kernel.signature))
+        flat = kernel(*fields(state), applied, memory)
         end = len(ports) * nv
         forces = {port: flat[k * nv : (k + 1) * nv] for k, port in enumerate(ports)}
         return Touch(forces, flat[end : end + count], flat[end + count :])

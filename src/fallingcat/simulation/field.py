@@ -7,6 +7,7 @@ vectors moves on the group, as Munthe-Kaas has it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,10 +38,21 @@ class Series(NamedTuple):
     joint_works: np.ndarray
 
 
+class Outcome(NamedTuple):
+    """What a step returns, taken apart, with any leading shape."""
+
+    packed: np.ndarray
+    """what it has come to"""
+    guards: np.ndarray
+    error: Any
+    """in units of the tolerance"""
+
+
 class Layout(NamedTuple):
     """Where things are in a packed vector: the rows ``[R p]`` of the pose, joints, velocity, memory, works."""
 
     joints: int
+    m: int
     nv: int
     memory: int
     works: int
@@ -54,29 +66,39 @@ class Layout(NamedTuple):
         """One vector of a state, memory and works."""
         return concatenate([state.pose[:3].reshape(12), state.joints, state.twist, state.rates, memory, works])
 
-    def unpack(self, packed: Any, m: int) -> tuple[State, Any, Any]:
+    def unpack(self, packed: Any) -> tuple[State, Any, Any]:
         """The inverse of :meth:`pack`."""
-        pose, joints, twist, rates, memory, works = self._parts(packed, m)
+        pose, joints, twist, rates, memory, works = self._parts(packed)
         return State(pose_of(pose), joints, twist, rates), memory, works
 
-    def series(self, packed: np.ndarray, m: int) -> Series:
+    def table(self, states: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], memory: np.ndarray) -> np.ndarray:
+        """``N x size``: poses, joints, twists, rates and memory of ``N`` states, packed, before any work."""
+        poses, joints, twists, rates = states
+        rows, works = poses[:, :3].reshape(-1, 12), np.zeros((len(poses), self.works))
+        return np.hstack([rows, joints, twists, rates, memory, works])
+
+    def outcome(self, out: np.ndarray) -> Outcome:
+        """What a :data:`~fallingcat.simulation.integrator.Step` returned."""
+        return Outcome(out[..., : self.size], out[..., self.size : -1], out[..., -1])
+
+    def series(self, packed: np.ndarray) -> Series:
         """Arrays (..., size) of packed numbers taken apart."""
-        rows, joints, twists, rates, memory, works = self._parts(packed, m)
+        rows, joints, twists, rates, memory, works = self._parts(packed)
         lead = packed.shape[:-1]
         poses = np.zeros((*lead, 4, 4))
         poses[..., :3, :], poses[..., 3, 3] = rows.reshape(*lead, 3, 4), 1.0
         pairs = works.reshape(*lead, self.works // 2, 2)
         return Series((poses, joints, twists, rates), memory, pairs[..., 0], pairs[..., 1])
 
-    def _parts(self, packed: Any, m: int) -> list[Any]:
-        ends = np.cumsum([12, self.joints, m, self.nv - m, self.memory, self.works]).tolist()
+    def _parts(self, packed: Any) -> list[Any]:
+        ends = list(accumulate((12, self.joints, self.m, self.nv - self.m, self.memory, self.works)))
         return [packed[..., start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def layout_of(system: System, memory: int) -> Layout:
     """How states of a system are packed."""
     model = system.model
-    return Layout(model.nq - model.base.nq, model.nv, memory, 2 * len(system.ports))
+    return Layout(model.nq - model.base.nq, model.m, model.nv, memory, 2 * len(system.ports))
 
 
 class Field:
@@ -139,17 +161,16 @@ class Field:
 
 def compiled_slope(system: System, mode: Mode, memory: int) -> Slope:
     """The field as machine code: ``(packed start, y, [t]) -> dy/dt``, with any leading batch shape."""
-    layout, model = layout_of(system, memory), system.model
+    layout = layout_of(system, memory)
     laws, numbers = apart(system.laws)
-    sizes = {"packed": layout.size, "y": 2 * layout.nv + memory + layout.works, "clock": 1, "numbers": len(numbers)}
+    inputs = {"packed": layout.size, "y": 2 * layout.nv + memory + layout.works, "clock": 1, "numbers": len(numbers)}
     options: dict[str, Any] = {"laws": laws, "contact": system.contact, "mode": mode, "memory": memory}
-    kernel, neutral = compile(model, slope_at, sizes=sizes, **options), model.flatten(model.neutral())[0]
-    return lambda packed, y, clock: kernel(neutral, packed, y, clock, numbers)
+    kernel = compile(system.model, slope_at, inputs=inputs, **options)
+    return lambda packed, y, clock: kernel(packed, y, clock, numbers)
 
 
 def slope_at(
     model: Model,
-    state: State,
     packed: Any,
     y: Any,
     clock: Any,
@@ -160,6 +181,6 @@ def slope_at(
     mode: Mode,
     memory: int,
 ) -> Any:
-    """``dy/dt`` around the packed start; ``state`` is not looked at."""
+    """``dy/dt`` around the packed start."""
     system = System(model, tuned(laws, numbers), contact)
-    return Field(system, mode, *layout_of(system, memory).unpack(packed, model.m))(clock[0], y)
+    return Field(system, mode, *layout_of(system, memory).unpack(packed))(clock[0], y)

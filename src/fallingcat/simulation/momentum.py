@@ -66,15 +66,15 @@ class FreeFlight:
         self.start, self.carried = 0.0, np.zeros(0)
         model = system.model
         asked = system.controller is not None
-        sizes = {"packed": self.layout.size, "carried": 9, "guess": model.nv, "given": model.n, "clock": 2}
-        self.kernel = compile(model, passes, sizes=sizes, laws=system.laws, asked=asked)
-        self.neutral, self.zero = model.flatten(model.neutral())[0], np.zeros(model.n)
+        inputs = {"packed": self.layout.size, "carried": 9, "guess": model.nv, "given": model.n, "clock": 2}
+        self.kernel = compile(model, passes, inputs=inputs, laws=system.laws, asked=asked)
+        self.zero = np.zeros(model.n)
 
     def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
         """``[packed; 0]`` after the step."""
         t, dt = float(clock[0]), float(clock[1])
         model, layout = self.system.model, self.layout
-        state = layout.unpack(packed, model.m)[0]
+        state = layout.unpack(packed)[0]
         if not len(self.carried):
             h = np.asarray(momentum(model, state, "centroidal"), dtype=float)
             center = np.asarray(center_of_mass(model, state))
@@ -83,10 +83,10 @@ class FreeFlight:
         guess = state.velocity - np.concatenate([state.pose[:3, :3].T @ now[3:6], np.zeros(model.nv - 3)])
         given, before, nv = self.zero, np.inf, model.nv
         for _ in range(ITERATIONS):
-            out = self.kernel(self.neutral, packed, now, guess, given, clock)
+            out = self.kernel(packed, now, guess, given, clock)
             guess, change = out[:nv], out[nv] / max(1.0, np.abs(out[:nv]).max())
             if self.system.controller is not None:
-                middle = layout.unpack(out[nv + 1 : nv + 1 + layout.size], model.m)[0]
+                middle = layout.unpack(out[nv + 1 : nv + 1 + layout.size])[0]
                 asked = self.system.asked(t + 0.5 * dt, middle)
                 change = max(change, np.abs(asked - given).max(initial=0.0)) if before == np.inf else change
                 given = asked
@@ -105,7 +105,6 @@ class FreeFlight:
 
 def passes(
     model: Model,
-    state: State,
     packed: Any,
     carried: Any,
     guess: Any,
@@ -118,11 +117,11 @@ def passes(
     """``[midpoint velocity; its change; packed midpoint; packed end]`` after some passes of the fixed point.
 
     ``guess`` (nv) is the midpoint velocity seen from the center of mass, ``carried = [center; velocity; spin]`` at the
-    start, ``given`` the joint forces of a controller that was ``asked``.  ``state`` is not looked at.
+    start, ``given`` the joint forces of a controller that was ``asked``.
     """
-    system, dt, given = System(model, laws), clock[1], given[: model.n]
+    system, dt = System(model, laws), clock[1]
     layout = layout_of(System(model, laws, None, (lambda t, s: given) if asked else None), 0)
-    start, _, works = layout.unpack(packed, model.m)
+    start, _, works = layout.unpack(packed)
     light = replace(model, gravity=np.zeros(3))
     R, q = start.pose[:3, :3], start.joints
     flying = start.twist - concatenate([R.T @ carried[3:6], np.zeros(3)])  # seen from the center of mass

@@ -117,12 +117,11 @@ class _Batch:
             if mode not in self._steps:
                 self._steps[mode] = self.rule.kernel(self.system, mode, self.memory)
             out = self._stepped(mode, self.packed[members], t, dt)
-            after[members] = out[:, : self.layout.size]
-            ended = (out[:, self.layout.size : -1] < 0.0).any(axis=1)
-            for row in np.flatnonzero(ended):
+            after[members], guards, _ = self.layout.outcome(out)
+            for row in np.flatnonzero((guards < 0.0).any(axis=1)):
                 if np.isfinite(out[row]).all():
-                    guard = int(np.argmax(out[row, self.layout.size : -1] < 0.0))
-                    after[members[row]] = self._jump(t + dt, int(members[row]), guard, out[row, : self.layout.size])
+                    i, guard = int(members[row]), int(np.argmax(guards[row] < 0.0))
+                    after[i] = self._jump(t + dt, i, guard, after[i])
                     jumped = True
         self.packed, self.done = after, self.done + 1  # at once: Ctrl-C leaves whole steps
         if jumped:
@@ -132,11 +131,12 @@ class _Batch:
         """One step of some in a mode; where it is too long for what the contact holds, two of half its size."""
         clock = np.tile([t, dt], (len(packed), 1))
         out = np.array(self._steps[mode](packed, clock, threads=self.threads))  # type: ignore[call-arg]
-        long = np.flatnonzero(out[:, -1] > 1.0)
+        long = np.flatnonzero(self.layout.outcome(out).error > 1.0)
         if len(long) and halvings == 0:
             raise unheld(self.system, mode, t)
         if len(long):
-            half = self._stepped(mode, packed[long], t, 0.5 * dt, halvings - 1)[:, : self.layout.size]
+            half = self._stepped(mode, packed[long], t, 0.5 * dt, halvings - 1)
+            half = self.layout.outcome(half).packed
             out[long] = self._stepped(mode, half, t + 0.5 * dt, 0.5 * dt, halvings - 1)
         return out
 
@@ -144,7 +144,7 @@ class _Batch:
         """One whose guard has become negative goes on in another mode: how it goes on."""
         contact, model = self.system.contact, self.system.model
         assert contact is not None
-        state, memory, works = self.layout.unpack(packed, model.m)
+        state, memory, works = self.layout.unpack(packed)
         applied = self.system.applied_at(self.modes[i], t, state)
         jump = contact.jump(model, self.modes[i], guard, state, memory, applied)
         works = works.copy()
@@ -153,7 +153,7 @@ class _Batch:
         return np.asarray(self.layout.pack(jump.state, jump.memory, works))
 
     def record(self, kept: list[tuple[float, np.ndarray]]) -> Rollout:
-        series = self.layout.series(np.array([packed for _, packed in kept]), self.system.model.m)
+        series = self.layout.series(np.array([packed for _, packed in kept]))
         times, works = np.array([t for t, _ in kept]), series.base_works + series.joint_works
         finite = np.isfinite(kept[-1][1]).all(axis=1)
         return Rollout(times, *series.states, works, self.system.ports, finite)

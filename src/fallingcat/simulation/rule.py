@@ -14,7 +14,7 @@ from ..contact import Contact
 from ..contact.contact import Mode
 from ..control import Law
 from ..kernels import compile
-from ..model import Model, State
+from ..model import Model
 from .field import Field, Slope, compiled_slope, layout_of
 from .integrator import Integrator, Step
 from .numbers import apart, tuned
@@ -62,7 +62,7 @@ def advance(
 ) -> Any:
     """``[packed after; guards; error]``: one step of a system from ``clock = [t, dt]``."""
     layout = layout_of(system, memory)
-    field = Field(system, mode, *layout.unpack(packed, system.model.m), slope)
+    field = Field(system, mode, *layout.unpack(packed), slope)
     y, error = rule.step(field, clock[0], field.origin, clock[1])
     after, remembered, works = field.end(y)
     there = system.touched(mode, clock[0] + clock[1], after, remembered)
@@ -72,13 +72,13 @@ def advance(
 
 def measure(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
     """The guards."""
-    state, remembered, _ = layout_of(system, memory).unpack(packed, system.model.m)
+    state, remembered, _ = layout_of(system, memory).unpack(packed)
     return system.touched(mode, clock[0], state, remembered).guards
 
 
 def by_port(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
     """The forces of all ports, one after the other."""
-    state, remembered, _ = layout_of(system, memory).unpack(packed, system.model.m)
+    state, remembered, _ = layout_of(system, memory).unpack(packed)
     forces, zero = system.forces(mode, clock[0], state, remembered), np.zeros(system.model.nv)
     return concatenate([np.zeros(0), *(forces.get(port, zero) for port in system.ports)])
 
@@ -110,16 +110,14 @@ def compiled(what: Callable[..., Any], system: System, mode: Mode, memory: int, 
     It belongs to this library and its options are plain data, so that the kernels' cache knows it again.
     """
     laws, numbers = apart(system.laws)
-    sizes = {"packed": layout_of(system, memory).size, "clock": 2, "numbers": len(numbers)}
+    inputs = {"packed": layout_of(system, memory).size, "clock": 2, "numbers": len(numbers)}
     about: dict[str, Any] = {"laws": laws, "contact": system.contact, "mode": mode, "memory": memory}
-    kernel = compile(system.model, on_packed, sizes=sizes, what=what, options=options, **about)
-    neutral = system.model.flatten(system.model.neutral())[0]
-    return lambda packed, clock, **how: kernel(neutral, packed, clock, numbers, **how)
+    kernel = compile(system.model, on_packed, inputs=inputs, what=what, options=options, **about)
+    return lambda packed, clock, **how: kernel(packed, clock, numbers, **how)
 
 
 def on_packed(
     model: Model,
-    state: State,
     packed: Any,
     clock: Any,
     numbers: Any,
@@ -131,5 +129,5 @@ def on_packed(
     memory: int,
     options: dict[str, Any],
 ) -> Any:
-    """``what`` of the system whose laws have these numbers; what moves is in ``packed``: ``state`` is not looked at."""
+    """``what`` of the system whose laws have these numbers."""
     return what(System(model, tuned(laws, numbers), contact), mode, memory, packed, clock, **options)

@@ -106,7 +106,7 @@ class Run:
     def _advance(self) -> str:
         """One step, to its end or to the first event in it; what ends the run, if anything does."""
         out, dt, values, hits = self._step_to_event(self._planned())
-        self.t, self.packed, self._values = self.t + dt, out[: self.layout.size], values
+        self.t, self.packed, self._values = self.t + dt, self.layout.outcome(out).packed, values
         self.accepted += 1
         if hits or self.accepted % self.every == 0:
             self._keep()
@@ -166,7 +166,7 @@ class Run:
         contact = self.system.contact
         if out[-1] > 1.0 or self.adaptive or contact is None or not (contact.passive and contact.touching(self.mode)):
             return bool(out[-1] <= 1.0)
-        both = self.layout.series(np.array([self.packed, out[: self.layout.size]]), self.system.model.m)
+        both = self.layout.series(np.array([self.packed, self.layout.outcome(out).packed]))
         kinetic, potential = energies(self.system.model)(*both.states)
         works = (both.base_works + both.joint_works).sum(axis=1)
         self.fastest = max(self.fastest, float(kinetic[0]))
@@ -181,7 +181,7 @@ class Run:
     def _refuse(self, out: np.ndarray, dt: float) -> None:
         """Names what is no longer finite."""
         model: Model = self.system.model
-        rates = self.layout.unpack(out[: self.layout.size], model.m)[0].rates
+        rates = self.layout.unpack(self.layout.outcome(out).packed)[0].rates
         for joint, place in zip(model.joints, model.v_slices, strict=True):
             if not np.isfinite(rates[place]).all():
                 raise NumericsError("the motion is no longer finite", time=self.t + dt, joint=joint.name)
@@ -192,13 +192,13 @@ class Run:
     def _hits(self, out: np.ndarray, dt: float, after: list[float]) -> list[Hit]:
         """The first guard or event within the step, and all that cannot be told from it in time, in the order given."""
         hits: list[Hit] = []
-        after_all = out[self.layout.size : -1]
+        after_all = self.layout.outcome(out).guards
         ended = np.flatnonzero(after_all < 0.0)
         if not (len(ended) or after):
             return hits
         for i in ended:
             before = float(self._guards_now()[i])
-            value = lambda s, i=i: float(self._call(s)[self.layout.size + i])  # noqa: E731
+            value = lambda s, i=i: float(self.layout.outcome(self._call(s)).guards[i])  # noqa: E731
             past = lambda f: f < 0.0  # noqa: E731
             time = first_crossing(value, before, float(after_all[i]), dt, past) if before >= 0.0 else 0.0
             hits.append(Hit(time, int(i)))
@@ -220,7 +220,7 @@ class Run:
         return [event.value(t, seen) for event in self.events] if seen else []
 
     def _seen(self, packed: np.ndarray) -> State:
-        return read_only(self.layout.unpack(packed[: self.layout.size], self.system.model.m)[0])
+        return read_only(self.layout.unpack(packed)[0])
 
     def _tell(self, events: list[Event]) -> str:
         """Events of this instant, in the order in which they were given; the first terminal one is the status."""
@@ -255,7 +255,7 @@ class Run:
         """Into the next mode; the name of what happened."""
         contact = self.system.prepared or self.system.contact
         assert contact is not None
-        state, memory, works = self.layout.unpack(self.packed, self.system.model.m)
+        state, memory, works = self.layout.unpack(self.packed)
         applied = self.system.applied_at(self.mode, self.t, state)
         jump = contact.jump(self.system.model, self.mode, guard, state, memory, applied)
         told, works = Happened(jump.name, self.t, jump.loss), works.copy()
@@ -278,7 +278,7 @@ class Run:
         model, ports = self.system.model, self.system.ports
         times = np.array([t for t, _, _ in self.rows])
         modes = tuple(mode for _, _, mode in self.rows)
-        series = self.layout.series(np.array([p for _, p, _ in self.rows]), model.m)
+        series = self.layout.series(np.array([p for _, p, _ in self.rows]))
         ledger = Ledger(ports, series.base_works, series.joint_works)
         events = tuple(self.happened)
         return Trajectory(

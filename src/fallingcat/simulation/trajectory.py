@@ -19,7 +19,7 @@ from ..model.words import MomentumFrame
 from ..views import Page, Shape
 from . import files, pictures
 from .between import interpolate
-from .compiled import at_pose, energies
+from .compiled import energies
 from .events import Happened
 from .field import layout_of
 from .ledger import Ledger
@@ -83,9 +83,8 @@ class Trajectory:
         """Generalised forces (N x nv) of every law, controller and contact."""
         ports = self._known_system().ports
         out, count = np.zeros((len(self), len(ports), self.model.nv)), self.memory.shape[1]
-        rows = self.poses[:, :3].reshape(len(self), 12)
-        works = np.zeros((len(self), layout_of(self.system, count).works))
-        packed = np.hstack([rows, self.joints, self.twists, self.rates, self.memory, works])
+        states = (self.poses, self.joints, self.twists, self.rates)
+        packed = layout_of(self.system, count).table(states, self.memory)
         for mode in dict.fromkeys(self.modes) if ports else ():
             here = [i for i, other in enumerate(self.modes) if other == mode]
             out[here] = port_forces(self.system, mode, count, packed[here], self.times[here])
@@ -115,12 +114,8 @@ class Trajectory:
         """Any function of the library (or composition of such) ``f(model, state, **options)`` at every sample,
         compiled.
         """
-        kernel = compile(self.model, _measured, sizes={"pose": 12}, of=function, options=options)
-        neutral = self.model.flatten(self.model.neutral())[0][: self.model.base.nq]
-        q = np.concatenate([np.tile(neutral, (len(self), 1)), self.joints], axis=1)
-        arguments = {"q": q, "v": np.concatenate([self.twists, self.rates], axis=1)}
-        arguments["pose"] = np.ascontiguousarray(self.poses[:, :3]).reshape(-1, 12)
-        return np.asarray(kernel(*(arguments[a.name] for a in kernel.signature)))
+        kernel = compile(self.model, function, state=State._fields, **options)
+        return np.asarray(kernel(self.poses[:, :3], self.joints, self.twists, self.rates))
 
     def joint_work(self) -> np.ndarray:
         """Work (J) that laws and controller do through the joints, from the start to every sample."""
@@ -176,8 +171,3 @@ class Trajectory:
         The laws and contacts are not in the file: give ``system`` to have forces again.
         """
         return cls(**files.load(path, model, system))
-
-
-def _measured(model: Model, state: State, pose: Any, *, of: Any, options: dict[str, Any]) -> Any:
-    """The function ``of`` at the pose with the rows ``[R p]`` given flat (12)."""
-    return of(model, at_pose(state, pose), **options)

@@ -14,6 +14,7 @@ from ..formulations.time import STEP
 from ..kernels import compile
 from ..model import Model, State
 from ..simulation import simulate
+from ..simulation.compiled import fields
 from .report import Report, Requirement, apart, of_type, whole
 
 
@@ -69,18 +70,16 @@ def _forces(law: Law, model: Model, state: State, touches: frozenset[str]) -> fl
     return 0.0 if found.shape == (model.nv,) and np.isfinite(found).all() else np.inf
 
 
-def forces_at(model: Model, state: State, clock: Any, *, law: Law, touches: frozenset[str]) -> Any:
-    """The forces of a law, for kernels: ``clock = [t]``."""
-    return law.forces(model, clock[0], state, touches)
+def forces_at(model: Model, state: State, t: Any, *, law: Law, touches: frozenset[str]) -> Any:
+    """The forces of a law, for kernels."""
+    return law.forces(model, t, state, touches)
 
 
 def _compiled(law: Law, model: Model, states: list[State], touches: frozenset[str]) -> float:
-    kernel = compile(model, forces_at, sizes={"clock": 1}, law=law, touches=touches)
+    kernel = compile(model, forces_at, inputs={"t": ()}, state=State._fields, law=law, touches=touches)
     found, expected = [], []
     for i, state in enumerate(states):
-        q, v = model.flatten(state)
-        given = {"q": q, "v": v, "clock": np.array([0.1 * i])}
-        found.append(kernel(*(given[argument.name] for argument in kernel.signature)))
+        found.append(kernel(*fields(state), 0.1 * i))
         expected.append(np.asarray(law.forces(model, 0.1 * i, state, touches), dtype=float))
     return apart(np.array(found), np.array(expected))
 

@@ -295,7 +295,7 @@ def test_a_composition_of_the_user(tree):
         free = fc.forward_dynamics(model, state, forces)
         return {"force": J @ free, "power": [gain @ (J @ state.velocity), free], "name": "task"}
 
-    kernel = fc.compile(tree, task, sizes={"forces": tree.nv, "gain": 6})
+    kernel = fc.compile(tree, task, inputs={"forces": tree.nv, "gain": 6})
     one = arguments_of(kernel, np.random.default_rng(2))
     state, further = state_of(tree, kernel, one)
     got = kernel(*one)

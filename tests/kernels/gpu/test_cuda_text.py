@@ -220,7 +220,7 @@ def test_sine_and_cosine_are_right_to_the_last_digits(cupy, dtype, ulp):
     model = fc.robots.cat()
     rng = np.random.default_rng(4)
     x = np.concatenate([rng.uniform(-10, 10, 2000), rng.uniform(-1e4, 1e4, 2000), [0.0, -0.0, np.pi, np.pi / 4]])
-    kernel = compile(model, turning, target="cuda", dtype=dtype, sizes={"x": 1})
+    kernel = compile(model, turning, target="cuda", dtype=dtype, inputs={"x": 1})
     angles = x.astype(dtype)[None]
     sizes = {a.name: a.size for a in kernel.signature}
     given = [angles if name == "x" else np.zeros((size, len(x)), dtype) for name, size in sizes.items()]

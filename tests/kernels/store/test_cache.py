@@ -415,12 +415,14 @@ def test_every_folder_of_the_library_is_a_source(tmp_path, monkeypatch):
 
 
 def test_what_a_digest_cannot_speak_for():
-    def memory(model, function, **options):
-        return recall.Memory(model, function, {}, options, "float64")._key
+    def memory(model, function, inputs=(), state=("q", "v"), **options):
+        return recall.Memory(model, function, dict(inputs), state, options, "float64")._key
 
     model = robot()
     assert memory(model, fc.mass_matrix) == memory(fc.robots.prismatic_hopper(), fc.mass_matrix)
     assert memory(model, fc.mass_matrix) != memory(model, fc.bias_forces)
+    assert len({memory(model, fc.bias_forces, state=s) for s in (("q", "v"), ("joints",), (), None)}) == 4
+    assert len({memory(model, fc.bias_forces, inputs={"x": s}) for s in (3, (3,), (3, 1))}) == 3
     assert memory(model, fc.coriolis_matrix, factorization="passive") is not None
     assert memory(model, fc.coriolis_matrix, factorization=object()) is None
     assert memory(model, lambda model, state: 1.0) is None

@@ -89,7 +89,7 @@ def run_c(source, folder, *flags):
 def test_c_compiles_without_a_warning_and_gives_the_numbers_of_numpy(case, tmp_path):
     make, function, sizes, options = CASES[case]
     model = make()
-    source = compile(model, function, target="c", sizes=sizes, **options)
+    source = compile(model, function, target="c", inputs=sizes, **options)
     names = [a.name for a in _traced(model, function, sizes, options).arguments]
     printed = run_c(source, tmp_path)
     for row, arguments in zip(printed, source.inputs, strict=True):
@@ -170,7 +170,7 @@ def test_names_of_functions_and_arguments_are_made_harmless():
     def keyword(model, state, double):
         return double + fc.kinetic_energy(model, state)
 
-    source = compile(fc.robots.cat(), keyword, target="c", sizes={"double": 2})
+    source = compile(fc.robots.cat(), keyword, target="c", inputs={"double": 2})
     assert "a2[2]" in source.header
 
 
@@ -196,7 +196,7 @@ def test_constants_read_back(x):
 def test_casadi_gives_the_numbers_of_numpy(case):
     make, function, sizes, options = CASES[case]
     model = make()
-    made = compile(model, function, target="casadi", sizes=sizes, **options)
+    made = compile(model, function, target="casadi", inputs=sizes, **options)
     traced = _traced(model, function, sizes, options)
     assert made.name_in() == [a.name for a in traced.arguments]
     arguments = c._test_inputs(model, traced, "float64")[0]
@@ -231,7 +231,7 @@ def test_casadi_names_fields_keeps_zeros_and_differentiates():
 def test_jax_gives_the_numbers_of_numpy(case):
     make, function, sizes, options = CASES[case]
     model = make()
-    made = compile(model, function, target="jax", sizes=sizes, **options)
+    made = compile(model, function, target="jax", inputs=sizes, **options)
     traced = _traced(model, function, sizes, options)
     tests = c._test_inputs(model, traced, "float64")
     names = [a.name for a in traced.arguments]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
+from ..ir.inputs import Argument
 from ..ir.program import Program
 from .llvm import Type
 
@@ -45,12 +46,14 @@ def has_own_memory(program: Program, type_: Type) -> bool:
     return program.slots * type_.bytes > MOST_ON_STACK_OF_ONE
 
 
-def single(program: Program, shape: Sequence[int], type_: Type, views: Views = ()) -> Iterator[str]:
+def single(
+    program: Program, arguments: Sequence[Argument], shape: Sequence[int], type_: Type, views: Views = ()
+) -> Iterator[str]:
     """``PyObject *single(self, args, nargs, kwnames)`` for METH_FASTCALL | METH_KEYWORDS.
 
     It returns an array of the given shape, or what ``build`` makes of a tuple of ``views`` of it.
     """
-    count = len(program.argument_sizes)
+    count = len(arguments)
     number = 12 if type_.element == "double" else 11  # NPY_DOUBLE, NPY_FLOAT
     yield f"@table = global [{len(TABLE)} x i64] zeroinitializer"
     yield _dims("dims", shape)
@@ -67,8 +70,8 @@ def single(program: Program, shape: Sequence[int], type_: Type, views: Views = (
     yield f"  %rightcount = icmp eq i64 %nargs, {count}"
     yield "  %fine = and i1 %nokeys, %rightcount"
     yield "  br i1 %fine, label %check0, label %slow"
-    for i, n in enumerate(program.argument_sizes):
-        yield from _look(i, n, f"check{i + 1}" if i + 1 < count else "run")
+    for i, argument in enumerate(arguments):
+        yield from _look(i, argument.shape, f"check{i + 1}" if i + 1 < count else "run")
     if not count:
         yield "check0:\n  br label %run"
     yield "run:"
@@ -84,8 +87,8 @@ def single(program: Program, shape: Sequence[int], type_: Type, views: Views = (
     yield "compute:"
     yield f"  %pout = getelementptr i8, ptr %result, i64 {DATA}"
     yield "  %out = load ptr, ptr %pout"
-    arguments = ", ".join([*(f"ptr %data{i}" for i in range(count)), "ptr %out", "ptr %work"])
-    yield f"  call void @kernel({arguments})"
+    pointers = ", ".join([*(f"ptr %data{i}" for i in range(count)), "ptr %out", "ptr %work"])
+    yield f"  call void @kernel({pointers})"
     if views:
         yield "  %tuple = call ptr @collect(ptr %result)"
     else:
@@ -180,8 +183,8 @@ def _rooms(values: dict[str, int], type_: Type) -> Iterator[str]:
     yield "start:"
 
 
-def _look(i: int, n: int, then: str) -> Iterator[str]:
-    """Whether argument ``i`` is an array of ``n`` numbers as the kernel reads them; if so go on to ``then``."""
+def _look(i: int, shape: tuple[int, ...], then: str) -> Iterator[str]:
+    """Whether argument ``i`` is an array of this shape as the kernel reads them; if so go on to ``then``."""
     yield f"check{i}:"
     yield f"  %slot{i} = getelementptr ptr, ptr %args, i64 {i}"
     yield f"  %o{i} = load ptr, ptr %slot{i}"
@@ -198,16 +201,19 @@ def _look(i: int, n: int, then: str) -> Iterator[str]:
     yield f"  %pwantdtype{i} = getelementptr i64, ptr @table, i64 1"
     yield f"  %wantdtype{i} = load i64, ptr %pwantdtype{i}"
     yield f"  %isdtype{i} = icmp eq i64 %dtype{i}, %wantdtype{i}"
-    yield f"  %isvector{i} = icmp eq i32 %ndim{i}, 1"
+    yield f"  %isrank{i} = icmp eq i32 %ndim{i}, {len(shape)}"
     yield f"  %good{i} = and i32 %flags{i}, {WELL_BEHAVED}"
     yield f"  %isgood{i} = icmp eq i32 %good{i}, {WELL_BEHAVED}"
-    yield f"  %u{i} = and i1 %isdtype{i}, %isvector{i}"
+    yield f"  %u{i} = and i1 %isdtype{i}, %isrank{i}"
     yield f"  %w{i} = and i1 %u{i}, %isgood{i}"
-    yield f"  br i1 %w{i}, label %size{i}, label %slow"
-    yield f"size{i}:"
-    yield f"  %n{i} = load i64, ptr %shape{i}"
-    yield f"  %isn{i} = icmp eq i64 %n{i}, {n}"
-    yield f"  br i1 %isn{i}, label %{then}, label %slow"
+    labels = [*(f"axis{i}_{k}" for k in range(len(shape))), then]
+    yield f"  br i1 %w{i}, label %{labels[0]}, label %slow"
+    for k, n in enumerate(shape):
+        yield f"{labels[k]}:"
+        yield f"  %pn{i}_{k} = getelementptr i64, ptr %shape{i}, i64 {k}"
+        yield f"  %n{i}_{k} = load i64, ptr %pn{i}_{k}"
+        yield f"  %isn{i}_{k} = icmp eq i64 %n{i}_{k}, {n}"
+        yield f"  br i1 %isn{i}_{k}, label %{labels[k + 1]}, label %slow"
 
 
 def _field(i: int, name: str, offset: int, type_: str) -> Iterator[str]:

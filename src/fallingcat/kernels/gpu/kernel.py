@@ -12,9 +12,10 @@ import numpy as np
 
 from ...errors import ExtraMissingError, ModelError
 from ...model import Model
+from ..ir.inputs import Argument
 from ..ir.program import Program, program
 from ..ir.schedule import schedule
-from ..ir.trace import Argument, Trace, rebuild
+from ..ir.trace import Trace, rebuild
 from ..text.shared import Real, identifier, table
 from . import cuda
 from .recompute import recompute
@@ -30,7 +31,7 @@ def build(model: Model, function: Callable[..., Any], traced: Trace, dtype: str)
 class CudaKernel:
     """A function of one robot on the GPU: ``k(q, v, ...)``.
 
-    Arguments are arrays on the GPU (CuPy, JAX, Torch: anything with DLPack) of shape ``(..., size)``, all with the same
+    Arguments are arrays on the GPU (CuPy, JAX, Torch: anything with DLPack; see :attr:`signature`), all with the same
     leading batch shape; the result is of the kind of the first.  :meth:`columns` is the way without any copy.
     """
 
@@ -41,7 +42,7 @@ class CudaKernel:
 
     @property
     def signature(self) -> tuple[Argument, ...]:
-        """Name, size and meaning of each argument."""
+        """Name, shape and meaning of each argument."""
         return self._trace.arguments
 
     @cached_property
@@ -86,7 +87,7 @@ class CudaKernel:
         return "\n".join([*about, *cuda.prelude(Real(self.dtype.name)), *(text.source for text in self.texts)])
 
     def __repr__(self) -> str:
-        arguments = ", ".join(f"{a.name}({a.size})" for a in self.signature)
+        arguments = ", ".join(map(str, self.signature))
         return f"<CudaKernel {self.name}({arguments}): {sum(self.operations.values())} operations>"
 
     # calls ----------------------------------------------------------------------------------------------------
@@ -98,39 +99,39 @@ class CudaKernel:
         """
         cupy = _cupy()
         arrays = [_received(cupy, x) for x in arguments]
-        self._check(arrays, columns=True)
+        self._check_count(arrays)
         for argument, x in zip(self.signature, arrays, strict=True):
+            if x.ndim != 2 or x.shape[0] != argument.size:
+                raise ModelError(f"{argument.name} has shape ({argument.size}, n), not {x.shape}")
             if x.dtype != self.dtype or not x.flags.c_contiguous:
                 raise ModelError(f"{argument.name} is a contiguous {self.dtype} array of shape ({argument.size}, n)")
+            if x.shape[1] != arrays[0].shape[1]:
+                raise ModelError(
+                    f"{argument.name} has {x.shape[1]} columns, {self.signature[0].name} has {arrays[0].shape[1]}"
+                )
         return _returned(self._launch(arrays, arrays[0].shape[1]), arguments[0])
 
     def __call__(self, *arguments: Any) -> Any:
         """The result with the leading batch shape of the arguments; they are turned into columns first."""
         cupy = _cupy()
         arrays = [_received(cupy, x) for x in arguments]
-        self._check(arrays, columns=False)
-        lead = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
+        self._check_count(arrays)
+        for argument, x in zip(self.signature, arrays, strict=True):
+            if x.dtype.kind not in "fiu":
+                raise ModelError(f"{argument.name} holds {x.dtype} and not real numbers")
+        lead = np.broadcast_shapes(*(a.lead(x.shape) for a, x in zip(self.signature, arrays, strict=True)))
         count = int(np.prod(lead, dtype=int))
         columns = []
-        for x in arrays:
-            rows = cupy.broadcast_to(x, (*lead, x.shape[-1])).reshape(count, x.shape[-1])
+        for argument, x in zip(self.signature, arrays, strict=True):
+            rows = cupy.broadcast_to(x, (*lead, *argument.shape)).reshape(count, argument.size)
             columns.append(cupy.ascontiguousarray(rows.T, dtype=self.dtype))
         flat = self._launch(columns, count).T.reshape(*lead, len(self._trace.outputs))
         return rebuild(self._trace.structure, _returned(flat, arguments[0]))
 
-    def _check(self, arrays: list[Any], columns: bool) -> None:
-        wanted = self.signature
-        if len(arrays) != len(wanted):
-            names = ", ".join(a.name for a in wanted)
-            raise ModelError(f"{self.name} takes {len(wanted)} arguments ({names}), not {len(arrays)}")
-        axis, text = (0, "({}, n)") if columns else (-1, "(..., {})")
-        for argument, x in zip(wanted, arrays, strict=True):
-            if x.ndim == 0 or (columns and x.ndim != 2) or x.shape[axis] != argument.size:
-                raise ModelError(f"{argument.name} has shape {text.format(argument.size)}, not {x.shape}")
-            if x.dtype.kind not in "fiu":
-                raise ModelError(f"{argument.name} holds {x.dtype} and not real numbers")
-            if columns and x.shape[1] != arrays[0].shape[1]:
-                raise ModelError(f"{argument.name} has {x.shape[1]} columns, {wanted[0].name} has {arrays[0].shape[1]}")
+    def _check_count(self, arrays: list[Any]) -> None:
+        if len(arrays) != len(self.signature):
+            names = ", ".join(a.name for a in self.signature)
+            raise ModelError(f"{self.name} takes {len(self.signature)} arguments ({names}), not {len(arrays)}")
 
     def _launch(self, columns: list[Any], count: int) -> Any:
         cupy = _cupy()

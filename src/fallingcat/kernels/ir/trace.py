@@ -10,24 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays import Graph, Traced, sizes_of, where, why_numbers_only
+from ...arrays import Graph, Traced, where, why_numbers_only
 from ...errors import ModelError
 from ...lie import Group
 from ...model import Model
-
-
-class Argument(NamedTuple):
-    """One input of a kernel: a flat vector."""
-
-    name: str
-    size: int
-    meaning: str
+from .inputs import FLAT, Argument, Shape, further_arguments, state_arguments, state_of
 
 
 class Face(NamedTuple):
     """What a kernel looks like from outside: all that a call needs beside machine code."""
 
     arguments: tuple[Argument, ...]
+    state: tuple[str, ...]
+    """the first of them, which say the state"""
     structure: Any
     """how to put flat outputs together: an array's shape, or a container of such"""
     operations: dict[str, int]
@@ -38,7 +33,10 @@ class Trace(NamedTuple):
     """A function of a robot, as expressions of flat inputs."""
 
     arguments: tuple[Argument, ...]
+    state: tuple[str, ...]
+    """the first of them, which say the state"""
     inputs: list[np.ndarray]
+    """flat"""
     outputs: list[Any]
     """flat: traced numbers and floats"""
     structure: Any
@@ -47,50 +45,39 @@ class Trace(NamedTuple):
 
     @property
     def face(self) -> Face:
-        return Face(self.arguments, self.structure, self.graph.count(self.outputs))
+        return Face(self.arguments, self.state, self.structure, self.graph.count(self.outputs))
 
 
 def trace(
     model: Model,
     function: Callable[..., Any],
-    sizes: Mapping[str, int],
+    inputs: Mapping[str, Shape],
     options: Mapping[str, Any],
+    state: tuple[str, ...] | None = FLAT,
     loops: bool = False,
 ) -> Trace:
-    """Run ``function(model, state, further arguments..., **options)`` on traced numbers, and keep ``loops`` or not."""
+    """Run ``function(model, state, further inputs..., **options)`` on traced numbers, and keep ``loops`` or not.
+
+    ``state`` names the inputs that say the state; None: the function takes no state.
+    """
     why = why_numbers_only(function)
     if why is not None:
         raise ModelError(f"{function.__name__} takes numbers only: {why}")
-    graph = Graph(loops)
-    arguments = [
-        Argument("q", model.nq, "configuration: base coordinates, then joints"),
-        Argument("v", model.nv, "quasi-velocity: base twist, then joint rates"),
-    ]
-    known = {name: getattr(model, attribute) for name, attribute in sizes_of(function).items()} | dict(sizes)
-    for name in _further(function, options, sizes):
-        if name not in known:
-            raise ModelError(f"compile cannot tell the size of the argument {name!r}: say sizes={{{name!r}: ...}}")
-        arguments.append(Argument(name, int(known[name]), "further argument"))
-    inputs = [graph.inputs(f"{argument.name}_", argument.size) for argument in arguments]
-    state = model.unflatten(inputs[0], inputs[1])
-    result = function(model, state, *inputs[2:], **options)
+    graph, given = Graph(loops), state or ()
+    count = len(given)
+    further = further_arguments(model, function, inputs, options, state is not None)
+    arguments = [*state_arguments(model, given), *further]
+    flat = [graph.inputs(f"{'' if i < count else 'a_'}{a.name}_", a.size) for i, a in enumerate(arguments)]
+    shaped = [x.reshape(a.shape)[()] for a, x in zip(arguments, flat, strict=True)]
+    first = [] if state is None else [state_of(model, dict(zip(given, shaped, strict=False)))]
+    bound = inspect.signature(function).bind_partial(model, *first, **options)
+    bound.arguments |= {a.name: x for a, x in zip(further, shaped[count:], strict=True)}
     outputs: list[Any] = []
-    structure = _flatten(result, outputs)
-    needed = set(graph.needed(outputs))
-    keep = [i for i, x in enumerate(inputs) if i != 1 or any(node in needed for node in x)]  # v, if it matters
-    return Trace(tuple(arguments[i] for i in keep), [inputs[i] for i in keep], outputs, structure, graph)
-
-
-def _further(function: Callable[..., Any], options: Mapping[str, Any], sizes: Mapping[str, int]) -> list[str]:
-    """The names of the arguments after model and state that must be given, or that ``sizes`` asks for."""
-    parameters = list(inspect.signature(function).parameters.values())[2:]
-    return [
-        p.name
-        for p in parameters
-        if p.name not in options
-        and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-        and (p.default is p.empty or p.name in sizes)
-    ]
+    structure = _flatten(function(*bound.args, **bound.kwargs), outputs)
+    if given == FLAT and not {*flat[1]} & {*graph.needed(outputs)}:  # the velocity does not matter
+        del arguments[1], flat[1]
+        given = FLAT[:1]
+    return Trace(tuple(arguments), given, flat, outputs, structure, graph)
 
 
 def _flatten(result: Any, outputs: list[Any]) -> Any:

@@ -27,7 +27,8 @@ import numpy as np
 
 from ...model import Model
 from ..cpu import native
-from ..ir.trace import Argument, Constant, Face, is_array
+from ..ir.inputs import Argument, Shape
+from ..ir.trace import Constant, Face, is_array
 from . import cache
 
 PACKAGE = __name__.partition(".")[0]
@@ -45,13 +46,14 @@ class Memory:
         self,
         model: Model,
         function: Callable[..., Any],
-        sizes: Mapping[str, int],
+        inputs: Mapping[str, Shape],
+        state: tuple[str, ...] | None,
         options: Mapping[str, Any],
         dtype: str,
     ) -> None:
         self._model = model
         try:
-            asked = [_name(function), dict(sizes), dict(options), dtype]
+            asked = [_name(function), dict(inputs), state, dict(options), dtype]
             self._key: str | None = digest(_environment(), sources(), _digest_of(model), *asked)
         except Unknown:
             self._key = None
@@ -199,13 +201,18 @@ def _environment() -> str:
 def encoded(face: Face, model: Model) -> dict[str, Any]:
     """As JSON; :class:`Unknown` where that cannot say it."""
     arguments = [list(argument) for argument in face.arguments]
-    return {"arguments": arguments, "structure": _encode(face.structure, model), "operations": face.operations}
+    return {
+        "arguments": arguments,
+        "state": list(face.state),
+        "structure": _encode(face.structure, model),
+        "operations": face.operations,
+    }
 
 
 def decoded(data: dict[str, Any], model: Model) -> Face:
     """The inverse of :func:`encoded`."""
-    arguments = tuple(Argument(*argument) for argument in data["arguments"])
-    return Face(arguments, _decode(data["structure"], model), data["operations"])
+    arguments = tuple(Argument(name, tuple(shape), meaning) for name, shape, meaning in data["arguments"])
+    return Face(arguments, tuple(data["state"]), _decode(data["structure"], model), data["operations"])
 
 
 _PLAIN: dict[str, type] = {"tuple": tuple, "list": list, "dict": dict}

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...model import Model
+from ..ir.inputs import said
 from ..ir.instructions import Chunk
 from ..ir.program import Program, program
 from ..ir.trace import Trace
@@ -134,10 +135,10 @@ def _test_inputs(model: Model, traced: Trace, dtype: str) -> tuple[tuple[np.ndar
     rng = np.random.default_rng(0)
     tests = []
     for _ in range(TESTS):
-        q, v = model.flatten(model.random_state(rng))
-        known = {"q": q, "v": v}
-        values = (known[a.name] if a.name in known else rng.normal(size=a.size) for a in traced.arguments)
-        tests.append(tuple(np.asarray(x, dtype=dtype) for x in values))
+        known = said(model, model.random_state(rng))
+        values = [known[name] for name in traced.state]
+        values += [rng.normal(size=a.size) for a in traced.arguments[len(values) :]]
+        tests.append(tuple(np.asarray(x, dtype=dtype).reshape(-1) for x in values))
     return tuple(tests)
 
 

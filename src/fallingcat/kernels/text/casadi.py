@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,14 @@ def build(model: Model, function: Callable[..., Any], traced: Trace, dtype: str)
     if dtype != "float64":
         raise ModelError(f"target='casadi' computes in float64, not in {dtype}")
     made = program(traced.inputs, traced.outputs, fuse=False)
-    inputs = [casadi.SX.sym(f"a{k}", size) for k, size in enumerate(made.argument_sizes)]
-    values: dict[int, Any] = {x: inputs[place[0]][place[1]] for x, place in made.inputs.items()}
+    widths = [math.prod(argument.shape[1:]) for argument in traced.arguments]
+    inputs = [
+        casadi.SX.sym(f"a{k}", argument.shape[0] if argument.shape else 1, width)
+        for k, (argument, width) in enumerate(zip(traced.arguments, widths, strict=True))
+    ]
+    values: dict[int, Any] = {
+        x: inputs[place.argument][divmod(place.offset, widths[place.argument])] for x, place in made.inputs.items()
+    }
     for line in made.instructions:
         operands = [values[x] if isinstance(x, int) else x for x in line.operands]
         values[line.value] = _apply(casadi, line.op, operands)
@@ -41,11 +48,11 @@ def build(model: Model, function: Callable[..., Any], traced: Trace, dtype: str)
         outputs.append(_matrix(casadi, made.outputs[start : start + count], shape, values))
         names.append(name)
         start += count
-    arguments = [_plain(argument.name, f"a{k}") for k, argument in enumerate(traced.arguments)]
+    arguments = _different([_plain(argument.name, f"a{k}") for k, argument in enumerate(traced.arguments)], "a")
     results = [
         _plain(name, f"out{k}") if name else ("out" if len(names) == 1 else f"out{k}") for k, name in enumerate(names)
     ]
-    return casadi.Function(identifier(function), inputs, outputs, arguments, _different(results, arguments))
+    return casadi.Function(identifier(function), inputs, outputs, arguments, _different(results, "out", arguments))
 
 
 def _apply(casadi: Any, op: str, operands: list[Any]) -> Any:
@@ -74,5 +81,5 @@ def _plain(name: str, otherwise: str) -> str:
     return name if fine and name.lower() not in ("null", "jac", "hess") else otherwise
 
 
-def _different(names: list[str], others: list[str]) -> list[str]:
-    return [f"out{k}" if name in others or name in names[:k] else name for k, name in enumerate(names)]
+def _different(names: list[str], letter: str, others: Sequence[str] = ()) -> list[str]:
+    return [f"{letter}{k}" if name in others or name in names[:k] else name for k, name in enumerate(names)]

@@ -19,7 +19,7 @@ from .shared import identifier
 
 
 def build(model: Model, function: Callable[..., Any], traced: Trace, dtype: str) -> Callable[..., Any]:
-    """``f(q, v, ...)`` of JAX arrays ``(..., size)``; the type of number is that of the arguments."""
+    """``f(q, v, ...)`` of JAX arrays ``(..., *shape)``; the type of number is that of the arguments."""
     try:
         import jax.numpy as jnp
     except ImportError:
@@ -32,19 +32,18 @@ def build(model: Model, function: Callable[..., Any], traced: Trace, dtype: str)
             names = ", ".join(a.name for a in traced.arguments)
             raise ModelError(f"{run.__name__} takes {len(traced.arguments)} arguments ({names}), not {len(arguments)}")
         arrays = [jnp.asarray(x) for x in arguments]
-        for argument, x in zip(traced.arguments, arrays, strict=True):
-            if x.ndim == 0 or x.shape[-1] != argument.size:
-                raise ModelError(f"{argument.name} has shape (..., {argument.size}), not {x.shape}")
+        leads = [argument.lead(x.shape) for argument, x in zip(traced.arguments, arrays, strict=True)]
         kind = jnp.result_type(*arrays, jnp.float32)
-        values: dict[int, Any] = {v: arrays[place[0]][..., place[1]] for v, place in made.inputs.items()}
+        flats = [x.reshape((*own, a.size)) for a, x, own in zip(traced.arguments, arrays, leads, strict=True)]
+        values: dict[int, Any] = {v: flats[place[0]][..., place[1]] for v, place in made.inputs.items()}
         for line in made.instructions:
             operands = (values[x] if isinstance(x, int) else x for x in line.operands)
             values[line.value] = operations[line.op](*operands)
-        lead = jnp.broadcast_shapes(*(x.shape[:-1] for x in arrays))
+        lead = jnp.broadcast_shapes(*leads)
         flat = [jnp.broadcast_to(jnp.asarray(values[x] if isinstance(x, int) else x, kind), lead) for x in made.outputs]
         together: Any = jnp.stack(flat, axis=-1) if flat else jnp.zeros((*lead, 0), kind)
         return rebuild(traced.structure, together)
 
     run.__name__ = run.__qualname__ = identifier(function)
-    run.__doc__ = f"{', '.join(f'{a.name}({a.size})' for a in traced.arguments)} -> {len(made.outputs)} numbers"
+    run.__doc__ = f"{', '.join(map(str, traced.arguments))} -> {len(made.outputs)} numbers"
     return run

@@ -13,8 +13,9 @@ import numpy as np
 from ..._version import __version__
 from ...arrays.operations import OPERATIONS
 from ...model import Model
+from ..ir.inputs import Argument
 from ..ir.instructions import Instruction
-from ..ir.trace import Argument, Trace
+from ..ir.trace import Trace
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,129 @@
+"""What a kernel is given: named, shaped arrays, possibly empty; the first of them may say the state of the robot."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from ...arrays import sizes_of
+from ...errors import ModelError, told
+from ...lie.rotations import homogeneous
+from ...model import Model, State
+
+Shape = int | tuple[int, ...]
+"""Of an input: a vector's length, or a shape; ``()`` is one number."""
+FLAT: Final = ("q", "v")
+"""How a state is given unless fields of it are asked for: as :meth:`Model.flatten` makes it."""
+
+
+class Argument(NamedTuple):
+    """One input of a kernel."""
+
+    name: str
+    shape: tuple[int, ...]
+    meaning: str
+
+    @property
+    def size(self) -> int:
+        """How many numbers it holds."""
+        return math.prod(self.shape)
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(map(str, self.shape))})"
+
+    def lead(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The batch shape of an array of this input: what stands before its own shape."""
+        count = len(shape) - len(self.shape)
+        if count < 0 or shape[count:] != self.shape:
+            raise ModelError(f"{self.name} has shape ({', '.join(['...', *map(str, self.shape)])}), not {shape}")
+        return shape[:count]
+
+
+def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """What a function takes after the model."""
+    parameters = list(inspect.signature(function).parameters.values())
+    return parameters[1:] if parameters and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL else parameters
+
+
+def given_state(
+    function: Callable[..., Any], inputs: Mapping[str, Shape], fields: Sequence[str] | None
+) -> tuple[str, ...] | None:
+    """Which inputs say the state; None where the function takes none: the parameter after the model is an input."""
+    first = next(iter(parameters_of(function)), None)
+    if first is not None and first.kind not in (first.KEYWORD_ONLY, first.VAR_KEYWORD) and first.name not in inputs:
+        return FLAT if fields is None else tuple(fields)
+    if fields is not None:
+        raise ModelError(
+            f"{getattr(function, '__name__', 'the function')} takes no state that could be given by fields"
+        )
+    return None
+
+
+def state_arguments(model: Model, given: Sequence[str]) -> list[Argument]:
+    """The inputs that say the state."""
+    known = {
+        "q": ((model.nq,), "configuration: base coordinates, then joints"),
+        "v": ((model.nv,), "quasi-velocity: base twist, then joint rates"),
+        "pose": ((3, 4), "rows [R p] of the pose of the base"),
+        "joints": ((model.nq - model.base.nq,), "coordinates of the joints"),
+        "twist": ((model.m,), "body-fixed velocity of the base"),
+        "rates": ((model.nv - model.m,), "velocities of the joints"),
+    }
+    return [Argument(name, *known[name]) for name in given]
+
+
+def state_of(model: Model, given: Mapping[str, Any]) -> State:
+    """The state that these arrays say; what is left out is neutral."""
+    if "q" in given:
+        return model.unflatten(given["q"], given["v"])
+    fields = dict(given)
+    if "pose" in fields:
+        fields["pose"] = homogeneous(fields["pose"][:, :3], fields["pose"][:, 3])
+    return model.neutral()._replace(**fields)
+
+
+def said(model: Model, state: State) -> dict[str, np.ndarray]:
+    """Every input that may say this state: the inverse of :func:`state_of`."""
+    return {**dict(zip(FLAT, model.flatten(state), strict=True)), **state._asdict(), "pose": state.pose[:3]}
+
+
+def further_arguments(
+    model: Model,
+    function: Callable[..., Any],
+    inputs: Mapping[str, Shape],
+    options: Mapping[str, Any],
+    takes_state: bool,
+) -> list[Argument]:
+    """The inputs beside the state, in the function's own order: what must be given, and what ``inputs`` asks for."""
+    shapes = {name: getattr(model, size) for name, size in sizes_of(function).items()} | dict(inputs)
+    out = []
+    for p in parameters_of(function)[int(takes_state) :]:
+        needed = p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        if p.name in options or not (needed or p.name in inputs):
+            continue
+        if p.name not in shapes:
+            raise ModelError(
+                f"compile cannot tell the shape of the argument {p.name!r}: say inputs={{{p.name!r}: ...}}"
+            )
+        shape = shapes[p.name]
+        sizes = shape if isinstance(shape, tuple) else (shape,)
+        out.append(Argument(p.name, tuple(int(n) for n in sizes), "further argument"))
+    return out
+
+
+def check_inputs(inputs: Any, state: Any) -> None:
+    """Whether these can be inputs of anything."""
+    if not isinstance(inputs, Mapping):
+        raise ModelError(f"inputs is a mapping from arguments to their shapes, not {told(inputs)}")
+    for name, shape in inputs.items():
+        sizes = shape if isinstance(shape, tuple) else (shape,)
+        if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 0 for n in sizes):
+            raise ModelError(f"the shape of the input {name!r} is whole numbers, not {told(shape)}")
+    fields = () if state is None else state
+    named = isinstance(fields, Sequence) and not isinstance(fields, str) and all(x in State._fields for x in fields)
+    if not named or len(set(fields)) < len(fields):
+        raise ModelError(f"state names fields of a state ({', '.join(State._fields)}), each once, not {told(state)}")
