@@ -29,9 +29,9 @@ from .cpu import entry, llvm, native, plain
 from .cpu.threads import once, shares, together
 from .ir.inputs import FLAT, Argument, Shape, check_inputs, given_state
 from .ir.program import LONG, Program, program, recut
-from .ir.records import builder, views
 from .ir.regroup import regrouped
-from .ir.trace import Face, Trace, is_array, size, trace
+from .ir.results import builder, is_array, leaves, rebuild, size
+from .ir.trace import Face, Trace, trace
 from .store.recall import Memory
 
 DTYPES = {"float64": ("double", 8), "float32": ("float", 4)}
@@ -67,7 +67,7 @@ class Kernel:
         self.dtype = np.dtype(recipe.dtype)
         self.name = getattr(recipe.function, "__name__", "function")
         self._memory = memory
-        self._size = size(face.structure)
+        self._size = size(face.result)
         self._work = sum(face.operations.values())
 
     # what it is -----------------------------------------------------------------------------------------------
@@ -124,19 +124,7 @@ class Kernel:
         count = math.prod(lead)
         flat = np.empty((count, self._size), dtype=self.dtype)
         self._run("batch", arrays, flat, count, threads)
-        return self._together(flat.reshape((*lead, self._size)))
-
-    @once
-    def _together(self) -> Callable[[np.ndarray], Any]:
-        """Puts flat outputs (..., size) together."""
-        build, places = builder(self._face.structure), views(self._face.structure)
-        parts = [(start, start + int(np.prod(shape, dtype=int)), shape) for start, shape in places]
-
-        def together(flat: np.ndarray) -> Any:
-            lead = flat.shape[:-1]
-            return build(tuple(flat[..., start:end].reshape((*lead, *shape)) for start, end, shape in parts))
-
-        return together
+        return rebuild(self._face.result, flat.reshape((*lead, self._size)))
 
     def _prepared(self, arguments: Sequence[Any]) -> tuple[list[np.ndarray], tuple[int, ...]]:
         if self._face.state == FLAT[:1] and len(arguments) == len(self.signature) + 1:
@@ -220,7 +208,7 @@ class Kernel:
         type_, shape = self._type(1), self._shape()
         again = entry.has_own_memory(self.program, type_)
         text = llvm.module(self.program, type_, "kernel", self.lanes, clear=not again)
-        parts = [] if self._whole else views(self._face.structure)
+        parts = [] if self._whole else leaves(self._face.result)
         return "\n".join([text, *entry.single(self.program, self.signature, shape, type_, parts)])
 
     def _batch_text(self) -> str:
@@ -231,11 +219,10 @@ class Kernel:
     @property
     def _whole(self) -> bool:
         """Whether the result is one array, with nothing to put together."""
-        return bool(is_array(self._face.structure) and self._face.structure)
+        return is_array(self._face.result)
 
     def _shape(self) -> tuple[int, ...]:
-        structure = self._face.structure
-        return structure if is_array(structure) and structure else (self._size,)
+        return leaves(self._face.result)[0].shape if self._whole else (self._size,)
 
     @once
     def _single(self) -> native.Library:
@@ -337,7 +324,7 @@ def _compiled(recipe: Recipe, target: str) -> Any:
         return _kernel(recipe, tracing, None)
     kernel = _kernel(recipe, partial(tracing, loops=True), Memory(model, function, inputs, state, options, dtype))
     if native.fast_entry():
-        build = None if kernel._whole else builder(kernel._face.structure)
+        build = None if kernel._whole else builder(kernel._face.result)
         call = kernel._single.python_function(kernel._slow, build, kernel.name, kernel.dtype)
         kernel.__class__ = type("Kernel", (Kernel,), {"__call__": call, "__doc__": Kernel.__doc__})
     return kernel

@@ -12,10 +12,8 @@ from itertools import accumulate
 
 from ..ir.inputs import Argument
 from ..ir.program import Program
+from ..ir.results import Leaf
 from .llvm import Type
-
-Views = Sequence[tuple[int, tuple[int, ...]]]
-"""Where in the flat output an array starts, and its shape."""
 
 TABLE = (
     "ndarray",
@@ -47,7 +45,7 @@ def has_own_memory(program: Program, type_: Type) -> bool:
 
 
 def single(
-    program: Program, arguments: Sequence[Argument], shape: Sequence[int], type_: Type, views: Views = ()
+    program: Program, arguments: Sequence[Argument], shape: Sequence[int], type_: Type, views: Sequence[Leaf] = ()
 ) -> Iterator[str]:
     """``PyObject *single(self, args, nargs, kwnames)`` for METH_FASTCALL | METH_KEYWORDS.
 
@@ -57,8 +55,8 @@ def single(
     number = 12 if type_.element == "double" else 11  # NPY_DOUBLE, NPY_FLOAT
     yield f"@table = global [{len(TABLE)} x i64] zeroinitializer"
     yield _dims("dims", shape)
-    for k, (_, dims) in enumerate(views):
-        yield _dims(f"dims{k}", dims)
+    for k, leaf in enumerate(views):
+        yield _dims(f"dims{k}", leaf.shape)
     own = has_own_memory(program, type_)
     if own:
         yield f"@work = internal global [{program.slots * type_.bytes} x i8] zeroinitializer, align 64"
@@ -120,7 +118,7 @@ def _from_table(name: str) -> Iterator[str]:
     yield f"  %{name} = load ptr, ptr %p{name}"
 
 
-def _collect(views: Views, number: int, type_: Type) -> Iterator[str]:
+def _collect(views: Sequence[Leaf], number: int, type_: Type) -> Iterator[str]:
     """``PyObject *collect(array)``: ``build`` of a tuple of views, which keep the array alive; null after an error."""
     yield "define internal ptr @collect(ptr %array) noinline nounwind {"
     yield "entry:"
@@ -131,7 +129,7 @@ def _collect(views: Views, number: int, type_: Type) -> Iterator[str]:
     yield f"  %tuple = call ptr %PyTuple_New(i64 {len(views)})"
     yield "  %notuple = icmp eq ptr %tuple, null"
     yield "  br i1 %notuple, label %failed, label %view0"
-    for k, (offset, shape) in enumerate(views):
+    for k, (shape, offset) in enumerate(views):
         yield f"view{k}:"
         yield f"  %data{k} = getelementptr {type_.element}, ptr %data, i64 {offset}"
         yield (

@@ -14,8 +14,9 @@ from ...errors import ExtraMissingError, ModelError
 from ...model import Model
 from ..ir.inputs import Argument
 from ..ir.program import Program, program
+from ..ir.results import rebuild
 from ..ir.schedule import schedule
-from ..ir.trace import Trace, rebuild
+from ..ir.trace import Trace
 from ..text.shared import Real, identifier, table
 from . import cuda
 from .recompute import recompute
@@ -126,7 +127,7 @@ class CudaKernel:
             rows = cupy.broadcast_to(x, (*lead, *argument.shape)).reshape(count, argument.size)
             columns.append(cupy.ascontiguousarray(rows.T, dtype=self.dtype))
         flat = self._launch(columns, count).T.reshape(*lead, len(self._trace.outputs))
-        return rebuild(self._trace.structure, _returned(flat, arguments[0]))
+        return rebuild(self._trace.result, _returned(flat, arguments[0]))
 
     def _check_count(self, arrays: list[Any]) -> None:
         if len(arrays) != len(self.signature):

@@ -28,7 +28,8 @@ import numpy as np
 from ...model import Model
 from ..cpu import native
 from ..ir.inputs import Argument, Shape
-from ..ir.trace import Constant, Face, is_array
+from ..ir.results import Constant, Leaf, Node, Result, fold
+from ..ir.trace import Face
 from . import cache
 
 PACKAGE = __name__.partition(".")[0]
@@ -204,7 +205,7 @@ def encoded(face: Face, model: Model) -> dict[str, Any]:
     return {
         "arguments": arguments,
         "state": list(face.state),
-        "structure": _encode(face.structure, model),
+        "result": _encode(face.result, model),
         "operations": face.operations,
     }
 
@@ -212,15 +213,15 @@ def encoded(face: Face, model: Model) -> dict[str, Any]:
 def decoded(data: dict[str, Any], model: Model) -> Face:
     """The inverse of :func:`encoded`."""
     arguments = tuple(Argument(name, tuple(shape), meaning) for name, shape, meaning in data["arguments"])
-    return Face(arguments, tuple(data["state"]), _decode(data["structure"], model), data["operations"])
+    return Face(arguments, tuple(data["state"]), _decode(data["result"], model), data["operations"])
 
 
 _PLAIN: dict[str, type] = {"tuple": tuple, "list": list, "dict": dict}
 
 
-def _encode(structure: Any, model: Model) -> dict[str, Any]:
-    if isinstance(structure, Constant):
-        value = structure.value
+def _encode(result: Result, model: Model) -> dict[str, Any]:
+    def constant(at: Constant) -> dict[str, Any]:
+        value = at.value
         if value is model:
             return {"model": None}
         if value is model.base:
@@ -232,20 +233,22 @@ def _encode(structure: Any, model: Model) -> dict[str, Any]:
         if value is None or isinstance(value, str):
             return {"constant": value}
         raise Unknown(f"a {type(value).__name__}")
-    if is_array(structure):
-        return {"array": list(structure)}
-    kind, parts = structure
-    if kind is dict:
-        if not all(isinstance(key, str) for key, _ in parts):
+
+    def node(at: Node, parts: list[dict[str, Any]]) -> dict[str, Any]:
+        if not all(isinstance(key, str) for key in at.keys):
             raise Unknown("keys that are no text")
-        return {"kind": "dict", "parts": [[key, _encode(part, model)] for key, part in parts]}
-    name = kind.__name__ if kind in _PLAIN.values() else _name(kind).strip()
-    return {"kind": name, "parts": [_encode(part, model) for part in parts]}
+        name = at.kind.__name__ if at.kind in _PLAIN.values() else _name(at.kind).strip()
+        return {"kind": name, "keys": list(at.keys), "parts": parts}
+
+    return fold(result, lambda leaf: {"array": list(leaf.shape), "start": leaf.start}, constant, node)
 
 
-def _decode(data: dict[str, Any], model: Model) -> Any:
+def _decode(data: dict[str, Any], model: Model) -> Result:
     if "array" in data:
-        return tuple(data["array"])
+        return Leaf(tuple(data["array"]), data["start"])
+    if "kind" in data:
+        kind = _PLAIN.get(data["kind"]) or _found(*data["kind"].split(":"))
+        return Node(kind, tuple(data["keys"]), tuple(_decode(part, model) for part in data["parts"]))
     if "model" in data:
         return Constant(model)
     if "base" in data:
@@ -254,10 +257,4 @@ def _decode(data: dict[str, Any], model: Model) -> Any:
         return Constant(frozenset(data["set"]))
     if "function" in data:
         return Constant(_found(*data["function"].split(":")))
-    if "constant" in data:
-        return Constant(data["constant"])
-    name = data["kind"]
-    kind = _PLAIN.get(name) or _found(*name.split(":"))
-    if kind is dict:
-        return (dict, [(key, _decode(part, model)) for key, part in data["parts"]])
-    return (kind, [_decode(part, model) for part in data["parts"]])
+    return Constant(data["constant"])

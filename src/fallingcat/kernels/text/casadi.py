@@ -7,13 +7,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from ...arrays.operations import OPERATIONS
 from ...errors import ExtraMissingError, ModelError
 from ...model import Model
-from ..ir.leaves import leaves
 from ..ir.program import program
+from ..ir.results import named
 from ..ir.trace import Trace
 from .shared import identifier
 
@@ -42,12 +40,9 @@ def build(model: Model, function: Callable[..., Any], traced: Trace, dtype: str)
     for line in made.instructions:
         operands = [values[x] if isinstance(x, int) else x for x in line.operands]
         values[line.value] = _apply(casadi, line.op, operands)
-    outputs, names, start = [], [], 0
-    for name, shape in leaves(traced.structure):
-        count = int(np.prod(shape, dtype=int))
-        outputs.append(_matrix(casadi, made.outputs[start : start + count], shape, values))
-        names.append(name)
-        start += count
+    arrays = named(traced.result)
+    outputs = [_matrix(casadi, made.outputs[leaf.start : leaf.end], leaf.shape, values) for _, leaf in arrays]
+    names = [name for name, _ in arrays]
     arguments = _different([_plain(argument.name, f"a{k}") for k, argument in enumerate(traced.arguments)], "a")
     results = [
         _plain(name, f"out{k}") if name else ("out" if len(names) == 1 else f"out{k}") for k, name in enumerate(names)

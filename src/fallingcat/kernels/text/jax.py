@@ -14,7 +14,8 @@ from ...arrays.operations import OPERATIONS
 from ...errors import ExtraMissingError, ModelError
 from ...model import Model
 from ..ir.program import program
-from ..ir.trace import Trace, rebuild
+from ..ir.results import rebuild
+from ..ir.trace import Trace
 from .shared import identifier
 
 
@@ -42,7 +43,7 @@ def build(model: Model, function: Callable[..., Any], traced: Trace, dtype: str)
         lead = jnp.broadcast_shapes(*leads)
         flat = [jnp.broadcast_to(jnp.asarray(values[x] if isinstance(x, int) else x, kind), lead) for x in made.outputs]
         together: Any = jnp.stack(flat, axis=-1) if flat else jnp.zeros((*lead, 0), kind)
-        return rebuild(traced.structure, together)
+        return rebuild(traced.result, together)
 
     run.__name__ = run.__qualname__ = identifier(function)
     run.__doc__ = f"{', '.join(map(str, traced.arguments))} -> {len(made.outputs)} numbers"
