@@ -77,7 +77,7 @@ from .formulations import (
     locked_velocity,
     reduced_equations,
 )
-from .io import FileWarning, from_pinocchio_model, load, save
+from .io import FileWarning, from_mujoco_model, from_pinocchio_model, load, save
 from .kernels import Kernel, compile
 from .model import Body, Couple, Frame, Joint, Limits, Link, Loop, Model, Pin, State, Weld, exchange, joints, robots
 
@@ -149,6 +149,7 @@ __all__ = [
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "forward_kinematics",
+    "from_mujoco_model",
     "from_pinocchio_model",
     "gaits",
     "gravity_forces",

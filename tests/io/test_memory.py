@@ -1,5 +1,6 @@
 """Robots that another library holds in memory."""
 
+import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -115,3 +116,74 @@ def test_what_is_refused():
     peer.addJoint(0, pin.JointModelSphericalZYX(), pin.SE3.Identity(), "neck")
     with pytest.raises(ModelError, match="joint 'neck' is of the kind SphericalZYX"):
         fc.from_pinocchio_model(peer)
+
+
+MJCF = """
+<mujoco model="dog">
+  <compiler angle="radian"/>
+  <option gravity="0 0 -1.62"/>
+  <default><joint armature="0.02"/><geom mass="0.5"/></default>
+  <worldbody>
+    <body name="trunk" pos="0 0 1">
+      <freejoint/>
+      <geom type="box" size="0.2 0.1 0.05"/>
+      <body name="leg" pos="0.2 0 0" quat="0.8 0 0.6 0">
+        <joint name="hip" type="hinge" axis="0 0.6 0.8" pos="0.01 0.02 0.03" ref="0.3" range="-1 2"/>
+        <joint name="slide" type="slide" axis="1 0 0" ref="0.1"/>
+        <geom type="capsule" fromto="0 0 0 0 0.1 -0.3" size="0.02"/>
+        <body pos="0 0.1 -0.3">
+          <joint type="ball" armature="0.01" pos="0 0 0.05"/>
+          <geom type="sphere" size="0.05"/>
+          <body name="toe" pos="0.05 0 0"><geom type="box" size="0.05 0.02 0.01" euler="0.1 0.2 0.3"/></body>
+        </body>
+      </body>
+    </body>
+    {more}
+  </worldbody>
+</mujoco>
+"""
+
+
+@settings(max_examples=10)
+@given(rng=generators())
+def test_a_model_of_mujoco_is_the_same_robot(rng):
+    peer = mujoco.MjModel.from_xml_string(MJCF.format(more=""))
+    model, data = fc.from_mujoco_model(peer), mujoco.MjData(peer)
+    state = model.random_state(rng)
+    data.qpos, data.qvel = model.to_mujoco(state)
+    mujoco.mj_forward(peer, data)
+    M = np.zeros((peer.nv, peer.nv))
+    mujoco.mj_fullM(peer, data, M)
+    T = fc.exchange.mujoco(model).velocity_map(model.flatten(state)[0])
+    ours = fc.mass_matrix(model, state)
+    np.testing.assert_allclose(T.T @ M @ T, ours, rtol=0.0, atol=1e-12 * np.abs(ours).max())
+    np.testing.assert_allclose(T.T @ data.qfrc_bias, bias_there(model, state, T), rtol=0.0, atol=1e-11)
+    for name in ("trunk", "leg", "toe"):
+        np.testing.assert_allclose(fc.link_pose(model, state, name)[:3, 3], data.body(name).xpos, atol=1e-12)
+
+
+def bias_there(model, state, T):
+    """Bias forces of MuJoCo's velocity, whose linear part lies along the world's axes: ``h - M T^-1 dT/dt v``."""
+    turned = np.concatenate([np.cross(state.twist[3:], state.twist[:3]), np.zeros(model.nv - 3)])
+    return fc.bias_forces(model, state) - fc.mass_matrix(model, state) @ turned
+
+
+def test_names_and_numbers_of_mujoco():
+    model = fc.from_mujoco_model(mujoco.MjSpec.from_string(MJCF.format(more="")))
+    assert model.name == "dog"
+    assert model.gravity.tolist() == [0.0, 0.0, -1.62]
+    hip = model.joints[0]
+    assert (hip.name, hip.limits.lower, hip.limits.upper, hip.armature.tolist()) == ("hip", -1.0, 2.0, [0.02])
+    assert model.joints[2].armature.tolist() == [0.01] * 3
+    assert "toe" in {frame.name for frame in model.frames}
+
+
+def test_one_robot_among_several():
+    ball = '<body name="ball"><freejoint/><geom type="sphere" size="0.1"/></body>'
+    peer = mujoco.MjModel.from_xml_string(MJCF.format(more=ball))
+    with pytest.raises(ModelError, match="a robot has one root, and 2 bodies move on their own: 'trunk', 'ball'"):
+        fc.from_mujoco_model(peer)
+    with pytest.warns(fc.FileWarning, match="is no part of the robot, 'ball'"):
+        assert fc.from_mujoco_model(peer, root="ball").link_names == ("ball",)
+    with pytest.raises(ModelError, match=r"peer is a mujoco\.MjModel or a mujoco\.MjSpec, not"):
+        fc.from_mujoco_model("dog")

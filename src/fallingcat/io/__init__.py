@@ -20,7 +20,7 @@ from ..model.body import frozen_array
 from .bases import PLAIN_BASES
 from .diagnostics import FileWarning, Options, Reader
 
-__all__ = ["FileWarning", "from_pinocchio_model", "load", "read", "save"]
+__all__ = ["FileWarning", "from_mujoco_model", "from_pinocchio_model", "load", "read", "save"]
 
 
 def load(
@@ -113,6 +113,25 @@ def from_pinocchio_model(peer: Any) -> Model:
     from .pinocchio import from_pinocchio_model as read_model
 
     return read_model(peer)
+
+
+def from_mujoco_model(peer: Any, *, root: str | None = None) -> Model:
+    """The robot of a ``mujoco.MjModel``, or of a ``mujoco.MjSpec``, in memory: what MuJoCo's compiler made of it.
+
+    Bodies, masses (those of meshes too), joints with armature and end stops, gravity; ``root`` chooses among several
+    robots and objects, as in :func:`load`.  States go there and back by ``model.to_mujoco`` and ``model.from_mujoco``.
+    Equalities, tendons, actuators and contacts are not taken along.
+    """
+    from .mjcf.memory import read_mujoco_model
+
+    reader = Reader("MjModel", Options(root=root))
+    try:
+        model = read_mujoco_model(peer, reader)
+    except FileError as error:  # a rule about the robot: there is no file
+        raise ModelError(": ".join(filter(None, (error.element, error.rule, error.hint)))) from error
+    for message in reader.warnings:
+        warnings.warn(FileWarning(message), stacklevel=2)
+    return model
 
 
 def _read(reader: Reader) -> Model:

@@ -1,0 +1,100 @@
+"""An ``MjModel`` in memory to a model, through the same parts as a file; MuJoCo itself is not imported."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from ...errors import ModelError, told
+from ...lie import SE3, Trivial
+from ...lie.rotations import about, homogeneous, matrix_from_quaternion
+from ...model import Body, Continuous, JointKind, Limits, Model, Prismatic, Revolute, Spherical
+from ..assembly import Parts, assemble
+from ..diagnostics import Reader
+from ..safe_xml import Element
+from .base import find_robot
+from .bodies import BodyPart
+from .joints import JointPart
+from .parts import make_pieces
+from .poses import clean
+from .tally import Tally
+
+_FREE, _BALL, _SLIDE, _HINGE = range(4)
+_KINDS: Final = ("free", "ball", "slide", "hinge")
+
+
+def read_mujoco_model(peer: Any, reader: Reader) -> Model:
+    """See :func:`fallingcat.from_mujoco_model`."""
+    if hasattr(peer, "compile"):  # an MjSpec
+        peer = peer.compile()
+    if not all(hasattr(peer, name) for name in ("body_mass", "jnt_type", "qpos0", "dof_armature")):
+        raise ModelError(f"peer is a mujoco.MjModel or a mujoco.MjSpec, not {told(peer)}")
+    tally = Tally(reader)
+    bodies = [_body(peer, i) for i in range(peer.nbody)]
+    masses = [_mass(peer, i) for i in range(peer.nbody)]
+    robot = find_robot(bodies, reader, tally)
+    tally.report()
+    pieces = make_pieces(bodies, masses, robot.base, robot.kept, reader)
+    parts = Parts(
+        name=peer.names.split(b"\0", 1)[0].decode() or "robot",
+        base=SE3() if robot.base else Trivial(),
+        links=pieces.links,
+        joints=pieces.joints,
+        link_places=pieces.link_places,
+        joint_places=pieces.joint_places,
+        gravity=np.array(peer.opt.gravity),
+        virtual=pieces.virtual,
+    )
+    return assemble(parts, reader)
+
+
+def _body(peer: Any, i: int) -> BodyPart:
+    """A body with its joints; the world is its own parent in MuJoCo."""
+    element = Element("body", _named(peer.body(i).name), 0)
+    part = BodyPart(element, int(peer.body_parentid[i]) if i else -1, _pose(peer.body_pos[i], peer.body_quat[i]))
+    first = int(peer.body_jntadr[i])
+    for j in range(first, first + int(peer.body_jntnum[i])):
+        joint = Element("joint", _named(peer.joint(j).name) | {"type": _KINDS[peer.jnt_type[j]]}, 0, element)
+        if peer.jnt_type[j] == _FREE:
+            part.free = joint
+        else:
+            part.joints.append(_joint(peer, j, joint))
+    part.moves = bool(peer.body_weldid[i])
+    return part
+
+
+def _joint(peer: Any, j: int, element: Element) -> JointPart:
+    """A joint turns about its anchor; its coordinate is ``qpos0`` where the body stands as drawn."""
+    anchor, axis = np.array(peer.jnt_pos[j]), np.array(peer.jnt_axis[j])
+    kind, ref = int(peer.jnt_type[j]), float(peer.qpos0[peer.jnt_qposadr[j]])
+    before, after = homogeneous(np.eye(3), anchor), homogeneous(np.eye(3), -anchor)
+    limited = bool(peer.jnt_limited[j]) and kind != _BALL
+    limits = Limits(*map(float, peer.jnt_range[j])) if limited else Limits()
+    if kind == _SLIDE:
+        before, after = homogeneous(np.eye(3), -ref * axis), np.eye(4)
+    elif kind == _HINGE and ref:
+        before = before @ homogeneous(clean(about(axis, -ref)), np.zeros(3))
+    armature = float(peer.dof_armature[peer.jnt_dofadr[j]])
+    return JointPart(element, _kind(kind, axis, limited), before, after, limits, armature)
+
+
+def _kind(kind: int, axis: np.ndarray, limited: bool) -> JointKind:
+    if kind == _BALL:
+        return Spherical()
+    x, y, z = axis.tolist()
+    made = Prismatic if kind == _SLIDE else Revolute if limited else Continuous
+    return made((x, y, z))
+
+
+def _mass(peer: Any, i: int) -> Body:
+    inertia = Body(float(peer.body_mass[i]), np.zeros(3), np.diag(peer.body_inertia[i]))
+    return inertia.moved(_pose(peer.body_ipos[i], peer.body_iquat[i]))
+
+
+def _pose(position: Any, quaternion: Any) -> np.ndarray:
+    return homogeneous(matrix_from_quaternion(np.roll(np.array(quaternion), -1)), np.array(position))
+
+
+def _named(name: str) -> dict[str, str]:
+    return {"name": name} if name else {}
