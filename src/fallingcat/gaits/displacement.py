@@ -7,6 +7,7 @@ momentum ``xi`` is a given function of time and Magnus' series of order 6 integr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from .frames import GaitFrame, check_frame, frame_pose, settled
 from .gait import Motion, check_motion, check_shape
 from .regions import Region
 
-_ROOT = np.sqrt(15.0)
+_ROOT = float(np.sqrt(15.0))
 NODES = 0.5 + np.array([-_ROOT, 0.0, _ROOT]) / 10.0
 """Of Gauss' rule of order 6 on [0, 1]."""
 GAUSS = np.array(
@@ -35,6 +36,17 @@ GAUSS = np.array(
 WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
 FIRST, LAST = 8, 4096
 """Fewest and most steps on a smooth piece."""
+
+
+def step_logarithm(bracket: Callable[[Any, Any], Any], first: Any, middle: Any, last: Any) -> Any:
+    """The logarithm of a step by Magnus' series of order 6, from slopes times step (..., m) at the three nodes.
+
+    For ``dg/dt = g hat(xi)``; brackets change sign against ``dg/dt = hat(xi) g``.
+    """
+    a, b, c = middle, _ROOT / 3.0 * (last - first), 10.0 / 3.0 * (last - 2.0 * middle + first)
+    ab = -bracket(a, b)
+    d = bracket(a, 2.0 * c + ab) / 60.0
+    return a + c / 12.0 - bracket(-20.0 * a - c + ab, b + d) / 240.0
 
 
 class Displacement(NamedTuple):
@@ -115,21 +127,14 @@ class Reconstruction:
         slopes = -np.einsum("kmn,kn->km", A, jet.dq).reshape(len(starts), 3, self.model.m)
         times = np.append(starts, edges[-1])
         if h is None:
-            return times, self._product(self._magnus(slopes, sizes))
+            logarithms = step_logarithm(self._bracket, *(sizes[:, None] * slopes[:, i] for i in range(3)))
+            return times, self._product(logarithms)
         return times, self._collocate(slopes, jet.q.reshape(len(starts), 3, -1), sizes, h)
 
     # without momentum -------------------------------------------------------------------------------------------
 
     def _bracket(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.einsum("kij,si,sj->sk", self._brackets, x, y)
-
-    def _magnus(self, slopes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        """Logarithms of the steps: Magnus' series for ``g' = g xi`` (brackets change sign against ``g' = xi g``)."""
-        first, middle, last = (sizes[:, None] * slopes[:, i] for i in range(3))
-        a, b, c = middle, _ROOT / 3.0 * (last - first), 10.0 / 3.0 * (last - 2.0 * middle + first)
-        ab = -self._bracket(a, b)
-        d = self._bracket(a, 2.0 * c + ab) / 60.0
-        return a + c / 12.0 - self._bracket(-20.0 * a - c + ab, b + d) / 240.0
 
     def _product(self, logarithms: np.ndarray) -> np.ndarray:
         path = [np.asarray(self.model.base.identity(), dtype=float)]

@@ -16,7 +16,7 @@ from ..formulations import connection
 from ..kernels import compile
 from ..lie import Group, rotations
 from ..model import Model, State
-from .displacement import NODES, WEIGHTS
+from .displacement import NODES, WEIGHTS, step_logarithm
 from .forces import shape_forces
 
 EFFORTS = ("rates", "forces")
@@ -53,19 +53,6 @@ def fourier_basis(s: np.ndarray, harmonics: int) -> np.ndarray:
             np.vstack([zero, -(rates**2) * C, -(rates**2) * S]),
         ]
     )
-
-
-def step_logarithm(group: Group, slopes: Any) -> Any:
-    """``m``: the logarithm of one step by Magnus' series of order 6, from slopes times step at three nodes (m x 3).
-
-    For ``dg/dt = g hat(xi)``; brackets change sign against ``dg/dt = hat(xi) g``.
-    """
-    first, middle, last = (slopes[:, i] for i in range(3))
-    root = float(np.sqrt(15.0))
-    a, b, c = middle, root / 3.0 * (last - first), 10.0 / 3.0 * (last - 2.0 * middle + first)
-    ab = -(group.ad(a) @ b)
-    d = group.ad(a) @ (2.0 * c + ab) / 60.0
-    return a + c / 12.0 - group.ad(-20.0 * a - c + ab) @ (b + d) / 240.0
 
 
 def advanced(group: Group, pose: Any, x: Any) -> Any:
@@ -115,8 +102,8 @@ class Transcription:
     def _pose(self, twists: Any) -> tuple[Any, Any]:
         casadi, G, m = self.casadi, self.model.base, self.model.m
         slopes, here, x = (casadi.SX.sym(name, *size) for name, size in (("s", (m, 3)), ("g", (7, 1)), ("x", (m, 1))))
-        table = np.array([[slopes[i, j] for j in range(3)] for i in range(m)], dtype=object)
-        log = casadi.Function("log", [slopes], [to_casadi(step_logarithm(G, table))])
+        nodes = [np.array([slopes[i, j] for i in range(m)], dtype=object) for j in range(3)]
+        log = casadi.Function("log", [slopes], [to_casadi(step_logarithm(lambda x, y: G.ad(x) @ y, *nodes))])
         column = np.array([x[i] for i in range(m)], dtype=object)
         move = casadi.Function("move", [here, x], [to_casadi(advanced(G, from_casadi(here), column))])
         logs = log.map(self.steps)(twists / self.steps)

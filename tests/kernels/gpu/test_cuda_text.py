@@ -184,6 +184,23 @@ def test_calls_take_batches_of_any_shape_and_return_what_they_were_given(cupy):
     assert here.mu.shape == (6, model.m)
 
 
+def test_matrices_and_numbers_are_inputs_too(cupy):
+    model = fc.robots.revolute_hopper()
+    state = model.random_state(np.random.default_rng(8))
+
+    def task(model, state, gain, t):
+        return gain @ fc.bias_forces(model, state) * t
+
+    inputs = {"gain": (2, model.nv), "t": ()}
+    kernel = compile(model, task, target="cuda", inputs=inputs, state=["pose", "joints", "rates"])
+    gain, t = np.arange(2.0 * model.nv).reshape(2, -1), np.array([0.5, -1.0, 2.0])
+    found = kernel(state.pose[:3], state.joints, state.rates, gain, t)
+    expected = task(model, state._replace(twist=np.zeros(model.m)), gain, 1.0)
+    np.testing.assert_allclose(found, t[:, None] * expected, atol=1e-12 * np.abs(expected).max())
+    with pytest.raises(ModelError, match=r"gain has shape \(..., 2, 4\), not \(4, 2\)"):
+        kernel(state.pose[:3], state.joints, state.rates, gain.T, t)
+
+
 def test_arrays_of_jax_come_and_go_by_dlpack(cupy):
     model = fc.robots.revolute_hopper()
     kernel = compile(model, fc.mass_matrix, target="cuda", dtype="float32")
