@@ -64,7 +64,7 @@ class FileError(FallingCatError):
     ) -> None:
         super().__init__(rule)
         self.rule = rule
-        self.file = os.fspath(file)
+        self.file = os.fsdecode(file)
         self.line = line
         self.element = element
         self.hint = hint

@@ -5,10 +5,11 @@ import inspect
 import numpy as np
 
 import fallingcat as fc
-from fallingcat import contact, control, gaits, studies
+from fallingcat import contact, control, falling, gaits, lie, studies
 from fallingcat.errors import FallingCatError, FileError, ModelError
 from fallingcat.falling import drop
-from fallingcat.lie import SE3
+from fallingcat.lie import SE3, SO2, charts
+from fallingcat.lie.charts import EulerZYX
 from fallingcat.model.joints import Helical, Revolute, Universal
 
 CAT, HOPPER, DOG = fc.robots.cat(), fc.robots.revolute_hopper(), fc.robots.quadruped()
@@ -81,6 +82,7 @@ WALKER = fc.robots.humanoid()
 TWO = fc.robots.two_cylinder_cat()
 KERNEL = fc.compile(CAT, fc.inverse_dynamics)
 FLOOR = contact.CompliantFloor(("foot",), (1e4, 1e4), (1e3, 1e3))
+RUN = fc.simulate(CAT, STATE, 0.002, dt=0.001)
 PLANE = gaits.Plane(np.eye(2), np.zeros(2))
 
 CALLS = [
@@ -149,6 +151,117 @@ CALLS = [
     (lambda: fc.single_body.body_forces(SE3(), np.eye(6), np.zeros(6), np.zeros(2)), r"acceleration has shape \(6,\)"),
     (lambda: fc.single_body.body_forces(SE3(), np.eye(4), np.zeros(6), np.zeros(6)), r"M has shape \(6, 6\)"),
     (lambda: fc.single_body.coriolis_from_series(SE3(), np.zeros(2)), r"momentum has shape \(6,\)"),
+    # groups, charts, kinds of joints
+    (lambda: SE3().exp(None), r"a vector of SE\(3\) has shape \(6,\), not None"),
+    (lambda: SE3().exp(np.zeros(7)), r"a vector of SE\(3\) has shape \(6,\), not \(7,\)"),
+    (lambda: SE3().exp(np.zeros((1, 6))), r"has shape \(6,\), not \(1, 6\)"),
+    (lambda: SE3().exp("twist"), r"has shape \(6,\), not 'twist'"),
+    (lambda: SE3().exp(np.array(["a"] * 6)), "a vector of .* is an array of numbers"),
+    (lambda: SE3().exp(np.array([None] * 6)), "a vector of .* is an array of numbers"),
+    (lambda: SE3().exp([[1.0], [1.0, 2.0]]), "a vector of .* is an array of numbers"),
+    (lambda: SE3().log(np.eye(3)), r"an element of SE\(3\) has shape \(4, 4\), not \(3, 3\)"),
+    (lambda: SE3().log(np.eye(5)), r"has shape \(4, 4\), not \(5, 5\)"),
+    (lambda: SE3().Ad(np.zeros(6)), r"has shape \(4, 4\), not \(6,\)"),
+    (lambda: SE3().ad(np.eye(4)), r"has shape \(6,\), not \(4, 4\)"),
+    (lambda: SE3().adt(np.zeros(3)), r"has shape \(6,\), not \(3,\)"),
+    (lambda: SE3().compose(np.eye(4), np.eye(3)), r"an element of SE\(3\) has shape \(4, 4\), not \(3, 3\)"),
+    (lambda: SE3().compose("a", np.eye(4)), r"an element of SE\(3\) has shape \(4, 4\), not 'a'"),
+    (lambda: SE3().inverse(2.0), r"an element of SE\(3\) has shape \(4, 4\), not 2.0"),
+    (lambda: SE3().hat(np.zeros(3)), r"has shape \(6,\), not \(3,\)"),
+    (lambda: SE3().vee(np.zeros(6)), r"has shape \(4, 4\), not \(6,\)"),
+    (lambda: SE3().dexp_left(np.zeros(3)), r"has shape \(6,\), not \(3,\)"),
+    (lambda: SE3().dexp_right_inverse(None), r"has shape \(6,\), not None"),
+    (lambda: SE3().seen_ahead(np.zeros(6), np.zeros(3)), r"has shape \(6,\), not \(3,\)"),
+    (lambda: SE3().element(np.zeros(6)), r"coordinates of SE\(3\) has shape \(7,\), not \(6,\)"),
+    (lambda: SE3().moved(np.zeros(7), np.zeros(7)), r"a vector of SE\(3\) has shape \(6,\), not \(7,\)"),
+    (lambda: SE3().interpolate(np.eye(4), np.eye(4), "half"), "s is a number from 0 to 1, not 'half'"),
+    (lambda: SE3().contains(np.eye(4), "small"), "tolerance is a number, not 'small'"),
+    (lambda: SE3().random(0), "rng is a numpy.random.Generator, not 0"),
+    (lambda: SO2().exp(np.zeros(3)), r"a vector of SO\(2\) has shape \(1,\), not \(3,\)"),
+    (lambda: SO2().ad("w"), r"has shape \(1,\), not 'w'"),
+    (lambda: SO2((0.0, 0.0)), r"an axis has shape \(3,\), not \(2,\)"),
+    (lambda: SO2((0.0, 0.0, 0.0)), "an axis is a finite 3-vector that is not zero"),
+    (lambda: lie.R1("z"), r"an axis has shape \(3,\), not 'z'"),
+    (lambda: lie.Helical(pitch=0.0), "the pitch of a screw is finite and not zero, not 0.0"),
+    (lambda: lie.Helical(pitch="steep"), "the pitch of a screw is finite and not zero, not 'steep'"),
+    (lambda: lie.Product((SO2(), "SO2")), "factors is a tuple of groups, not a tuple"),
+    (lambda: lie.Product((SO2(), SE3())).split(np.zeros(3)), r"has shape \(7,\), not \(3,\)"),
+    (lambda: lie.skew(np.zeros(2)), r"has shape \(3,\), not \(2,\)"),
+    (lambda: EulerZYX().to_matrix(None), r"\(z, y, x\) of chart Euler ZYX has shape \(3,\), not None"),
+    (lambda: EulerZYX().to_matrix([1.0, 2.0]), r"has shape \(3,\), not \(2,\)"),
+    (lambda: EulerZYX().to_matrix(np.array(["a"] * 3)), "is an array of numbers"),
+    (lambda: EulerZYX().from_matrix(np.eye(4)), r"a rotation matrix has shape \(3, 3\), not \(4, 4\)"),
+    (lambda: EulerZYX().rate_matrix(np.zeros(3), "moon"), """frame is "world" or "body", not 'moon'"""),
+    (lambda: EulerZYX().singularity(np.zeros(2)), r"parameters of Euler ZYX has shape \(3,\), not \(2,\)"),
+    (lambda: charts.Spherical().from_position(np.full(3, np.nan)), "a position holds a number that is not finite"),
+    (lambda: Revolute().transform(np.zeros(3)), r"coordinates of SO\(2\) has shape \(1,\), not \(3,\)"),
+    (lambda: Universal().transform(np.zeros(1)), r"has shape \(2,\), not \(1,\)"),
+    (lambda: Universal().motion_subspace_derivative(np.zeros(2), None), r"a vector of .* has shape \(2,\), not None"),
+    (lambda: Helical(pitch=0.0), "the pitch of a screw is finite and not zero, not 0.0"),
+    # changes of velocity, reduced equations
+    (lambda: fc.changes.mixed(CAT, STATE).velocity(ZERO[:3]), r"v has shape \(16,\), not \(3,\)"),
+    (lambda: fc.changes.mixed(CAT, STATE).acceleration(ZERO, None), r"v has shape \(16,\), not None"),
+    (lambda: fc.changes.mixed(CAT, STATE).forces("push"), r"forces has shape \(16,\), not 'push'"),
+    (lambda: fc.changes.mixed(CAT, STATE).jacobian(np.zeros((6, 3))), r"J has shape \(6, 16\), not \(6, 3\)"),
+    (lambda: fc.changes.mixed(CAT, STATE).then("mixed"), "other is a VelocityChange of 16 numbers, not 'mixed'"),
+    (lambda: fc.VelocityChange("T", "T", "T", "x"), "T of the change 'x' is a matrix, not 'T'"),
+    (lambda: fc.VelocityChange(np.eye(3), np.eye(2), np.eye(3), "x"), r"T_dot of the change 'x' has shape \(3, 3\)"),
+    (lambda: fc.VelocityChange(np.eye(3), np.eye(3), np.eye(3), "x", claims=3), "claims are names of claims"),
+    (lambda: fc.reduced_equations(CAT, STATE).forces(ZERO[:2]), r"forces has shape \(16,\), not \(2,\)"),
+    (lambda: fc.reduced_equations(CAT, STATE).in_frame(np.eye(3), np.zeros(6)), r"an element of .* has shape \(4, 4\)"),
+    (lambda: fc.analytical_jacobian(CAT, STATE, TIP, position=0), "position and rotation are charts"),
+    # runs and what they leave
+    (lambda: fc.simulate("cat", STATE, 0.1), "the first argument is a Model, not 'cat'"),
+    (lambda: fc.simulate(CAT, STATE, 0.1, events=None), "events is a list of events, not None"),
+    (lambda: RUN.state(10**6), "the run has samples 0 to 2, not 1000000"),
+    (lambda: RUN.state("last"), "the run has samples 0 to 2, not 'last'"),
+    (lambda: RUN.at("noon"), "the run lasts from 0 to 0.002 s; 'noon' is outside"),
+    (lambda: RUN.save(None), "a path is a text or a Path, not None"),
+    (lambda: RUN.animate(speed=0.0), "speed is a positive number, not 0.0"),
+    (lambda: RUN.animate(shapes={"ghost": ()}), "shapes is a mapping from names of links to solids"),
+    (lambda: RUN.ledger.work("ghost"), "port is one of"),
+    (lambda: RUN.ledger.residual(np.zeros(2), np.zeros(3)), r"energy has shape \(3,\), not \(2,\)"),
+    (lambda: fc.Trajectory.load(None, CAT), "a path is a text or a Path, not None"),
+    (lambda: fc.Trajectory.load("run.npz", "cat"), "the first argument is a Model, not 'cat'"),
+    (lambda: fc.Trajectory.load("run.npz", CAT, "system"), "system is the System of a run"),
+    # numbers that no float holds, and further arguments
+    (lambda: fc.Body(10**400), "the mass of a body is a number"),
+    (lambda: fc.Body(1.0, [10**400, 0, 0]), "center is an array of numbers"),
+    (lambda: BODY.moved(2.0 * np.eye(4)), "is not a rigid transformation"),
+    (lambda: fc.robots.random_tree(np.random.default_rng(0), "three"), "a robot has no 'three' joints"),
+    (lambda: fc.robots.random_tree(np.random.default_rng(0), 3, kinds=[3]), "there is no kind of joint 3"),
+    (lambda: fc.robots.random_tree(np.random.default_rng(0), 3, branching=2.0), "branching is a share from 0 to 1"),
+    (lambda: control.JointSpring([1.0]), "stiffness of 'joint springs' is a finite number, not a list"),
+    (lambda: control.JointSpring(np.zeros(2)), "stiffness of 'joint springs' is a finite number"),
+    (lambda: control.JointSpring(1.0, name=3), "name of JointSpring is a text, not 3"),
+    (lambda: control.EnergyController(1.0, 1.0, "spring"), "spring of 'energy controller' is a RadialSpring"),
+    (lambda: control.virtual_leg(None, HOP, "foot"), "the first argument is a Model, not None"),
+    (lambda: gaits.Embedded("circle", np.eye(2), np.zeros(2)), "curve is a Curve, not 'circle'"),
+    (lambda: gaits.Embedded(gaits.Circle(0.1), np.eye(3), np.zeros(3)), r"directions has shape \(3, 2\), not \(3, 3\)"),
+    (lambda: gaits.Circle(0.1)("half"), "s is an array of finite numbers"),
+    (lambda: gaits.Gait(gaits.Circle(0.1))(None), "t is an array of finite numbers"),
+    (lambda: gaits.Region(np.eye(2), np.zeros(2), "low", [1.0, 1.0]), "low of a region is an array of finite numbers"),
+    (lambda: gaits.Region.around("walk"), "a motion is a gait or a curve, not 'walk'"),
+    (lambda: PLANE.curve(3), "curve is a Curve, not 3"),
+    (lambda: PLANE.shapes(np.zeros(3)), "r "),
+    (lambda: gaits.Plane.of_joints(None, "a", "b"), "the first argument is a Model, not None"),
+    (lambda: gaits.Reconstruction(TWO).connection(np.zeros((1, 5))), r"joints has shape \(N, 2\), not \(1, 5\)"),
+    (lambda: gaits.Mapper("cat"), "the first argument is a Model, not 'cat'"),
+    (lambda: gaits.estimate_error(TWO, STATE, STATE), "exact is a Displacement and guess an Estimate"),
+    (lambda: falling.tracker(TWO, "walk"), "a motion is a gait or a curve, not 'walk'"),
+    (lambda: falling.tracker(TWO, gaits.Gait(gaits.Circle(0.3)), frequency=-1.0), "frequency is a positive number"),
+    (lambda: falling.easiest([], 1.0), "found is a list of bendings"),
+    (lambda: falling.bendings("cat"), "the first argument is a Model, not 'cat'"),
+    (lambda: falling.bendings(CAT, "spine"), "joints are names of joints, not 'spine'"),
+    (lambda: falling.Planner(None, "a", "b"), "the first argument is a Model, not None"),
+    (lambda: falling.RightingCurve(np.zeros(2), np.zeros(3), np.zeros(2), 0.1), "one number for each joint"),
+    (lambda: falling.RightingCurve(np.zeros(2), np.zeros(2), np.zeros(2), "deep"), "bend is an array of finite"),
+    (lambda: studies.kind_of(3), "a kind of study is given by its name, not by 3"),
+    (lambda: studies.load("revolute-6").with_parameters(3), "changes is a mapping from parameters to values, not 3"),
+    (lambda: fc.testing.check_joint(Revolute(), rounds=0), "rounds is a whole number above zero, not 0"),
+    (lambda: fc.testing.check_joint(Revolute(), seed="lucky"), "seed is a whole number that is not negative"),
+    (lambda: fc.testing.check_change(fc.changes.mixed, models=["cat"]), "models is a list of models, not 'cat'"),
+    (lambda: fc.testing.check_law(control.JointSpring(1.0), "cat"), "check_law takes a model, not 'cat'"),
     # states
     (lambda: CAT.state(pose=np.eye(3)), r"pose has shape \(4, 4\), not \(3, 3\)"),
     (lambda: CAT.state(pose=2 * np.eye(4)), r"pose is no element of the base group SE\(3\)"),

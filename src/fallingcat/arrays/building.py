@@ -130,7 +130,12 @@ def skew(w: Any) -> Any:
     """
     if jax_numpy(w) is not None:
         return (_SKEW * w).sum(axis=-1)  # XLA fuses this with what follows; a product with a constant it would not
-    return _SKEW @ w
+    try:
+        return _SKEW @ w
+    except (TypeError, ValueError):
+        from .arguments import of_shape  # which is built on this file
+
+        return _SKEW @ of_shape(w, (3,), "a vector of the cross product")
 
 
 def rigid_product(H: np.ndarray, X: Any) -> Any:

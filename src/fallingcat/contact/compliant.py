@@ -55,7 +55,7 @@ class CompliantFloor(Contact):
         try:
             friction = 0.0 if self.friction is None else self.friction
             numbers = [float(x) for x in (*self.stiffness, *self.damping, self.height, friction)]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             numbers = []
         if len(numbers) != 6 or not np.isfinite(numbers).all() or min(numbers[:4]) < 0.0 or numbers[5] < 0.0:
             raise ModelError("stiffness, damping and friction of a floor are finite numbers that are not negative")

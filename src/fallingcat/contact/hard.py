@@ -103,7 +103,7 @@ class HardContacts(Contact):
             rest = [
                 float(x) for x in (self.rest_speed, self.frequency, self.damping, self.tolerance, self.friction or 0.0)
             ]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             rest = [np.nan]
         if not np.isfinite([*rest, self.height]).all() or min(rest) < 0.0:
             raise ModelError("friction, speeds, gains and tolerance of contacts are finite and not negative")

@@ -122,7 +122,7 @@ def restitutions(restitution: float | Sequence[float], points: Sequence[str]) ->
     """One coefficient for each point, between 0 and 1."""
     try:
         given = np.array(restitution, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         given = np.array(np.nan)
     if given.shape not in ((), (len(points),)) or not ((given >= 0.0) & (given <= 1.0)).all():
         raise ModelError(

@@ -34,7 +34,7 @@ def corners(
     """
     try:
         given = np.array(outline, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         given = np.zeros(0)
     if given.shape == (2,):
         given = 0.5 * given * np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])

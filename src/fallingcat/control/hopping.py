@@ -19,7 +19,8 @@ import numpy as np
 from ..arrays import arctan2, array, concatenate, cos, sin, sqrt
 from ..contact.points import point_jacobian, position
 from ..dynamics import center_of_mass, center_of_mass_jacobian, kinetic_energy, link_pose, potential_energy
-from ..errors import FallingCatError, ModelError
+from ..dynamics.checks import check_robot
+from ..errors import FallingCatError, ModelError, told
 from ..formulations import connection, internal_jacobian, locked_angle
 from ..formulations.connection import check_locked_angle
 from ..lie import SE2
@@ -50,6 +51,7 @@ def virtual_leg(model: Model, state: State, foot: str) -> Leg:
     >>> round(float(leg.length), 4), bool(abs(leg.angle) < 1e-4)
     (0.1411, True)
     """
+    check_robot(model, state)
     if not isinstance(model.base, SE2):
         raise ModelError(f"hopping laws are for planar robots, not for a base {model.base}")
     o = (position(model, state, foot) - center_of_mass(model, state))[:2]
@@ -140,6 +142,11 @@ class EnergyController(Law):
     """J"""
     spring: RadialSpring
     name: str = "energy controller"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.spring, RadialSpring):
+            raise ModelError(f"spring of {self.name!r} is a RadialSpring, not {told(self.spring)}")
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
         radial = virtual_leg(model, state, self.spring.foot).radial

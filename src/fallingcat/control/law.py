@@ -27,9 +27,10 @@ class Law(ABC):
         """Numbers that can be looked at are finite; others are those of a compiled step."""
         for field in getattr(self, "__dataclass_fields__", {}).values():
             x = getattr(self, field.name)
-            plain = x is None or isinstance(x, str) or is_numeric(x)
-            if field.type in ("float", float) and plain and not (is_numeric(x) and np.isfinite(x)):
+            if field.type in ("float", float) and not _is_number(x):
                 raise ModelError(f"{field.name} of {self.name!r} is a finite number, not {told(x)}")
+            if field.type in ("str", str) and not isinstance(x, str):
+                raise ModelError(f"{field.name} of {type(self).__name__} is a text, not {told(x)}")
 
     @abstractmethod
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
@@ -39,3 +40,10 @@ class Law(ABC):
 
     def check(self, model: Model) -> None:  # noqa: B027 (most laws suit every model)
         """Raises where the law cannot act on ``model``; asked once before a run, whatever is compiled later."""
+
+
+def _is_number(x: Any) -> bool:
+    """Whether ``x`` is one finite number, or one of a compiled step, which cannot be looked at."""
+    if is_numeric(x):
+        return bool(np.shape(x) == () and np.abs(x) <= np.finfo(float).max)
+    return not (x is None or callable(x) or isinstance(x, (str, bytes, list, tuple, dict, np.ndarray)))

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import concatenate
-from ..errors import ModelError
+from ..dynamics.checks import vector
+from ..errors import ModelError, told
 from ..model import Model, State
 from .law import Law
 
@@ -48,9 +49,7 @@ class JointSpring(Law):
         """From rest; 0 for joints that have no spring."""
         if model.nq - model.base.nq != model.n:
             raise ModelError(f"joint springs act on angles and lengths; {model.name!r} has joints of other kinds")
-        rest = np.zeros(model.n) if self.rest is None else np.asarray(self.rest)
-        if rest.shape != (model.n,):
-            raise ModelError(f"rest has {len(rest)} numbers, and {model.name!r} has {model.n} joint coordinates")
+        rest = np.zeros(model.n) if self.rest is None else vector(self.rest, model.n, f"rest of {self.name!r}")
         return (state.joints - rest) * _chosen(model, self.only)
 
 
@@ -78,6 +77,8 @@ def _chosen(model: Model, only: tuple[str, ...] | None) -> np.ndarray:
     """1 for each degree of freedom of the named joints, else 0."""
     if only is None:
         return np.ones(model.n)
+    if not isinstance(only, tuple):
+        raise ModelError(f"only is a tuple of names of joints, not {told(only)}")
     chosen = np.zeros(model.n)
     for name in only:
         chosen[model.v_slices[model.joint_index(name)]] = 1.0

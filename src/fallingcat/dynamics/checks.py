@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import is_numeric
+from ..arrays.arguments import holds_numbers, shape_of
 from ..errors import ModelError, told
 from ..model import Model, State
-from ..model.states import holds_numbers, shape_of
 
 
 def vector(x: Any, length: int, what: str) -> Any:
@@ -17,7 +17,7 @@ def vector(x: Any, length: int, what: str) -> Any:
     if isinstance(x, (list, tuple)):
         try:
             x = np.array(x, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ModelError(f"{what} is a vector of {length} numbers, not {x!r}") from None
     return numbers(x, (length,), what)
 
@@ -73,7 +73,7 @@ def choice(x: Any, options: tuple[str, ...], what: str) -> str:
 
 def positive(x: Any, what: str) -> float:
     """``x`` if it is a finite number above zero."""
-    if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 < x < np.inf:
+    if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 < x <= np.finfo(float).max:
         raise ModelError(f"{what} is a positive number, not {told(x)}")
     return float(x)
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import is_numeric, solve, takes
+from ..arrays.arguments import shape_of
 from ..arrays.types import Matrix, Vector
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
-from ..model.states import shape_of
 from .checks import check_robot, numbers, vector
 from .inverse import bias_forces
 from .mass import mass_matrix

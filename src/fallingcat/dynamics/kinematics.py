@@ -96,7 +96,8 @@ def analytical_jacobian(
     ``J_A = E^-1 J``, with the mixed Jacobian and the rate matrices of the charts (Cartesian and Euler ZYX by default).
     """
     check_robot(model, state)
-    position, rotation = position or Cartesian(), rotation or EulerZYX()
+    position = Cartesian() if position is None else position
+    rotation = EulerZYX() if rotation is None else rotation
     if not isinstance(position, PositionChart) or not isinstance(rotation, RotationChart):
         raise ModelError(f"position and rotation are charts of fallingcat.lie, not {told(position)}, {told(rotation)}")
     H = link_pose(model, state, link)

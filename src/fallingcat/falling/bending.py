@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import ModelError
+from ..dynamics.checks import check_model
+from ..errors import ModelError, told
 from ..formulations import curvature
 from ..gaits.guess import strongest_plane
 from ..lie import SE3
@@ -52,6 +53,9 @@ def bendings(model: Model, joints: Sequence[str] | None = None) -> list[Bending]
     taken at the neutral shape: the one that turns most for the least joint rates, the one that turns most of what
     limits leave room for, and that one with every joint bent as far as it can; and the two joints that turn most.
     """
+    check_model(model)
+    if isinstance(joints, str) or (joints is not None and not isinstance(joints, Sequence)):
+        raise ModelError(f"joints are names of joints, not {told(joints)}")
     if not isinstance(model.base, SE3):
         raise ModelError(f"the base of {model.name!r} is not free ({model.base}): it does not fall")
     if joints is None and set(SPINE) <= set(model.joint_names):

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics.checks import vector
-from ..errors import ModelError
+from ..dynamics.checks import check_model, vector
+from ..errors import ModelError, told
 from ..gaits import Gait, Reconstruction
 from ..gaits.forces import shape_forces
 from ..kernels import compile
@@ -56,6 +56,7 @@ class Planner:
     """
 
     def __init__(self, model: Model, first: Any, second: Any, tuck: Mapping[str, float] | None = None) -> None:
+        check_model(model)
         self.model, self.origin = model, np.asarray(model.neutral().joints, dtype=float)
         self.first, self.second = (self._direction(x) for x in (first, second))
         if np.linalg.matrix_rank(np.stack([self.first, self.second])) < 2:
@@ -96,8 +97,8 @@ class Planner:
 
     def search(self, turn: float, turns: Iterable[float] = TURNS) -> tuple[Manoeuvre | None, float]:
         """The quickest manoeuvre, if there is one, and the largest turn (rad) in reach."""
-        if not 0.0 < turn <= np.pi:
-            raise ModelError(f"a turn is an angle between 0 and 180 degrees, not {np.degrees(turn):g}")
+        if not isinstance(turn, (int, float, np.number)) or not 0.0 < turn <= np.pi:
+            raise ModelError(f"a turn is an angle between 0 and 180 degrees (pi), not {told(turn)}")
         found, best = [], 0.0
         for count, share in product(turns, TUCKS if self.tuck.any() else (0.0,)):
             bend, attitude, most = self._bend(turn, count, share)
@@ -150,6 +151,8 @@ def ease(manoeuvre: Manoeuvre) -> tuple[float, float]:
 
 def easiest(found: Sequence[Bending], turn: float) -> tuple[Bending, Manoeuvre]:
     """The bending with the quickest manoeuvre that turns by ``turn`` (rad), and that manoeuvre."""
+    if not isinstance(found, Sequence) or not found or not all(isinstance(bending, Bending) for bending in found):
+        raise ModelError(f"found is a list of bendings, as bendings(model) gives it, not {told(found)}")
     plans, most = [], 0.0
     for bending in found:
         planner = Planner(bending.model, bending.first, bending.second, bending.tuck)

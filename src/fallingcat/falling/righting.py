@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import ModelError
 from ..gaits import Curve, Jet
+from ..gaits.curves import finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +32,16 @@ class RightingCurve(Curve):
     turns: float = 1.0
     start: float = 0.0
     ramp: float = 0.3
+
+    def __post_init__(self) -> None:
+        for name in ("origin", "first", "second"):
+            object.__setattr__(self, name, finite(getattr(self, name), 1, name))
+        for name in ("bend", "turns", "start", "ramp"):
+            finite(getattr(self, name), 0, name)
+        if not len(self.origin) == len(self.first) == len(self.second):
+            raise ModelError("origin, first and second have one number for each joint")
+        if not 0.0 < self.ramp <= 0.5:
+            raise ModelError(f"ramp is a share of the time, above 0 and up to one half, not {self.ramp!r}")
 
     @property
     def size(self) -> int:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..dynamics.checks import positive
 from ..gaits.forces import shape_forces
-from ..gaits.gait import Motion, check_shape
+from ..gaits.gait import Motion, check_motion, check_shape
 from ..kernels import compile
 from ..model import Model, State
 from ..simulation.compiled import fields
@@ -26,7 +27,9 @@ def tracker(
     >>> tracker(cat, Gait(Circle(0.3)))(0.1, cat.state(joints=[0.3, 0.0])).shape
     (2,)
     """
+    check_motion(motion)
     check_shape(model, motion.size)
+    frequency, damping = positive(frequency, "frequency"), positive(damping, "damping")
     kernel = compile(model, shape_forces, state=State._fields)
     wanted = _Latest(motion)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, told
 from ..model.words import FACTORIZATIONS
 from .evidence import Evidence, worst
 from .links import brackets
@@ -181,6 +181,8 @@ def named_claims(claims: Iterable[str | Claim]) -> tuple[Claim, ...]:
     """The claims that a change makes, in the library's order and then the user's own by name; an unknown one is an
     error.
     """
+    if not isinstance(claims, Iterable):
+        raise ModelError(f"claims are names of claims or Claim records, not {told(claims)}")
     found = [_named(claim) for claim in ([claims] if isinstance(claims, str) else claims)]
     known = [claim for claim in OF_SOME if claim in found]
     own = sorted({claim for claim in found if claim not in known}, key=lambda claim: claim.name)
@@ -194,7 +196,7 @@ def named_claims(claims: Iterable[str | Claim]) -> tuple[Claim, ...]:
 def _named(claim: str | Claim) -> Claim:
     if isinstance(claim, Claim):
         return claim
-    if claim in _BY_NAME:
+    if isinstance(claim, str) and claim in _BY_NAME:
         return _BY_NAME[claim]
     nearest = get_close_matches(str(claim), _BY_NAME, n=1, cutoff=0.0)[0]
     raise ModelError(f"there is no claim {claim!r}: the nearest is {nearest!r}, of {', '.join(_BY_NAME)}")

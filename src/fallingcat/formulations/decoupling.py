@@ -19,7 +19,7 @@ from ..dynamics import (
     momentum_matrix,
     momentum_matrix_derivative,
 )
-from ..dynamics.checks import check_robot, check_state, choice, positive
+from ..dynamics.checks import check_robot, check_state, choice, numbers, positive
 from ..errors import ModelError, NumericsError, told
 from ..lie import SE3
 from ..lie.rotations import homogeneous, skew
@@ -276,11 +276,7 @@ def _inverted(given: Any | None, X: Any) -> Any:
 
 
 def _square(X: Any, like: np.ndarray, what: str, invertible: bool = True) -> Any:
-    if np.shape(X) != like.shape:
-        raise ModelError(f"{what} has shape {like.shape}, not {np.shape(X)}")
-    if is_numeric(X) and len(like):
-        if not np.isfinite(X).all():
-            raise ModelError(f"{what} holds a number that is not finite")
-        if invertible and np.linalg.cond(X) > 1e12:
-            raise NumericsError(f"{what} is singular", value=float(np.linalg.cond(X)))
+    numbers(X, like.shape, what)
+    if invertible and is_numeric(X) and len(like) and np.linalg.cond(X) > 1e12:
+        raise NumericsError(f"{what} is singular", value=float(np.linalg.cond(X)))
     return X

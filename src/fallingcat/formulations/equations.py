@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import block, is_numeric, solve
+from ..arrays.arguments import shape_of
 from ..arrays.differentiate import derivative
 from ..arrays.types import Matrix, Vector
 from ..dynamics import coriolis_matrix, gravity_forces, mass_matrix, mass_matrix_derivative
-from ..dynamics.checks import check_robot, vector
+from ..dynamics.checks import check_robot, numbers, vector
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
 from ..model.words import Factorization
@@ -47,6 +48,12 @@ class VelocityChange:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "claims", named_claims(self.claims))
+        shape = shape_of(self.T)
+        if shape is None or len(shape) != 2:
+            raise ModelError(f"T of the change {self.name!r} is a matrix, not {told(self.T)}")
+        numbers(self.T, shape, f"T of the change {self.name!r}")
+        numbers(self.T_dot, shape, f"T_dot of the change {self.name!r}")
+        numbers(self.inverse, shape[::-1], f"the inverse of the change {self.name!r}")
 
     @classmethod
     def of(
@@ -90,19 +97,21 @@ class VelocityChange:
 
     def velocity(self, v: Vector) -> Vector:
         """``T v``."""
-        return self.T @ v
+        return self.T @ vector(v, self.T.shape[1], "v")
 
     def acceleration(self, a: Vector, v: Vector) -> Vector:
         """``T a + dT/dt v``."""
-        return self.T @ a + self.T_dot @ v
+        n = self.T.shape[1]
+        return self.T @ vector(a, n, "a") + self.T_dot @ vector(v, n, "v")
 
     def forces(self, forces: Vector) -> Vector:
         """``T^-T F``: the forces that do the same work."""
-        return self.inverse.T @ forces
+        return self.inverse.T @ vector(forces, self.T.shape[1], "forces")
 
     def jacobian(self, J: Matrix) -> Matrix:
         """``J T^-1``: a Jacobian for the new velocity ([Traversaro] (21))."""
-        return J @ self.inverse
+        rows = (shape_of(J) or (0,))[0]
+        return numbers(J, (rows, self.T.shape[1]), "J") @ self.inverse
 
     @property
     def inverse_dot(self) -> Matrix:
@@ -118,6 +127,8 @@ class VelocityChange:
 
     def then(self, other: VelocityChange) -> VelocityChange:
         """First this change, then ``other``: ``T = T_other T_this``."""
+        if not isinstance(other, VelocityChange) or other.T.shape[1] != self.T.shape[0]:
+            raise ModelError(f"other is a VelocityChange of {self.T.shape[0]} numbers, not {told(other)}")
         first, second = self.at, other.at
         return VelocityChange(
             other.T @ self.T,
@@ -133,11 +144,7 @@ class VelocityChange:
 
 def _square(X: Matrix, size: int, what: str) -> Matrix:
     """``X`` if it is a square matrix of the given size that holds, where they can be seen, finite numbers only."""
-    if np.shape(X) != (size, size):
-        raise ModelError(f"{what} has shape {(size, size)}, not {np.shape(X)}")
-    if is_numeric(X) and not np.isfinite(X).all():
-        raise ModelError(f"{what} holds a number that is not finite")
-    return X
+    return numbers(X, (size, size), what)
 
 
 def _inverse(T: Matrix, name: str) -> Matrix:

@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import concatenate, is_numeric, solve
 from ..arrays.types import Matrix
 from ..dynamics import jacobian, jacobian_derivative, mass_matrix, mass_matrix_derivative
-from ..dynamics.checks import check_robot, choice
+from ..dynamics.checks import check_robot, choice, numbers
 from ..errors import ModelError, NumericsError
 from ..model import Model, State
 from ..model.words import WEIGHTS, Place, Weight, place_name
@@ -148,9 +148,7 @@ def _free_joints(model: Model, link: Place) -> np.ndarray:
 
 
 def _checked(null_space: Matrix, wanted: tuple[int, int]) -> Matrix:
-    if np.shape(null_space) != wanted:
-        raise ModelError(f"null_space has shape {wanted}, not {np.shape(null_space)}")
-    return null_space
+    return numbers(null_space, wanted, "null_space")
 
 
 def reduced_shape_inertia(model: Model, state: State, parts: Shape) -> Matrix:

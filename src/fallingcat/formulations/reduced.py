@@ -65,12 +65,11 @@ class ReducedEquations(NamedTuple):
 
     def forces(self, forces: Vector) -> Vector:
         """Forces ``[F; tau]`` on ``[twist; rates]`` as forces on ``xi``: ``[F; tau - A' F]`` (18)."""
-        m = len(self.mu)
+        m, forces = len(self.mu), vector(forces, len(self.xi), "forces")
         return concatenate([forces[:m], forces[m:] - self.A.T @ forces[:m]])
 
     def forward(self, forces: Vector) -> Vector:
         """``dxi/dt`` (nv) under forces ``[F; tau]`` on ``[twist; rates]``."""
-        forces = vector(forces, len(self.xi), "forces")
         right = self.forces(forces) - self.g + (self.D_mu - self.D_q) @ self.xi
         m = len(self.mu)
         return concatenate([solve(self.Mb, right[:m]), solve(self.Lq, right[m:]) if len(right) > m else right[m:]])

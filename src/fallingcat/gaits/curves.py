@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays.arguments import shape_of
 from ..errors import ModelError, told
 
 
@@ -58,10 +59,10 @@ class Curve(ABC):
 
     def embedded(self, directions: Any, origin: Any | None = None) -> Curve:
         """The curve ``q = origin + directions r`` in more joints ([Mishra] (59)); ``directions`` is n x k."""
-        matrix = _numbers(directions, 2, "directions")
+        matrix = finite(directions, 2, "directions")
         if matrix.shape[1] != self.size:
             raise ModelError(f"directions has {self.size} columns, one for each coordinate of the curve")
-        start = np.zeros(len(matrix)) if origin is None else _numbers(origin, 1, "origin")
+        start = np.zeros(len(matrix)) if origin is None else finite(origin, 1, "origin")
         if start.shape != (len(matrix),):
             raise ModelError(f"origin has shape ({len(matrix)},), not {start.shape}")
         return Embedded(self, matrix, start)
@@ -83,13 +84,13 @@ class Circle(Curve):
     turns: float = 1.0
 
     def __post_init__(self) -> None:
-        radii = _numbers(np.atleast_1d(self.radius), 1, "radius")
+        radii = finite(np.atleast_1d(self.radius), 1, "radius")
         if radii.shape not in ((1,), (2,)):
             raise ModelError(f"radius is one number or two, not {len(radii)}")
-        if _numbers(self.center, 1, "center").shape != (2,):
+        if finite(self.center, 1, "center").shape != (2,):
             raise ModelError("the center of a circle has two coordinates")
-        _numbers(self.start, 0, "start")
-        _numbers(self.turns, 0, "turns")
+        finite(self.start, 0, "start")
+        finite(self.turns, 0, "turns")
 
     @property
     def size(self) -> int:
@@ -97,7 +98,7 @@ class Circle(Curve):
 
     def __call__(self, s: Any) -> Jet:
         rate = 2.0 * np.pi * self.turns
-        a = self.start + rate * np.atleast_1d(np.asarray(s, dtype=float))
+        a = self.start + rate * at_once(s, "s")
         radii = np.broadcast_to(np.asarray(self.radius, dtype=float), 2)
         along = radii * np.stack([np.cos(a), np.sin(a)], axis=1)
         across = radii * np.stack([-np.sin(a), np.cos(a)], axis=1)
@@ -113,9 +114,9 @@ class Fourier(Curve):
     sines: np.ndarray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mean", _numbers(self.mean, 1, "mean"))
+        object.__setattr__(self, "mean", finite(self.mean, 1, "mean"))
         for name in ("cosines", "sines"):
-            value = _numbers(getattr(self, name), 2, name)
+            value = finite(getattr(self, name), 2, name)
             if value.shape[1:] != self.mean.shape or len(value) != len(np.asarray(self.cosines)):
                 raise ModelError(f"cosines and sines have the same shape (H, {len(self.mean)})")
             object.__setattr__(self, name, value)
@@ -128,7 +129,7 @@ class Fourier(Curve):
         >>> bool(abs(Fourier.through(points)(0.1).q - Circle(0.3)(0.1).q).max() < 1e-15)
         True
         """
-        points = _numbers(samples, 2, "samples")
+        points = finite(samples, 2, "samples")
         if len(points) < 3:
             raise ModelError(f"a closed curve goes through 3 samples or more, not {len(points)}")
         spectrum = np.fft.rfft(points, axis=0) / len(points)
@@ -143,7 +144,7 @@ class Fourier(Curve):
 
     def __call__(self, s: Any) -> Jet:
         rates = 2.0 * np.pi * np.arange(1, len(self.cosines) + 1)
-        angles = np.atleast_1d(np.asarray(s, dtype=float))[:, None] * rates
+        angles = at_once(s, "s")[:, None] * rates
         C, S = np.cos(angles), np.sin(angles)
         q = self.mean + C @ self.cosines + S @ self.sines
         dq = (C * rates) @ self.sines - (S * rates) @ self.cosines
@@ -158,7 +159,7 @@ class Segment(Curve):
     end: Sequence[float]
 
     def __post_init__(self) -> None:
-        if _numbers(self.start, 1, "start").shape != _numbers(self.end, 1, "end").shape:
+        if finite(self.start, 1, "start").shape != finite(self.end, 1, "end").shape:
             raise ModelError("start and end of a segment have the same number of coordinates")
 
     @property
@@ -166,7 +167,7 @@ class Segment(Curve):
         return len(self.start)
 
     def __call__(self, s: Any) -> Jet:
-        s = np.atleast_1d(np.asarray(s, dtype=float))[:, None]
+        s = at_once(s, "s")[:, None]
         a, b = np.asarray(self.start, dtype=float), np.asarray(self.end, dtype=float)
         return Jet(a + s * (b - a), np.broadcast_to(b - a, (len(s), len(a))), np.zeros((len(s), len(a))))
 
@@ -215,7 +216,7 @@ class Chain(Curve):
         return [(part, float(self.edges[i]), float(self.edges[i + 1])) for i, part in enumerate(self.parts)]
 
     def __call__(self, s: Any) -> Jet:
-        s = np.atleast_1d(np.asarray(s, dtype=float))
+        s = at_once(s, "s")
         out = Jet(*(np.empty((len(s), self.size)) for _ in range(3)))
         which = np.clip(np.searchsorted(self.edges, s, side="right") - 1, 0, len(self.parts) - 1)
         for i, (part, a, b) in enumerate(self._placed()):
@@ -245,7 +246,7 @@ class ReversedCurve(Curve):
         return tuple(1.0 - x for x in self.curve.corners[::-1])
 
     def __call__(self, s: Any) -> Jet:
-        jet = self.curve(1.0 - np.atleast_1d(np.asarray(s, dtype=float)))
+        jet = self.curve(1.0 - at_once(s, "s"))
         return Jet(jet.q, -jet.dq, jet.ddq)
 
 
@@ -256,6 +257,15 @@ class Embedded(Curve):
     curve: Curve
     directions: np.ndarray
     origin: np.ndarray
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.curve, Curve):
+            raise ModelError(f"curve is a Curve, not {told(self.curve)}")
+        object.__setattr__(self, "origin", finite(self.origin, 1, "origin"))
+        directions = finite(self.directions, 2, "directions")
+        if directions.shape != (len(self.origin), self.curve.size):
+            raise ModelError(f"directions has shape {(len(self.origin), self.curve.size)}, not {directions.shape}")
+        object.__setattr__(self, "directions", directions)
 
     @property
     def size(self) -> int:
@@ -281,7 +291,7 @@ def polygon(vertices: Any) -> Chain:
     >>> polygon([[0, 0], [1, 0], [1, 1]]).closed
     True
     """
-    points = _numbers(vertices, 2, "vertices")
+    points = finite(vertices, 2, "vertices")
     ends = np.roll(points, -1, axis=0)
     return Chain(tuple(Segment(tuple(a), tuple(b)) for a, b in zip(points, ends, strict=True) if np.any(a != b)))
 
@@ -292,7 +302,7 @@ def carried_bend(bend: float, turns: float = 1.0) -> Chain:
     >>> carried_bend(0.5)(1.0).q
     array([[0., 0.]])
     """
-    bend = float(_numbers(bend, 0, "bend"))
+    bend = float(finite(bend, 0, "bend"))
     around = Circle(bend, turns=turns)
     top = tuple(float(x) for x in around(1.0).q[0])
     return Chain((Segment((0.0, 0.0), (bend, 0.0)), around, Segment(top, (0.0, 0.0))))
@@ -303,10 +313,24 @@ def length(curve: Curve, points: int = 201) -> float:
     return float(np.linalg.norm(np.diff(curve(np.linspace(0.0, 1.0, points)).q, axis=0), axis=1).sum())
 
 
-def _numbers(x: Any, rank: int, what: str) -> np.ndarray:
+def samples(x: Any, width: int, what: str) -> np.ndarray:
+    """Points (N x width) as an array; a single one is a row."""
+    out = np.atleast_2d(finite(x, 1 if shape_of(x) == (width,) else 2, what))
+    if out.shape[1] != width:
+        raise ModelError(f"{what} has shape (N, {width}), not {out.shape}")
+    return out
+
+
+def at_once(x: Any, what: str) -> np.ndarray:
+    """One number or a vector of them as a vector."""
+    return finite([x] if shape_of(x) == () else x, 1, what)
+
+
+def finite(x: Any, rank: int, what: str) -> np.ndarray:
+    """``x`` as an array of finite numbers of the given rank."""
     try:
         out = np.array(x, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{what} is an array of finite numbers of rank {rank}, not {told(x)}") from None
     if out.ndim != rank or not np.isfinite(out).all():
         raise ModelError(f"{what} is an array of finite numbers of rank {rank}")

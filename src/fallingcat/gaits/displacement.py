@@ -19,6 +19,7 @@ from ..formulations import connection
 from ..formulations.connection import shape
 from ..kernels import compile
 from ..model import Model, State
+from .curves import samples
 from .frames import GaitFrame, check_frame, frame_pose, settled
 from .gait import Motion, check_motion, check_shape
 from .regions import Region
@@ -85,7 +86,7 @@ class Reconstruction:
 
     def connection(self, joints: np.ndarray) -> np.ndarray:
         """``A`` (N x m x n) at shapes (N x n)."""
-        out: np.ndarray = self._connection(joints)
+        out: np.ndarray = self._connection(samples(joints, self.model.n, "joints"))
         return out
 
     def displacement(

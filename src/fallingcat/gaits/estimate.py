@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import solve, takes
-from ..dynamics.checks import positive, vector
-from ..errors import ModelError, NumericsError
+from ..dynamics.checks import check_model, positive, vector
+from ..errors import ModelError, NumericsError, told
 from ..formulations.connection import shape
 from ..kernels import compile
 from ..model import Model, State
@@ -97,6 +97,9 @@ def estimate_error(model: Model, exact: Displacement, guess: Estimate) -> np.nda
     >>> bool(np.degrees(np.linalg.norm(error[3:])) < 0.1)
     True
     """
+    check_model(model)
+    if not isinstance(exact, Displacement) or not isinstance(guess, Estimate):
+        raise ModelError(f"exact is a Displacement and guess an Estimate, not {told(exact)} and {told(guess)}")
     G = model.base
     return np.asarray(G.log(G.inverse(exact.pose) @ guess.pose))
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..arrays import takes
 from ..dynamics import center_of_mass, locked_inertia
+from ..dynamics.checks import choice
 from ..errors import ModelError
 from ..formulations import curvature
 from ..lie import SE3
@@ -49,8 +50,7 @@ def check_frame(model: Model, frame: GaitFrame) -> None:
         if other is not model:
             raise ModelError(f"the frame was found for the model {other.name!r}, not for this model {model.name!r}")
         return
-    if frame not in FRAMES:
-        raise ModelError(f"frame is one of {', '.join(FRAMES)}, not {frame!r}")
+    choice(frame, FRAMES, "frame")
     if frame == "virtual_chassis" and not isinstance(model.base, SE3):
         raise ModelError(f"the virtual chassis of {model.name!r} needs a free base, not {model.base}")
     if frame == "center_of_mass" and not _centers_stay(model):

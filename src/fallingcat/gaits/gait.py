@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..dynamics.checks import check_model
+from ..dynamics.checks import check_model, choice, positive
 from ..errors import ModelError, told
 from ..model import Model
-from .curves import Curve, Jet
+from .curves import Curve, Jet, at_once
 
 PROFILES = ("smooth", "constant")
 
@@ -54,10 +54,8 @@ class Gait:
     def __post_init__(self) -> None:
         if not isinstance(self.curve, Curve):
             raise ModelError(f"a gait follows a curve, not {told(self.curve)}")
-        if not (np.isfinite(self.duration) and self.duration > 0.0):
-            raise ModelError(f"the duration of a gait is finite and positive, not {self.duration!r}")
-        if self.profile not in PROFILES:
-            raise ModelError(f"profile is one of {', '.join(PROFILES)}, not {self.profile!r}")
+        positive(self.duration, "the duration of a gait")
+        choice(self.profile, tuple(PROFILES), "profile")
 
     @property
     def size(self) -> int:
@@ -71,7 +69,7 @@ class Gait:
 
     def __call__(self, t: Any) -> Jet:
         """Shapes, rates and accelerations (N x k each) at times (s); before and after the gait it rests."""
-        times = np.atleast_1d(np.asarray(t, dtype=float))
+        times = at_once(t, "t")
         s, ds, dds = self._pace(np.clip(times / self.duration, 0.0, 1.0))
         outside = (times < 0.0) | (times > self.duration)
         ds, dds = np.where(outside, 0.0, ds) / self.duration, np.where(outside, 0.0, dds) / self.duration**2

@@ -12,7 +12,7 @@ from ..dynamics.checks import check_model
 from ..errors import ModelError, told
 from ..kernels import compile
 from ..model import Model
-from .curves import Curve, Embedded
+from .curves import Curve, Embedded, finite, samples
 from .frames import (
     GaitFrame,
     chassis_axes,
@@ -36,16 +36,8 @@ class Plane:
     origin: np.ndarray
 
     def __post_init__(self) -> None:
-        try:
-            directions, origin = np.array(self.directions, dtype=float), np.array(self.origin, dtype=float)
-        except (TypeError, ValueError):
-            directions = origin = np.zeros(0)
-        if (
-            origin.ndim != 1
-            or not np.isfinite(directions).all()
-            or directions.shape != (len(origin), 2)
-            or np.linalg.matrix_rank(directions) < 2
-        ):
+        directions, origin = finite(self.directions, 2, "directions"), finite(self.origin, 1, "origin")
+        if directions.shape != (len(origin), 2) or np.linalg.matrix_rank(directions) < 2:
             raise ModelError("a plane has two independent directions, n x 2, and an origin of n joints")
         object.__setattr__(self, "directions", directions)
         object.__setattr__(self, "origin", origin)
@@ -58,27 +50,30 @@ class Plane:
         >>> Plane.of_joints(robots.two_cylinder_cat(), "spine_z", "spine_y").directions.tolist()
         [[1.0, 0.0], [0.0, 1.0]]
         """
+        check_model(model)
         directions = np.zeros((model.n, 2))
         for column, name in enumerate((first, second)):
             place = model.v_slices[model.joint_index(name)]
             if place.stop - place.start != 1:
                 raise ModelError(f"joint {name!r} has {place.stop - place.start} degrees of freedom, not one")
             directions[place.start, column] = 1.0
-        return cls(directions, model.neutral().joints if origin is None else np.asarray(origin, dtype=float))
+        return cls(directions, model.neutral().joints if origin is None else origin)
 
     def shapes(self, r: np.ndarray) -> np.ndarray:
         """Joints (N x n) of points (N x 2)."""
-        return self.origin + r @ self.directions.T
+        return np.asarray(self.origin + samples(r, 2, "r") @ self.directions.T)
 
     def region(self, first: Any, second: Any) -> Region:
         """The rectangle of the plane that two grids span."""
-        grids = [np.asarray(x, dtype=float) for x in (first, second)]
+        grids = [_grid(first, "first"), _grid(second, "second")]
         return Region(
             self.directions, self.origin, np.array([x.min() for x in grids]), np.array([x.max() for x in grids])
         )
 
     def curve(self, curve: Curve) -> Embedded:
         """A curve of two coordinates as one of all joints."""
+        if not isinstance(curve, Curve):
+            raise ModelError(f"curve is a Curve, not {told(curve)}")
         if curve.size != 2:
             raise ModelError(f"a curve in a plane has 2 coordinates, not {curve.size}")
         return Embedded(curve, self.directions, self.origin)
@@ -105,6 +100,7 @@ class Mapper:
     """
 
     def __init__(self, model: Model, frame: GaitFrame = "base") -> None:
+        check_model(model)
         check_shape(model, model.n)
         check_frame(model, frame)
         if frame == "minimum_perturbation":
@@ -118,6 +114,7 @@ class Mapper:
 
     def curvature(self, joints: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """``DA(x, y)`` (N x m) at shapes (N x n) for directions (N x n, or n)."""
+        joints = samples(joints, self.model.n, "joints")
         out: np.ndarray = self._kernel(joints, x, y)
         if isinstance(self.frame, MinimumPerturbation):
             return np.asarray((self.frame.seen(joints) @ out[:, :, None])[:, :, 0])
@@ -130,7 +127,9 @@ class Mapper:
         self, plane: Plane, first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray
     ) -> CurvatureMap:
         """The map over the grid ``first`` x ``second`` of the plane's coordinates."""
-        a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+        if not isinstance(plane, Plane):
+            raise ModelError(f"plane is a Plane of shapes, such as Plane.of_joints(...), not {told(plane)}")
+        a, b = _grid(first, "first"), _grid(second, "second")
         r = np.stack(np.meshgrid(a, b, indexing="ij"), axis=-1).reshape(-1, 2)
         x, y = np.ascontiguousarray(plane.directions.T)
         values = self.curvature(plane.shapes(r), x, y)
@@ -159,15 +158,11 @@ def curvature_map(
     check_model(model)
     if not isinstance(plane, Plane):
         raise ModelError(f"plane is a Plane of shapes, such as Plane.of_joints(...), not {told(plane)}")
-    first, second = _grid(first, "first"), _grid(second, "second")
     return Mapper(model, settled(model, frame, lambda: plane.region(first, second))).map(plane, first, second)
 
 
 def _grid(x: Any, what: str) -> np.ndarray:
-    try:
-        grid = np.array(x, dtype=float)
-    except (TypeError, ValueError):
-        grid = np.zeros(0)
-    if grid.ndim != 1 or not len(grid) or not np.isfinite(grid).all():
+    grid = finite(x, 1, what)
+    if not len(grid):
         raise ModelError(f"{what} is a grid of finite numbers, not {told(x)}")
     return grid

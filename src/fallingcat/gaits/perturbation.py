@@ -28,6 +28,7 @@ from ..errors import ModelError, NumericsError, told
 from ..formulations import connection
 from ..kernels import compile
 from ..model import Model
+from .curves import samples
 from .gait import check_shape
 from .regions import Region
 
@@ -120,7 +121,7 @@ class MinimumPerturbation:
 
     def poses(self, joints: Any) -> np.ndarray:
         """``N x 4 x 4``: the frame, seen from the base, at shapes (N x n)."""
-        q = np.atleast_2d(np.asarray(joints, dtype=float))
+        q = samples(joints, self.robot.model.n, "joints")
         turn, middle = (self._product(x, lambda by: by.pose) for x in (q, self.region.middle[None]))
         at = np.broadcast_to(np.eye(4), turn.shape).copy()
         at[:, :3, 3] = self.robot.centers(q)
@@ -128,12 +129,13 @@ class MinimumPerturbation:
 
     def seen(self, joints: np.ndarray) -> np.ndarray:
         """``N x m x m``: takes algebra vectors at the center of mass, along the base's axes, into the frame."""
-        turn, middle = (self._product(x, lambda by: by.back, back=True) for x in (joints, self.region.middle[None]))
+        q = samples(joints, self.robot.model.n, "joints")
+        turn, middle = (self._product(x, lambda by: by.back, back=True) for x in (q, self.region.middle[None]))
         return np.asarray(np.linalg.inv(middle[0]) @ turn)
 
     def connection(self, joints: Any) -> np.ndarray:
         """``N x m x k``: ``A_H`` along the directions of the region; zero where the base translates."""
-        q = np.atleast_2d(np.asarray(joints, dtype=float))
+        q = samples(joints, self.robot.model.n, "joints")
         A = self.robot.turning(q, self.region.directions)
         r = self.region.coordinates(q)
         B, dB = self.region.polynomials(r), self.region.slopes(r)

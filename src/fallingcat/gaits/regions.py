@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
-from .gait import Motion
+from .curves import finite, samples
+from .gait import Motion, check_motion
 
 DEGREES = (0, 24, 10, 6, 4, 3, 2, 2)
 """Largest total degree of polynomials over a box of 0, 1, 2, ... directions."""
@@ -32,8 +33,8 @@ class Region:
     high: np.ndarray
 
     def __post_init__(self) -> None:
-        for name in ("directions", "origin", "low", "high"):
-            object.__setattr__(self, name, np.array(getattr(self, name), dtype=float))
+        for name, rank in {"directions": 2, "origin": 1, "low": 1, "high": 1}.items():
+            object.__setattr__(self, name, finite(getattr(self, name), rank, f"{name} of a region"))
         n, k = self.directions.shape
         if self.origin.shape != (n,) or self.low.shape != (k,) or self.high.shape != (k,):
             raise ModelError(f"a region of {k} directions in {n} joints has an origin of {n} and {k} bounds each way")
@@ -52,8 +53,9 @@ class Region:
         >>> (box.high - box.low).round(6).tolist()
         [1.0, 1.0]
         """
+        check_motion(motion)
         path = motion(np.linspace(0.0, motion.duration, 513)).q
-        points = np.vstack([path, *(np.atleast_2d(np.asarray(x, dtype=float)) for x in others)])
+        points = np.vstack([path, *(samples(x, path.shape[1], "a shape") for x in others)])
         middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
         _, sizes, rows = np.linalg.svd(points - middle, full_matrices=False)
         if not sizes[0] > 0.0:
@@ -74,12 +76,12 @@ class Region:
 
     def shapes(self, r: np.ndarray) -> np.ndarray:
         """Joints (N x n) of coordinates (N x k)."""
-        return np.asarray(self.origin + r @ self.directions.T)
+        return np.asarray(self.origin + samples(r, self.size, "r") @ self.directions.T)
 
     def coordinates(self, joints: np.ndarray) -> np.ndarray:
         """Coordinates (N x k) of the shapes of the region that are nearest to shapes (N x n)."""
         inverse: np.ndarray = self.__dict__["_inverse"]
-        return np.asarray((joints - self.origin) @ inverse.T)
+        return np.asarray((samples(joints, len(self.origin), "joints") - self.origin) @ inverse.T)
 
     def quadrature(self) -> tuple[np.ndarray, np.ndarray]:
         """Gauss' nodes (N x k) and weights (N), with sum 1, exact for squares of the polynomials and more."""
@@ -111,7 +113,7 @@ class Region:
         return np.stack(out, axis=1)
 
     def _legendre(self, r: np.ndarray) -> np.ndarray:
-        x = 2.0 * (r - self.low) / (self.high - self.low) - 1.0
+        x = 2.0 * (samples(r, self.size, "r") - self.low) / (self.high - self.low) - 1.0
         return np.asarray(np.polynomial.legendre.legvander(x, self.degree))
 
     def _powers(self) -> np.ndarray:

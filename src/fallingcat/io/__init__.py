@@ -18,7 +18,7 @@ from ..lie import Group
 from ..model import Model
 from ..model.body import frozen_array
 from .bases import PLAIN_BASES
-from .diagnostics import FileWarning, Options, Reader
+from .diagnostics import FileWarning, Options, Reader, check_path
 
 __all__ = ["FileWarning", "from_mujoco_model", "from_pinocchio_model", "load", "read", "save"]
 
@@ -75,7 +75,7 @@ def read(
     root: str | None = None,
 ) -> tuple[Model, list[str]]:
     """As :func:`load`, with the warnings as data instead of as warnings."""
-    _check_path(path)
+    check_path(path)
     path = _found(path)
     reader = Reader(path, _options(path, base, fixed, physics, gravity, inside, root))
     try:
@@ -86,7 +86,7 @@ def read(
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model to a ``.urdf`` or ``.toml`` file, as a whole or not at all."""
-    _check_path(path)
+    check_path(path)
     if not isinstance(model, Model):
         raise ModelError(f"the first argument is a Model, not {told(model)}")
     if model.loops:
@@ -170,11 +170,6 @@ def _found(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
     return path_of(os.fspath(path)) if is_name(path) else path
 
 
-def _check_path(path: object) -> None:
-    if not isinstance(path, (str, os.PathLike)):
-        raise ModelError(f"a path is a text or a Path, not {told(path)}")
-
-
 def _options(
     path: str | os.PathLike[str],
     base: str | Group | None,
@@ -191,10 +186,10 @@ def _options(
         base = PLAIN_BASES[base]
     elif base is not None and not isinstance(base, Group):
         raise FallingCatError(f"base is a group or the name of one, not {base!r}")
-    if fixed not in ("merge", "keep"):
-        raise FallingCatError(f'fixed is "merge" or "keep", not {fixed!r}')
-    if physics not in ("strict", "warn"):
-        raise FallingCatError(f'physics is "strict" or "warn", not {physics!r}')
+    if not isinstance(fixed, str) or fixed not in ("merge", "keep"):
+        raise FallingCatError(f'fixed is "merge" or "keep", not {told(fixed)}')
+    if not isinstance(physics, str) or physics not in ("strict", "warn"):
+        raise FallingCatError(f'physics is "strict" or "warn", not {told(physics)}')
     vector = None if gravity is None else frozen_array(gravity, (3,), "gravity")
     if root is not None and not (isinstance(root, str) and PurePath(path).suffix.lower() == ".xml"):
         raise FallingCatError(f"root is the name of a body of an MJCF file, not {told(root)}")

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
-from ..errors import FileError
+from ..errors import FileError, ModelError, told
 from ..lie import Group
 from .limits import MAX_WARNINGS
 
@@ -96,3 +96,9 @@ class Reader:
     def _error(self, place: Located | None, rule: str, hint: str | None) -> FileError:
         line, label = (place.line, place.label) if place is not None else (None, "")
         return FileError(rule, file=self.file, line=line, element=label or None, hint=hint)
+
+
+def check_path(path: object) -> None:
+    """An error unless this can be the path of a file."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise ModelError(f"a path is a text or a Path, not {told(path)}")

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.arguments import as_array
+from ..errors import ModelError
 from .group import Group
 
 
@@ -53,10 +55,10 @@ class Abelian(Group):
 
 def unit(axis: Any) -> tuple[float, float, float]:
     """``axis`` as a tuple of floats of length 1."""
-    vector = np.asarray(axis, dtype=float)
-    length = float(np.linalg.norm(vector)) if vector.shape == (3,) else 0.0
+    vector = as_array(axis, (3,), "an axis")
+    length = float(np.linalg.norm(vector))
     if not 0.0 < length < np.inf:
-        raise ValueError(f"an axis is a finite 3-vector that is not zero, not {axis!r}")
+        raise ModelError(f"an axis is a finite 3-vector that is not zero, not {axis!r}")
     exact = abs(length - 1.0) <= 4.0 * np.finfo(float).eps  # a unit vector stays what it is, to the last bit
     x, y, z = (vector if exact else vector / length).tolist()
     return (x, y, z)

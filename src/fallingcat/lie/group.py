@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..arrays import concatenate, is_numeric, scale
+from ..arrays.arguments import shape_of
+from ..errors import ModelError, told
 from . import series
+from .arguments import check_shapes
 from .rotations import homogeneous, skew, unskew
+
+# what the methods of a group take: words of `Group.shapes`
+_TAKES = {
+    **dict.fromkeys(["inverse", "vee", "log", "Ad", "coordinates", "split_element"], ("an element",)),
+    **dict.fromkeys(["hat", "exp", "ad", "adt", "squared_angle", "split"], ("a vector",)),
+    **dict.fromkeys(["dexp_left", "dexp_left_inverse", "dexp_right", "dexp_right_inverse"], ("a vector",)),
+    **dict.fromkeys(["compose", "interpolate"], ("an element", "an element")),
+    "seen_ahead": ("a vector", "a vector"),
+    **dict.fromkeys(["element", "split_coordinates"], ("coordinates",)),
+    "moved": ("coordinates", "a vector"),
+    "between": ("coordinates", "coordinates"),
+}
 
 
 class Group(ABC):
@@ -28,6 +44,10 @@ class Group(ABC):
     """Names of the flat coordinates of :meth:`coordinates`, e.g. ``("x", "y", "angle")``."""
     additive: bool = False
     """Whether motions add up in flat coordinates: angles and lengths, which keep whole turns."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        check_shapes(cls, _TAKES)
 
     # identity, compose, inverse -------------------------------------------------------------------------------
 
@@ -114,7 +134,12 @@ class Group(ABC):
         w = (self.selection @ x)[3:]
         return w @ w
 
-    # selection matrix -----------------------------------------------------------------------------------------
+    # shapes, selection matrix ---------------------------------------------------------------------------------
+
+    @cached_property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The shapes of elements, of vectors of the algebra and of flat coordinates, by these words."""
+        return {"an element": self.identity().shape, "a vector": (self.dim,), "coordinates": (self.nq,)}
 
     @property
     @abstractmethod
@@ -154,6 +179,8 @@ class Group(ABC):
 
     def interpolate(self, g: Any, h: Any, s: Any) -> Any:
         """The point at ``s`` in [0, 1] on the one-parameter path from ``g`` to ``h``: ``g exp(s log(g^-1 h))``."""
+        if s is None or isinstance(s, (str, bytes, list, tuple, dict)) or getattr(s, "shape", ()) != ():
+            raise ModelError(f"s is a number from 0 to 1, not {told(s)}")
         return self.compose(g, self.exp(scale(s, self.log(self.compose(self.inverse(g), h)))))
 
     @abstractmethod
@@ -162,19 +189,26 @@ class Group(ABC):
 
     def random(self, rng: np.random.Generator) -> np.ndarray:
         """A random element."""
+        if not isinstance(rng, np.random.Generator):
+            raise ModelError(f"rng is a numpy.random.Generator, not {told(rng)}")
         return np.asarray(self.element(self.random_coordinates(rng)))
 
     def contains(self, g: Any, tolerance: float = 1e-9) -> bool:
         """Whether ``g`` (numbers) is an element, up to ``tolerance`` in each entry."""
-        g = np.asarray(g)
-        if not is_numeric(g) or g.shape != self.identity().shape or not np.isfinite(g).all():
+        if not isinstance(tolerance, (int, float)):
+            raise ModelError(f"tolerance is a number, not {told(tolerance)}")
+        if shape_of(g) != self.shapes["an element"] or not is_numeric(np.asarray(g)) or not np.isfinite(g).all():
             return False
+        g = np.asarray(g)
         return bool(
             np.abs(self.exp(self.log(g)) - g).max(initial=0.0) <= tolerance * max(1.0, np.abs(g).max(initial=1.0))
         )
 
     def __str__(self) -> str:
         return self.name
+
+
+check_shapes(Group, _TAKES)
 
 
 def constant(matrix: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import array, scale
+from ..errors import ModelError, told
 from .abelian import Abelian, unit
 from .group import constant
 from .rotations import about, homogeneous
@@ -34,8 +35,8 @@ class Helical(Abelian):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", unit(self.axis))
-        if not 0.0 < abs(self.pitch) < np.inf:
-            raise ValueError(f"the pitch of a screw is finite and not zero, not {self.pitch!r}: use SO2 or R1")
+        if not isinstance(self.pitch, (int, float)) or not 0.0 < abs(self.pitch) < np.inf:
+            raise ModelError(f"the pitch of a screw is finite and not zero, not {told(self.pitch)}: use SO2 or R1")
 
     # exp, log -------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import concatenate
+from ..errors import ModelError, told
 from .group import Group, constant
 from .rotations import block_diagonal
 
@@ -31,6 +32,8 @@ class Product(Group):
     factors: tuple[Group, ...]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.factors, tuple) or not all(isinstance(f, Group) for f in self.factors):
+            raise ModelError(f"factors is a tuple of groups, not {told(self.factors)}")
         object.__setattr__(self, "name", " x ".join(f.name for f in self.factors) or "1")
         object.__setattr__(self, "dim", sum(f.dim for f in self.factors))
         object.__setattr__(self, "coordinate_names", tuple(n for f in self.factors for n in f.coordinate_names))

@@ -49,7 +49,7 @@ class Body(Frozen):
     def __post_init__(self) -> None:
         try:
             object.__setattr__(self, "mass", float(self.mass))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ModelError(f"the mass of a body is a number, not {told(self.mass)}") from None
         object.__setattr__(self, "center", frozen_array(self.center, (3,), "center"))
         object.__setattr__(self, "inertia", frozen_array(self.inertia, (3, 3), "inertia"))
@@ -67,7 +67,7 @@ class Body(Frozen):
         """
         try:
             pairs = [(mass, position) for mass, position in points]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ModelError(f"points are pairs of a mass and a position, not {told(points)}") from None
         return sum_bodies(cls(mass, frozen_array(position, (3,), "center")) for mass, position in pairs)
 
@@ -103,9 +103,8 @@ class Body(Frozen):
 
     def moved(self, H: Any) -> Body:
         """The same body seen from another frame: ``H`` maps coordinates of this frame to the new one."""
-        if np.shape(H) != (4, 4):
-            raise ModelError(f"a pose has shape (4, 4), not {np.shape(H)}")
-        R, p = np.asarray(H)[:3, :3], np.asarray(H)[:3, 3]
+        H = frozen_pose(H, "the pose of a body")
+        R, p = H[:3, :3], H[:3, 3]
         inertia = R @ self.inertia @ R.T
         return Body(self.mass, R @ self.center + p, 0.5 * (inertia + inertia.T))
 
@@ -157,7 +156,7 @@ def frozen_array(x: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
     """``x`` as a read-only float array of the given shape, finite, or an error that names ``what``."""
     try:
         out = np.array(x, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}") from None
     if out.shape != shape:
         raise ModelError(f"{what} has shape {shape}, not {out.shape}")

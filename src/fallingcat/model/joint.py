@@ -28,7 +28,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, x in vars(self).items():
-            if not isinstance(x, (int, float, np.number)) or np.isnan(x):
+            if not isinstance(x, (int, float, np.number)) or x != x:
                 raise ModelError(f"a joint limit is not a number: {name} is {told(x)}")
         if self.lower > self.upper:
             raise ModelError(f"the lower limit {self.lower:g} lies above the upper limit {self.upper:g}")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import concatenate, is_numeric, scale
+from ..arrays.arguments import as_array, shape_of
 from ..arrays.types import Pose, Scalar, Twist, Vector
 from ..errors import ModelError, told
 from ..lie import Group, Product
@@ -185,7 +186,7 @@ class Model(Frozen):
             i = _index("link or frame", link, names)
             return self.frames[i] if i < len(self.frames) else Frame(link, link)
         self.link_index(link)
-        return Frame(name or link, link, placement)
+        return Frame(link if isinstance(name, str) and not name else name, link, placement)
 
     @cached_property
     def armature(self) -> np.ndarray:
@@ -257,9 +258,9 @@ class Model(Frozen):
         """The state with the flat vectors ``q`` and ``v`` (zero if left out); the inverse of :meth:`flatten`."""
         v = np.zeros(self.nv) if v is None else v
         for name, x, size in (("q", q, self.nq), ("v", v, self.nv)):
-            if states.shape_of(x) != (size,):
-                raise ModelError(f"{name} has shape ({size},) for {self.name!r}, not {states.shape_of(x) or told(x)}")
-        q, v = states.as_array(q, (self.nq,), "q"), states.as_array(v, (self.nv,), "v")
+            if shape_of(x) != (size,):
+                raise ModelError(f"{name} has shape ({size},) for {self.name!r}, not {shape_of(x) or told(x)}")
+        q, v = as_array(q, (self.nq,), "q"), as_array(v, (self.nv,), "v")
         coordinates = q[: self.base.nq]
         if is_numeric(q):
             coordinates = states.checked_coordinates(self.base, coordinates, "q (base)")

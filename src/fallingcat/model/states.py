@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import array, concatenate, is_numeric
+from ..arrays import concatenate, is_numeric
+from ..arrays.arguments import as_array, shape_of
 from ..errors import ModelError, told
 from ..lie import Group
 from .joint import Limits
@@ -107,52 +108,3 @@ def _at_least_1d(x: Any) -> Any:
     if isinstance(x, (list, tuple)):
         return x
     return [x] if not hasattr(x, "ndim") else x[None] if x.ndim == 0 else x
-
-
-def as_array(x: Any, shape: tuple[int, ...], what: str) -> Any:
-    """``x`` as an array of the given shape, of floats or of another kind of number; finite if it can be looked at."""
-    if isinstance(x, (list, tuple)):
-        x = _from_lists(x, shape, what)
-    if shape_of(x) != shape:
-        raise ModelError(f"{what} has shape {shape}, not {shape_of(x)}")
-    if not holds_numbers(x):
-        raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}")
-    if is_numeric(x):
-        if x.dtype.kind not in "fc":
-            x = x.astype(float)
-        if not np.isfinite(x).all():
-            raise ModelError(f"{what} holds a number that is not finite: {np.asarray(x).tolist()}")
-    return x
-
-
-def shape_of(x: Any) -> tuple[int, ...] | None:
-    """The shape of an array or of nested lists; None where rows differ in length."""
-    try:
-        return np.shape(x)
-    except ValueError:
-        return None
-
-
-def holds_numbers(x: Any) -> bool:
-    """Whether an array is one of numbers, of whatever kind, and not of texts, dates or nothing."""
-    if not isinstance(x, np.ndarray):
-        return not isinstance(x, (str, bytes))
-    return x.dtype.kind in "biufc" or (
-        x.dtype == object and not any(e is None or isinstance(e, (str, bytes, list, tuple, dict)) for e in x.flat)
-    )
-
-
-def _from_lists(x: Any, shape: tuple[int, ...], what: str) -> Any:
-    """Nested lists as an array: of floats where every entry is one, of another kind of number otherwise."""
-    try:
-        return np.array(x, dtype=complex if _any_complex(x) else float) if _plain(x) else array(x)
-    except (TypeError, ValueError):
-        raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}") from None
-
-
-def _plain(x: Any) -> bool:
-    return all(map(_plain, x)) if isinstance(x, (list, tuple)) else is_numeric(x)
-
-
-def _any_complex(x: Any) -> bool:
-    return any(map(_any_complex, x)) if isinstance(x, (list, tuple)) else bool(np.iscomplexobj(x))

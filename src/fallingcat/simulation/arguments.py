@@ -23,7 +23,7 @@ def seconds(x: Any, what: str, *, zero: bool = False) -> float:
     rule = "and not negative" if zero else "above zero"
     try:
         value = float(x)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         value = np.nan
     if not np.isfinite(value) or value < 0.0 or (value == 0.0 and not zero):
         raise ModelError(f"{what} is a finite number of seconds {rule}, not {x!r}")
@@ -82,7 +82,7 @@ def controller_forces(model: Model, given: Any, size: int, t: float) -> np.ndarr
     """What a controller gave: ``size`` finite numbers, or an error that names the time and the joint."""
     try:
         forces = np.array(given, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise NumericsError(f"the controller gives {size} numbers, not {given!r}", time=t) from None
     if forces.shape != (size,):
         raise NumericsError(f"the controller gives {size} numbers, not shape {forces.shape}", time=t)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ModelError, NumericsError
+from ..errors import ModelError, NumericsError, told
 from ..model import State
 
 PRECISION = 1e-10
@@ -39,7 +39,7 @@ class Event(NamedTuple):
         given: Any = self.function(t, state)
         try:
             value = float(given)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ModelError(f"the event {self.name!r} gives one number at a time and state, not {given!r}") from None
         if np.isnan(value):
             raise NumericsError(f"the event {self.name!r} is not a number", time=t, value=value)
@@ -58,10 +58,16 @@ class Happened(NamedTuple):
 
 def checked_events(events: Sequence[Event]) -> tuple[Event, ...]:
     """The events, unless one of them is none."""
+    if not isinstance(events, (list, tuple)):
+        raise ModelError(f"events is a list of events, not {told(events)}")
     for event in events:
-        if not isinstance(event, Event) or not callable(event.function) or event.direction not in (-1, 0, 1):
+        if not isinstance(event, Event) or not callable(event.function) or not _is_direction(event.direction):
             raise ModelError(f"{event!r} is no event: fc.Event(name, function of time and state, direction -1, 0 or 1)")
     return tuple(events)
+
+
+def _is_direction(x: Any) -> bool:
+    return isinstance(x, (int, float)) and x in (-1, 0, 1)
 
 
 def first_crossing(

@@ -15,7 +15,9 @@ from zipfile import ZipFile
 
 import numpy as np
 
-from ..errors import ExtraMissingError, FallingCatError, FileError, ModelError
+from ..dynamics.checks import check_model
+from ..errors import ExtraMissingError, FallingCatError, FileError, ModelError, told
+from ..io.diagnostics import check_path
 from ..io.files import write_bytes
 from ..model import Model
 from ..model.states import POSE_TOLERANCE
@@ -36,6 +38,7 @@ MARK = b"sha256\0\0" + bytes([0, 0, 0, 2, 0, 0, 0, 64])
 
 def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
     """Write to ``.npz`` or ``.nc``, as a whole or not at all; model and laws are not part of it."""
+    check_path(path)
     kinds = {".npz": _as_npz, ".nc": _as_nc}
     if Path(path).suffix not in kinds:
         raise FileError("a trajectory is written to .npz or .nc", file=path)
@@ -44,6 +47,10 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str], model: Model, system: System | None) -> dict[str, Any]:
     """The parts of a trajectory in a file; nothing in it is executed."""
+    check_path(path)
+    check_model(model)
+    if system is not None and not isinstance(system, System):
+        raise ModelError(f"system is the System of a run, such as trajectory.system, not {told(system)}")
     try:
         if not Path(path).is_file():  # a pipe would wait for somebody to write
             raise FileError("there is no such file", file=path)

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..dynamics.checks import choice, numbers
+
 ROUNDING = 16.0 * float(np.finfo(float).eps)
 """Relative size of a difference of two energies that says nothing."""
 
@@ -30,7 +32,7 @@ class Ledger(NamedTuple):
 
     def work(self, port: str) -> np.ndarray:
         """``N``: through one port."""
-        return np.asarray(self.works[:, self.ports.index(port)])
+        return np.asarray(self.works[:, self.ports.index(choice(port, self.ports, "port"))])
 
     def residual(self, kinetic: np.ndarray, potential: np.ndarray) -> float:
         """How well the books balance, given kinetic and potential energy (N, J) at the samples.
@@ -44,6 +46,7 @@ class Ledger(NamedTuple):
         >>> still.residual(np.array([0.0, 2.0]), np.array([5.0, 3.0])), still.residual(np.zeros(2), np.ones(2))
         (0.0, 0.0)
         """
+        kinetic, potential = (numbers(np.asarray(x), (len(self.base),), "energy") for x in (kinetic, potential))
         energy, works = kinetic + potential, self.works
         gap = float(np.abs(energy - energy[0] - works.sum(axis=1)).max(initial=0.0))
         if gap <= ROUNDING * float(np.abs(kinetic).max(initial=0.0) + np.abs(potential).max(initial=0.0)):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..dynamics import center_of_mass, forward_kinematics
-from ..dynamics.checks import choice
+from ..dynamics.checks import choice, positive
+from ..errors import ModelError, told
 from ..views import Chart, Fact, Line, Page, Scene, Shape, model_shapes
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def animation(
     run: Trajectory, names: Sequence[str], speed: float, shapes: Mapping[str, Sequence[Shape]] | None
 ) -> Page:
     """The robot in motion above the charts."""
+    positive(speed, "speed")
     times = np.linspace(run.times[0], run.times[-1], min(FRAMES, max(2, len(run))))
     states = [run.at(t) for t in times]
     upright = _upright(run.model.gravity)
@@ -36,6 +38,8 @@ def animation(
         for name, H in forward_kinematics(run.model, state).items():
             poses.setdefault(name, []).append(upright @ H)
     drawn = model_shapes(run.model) if shapes is None else shapes
+    if not isinstance(drawn, Mapping) or not drawn.keys() <= poses.keys():
+        raise ModelError(f"shapes is a mapping from names of links to solids, not {told(shapes)}")
     places = np.array([[H[:3, 3] for H in poses[name]] for name in poses])  # names x times x 3
     travel, size = np.ptp(places[0], axis=0).max(), np.ptp(places[:, 0], axis=0).max()
     scene = Scene(

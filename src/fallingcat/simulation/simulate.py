@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import numbers_only
 from ..contact import Contact
 from ..control import Law
-from ..dynamics.checks import choice
+from ..dynamics.checks import check_model, choice
 from ..errors import ModelError
 from ..model import Model, State
 from .adaptive import SciPy
@@ -66,6 +66,7 @@ def simulate(
     """
     duration, every = seconds(duration, "duration", zero=True), whole(every, "every")
     dt = None if dt is None else seconds(dt, "dt")
+    check_model(model)
     state = start(model, state)
     system = system_of(model, state, controller, contact)
     run = Run(system, method_of(system, integrator), state, duration, dt, every, checked_events(events), progress)

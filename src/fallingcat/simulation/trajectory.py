@@ -12,7 +12,7 @@ import numpy as np
 
 from ..contact.contact import Mode
 from ..dynamics import momentum
-from ..errors import ModelError
+from ..errors import ModelError, told
 from ..kernels import compile
 from ..model import Model, State
 from ..model.words import MomentumFrame
@@ -62,7 +62,9 @@ class Trajectory:
         return len(self.times)
 
     def state(self, i: int) -> State:
-        """The state at sample ``i``."""
+        """The state at sample ``i``; negative ones count from the end."""
+        if not isinstance(i, (int, np.integer)) or not -len(self) <= i < len(self):
+            raise ModelError(f"the run has samples 0 to {len(self) - 1}, not {told(i)}")
         return State(self.poses[i], self.joints[i], self.twists[i], self.rates[i])
 
     @property
@@ -131,8 +133,8 @@ class Trajectory:
 
     def at(self, t: float) -> State:
         """The state at any time (s) of the run: between samples a cubic on the group, of order 4."""
-        if not self.times[0] <= t <= self.times[-1]:
-            raise ModelError(f"the run lasts from {self.times[0]:g} to {self.times[-1]:g} s; {t!r} is outside")
+        if not isinstance(t, (int, float, np.number)) or not self.times[0] <= t <= self.times[-1]:
+            raise ModelError(f"the run lasts from {self.times[0]:g} to {self.times[-1]:g} s; {told(t)} is outside")
         i = min(int(np.searchsorted(self.times, t, side="right")), len(self) - 1)
         dt = float(self.times[i] - self.times[i - 1]) if i else 0.0
         if not dt:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Sup
 
 from pydantic import ConfigDict
 
-from ..errors import ModelError
+from ..errors import ModelError, told
 from .checked import Table
 
 if TYPE_CHECKING:
@@ -136,6 +136,8 @@ def kinds() -> tuple[str, ...]:
 
 def kind_of(name: str) -> StudyKind[Any, Any]:
     """A kind by name: registered, or of an installed package."""
+    if not isinstance(name, str):
+        raise ModelError(f"a kind of study is given by its name, not by {told(name)}")
     if name not in _KINDS:
         for entry in entry_points(group=GROUP, name=name):
             study_kind(entry.load())

@@ -123,7 +123,7 @@ def run_study(study: Study, progress: Progress | None = None) -> StudyResult:
 def _number(value: Any, table: RowTable) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(f"the measure {table.measure!r} gives a number, not {told(value)}") from None
 
 

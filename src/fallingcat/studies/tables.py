@@ -24,6 +24,7 @@ Unknown keys, text in place of numbers, numbers that are not finite: every broke
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import resources
@@ -134,6 +135,8 @@ class Study(BaseModel):
 
     def with_parameters(self, changes: Mapping[str, Any]) -> Study:
         """The same study with other parameters."""
+        if not isinstance(changes, Mapping):
+            raise ModelError(f"changes is a mapping from parameters to values, not {told(changes)}")
         whole = self.parameters.model_dump() | dict(changes)
         parameters = checked(self.kind.parameters, whole, f"study {self.name!r}", key="parameter")
         old, new = self.parameters.model_dump(), parameters.model_dump()
@@ -182,8 +185,8 @@ def parse(text: str, name: str, file: str) -> Study:
     fallingcat.errors.FileError: a.toml: there is no key 'figure'; do you mean 'figures'? They are title, kind, robot,
     figures, about, parameters, row
     """
-    if not isinstance(text, str):
-        raise ModelError(f"a study is parsed from a text, not from {told(text)}")
+    if not isinstance(text, str) or not isinstance(file, (str, os.PathLike)):
+        raise ModelError(f"a study is parsed from a text and the path of its file, not from {told(text)}, {told(file)}")
     table = checked(StudyTable, parsed(text, Reader(file)), file, file, rows=RowTable)
     where = "kind"
     try:

@@ -13,7 +13,7 @@ from ..errors import ModelError, told
 from ..formulations import Check, VelocityChange, equations
 from ..kernels import compile
 from ..model import Model, State, robots
-from .report import Report, Requirement, apart, largest
+from .report import Report, Requirement, apart, count, generator, largest, of_type
 
 Make = Callable[[Model, State], VelocityChange]
 
@@ -32,8 +32,13 @@ def check_change(make: Make, models: Iterable[Model] | None = None, rounds: int 
     """
     if not callable(make):
         raise ModelError(f"check_change takes a function of model and state that gives a change, not {told(make)}")
-    rng = np.random.default_rng(seed)
+    if models is not None and not isinstance(models, Iterable):
+        raise ModelError(f"models is a list of models, not {told(models)}")
+    rng = generator(seed)
     known = list(_random_robots(rng) if models is None else models)
+    for model in known:
+        of_type(model, Model, "models is a list of models")
+    count(rounds, "rounds")
     places = [(make, model, model.random_state(rng)) for model in known for _ in range(rounds)]
     subject = f"change {getattr(make, '__name__', 'of velocity')!r}"
     own = (law.tried(subject, places) for law in OWN)

@@ -10,12 +10,13 @@ import numpy as np
 
 from ..control import Law
 from ..dynamics import displace
+from ..errors import ModelError, told
 from ..formulations.time import STEP
 from ..kernels import compile
 from ..model import Model, State
 from ..simulation import simulate
 from ..simulation.compiled import fields
-from .report import Report, Requirement, apart, of_type, whole
+from .report import Report, Requirement, apart, generator, of_type, whole
 
 
 def check_law(
@@ -42,7 +43,12 @@ def check_law(
       books           ...  holds        its work = energy of the robot, in a run
     """
     of_type(law, Law, "check_law takes a force law")
-    rng = np.random.default_rng(seed)
+    of_type(model, Model, "check_law takes a model")
+    if not isinstance(touching, (list, tuple, set, frozenset)) or not all(isinstance(p, str) for p in touching):
+        raise ModelError(f"touching are names of points, not {told(touching)}")
+    if states is not None and (isinstance(states, State) or not isinstance(states, Iterable)):
+        raise ModelError(f"states is a list of states, not {told(states)}")
+    rng = generator(seed)
     at = [model.random_state(rng) for _ in range(10)] if states is None else list(states)
     contacts = list(dict.fromkeys((frozenset[str](), frozenset(touching))))
     cases = [(law, model, state, touches) for touches in contacts for state in at]

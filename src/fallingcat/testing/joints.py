@@ -24,7 +24,7 @@ from ..formulations.time import STEP
 from ..kernels import compile
 from ..lie import SE3
 from ..model import Joint, JointKind, Limits, Model, State, robots
-from .report import Report, Requirement, apart, largest
+from .report import Report, Requirement, apart, count, generator, largest
 
 G = SE3()
 
@@ -52,6 +52,8 @@ def check_joint(kind: type[JointKind] | JointKind, rounds: int = 10, seed: int =
     whole = issubclass(kind, JointKind) and not inspect.isabstract(kind) if isinstance(kind, type) else None
     if not (isinstance(kind, JointKind) if whole is None else whole):
         raise ModelError(f"check_joint takes a class of joints that is not abstract, or one joint, not {told(kind)}")
+    count(rounds, "rounds")
+    generator(seed)
     sampled = (lambda rng: kind.sample(rng)) if isinstance(kind, type) else (lambda rng: kind)
     subject = f"joint kind {kind.name!r}"
     alone = (law.tried(subject, _alone(sampled, rounds, seed)) for law in ALONE)

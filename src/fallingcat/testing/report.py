@@ -122,6 +122,19 @@ def of_type(x: Any, wanted: type, what: str) -> None:
         raise ModelError(f"{what}, not {told(x)}")
 
 
+def count(x: Any, what: str) -> None:
+    """An error unless this is a whole number above zero."""
+    if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or x < 1:
+        raise ModelError(f"{what} is a whole number above zero, not {told(x)}")
+
+
+def generator(seed: Any) -> np.random.Generator:
+    """Random numbers that follow from a whole number."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ModelError(f"seed is a whole number that is not negative, not {told(seed)}")
+    return np.random.default_rng(seed)
+
+
 def apart(a: Any, b: Any) -> float:
     """``max |a - b|``, relative to the largest entry of either, and to 1 where they are small; NaN if one is."""
     a, b = np.asarray(a), np.asarray(b)

@@ -14,12 +14,15 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
-from ...arrays import array, is_numeric, less, where
-from ...errors import NumericsError
+from ...arrays import is_numeric, less, where
+from ...arrays.arguments import as_array, of_shape
+from ...errors import ModelError, NumericsError, told
+from ..arguments import check_shapes
 
 Axes = Literal["world", "body"]
 """Along whose axes an angular velocity is written: those of the world or those of the body that turns."""
@@ -30,11 +33,6 @@ CONSTRAINT_TOLERANCE = 1e-6
 
 class ChartWarning(UserWarning):
     """A chart is used near its singularity: rates are large and lose digits, but are still correct."""
-
-
-def as_array(x: Any) -> Any:
-    """Lists become arrays; arrays of any kind stay what they are."""
-    return array(x) if isinstance(x, (list, tuple)) else x
 
 
 def can_be_checked(x: Any) -> bool:
@@ -64,6 +62,18 @@ class Chart(ABC):
     symbols: ClassVar[tuple[str, ...]]
     singular_below: ClassVar[float] = 1e-8
     warn_below: ClassVar[float] = 1e-3
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        check_shapes(cls, {"singularity": ("parameters",), "constraint": ("parameters",)})
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The shape of the parameters."""
+        return {"parameters": (self.dimension,)}
+
+    def __str__(self) -> str:
+        return self.name
 
     @property
     def dimension(self) -> int:
@@ -97,9 +107,7 @@ class Chart(ABC):
 
     def _admit(self, x: Any) -> Any:
         """``x`` as an array of the right shape; float parameters that are not finite or break the constraint raise."""
-        x = as_array(x)
-        if x.shape != (self.dimension,):
-            raise ValueError(f"chart {self.name} takes ({', '.join(self.symbols)}), got an array of shape {x.shape}")
+        x = of_shape(x, (self.dimension,), f"({', '.join(self.symbols)}) of chart {self.name}")
         if can_be_checked(x):
             excess = abs(float(self.constraint(x)))
             if not (excess <= CONSTRAINT_TOLERANCE and np.isfinite(x).all()):
@@ -129,9 +137,7 @@ class RotationChart(Chart):
 
         A float matrix that is no rotation raises `NumericsError`.
         """
-        R = as_array(R)
-        if R.shape != (3, 3):
-            raise ValueError(f"a rotation matrix is 3 x 3, got an array of shape {R.shape}")
+        R = of_shape(R, (3, 3), "a rotation matrix")
         if can_be_checked(R):
             # rows are orthonormal and right-handed
             excess = float(np.abs(np.vstack([R @ R.T - np.eye(3), np.cross(R[0], R[1]) - R[2]])).max())
@@ -188,10 +194,7 @@ class PositionChart(Chart):
     @final
     def from_position(self, r: Any) -> Any:
         """Parameters of a position vector; angles of no meaning (a point of the singular line) are 0."""
-        r = as_array(r)
-        if r.shape != (3,):
-            raise ValueError(f"a position is a vector of 3, got an array of shape {r.shape}")
-        return self._coordinates(r)
+        return self._coordinates(as_array(r, (3,), "a position"))
 
     @final
     def rate_matrix(self, x: Any) -> Any:
@@ -223,6 +226,6 @@ class PositionChart(Chart):
 
 
 def _is_body(frame: str) -> bool:
-    if frame not in ("world", "body"):
-        raise ValueError(f'frame must be "world" or "body", got {frame!r}')
+    if not isinstance(frame, str) or frame not in ("world", "body"):
+        raise ModelError(f'frame is "world" or "body", not {told(frame)}')
     return frame == "body"

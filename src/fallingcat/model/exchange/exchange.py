@@ -115,7 +115,7 @@ class Exchange(Frozen):
         try:
             q = np.array(q, dtype=float)
             v = np.zeros((*q.shape[:-1], self.model.nv)) if v is None else np.array(v, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ModelError(f"q and v ({self.library}) are arrays of numbers, not {told(q)}, {told(v)}") from None
         if q.shape[-1:] != (nq,) or v.shape != (*q.shape[:-1], self.model.nv):
             wanted = f"(..., {nq}) and (..., {self.model.nv})"

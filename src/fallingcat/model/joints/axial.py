@@ -38,8 +38,8 @@ def random_axis(rng: np.random.Generator) -> tuple[float, float, float]:
 
 
 def checked_axis(axis: Any) -> tuple[float, float, float]:
-    """``axis`` as a tuple of floats of length 1, or an error of the model."""
+    """``axis`` as a tuple of floats of length 1, or an error that speaks of joints."""
     try:
         return unit(axis)
-    except (TypeError, ValueError):
+    except ModelError:
         raise ModelError(f"the axis of a joint is a finite 3-vector that is not zero, not {axis!r}") from None

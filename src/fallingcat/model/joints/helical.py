@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
 import numpy as np
 
-from ...errors import ModelError
 from ...lie import Group
 from ...lie import Helical as HelicalGroup
 from .axial import Axial, random_axis
@@ -29,8 +27,7 @@ class Helical(Axial):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.pitch, (int, float)) or not math.isfinite(self.pitch):
-            raise ModelError(f"the pitch of a helical joint is finite, not {self.pitch!r}")
+        HelicalGroup(self.axis, self.pitch)  # refuses a pitch that is none
 
     @cached_property
     def group(self) -> Group:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,6 +12,14 @@ import numpy as np
 from ...arrays.types import Matrix, Pose, Vector
 from ...errors import ModelError
 from ...lie import Group
+from ...lie.arguments import check_shapes
+
+# what the methods that a kind writes itself take: words of `Group.shapes`; those below ask the group, which looks
+_TAKES = {
+    "transform": ("coordinates",),
+    "motion_subspace": ("coordinates",),
+    "motion_subspace_derivative": ("coordinates", "a vector"),
+}
 
 
 class JointKind(ABC):
@@ -38,6 +48,7 @@ class JointKind(ABC):
                     "define motion_subspace_derivative beside motion_subspace"
                 )
             cls.fixed_axes = vars(cls).get("fixed_axes", False)
+        check_shapes(cls, _TAKES)
 
     @property
     @abstractmethod
@@ -53,6 +64,11 @@ class JointKind(ABC):
     def nv(self) -> int:
         """Degrees of freedom."""
         return self.group.dim
+
+    @cached_property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The shapes of ``q`` and ``rates``: those of the group."""
+        return self.group.shapes
 
     def neutral(self) -> np.ndarray:
         """The coordinates of the identity."""

@@ -23,6 +23,7 @@ def free_body(group: Group | None = None, body: Body | None = None) -> Model:
     >>> free_body(SE2()).gravity
     array([ 0.  , -9.81,  0.  ])
     """
-    group = group or SE3()
+    group = SE3() if group is None else group
+    body = box(2.0, (0.3, 0.2, 0.1)) if body is None else body
     gravity = (0.0, GRAVITY[2], 0.0) if isinstance(group, (SE2, R2)) else GRAVITY
-    return Model("free_body", group, (Link("body", body or box(2.0, (0.3, 0.2, 0.1))),), gravity=np.array(gravity))
+    return Model("free_body", group, (Link("body", body),), gravity=np.array(gravity))

@@ -33,4 +33,4 @@ def planar_arm(base: Group | None = None) -> Model:
         Joint(f"joint{i + 1}", Revolute((0.0, 1.0, 0.0)), names[i], names[i + 1], at(z=LENGTH)) for i in range(3)
     )
     tip = Frame("end_effector", "link3", at(z=LENGTH))
-    return Model("planar_arm", base or Trivial(), links, joints, frames=(tip,))
+    return Model("planar_arm", Trivial() if base is None else base, links, joints, frames=(tip,))

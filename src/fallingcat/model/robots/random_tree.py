@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ...errors import ModelError
+from ...errors import ModelError, told
 from ...lie import SE2, SE3, Group
 from ..body import Body
 from ..joint import Joint, Limits
@@ -48,10 +48,15 @@ def random_tree(
     >>> random_tree(np.random.default_rng(1), 4, planar=True).gravity
     array([ 0.  , -9.81,  0.  ])
     """
-    if n < 0:
-        raise ModelError(f"a robot has no {n} joints")
+    if not isinstance(n, (int, np.integer)) or n < 0:
+        raise ModelError(f"a robot has no {told(n)} joints")
     if not isinstance(rng, np.random.Generator):
-        raise ModelError(f"rng is a numpy.random.Generator, not {rng!r}")
+        raise ModelError(f"rng is a numpy.random.Generator, not {told(rng)}")
+    for name, share in {"branching": branching, "fixed": 0.0 if fixed is None else fixed}.items():
+        if not isinstance(share, (int, float)) or not 0.0 <= share <= 1.0:
+            raise ModelError(f"{name} is a share from 0 to 1, not {told(share)}")
+    if kinds is not None and (isinstance(kinds, str) or not isinstance(kinds, Iterable)):
+        raise ModelError(f"kinds is a list of kinds of joints, not {told(kinds)}")
     weld = (0.1 if kinds is None else 0.0) if fixed is None else fixed
     chosen = [_kind(k) for k in kinds] if kinds is not None else [kind for kind in MOVING if kind.planar or not planar]
     if not chosen:
@@ -59,7 +64,7 @@ def random_tree(
     if planar and not all(kind.planar or kind is Fixed for kind in chosen):
         names = ", ".join(kind.name for kind in MOVING if kind.planar)
         raise ModelError(f"a planar robot has joints of the kinds {names} only")
-    base = base or (SE2() if planar else SE3())
+    base = (SE2() if planar else SE3()) if base is None else base
     links = tuple(Link(f"link{i}", random_body(rng, planar=planar)) for i in range(n + 1))
     joints = []
     for i in range(n):
@@ -79,10 +84,10 @@ def random_body(rng: np.random.Generator, *, planar: bool = False) -> Body:
 
 
 def _kind(kind: Kind) -> type[JointKind]:
-    if not isinstance(kind, str):
+    if isinstance(kind, type) and issubclass(kind, JointKind):
         return kind
-    if kind not in KINDS:
-        raise ModelError(f"there is no kind of joint {kind!r}; the kinds are {', '.join(KINDS)}")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise ModelError(f"there is no kind of joint {told(kind)}; the kinds are {', '.join(KINDS)}")
     return KINDS[kind]
 
 
