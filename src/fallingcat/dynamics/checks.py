@@ -80,6 +80,7 @@ def positive(x: Any, what: str) -> float:
 
 def check_dynamic(model: Model) -> None:
     """An error that names the links without inertia, where the mass matrix is singular at every shape."""
+    check_model(model)
     if not model.kinematic:
         return
     names, more = ", ".join(map(repr, model.idle_links[:5])), len(model.idle_links) - 5

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...errors import ExtraMissingError
 from . import entry
+from .pieces import modules, packed, unpacked
 from .threads import making
 
 
@@ -52,10 +53,12 @@ def binding() -> Any:
 
 
 def object_code(text: str) -> bytes:
-    """The object file of an LLVM module, for this processor."""
-    llvm = binding()
-    module = llvm.parse_assembly(text)
-    return bytes(_machine().emit_object(module))
+    """The object files of an LLVM module, for this processor; Ctrl-C is heard after each."""
+    return packed(_emitted(part) for part in modules(text))
+
+
+def _emitted(text: str) -> bytes:
+    return bytes(_machine().emit_object(binding().parse_assembly(text)))
 
 
 def _machine() -> Any:
@@ -81,11 +84,12 @@ _numbers = itertools.count()
 
 
 class Library:
-    """Machine code in memory; it lives as long as this object."""
+    """Machine code in memory, of what :func:`object_code` gave; it lives as long as this object."""
 
     def __init__(self, code: bytes, functions: Sequence[str]) -> None:
         builder = binding().JITLibraryBuilder()
-        builder.add_object_img(code)
+        for part in unpacked(code):
+            builder.add_object_img(part)
         builder.add_current_process()
         for name in functions:
             builder.export_symbol(name)

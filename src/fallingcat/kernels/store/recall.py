@@ -83,7 +83,7 @@ class Memory:
 
 
 def _compiled(text: str, lead: str | None) -> bytes:
-    key = digest(_environment(), text)
+    key = digest(_environment(), "packed", text)
     code = cache.read(key)
     if code is None:
         code = native.object_code(text)
