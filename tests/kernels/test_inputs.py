@@ -7,7 +7,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.arrays import concatenate
-from fallingcat.kernels import kernel as kernel_module
+from fallingcat.kernels.ir import trace as trace_module
 
 RNG = np.random.default_rng(0)
 
@@ -155,10 +155,13 @@ def test_options_that_make_no_sense(model):
         fc.compile(model, lambda model, state: object())
 
 
-def test_a_function_that_is_too_large_says_how_large(model, monkeypatch):
-    monkeypatch.setattr(kernel_module, "LARGEST", 1)
-    with pytest.raises(fc.ModelError, match=r"the function has \d+ operations .* kernels have 1 at most"):
-        fc.compile(model, lambda model, state: fc.mass_matrix(model, state))
+def test_a_function_that_is_too_large_is_refused_where_it_gets_so(model, monkeypatch):
+    monkeypatch.setattr(trace_module, "LARGEST", 50)
+    graphs, original = [], trace_module.Graph
+    monkeypatch.setattr(trace_module, "Graph", lambda *given: graphs.append(original(*given)) or graphs[-1])
+    with pytest.raises(fc.ModelError, match=r"<lambda> of .* has more than 50 operations, the most of a kernel"):
+        fc.compile(model, lambda model, state: fc.mass_matrix_derivative(model, state))
+    assert len(graphs[0].nodes) == 50
 
 
 def test_results_without_inputs(model):

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import partial
+from math import inf
 from typing import Any, Final, Union
 
 import numpy as np
@@ -110,16 +111,22 @@ class Traced:
         return _text(self, 0)
 
 
+class TooLong(Exception):
+    """A trace has more nodes than its graph may have."""
+
+
 class Graph:
     """The expressions of one trace, each stored once.
 
     ``nodes`` lists them in the order of their making, operands first: a program in straight line.  With ``loops``, what
     :func:`.each` does to several things is one node ``loop(body, shared..., row by row what differs)``, and its results
-    are ``part(loop, output, thing)``; else everything is written out.
+    are ``part(loop, output, thing)``; else everything is written out.  A trace that would have more than ``most`` nodes
+    ends with :class:`TooLong`.
     """
 
-    def __init__(self, loops: bool = False) -> None:
+    def __init__(self, loops: bool = False, most: float = inf) -> None:
         self.nodes: list[Traced] = []
+        self._most = most
         self._known: dict[tuple[Any, ...], Traced] = {}
         self.loops, self.recording = loops, False
         """whether loops are kept, and whether the body of one is being traced"""
@@ -147,7 +154,10 @@ class Graph:
         key = (op, *args)
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = Traced(self, op, args, len(self.nodes))
+            index = len(self.nodes)
+            if index >= self._most:
+                raise TooLong(f"{index:,}")
+            known = self._known[key] = Traced(self, op, args, index)
             self.nodes.append(known)
         return known
 

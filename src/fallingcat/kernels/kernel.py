@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays.traced import TooLong
 from ..dynamics import (
     bias_forces,
     coriolis_matrix,
@@ -35,8 +36,6 @@ from .ir.trace import Face, Trace, trace
 from .store.recall import Memory
 
 DTYPES = {"float64": ("double", 8), "float32": ("float", 4)}
-LARGEST = 2_000_000
-"""Operations; a function with more would compile for minutes."""
 
 
 class Recipe(NamedTuple):
@@ -372,11 +371,11 @@ def _traced(
     state: tuple[str, ...] | None = FLAT,
     loops: bool = False,
 ) -> Trace:
-    traced = trace(regrouped(model) if _regroups(function, options) else model, function, inputs, options, state, loops)
-    if len(traced.graph.nodes) > LARGEST:  # some may be of no use
-        count = len(traced.graph.needed(traced.outputs))
-        if count > LARGEST:
-            raise ModelError(
-                f"the function has {count:,} operations for {model.name!r}: kernels have {LARGEST:,} at most"
-            )
-    return traced
+    try:
+        alike = regrouped(model) if _regroups(function, options) else model
+        return trace(alike, function, inputs, options, state, loops)
+    except TooLong as long:
+        name = getattr(function, "__name__", "the function")
+        raise ModelError(
+            f"{name} of {model.name!r} has more than {long} operations, the most of a kernel: call it uncompiled"
+        ) from None

@@ -219,3 +219,23 @@ def test_nobody_takes_a_share(monkeypatch):
     seen: list[int] = []
     threads.together(seen.append, [1, 2, 3])
     assert seen == [1, 2, 3]
+
+
+def test_a_process_ends_when_no_thread_is_in_llvm(tmp_path):
+    """Else LLVM is taken apart under a daemon thread that compiles: a crash, two times in three."""
+    script = """
+fc.compile(cat, fc.forward_dynamics)
+from llvmlite.binding import ffi
+
+inside = threading.Event()
+
+def compile():
+    with ffi.lib._lock:  # as around every call of LLVM
+        inside.set()
+        time.sleep(0.5)
+        os.write(1, b"out again")
+
+threading.Thread(target=compile, daemon=True).start()
+inside.wait()
+"""
+    assert run(script, tmp_path) == "out again"

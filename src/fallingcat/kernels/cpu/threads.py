@@ -1,10 +1,12 @@
 """Threads: shares of a batch on several of them, and code that only one makes at a time.
 
-A fork waits until no thread makes code: a child process finds no lock held and nothing half made.
+A fork waits until no thread makes code: a child process finds no lock held and nothing half made.  So does the end of
+the process.
 """
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
 import sys
@@ -83,6 +85,12 @@ def _after_fork() -> None:
 def _in_child() -> None:
     _after_fork()
     _pool.cache_clear()  # a child process has none of its parent's threads
+
+
+@atexit.register
+def _at_exit() -> None:
+    """A daemon thread in LLVM, while the process takes LLVM apart, would crash it: wait for it, and let no other in."""
+    _llvm().__enter__()
 
 
 if hasattr(os, "register_at_fork"):

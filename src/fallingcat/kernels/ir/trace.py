@@ -14,6 +14,9 @@ from ...model import Model
 from .inputs import FLAT, Argument, Shape, further_arguments, state_arguments, state_of
 from .results import Result, flatten
 
+LARGEST = 2_000_000
+"""Operations; a function with more would compile for minutes."""
+
 
 class Face(NamedTuple):
     """What a kernel looks like from outside: all that a call needs beside machine code."""
@@ -56,12 +59,13 @@ def trace(
 ) -> Trace:
     """Run ``function(model, state, further inputs..., **options)`` on traced numbers, and keep ``loops`` or not.
 
-    ``state`` names the inputs that say the state; None: the function takes no state.
+    ``state`` names the inputs that say the state; None: the function takes no state.  A function of more than
+    :data:`LARGEST` operations ends with :class:`~fallingcat.arrays.traced.TooLong` before it has written all of them.
     """
     why = why_numbers_only(function)
     if why is not None:
         raise ModelError(f"{function.__name__} takes numbers only: {why}")
-    graph, given = Graph(loops), state or ()
+    graph, given = Graph(loops, LARGEST), state or ()
     count = len(given)
     further = further_arguments(model, function, inputs, options, state is not None)
     arguments = [*state_arguments(model, given), *further]
