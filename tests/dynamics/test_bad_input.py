@@ -42,6 +42,8 @@ VECTORS = {
     "acceleration of a link": lambda model, state, x: fc.link_acceleration(model, state, x, model.link_names[0]),
     "acceleration to derive": lambda model, state, x: fc.inverse_dynamics_derivatives(model, state, x),
     "forces to derive": lambda model, state, x: fc.forward_dynamics_derivatives(model, state, x),
+    "acceleration of the momentum": lambda model, state, x: fc.centroidal_dynamics_derivatives(model, state, x),
+    "acceleration of the center": lambda model, state, x: fc.center_of_mass_derivatives(model, state, x),
     "forces to linearize": lambda model, state, x: fc.linearize(model, state, x),
     "forces on constraints": lambda model, state, x: fc.constrained_forward_dynamics(
         model, state, x, np.ones((1, model.nv)), np.zeros(1)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from random_robots import Robot
+import pytest
+from random_robots import Robot, driven
 from residuals import agree
-from robot_laws import STEP, along, law, solving, with_velocity
+from robot_laws import REPRESENTATIONS, STEP, along, law, solving, some_link, some_wrenches, with_velocity
 
 import fallingcat as fc
 from fallingcat.lie import R1, R3, SE3
@@ -14,11 +15,11 @@ from fallingcat.lie import R1, R3, SE3
 
 
 def jacobian_by_complex_step(f, model, state):
-    """d f / d configuration and d f / d velocity, column by column."""
+    """d f / d configuration and d f / d velocity, direction by direction (the last axis)."""
     by_q = [along(f, model, state, direction=d) for d in np.eye(model.nv)]
     v = state.velocity
     by_v = [np.imag(f(with_velocity(model, state, v + 1j * STEP * d))) / STEP for d in np.eye(model.nv)]
-    return (np.stack(x, axis=1) if x else np.zeros((0, 0)) for x in (by_q, by_v))
+    return (np.stack(x, axis=-1) if x else np.zeros((*np.shape(f(state)), 0)) for x in (by_q, by_v))
 
 
 @law(largest=8, slow_largest=20)
@@ -42,6 +43,77 @@ def test_derivatives_of_forward_dynamics(recipe, model, state, rng):
     # columns x of the inverse solve M x = e to rounding; X M - 1 is worse by another condition of M
     agree("forward dynamics by forces", M @ found.forces, np.eye(model.nv), solving(recipe))
     agree("the inverse is symmetric", found.forces, found.forces.T, solving(recipe))
+
+
+@law(largest=8, slow_largest=20)
+def test_derivatives_with_wrenches(recipe, model, state, rng):
+    """Wrenches on links keep their numbers, in whichever representation these are."""
+    x, wrenches, written = rng.normal(size=model.nv), some_wrenches(model, rng), str(rng.choice(REPRESENTATIONS))
+    found = fc.inverse_dynamics_derivatives(model, state, x, wrenches, written)
+    by_q, by_v = jacobian_by_complex_step(lambda s: fc.inverse_dynamics(model, s, x, wrenches, written), model, state)
+    agree(f"inverse dynamics by configuration, {written} wrenches", found.configuration, by_q)
+    agree("inverse dynamics by velocity, wrenches", found.velocity, by_v)
+    found = fc.forward_dynamics_derivatives(model, state, x, wrenches, written)
+    by_q, by_v = jacobian_by_complex_step(lambda s: fc.forward_dynamics(model, s, x, wrenches, written), model, state)
+    agree(f"forward dynamics by configuration, {written} wrenches", found.configuration, by_q, solving(recipe))
+    agree("forward dynamics by velocity, wrenches", found.velocity, by_v, solving(recipe))
+
+
+@law(largest=8, slow_largest=20)
+def test_kinematic_hessian(recipe, model, state, rng):
+    link, written = some_link(model, rng), str(rng.choice(REPRESENTATIONS))
+    found = fc.kinematic_hessian(model, state, link, written)
+    by_q, _ = jacobian_by_complex_step(lambda s: fc.jacobian(model, s, link, written), model, state)
+    agree(f"kinematic hessian, {written}", found, by_q)
+    J_dot = fc.jacobian_derivative(model, state, link, written)
+    agree("hessian times velocity = rate of the Jacobian", found @ state.velocity, J_dot)
+
+
+@law(largest=5, slow_largest=20)
+def test_centroidal_derivatives(recipe, model, state, rng):
+    a = rng.normal(size=model.nv)
+
+    def rate(s):
+        return (
+            fc.centroidal_momentum_matrix(model, s) @ a
+            + fc.centroidal_momentum_matrix_derivative(model, s) @ s.velocity
+        )
+
+    found = fc.centroidal_dynamics_derivatives(model, state, a)
+    by_q, by_v = jacobian_by_complex_step(lambda s: fc.momentum(model, s, "centroidal"), model, state)
+    agree("centroidal momentum by configuration", found.momentum_by_configuration, by_q)
+    agree("rate of centroidal momentum by acceleration", found.rate_by_acceleration, by_v)
+    by_q, by_v = jacobian_by_complex_step(rate, model, state)
+    agree("rate of centroidal momentum by configuration", found.rate_by_configuration, by_q)
+    agree("rate of centroidal momentum by velocity", found.rate_by_velocity, by_v)
+    center = fc.center_of_mass_derivatives(model, state, a)
+    by_q, _ = jacobian_by_complex_step(lambda s: fc.center_of_mass_jacobian(model, s) @ s.velocity, model, state)
+    agree("velocity of the center of mass by configuration", center.velocity_by_configuration, by_q)
+    by_q, by_v = jacobian_by_complex_step(
+        lambda s: fc.center_of_mass_jacobian(model, s) @ a + fc.center_of_mass_bias(model, s), model, state
+    )
+    agree("acceleration of the center of mass by configuration", center.acceleration_by_configuration, by_q)
+    agree("acceleration of the center of mass by velocity", center.acceleration_by_velocity, by_v)
+
+
+WRENCHES = {"front": np.arange(6.0), "rear": np.ones(6)}
+COMPILED = {
+    "inverse": (fc.inverse_dynamics_derivatives, {"wrenches": WRENCHES, "representation": "mixed"}),
+    "forward": (fc.forward_dynamics_derivatives, {"wrenches": WRENCHES, "representation": "inertial"}),
+    "hessian": (fc.kinematic_hessian, {"link": "rear", "representation": "inertial"}),
+    "centroidal": (fc.centroidal_dynamics_derivatives, {}),
+    "center of mass": (fc.center_of_mass_derivatives, {}),
+}
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_derivatives_are_compiled(name):
+    function, options = COMPILED[name]
+    cat, rng = driven(fc.robots.cat(), np.random.default_rng(1)), np.random.default_rng(2)
+    state, x = cat.random_state(rng), () if name == "hessian" else (rng.normal(size=cat.nv),)
+    found, wanted = fc.compile(cat, function, **options)(*cat.flatten(state), *x), function(cat, state, *x, **options)
+    for a, b in zip(found, wanted, strict=True):
+        agree(f"compiled {name}", a, b, 1e-11 if name == "forward" else 1e-12)
 
 
 def deviation(model, state, moved):

@@ -13,13 +13,13 @@ from kinds import KINDS
 from residuals import agree
 
 import fallingcat as fc
-from fallingcat.arrays import array, from_casadi, to_casadi
+from fallingcat.arrays import array, concatenate, from_casadi, to_casadi
 from fallingcat.lie import SE2, SE3, SO3, Trivial
 from fallingcat.model import Planar, Prismatic, Revolute, Spherical, Universal
 
 
 def robot(name, base, *kinds, gravity=(0.0, 0.0, -9.81)):
-    """A chain with bodies and placements that no symmetry simplifies."""
+    """A chain with bodies and placements that no symmetry simplifies, and rotors."""
     rng = np.random.default_rng(len(kinds))
     bodies = [fc.robots.random_tree(rng, 0).links[0].body for _ in range(len(kinds) + 1)]
     links = tuple(fc.Link(f"link{i}", body) for i, body in enumerate(bodies))
@@ -27,7 +27,8 @@ def robot(name, base, *kinds, gravity=(0.0, 0.0, -9.81)):
     for i, kind in enumerate(kinds):
         H = np.eye(4)
         H[:3, 3] = rng.normal(scale=0.3, size=3)
-        joints.append(fc.Joint(f"joint{i}", kind, f"link{i}", f"link{i + 1}", H))
+        armature = 0.0 if isinstance(kind, Planar) else 0.1 + 0.2 * i
+        joints.append(fc.Joint(f"joint{i}", kind, f"link{i}", f"link{i + 1}", H, armature=armature))
     return fc.Model(name, base, links, tuple(joints), np.array(gravity))
 
 
@@ -71,7 +72,9 @@ FUNCTIONS = {
     ),
     "derivatives by configuration": lambda m, s, a: fc.inverse_dynamics_derivatives(m, s, a).configuration,
     "derivatives by velocity": lambda m, s, a: fc.inverse_dynamics_derivatives(m, s, a).velocity,
-    "linearize": lambda m, s, a: fc.linearize(m, s, a)[0],
+    "linearize": lambda m, s, a: fc.linearize(m, s, a, WRENCHES, "inertial")[0],
+    "kinematic_hessian": lambda m, s, a: fc.kinematic_hessian(m, s, m.link_names[-1], "mixed").ravel(),
+    "centroidal derivatives": lambda m, s, a: concatenate(fc.centroidal_dynamics_derivatives(m, s, a)),
 }
 TOLERANCE = {"linearize": 1e-10, "forward_dynamics": 1e-11, "constrained": 1e-11}  # what solves equations
 IN_SYMPY = (
@@ -83,6 +86,7 @@ IN_SYMPY = (
     "momentum world",
     "jacobian",
     "derivatives by velocity",
+    "kinematic_hessian",
 )
 
 

@@ -234,11 +234,56 @@ def compare_derivatives(p, seed):
         yield f"forward by {name}", mine, theirs, True
 
 
+def compare_wrenches(p, seed):
+    """Pinocchio's forces on joints are our body wrenches on links."""
+    state, q, v = p.sample(seed)
+    n, data, rng = p.theirs, p.theirs.createData(), np.random.default_rng(seed + 200)
+    a, n_a, tau, n_tau = forces_of(p, state, v, seed)
+    links = [(name, n.frames[n.getFrameId(name, pin.FrameType.BODY)]) for name in p.ours.link_names[-3:]]
+    assert all(frame.placement.isIdentity(1e-12) for _, frame in links)
+    wrenches = {name: 20.0 * rng.normal(size=6) for name, _ in links}
+    fext = [pin.Force.Zero() for _ in range(n.njoints)]
+    for name, frame in links:
+        fext[frame.parentJoint] = fext[frame.parentJoint] + pin.Force(wrenches[name])
+    ours = fc.inverse_dynamics_derivatives(p.ours, state, a, wrenches)
+    theirs = pin.computeRNEADerivatives(n, data, q, v, n_a, fext)
+    for name, mine, other in zip(ours._fields[:2], ours, theirs, strict=False):
+        yield f"inverse with wrenches by {name}", mine, other, False
+    ours = fc.forward_dynamics_derivatives(p.ours, state, tau, wrenches)
+    pin.computeABADerivatives(n, data, q, v, n_tau, fext)
+    for name, mine, other in zip(ours._fields, ours, (data.ddq_dq, data.ddq_dv), strict=False):
+        yield f"forward with wrenches by {name}", mine, other, True
+
+
+def compare_higher(p, seed):
+    """Hessians of the last link's place, and derivatives of centroidal momentum."""
+    state, q, v = p.sample(seed)
+    m, n, data = p.ours, p.theirs, p.theirs.createData()
+    a, n_a, _, _ = forces_of(p, state, v, seed)
+    frame = n.frames[n.getFrameId(m.link_names[-1], pin.FrameType.BODY)]
+    pin.computeJointJacobians(n, data, q)
+    pin.computeJointKinematicHessians(n, data)
+    several = any(joint.kind.nv > 1 for joint in m.joints)  # whose own axes Pinocchio 4.1 gets wrong in LOCAL
+    for ours, theirs in list(REFERENCES.items())[several:]:
+        H = pin.getJointKinematicHessian(n, data, frame.parentJoint, getattr(pin, theirs))
+        H = H.ravel().reshape(H.shape, order="F")[:, p.order]  # Pinocchio 4.1 labels a column-major tensor as row-major
+        yield f"kinematic_hessian {ours}", fc.kinematic_hessian(m, state, m.link_names[-1], ours), H, False
+    ours = fc.centroidal_dynamics_derivatives(m, state, a)
+    theirs = pin.computeCentroidalDynamicsDerivatives(n, data, q, v, n_a)
+    for name, mine, other in zip(ours._fields, ours, theirs, strict=True):
+        yield f"centroidal {name}", mine, other, False
+    pin.computeAllTerms(n, data, q, v)
+    center = fc.center_of_mass_derivatives(m, state, a).velocity_by_configuration
+    yield "center of mass velocity by configuration", center, pin.getCenterOfMassVelocityDerivatives(n, data), False
+
+
 COMPARISONS = {
     "dynamics": compare_dynamics,
     "momentum": compare_momentum,
     "jacobians": compare_jacobians,
     "derivatives": compare_derivatives,
+    "wrenches": compare_wrenches,
+    "higher": compare_higher,
 }
 
 

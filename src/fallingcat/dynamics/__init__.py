@@ -12,6 +12,12 @@ True
 """
 
 from ..model.words import FACTORIZATIONS
+from .centroidal import (
+    CenterOfMassDerivatives,
+    CentroidalDerivatives,
+    center_of_mass_derivatives,
+    centroidal_dynamics_derivatives,
+)
 from .constrained import Constrained, constrained_forward_dynamics
 from .coriolis import coriolis_matrix, mass_matrix_derivative
 from .derivatives import (
@@ -24,6 +30,7 @@ from .derivatives import (
 )
 from .energy import kinetic_energy, potential_energy
 from .forward import forward_dynamics
+from .hessian import kinematic_hessian
 from .inverse import bias_forces, gravity_forces, inverse_dynamics
 from .kinematics import (
     analytical_jacobian,
@@ -51,6 +58,8 @@ from .momentum import (
 
 __all__ = [
     "FACTORIZATIONS",
+    "CenterOfMassDerivatives",
+    "CentroidalDerivatives",
     "Constrained",
     "ForwardDerivatives",
     "InverseDerivatives",
@@ -59,7 +68,9 @@ __all__ = [
     "bias_forces",
     "center_of_mass",
     "center_of_mass_bias",
+    "center_of_mass_derivatives",
     "center_of_mass_jacobian",
+    "centroidal_dynamics_derivatives",
     "centroidal_momentum_matrix",
     "centroidal_momentum_matrix_derivative",
     "constrained_forward_dynamics",
@@ -73,6 +84,7 @@ __all__ = [
     "inverse_dynamics_derivatives",
     "jacobian",
     "jacobian_derivative",
+    "kinematic_hessian",
     "kinetic_energy",
     "linearize",
     "link_acceleration",

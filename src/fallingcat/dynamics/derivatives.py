@@ -8,7 +8,7 @@ changed instead, by one composite matrix per link, in O(n x depth).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from ..arrays.types import Matrix, Vector
 from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Model, State
+from ..model.words import Representation
 from .checks import check_robot, check_state, vector
 from .forward import forward_dynamics
 from .geometry import geometry
@@ -27,6 +28,7 @@ from .mass import mass_matrix
 from .rotors import with_rotors
 from .spatial import RigidInertia, pull, rigid_inertias
 from .sweeps import Node, ancestors, assemble, inward, join, outward, places_above, symmetric
+from .wrenches import in_base_frame
 
 _SE3 = SE3()
 ad, adt = _SE3.ad, _SE3.adt
@@ -71,7 +73,7 @@ class _Gain(NamedTuple):
         return (2.0 * (skew(self.p) @ axes[:3]) + self.K.T @ axes[3:]).T
 
 
-class _Motion(NamedTuple):
+class Motion(NamedTuple):
     """What holds for every acceleration, in the standing frame: lists over links, and sums over what each carries."""
 
     tree: Sequence[Node]
@@ -85,9 +87,11 @@ class _Motion(NamedTuple):
     bias: list[Any]
     """accelerations (6) without those of the joints, less gravity"""
     bias_forces: list[Any]
-    """the wrench (6) that each body then needs"""
+    """the wrench (6) that each body then needs beside those that act on it"""
     total: list[RigidInertia]
     gain: list[_Gain]
+    turning: list[Any] | None
+    """how external wrenches on what each link carries turn against it (6 x 6); None where none does"""
 
     @property
     def parents(self) -> list[int]:
@@ -103,8 +107,17 @@ class _Motion(NamedTuple):
 
 
 @takes(acceleration="nv")
-def inverse_dynamics_derivatives(model: Model, state: State, acceleration: Vector) -> InverseDerivatives:
+def inverse_dynamics_derivatives(
+    model: Model,
+    state: State,
+    acceleration: Vector,
+    wrenches: Mapping[str, Any] | None = None,
+    representation: Representation = "body",
+) -> InverseDerivatives:
     """How the forces of :func:`inverse_dynamics` change with configuration, velocity and acceleration.
+
+    ``wrenches`` on links keep their numbers in their ``representation``: a ``body`` wrench moves with its link, as
+    Pinocchio's ``fext`` does, an ``inertial`` one stays where it is.
 
     >>> from fallingcat.model import robots
     >>> arm = robots.planar_arm()
@@ -114,29 +127,50 @@ def inverse_dynamics_derivatives(model: Model, state: State, acceleration: Vecto
     check_robot(model, state)
     acceleration = vector(acceleration, model.nv, "acceleration")
     if not all(joint.kind.fixed_axes for joint in model.joints):
-        return _by_directions(model, state, acceleration)
-    motion = _motion(model, state)
+
+        def forces(at: State) -> Vector:
+            return inverse_dynamics(model, at, acceleration, wrenches, representation)
+
+        return InverseDerivatives(
+            *by_directions(model, state, forces, like=[*state, acceleration]), mass_matrix(model, state)
+        )
+    motion = motion_of(model, state, wrenches, representation)
     return InverseDerivatives(*_at(model, state, motion, acceleration), _mass_matrix(model, motion))
 
 
 @takes(forces="nv")
-def forward_dynamics_derivatives(model: Model, state: State, forces: Vector) -> ForwardDerivatives:
-    """How the acceleration of :func:`forward_dynamics` changes: ``-M^-1`` times the derivatives of the inverse."""
+def forward_dynamics_derivatives(
+    model: Model,
+    state: State,
+    forces: Vector,
+    wrenches: Mapping[str, Any] | None = None,
+    representation: Representation = "body",
+) -> ForwardDerivatives:
+    """How the acceleration of :func:`forward_dynamics` changes: ``-M^-1`` times the derivatives of the inverse.
+
+    ``wrenches`` as in :func:`inverse_dynamics_derivatives`.
+    """
     check_state(model, state)
     forces = vector(forces, model.nv, "forces")
     if all(joint.kind.fixed_axes for joint in model.joints) and not is_numeric(state.joints):
-        motion = _motion(model, state)  # all from one sweep
+        motion = motion_of(model, state, wrenches, representation)  # all from one sweep
         M = _mass_matrix(model, motion)
         bias = join([s.T @ f for s, f in zip(motion.axes, motion.sums(motion.bias_forces), strict=True)])
         by_q, by_v = _at(model, state, motion, solve_tree(M, forces - bias, places_above(model)))
     else:
-        by_q, by_v, M = inverse_dynamics_derivatives(model, state, forward_dynamics(model, state, forces))
+        acceleration = forward_dynamics(model, state, forces, wrenches, representation)
+        by_q, by_v, M = inverse_dynamics_derivatives(model, state, acceleration, wrenches, representation)
     n = model.nv
     solved = solve_tree(M, concatenate([-by_q, -by_v, np.eye(n)], axis=1), places_above(model))
     return ForwardDerivatives(solved[:, :n], solved[:, n : 2 * n], solved[:, 2 * n :])
 
 
-def _motion(model: Model, state: State) -> _Motion:
+def motion_of(
+    model: Model,
+    state: State,
+    wrenches: Mapping[str, Any] | None = None,
+    representation: Representation = "body",
+) -> Motion:
     """One sweep outwards, and what each body makes of it."""
     geo = geometry(model, state)
     tree, axes = geo.tree, geo.axes
@@ -151,8 +185,13 @@ def _motion(model: Model, state: State) -> _Motion:
     bodies = rigid_inertias(model)
     found = each(_body, geo.poses, bodies, geo.twists, bias)
     inertias, gains, forces = ([x[i] for x in found] for i in range(3))
-    total, gain = (inward(tree, x, lambda node, value: value) for x in (inertias, gains))
-    return _Motion(tree, geo.sizes, axes, moved, axes_dot, geo.twists, inertias, bias, forces, total, gain)
+    turns: list[Any] = [np.zeros((6, 6)) for _ in axes]
+    for link, wrench, turn in in_base_frame(model, state, geo.poses, wrenches, representation):
+        forces[link] = forces[link] - wrench
+        turns[link] = turns[link] + turn
+    total, gain, turning = (inward(tree, x, lambda node, value: value) for x in (inertias, gains, turns))
+    stays = turning if wrenches and representation != "body" else None
+    return Motion(tree, geo.sizes, axes, moved, axes_dot, geo.twists, inertias, bias, forces, total, gain, stays)
 
 
 def _body(H: Any, body: RigidInertia, nu: Any, a: Any) -> tuple[RigidInertia, _Gain, Any]:
@@ -163,31 +202,38 @@ def _body(H: Any, body: RigidInertia, nu: Any, a: Any) -> tuple[RigidInertia, _G
     return L, gain, L @ a - pull(nu, momentum)
 
 
-def _mass_matrix(model: Model, motion: _Motion) -> Any:
+def _mass_matrix(model: Model, motion: Motion) -> Any:
     momenta = each(lambda L, s: L @ s, motion.total, motion.axes)
     blocks = {(i, k): motion.axes[i].T @ momenta[k] for i, k in motion.above()}
     return with_rotors(model, symmetric(motion.sizes, blocks))
 
 
-def _at(model: Model, state: State, motion: _Motion, acceleration: Any) -> tuple[Any, Any]:
-    """The derivatives of the forces by configuration and by velocity, at an acceleration."""
+def changes(model: Model, state: State, motion: Motion, acceleration: Any) -> tuple[Any, list[Changes]]:
+    """The wrench (6) that the whole robot needs at an acceleration, and what each joint's motion does behind it."""
     rates_dot = [acceleration[: model.m], *(acceleration[model.m :][v] for v in model.v_slices)]
     steps = [s @ x for s, x in zip(motion.axes, rates_dot, strict=True)]
     further = outward(motion.tree, steps[0], lambda node, a: a + steps[node.link])
     forces = each(lambda L, a, f: f + L @ a, motion.inertias, further, motion.bias_forces)
     a = [x + y for x, y in zip(motion.bias, further, strict=True)]
     above = motion.parents[1:]
+    needed = motion.sums(forces)
     found = each(
         _changes,
         motion.total,
         motion.gain,
-        motion.sums(forces),
+        needed,
         motion.axes,
         motion.axes_dot,
         motion.moved,
         [np.zeros(6), *(motion.twists[i] for i in above)],
         [_gravity(model, state), *(a[i] for i in above)],
     )
+    return needed[0], found
+
+
+def _at(model: Model, state: State, motion: Motion, acceleration: Any) -> tuple[Any, Any]:
+    """The derivatives of the forces by configuration and by velocity, at an acceleration."""
+    found = changes(model, state, motion, acceleration)[1]
     by_q: dict[tuple[int, int], Any] = {}
     by_v: dict[tuple[int, int], Any] = {}
     for i, k in motion.above():
@@ -197,10 +243,16 @@ def _at(model: Model, state: State, motion: _Motion, acceleration: Any) -> tuple
         if i != k:
             by_q[k, i] = other.momenta.T @ below.da + other.row @ below.dnu[3:]
             by_v[k, i] = other.momenta.T @ below.da_by_speed + other.row @ s[3:]
+        if (
+            motion.turning is not None
+        ):  # what is behind the joints takes its wrenches along no farther than these let it
+            by_q[i, k] = by_q[i, k] - s.T @ (motion.turning[k] @ motion.axes[k])
+            if i != k:
+                by_q[k, i] = by_q[k, i] - motion.axes[k].T @ (motion.turning[k] @ s)
     return assemble(motion.sizes, by_q), assemble(motion.sizes, by_v)
 
 
-class _Changes(NamedTuple):
+class Changes(NamedTuple):
     """What moving a joint (by ``q``) or its speed (by ``v``) does to all behind it (6 x k each)."""
 
     da: Any
@@ -216,7 +268,7 @@ class _Changes(NamedTuple):
     """``s' gain`` (k x 3)"""
 
 
-def _changes(L: RigidInertia, gain: _Gain, force: Any, s: Any, s_dot: Any, dnu: Any, nu: Any, a: Any) -> _Changes:
+def _changes(L: RigidInertia, gain: _Gain, force: Any, s: Any, s_dot: Any, dnu: Any, nu: Any, a: Any) -> Changes:
     """Of one joint, from the twist ``nu`` and the acceleration ``a`` of its parent.
 
     A moved joint, seen from behind it: its parent's twist changes by ``dnu = ad(nu) s``.
@@ -224,18 +276,26 @@ def _changes(L: RigidInertia, gain: _Gain, force: Any, s: Any, s_dot: Any, dnu: 
     da, da_by_speed = ad(a) @ s + ad(nu) @ dnu, s_dot + dnu
     behind = L @ da + gain @ dnu
     by_speed = L @ da_by_speed + gain @ s
-    return _Changes(da, dnu, da_by_speed, behind, behind - adt(force) @ s, by_speed, L @ s, gain.left(s))
+    return Changes(da, dnu, da_by_speed, behind, behind - adt(force) @ s, by_speed, L @ s, gain.left(s))
 
 
 @takes(forces="nv")
-def linearize(model: Model, state: State, forces: Vector) -> tuple[Matrix, Matrix]:
+def linearize(
+    model: Model,
+    state: State,
+    forces: Vector,
+    wrenches: Mapping[str, Any] | None = None,
+    representation: Representation = "body",
+) -> tuple[Matrix, Matrix]:
     """``A`` (2nv x 2nv) and ``B`` (2nv x nv) of ``d/dt [x; dv] = A [x; dv] + B dF`` about a state and its forces.
 
     ``x`` is the deviation of the configuration on the tangent, which the robot's own motion turns:
-    ``dx/dt = dv - ad(v) x`` with the bracket of the base's and of each joint's group.
+    ``dx/dt = dv - ad(v) x`` with the bracket of the base's and of each joint's group.  ``wrenches`` as in
+    :func:`inverse_dynamics_derivatives`.
     """
     check_state(model, state)
-    by_q, by_v, by_f = forward_dynamics_derivatives(model, state, vector(forces, model.nv, "forces"))
+    forces = vector(forces, model.nv, "forces")
+    by_q, by_v, by_f = forward_dynamics_derivatives(model, state, forces, wrenches, representation)
     one, zero = np.eye(model.nv), np.zeros((model.nv, model.nv))
     bracket = model.configuration.ad(state.velocity)
     return block([[-bracket, one], [by_q, by_v]]), concatenate([zero, by_f])
@@ -252,18 +312,19 @@ def _gravity(model: Model, state: State) -> Any:
     return concatenate([-(state.pose[:3, :3].T @ model.gravity), np.zeros(3)])
 
 
-def _by_directions(model: Model, state: State, acceleration: Any) -> InverseDerivatives:
-    """Joints whose axes turn within the child (universal, reversed): the forces, differentiated in each direction."""
-    m, like = model.m, [*state, acceleration]
+def by_directions(
+    model: Model, state: State, function: Callable[[State], Any], like: Sequence[Any]
+) -> tuple[Matrix, Matrix]:
+    """The derivatives of a vector by configuration and by velocity, direction by direction, for any joints.
 
-    def moved(t: Any, d: Any) -> Any:
-        return inverse_dynamics(model, displace(model, state, scale(t, d)), acceleration)
+    For those whose axes turn within the child (universal, reversed); ``like`` are the arrays that it computes with.
+    """
 
-    def faster(t: Any, d: Any) -> Any:
-        twist, rates = state.twist + scale(t, d[:m]), state.rates + scale(t, d[m:])
-        return inverse_dynamics(model, state._replace(twist=twist, rates=rates), acceleration)
+    def faster(t: Any, d: Any) -> State:
+        twist, rates = state.twist + scale(t, d[: model.m]), state.rates + scale(t, d[model.m :])
+        return state._replace(twist=twist, rates=rates)
 
-    def along(forces: Callable[[Any, Any], Any]) -> Any:
-        return stack([derivative(lambda t, d=d: forces(t, d), like) for d in np.eye(model.nv)], axis=1)  # type: ignore[misc]
+    def along(moved: Callable[[Any, Any], State]) -> Any:
+        return stack([derivative(lambda t, d=d: function(moved(t, d)), like) for d in np.eye(model.nv)], axis=1)  # type: ignore[misc]
 
-    return InverseDerivatives(along(moved), along(faster), mass_matrix(model, state))
+    return along(lambda t, d: displace(model, state, scale(t, d))), along(faster)

@@ -41,7 +41,7 @@ def forward_kinematics(model: Model, state: State) -> dict[str, Pose]:
 def link_pose(model: Model, state: State, link: Place) -> Pose:
     """The pose ``H_w_link`` (4x4) of one link or frame."""
     check_robot(model, state)
-    frame = _frame(model, link)
+    frame = place_frame(model, link)
     return world_poses(model, state)[model.link_index(frame.link)] @ frame.placement
 
 
@@ -74,7 +74,7 @@ def jacobian(
     >>> jacobian(cat, cat.neutral(), cat.link_names[0])[:, :6].round(12).tolist() == np.eye(6).tolist()
     True
     """
-    return _jacobian(model, geometry(model, state), state, _frame(model, link, point), representation)[0]
+    return _jacobian(model, geometry(model, state), state, place_frame(model, link, point), representation)[0]
 
 
 def jacobian_derivative(
@@ -142,7 +142,8 @@ def reroot_state(model: Model, state: State, link: str) -> State:
     return State(link_pose(model, state, link), concatenate([empty, *joints]), twist, concatenate([empty, *rates]))
 
 
-def _frame(model: Model, link: Place, point: Vector | None = None) -> Frame:
+def place_frame(model: Model, link: Place, point: Vector | None = None) -> Frame:
+    """The frame that a place means, moved to a point (3, m) of it if one is given."""
     frame = link if isinstance(link, Frame) else model.frame(link)
     if point is None:
         return frame
@@ -154,7 +155,7 @@ def _frame(model: Model, link: Place, point: Vector | None = None) -> Frame:
 def _jacobian_and_rate(
     model: Model, state: State, link: Place, representation: Representation, point: Vector | None = None
 ) -> tuple[Matrix, Matrix]:
-    return _jacobian(model, geometry(model, state), state, _frame(model, link, point), representation)
+    return _jacobian(model, geometry(model, state), state, place_frame(model, link, point), representation)
 
 
 def _jacobian(

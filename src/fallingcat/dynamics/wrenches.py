@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..arrays import concatenate
-from ..arrays.types import Pose, Vector
+import numpy as np
+
+from ..arrays import block, concatenate
+from ..arrays.types import Matrix, Pose, Vector
 from ..errors import ModelError, told
 from ..lie import SE3
-from ..model import Model, State
+from ..lie.rotations import skew
+from ..model import Frame, Model, State
 from ..model.words import REPRESENTATIONS, Representation
 from .checks import choice, vector
 from .spatial import wrench_to_parent
@@ -19,6 +22,39 @@ def in_link_frames(
     model: Model, state: State, wrenches: Mapping[str, Any] | None, representation: Representation
 ) -> Iterator[tuple[int, Vector]]:
     """For each wrench ``[f; t]`` the index of its link, and the wrench in the link frame."""
+    for link, place, wrench in _at_places(model, state, wrenches, representation):
+        yield link, wrench_to_parent(place.placement, wrench)
+
+
+def in_base_frame(
+    model: Model,
+    state: State,
+    poses: Sequence[Pose],
+    wrenches: Mapping[str, Any] | None,
+    representation: Representation,
+) -> Iterator[tuple[int, Vector, Matrix]]:
+    """For each wrench the index of its link, the wrench in the base frame, and how it turns (6 x 6).
+
+    ``poses`` are ``H_bj`` of the links.  When the link moves by a twist, the wrench, seen from the link, changes by the
+    matrix times the twist: not for ``body``, whose wrench the link carries along; by its axes for ``mixed``; by all of
+    ``ad' wrench`` for ``inertial``.
+    """
+    zero = np.zeros((3, 3))
+    for link, place, given in _at_places(model, state, wrenches, representation):
+        H = poses[link] @ place.placement
+        wrench, turn = wrench_to_parent(H, given), np.zeros((6, 6))
+        if representation == "inertial":
+            turn = SE3().adt(wrench)
+        elif representation == "mixed":
+            F = skew(wrench[:3])
+            turn = block([[zero, F], [zero, skew(H[:3, :3] @ given[3:]) + skew(H[:3, 3]) @ F]])
+        yield link, wrench, turn
+
+
+def _at_places(
+    model: Model, state: State, wrenches: Mapping[str, Any] | None, representation: Representation
+) -> Iterator[tuple[int, Frame, Vector]]:
+    """For each wrench the index of its link, the frame in which it acts, and the wrench in that frame."""
     choice(representation, REPRESENTATIONS, "representation")
     if wrenches is None:
         return
@@ -33,9 +69,8 @@ def in_link_frames(
         place = model.frame(name)
         index, wrench = model.link_index(place.link), vector(given, 6, f"wrench on {name!r}")
         if representation != "body":
-            H = poses[index] @ place.placement
-            wrench = _to_body(H, wrench, representation)
-        yield index, wrench_to_parent(place.placement, wrench)
+            wrench = _to_body(poses[index] @ place.placement, wrench, representation)
+        yield index, place, wrench
 
 
 def _to_body(H: Pose, wrench: Vector, representation: Representation) -> Vector:

@@ -1,0 +1,106 @@
+"""Derivatives of centroidal momentum, of its rate, and of the center of mass."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import concatenate, takes
+from ..arrays.types import Matrix, Vector
+from ..lie import SE3
+from ..lie.rotations import block_diagonal, homogeneous, skew
+from ..model import Model, State
+from .checks import check_robot, total_mass, vector
+from .derivatives import Motion, by_directions, changes, motion_of
+from .momentum import centroidal_momentum_matrix, centroidal_momentum_matrix_derivative, momentum
+
+_SE3 = SE3()
+
+
+class CentroidalDerivatives(NamedTuple):
+    """Derivatives of the momentum ``h`` about the center of mass, along the world's axes, and of its rate (6 x nv)."""
+
+    momentum_by_configuration: Matrix
+    """of ``h = A_G v``, on the tangent; by velocity it is ``A_G``"""
+    rate_by_configuration: Matrix
+    """of ``dh/dt = A_G a + dA_G/dt v``, on the tangent"""
+    rate_by_velocity: Matrix
+    rate_by_acceleration: Matrix
+    """``A_G``"""
+
+
+class CenterOfMassDerivatives(NamedTuple):
+    """Derivatives of the center of mass's velocity and acceleration in the world (3 x nv); see
+    :func:`center_of_mass_jacobian` for those of its place."""
+
+    velocity_by_configuration: Matrix
+    acceleration_by_configuration: Matrix
+    acceleration_by_velocity: Matrix
+
+
+@takes(acceleration="nv")
+def centroidal_dynamics_derivatives(model: Model, state: State, acceleration: Vector) -> CentroidalDerivatives:
+    """How centroidal momentum and its rate change with configuration, velocity and acceleration.
+
+    >>> from fallingcat.model import robots
+    >>> cat = robots.cat()
+    >>> state = cat.random_state(np.random.default_rng(0))
+    >>> found = centroidal_dynamics_derivatives(cat, state, np.zeros(cat.nv))
+    >>> rate = found.momentum_by_configuration @ state.velocity  # dh/dt at constant velocity
+    >>> bool(np.allclose(rate, centroidal_momentum_matrix_derivative(cat, state) @ state.velocity, atol=1e-12))
+    True
+    """
+    check_robot(model, state)
+    a = vector(acceleration, model.nv, "acceleration")
+    total_mass(model)
+    if not all(joint.kind.fixed_axes for joint in model.joints):
+        return _by_directions(model, state, a)
+    motion = motion_of(model, state)
+    force, found = changes(model, state, motion, a)
+    momenta = motion.sums([L @ nu for L, nu in zip(motion.inertias, motion.twists, strict=True)])
+    joints = list(zip(motion.total, motion.moved, motion.axes, momenta, strict=True))[1:]
+    still = [np.zeros((6, model.m)), *(L @ dnu - _SE3.adt(p) @ s for L, dnu, s, p in joints)]
+    A = concatenate([x.momenta for x in found], axis=1)
+    rate = [found[0].behind, *(x.before for x in found[1:])]
+    X = _SE3.Ad(homogeneous(state.pose[:3, :3].T, motion.total[0].moment * (1.0 / model.mass))).T
+    return CentroidalDerivatives(
+        X @ concatenate(still, axis=1) + _moving_frame(model, state, motion, A, momenta[0]),
+        X @ concatenate(rate, axis=1) + _moving_frame(model, state, motion, A, force),
+        X @ concatenate([x.by_speed for x in found], axis=1),
+        X @ A,
+    )
+
+
+@takes(acceleration="nv")
+def center_of_mass_derivatives(model: Model, state: State, acceleration: Vector) -> CenterOfMassDerivatives:
+    """How velocity and acceleration of the center of mass change: the linear rows of
+    :func:`centroidal_dynamics_derivatives`, over the mass."""
+    check_robot(model, state)
+    found = centroidal_dynamics_derivatives(model, state, acceleration)
+    return CenterOfMassDerivatives(*(rows[:3] * (1.0 / total_mass(model)) for rows in found[:3]))
+
+
+def _moving_frame(model: Model, state: State, motion: Motion, A: Any, wrench: Any) -> Any:
+    """What a wrench or momentum ``[f; t]`` of the base frame gains in the centroidal one as that moves (6 x nv).
+
+    When the base turns by ``w``, both parts turn; when a joint moves the center by ``d`` in the base, the torque about
+    it changes by ``f x d``.
+    """
+    R, f, center = state.pose[:3, :3], wrench[:3], motion.total[0].moment * (1.0 / model.mass)
+    torque, w = wrench[3:] - skew(center) @ f, motion.axes[0][3:]
+    by_base = -concatenate([skew(f) @ w, skew(torque) @ w])
+    by_joints = concatenate([np.zeros((3, model.n)), skew(f) @ (A[:3, model.m :] * (1.0 / model.mass))])
+    return block_diagonal([R, R]) @ concatenate([by_base, by_joints], axis=1)
+
+
+def _by_directions(model: Model, state: State, a: Any) -> CentroidalDerivatives:
+    """For joints whose axes turn within the child."""
+
+    def rate(at: State) -> Vector:
+        turning = centroidal_momentum_matrix_derivative(model, at) @ at.velocity
+        return centroidal_momentum_matrix(model, at) @ a + turning
+
+    like = [*state, a]
+    still, A = by_directions(model, state, lambda at: momentum(model, at, "centroidal"), like)
+    return CentroidalDerivatives(still, *by_directions(model, state, rate, like), A)

@@ -1,0 +1,71 @@
+"""How Jacobians change with the configuration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays import concatenate, stack
+from ..lie import SE3
+from ..lie.rotations import block_diagonal, skew
+from ..model import Model, State
+from ..model.words import REPRESENTATIONS, Place, Representation
+from .checks import check_robot, choice
+from .kinematics import jacobian, link_pose, place_frame, world_poses
+from .sweeps import ancestors, nodes, sizes
+
+_SE3 = SE3()
+
+
+def kinematic_hessian(model: Model, state: State, link: Place, representation: Representation = "body") -> Any:
+    """``H`` (6 x nv x nv): ``H[:, k, i]`` is the derivative of column k of :func:`jacobian` along direction i.
+
+    Directions are those of :func:`displace`, so ``dJ/dt = H @ v``.  Seen from the link, the axis ``J_k`` changes when a
+    joint between the two moves: by ``[J_k, J_i]``; seen from the world, when a joint before it does, by ``[J_i, J_k]``.
+
+    >>> from fallingcat.dynamics import jacobian_derivative
+    >>> from fallingcat.model import robots
+    >>> cat = robots.cat()
+    >>> state, paw = cat.random_state(np.random.default_rng(0)), cat.link_names[-1]
+    >>> H = kinematic_hessian(cat, state, paw)
+    >>> bool(np.allclose(H @ state.velocity, jacobian_derivative(cat, state, paw), atol=1e-12))
+    True
+    """
+    check_robot(model, state)
+    choice(representation, REPRESENTATIONS, "representation")
+    pose, J = link_pose(model, state, link), jacobian(model, state, link)
+    own = _turning_axes(model, state, link)
+    ends = np.repeat(np.cumsum(sizes(model)), sizes(model))  # for each column the first one of the next joint
+    columns = []
+    for k, end in enumerate(ends):
+        bracket, v, w = _SE3.ad(J[:, k]), skew(J[:3, k]), skew(J[3:, k])
+        before, behind = J[:, :end], J[:, end:]
+        if representation == "inertial":
+            H = concatenate([-(bracket @ before), np.zeros(behind.shape)], axis=1)
+        else:
+            H = concatenate([np.zeros(before.shape), bracket @ behind], axis=1)
+        if representation == "mixed":
+            H = H - concatenate([v @ J[3:], w @ J[3:]])
+        columns.append(own[k] + H)
+    R = pose[:3, :3]
+    seen = {"body": np.eye(6), "mixed": block_diagonal([R, R]), "inertial": _SE3.Ad(pose)}[representation]
+    return stack([seen @ H for H in columns], axis=1) if columns else np.zeros((6, 0, 0))
+
+
+def _turning_axes(model: Model, state: State, link: Place) -> list[Any]:
+    """For each column of a body Jacobian how its own joint turns it in the child (6 x nv), as universal joints do."""
+    own: list[Any] = [np.zeros((6, model.nv)) for _ in range(model.nv)]
+    if all(joint.kind.fixed_axes for joint in model.joints):
+        return own
+    frame, poses = place_frame(model, link), world_poses(model, state)
+    index = model.link_index(frame.link)
+    for k in set(ancestors(nodes(model, state), index)) - {0}:
+        joint, q, v = model.joints[k - 1], state.joints[model.q_slices[k - 1]], model.v_slices[k - 1]
+        X = _SE3.Ad(_SE3.inverse(poses[index] @ frame.placement) @ poses[k])
+        turned = [X @ joint.motion_subspace_derivative(q, unit) for unit in np.eye(joint.kind.nv)]
+        before, after = (np.zeros((6, n)) for n in (model.m + v.start, model.n - v.stop))
+        for c in range(0 if joint.kind.fixed_axes else joint.kind.nv):
+            columns = stack([rate[:, c] for rate in turned], axis=1)
+            own[model.m + v.start + c] = concatenate([before, columns, after], axis=1)
+    return own
