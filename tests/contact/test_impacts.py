@@ -112,6 +112,44 @@ def test_which_points_leave_is_the_answer_of_enumeration(friction, seed):
     assert min(np.abs(v - found).max() for v in answers) < 1e-8
 
 
+def broken(law, impulse):
+    """How much impulses break the law of Moreau and Coulomb, relative to the velocities."""
+    v, worst = law.before + law.G @ impulse, 0.0
+    for own, target in zip(law.rows, law.target, strict=True):
+        (push, *drag), (leave, *slide) = impulse[own], v[own]
+        mean = np.trace(law.G[np.ix_(own, own)]) / len(own)
+        size, speed = np.linalg.norm(drag) * mean, np.linalg.norm(slide)
+        limit = law.friction * push * mean
+        worst = max(worst, -push * mean, target - leave, min(push * mean, leave - target), size - limit)
+        if size < limit - 1e-9:
+            worst = max(worst, min(speed, limit - size))
+        else:
+            worst = max(worst, np.linalg.norm(speed * np.array(drag) * mean + limit * np.array(slide)))
+    return worst / np.abs(law.before).max()
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("friction", [0.0, 0.3, 1.0, 1.5])
+def test_ten_points_of_which_many_depend_on_each_other_keep_the_law(friction, seed):
+    """Three bodies of six degrees of freedom, joined by their masses, on ten points: rank 18 of 30 rows."""
+    rng = np.random.default_rng(seed)
+    J = np.zeros((30, 18))
+    for i in range(10):
+        p, k = rng.normal(size=3), 6 * (i % 3)
+        turned = np.array([[0.0, p[2], -p[1]], [-p[2], 0.0, p[0]], [p[1], -p[0], 0.0]])
+        J[3 * i : 3 * i + 3, k : k + 6] = np.hstack([np.eye(3), turned])
+    A = rng.normal(size=(18, 18))
+    G = J @ np.linalg.solve(A @ A.T + 3.0 * np.eye(18), J.T)
+    law = Collision(
+        G,
+        J @ rng.normal(size=18) - 0.5 * J[:, 0],
+        tuple([3 * i, 3 * i + 1, 3 * i + 2] for i in range(10)),
+        np.zeros(10),
+        friction,
+    )
+    assert broken(law, law.solve().impulse) < 1e-6
+
+
 def test_restitution_and_friction_of_a_ball():
     ball = fc.robots.free_body(fc.lie.R3())
     hit = impact(ball, ball.state(twist=[3.0, 4.0, -2.0]), ["body"], 0.5, 0.4)

@@ -21,7 +21,7 @@ def test_the_kernel_for_all_modes_gives_what_is_worked_out_mode_by_mode(seed):
     floor = HardContacts(FEET, friction=0.7, height=0.3, normal=(0.1, 0.2, 1.0))
     prepared = floor.prepared(DOG)
     mode = tuple(str(s) for s in rng.choice(["open", "stick", "slide"], size=4))
-    state, applied, memory = DOG.random_state(rng), rng.normal(size=DOG.nv), rng.normal(size=20)
+    state, applied, memory = DOG.random_state(rng), rng.normal(size=DOG.nv), rng.normal(size=32)
     one, other = (c.touch(DOG, mode, state, memory, applied) for c in (floor, prepared))
     for port in floor.ports:
         agree(port, other.forces[port], one.forces[port], 1e-12)

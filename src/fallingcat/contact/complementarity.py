@@ -10,23 +10,37 @@ import numpy as np
 from ..errors import NumericsError
 
 STICK, SLIDE, OPEN = "stick", "slide", "open"
-MOST_TURNS = 100
-MOST_SWEEPS = 2_000
-STALL = 50
-"""Sweeps in which the change should have halved: what redundant points demand may differ by rounding."""
+UNBOUNDED = 1e100
+"""A coefficient of friction that holds every point that pushes."""
+EXACT = 1e-13
+"""What rounding leaves of the law, relative to the largest velocity (both scaled by the points' masses)."""
+LOOSE = 1e-6
+"""What Newton's method may leave where it comes no further: points that nearly depend on each other."""
+DRIFTED = 1e-4
+"""What redundant points may demand differently, of all that is demanded, because each has drifted its own way."""
+DEPENDENT = 1e-11
+"""Singular values, relative to the largest, of impulses that change nothing."""
 MOST_STEPS = 20
-LOOSE = 1e-4
-"""What sweeps that end without an answer may leave of the law, relative to the impulses."""
-DIVERGED = 1e9
-"""Impulses, relative to a typical one, with which sweeps come to no end."""
-NOISE = 1e-9
-"""m/s: what an integrator leaves at points that are at rest"""
+PATIENCE = 3
+"""Steps of Newton's method that do not halve what is left, until it gives up."""
+SPLITTINGS = [(steps, rho) for steps in (20, 80, 320) for rho in (1.0, 0.1, 0.3, 0.03)]
+"""Steps of :meth:`Collision._split` and their penalties, one after the other; the best depends on the masses."""
+MORE = [(1280, 0.3), (1280, 0.03), (5120, 0.3), (5120, 1.0)]
+"""More of them, where there is an answer: with a symmetric ``G``."""
 
 
 class Impulses(NamedTuple):
     """``impulse`` (rows) and the ``status`` of each point."""
 
     impulse: np.ndarray
+    status: tuple[str, ...]
+
+
+class Guess(NamedTuple):
+    """Scaled impulses, how far they are from the law, and what each point does."""
+
+    x: np.ndarray
+    left: float
     status: tuple[str, ...]
 
 
@@ -40,6 +54,9 @@ class Collision:
     ``friction`` None lets every point that does not leave stick.  Where no choice of leaving points keeps that (holding
     a point along the ground can throw it off the ground), all points are held along the ground whether they push or
     not, as with friction without bounds: then impulses minimise a convex energy, and there always is an answer.
+
+    All is solved for points of one scale, with three rows each: ``x_i / d_i`` and ``d_i v_i`` with ``1 / d_i^2`` the
+    mean diagonal of ``G`` at a point.
     """
 
     G: np.ndarray
@@ -47,88 +64,102 @@ class Collision:
     rows: tuple[list[int], ...]
     target: np.ndarray
     """of each point's normal velocity (m/s)"""
-    friction: float | None
+    friction: float | np.ndarray | None
+    """one number, or one for each point"""
 
     def __post_init__(self) -> None:
-        self.speed = float(np.abs(self.before).max(initial=0.0) + np.abs(self.target).max(initial=0.0))
-        mean = float(np.trace(self.G)) / max(len(self.G), 1)
-        self.size = self.speed / mean if mean > 0.0 else 0.0  # of a typical impulse
-        self.noise = max(1e-10, NOISE / max(self.speed, NOISE))  # faults below it are rounding, relative to the two
+        self.mu = np.broadcast_to(UNBOUNDED if self.friction is None else self.friction, (len(self.rows),))
+        self.spread, wanted = np.zeros((len(self.before), 3 * len(self.rows))), np.zeros(len(self.before))
+        for i, own in enumerate(self.rows):
+            mean = float(np.abs(self.G[own, own]).mean())
+            self.spread[own, range(3 * i, 3 * i + len(own))] = 1.0 / np.sqrt(mean) if mean > 0.0 else 1.0
+            wanted[own[0]] = self.target[i]
+        self.scaled = self.spread.T @ self.G @ self.spread
+        self.short = self.spread.T @ (self.before - wanted)
+        self.speed = float(np.abs(self.short).max(initial=0.0))
 
     def solve(self) -> Impulses:
-        """By pivoting from all points held, one change at a time; where that cycles, by sweeps over the points."""
-        status = [STICK] * len(self.rows)
-        seen: set[tuple[str, ...]] = set()
-        while tuple(status) not in seen:
-            seen.add(tuple(status))
-            answer = self._with(tuple(status))
-            change = self._worst(answer)
-            if change is None:
-                return (SLIDE in status and self._newton(answer.impulse)) or answer
-            status[change[0]] = change[1]
-        try:
-            return self._held_along() if self.friction is None else self._sweeps()
-        except np.linalg.LinAlgError:
-            raise self._unsolved() from None
+        """By Newton's method from all points held; where that fails, from ever more steps of a splitting."""
+        if not self.speed > 0.0:
+            return Impulses(np.zeros(len(self.before)), (OPEN,) * len(self.rows))
+        with np.errstate(all="ignore"):  # steps that diverge are no answer
+            held = self._held()
+            best = self._newton(held)
+            if best.left > LOOSE and self.friction is None:
+                return self._held_along()
+            symmetric = bool(np.abs(self.scaled - self.scaled.T).max() < 1e-9)
+            for steps, rho in SPLITTINGS + (MORE if symmetric and (np.diag(self.scaled) >= 0.0).all() else []):
+                if best.left <= LOOSE:
+                    break
+                best = min(best, self._newton(self._split(held, steps, rho)), key=lambda guess: guess.left)
+        if not best.left <= LOOSE:
+            raise NumericsError(f"no way was found in which {len(self.rows)} points share an impact", value=best.left)
+        return Impulses(self.spread @ best.x, best.status)
 
-    # given what each point does ---------------------------------------------------------------------------------
+    def _held(self) -> np.ndarray:
+        """The shortest impulses with which all points are held; takes away what no impulse can bring about."""
+        U, s, Vt = np.linalg.svd(self.scaled)
+        rank = int((s > DEPENDENT * s[0]).sum())
+        beyond = U[:, rank:] @ (U[:, rank:].T @ self.short)
+        if float(np.abs(beyond).max(initial=0.0)) <= DRIFTED * self.speed:
+            self.short = self.short - beyond
+        return np.asarray(-Vt[:rank].T @ ((U[:, :rank].T @ self.short) / s[:rank]))
 
-    def _with(self, status: tuple[str, ...]) -> Impulses:
-        """The impulses of least norm when the points hold, slide and leave as ``status`` says."""
-        sliding = [i for i, s in enumerate(status) if s == SLIDE]
-        held = self._linear(tuple(STICK if s == SLIDE else s for s in status), {})
-        ways = {i: self._along(-held[self.rows[i][1:]]) for i in sliding}
-        impulse = self._linear(status, ways)
-        for _ in range(MOST_TURNS if sliding else 0):  # friction is against the velocity that it leaves
-            after = self.before + self.G @ impulse
-            newer = {i: self._along(after[self.rows[i][1:]]) for i in sliding}
-            turned = max(float(np.abs(newer[i] - ways[i]).max(initial=0.0)) for i in sliding)
-            ways = newer
-            impulse = self._linear(status, ways)
-            if turned < 1e-14:
+    def _newton(self, x: np.ndarray) -> Guess:
+        """Newton's method on ``x = projection(x - v+)``, law by law (Alart and Curnier)."""
+        best, waited = Guess(x, np.inf, ()), 0
+        for _ in range(MOST_STEPS):
+            fault, slope, status = self._projected(x)
+            left = float(np.abs(fault).max()) / self.speed
+            if not np.isfinite(left):
                 break
-        return Impulses(impulse, status)
+            waited = 0 if left < 0.5 * best.left else waited + 1
+            best = Guess(x - fault, left, status) if left < best.left else best
+            if left <= EXACT or waited == PATIENCE:
+                break
+            x = x - np.linalg.lstsq(slope, fault, rcond=1e-12)[0]
+        return best
 
-    def _linear(self, status: tuple[str, ...], ways: dict[int, np.ndarray]) -> np.ndarray:
-        held: list[int] = []
-        columns = []
-        wanted = np.zeros(len(self.before))
-        for i, (rows, s) in enumerate(zip(self.rows, status, strict=True)):
-            wanted[rows[0]] = self.target[i]
-            for row in rows if s == STICK else rows[:1] if s == SLIDE else []:
-                column = np.eye(1, len(self.before), row)[0]
-                if s == SLIDE:
-                    column[rows[1:]] = -(self.friction or 0.0) * ways[i]
-                held.append(row)
-                columns.append(column)
-        if not held:
-            return np.zeros(len(self.before))
-        K = np.array(columns).T
-        x = np.linalg.lstsq(self.G[held] @ K, (wanted - self.before)[held], rcond=1e-12)[0]
-        return np.asarray(K @ x)
+    def _projected(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+        """What is left of ``x - projection(x - v+)``, its derivative, and what each point does."""
+        y = (x - self.short - self.scaled @ x).reshape(-1, 3)
+        push, drag = np.maximum(y[:, 0], 0.0), y[:, 1:]
+        size, limit, carries = np.linalg.norm(drag, axis=1), self.mu * push, y[:, 0] > 0.0
+        slides = size > limit
+        way = drag / np.where(size > 0.0, size, 1.0)[:, None]
+        share = np.where(slides, limit / np.where(slides, size, 1.0), 1.0)
+        D = np.zeros((len(y), 3, 3))
+        D[:, 0, 0] = carries
+        D[:, 1:, 0] = np.where((slides & carries)[:, None], self.mu[:, None] * way, 0.0)
+        across = np.where(slides[:, None, None], np.eye(2) - way[:, :, None] * way[:, None, :], np.eye(2))
+        D[:, 1:, 1:] = np.where(carries, share, 0.0)[:, None, None] * across
+        projection = np.concatenate([push[:, None], share[:, None] * drag], axis=1).reshape(-1)
+        one = np.eye(len(x))
+        slope = one - (D @ (one - self.scaled).reshape(len(y), 3, -1)).reshape(len(x), -1)
+        status = tuple(OPEN if not c else SLIDE if s else STICK for c, s in zip(carries, slides, strict=True))
+        return x - projection, slope, status
 
-    def _along(self, v: np.ndarray) -> np.ndarray:
-        size = float(np.linalg.norm(v))
-        return v / size if size > 0.0 else np.eye(1, len(v))[0]
+    def _split(self, x: np.ndarray, steps: int, rho: float) -> np.ndarray:
+        """Impulses in their cones near the law, by alternating directions: velocities plus ``friction |v_t|`` along the
+        normal lie in the dual cones (De Saxce), so each step is a linear solution and a projection.
+        """
+        inverse = np.linalg.pinv(self.scaled + rho * np.eye(len(x)))  # not symmetric, it may be singular
+        x, dual, raised = self._cone(x), np.zeros(len(x)), np.zeros(len(x))
+        for _ in range(steps):
+            raised[::3] = self.mu * np.linalg.norm(dual.reshape(-1, 3)[:, 1:], axis=1)
+            free = inverse @ (rho * x + dual - self.short - raised)
+            x = self._cone(free - dual / rho)
+            dual = dual - rho * (free - x)
+        return x
 
-    def _worst(self, answer: Impulses) -> tuple[int, str] | None:
-        """The point that breaks its law most, and what it should do instead; None if all keep it."""
-        after = self.before + self.G @ answer.impulse
-        worst = (self.noise, -1, OPEN)
-        for i, (rows, s) in enumerate(zip(self.rows, answer.status, strict=True)):
-            x, v = answer.impulse[rows] / (self.size or 1.0), after[rows] / (self.speed or 1.0)
-            short = self.target[i] / (self.speed or 1.0) - float(v[0])
-            faults = [(short, STICK)] if s == OPEN else [(-float(x[0]), OPEN), (abs(short), OPEN)]
-            if s != OPEN and len(rows) > 1 and self.friction is not None:
-                limit = self.friction * float(x[0])
-                if s == STICK:
-                    faults.append((float(np.linalg.norm(x[1:])) - limit, SLIDE))
-                else:  # work that friction should take and does not
-                    faults.append((limit * float(np.linalg.norm(v[1:])) + float(x[1:] @ v[1:]), STICK))
-            fault, change = max(faults)
-            if fault > worst[0]:
-                worst = (fault, i, change)
-        return None if worst[1] < 0 else worst[1:]
+    def _cone(self, x: np.ndarray) -> np.ndarray:
+        """The nearest impulses with ``|x_t| <= friction x_n``."""
+        n, t = x[::3], x.reshape(-1, 3)[:, 1:]
+        size = np.linalg.norm(t, axis=1)
+        inside, outside = size <= self.mu * n, self.mu * size <= -n
+        push = np.where(inside, n, np.where(outside, 0.0, (n + self.mu * size) / (1.0 + self.mu**2)))
+        share = np.where(inside, 1.0, self.mu * push / np.where(inside | (size == 0.0), 1.0, size))
+        return np.concatenate([push[:, None], share[:, None] * t], axis=1).reshape(-1)
 
     def _held_along(self) -> Impulses:
         """``min x' G x / 2 + x' (v- - target)`` over ``x_n >= 0``: tangential impulses are free."""
@@ -137,105 +168,11 @@ class Collision:
         follow = -np.linalg.pinv(self.G[np.ix_(t, t)], rcond=1e-12)  # tangential impulses that stop a velocity
         G = self.G[np.ix_(n, n)] + self.G[np.ix_(n, t)] @ follow @ self.G[np.ix_(t, n)]
         short = self.before[n] + self.G[np.ix_(n, t)] @ follow @ self.before[t] - self.target
-        push = pushes(G, short, 1e-11 * self.speed)
+        push = pushes(G, short, 1e-11 * float(np.abs(short).max()))
         x = np.zeros(len(self.before))
         x[n] = push
         x[t] = follow @ (self.before[t] + self.G[np.ix_(t, n)] @ push)
-        return Impulses(x, tuple(STICK if p > 1e-12 * self.size else OPEN for p in push))
-
-    # point by point ---------------------------------------------------------------------------------------------
-
-    def _sweeps(self) -> Impulses:
-        """Gauss and Seidel: each point in turn keeps its law, until Newton's method finds the rest of the way."""
-        x = np.zeros(len(self.before))
-        status = [OPEN] * len(self.rows)
-        last = left = np.inf
-        for sweep in range(MOST_SWEEPS):
-            change = 0.0
-            for i, rows in enumerate(self.rows):
-                free = self.before[rows] + self.G[rows] @ x - self.G[np.ix_(rows, rows)] @ x[rows]
-                new, status[i] = self._point(i, free)
-                change = max(change, float(np.abs(new - x[rows]).max(initial=0.0)))
-                x[rows] = new
-            if not change <= DIVERGED * self.size:
-                break
-            if change <= 1e-13 * self.size:
-                return Impulses(x, tuple(status))
-            if sweep % 10 == 9:
-                answer = self._newton(x)
-                if answer is not None:
-                    return answer
-            if sweep % STALL == STALL - 1:
-                left = float(np.abs(self._projected(x)[0]).max()) / (self.size or 1.0)
-                if left <= LOOSE and change > 0.5 * last:
-                    return Impulses(x, tuple(status))
-                last = change
-        raise self._unsolved(left)
-
-    def _unsolved(self, left: float = np.inf) -> NumericsError:
-        return NumericsError(f"no way was found in which {len(self.rows)} points share an impact", value=left)
-
-    def _newton(self, x: np.ndarray) -> Impulses | None:
-        """Newton's method on ``x = projection(x - (v+ - target) / mean G)``, law by law (Alart and Curnier)."""
-        for _ in range(MOST_STEPS):
-            fault, slope, status = self._projected(x)
-            if not np.isfinite(fault).all():
-                return None
-            if float(np.abs(fault).max()) <= 1e-13 * self.size:
-                return Impulses(x - fault, status)
-            x = x - np.linalg.lstsq(slope, fault, rcond=1e-12)[0]
-        return None
-
-    def _projected(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
-        """What is left of ``x - projection(y)``, its derivative, and what each point does."""
-        mu, step = self.friction or 0.0, self.size / self.speed
-        y, dy = x - step * (self.before + self.G @ x), np.eye(len(x)) - step * self.G
-        projection, slope, status = np.zeros(len(x)), np.zeros(dy.shape), []
-        for i, (n, *t) in enumerate(self.rows):
-            push, drag = y[n] + step * self.target[i], y[t]
-            size = float(np.linalg.norm(drag))
-            if push > 0.0:
-                projection[n], slope[n] = push, dy[n]
-            if push > 0.0 and size <= mu * push:
-                projection[t], slope[t] = drag, dy[t]
-            elif push > 0.0:
-                way = drag / size
-                projection[t] = mu * push * way
-                across = np.eye(len(t)) - np.outer(way, way)
-                slope[t] = np.outer(mu * way, dy[n]) + (mu * push / size) * across @ dy[t]
-            status.append(OPEN if push <= 0.0 else STICK if size <= mu * push else SLIDE)
-        return x - projection, np.eye(len(x)) - slope, tuple(status)
-
-    def _point(self, i: int, free: np.ndarray) -> tuple[np.ndarray, str]:
-        """The impulse of one point whose velocity would be ``free`` without it."""
-        rows = self.rows[i]
-        G, target = self.G[np.ix_(rows, rows)], float(self.target[i])
-        wanted = -free
-        wanted[0] += target
-        held = np.linalg.lstsq(G, wanted, rcond=1e-12)[0]
-        if held[0] > 0.0 and np.linalg.norm(held[1:]) <= (self.friction or 0.0) * held[0]:
-            return held, STICK
-        if free[0] >= target:
-            return np.zeros(len(rows)), OPEN
-        return self._sliding(G, free, target), SLIDE
-
-    def _sliding(self, G: np.ndarray, free: np.ndarray, target: float) -> np.ndarray:
-        """The impulse of a sliding point: the direction whose friction leaves the velocity along itself."""
-        mu = self.friction or 0.0
-
-        def impulses(ways: np.ndarray) -> np.ndarray:
-            columns = np.concatenate([np.ones((1, ways.shape[1])), -mu * ways])
-            gain = G[0] @ columns  # not positive where friction pushes the point into the ground
-            return columns * ((target - free[0]) / np.where(gain > 0.0, gain, np.inf))
-
-        if len(free) < 3:
-            ways = np.array([[1.0, -1.0]])[: len(free) - 1]
-        else:
-            angles = sliding_angles(G, free, target, mu)
-            ways = np.array([np.cos(angles), np.sin(angles)])
-        x = impulses(ways)
-        along = (ways * (free[1:, None] + G[1:] @ x)).sum(axis=0)
-        return np.asarray(x[:, int(np.argmax(np.where(x[0] >= 0.0, along, -np.inf)))])
+        return Impulses(x, tuple(STICK if p > 1e-12 * float(push.max()) else OPEN for p in push))
 
 
 def pushes(G: np.ndarray, q: np.ndarray, still: float) -> np.ndarray:
@@ -263,20 +200,3 @@ def pushes(G: np.ndarray, q: np.ndarray, still: float) -> np.ndarray:
             active &= x > 1e-15 * max(float(np.abs(x).max()), 1e-300)
             x = np.where(active, x, 0.0)
     return x
-
-
-def sliding_angles(G: np.ndarray, free: np.ndarray, target: float, mu: float) -> np.ndarray:
-    """The angles of ``w`` for which the velocity left along the ground is along ``w``, forwards or backwards.
-
-    With ``x = [1, -mu w] (target - free_n) / (G_nn - mu G_nt w)``, ``w x (free_t + G_t x) = 0`` times the denominator
-    is ``a cos + b sin + c cos 2 + d sin 2 + e = 0``: a polynomial of order 4 in ``exp(i angle)``.
-
-    >>> np.sort(np.cos(sliding_angles(np.eye(3), np.array([-1.0, 2.0, 0.0]), 0.0, 0.5))).round(12)
-    array([-1.,  1.])
-    """
-    t, (f, g), ((n, p, q), (h, A, B), (k, C, D)) = target - free[0], free[1:], G
-    u, v, w = mu * (g * p + t * C), mu * (g * q - f * p + t * (D - A)), mu * (f * q + t * B)
-    a, b, c, d, e = g * n + t * k, -f * n - t * h, -0.5 * (u + w), -0.5 * v, -0.5 * (u - w)
-    z = np.roots(np.array([c - 1j * d, a - 1j * b, 2.0 * e, a + 1j * b, c + 1j * d]))
-    off = np.abs(np.abs(z) - 1.0)
-    return np.asarray(np.angle(z[off <= max(1e-6, float(off.min(initial=np.inf)))]))

@@ -11,7 +11,7 @@ from ..arrays import concatenate, less, sqrt, where
 from ..errors import ModelError
 from ..model import Model, State
 from .contact import Contact, Jump, Mode
-from .points import Plane, checked_points, named_points, plane, point_jacobian, position
+from .points import Plane, checked_points, floor_points, plane, point_jacobian, position
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class CompliantFloor(Contact):
     most_events = 100_000  # a foot that settles flips between spring and damper every microsecond: that is its physics
 
     def __post_init__(self) -> None:
-        named_points(self.points)
+        object.__setattr__(self, "points", floor_points(self.points))
         try:
             friction = 0.0 if self.friction is None else self.friction
             numbers = [float(x) for x in (*self.stiffness, *self.damping, self.height, friction)]

@@ -34,6 +34,8 @@ class Touch(NamedTuple):
     guards: Any
     strain: Any = 0.0
     """how much a step has lost of what the contact holds, in units of what is allowed: above 1, steps are shortened"""
+    motion: Any = None
+    """``nv``: the acceleration under all forces, where the contact had to work it out"""
 
 
 class Contact(ABC):

@@ -14,9 +14,9 @@ from ..model import Model, State
 from .complementarity import OPEN, SLIDE, STICK
 from .contact import Contact, Jump, Mode, Touch
 from .impacts import restitutions
-from .points import Plane, checked_points, named_points, plane, stacked
+from .points import Plane, checked_points, floor_points, plane, stacked
 from .settling import SLOW
-from .situation import Situation, situation, situations
+from .situation import Situation, situation
 from .solving import Held, check_consistent, hold, plane_axes
 from .transition import STILL, Transition
 
@@ -32,11 +32,14 @@ DRIFT = 1e-3
 """Speeds (m/s) of points that should be held, together, from which on a step is too long."""
 LEFT = 1e-3
 """m/s^2: what forces may leave of accelerations of held points, where these nearly depend on each other; the
-stabilisation keeps it below 1e-6 m."""
+stabilisation keeps it below 1e-6 m.  Beyond it the points share the load anew, and one lifts off."""
 SMALL = 40
 """Points times degrees of freedom: up to here every mode is compiled."""
 LOAD = 1e-10
 """Forces below this part of the robot's weight are rounding."""
+KEPT = 8
+"""Numbers that a point remembers: a place (3) and a share of the load (3) in the axes of the plane, and between them
+the way it slides (2)."""
 
 
 class Load(NamedTuple):
@@ -58,7 +61,8 @@ class HardContacts(Contact):
     ``M a + C v + g = applied + J' F`` and ``J a + dJ/dt v = -2 damping frequency J v - frequency^2 (p - p_touchdown)``
     give its force ``F`` ([ETH] (3.61)-(3.62)); the right side takes away what an integrator lets drift.  Each point is
     ``open``, or it does ``stick`` (three rows), or it does ``slide`` (one row, and friction against the way it slides).
-    Points that depend on each other, such as the corners of a foot, share the forces of least norm.
+    Points that depend on each other, such as the corners of a foot, share the forces of least norm; where one of them
+    would have to pull or slip by that, all keep as near as they can to the shares with which the mode began.
 
     It ends a mode when an open point reaches the plane (impact), a closed one would have to pull (lift-off), friction
     cannot hold a sticking point, or a sliding one comes to rest.
@@ -97,15 +101,15 @@ class HardContacts(Contact):
     passive = True
 
     def __post_init__(self) -> None:
-        named_points(self.points)
+        object.__setattr__(self, "points", floor_points(self.points))
         restitutions(self.restitution, self.points)
+        friction = 0.0 if self.friction is None else self.friction
         try:
-            rest = [
-                float(x) for x in (self.rest_speed, self.frequency, self.damping, self.tolerance, self.friction or 0.0)
-            ]
+            numbers = [self.rest_speed, self.frequency, self.damping, self.tolerance, friction, self.height]
+            *rest, height = (float(x) for x in numbers)
         except (TypeError, ValueError, OverflowError):
-            rest = [np.nan]
-        if not np.isfinite([*rest, self.height]).all() or min(rest) < 0.0:
+            rest, height = [np.nan], np.nan
+        if not np.isfinite([*rest, height]).all() or min(rest) < 0.0:
             raise ModelError("friction, speeds, gains and tolerance of contacts are finite and not negative")
 
     # modes ----------------------------------------------------------------------------------------------------
@@ -113,7 +117,7 @@ class HardContacts(Contact):
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
         """Points that rest on the plane are closed, all others open; no point may start below it."""
         checked_points(model, self.points)
-        memory, mode, at = np.zeros((len(self.points), 5)), [], self.see(model, state)
+        memory, mode, at = np.zeros((len(self.points), KEPT)), [], self.see(model, state)
         for i, (place, axes) in enumerate(zip(self.points, self.axes(model), strict=True)):
             if 0 not in axes:
                 raise ModelError(f"{place!r} cannot move along the normal of the ground: it cannot touch it")
@@ -134,16 +138,20 @@ class HardContacts(Contact):
         return SLIDE if slides or self.friction == 0.0 else STICK
 
     def remembered(self, status: str, at: Situation, i: int, resting: bool = False) -> np.ndarray:
-        """Five numbers of a point that begins something else: a place in the axes of the plane, and the way it slides.
+        """What a point that begins something else remembers: its place, the way it slides, and no share of the load.
 
         The place is where a closed point is held.  An open one remembers how far below zero it started, if it did, so
         that it does not touch down where it has just left; one that rests on the ground without a load, a little more.
         """
-        p, v = at.places[i], at.speed(i)[1:]
-        if status == OPEN:
-            return np.array([min(p[0] + TOUCH - HAIR, 0.0) - (IDLE if resting else 0.0), 0.0, 0.0, 0.0, 0.0])
+        p, v, kept = at.places[i], at.speed(i)[1:], np.zeros(KEPT)
         size = float(np.linalg.norm(v))
-        return np.concatenate([p, v / size if status == SLIDE and size > 0.0 else np.zeros(2)])
+        if status == OPEN:
+            kept[0] = min(p[0] + TOUCH - HAIR, 0.0) - (IDLE if resting else 0.0)
+        else:
+            kept[:3] = p
+        if status == SLIDE and size > 0.0:
+            kept[3:5] = v / size
+        return kept
 
     # forces ---------------------------------------------------------------------------------------------------
 
@@ -156,13 +164,13 @@ class HardContacts(Contact):
             normal = normal + scale(load.push, load.J[0])
             tangential = tangential + load.J[1:].T @ load.drag
         forces = {"contact normal": normal, "contact tangential": tangential}
-        rates: list[Any] = [np.zeros(5) for _ in self.points]
+        rates: list[Any] = [np.zeros(KEPT) for _ in self.points]
         for i, status in enumerate(mode):
             if status == SLIDE and self.friction and len(loads[i].J) > 2:  # along a line there is nothing to turn
-                rates[i] = concatenate([np.zeros(3), self._turn(model, at, memory, i, held.motion)])
+                rates[i] = concatenate([np.zeros(3), self._turn(model, at, memory, i, held.motion), np.zeros(3)])
         guards = self._guards(model, mode, at, memory, loads, held)
         v = self._held_rows(model, mode, at) @ state.velocity
-        return Touch(forces, concatenate([np.zeros(0), *rates]), guards, sqrt(v @ v) * (1.0 / DRIFT))
+        return Touch(forces, concatenate([np.zeros(0), *rates]), guards, sqrt(v @ v) * (1.0 / DRIFT), held.motion)
 
     def forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Mapping[str, Any]:
         return self.touch(model, mode, state, memory, applied).forces
@@ -192,7 +200,7 @@ class HardContacts(Contact):
     def loads(self, model: Model, mode: Mode, at: Situation, memory: Any, applied: Any) -> tuple[dict[int, Load], Held]:
         """The closed points, and the acceleration (nv) under all forces with what proves them."""
         J_of: dict[int, Any] = {}
-        held, pulled, biases, errors = [], [], [np.zeros(0)], [np.zeros(0)]
+        held, pulled, biases, errors, shares = [], [], [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
         for i, (status, axes) in enumerate(zip(mode, self.axes(model), strict=True)):
             if status == OPEN:
                 continue
@@ -201,10 +209,12 @@ class HardContacts(Contact):
             held.append(J[:count])
             pulled.append(J if status == STICK else J[:1] - self._dragged(model, memory, i, J))
             biases.append(at.biases[i][axes[:count]])
-            errors.append((at.places[i] - memory[5 * i : 5 * i + 3])[axes[:count]])
-        J, K = stacked(held, model.nv), stacked(pulled, model.nv)
+            place, _, share = self.kept(memory, i)
+            errors.append((at.places[i] - place)[axes[:count]])
+            shares.append(share[axes[:count]])
+        J, K, share = stacked(held, model.nv), stacked(pulled, model.nv), concatenate(shares)
         bias = concatenate(biases) + self.drift(J @ at.state.velocity, concatenate(errors))
-        found = hold(at.respond, J, K, at.respond(applied - at.bias_forces), -bias)
+        found = hold(at.respond, J, K, at.respond(applied - at.bias_forces), -bias, share)
         return self._split(model, mode, memory, J_of, found.forces), found
 
     def drift(self, speeds: Any, errors: Any) -> Any:
@@ -228,9 +238,14 @@ class HardContacts(Contact):
         w = self.way(model, memory, i)[: len(J) - 1]
         return np.reshape((self.friction or 0.0) * (w @ J[1:]), (1, model.nv)) if len(J) > 1 else 0.0 * J
 
+    def kept(self, memory: Any, i: int) -> tuple[Any, Any, Any]:
+        """What a point remembers: place, way, share."""
+        own = memory[KEPT * i : KEPT * (i + 1)]
+        return own[:3], own[3:5], own[5:]
+
     def way(self, model: Model, memory: Any, i: int) -> Any:
         """The unit vector along which a point slides, in the tangents along which it can move."""
-        w = memory[5 * i + 3 : 5 * i + 5]
+        w = self.kept(memory, i)[1]
         if self.friction == 0.0 or len(self.axes(model)[i]) < 3:
             return w[np.array(self.axes(model)[i][1:], dtype=int) - 1]
         return scale(1.0 / sqrt(w @ w), w)
@@ -243,7 +258,7 @@ class HardContacts(Contact):
 
     def _guards(self, model: Model, mode: Mode, at: Situation, memory: Any, loads: dict[int, Load], held: Held) -> Any:
         values, hair = [], self.hair(model)
-        for i, what in self._guarded(model, mode):
+        for i, what in self.guarded(model, mode):
             if what == "gap":
                 value = self.gap(at, memory, i) + TOUCH
             elif what == "push":
@@ -256,11 +271,15 @@ class HardContacts(Contact):
             values.append(value)
         return array([*values, held.reserve + LEFT**2])
 
+    def resolved(self, held: Held) -> bool:
+        """Whether forces bring about what they should; on numbers."""
+        return bool(held.reserve + LEFT**2 >= 0.0)
+
     def hair(self, model: Model) -> float:
         """Forces (N) that are rounding."""
         return LOAD * model.mass * max(1.0, float(np.linalg.norm(model.gravity)))
 
-    def _guarded(self, model: Model, mode: Mode) -> list[tuple[int, str]]:
+    def guarded(self, model: Model, mode: Mode) -> list[tuple[int, str]]:
         """The guards of a mode: which point, and what of it."""
         found = []
         for i, (status, axes) in enumerate(zip(mode, self.axes(model), strict=True)):
@@ -274,17 +293,16 @@ class HardContacts(Contact):
 
     def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
         """``applied`` (nv) tells which points go on carrying, and in which way a sticking one begins to slide."""
-        guarded = self._guarded(model, mode)
-        if guard == len(guarded):
-            held = ", ".join(sorted(self.touching(mode)))
-            raise NumericsError(f"the forces that hold {held} cannot be resolved: masses or levers differ too much")
-        i, what = guarded[guard]
+        guarded = self.guarded(model, mode)
         at = self.see(model, state)
+        if guard == len(guarded):
+            return self._relieved(model, mode, at, memory, applied)
+        i, what = guarded[guard]
         if what == "gap":
             return Transition(self, model, mode, at, memory, applied).landed(i)
         if what == "stop" and float(np.linalg.norm(at.speed(i)[1:])) > SLOW:
             memory = memory.copy()
-            memory[5 * i : 5 * i + 5] = self.remembered(SLIDE, at, i)
+            memory[KEPT * i : KEPT * i + 5] = self.remembered(SLIDE, at, i)[:5]
             return Jump(f"turn {self.points[i]}", mode, state, memory)
         verb = {"push": "lift-off", "stop": "stick"}.get(what, "slip")
         if verb == "slip":
@@ -292,6 +310,18 @@ class HardContacts(Contact):
             if np.linalg.norm(load.drag) < (self.friction or 0.0) * load.push * (1.0 - 1e-6):
                 raise NumericsError(f"{self.points[i]!r} slips under other forces than its jump was told")
         return Transition(self, model, mode, at, memory, applied).settled(verb, i)
+
+    def _relieved(self, model: Model, mode: Mode, at: Situation, memory: np.ndarray, applied: np.ndarray) -> Jump:
+        """Points that have come to depend on each other, and demand different things: one of them lifts off."""
+        loads = self.loads(model, mode, at, memory, applied)[0]
+        least = min(loads, key=lambda i: float(loads[i].push))
+        try:
+            return Transition(self, model, mode, at, memory, applied).settled("lift-off", least)
+        except NumericsError:
+            held = ", ".join(sorted(self.touching(mode)))
+            raise NumericsError(
+                f"the forces that hold {held} cannot be resolved: masses or levers differ too much"
+            ) from None
 
     def check(self, model: Model, mode: Mode, at: Situation) -> None:
         """An error that names closed points whose accelerations cannot all be zero."""
@@ -322,16 +352,11 @@ class HardContacts(Contact):
 
     def prepared(self, model: Model) -> Contact | None:
         """For many points of a large robot: its modes are many, and each takes long to compile."""
+        from .prepared import PreparedContacts
+
         small = len(self.points) * model.nv <= SMALL
         return None if small else PreparedContacts(*(getattr(self, field.name) for field in fields(self)))
 
     def gap(self, at: Situation, memory: Any, i: int) -> Any:
         """How far an open point is from where it touches down."""
-        return at.places[i][0] - memory[5 * i]
-
-
-class PreparedContacts(HardContacts):
-    """The same on plain numbers, around one kernel for all modes."""
-
-    def see(self, model: Model, state: State) -> Situation:
-        return situations(model, self.points, self.normal, self.height)(state)
+        return at.places[i][0] - memory[KEPT * i]

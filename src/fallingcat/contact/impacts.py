@@ -65,7 +65,7 @@ def impact(
     checked_points(model, points)
     check_robot(model, state)
     elastic = restitutions(restitution, points)
-    if friction is not None and not (isinstance(friction, (int, float)) and 0.0 <= friction < np.inf):
+    if friction is not None and not (isinstance(friction, (int, float, np.floating)) and 0.0 <= friction < np.inf):
         raise ModelError(f"friction is a finite number that is not negative, not {friction!r}")
     ground = plane(model, normal)
     axes = plane_axes(model, points, normal)

@@ -41,7 +41,10 @@ def plane(model: Model, normal: tuple[float, ...] | None = None, height: float =
     >>> plane(robots.revolute_hopper()).tangents[0]
     array([1., 0., 0.])
     """
-    n = np.array(normal if normal is not None else -model.gravity, dtype=float)
+    try:
+        n = np.array(normal if normal is not None else -model.gravity, dtype=float)
+    except (TypeError, ValueError):
+        n = np.zeros(0)
     size = float(np.linalg.norm(n))
     if n.shape != (3,) or not np.isfinite(size) or (normal is not None and size == 0.0):
         raise ModelError(f"the normal of the ground is a vector of length 3 that is not zero, not {normal!r}")
@@ -112,6 +115,14 @@ def named_points(points: Any) -> tuple[str, ...]:
     if isinstance(points, str) or not isinstance(points, Sequence):
         raise ModelError(f"points are the names of links and frames, such as ('foot',), not {told(points)}")
     return tuple(points)
+
+
+def floor_points(points: Any) -> tuple[str, ...]:
+    """:func:`named_points` of a floor, which has at least one."""
+    names = named_points(points)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise ModelError(f"points are the names of at least one link or frame, such as ('foot',), not {told(points)}")
+    return names
 
 
 def checked_points(model: Model, points: tuple[str, ...]) -> None:

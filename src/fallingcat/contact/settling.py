@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..errors import NumericsError
 from ..model import Model, State
-from .complementarity import OPEN, SLIDE, STICK, Collision
+from .complementarity import DEPENDENT, OPEN, SLIDE, STICK, Collision, Impulses
 from .contact import Mode
+from .points import stacked
 from .situation import Situation
-from .solving import hold
 
 if TYPE_CHECKING:
     from .hard import HardContacts, Load
 
 SLOW = 1e-4
 """m/s: points slower than this are at rest."""
-MOST_CHANGES = 300
-GRAZE = (1e-6, 1e-3)
-"""m/s^2: below this an acceleration into the ground is rounding, or stabilisation of points beside; where that gives no
-answer, what forces of points that nearly depend on each other may leave."""
+MOST_CHANGES = 60
+GRAZE = 1e-4
+"""m/s^2: below this an acceleration into the ground is stabilisation of points beside, which may lie 2e-8 m apart
+(:data:`.TOGETHER`) and are drawn together by ``frequency^2`` times that."""
+
+
+FAINT = 1e3
+"""Forces below so many of :meth:`HardContacts.hair` carry nothing: a point that pushes no more begins to leave."""
+MARGINS = (0.5, 0.9, 0.99)
+"""Parts of the bound of friction within which points that hold share the load, if they can."""
 
 
 Fault = tuple[float, str, np.ndarray | None]
@@ -37,11 +43,16 @@ class Calm(NamedTuple):
 
 
 def calm(model: Model, at: Situation, J: np.ndarray) -> Calm:
-    """The nearest velocity (in the metric of the mass matrix) with ``J v = 0``: it can only lose ``-x' J v / 2``."""
-    v = at.state.velocity
-    held = hold(at.respond, J, J, v, np.zeros(len(J)))
-    after = at.state._replace(twist=held.motion[: model.m], rates=held.motion[model.m :])
-    return Calm(after, max(-0.5 * float(held.forces @ (J @ v)), 0.0))
+    """The nearest velocity (in the metric of the mass matrix) with ``J v = 0``: it can only lose energy.
+
+    With ``M^-1 = L L'`` and ``v = L w`` that is the nearest ``w`` with ``J L w = 0``.
+    """
+    L = np.linalg.cholesky(at.respond(np.eye(model.nv)))
+    w = np.linalg.solve(L, at.state.velocity)
+    _, s, Vt = np.linalg.svd(J @ L, full_matrices=False)
+    stopped = (s > DEPENDENT * s.max(initial=0.0)) * (Vt @ w)
+    v = L @ (w - stopped @ Vt)
+    return Calm(at.state._replace(twist=v[: model.m], rates=v[model.m :]), 0.5 * float(stopped @ stopped))
 
 
 @dataclass
@@ -71,62 +82,84 @@ class Settling:
         for k in self.resting:
             self.J[k] = J = at.J[k][axes[k]]
             held = {OPEN: 0, SLIDE: 1, STICK: len(J)}[self.before[k]]  # so many rows, where they were
-            off = np.where(np.arange(len(J)) < held, (at.places[k] - self.memory[5 * k : 5 * k + 3])[axes[k]], 0.0)
+            off = np.where(np.arange(len(J)) < held, (at.places[k] - c.kept(self.memory, k)[0])[axes[k]], 0.0)
             self.bias[k] = at.biases[k][axes[k]] + c.drift(J @ at.state.velocity, off)
         speeds = {k: self.J[k][1:] @ at.state.velocity for k in self.resting}
         self.moving = {k for k, v in speeds.items() if np.linalg.norm(v) > SLOW}
+        self.ways: dict[int, np.ndarray] = {}
+        self.shares: dict[int, np.ndarray] = {}
 
     def settle(self, mode: Mode) -> tuple[Mode, np.ndarray] | None:
         """The mode and the memory that follow on ``mode``; None where no forces keep the law.
 
-        Tried are all resting points held, and what the law of impacts says of forces and accelerations; each with
-        what its forces, shared as they will be, ask to change.
+        Tried are all resting points held, with forces of least norm; then what the law of impacts says of forces and
+        accelerations, with its shares of the load.
         """
         held = self._with(mode, {k: self._closed(k) for k in self.resting})
-        for self.graze in GRAZE:
-            self.ways: dict[int, np.ndarray] = {}
-            found = self._pivoted(held) if self._all_slide() else self._checked(held)
-            try:
-                found = found or self._pivoted(self._with(mode, self._shared(held)))
-            except NumericsError:  # points that slide may have no answer, or many (Painleve)
-                continue
-            if found:
-                return found
-        return None
-
-    def _all_slide(self) -> bool:
-        """Whether it is decided which way friction points."""
-        return not self.contact.friction or self.moving >= set(self.resting)
-
-    def _checked(self, mode: Mode) -> tuple[Mode, np.ndarray] | None:
-        memory = self._remembered(mode)
-        return None if self._faults(mode, memory) else (mode, memory)
+        memory = self._remembered(held)
+        if not self._faults(held, memory):
+            return held, memory
+        try:
+            return self._pivoted(self._with(mode, self._shared(held)))
+        except NumericsError:  # points that slide may have no answer, or many (Painleve)
+            return self._pivoted(held)
 
     def _shared(self, held: Mode) -> dict[int, str]:
-        """What each point does by :class:`Collision`, for accelerations; sets the ways of those that begin to slide."""
-        memory, mu = self._remembered(held), self.contact.friction or 0.0
-        rows, pulled, own = [np.zeros((0, self.model.nv))], [np.zeros((0, self.model.nv))], []
-        biases = [np.zeros(0)]
+        """What each point does by :class:`Collision`, for accelerations; sets shares, and ways that begin."""
+        law = self._law(held)
+        answer, slides = self._eased(law, law.solve())
+        statuses = {}
+        for k, own, status, begins in zip(self.resting, law.rows, answer.status, slides, strict=True):
+            x = answer.impulse[own]
+            if begins:
+                self.ways[k] = -x[1:] / np.linalg.norm(x[1:])
+            self.shares[k] = np.zeros(3)
+            self.shares[k][self.contact.axes(self.model)[k][: len(x)]] = x
+            faint = x[0] <= FAINT * self.contact.hair(self.model)
+            statuses[k] = OPEN if status == OPEN or faint else SLIDE if begins else held[k]
+        return statuses
+
+    def _law(self, held: Mode) -> Collision:
+        """The law of impacts, for forces and accelerations of resting points; those that move have one row."""
+        memory, mu = self._remembered(held), self.contact.friction
+        rows: list[np.ndarray] = []
+        pulled, biases, own = [], [], []
         for k in self.resting:
             J, count = self.J[k], 1 if held[k] == SLIDE else len(self.J[k])
-            drag = mu * (self.contact.way(self.model, memory, k)[: len(J) - 1] @ J[1:]) if k in self.moving else 0.0
-            first = sum(map(len, rows))
+            first = sum(len(other) for other in rows)
             own.append(list(range(first, first + count)))
             rows.append(J[:count])
+            drag = (
+                mu * (self.contact.way(self.model, memory, k)[: len(J) - 1] @ J[1:]) if k in self.moving and mu else 0.0
+            )
             pulled.append(J[:count] - drag)
             biases.append(self.bias[k][:count])
-        J, K = np.concatenate(rows), np.concatenate(pulled)
-        free = self.at.respond(self.applied - self.at.bias_forces)
-        G, before = J @ self.at.respond(K.T), J @ free + np.concatenate(biases)
-        answer = Collision(G, before, tuple(own), np.zeros(len(own)), self.contact.friction).solve()
-        after, statuses = before + G @ answer.impulse, {}
-        for k, mine, status in zip(self.resting, own, answer.status, strict=True):
-            size = float(np.linalg.norm(after[mine[1:]]))
-            begins = status == SLIDE and size > 0.0
-            if begins:
-                self.ways[k] = after[mine[1:]] / size
-            statuses[k] = OPEN if status == OPEN else SLIDE if begins else held[k]
-        return statuses
+        J, K, respond = stacked(rows, self.model.nv), stacked(pulled, self.model.nv), self.at.respond
+        before = J @ respond(self.applied - self.at.bias_forces) + np.concatenate([np.zeros(0), *biases])
+        return Collision(J @ respond(K.T), before, tuple(own), np.zeros(len(own)), mu)
+
+    def _eased(self, law: Collision, answer: Impulses) -> tuple[Impulses, np.ndarray]:
+        """An answer with which points begin to slide.
+
+        At the limit of friction a point may be held still, by others.  Where the load can be shared so that those that
+        do not move are well within friction it is: else each would slip by its share, and none by its motion.
+        """
+        moves = self._moves(law, answer)
+        for margin in MARGINS if law.friction else ():
+            try:
+                eased = replace(law, friction=law.friction * np.where(moves, 1.0, margin)).solve()
+            except NumericsError:
+                continue
+            if np.array_equal(self._moves(law, eased), moves):
+                return eased, moves
+        which = zip(law.rows, answer.status, strict=True)
+        return answer, np.array([s == SLIDE and answer.impulse[own[1:]].any() for own, s in which], dtype=bool)
+
+    def _moves(self, law: Collision, answer: Impulses) -> np.ndarray:
+        """Which points slide so that it can be told from rounding."""
+        after = law.before + law.G @ answer.impulse
+        which = zip(law.rows, answer.status, strict=True)
+        return np.array([s == SLIDE and np.linalg.norm(after[own[1:]]) > GRAZE for own, s in which], dtype=bool)
 
     def _closed(self, k: int) -> str:
         return SLIDE if k in self.moving or self.contact.friction == 0.0 else STICK
@@ -155,15 +188,15 @@ class Settling:
         """The memory in a new mode: a point that was closed stays at its height, one that sticks at its place."""
         memory = self.memory.copy()
         for k, (status, old) in enumerate(zip(mode, self.before, strict=True)):
-            own = slice(5 * k, 5 * k + 5)
+            place, way, share = self.contact.kept(memory, k)
+            share[:] = self.shares[k] if status != OPEN and k in self.shares else 0.0
             if status == old == STICK or (status == old == OPEN and k not in self.touched):
                 continue
-            new = self.contact.remembered(status, self.at, k, k in self.resting)
-            if status != OPEN and old != OPEN:
-                new[0] = memory[own][0]
+            new, new_way, _ = self.contact.kept(self.contact.remembered(status, self.at, k, k in self.resting), 0)
+            stays = 1 if OPEN not in (status, old) else 0  # so many rows
+            place[stays:], way[:] = new[stays:], new_way
             if status == SLIDE and k in self.ways:
-                new[2 + np.array(self.contact.axes(self.model)[k][1:], dtype=int)] = self.ways[k]
-            memory[own] = new
+                way[np.array(self.contact.axes(self.model)[k][1:], dtype=int) - 1] = self.ways[k]
         return memory
 
     def _faults(self, mode: Mode, memory: np.ndarray) -> list[tuple[int, Fault]]:
@@ -173,11 +206,13 @@ class Settling:
         for k in self.resting:
             a = self.J[k] @ held.motion + self.bias[k]
             if mode[k] == OPEN:
-                fault: Fault = (-float(a[0]) - self.graze, self._closed(k), None)
+                fault: Fault = (-float(a[0]) - GRAZE, self._closed(k), None)
             else:
                 fault = max(self._carries(k, mode[k], loads[k], a[1:], memory), key=lambda f: f[0])
             if fault[0] > 0.0:
                 found.append((k, fault))
+        if loads and not found and not self.contact.resolved(held):
+            found.append((min(loads, key=lambda k: float(loads[k].push)), (1.0, OPEN, None)))
         return sorted(found, key=lambda f: -f[1][0])
 
     def _carries(self, k: int, status: str, load: Load, a: np.ndarray, memory: np.ndarray) -> list[Fault]:
@@ -188,5 +223,5 @@ class Settling:
         if status == STICK and mu is not None and size > 0.0:
             faults.append(((size - mu * push - hair) / mass, SLIDE, -load.drag / size))
         elif status == SLIDE and k not in self.moving and mu and push > 0.0 and len(a):
-            faults.append((-float(self.contact.way(self.model, memory, k) @ a) - self.graze, STICK, None))
+            faults.append((-float(self.contact.way(self.model, memory, k) @ a) - GRAZE, STICK, None))
         return faults

@@ -19,6 +19,8 @@ from .points import plane, point_jacobian
 DEPENDENT = 1e-13
 """Squared singular values of ``J``, relative to their mean, around which a direction counts as redundant."""
 ROUNDS = 4
+REFINED = 1e-12
+"""A correction, relative to the forces, after which the next would be rounding; on numbers only."""
 CONTRADICTION = 1e-7
 """What rows cannot meet together, relative to what they demand, before that is an error."""
 UNRESOLVED = 1e-8
@@ -41,16 +43,17 @@ class Held(NamedTuple):
     """negative where the forces do not bring about what they should: they could not be resolved"""
 
 
-def hold(respond: Response, J: Any, K: Any, free: Any, demand: Any) -> Held:
+def hold(respond: Response, J: Any, K: Any, free: Any, demand: Any, near: Any = 0.0) -> Held:
     """The forces ``x`` with ``J (free + M^-1 K' x) = demand``.
 
-    Where rows of ``J`` depend on each other it is the ``x`` in the range of ``J``: for ``K = J`` the shortest.
+    Where rows of ``J`` depend on each other it is the one whose difference to ``near`` is in the range of ``J``: for
+    ``K = J`` the nearest.
 
     ``G = J M^-1 K'`` is singular exactly where rows of ``J`` depend on each other, which is a matter of geometry.  So
     ``N``, the projector onto what ``J`` cannot reach, comes from ``J`` and not from ``G``, whose eigenvalues spread as
     the masses do.  ``G + c N^2`` is regular; its solution is refined by the residual of the motion itself, so that
-    forces are right to rounding whatever the ratio of masses.  No decision is taken on a value: it runs on every kind
-    of number.
+    forces are right to rounding whatever the ratio of masses.  No decision is taken on a value, but when to stop on
+    plain ones: it runs on every kind of number.
 
     >>> import fallingcat as fc
     >>> ball = fc.robots.free_body(fc.lie.R3())
@@ -63,21 +66,24 @@ def hold(respond: Response, J: Any, K: Any, free: Any, demand: Any) -> Held:
     G = J @ respond(K.T)
     JJ = J @ J.T
     eps = DEPENDENT * _mean_diagonal(JJ)
-    near, dense = JJ + scale(eps, np.eye(len(J))), range(-1, len(J) - 1)
+    regular, dense = JJ + scale(eps, np.eye(len(J))), range(-1, len(J) - 1)
 
     def beyond(b: Any) -> Any:  # more exact than a product with N, whose columns err each its own way
-        return scale(eps, solve_tree(near, b, dense))
+        return scale(eps, solve_tree(regular, b, dense))
 
     N = beyond(np.eye(len(J)))
     filled = G + scale(_mean_diagonal(G), N @ N)
     demand = demand - beyond(demand)
-    x = np.zeros(len(J))
+    x, near = np.zeros(len(J)), near + np.zeros(len(J))
     for _ in range(ROUNDS):
         x = x - beyond(x)
-        x = x + solve(filled, demand - J @ (free + respond(K.T @ x)))
-    motion = free + respond(K.T @ x)
+        more = solve(filled, demand - J @ (free + respond(K.T @ (near + x))))
+        x = x + more
+        if is_numeric(more) and np.abs(more).max() <= REFINED * np.abs(near + x).max():
+            break
+    motion = free + respond(K.T @ (near + x))
     missed, wanted = J @ motion - demand, J @ free - demand
-    return Held(x, motion, UNRESOLVED**2 * (wanted @ wanted) + FLOOR**2 - missed @ missed)
+    return Held(near + x, motion, UNRESOLVED**2 * (wanted @ wanted) + FLOOR**2 - missed @ missed)
 
 
 def resolved(held: Held, points: Sequence[str], what: str) -> Held:

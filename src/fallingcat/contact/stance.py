@@ -36,7 +36,7 @@ def corners(
         given = np.array(outline, dtype=float)
     except (TypeError, ValueError, OverflowError):
         given = np.zeros(0)
-    if given.shape == (2,):
+    if given.shape == (2,) and (given > 0.0).all():
         given = 0.5 * given * np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
     if given.ndim != 2 or given.shape[1] not in (2, 3) or not np.isfinite(given).all():
         raise ModelError(f"the outline of a foot is a list of points (x, y) or (x, y, z), not {outline!r}")

@@ -86,7 +86,6 @@ class Transition:
             found = self._settling(at, resting, touched).settle(ended)
         if found is None:
             raise NumericsError(f"no forces were found with which {names} rest on the ground")
-        c.check(self.model, found[0], at)
         return Jump(name, found[0], at.state, found[1], loss)
 
     def _settling(self, at: Situation, resting: list[int], touched: list[int]) -> Settling:

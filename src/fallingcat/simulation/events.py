@@ -75,21 +75,38 @@ def first_crossing(
 ) -> float:
     """The earliest known time in (0, dt] at which ``value`` is ``past`` zero, to :data:`LOCATED`.
 
-    ``value(0) = before`` is not past it and ``value(dt) = after`` is.  Interpolates, and halves where that does not
-    gain (the Illinois rule, with bisection as a guard).
+    ``value(0) = before`` is not past it and ``value(dt) = after`` is.  Interpolates through the last three values, and
+    halves where that did not (Brent's rule, in short); a guess is moved a hair away from the nearer end, so that the
+    last two enclose the zero.
     """
     low, high, f_low, f_high = 0.0, dt, before, after
-    halve, moved = False, 0
+    third, f_third, halve = low, f_low, False
     while high - low > LOCATED:
-        slope = f_high - f_low
-        guess = low - f_low * (high - low) / slope if slope and not halve else 0.5 * (low + high)
-        guess = guess if np.isfinite(guess) else 0.5 * (low + high)
-        margin = 0.3 * LOCATED
-        guess = min(max(guess, low + margin), high - margin)
-        f, width = value(guess), high - low
-        if past(f):  # an end that stays twice counts half
-            high, f_high, f_low, moved = guess, f, f_low * (0.5 if moved > 0 else 1.0), 1
+        width, hair = high - low, 0.3 * LOCATED
+        guess = 0.5 * (low + high)
+        if not halve:
+            guess = interpolated((low, f_low), (high, f_high), (third, f_third))
+            guess += hair if guess - low < high - guess else -hair
+            guess = min(max(guess, low + hair), high - hair)
+        f = value(guess)
+        if past(f):
+            third, f_third, high, f_high = high, f_high, guess, f
         else:
-            low, f_low, f_high, moved = guess, f, f_high * (0.5 if moved < 0 else 1.0), -1
-        halve = high - low > 0.5 * width
+            third, f_third, low, f_low = low, f_low, guess, f
+        halve = high - low > 0.5 * width and not halve
     return high
+
+
+def interpolated(low: tuple[float, float], high: tuple[float, float], third: tuple[float, float]) -> float:
+    """Where the curve ``t(f)`` through three pairs ``(t, f)`` has ``f = 0``, if that is between ``low`` and ``high``;
+    else where their line has, else their middle.
+
+    >>> interpolated((0.0, -1.0), (2.0, 3.0), (1.0, 0.5))
+    0.7142857142857144
+    """
+    (a, fa), (b, fb), (c, fc) = low, high, third
+    with np.errstate(all="ignore"):
+        p, q, r = np.float64(fa), np.float64(fb), np.float64(fc)
+        curve = a * q * r / ((p - q) * (p - r)) + b * p * r / ((q - p) * (q - r)) + c * p * q / ((r - p) * (r - q))
+        line = a - p * (b - a) / (q - p)
+    return float(next((t for t in (curve, line) if a < t < b), 0.5 * (a + b)))

@@ -78,6 +78,7 @@ class Run:
         self._values = self._events_at(self.packed, self.t)
         self._steps: dict[Mode, Step] = {self.mode: method.stepper(system, self.mode, len(memory))}
         self._measures: dict[Mode, Step] = {}
+        self._tried: tuple[np.ndarray, dict[float, np.ndarray]] = self.packed, {}
 
     # the loop -------------------------------------------------------------------------------------------------
 
@@ -174,9 +175,14 @@ class Run:
         return abs(float(np.diff(kinetic + potential - works)[0])) <= allowed
 
     def _call(self, dt: float) -> np.ndarray:
+        """A step from now; those that were tried are remembered until one is taken."""
         if self.mode not in self._steps:
             self._steps[self.mode] = self.method.stepper(self.system, self.mode, self.layout.memory)
-        return self._steps[self.mode](self.packed, np.array([self.t, dt]))
+        if self._tried[0] is not self.packed:
+            self._tried = self.packed, {}
+        if dt not in self._tried[1]:
+            self._tried[1][dt] = self._steps[self.mode](self.packed, np.array([self.t, dt]))
+        return self._tried[1][dt]
 
     def _refuse(self, out: np.ndarray, dt: float) -> None:
         """Names what is no longer finite."""
@@ -191,17 +197,7 @@ class Run:
 
     def _hits(self, out: np.ndarray, dt: float, after: list[float]) -> list[Hit]:
         """The first guard or event within the step, and all that cannot be told from it in time, in the order given."""
-        hits: list[Hit] = []
-        after_all = self.layout.outcome(out).guards
-        ended = np.flatnonzero(after_all < 0.0)
-        if not (len(ended) or after):
-            return hits
-        for i in ended:
-            before = float(self._guards_now()[i])
-            value = lambda s, i=i: float(self.layout.outcome(self._call(s)).guards[i])  # noqa: E731
-            past = lambda f: f < 0.0  # noqa: E731
-            time = first_crossing(value, before, float(after_all[i]), dt, past) if before >= 0.0 else 0.0
-            hits.append(Hit(time, int(i)))
+        hits = self._guard_hit(self.layout.outcome(out).guards, dt)
         for event, start, end in zip(self.events, self._values, after, strict=True):
             if event.happens(start, end):
                 value = lambda s, event=event: event.value(self.t + s, self._seen(self._call(s)))  # noqa: E731
@@ -209,6 +205,23 @@ class Run:
                 hits.append(Hit(first_crossing(value, start, end, dt, reached), event))
         instant = min((hit.dt for hit in hits), default=0.0) + LOCATED
         return [hit for hit in hits if hit.dt <= instant]  # feet that land at once land together
+
+    def _guard_hit(self, after: np.ndarray, dt: float) -> list[Hit]:
+        """The first guard of a step: one is located, then any that had ended before it."""
+        ended = np.flatnonzero(after < 0.0)
+        if not len(ended):
+            return []
+        before = np.asarray(self._guards_now())
+        if (before[ended] < 0.0).any():
+            return [Hit(0.0, int(ended[before[ended] < 0.0][0]))]
+        while True:
+            i = int(ended[np.argmin(before[ended] / (before[ended] - after[ended]))])
+            value = lambda s, i=i: float(self.layout.outcome(self._call(s)).guards[i])  # noqa: E731
+            dt = first_crossing(value, float(before[i]), float(after[i]), dt, lambda f: f < 0.0)
+            after = self.layout.outcome(self._call(dt)).guards
+            ended = np.array([k for k in ended if k != i and after[k] < 0.0], dtype=int)
+            if not len(ended):
+                return [Hit(dt, i)]
 
     def _guards_now(self) -> Any:
         if self.mode not in self._measures:

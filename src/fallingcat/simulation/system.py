@@ -98,9 +98,7 @@ class System:
         applied = self.applied(mode, t, state)
         there = self.touch(mode, state, memory, self.total(applied))
         forces = applied | dict(there.forces)
-        total = self.total(forces)
-        numeric = is_numeric(total) and is_numeric(state.pose)
-        a = acceleration(self.model)(state, total) if numeric else forward_dynamics(self.model, state, total)
+        a = self._accelerated(state, self.total(forces)) if there.motion is None else there.motion
         m, zero = self.model.m, np.zeros(self.model.nv)
         powers: list[Any] = [
             np.reshape(power, 1)
@@ -108,6 +106,10 @@ class System:
             for power in (F[:m] @ state.twist, F[m:] @ state.rates)
         ]
         return Slope(a, there.memory_rate, concatenate([np.zeros(0), *powers]))
+
+    def _accelerated(self, state: State, total: Any) -> Any:
+        numeric = is_numeric(total) and is_numeric(state.pose)
+        return acceleration(self.model)(state, total) if numeric else forward_dynamics(self.model, state, total)
 
     def touch(self, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
         """What the contact does beside the ``applied`` forces (nv)."""

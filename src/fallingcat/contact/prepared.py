@@ -1,0 +1,93 @@
+"""Hard contacts of many points on plain numbers: one kernel for all modes, and the small problem of a mode in NumPy."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..model import Model, State
+from .complementarity import OPEN, SLIDE, STICK
+from .contact import Mode, Touch
+from .hard import DRIFT, KEPT, LEFT, TOUCH, TURNING, HardContacts
+from .situation import Situation, situations
+from .solving import hold
+from .transition import STILL
+
+GUARDS = ("gap", "push", "stop", "cone", "hold -", "hold +")
+"""The kinds of guards, in the order in which they are worked out for all points."""
+
+
+class Plan(NamedTuple):
+    """Which numbers of all points a mode needs."""
+
+    rows: np.ndarray
+    """of ``3 points`` rows, those that are held"""
+    sliding: np.ndarray
+    """points that slide"""
+    sliding_rows: np.ndarray
+    """their places among ``rows``"""
+    turning: np.ndarray
+    """points whose way turns"""
+    guards: tuple[np.ndarray, np.ndarray]
+    """which of :data:`GUARDS`, of which point"""
+
+
+class PreparedContacts(HardContacts):
+    """The same as :class:`HardContacts`, with all points at once."""
+
+    def see(self, model: Model, state: State) -> Situation:
+        return situations(model, self.points, self.normal, self.height)(state)
+
+    def touch(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
+        at, kept, plan, mu = self.see(model, state), memory.reshape(-1, KEPT), _plan(self, model, mode), self.friction
+        v, a_free = at.J @ state.velocity, at.respond(applied - at.bias_forces)
+        way = kept[:, 3:5] / np.maximum(np.linalg.norm(kept[:, 3:5], axis=1), 1e-300)[:, None]
+        J = at.J.reshape(-1, model.nv)[plan.rows]
+        K, s = J.copy(), plan.sliding
+        K[plan.sliding_rows] -= (mu or 0.0) * (way[s, :, None] * at.J[s, 1:]).sum(axis=1)
+        demand = -(at.biases + self.drift(v, at.places - kept[:, :3])).reshape(-1)[plan.rows]
+        share = kept[:, 5:].reshape(-1)[plan.rows]
+        held = hold(at.respond, J, K, a_free, demand, share)
+        F = np.zeros((len(mode), 3))
+        F.reshape(-1)[plan.rows] = held.forces
+        F[s, 1:] = -(mu or 0.0) * F[s, :1] * way[s]
+        forces = {"contact normal": F[:, 0] @ at.J[:, 0], "contact tangential": np.tensordot(F[:, 1:], at.J[:, 1:], 2)}
+        rate = np.zeros_like(kept)
+        rate[plan.turning, 3:5] = self._turns(at, v, way, plan.turning, held.motion)
+        guards = self._all_guards(model, at, kept, v, way, F)[plan.guards]
+        moved = v.reshape(-1)[plan.rows]
+        strain = np.sqrt(moved @ moved) * (1.0 / DRIFT)
+        return Touch(forces, rate.reshape(-1), np.append(guards, held.reserve + LEFT**2), strain, held.motion)
+
+    def _turns(self, at: Situation, v: np.ndarray, way: np.ndarray, i: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """As :meth:`HardContacts.memory_rate` has it, of the points ``i``."""
+        v, w = v[i, 1:], way[i]
+        change = at.J[i, 1:] @ a + at.biases[i, 1:] + self.frequency * v
+        across = change - (w * change).sum(axis=1)[:, None] * w
+        return np.asarray(across / np.sqrt((v**2).sum(axis=1) + TURNING**2)[:, None])
+
+    def _all_guards(
+        self, model: Model, at: Situation, kept: np.ndarray, v: np.ndarray, way: np.ndarray, F: np.ndarray
+    ) -> np.ndarray:
+        """:data:`GUARDS` x points."""
+        hair, drag = self.hair(model), F[:, 1:]
+        limit, along = (self.friction or 0.0) * F[:, 0] + hair, drag.sum(axis=1)  # planar points have one tangent
+        gap, stop = at.places[:, 0] - kept[:, 0] + TOUCH, (way * v[:, 1:]).sum(axis=1) + STILL
+        cone = limit - np.sqrt((drag**2).sum(axis=1))
+        return np.array([gap, F[:, 0] + hair, stop, cone, limit - along, limit + along])
+
+
+@lru_cache(maxsize=4096)
+def _plan(contact: PreparedContacts, model: Model, mode: Mode) -> Plan:
+    axes = contact.axes(model)
+    counts = [{OPEN: 0, SLIDE: 1, STICK: len(a)}[s] for s, a in zip(mode, axes, strict=True)]
+    rows = np.concatenate([np.zeros(0, dtype=int), *(3 * i + axes[i][:n] for i, n in enumerate(counts))])
+    sliding = np.array([i for i, s in enumerate(mode) if s == SLIDE], dtype=int)
+    turning = [i for i in sliding if contact.friction and len(axes[i]) > 2]
+    guarded = contact.guarded(model, mode)
+    kinds = np.array([GUARDS.index(what) for _, what in guarded], dtype=int)
+    whose = np.array([i for i, _ in guarded], dtype=int)
+    first = np.cumsum([0, *counts])
+    return Plan(rows, sliding, first[sliding], np.array(turning, dtype=int), (kinds, whose))
