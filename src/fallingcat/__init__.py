@@ -82,7 +82,23 @@ from .formulations import (
 )
 from .io import FileWarning, from_mujoco_model, from_pinocchio_model, load, save
 from .kernels import Kernel, compile
-from .model import Body, Couple, Frame, Joint, Limits, Link, Loop, Model, Pin, State, Weld, exchange, joints, robots
+from .model import (
+    Body,
+    Couple,
+    Frame,
+    Joint,
+    Limits,
+    Link,
+    Loop,
+    Model,
+    Passive,
+    Pin,
+    State,
+    Weld,
+    exchange,
+    joints,
+    robots,
+)
 
 if TYPE_CHECKING:
     from . import contact, control, falling, gaits, studies, testing
@@ -118,6 +134,7 @@ __all__ = [
     "Model",
     "ModelError",
     "NumericsError",
+    "Passive",
     "Pin",
     "ReducedEquations",
     "Rollout",

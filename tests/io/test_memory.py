@@ -178,6 +178,18 @@ def test_names_and_numbers_of_mujoco():
     assert "toe" in {frame.name for frame in model.frames}
 
 
+def test_springs_and_efforts_are_those_of_the_file(tmp_path):
+    more = 'name="slide" damping=".5" frictionloss=".25" stiffness="2" springref="-.3" actuatorfrcrange="-4 4"'
+    text = MJCF.format(more="").replace('name="slide"', more)
+    (tmp_path / "dog.xml").write_text(text)
+    with pytest.warns(fc.FileWarning, match="'passive': no function here applies them"):
+        ours = fc.load(tmp_path / "dog.xml")
+    theirs = fc.from_mujoco_model(mujoco.MjModel.from_xml_string(text))
+    assert ours.joints[1].passive == theirs.joints[1].passive == fc.Passive(0.5, 0.25, 2.0, -0.3)
+    assert [joint.limits for joint in ours.joints] == [joint.limits for joint in theirs.joints]
+    assert ours.joints[1].limits.effort == 4.0
+
+
 def test_one_robot_among_several():
     ball = '<body name="ball"><freejoint/><geom type="sphere" size="0.1"/></body>'
     peer = mujoco.MjModel.from_xml_string(MJCF.format(more=ball))

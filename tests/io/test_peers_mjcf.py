@@ -128,6 +128,21 @@ def test_armature(name):
 
 
 @robots
+def test_springs_dampers_friction_and_efforts(name):
+    theirs, ours = both(name)
+    moving = [joint for joint in ours.joints if joint.kind.nv]
+    for joint, i in zip(moving, range(theirs.njnt - len(moving), theirs.njnt), strict=True):
+        dof, passive = theirs.jnt_dofadr[i], joint.passive
+        assert passive.damping == theirs.dof_damping[dof]
+        assert passive.friction == theirs.dof_frictionloss[dof]
+        assert passive.stiffness == theirs.jnt_stiffness[i]
+        if passive.stiffness and joint.kind.nq == 1:
+            np.testing.assert_allclose(passive.rest, theirs.qpos_spring[theirs.jnt_qposadr[i]], **EQUAL)
+        if theirs.jnt_actfrclimited[i]:
+            assert joint.limits.effort == theirs.jnt_actfrcrange[i][1]
+
+
+@robots
 def test_velocities_of_all_bodies(name):
     """The joints' motion subspaces, against MuJoCo's Jacobians."""
     theirs, ours = both(name)

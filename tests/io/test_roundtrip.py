@@ -46,7 +46,7 @@ def difference(a, b):
         pairs += [(x.body.mass, y.body.mass), (x.body.center, y.body.center), (x.body.inertia, y.body.inertia)]
     for x, y in zip(a.joints, b.joints, strict=True):
         assert (x.name, x.parent, x.child, x.kind.name) == (y.name, y.parent, y.child, y.kind.name)
-        assert x.limits == y.limits
+        assert (x.limits, x.passive) == (y.limits, y.passive)
         pairs += [(x.placement, y.placement), (x.offset, y.offset), (x.armature, y.armature)]
         pairs += [(numbers_of(x.kind), numbers_of(y.kind))]
     flat = [(np.ravel(np.asarray(x, dtype=object)), np.ravel(np.asarray(y, dtype=object))) for x, y in pairs]

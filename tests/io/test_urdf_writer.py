@@ -76,12 +76,19 @@ def test_joints_that_urdf_does_not_have(kind, tmp_path):
         (pair(Continuous(), limits=Limits(lower=-1.0)), "'elbow' is continuous"),
         (pair(limits=Limits(lower=-1.0)), "'elbow' has an end stop on one side"),
         (pair(armature=0.1), "'elbow' has an armature"),
+        (pair(passive=fc.Passive(stiffness=1.0)), "'elbow' has a spring"),
     ],
-    ids=["base", "gravity", "offset", "planar offset", "limits", "continuous", "one side", "armature"],
+    ids=["base", "gravity", "offset", "planar offset", "limits", "continuous", "one side", "armature", "spring"],
 )
 def test_what_urdf_cannot_say(model, message):
     with pytest.raises(fc.ModelError, match=message + r".*\.toml"):
         document(model)
+
+
+@pytest.mark.parametrize("passive", [fc.Passive(0.5, 0.25), fc.Passive(friction=1e-3), fc.Passive()])
+def test_damping_and_friction_come_back(tmp_path, passive):
+    fc.save(pair(passive=passive, limits=Limits(-1.0, 1.0)), tmp_path / "a.urdf")
+    assert fc.load(tmp_path / "a.urdf").joints[0].passive == passive
 
 
 @pytest.mark.parametrize("limits", [Limits(-1.0, 2.0, 3.0, 4.0), Limits(-1.0, 2.0), Limits(velocity=3.0), Limits()])

@@ -1,11 +1,14 @@
 """One body of laws, run on every kind of joint and on its other side."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from kinds import KINDS
 from laws import generators
 
+import fallingcat as fc
 from fallingcat.arrays import concatenate
 from fallingcat.errors import ModelError
 from fallingcat.lie import SE3
@@ -142,3 +145,29 @@ def test_fixed_axes_are_declared(kind):
     rng = np.random.default_rng(1)
     there, here = (motion.motion_subspace(motion.group.random_coordinates(rng)) for _ in range(2))
     assert motion.fixed_axes == (not np.any(there - here))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"damping": -1.0}, "the damping of a joint is not negative"),
+        ({"friction": np.nan}, "the friction of a joint is a finite number"),
+        ({"stiffness": "stiff"}, "the stiffness of a joint is a finite number"),
+        ({"rest": np.inf}, "the rest of a joint is a finite number"),
+    ],
+)
+def test_passive_forces_that_are_none(given, message):
+    with pytest.raises(fc.ModelError, match=message):
+        fc.Passive(**given)
+
+
+def test_springs_and_dampers_are_data():
+    """They change no force, stay with a joint that is seen from its other side, and leave with one that is welded."""
+    plain, rng = fc.robots.cat(), np.random.default_rng(0)
+    pulled = replace(plain, joints=tuple(replace(j, passive=fc.Passive(1.0, 2.0, 3.0, 0.1)) for j in plain.joints))
+    state = plain.random_state(rng)
+    np.testing.assert_array_equal(fc.bias_forces(pulled, state), fc.bias_forces(plain, state))
+    assert all(joint.passive.damping == 1.0 for joint in pulled.reroot("rear").joints)
+    assert pulled.lock(pulled.joint_names[:1]).joints[0].passive == fc.Passive()
+    with pytest.raises(fc.ModelError, match="passive of joint 'spine_side' is a Passive"):
+        replace(plain.joints[0], passive=0.1)

@@ -50,8 +50,11 @@ def build(recipe: Robot) -> tuple[fc.Model, fc.State]:
 
 
 def driven(model: fc.Model, rng: np.random.Generator) -> fc.Model:
-    """The robot with rotors of 1e-3 to 1 kg m^2 (or kg) on three joints out of four."""
+    """The robot with rotors of 1e-3 to 1 kg m^2 (or kg) on three joints out of four, and springs on half of them."""
     joints = [replace(joint, armature=_rotors(joint.kind.group, rng)) for joint in model.joints]
+    for i in rng.permutation(len(joints))[::2]:
+        if joints[i].kind.nv:
+            joints[i] = replace(joints[i], passive=fc.Passive(*rng.uniform(size=4).tolist()))
     return replace(model, joints=tuple(joints))
 
 

@@ -101,6 +101,7 @@ def _joint_report(joint: Joint) -> dict[str, Any]:
         "offset": joint.offset.tolist(),
         "limits": {key: x if math.isfinite(x) else None for key, x in vars(joint.limits).items()},
         "armature": joint.armature.tolist(),
+        "passive": vars(joint.passive),
     }
 
 
@@ -154,7 +155,21 @@ def _print_summary(console: Console, model: Model, file: str) -> None:
         "mass": f"{model.mass:.6g} kg",
         "gravity": f"{_numbers(model.gravity, '.6g')} m/s^2",
     }
+    if kept := _kept(model):
+        rows["data"] = f"{kept}: nothing here applies it"
     summary(console, rows)
+
+
+def _kept(model: Model) -> str:
+    """What joints have beside their motion and inertia, in words: it is read, and does not act by itself."""
+    tests: dict[str, Callable[[Joint], float]] = {
+        "end stops": lambda joint: math.isfinite(joint.limits.lower) or math.isfinite(joint.limits.upper),
+        "damping": lambda joint: joint.passive.damping,
+        "friction": lambda joint: joint.passive.friction,
+        "springs": lambda joint: joint.passive.stiffness,
+    }
+    found = {name: sum(map(bool, map(test, model.joints))) for name, test in tests.items()}
+    return ", ".join(f"{name} of {count(number, 'joint')}" for name, number in found.items() if number)
 
 
 def _link_table() -> Table:

@@ -43,7 +43,7 @@ from pydantic import ValidationError
 
 from ..errors import FallingCatError
 from ..lie import SE2, Trivial
-from ..model import Body, Frame, Joint, Limits, Link, Model
+from ..model import Body, Frame, Joint, Limits, Link, Model, Passive
 from ..model.body import TRIANGLE_TOLERANCE, sum_bodies
 from ..model.model import GRAVITY
 from .assembly import Parts, check_numbers, check_ratio, check_tree
@@ -209,9 +209,10 @@ def _joint(table: JointTable, place: Place, reader: Reader) -> Joint:
             reader.warn(place, f"the {key} has length {length:.6g} and was brought to 1")
     limits = Limits(**table.limits.model_dump(exclude_none=True)) if table.limits is not None else Limits()
     offset = np.eye(4) if table.offset is None else table.offset.placement()
+    armature, passive = table.armature or 0.0, Passive(**table.passive.model_dump())
     try:
-        armature = 0.0 if table.armature is None else table.armature
-        return Joint(table.name, table.build(), table.parent, table.child, table.placement(), offset, limits, armature)
+        H = table.placement()
+        return Joint(table.name, table.build(), table.parent, table.child, H, offset, limits, armature, passive)
     except (FallingCatError, ValueError) as error:
         reader.fail(place, str(error))
 

@@ -214,6 +214,15 @@ class LimitsTable(Table):
         return self
 
 
+class PassiveTable(Table):
+    """What pulls on a joint by itself; nothing where nothing is said."""
+
+    damping: Annotated[FiniteFloat, Field(ge=0.0)] = 0.0
+    friction: Annotated[FiniteFloat, Field(ge=0.0)] = 0.0
+    stiffness: Annotated[FiniteFloat, Field(ge=0.0)] = 0.0
+    rest: FiniteFloat = 0.0
+
+
 class JointTable(Placed):
     """A joint: its type with what the type needs, the links that it joins, where it sits."""
 
@@ -228,6 +237,7 @@ class JointTable(Placed):
     offset: Placed | None = None
     limits: LimitsTable | None = None
     armature: Armature | None = None
+    passive: PassiveTable = PassiveTable()
 
     @model_validator(mode="after")
     def _known(self) -> Self:
@@ -273,6 +283,7 @@ TABLES: Final[dict[tuple[str, ...], type[Table]]] = {
     ("joint",): JointTable,
     ("joint", "offset"): Placed,
     ("joint", "limits"): LimitsTable,
+    ("joint", "passive"): PassiveTable,
     ("frame",): FrameTable,
 }
 """Which table lies at which path of keys."""

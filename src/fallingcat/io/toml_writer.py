@@ -86,6 +86,8 @@ def _joint(joint: Joint) -> dict[str, Any]:
         table["limits"] = limits
     if joint.armature.any():
         table["armature"] = joint.armature if len(joint.armature) > 1 else joint.armature[0]
+    if passive := {key: x for key, x in vars(joint.passive).items() if x}:
+        table["passive"] = passive
     return table
 
 

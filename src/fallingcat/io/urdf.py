@@ -24,6 +24,7 @@ from ..model import (
     Limits,
     Link,
     Model,
+    Passive,
     Planar,
     Prismatic,
     Revolute,
@@ -165,7 +166,7 @@ def _joint(joint: Element, reader: Reader) -> Joint:
         reader.fail(joint, f"parent and child are the same link, {parent!r}")
     placement, offset = _origin(joint, reader), np.eye(4)
     axis, limits = _axis(joint, kind_name, reader), _limits(joint, kind_name, reader)
-    _check_dynamics(joint, reader)
+    passive = _passive(joint, reader)
     kind: JointKind
     if kind_name == "planar":
         kind = Planar()
@@ -175,7 +176,9 @@ def _joint(joint: Element, reader: Reader) -> Joint:
         kind = _AXIAL[kind_name](axis)
     else:
         kind = Fixed() if kind_name == "fixed" else Free()
-    return Joint(joint.get("name"), kind, parent, child, placement, offset, limits)
+    if kind.nv == 0:
+        passive = Passive()
+    return Joint(joint.get("name"), kind, parent, child, placement, offset, limits, passive=passive)
 
 
 def _end(joint: Element, side: str, reader: Reader) -> str:
@@ -244,17 +247,21 @@ def _limits(joint: Element, kind: str, reader: Reader) -> Limits:
     return Limits(lower, upper, velocity, effort)
 
 
-def _check_dynamics(joint: Element, reader: Reader) -> None:
-    for tag, attributes in (
-        ("dynamics", ("damping", "friction")),
-        ("safety_controller", ("soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity")),
-    ):
-        element = only(reader, joint, tag)
-        for name in attributes if element is not None else ():
-            assert element is not None
-            value = number(reader, element, name, default=0.0)
-            if tag == "dynamics" and value < 0.0:
-                reader.warn(element, f"{name!r} is negative: it would feed energy into the robot")
+def _passive(joint: Element, reader: Reader) -> Passive:
+    """Damping and dry friction; those that would feed energy into the robot are none."""
+    soft = ("soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity")
+    _numbers_of(joint, "safety_controller", soft, reader)
+    given = _numbers_of(joint, "dynamics", ("damping", "friction"), reader)
+    for name in [name for name, value in given.items() if value < 0.0]:
+        reader.warn(only(reader, joint, "dynamics"), f"{name!r} is negative: it would feed energy into the robot")
+        given[name] = 0.0
+    return Passive(**given)
+
+
+def _numbers_of(joint: Element, tag: str, names: tuple[str, ...], reader: Reader) -> dict[str, float]:
+    """The numbers of an element of a joint, 0 where it says nothing."""
+    element = only(reader, joint, tag)
+    return {} if element is None else {name: number(reader, element, name, default=0.0) for name in names}
 
 
 def _check_mimics(joints: list[Element], reader: Reader) -> None:

@@ -139,6 +139,7 @@ def _joint(joint: Joint) -> list[str]:
         f"    <child link={quoteattr(joint.child)}/>",
         *([f'    <axis xyz="{_text(axis)}"/>'] if axis is not None else []),
         *_limit(joint),
+        *_dynamics(joint),
         "  </joint>",
     ]
 
@@ -168,6 +169,13 @@ def _limit(joint: Joint) -> list[str]:
         raise _refused(f"joint {joint.name!r} has an end stop on one side only, which URDF does not have")
     given = {key: x for key, x in vars(limits).items() if math.isfinite(x)}
     return [f"    <limit {_attributes(given)}/>"]
+
+
+def _dynamics(joint: Joint) -> list[str]:
+    if joint.passive.stiffness:
+        raise _refused(f"joint {joint.name!r} has a spring, which URDF does not have")
+    given = {"damping": joint.passive.damping, "friction": joint.passive.friction}
+    return [f"    <dynamics {_attributes(given)}/>"] if any(given.values()) else []
 
 
 def _weld(frame: Frame, taken: set[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from . import joints, robots
 from .body import Body
-from .joint import Joint, Limits
+from .joint import Joint, Limits, Passive
 from .joints import (
     Continuous,
     Cylindrical,
@@ -38,6 +38,7 @@ __all__ = [
     "Link",
     "Loop",
     "Model",
+    "Passive",
     "Pin",
     "Planar",
     "Prismatic",

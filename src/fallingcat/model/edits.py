@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import ModelError, told
 from ..lie import SE3
 from .body import Body, sum_bodies
-from .joint import Joint, Limits
+from .joint import Joint
 from .joints import Fixed
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def lock(model: Model, joints: Mapping[str, Any] | Sequence[str]) -> Model:
         i = model.joint_index(name)
         joint = model.joints[i]
         H = joint.transform(state.joints[model.q_slices[i]])
-        edited[i] = replace(joint, kind=Fixed(), placement=H, offset=np.eye(4), limits=Limits(), armature=0.0)
+        edited[i] = Joint(name, Fixed(), joint.parent, joint.child, H)
     return replace(model, joints=tuple(edited))
 
 

@@ -36,6 +36,38 @@ class Limits:
             raise ModelError("velocity and effort limits are not negative")
 
 
+@dataclass(frozen=True)
+class Passive:
+    """What pulls on each rate of a joint by itself: ``-damping rate - friction sign(rate) - stiffness (q - rest)``.
+
+    It is data, for laws of yours and for exchange: no function of the library applies it.
+
+    >>> Passive(damping=0.1, stiffness=20.0, rest=0.5)
+    Passive(damping=0.1, friction=0.0, stiffness=20.0, rest=0.5)
+    """
+
+    damping: float = 0.0
+    """N m s/rad, or N s/m"""
+    friction: float = 0.0
+    """dry friction (N m, or N)"""
+    stiffness: float = 0.0
+    """N m/rad, or N/m"""
+    rest: float = 0.0
+    """the coordinate (rad, or m) at which the spring does not pull; of a ball, the identity is its place of rest"""
+
+    def __post_init__(self) -> None:
+        for name, x in vars(self).items():
+            if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not np.isfinite(x):
+                raise ModelError(f"the {name} of a joint is a finite number, not {told(x)}")
+            if x < 0.0 and name != "rest":
+                raise ModelError(f"the {name} of a joint is not negative, as {x:g} is: it would feed energy into it")
+
+    @property
+    def acts(self) -> bool:
+        """Whether anything pulls."""
+        return bool(self.damping or self.friction or self.stiffness)
+
+
 @dataclass(frozen=True, eq=False)
 class Joint(Frozen):
     """Joins the link ``child`` to the link ``parent``: ``H_parent_child = placement @ kind.transform(q) @ offset``.
@@ -45,7 +77,8 @@ class Joint(Frozen):
 
     ``armature`` (kg m^2, or kg of a slider; a number, or one for each joint rate) is the inertia of the rotor behind
     gears, as the joint feels it: its own inertia times the gear ratio squared.  It adds ``armature rates^2 / 2`` to the
-    kinetic energy and nothing to momentum, as in MuJoCo and Pinocchio.
+    kinetic energy and nothing to momentum, as in MuJoCo and Pinocchio.  ``passive`` says which springs, dampers and dry
+    friction the joint has; like ``limits`` it is data, which does not act by itself.
 
     >>> from fallingcat.model import Revolute
     >>> Joint("hip", Revolute(), "trunk", "leg", armature=1e-5 * 50.0**2).armature
@@ -60,12 +93,15 @@ class Joint(Frozen):
     offset: np.ndarray = field(default_factory=lambda: np.eye(4))
     limits: Limits = field(default_factory=Limits)
     armature: Vector = 0.0
+    passive: Passive = field(default_factory=Passive)
 
     def __post_init__(self) -> None:
         if not isinstance(self.kind, JointKind):
             raise ModelError(f"the kind of joint {self.name!r} is a JointKind, not {told(self.kind)}")
         if not isinstance(self.limits, Limits):
             raise ModelError(f"the limits of joint {self.name!r} are Limits, not {told(self.limits)}")
+        if not isinstance(self.passive, Passive):
+            raise ModelError(f"passive of joint {self.name!r} is a Passive, not {told(self.passive)}")
         object.__setattr__(self, "armature", self._checked_armature())
         for part in ("placement", "offset"):
             object.__setattr__(self, part, frozen_pose(getattr(self, part), f"{part} of joint {self.name!r}"))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from ...lie.rotations import about, homogeneous
-from ...model import Continuous, JointKind, Limits, Prismatic, Revolute, Spherical
+from ...model import Continuous, JointKind, Limits, Passive, Prismatic, Revolute, Spherical
 from ..limits import MAX_INERTIA, MAX_LENGTH
 from ..numbers import number, vector
 from ..safe_xml import Element
@@ -19,13 +20,8 @@ from .tally import Tally
 
 _TYPES: Final = ("free", "ball", "slide", "hinge")
 _UNIT_TOLERANCE: Final = 1e-6  # what six printed digits of a unit vector can miss
-_PASSED_OVER: Final = {
-    "damping": "'damping' is not read: it is a force on the joint, to be applied by hand",
-    "stiffness": "'stiffness' is not read: it is a force on the joint, to be applied by hand",
-    "springdamper": "'springdamper' is not read: it is a force on the joint, to be applied by hand",
-    "frictionloss": "'frictionloss' is not read: it is a force on the joint, to be applied by hand",
-    "actuatorfrcrange": "'actuatorfrcrange' is not read: it limits what actuators do",
-}
+_DATA: Final = "springs, dampers and dry friction are data of the joint, 'passive': no function here applies them"
+_CURVED: Final = "only the linear part of {!r} is read"
 
 
 @dataclass(frozen=True)
@@ -38,6 +34,7 @@ class JointPart:
     after: np.ndarray
     limits: Limits
     armature: float
+    passive: Passive
 
 
 def is_free(element: Element) -> bool:
@@ -60,10 +57,7 @@ def read_joint(element: Element, H: np.ndarray, settings: Settings, reader: File
     which the body stands as drawn; as ``exp(a (q - ref)) = exp(-a ref) exp(a q)``, it goes into ``before``, exactly.
     """
     kind = choice(reader, element, "type", _TYPES, "hinge")
-    for name, text in _PASSED_OVER.items():
-        if name in element.attributes and vector(reader, element, name, (1, 9)).any():
-            tally.note(text, element)
-    armature = _armature(element, reader)
+    armature, passive = _armature(element, reader), _passive(element, kind, settings, reader, tally)
     if kind == "ball":
         ends = _range(element, kind, settings, reader)
         if ends is not None:
@@ -71,22 +65,23 @@ def read_joint(element: Element, H: np.ndarray, settings: Settings, reader: File
                 reader.fail(element, "the 'range' of a ball joint begins at 0", f"is {element.get('range')[:40]!r}")
             tally.note("the 'range' of a ball joint is not read", element)
         before, after = _anchor(element, H, reader)
-        return JointPart(element, Spherical(), before, after, Limits(), armature)
+        return JointPart(element, Spherical(), before, after, Limits(), armature, passive)
     axis = _axis(element, H, reader, tally)
     ref = number(reader, element, "ref", default=0.0) * (settings.angle if kind == "hinge" else 1.0)
     if abs(ref) > MAX_LENGTH:
         reader.fail(element, f"'ref' is within {MAX_LENGTH:g}")
     ends = _range(element, kind, settings, reader)
-    limits = Limits() if ends is None else Limits(*ends)
+    limits = Limits(*(ends or (-np.inf, np.inf)), effort=_effort(element, reader, tally))
     x, y, z = axis.tolist()
     if kind == "slide":  # where a slider sits makes no difference
         position(element, "pos", reader)
         before = homogeneous(np.eye(3), -ref * axis)
-        return JointPart(element, Prismatic((x, y, z)), before, np.eye(4), limits, armature)
+        return JointPart(element, Prismatic((x, y, z)), before, np.eye(4), limits, armature, passive)
     before, after = _anchor(element, H, reader)
     if ref:
         before = before @ homogeneous(clean(about(axis, -ref)), np.zeros(3))
-    return JointPart(element, (Continuous if ends is None else Revolute)((x, y, z)), before, after, limits, armature)
+    hinge = (Continuous if ends is None else Revolute)((x, y, z))
+    return JointPart(element, hinge, before, after, limits, armature, passive)
 
 
 def _armature(element: Element, reader: FilesReader) -> float:
@@ -95,6 +90,37 @@ def _armature(element: Element, reader: FilesReader) -> float:
     if not 0.0 <= armature <= MAX_INERTIA:
         reader.fail(element, f"'armature' lies between 0 and {MAX_INERTIA:g} kg m^2", f"is {armature:g}")
     return armature
+
+
+def _passive(element: Element, kind: str, settings: Settings, reader: FilesReader, tally: Tally) -> Passive:
+    """Springs, dampers and friction; of forces that are polynomials the linear part."""
+    given = {}
+    for name, ours in (("damping", "damping"), ("stiffness", "stiffness"), ("frictionloss", "friction")):
+        first, *more = vector(reader, element, name, (1, 9), default=(0.0,)).tolist()
+        if first < 0.0:
+            reader.fail(element, f"{name!r} is not negative", f"is {first:g}")
+        if any(more):
+            tally.note(_CURVED.format(name), element)
+        given[ours] = first
+    if "springdamper" in element.attributes and vector(reader, element, "springdamper", 2).any():
+        tally.note("'springdamper' is not read: MuJoCo makes a spring and a damper of it and of the mass", element)
+    rest = number(reader, element, "springref", default=0.0) * (settings.angle if kind == "hinge" else 1.0)
+    passive = Passive(**given, rest=rest if given["stiffness"] and kind != "ball" else 0.0)
+    if passive.acts:
+        tally.note(_DATA, element)
+    return passive
+
+
+def _effort(element: Element, reader: FilesReader, tally: Tally) -> float:
+    """The most that all actuators of a joint do together: ``actuatorfrcrange``, where it is the same both ways."""
+    limited = choice(reader, element, "actuatorfrclimited", ("true", "false", "auto"), "auto")
+    lower, upper = vector(reader, element, "actuatorfrcrange", 2, default=(0.0, 0.0)).tolist()
+    if limited == "false" or (lower, upper) == (0.0, 0.0):
+        return math.inf
+    if lower != -upper or upper < 0.0:
+        tally.note("'actuatorfrcrange' is not read where it differs from one direction to the other", element)
+        return math.inf
+    return float(upper)
 
 
 def _anchor(element: Element, H: np.ndarray, reader: FilesReader) -> tuple[np.ndarray, np.ndarray]:

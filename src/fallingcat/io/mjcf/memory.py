@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import ModelError, told
 from ...lie import SE3, Trivial
 from ...lie.rotations import about, homogeneous, matrix_from_quaternion
-from ...model import Body, Continuous, JointKind, Limits, Model, Prismatic, Revolute, Spherical
+from ...model import Body, Continuous, JointKind, Limits, Model, Passive, Prismatic, Revolute, Spherical
 from ..assembly import Parts, assemble
 from ..diagnostics import Reader
 from ..safe_xml import Element
@@ -70,13 +70,26 @@ def _joint(peer: Any, j: int, element: Element) -> JointPart:
     kind, ref = int(peer.jnt_type[j]), float(peer.qpos0[peer.jnt_qposadr[j]])
     before, after = homogeneous(np.eye(3), anchor), homogeneous(np.eye(3), -anchor)
     limited = bool(peer.jnt_limited[j]) and kind != _BALL
-    limits = Limits(*map(float, peer.jnt_range[j])) if limited else Limits()
+    lower, upper = map(float, peer.jnt_range[j]) if limited else (-np.inf, np.inf)
+    limits = Limits(lower, upper, effort=_effort(peer, j))
     if kind == _SLIDE:
         before, after = homogeneous(np.eye(3), -ref * axis), np.eye(4)
     elif kind == _HINGE and ref:
         before = before @ homogeneous(clean(about(axis, -ref)), np.zeros(3))
     armature = float(peer.dof_armature[peer.jnt_dofadr[j]])
-    return JointPart(element, _kind(kind, axis, limited), before, after, limits, armature)
+    return JointPart(element, _kind(kind, axis, limited), before, after, limits, armature, _passive(peer, j))
+
+
+def _passive(peer: Any, j: int) -> Passive:
+    dof, stiffness = peer.jnt_dofadr[j], float(peer.jnt_stiffness[j])
+    rest = float(peer.qpos_spring[peer.jnt_qposadr[j]]) if stiffness and peer.jnt_type[j] != _BALL else 0.0
+    return Passive(float(peer.dof_damping[dof]), float(peer.dof_frictionloss[dof]), stiffness, rest)
+
+
+def _effort(peer: Any, j: int) -> float:
+    """What all actuators of a joint do at most, where it is the same both ways."""
+    lower, upper = map(float, peer.jnt_actfrcrange[j])
+    return upper if peer.jnt_actfrclimited[j] and lower == -upper and peer.jnt_type[j] != _BALL else np.inf
 
 
 def _kind(kind: int, axis: np.ndarray, limited: bool) -> JointKind:

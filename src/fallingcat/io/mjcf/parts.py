@@ -110,7 +110,8 @@ def _chain(i: int, body: BodyPart, naming: Naming, pieces: Pieces, reader: Reade
         child = naming.bodies[i] if last else naming.between(i, name)
         offset = part.after if last else np.eye(4)
         place = placement @ part.before
-        made.append(Joint(name, part.kind, parent, child, place, offset, part.limits, part.armature))
+        drive = (part.limits, part.armature, part.passive)
+        made.append(Joint(name, part.kind, parent, child, place, offset, *drive))
         pieces.joint(made[-1], part.element)
         if not last:
             pieces.link(child, Body(), part.element)
