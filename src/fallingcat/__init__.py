@@ -83,6 +83,7 @@ from .formulations import (
 from .io import FileWarning, from_mujoco_model, from_pinocchio_model, load, save
 from .kernels import Kernel, compile
 from .model import (
+    Actuator,
     Body,
     Couple,
     Frame,
@@ -107,6 +108,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FACTORIZATIONS",
+    "Actuator",
     "Body",
     "Certificate",
     "Check",

@@ -151,7 +151,9 @@ def test_json_says_everything():
     done = run("inspect", CAT, "--json")
     data = json.loads(done.stdout, parse_constant=refuse)
     model = fc.load(CAT)
-    assert " ".join(data) == ("schema file name base dimensions mass gravity links joints frames checks warnings")
+    assert " ".join(data) == (
+        "schema file name base dimensions mass gravity links joints actuators frames checks warnings"
+    )
     assert data["schema"] == 1
     assert data["base"] == {"group": "SE(3)", "link": "front"}
     assert data["dimensions"] == {"m": 6, "n": 10, "nv": 16, "nq": 17}

@@ -234,7 +234,7 @@ class TestWarnings:
         assert load(FREE, "<default><joint armature='0' damping='0' stiffness='0.0'/></default>")[1] == []
 
     def test_sections_that_are_not_kept_in_one_line(self, load):
-        after = "</worldbody><actuator><motor joint='j'/></actuator><sensor><jointpos joint='j'/></sensor><worldbody>"
+        after = "</worldbody><actuator><general joint='j'/></actuator><sensor><jointpos joint='j'/></sensor><worldbody>"
         _, messages = load(FREE + after)
         assert len(messages) == 1
         assert messages[0].endswith("checked and not kept: <actuator> (1), <sensor> (1)")

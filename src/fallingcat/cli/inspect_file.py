@@ -80,10 +80,18 @@ def report(model: Model, file: str, warnings: Sequence[str]) -> dict[str, Any]:
             for link in model.links
         ],
         "joints": [_joint_report(joint) for joint in model.joints],
+        "actuators": [{key: _finite(x) for key, x in vars(actuator).items()} for actuator in model.actuators],
         "frames": [{"name": f.name, "link": f.link, "placement": f.placement.tolist()} for f in model.frames],
         "checks": [{"rule": rule, "problems": problems} for rule, problems in checks(model)],
         "warnings": list(warnings),
     }
+
+
+def _finite(x: Any) -> Any:
+    """Numbers, and None for those that are not finite; ranges end by end."""
+    if isinstance(x, tuple):
+        return [_finite(end) for end in x]
+    return None if isinstance(x, float) and not math.isfinite(x) else x
 
 
 def _joint_report(joint: Joint) -> dict[str, Any]:
@@ -169,7 +177,8 @@ def _kept(model: Model) -> str:
         "springs": lambda joint: joint.passive.stiffness,
     }
     found = {name: sum(map(bool, map(test, model.joints))) for name, test in tests.items()}
-    return ", ".join(f"{name} of {count(number, 'joint')}" for name, number in found.items() if number)
+    words = [f"{name} of {count(number, 'joint')}" for name, number in found.items() if number]
+    return ", ".join([*words, count(len(model.actuators), "actuator")] if model.actuators else words)
 
 
 def _link_table() -> Table:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..lie import SE3, Group, Trivial
-from ..model import Body, Fixed, Frame, Joint, Link, Model
+from ..model import Actuator, Body, Fixed, Frame, Joint, Link, Model
 from ..model.model import GRAVITY
 from .diagnostics import Located, Reader
 from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MAX_MASS, MAX_MASS_RATIO, MIN_MASS
@@ -28,6 +28,12 @@ class Parts:
     gravity: np.ndarray = field(default_factory=lambda: np.array(GRAVITY))
     virtual: Set[str] = frozenset()
     """Massless links that the reader itself put between several joints of one body."""
+    actuators: Sequence[Actuator] = ()
+
+    def model(self) -> Model:
+        """The model as it stands."""
+        links, joints, frames = tuple(self.links), tuple(self.joints), tuple(self.frames)
+        return Model(self.name, self.base, links, joints, self.gravity, frames, actuators=tuple(self.actuators))
 
 
 def assemble(parts: Parts, reader: Reader) -> Model:
@@ -41,7 +47,7 @@ def assemble(parts: Parts, reader: Reader) -> Model:
     top = check_tree(parts, reader)
     if isinstance(parts.base, SE3):
         _remark_on_a_free_world(parts, top, reader)
-    model = Model(parts.name, parts.base, tuple(parts.links), tuple(parts.joints), parts.gravity, tuple(parts.frames))
+    model = parts.model()
     merged = model.merge_fixed() if any(isinstance(joint.kind, Fixed) for joint in model.joints) else model
     _check_physics(model, merged, parts, reader)
     return merged if options.fixed == "merge" else model

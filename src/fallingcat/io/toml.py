@@ -43,7 +43,7 @@ from pydantic import ValidationError
 
 from ..errors import FallingCatError
 from ..lie import SE2, Trivial
-from ..model import Body, Frame, Joint, Limits, Link, Model, Passive
+from ..model import Actuator, Body, Frame, Joint, Limits, Link, Model, Passive
 from ..model.body import TRIANGLE_TOLERANCE, sum_bodies
 from ..model.model import GRAVITY
 from .assembly import Parts, check_numbers, check_ratio, check_tree
@@ -55,7 +55,7 @@ from .toml_text import decoded, parsed
 from .toml_writer import document
 
 MOST_ERRORS: Final = 20  # said in one message
-_HEADER: Final = re.compile(r"^[ \t]*\[\[[ \t]*[\"']?(link|joint|frame)[\"']?[ \t]*\]\]", re.MULTILINE)
+_HEADER: Final = re.compile(r"^[ \t]*\[\[[ \t]*[\"']?(link|joint|frame|actuator)[\"']?[ \t]*\]\]", re.MULTILINE)
 
 
 class Complaint(NamedTuple):
@@ -99,7 +99,7 @@ class _Places:
 
     def __init__(self, text: str, raw: dict[str, Any]) -> None:
         self.raw = raw
-        self.lines: dict[str, list[int]] = {"link": [], "joint": [], "frame": []}
+        self.lines: dict[str, list[int]] = {"link": [], "joint": [], "frame": [], "actuator": []}
         line, end = 1, 0
         for header in _HEADER.finditer(text):
             line, end = line + text.count("\n", end, header.start()), header.start()
@@ -164,7 +164,7 @@ def _fail(reader: Reader, complaints: Sequence[Complaint], hint: str | None = No
 
 def _build(robot: RobotTable, places: _Places, reader: Reader) -> Model:
     check_name(reader, None, "robot", robot.name)
-    names = {key: Names(key, reader) for key in ("link", "joint", "frame")}
+    names = {key: Names(key, reader) for key in ("link", "joint", "frame", "actuator")}
     for key in names:
         for i, table in enumerate(getattr(robot, key)):
             names[key].add(table.name, places.of(key, i))
@@ -181,10 +181,11 @@ def _build(robot: RobotTable, places: _Places, reader: Reader) -> Model:
         joint_places=names["joint"].places,
         frames=[Frame(table.name, table.link, table.placement()) for table in robot.frame],
         gravity=np.array(gravity) if reader.options.gravity is None else reader.options.gravity,
+        actuators=_actuators(robot, places, reader),
     )
     check_numbers(parts, reader)
     check_tree(parts, reader)
-    model = Model(parts.name, parts.base, tuple(parts.links), tuple(parts.joints), parts.gravity, tuple(parts.frames))
+    model = parts.model()
     _check_physics(model, parts, reader)
     merged = model.merge_fixed()
     check_ratio([(link.body.mass, link.name) for link in merged.links if link.body.mass > 0.0], parts, reader)
@@ -215,6 +216,20 @@ def _joint(table: JointTable, place: Place, reader: Reader) -> Joint:
         return Joint(table.name, table.build(), table.parent, table.child, H, offset, limits, armature, passive)
     except (FallingCatError, ValueError) as error:
         reader.fail(place, str(error))
+
+
+def _actuators(robot: RobotTable, places: _Places, reader: Reader) -> list[Actuator]:
+    sizes, found = {joint.name: joint.build().nv for joint in robot.joint}, []
+    for i, table in enumerate(robot.actuator):
+        place = places.of("actuator", i)
+        if sizes.get(table.joint) != 1:
+            why = "has not one degree of freedom" if table.joint in sizes else "does not exist"
+            reader.fail(place, f"it drives the joint {table.joint!r}, which {why}")
+        try:
+            found.append(table.build())
+        except FallingCatError as error:
+            reader.fail(place, str(error))
+    return found
 
 
 def _check_references(robot: RobotTable, links: Names, places: _Places, reader: Reader) -> None:

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from ..lie import Group, rotations
 from ..lie.charts import EulerZYX
+from ..model.actuator import Actuator, ActuatorKind
 from ..model.joints import KINDS, JointKind, Reversed
 from .bases import BASES
 from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MAX_MASS, MAX_NAME, MAX_SHAPES
@@ -264,6 +265,27 @@ class FrameTable(Placed):
     link: Name
 
 
+Interval = Annotated[list[FiniteFloat], _numbers("a range", 2)]
+
+
+class ActuatorTable(Table):
+    """What drives a joint; unlimited where nothing is said."""
+
+    name: Name
+    joint: Name
+    type: ActuatorKind = "motor"
+    gear: FiniteFloat = 1.0
+    kp: FiniteFloat = 0.0
+    kv: FiniteFloat = 0.0
+    control_range: Interval | None = None
+    force_range: Interval | None = None
+
+    def build(self) -> Actuator:
+        """The actuator."""
+        ranges = _given(self, "control_range", "force_range")
+        return Actuator(self.name, self.joint, self.type, self.gear, self.kp, self.kv, **ranges)
+
+
 class RobotTable(Table):
     """The whole file."""
 
@@ -273,6 +295,7 @@ class RobotTable(Table):
     link: Annotated[list[LinkTable], Field(min_length=1, max_length=MAX_LINKS)]
     joint: Annotated[list[JointTable], Field(max_length=MAX_LINKS)] = []
     frame: Annotated[list[FrameTable], Field(max_length=MAX_SHAPES)] = []
+    actuator: Annotated[list[ActuatorTable], Field(max_length=MAX_LINKS)] = []
 
 
 TABLES: Final[dict[tuple[str, ...], type[Table]]] = {
@@ -285,6 +308,7 @@ TABLES: Final[dict[tuple[str, ...], type[Table]]] = {
     ("joint", "limits"): LimitsTable,
     ("joint", "passive"): PassiveTable,
     ("frame",): FrameTable,
+    ("actuator",): ActuatorTable,
 }
 """Which table lies at which path of keys."""
 

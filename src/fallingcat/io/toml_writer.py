@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import ModelError, NumericsError
 from ..lie import Group
 from ..lie.charts import EulerZYX
-from ..model import Body, Frame, Joint, JointKind, Limits, Link, Model, Reversed
+from ..model import Actuator, Body, Frame, Joint, JointKind, Limits, Link, Model, Reversed
 from ..model.joints import KINDS
 from .bases import BASES
 from .diagnostics import Reader
@@ -39,6 +39,7 @@ def document(model: Model, path: str | os.PathLike[str]) -> str:
     tables += [_table("link", _link(link)) for link in model.links]
     tables += [_table("joint", _joint(joint)) for joint in model.joints]
     tables += [_table("frame", _frame(frame)) for frame in model.frames]
+    tables += [_table("actuator", _actuator(actuator)) for actuator in model.actuators]
     return "\n\n".join(tables) + "\n"
 
 
@@ -91,6 +92,19 @@ def _joint(joint: Joint) -> dict[str, Any]:
     return table
 
 
+def _actuator(actuator: Actuator) -> dict[str, Any]:
+    table: dict[str, Any] = {key: getattr(actuator, key) for key in ("name", "joint")}
+    table |= {"type": actuator.kind, "gear": actuator.gear}
+    table |= {key: getattr(actuator, key) for key in ("kp", "kv") if getattr(actuator, key)}
+    for key in ("control_range", "force_range"):
+        ends = getattr(actuator, key)
+        if np.isfinite(ends).all():
+            table[key] = ends
+        elif np.isfinite(ends).any():
+            raise ModelError(f"the {key} of actuator {actuator.name!r} is infinite on one side")
+    return table
+
+
 def _plain(kind: JointKind) -> tuple[JointKind, bool]:
     """The kind without :class:`Reversed` around it, and whether it was turned around (twice is not at all)."""
     around = False
@@ -126,7 +140,8 @@ def _placed(H: np.ndarray, what: str) -> dict[str, Any]:
 def _check_names(model: Model, path: str | os.PathLike[str]) -> None:
     """What cannot be read back is not written."""
     reader = Reader(path)
-    for kind, things in (("link", model.links), ("joint", model.joints), ("frame", model.frames)):
+    parts = (("link", model.links), ("joint", model.joints), ("frame", model.frames), ("actuator", model.actuators))
+    for kind, things in parts:
         names = Names(kind, reader)
         for thing in things:
             names.add(thing.name, None)

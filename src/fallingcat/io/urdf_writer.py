@@ -84,6 +84,8 @@ def _check(model: Model, path: str | os.PathLike[str]) -> None:
         raise _refused(f"the base of {model.name!r} moves in {model.base}, and a URDF's base is free")
     if not np.array_equal(model.gravity, GRAVITY):
         raise _refused(f"the gravity of {model.name!r} is {model.gravity.tolist()}, and a URDF has none of its own")
+    if model.actuators:
+        raise _refused(f"{model.name!r} has actuators, which URDF does not have")
     reader = Reader(path)
     check_name(reader, None, "robot", model.name)
     links, joints = Names("link", reader), Names("joint", reader)

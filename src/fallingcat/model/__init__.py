@@ -1,6 +1,7 @@
 """Robots: bodies, joints and the frozen tree they form."""
 
 from . import joints, robots
+from .actuator import Actuator
 from .body import Body
 from .joint import Joint, Limits, Passive
 from .joints import (
@@ -24,6 +25,7 @@ from .model import Frame, Link, Model
 from .state import State
 
 __all__ = [
+    "Actuator",
     "Body",
     "Continuous",
     "Couple",

@@ -56,7 +56,8 @@ def lock(model: Model, joints: Mapping[str, Any] | Sequence[str]) -> Model:
         joint = model.joints[i]
         H = joint.transform(state.joints[model.q_slices[i]])
         edited[i] = Joint(name, Fixed(), joint.parent, joint.child, H)
-    return replace(model, joints=tuple(edited))
+    actuators = tuple(actuator for actuator in model.actuators if actuator.joint not in wanted)
+    return replace(model, joints=tuple(edited), actuators=actuators)
 
 
 def merge_fixed(model: Model) -> Model:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..arrays.types import Pose, Scalar, Twist, Vector
 from ..errors import ModelError, told
 from ..lie import Group, Product
 from . import edits, exchange, resistance, states
+from .actuator import Actuator
 from .body import Body, Frozen, frozen_array, frozen_pose
 from .configuration import Configuration
 from .joint import Joint
@@ -82,11 +83,12 @@ class Model(Frozen):
     gravity: np.ndarray = field(default_factory=lambda: np.array(GRAVITY))
     frames: tuple[Frame, ...] = ()
     loops: tuple[Loop, ...] = ()
+    actuators: tuple[Actuator, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Group):
             raise ModelError(f"the base is a group of fallingcat.lie, not {told(self.base)}")
-        for part, kind in (("links", Link), ("joints", Joint), ("frames", Frame), ("loops", Loop)):
+        for part, kind in _PARTS.items():
             object.__setattr__(self, part, _records(getattr(self, part), part, kind))
         by_name = {link.name: link for link in self.links}
         joints = ordered([link.name for link in self.links], self.joints)
@@ -101,6 +103,16 @@ class Model(Frozen):
                 raise ModelError(f"frame {frame.name!r} has the name of a link")
         no_twins("frame", [frame.name for frame in self.frames])
         self._check_loops()
+        self._check_actuators()
+
+    def _check_actuators(self) -> None:
+        """What actuators drive exists, and has one degree of freedom."""
+        joints = {joint.name: joint.kind.nv for joint in self.joints}
+        for actuator in self.actuators:
+            if joints.get(actuator.joint) != 1:
+                why = "has not one degree of freedom" if actuator.joint in joints else "does not exist"
+                raise ModelError(f"actuator {actuator.name!r} drives the joint {actuator.joint!r}, which {why}")
+        no_twins("actuator", [actuator.name for actuator in self.actuators])
 
     def _check_loops(self) -> None:
         """What loops name exists, and moves where it has to."""
@@ -335,6 +347,9 @@ class Model(Frozen):
         return (
             f"<Model {self.name!r}: base {self.base}, {len(self.links)} links, {self.n} joint dof, {self.mass:.4g} kg>"
         )
+
+
+_PARTS: Final = {"links": Link, "joints": Joint, "frames": Frame, "loops": Loop, "actuators": Actuator}
 
 
 def _records(given: Any, what: str, kind: type) -> tuple[Any, ...]:

@@ -11,6 +11,12 @@ from .files import FilesReader
 ORIENTATIONS: Final = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 """Five ways to write a rotation; an element uses one."""
 
+SERVOS: Final = ("motor", "position", "velocity")
+"""Actuators that are read."""
+ACTUATORS: Final = (*SERVOS, "general", "intvelocity", "damper", "cylinder", "muscle", "adhesion", "dcmotor")
+SHARED: Final = ("gear", "ctrlrange", "ctrllimited", "forcerange", "forcelimited")
+"""What all kinds of actuators have, and take from each other's defaults."""
+
 _Class = dict[str, dict[str, str]]  # tag -> attributes
 
 
@@ -52,8 +58,12 @@ class Defaults:
             default, name = stack.pop()
             here = self.classes[name]
             for child in default:  # own attributes first: nested classes copy them, wherever they stand
-                if child.tag in ("joint", "geom"):
+                if child.tag in ("joint", "geom", *SERVOS):
                     here[child.tag] = _overridden(here.get(child.tag, {}), child.attributes)
+                if child.tag in ACTUATORS:  # one class for all of them in MuJoCo
+                    shared = {name: text for name, text in child.attributes.items() if name in SHARED}
+                    for tag in SERVOS:
+                        here[tag] = _overridden(here.get(tag, {}), shared)
             stack.extend([(child, self._begin(child, here)) for child in default.all("default")])
 
     def _begin(self, default: Element, parent: _Class) -> str:

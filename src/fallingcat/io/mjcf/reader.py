@@ -8,6 +8,7 @@ from ..assembly import Parts, assemble
 from ..diagnostics import Reader
 from ..names import check_name
 from ..safe_xml import Element
+from .actuators import read_actuators
 from .base import find_robot
 from .bodies import Walk
 from .defaults import Defaults
@@ -37,7 +38,8 @@ def read_mjcf(root: Element, reader: Reader) -> Model:
     tally = Tally(reader)
     settings = read_settings(root, reader, tally)
     references = References(root, reader)
-    bodies = Walk(settings, Defaults(root, reader), reader, tally).through(root)
+    defaults = Defaults(root, reader)
+    bodies = Walk(settings, defaults, reader, tally).through(root)
     references.check(tally)
     check_assets(root, reader)
     if len(bodies) == 1:
@@ -46,8 +48,9 @@ def read_mjcf(root: Element, reader: Reader) -> Model:
     base = robot.base
     moving = [body.moves or (base > 0 and keep) for body, keep in zip(bodies, robot.kept, strict=True)]
     masses = weigh_bodies(bodies, moving, settings, reader, tally)
-    tally.report()
     pieces = make_pieces(bodies, masses, base, robot.kept, reader)
+    actuators = read_actuators(root, pieces.joints, defaults, reader, tally)
+    tally.report()
     name = root.get("model")
     if name:
         check_name(reader, root, "robot", name)
@@ -60,5 +63,6 @@ def read_mjcf(root: Element, reader: Reader) -> Model:
         joint_places=pieces.joint_places,
         gravity=settings.gravity,
         virtual=pieces.virtual,
+        actuators=actuators,
     )
     return assemble(parts, reader)

@@ -11,6 +11,7 @@ from ..names import Names
 from ..numbers import number
 from ..safe_xml import Element
 from ..uris import check_uri
+from .actuators import is_kept
 from .tally import Tally
 
 MAX_PIXELS: Final = 2**26
@@ -94,7 +95,8 @@ class References:
         for element in constraints:
             text = f"the equality <{element.tag}> is not read: the robot is a tree, its joints are independent"
             tally.note(text, element)
-        counts = {name: sum(len(s.children) for s in self.root.all(name)) for name in _SECTIONS if name != "equality"}
+        passed = [name for name in _SECTIONS if name != "equality"]
+        counts = {name: sum(not is_kept(e) for s in self.root.all(name) for e in s) for name in passed}
         listed = ", ".join(f"<{name}> ({count})" for name, count in counts.items() if count)
         if listed:
             self.reader.warn(self.root, f"checked and not kept: {listed}")

@@ -1,0 +1,63 @@
+"""What drives a joint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from ..arrays import clip
+from ..arrays.types import Scalar
+from ..errors import ModelError, told
+
+ActuatorKind = Literal["motor", "position", "velocity"]
+KINDS: tuple[str, ...] = get_args(ActuatorKind)
+_ALL = (-np.inf, np.inf)
+
+
+@dataclass(frozen=True)
+class Actuator:
+    """A drive of a joint with one degree of freedom: with ``x = gear q``, it pulls on ``x`` by
+
+    ``control`` (``motor``), ``kp (control - x) - kv dx/dt`` (``position``) or ``kv (control - dx/dt)`` (``velocity``),
+    within ``force_range``, and so ``gear`` times this on the joint.  ``control`` is taken within ``control_range``.
+    As in MuJoCo.  It is data: :meth:`effort` is for laws of yours, and no function of the library applies it.
+
+    >>> Actuator("knee_motor", "knee", gear=50.0, force_range=(-2.0, 2.0)).effort(3.0, 0.0, 0.0)
+    np.float64(100.0)
+    """
+
+    name: str
+    joint: str
+    kind: ActuatorKind = "motor"
+    gear: float = 1.0
+    kp: float = 0.0
+    kv: float = 0.0
+    control_range: tuple[float, float] = _ALL
+    force_range: tuple[float, float] = _ALL
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ModelError(f"actuator {self.name!r} is one of {', '.join(KINDS)}, not {told(self.kind)}")
+        for part in ("gear", "kp", "kv"):
+            x = getattr(self, part)
+            if not _is_number(x) or not np.isfinite(x):
+                raise ModelError(f"{part} of actuator {self.name!r} is a finite number, not {told(x)}")
+        for part in ("control_range", "force_range"):
+            given = getattr(self, part)
+            if not isinstance(given, (tuple, list)) or len(given) != 2 or not all(map(_is_number, given)):
+                raise ModelError(f"{part} of actuator {self.name!r} is two numbers, not {told(given)}")
+            object.__setattr__(self, part, tuple(map(float, given)))
+            if not given[0] <= given[1]:
+                raise ModelError(f"{part} of actuator {self.name!r} begins at {given[0]:g}, above its end {given[1]:g}")
+
+    def effort(self, control: Scalar, q: Scalar, rate: Scalar) -> Scalar:
+        """The force on the joint (N m, or N) at a coordinate and a rate of it."""
+        u, x, v = clip(control, *self.control_range), self.gear * q, self.gear * rate
+        pull: Any = {"motor": u, "position": self.kp * (u - x) - self.kv * v, "velocity": self.kv * (u - v)}[self.kind]
+        return self.gear * clip(pull, *self.force_range)
+
+
+def _is_number(x: Any) -> bool:
+    return not isinstance(x, bool) and isinstance(x, (int, float, np.number)) and not np.isnan(x)
