@@ -27,7 +27,7 @@ from rich.console import Console
 from rich.table import Table
 
 LIMIT = 30.0  # seconds for one file and one library
-OPTION = re.compile(r'\b(\w+)=(?:"([\w-]+)"|(True))')
+OPTION = re.compile(r'\b(\w+)=(?:"([^"]+)"|(True))')
 MOVING = re.compile(rb'type\s*=\s*["\'](revolute|continuous|prismatic|floating|planar)["\']')
 COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 Outcome = dict[str, Any]

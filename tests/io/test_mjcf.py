@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pytest
 
+from fallingcat.dynamics import mass_matrix
 from fallingcat.errors import FallingCatError, FileError
 from fallingcat.io import read
 from fallingcat.lie import SE3, Trivial
@@ -157,6 +158,15 @@ class TestJoints:
         assert model.joint_names == ("yaw", "pitch")
         assert model.links[1].body.mass == 0.0
 
+    def test_joints_may_repeat_each_other_where_rotors_tell_them_apart(self, load):
+        twice = "<joint name='one'{}/><joint name='two'{}/><joint name='slide' type='slide'/>"
+        with pytest.raises(FileError, match=r"same way twice.*or give it an armature"):
+            self.joints(load, twice.format("", ""))
+        for rotors in ((" armature='.1'", ""), ("", " armature='.1'"), (" armature='.1'", " armature='.2'")):
+            model, _ = self.joints(load, twice.format(*rotors))
+            M = mass_matrix(model, model.random_state(np.random.default_rng(0)))
+            assert np.linalg.eigvalsh(M)[0] > 1e-4
+
     def test_names_that_the_reader_makes_never_clash(self, load):
         text = "<joint name='joint1'/><joint axis='0 1 0'/>"
         other = f"<body name='b/joint1'>{BALL}<joint axis='1 0 0'/></body><body>{BALL}<joint/></body>"
@@ -202,10 +212,10 @@ class TestInertia:
         assert body.mass == pytest.approx(mass, rel=0.01)
         assert body.inertia[0, 0] == pytest.approx(side, rel=0.01)
 
-    def test_the_error_of_a_mesh_names_geom_and_way_out(self, load):
+    def test_the_error_of_a_mesh_names_file_and_way_out(self, load):
         mesh = "<asset><mesh name='m' file='m.stl'/></asset>"
         message = rejected(load, "<body name='a'><freejoint/><geom name='shell' type='mesh' mesh='m'/></body>", mesh)
-        assert "<geom name='shell'>" in message
+        assert "<mesh name='m'>: the file 'm.stl' does not exist" in message
         assert "<inertial>" in message
 
     def test_a_mesh_on_what_never_moves_only_costs_its_mass(self, load):

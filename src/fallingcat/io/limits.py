@@ -20,6 +20,14 @@ MAX_LINKS: Final = 10_000
 """Links of a robot."""
 MAX_SHAPES: Final = 20_000
 """Geoms and frames of an MJCF file: each is placed and weighed."""
+MAX_MESHES: Final = 1_000
+"""Meshes that are opened, because masses depend on them."""
+MAX_FACES: Final = 400_000
+"""Faces of one of them; a binary STL of MAX_BYTES has fewer."""
+MAX_HULL: Final = 100_000
+"""Vertices of a mesh whose convex hull is asked for."""
+MAX_MESH_BYTES: Final = 64 * 2**20
+"""Size of all these together (bytes); each is a file of at most MAX_BYTES."""
 MAX_NAME: Final = 256
 """Length of a name (characters)."""
 MAX_NUMBER: Final = 128

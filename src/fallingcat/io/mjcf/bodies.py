@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,12 +13,12 @@ from ...model import Body
 from ..limits import MAX_INERTIA, MAX_LINKS, MAX_MASS, MAX_SHAPES
 from ..numbers import number, vector
 from ..safe_xml import Element
-from .defaults import Defaults
 from .files import FilesReader
 from .geometry import Geom, read_geom
 from .joints import JointPart, check_free, is_free, read_joint
 from .poses import pose
 from .settings import Settings, boolean
+from .source import Source
 from .tally import Tally
 
 MOST_JOINTS: Final = 6
@@ -37,6 +38,7 @@ class BodyPart:
     joints: list[JointPart] = field(default_factory=list)
     geoms: list[Geom] = field(default_factory=list)
     inertial: Body | None = None
+    settings: Settings = field(default_factory=Settings)
     moves: bool = False
     """Whether any joint lies between the body and the world."""
 
@@ -48,21 +50,22 @@ class _Scope:
     body: int
     H: np.ndarray
     childclass: str
+    source: Source
 
 
 class Walk:
     """Depth first through all ``<worldbody>``; the first body is the world."""
 
-    def __init__(self, settings: Settings, defaults: Defaults, reader: FilesReader, tally: Tally) -> None:
-        self.settings, self.defaults, self.reader, self.tally = settings, defaults, reader, tally
+    def __init__(self, source: Source, attached: Mapping[int, Source], reader: FilesReader, tally: Tally) -> None:
+        self.source, self.attached, self.reader, self.tally = source, attached, reader, tally
         self.bodies: list[BodyPart] = []
         self.links, self.shapes = 1, 0
 
     def through(self, root: Element) -> list[BodyPart]:
         """The bodies in MuJoCo's order: parents first, children as they stand in the file."""
         worlds = root.all("worldbody")
-        self.bodies = [BodyPart(worlds[0] if worlds else root, -1, np.eye(4))]
-        top = _Scope(0, np.eye(4), "main")
+        self.bodies = [BodyPart(worlds[0] if worlds else root, -1, np.eye(4), settings=self.source.settings)]
+        top = _Scope(0, np.eye(4), "main", self.source)
         stack = [(child, top) for world in reversed(worlds) for child in reversed(world.children)]
         while stack:
             element, scope = stack.pop()
@@ -75,17 +78,19 @@ class Walk:
 
     def _take(self, element: Element, scope: _Scope) -> _Scope | None:
         """Put an element where it belongs; the scope of its children, if they are to be read."""
-        body = self.bodies[scope.body]
+        body, settings, defaults = self.bodies[scope.body], scope.source.settings, scope.source.defaults
         if element.tag == "body":
             return self._body(element, scope)
+        if id(element) in self.attached:
+            return _Scope(scope.body, scope.H, "main", self.attached[id(element)])
         if element.tag in ("frame", "geom"):
             self._count_shape(element)
         if element.tag == "frame":
-            H = scope.H @ pose(element, self.settings, self.reader)
-            return _Scope(scope.body, H, self.defaults.named(element, "childclass", scope.childclass))
+            H = scope.H @ pose(element, settings, self.reader)
+            return _Scope(scope.body, H, defaults.named(element, "childclass", scope.childclass), scope.source)
         if element.tag == "geom":
-            full = self.defaults.applied(element, scope.childclass)
-            body.geoms.append(read_geom(full, scope.H, self.settings, self.reader))
+            full = defaults.applied(element, scope.childclass)
+            body.geoms.append(read_geom(full, scope.H, scope.source, self.reader))
         elif scope.body == 0 and element.tag in ("joint", "freejoint", "inertial"):
             self.reader.fail(element, f"the world has no <{element.tag}>", "put it into a <body>")
         elif element.tag in ("joint", "freejoint"):
@@ -93,22 +98,23 @@ class Walk:
         elif element.tag == "inertial":
             if body.inertial is not None:
                 self.reader.fail(element, "a body has one <inertial> at most")
-            body.inertial = _inertial(element, scope.H, self.settings, self.reader)
+            body.inertial = _inertial(element, scope.H, settings, self.reader)
         return None
 
     def _body(self, element: Element, scope: _Scope) -> _Scope:
-        H = scope.H @ pose(element, self.settings, self.reader)
-        self.bodies.append(BodyPart(element, scope.body, H))
+        H = scope.H @ pose(element, scope.source.settings, self.reader)
+        self.bodies.append(BodyPart(element, scope.body, H, settings=scope.source.settings))
         self._count_link(element)
         if number(self.reader, element, "gravcomp", default=0.0):
             self.tally.note("'gravcomp' is not read: gravity acts on the whole mass", element)
         if boolean(self.reader, element, "mocap", False):
             self.tally.note("a 'mocap' body is read as fixed to the world", element)
-        return _Scope(len(self.bodies) - 1, np.eye(4), self.defaults.named(element, "childclass", scope.childclass))
+        childclass = scope.source.defaults.named(element, "childclass", scope.childclass)
+        return _Scope(len(self.bodies) - 1, np.eye(4), childclass, scope.source)
 
     def _joint(self, element: Element, scope: _Scope) -> None:
-        body = self.bodies[scope.body]
-        full = self.defaults.applied(element, scope.childclass) if element.tag == "joint" else element
+        body, source = self.bodies[scope.body], scope.source
+        full = source.defaults.applied(element, scope.childclass) if element.tag == "joint" else element
         if body.free is not None or (is_free(full) and body.joints):
             self.reader.fail(element, "a body with a free joint has no other joint")
         if not is_free(full):
@@ -117,7 +123,7 @@ class Walk:
                 self.reader.fail(element, rule, "remove a joint")
             if body.joints:
                 self._count_link(element)
-            body.joints.append(read_joint(full, scope.H, self.settings, self.reader, self.tally))
+            body.joints.append(read_joint(full, scope.H, source.settings, self.reader, self.tally))
             return
         if body.parent != 0:
             self.reader.fail(element, "a free joint belongs to a body that stands directly in the world")

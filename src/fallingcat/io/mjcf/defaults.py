@@ -58,7 +58,7 @@ class Defaults:
             default, name = stack.pop()
             here = self.classes[name]
             for child in default:  # own attributes first: nested classes copy them, wherever they stand
-                if child.tag in ("joint", "geom", *SERVOS):
+                if child.tag in ("joint", "geom", "mesh", *SERVOS):
                     here[child.tag] = _overridden(here.get(child.tag, {}), child.attributes)
                 if child.tag in ACTUATORS:  # one class for all of them in MuJoCo
                     shared = {name: text for name, text in child.attributes.items() if name in SHARED}

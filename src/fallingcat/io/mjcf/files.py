@@ -1,4 +1,4 @@
-"""``<include file="..."/>``: the elements of another file in its place."""
+"""``<include file="..."/>``, the elements of another file in its place, and the files of other models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..diagnostics import Located, Reader
 from ..files import read_bytes
 from ..limits import MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS
 from ..safe_xml import Element, parse
-from .folders import home, locate
+from .folders import locate
 
 MAX_INCLUDES: Final = 100
 """Files that a robot may include."""
@@ -47,46 +47,63 @@ class FilesReader(Reader):
         return error
 
 
-def with_includes(root: Element, reader: Reader) -> FilesReader:
-    """Splice every included file into the tree; the reader that comes back names the right one in its errors."""
-    many = FilesReader(reader.file, reader.options, reader.warnings, reader._seen)
-    include = _Include(many)
-    stack = [(root, 0, 1)]
-    while stack:
-        element, level, depth = stack.pop()
-        if depth > MAX_DEPTH:
-            many.fail(element, f"elements are nested at most {MAX_DEPTH:,} deep")
-        waiting = deque((child, level) for child in element)
-        element.children.clear()
-        while waiting:
-            child, inner = waiting.popleft()
-            child.parent = element
-            if child.tag == "include":
-                found = include.load(child, inner + 1)
-                waiting.extendleft((grandchild, inner + 1) for grandchild in reversed(found))
-            else:
-                element.children.append(child)
-                stack.append((child, inner, depth + 1))
-    return many
-
-
-class _Include:
-    """Loads the files; each once, all of them within the limits."""
+class Files:
+    """The files of a robot beside its first: included ones, and models to attach; all of them within the limits."""
 
     def __init__(self, reader: FilesReader) -> None:
         self.reader = reader
-        self.seen = {Path(reader.file).resolve()}
-        self.bytes = self.elements = 0
+        self.files = self.bytes = self.elements = 0
 
-    def load(self, element: Element, level: int) -> list[Element]:
-        """What stands inside the root of the file that ``element`` names."""
+    def splice(self, root: Element, path: Path) -> None:
+        """Put into the tree of a model every file that it includes; each once."""
+        seen = {path.resolve()}
+        stack = [(root, 0, 1)]
+        while stack:
+            element, level, depth = stack.pop()
+            if depth > MAX_DEPTH:
+                self.reader.fail(element, f"elements are nested at most {MAX_DEPTH:,} deep")
+            waiting = deque((child, level) for child in element)
+            element.children.clear()
+            while waiting:
+                child, inner = waiting.popleft()
+                child.parent = element
+                if child.tag == "include":
+                    found = self._included(child, path.parent, inner + 1, seen)
+                    waiting.extendleft((grandchild, inner + 1) for grandchild in reversed(found))
+                else:
+                    element.children.append(child)
+                    stack.append((child, inner, depth + 1))
+
+    def model(self, element: Element, folder: Path, depth: int) -> tuple[Element, Path]:
+        """The ``<mujoco>`` of the file that a ``<model>`` names, seen from the folder of the model that has it."""
+        path = locate(self.reader, element, element.get("file"), [folder])
+        root = self._root(element, path, depth, ("mujoco",))
+        self.splice(root, path)
+        return root, path
+
+    def count(self, place: Element) -> None:
+        """One element more."""
+        self.elements += 1
+        if self.elements > MAX_ELEMENTS:
+            self.reader.fail(place, f"the files of a robot have at most {MAX_ELEMENTS:,} elements together")
+
+    def _included(self, element: Element, folder: Path, level: int, seen: set[Path]) -> list[Element]:
+        """What stands inside the root of the file that an ``<include>`` names."""
         reader = self.reader
-        path = self._path(element)
-        if path.resolve() in self.seen:
+        if set(element.attributes) != {"file"} or element.children:
+            reader.fail(element, "an <include> has the attribute 'file' and nothing else")
+        includer = Path(reader.file_of(element)).absolute().parent
+        path = locate(reader, element, element.get("file"), [folder, includer])
+        if path.resolve() in seen:
             rule = f"the file {element.get('file')[:80]!r} is included twice, or includes itself"
             reader.fail(element, rule, "a file is included once at most")
-        self.seen.add(path.resolve())
-        if len(self.seen) > MAX_INCLUDES + 1:
+        seen.add(path.resolve())
+        return list(self._root(element, path, level, ("mujoco", "mujocoinclude")).children)
+
+    def _root(self, element: Element, path: Path, level: int, tags: tuple[str, ...]) -> Element:
+        reader = self.reader
+        self.files += 1
+        if self.files > MAX_INCLUDES:
             reader.fail(element, f"a robot includes at most {MAX_INCLUDES} files")
         if level > MAX_INCLUDE_DEPTH:
             reader.fail(element, f"files include files at most {MAX_INCLUDE_DEPTH} deep")
@@ -96,17 +113,10 @@ class _Include:
         if self.bytes > MAX_BYTES:
             reader.fail(element, f"the files of a robot have at most {MAX_BYTES // 2**20} MiB together")
         root = parse(data, inner)
-        if root.tag not in ("mujoco", "mujocoinclude"):
-            inner.fail(root, "the root element of an included file is <mujoco> or <mujocoinclude>")
+        if root.tag not in tags:
+            inner.fail(root, f"the root element of an included file is {' or '.join(f'<{tag}>' for tag in tags)}")
         self._note_origin(root, path)
-        return list(root.children)
-
-    def _path(self, element: Element) -> Path:
-        """As in MuJoCo, seen from the first file's folder or from the includer's."""
-        if set(element.attributes) != {"file"} or element.children:
-            self.reader.fail(element, "an <include> has the attribute 'file' and nothing else")
-        includer = Path(self.reader.file_of(element)).absolute().parent
-        return locate(self.reader, element, element.get("file"), [home(self.reader), includer])
+        return root
 
     def _note_origin(self, root: Element, path: Path) -> None:
         stack = [root]
@@ -114,7 +124,13 @@ class _Include:
             element = stack.pop()
             self.reader.origin[id(element)] = path
             self.reader._kept.append(element)
-            self.elements += 1
+            self.count(element)
             stack.extend(element.children)
-        if self.elements > MAX_ELEMENTS:
-            self.reader.fail(root, f"the files of a robot have at most {MAX_ELEMENTS:,} elements together")
+
+
+def with_includes(root: Element, reader: Reader) -> tuple[FilesReader, Files]:
+    """Splice every included file into the tree; the reader that comes back names the right one in its errors."""
+    many = FilesReader(reader.file, reader.options, reader.warnings, reader._seen)
+    files = Files(many)
+    files.splice(root, Path(reader.file).absolute())
+    return many, files

@@ -14,11 +14,11 @@ def home(reader: Reader) -> Path:
     return Path(reader.file).absolute().parent
 
 
-def locate(reader: Reader, place: Located, name: str, starts: Sequence[Path]) -> Path:
+def locate(reader: Reader, place: Located, name: str, starts: Sequence[Path], hint: str | None = None) -> Path:
     """The plain file ``name``, seen from the first of ``starts`` where it exists; it must lie below the robot's folder.
 
     That folder is the one of the first file, or the one that ``load(inside=...)`` names; links are followed before it
-    is asked.
+    is asked.  ``hint`` is the way out where there is no such file.
     """
     shown, steps = repr(name[:80]), name.replace("\\", "/").split("/")
     if not name.strip() or ":" in name or steps[0] == "" or "\0" in name:
@@ -27,7 +27,7 @@ def locate(reader: Reader, place: Located, name: str, starts: Sequence[Path]) ->
     try:
         found = next((path for start in starts if (path := start.joinpath(*steps)).exists()), None)
         if found is None:
-            reader.fail(place, f"the file {shown} does not exist in the robot's folder")
+            reader.fail(place, f"the file {shown} does not exist in the robot's folder", hint)
         if not found.resolve().is_relative_to(limit(reader)):
             reader.fail(place, f"the file {shown} leads out of the robot's folder", _way_out(reader, found.resolve()))
         if not found.is_file():

@@ -1,10 +1,10 @@
-"""The inertia of a geom: a homogeneous sphere, capsule, cylinder, ellipsoid or box."""
+"""The inertia of a geom: a homogeneous sphere, capsule, cylinder, ellipsoid, box or mesh."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -16,7 +16,8 @@ from ..limits import MAX_INERTIA, MAX_LENGTH, MAX_MASS
 from ..numbers import number, vector
 from ..safe_xml import Element
 from .poses import pose, shortest_turn
-from .settings import Settings, boolean, choice
+from .settings import boolean, choice
+from .source import Source
 
 DENSITY: Final = 1000.0
 """Of a geom that says neither ``mass`` nor ``density`` (kg/m^3)."""
@@ -77,11 +78,14 @@ class Geom:
     sizes: _Sizes
     placement: np.ndarray
     """``4 x 4``: coordinates of the geom to coordinates of its body."""
+    source: Source
 
 
-def read_geom(element: Element, H: np.ndarray, settings: Settings, reader: Reader) -> Geom:
+def read_geom(element: Element, H: np.ndarray, source: Source, reader: Reader) -> Geom:
     """The geom of an element with its defaults applied; ``H`` is the pose of the ``<frame>`` that it stands in."""
     kind = choice(reader, element, "type", TYPES, "sphere")
+    if element.get("mesh") and element.get("mesh") not in source.meshes.assets:
+        reader.fail(element, f"there is no mesh {element.get('mesh')[:80]!r}")
     for name in ("mass", "density"):
         if number(reader, element, name, default=0.0) < 0.0:
             reader.fail(element, f"the {name} is not negative", f"is {element.get(name)[:40]}")
@@ -91,7 +95,7 @@ def read_geom(element: Element, H: np.ndarray, settings: Settings, reader: Reade
         placement, half = _from_to(element, kind, reader)
         x, y, z = (x, half, 0.0) if kind in ("capsule", "cylinder") else (x, x, half)
     else:
-        placement = pose(element, settings, reader)
+        placement = pose(element, source.settings, reader)
     needed = _SHAPES[kind].count if kind in _SHAPES and "mesh" not in element.attributes else 0
     for i, value in enumerate((x, y, z)[:needed]):
         if not 0.0 < value <= MAX_LENGTH:
@@ -101,28 +105,64 @@ def read_geom(element: Element, H: np.ndarray, settings: Settings, reader: Reade
         reader.fail(
             element, "the sizes of a plane are not negative, the third is positive", repr(element.get("size")[:40])
         )
-    return Geom(element, kind, (x, y, z), H @ placement)
+    return Geom(element, kind, (x, y, z), H @ placement, source)
 
 
-def weigh(geom: Geom, settings: Settings, reader: Reader) -> Body:
+def weigh(geom: Geom, reader: Reader) -> Body:
     """The body of a geom, in the frame of the body that it belongs to; massless for the ground."""
-    element = geom.element
-    low, high = settings.groups
+    element, source = geom.element, geom.source
+    low, high = source.settings.groups
     if geom.kind in _FLAT or not low <= number(reader, element, "group", default=0.0) <= high:
         return Body()
     heavy = number(reader, element, "mass" if "mass" in element.attributes else "density", default=DENSITY)
     if heavy == 0.0:
         return Body()
-    if geom.kind in _FROM_FILE or "mesh" in element.attributes:
-        rule = "the inertia of a mesh is not known: meshes are never opened"
-        reader.fail(element, rule, 'give the body an <inertial>, or the geom mass="0"')
+    if geom.kind == "sdf":
+        reader.fail(element, "the inertia of an sdf is not known", 'give the body an <inertial>, or the geom mass="0"')
+    if geom.kind == "mesh":
+        return _mesh(geom, heavy, reader)
+    if "mesh" in element.attributes:
+        geom = _fitted(geom, reader)
     if boolean(reader, element, "shellinertia", False):
         reader.fail(element, "the inertia of a shell is not read", "give the body an <inertial>")
     shape = _SHAPES[geom.kind]
     mass = heavy if "mass" in element.attributes else heavy * shape.volume(geom.sizes)
-    if mass > MAX_MASS or mass * max(moments := shape.moments(geom.sizes)) > MAX_INERTIA:
-        reader.fail(element, f"the mass is at most {MAX_MASS:g} kg, the inertia {MAX_INERTIA:g} kg m^2", f"{mass:g} kg")
+    moments = shape.moments(geom.sizes)
+    _check_weight(mass, max(moments), element, reader)
     return Body(mass, np.zeros(3), mass * np.diag(moments)).moved(geom.placement)
+
+
+def _mesh(geom: Geom, heavy: float, reader: Reader) -> Body:
+    """The body of a mesh: its own density 1, times a density, or scaled to a mass."""
+    element = geom.element
+    if boolean(reader, element, "shellinertia", False):
+        reader.fail(element, "whether a mesh is a shell is said by the <mesh>", "give that inertia='shell'")
+    solid = geom.source.meshes[element.get("mesh")].solid
+    mass = heavy if "mass" in element.attributes else heavy * solid.volume
+    per_mass = solid.inertia / solid.volume
+    _check_weight(mass, float(per_mass.max()), element, reader)
+    return Body(mass, solid.center, mass * per_mass).moved(geom.placement)
+
+
+def _fitted(geom: Geom, reader: Reader) -> Geom:
+    """The shape that MuJoCo puts in the place of a mesh: one with its inertia, or around it."""
+    around, fitscale = geom.source.settings.fitaabb, number(reader, geom.element, "fitscale", default=1.0)
+    (x, y, z), H = geom.source.meshes[geom.element.get("mesh")].box(around)
+    sizes = {
+        "sphere": (max(x, y, z) if around else (x + y + z) / 3.0, 0.0, 0.0),
+        "capsule": (max(x, y), z - max(x, y), 0.0) if around else ((x + y) / 2.0, max(0.0, z - (x + y) / 4.0), 0.0),
+        "cylinder": (max(x, y) if around else (x + y) / 2.0, z, 0.0),
+    }.get(geom.kind, (x, y, z))
+    if not all(size * fitscale > 0.0 for size in sizes[: _SHAPES[geom.kind].count]):
+        reader.fail(geom.element, f"the mesh is too flat for a {geom.kind} in its place")
+    first, second, third = (fitscale * size for size in sizes)
+    return replace(geom, sizes=(first, second, third), placement=geom.placement @ H)
+
+
+def _check_weight(mass: float, moment: float, element: Element, reader: Reader) -> None:
+    """``moment`` is the largest one of 1 kg."""
+    if mass > MAX_MASS or mass * moment > MAX_INERTIA:
+        reader.fail(element, f"the mass is at most {MAX_MASS:g} kg, the inertia {MAX_INERTIA:g} kg m^2", f"{mass:g} kg")
 
 
 def _from_to(element: Element, kind: str, reader: Reader) -> tuple[np.ndarray, float]:

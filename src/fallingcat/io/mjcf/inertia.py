@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...errors import FileError
 from ...model import Body
 from ...model.body import sum_bodies
 from ..diagnostics import Reader
+from .base import Robot
 from .bodies import BodyPart
 from .geometry import weigh
 from .poses import position
@@ -16,40 +18,53 @@ from .settings import Settings
 from .tally import Tally
 
 
-def weigh_bodies(
-    parts: Sequence[BodyPart], moving: Sequence[bool], settings: Settings, reader: Reader, tally: Tally
-) -> list[Body]:
-    """The body of every part; the world's is massless.  ``moving`` says whose mass matters."""
+def weigh_bodies(parts: Sequence[BodyPart], robot: Robot, reader: Reader, tally: Tally) -> list[Body]:
+    """The body of every part; massless are the world and what is no part of the robot."""
+    total = parts[0].settings.settotalmass
     bodies = [Body()]
-    for part, moves in zip(parts[1:], moving[1:], strict=True):
+    for part, kept in zip(parts[1:], robot.kept[1:], strict=True):
         for geom in part.geoms if part.moves else ():
             if geom.kind == "plane":
                 reader.fail(geom.element, "a plane has no mass and belongs to the world, not to a body that moves")
-        if not moves and settings.settotalmass <= 0.0 and any("mesh" in geom.element.attributes for geom in part.geoms):
-            tally.note("a body that never moves has a mesh and is read without its mass", part.element)
-            bodies.append(part.inertial or Body())
+        if not kept and total <= 0.0:
+            bodies.append(Body())
+        elif part.moves or robot.base or total > 0.0:
+            bodies.append(_weighed(part, reader, tally))
         else:
-            own = _own(part, settings, reader)
-            if own.mass == 0.0 and part.inertial is None and settings.boundmass > 0.0:
-                # MuJoCo leaves the center of a body without mass at the body's own pos, and fills it with mass there
-                tally.note(
-                    "a body without mass gets 'boundmass' at its 'pos' as seen from itself, as in MuJoCo", part.element
-                )
-                own = Body(0.0, position(part.element, "pos", reader))
-            bodies.append(_bounded(own, settings))
-    total = sum(body.mass for body in bodies)
-    if settings.settotalmass > 0.0 and total > 0.0:
-        scale = settings.settotalmass / total
-        bodies = [Body(scale * b.mass, b.center, scale * b.inertia) for b in bodies]
+            bodies.append(_still(part, reader, tally))
+    mass = sum(body.mass for body in bodies)
+    if total > 0.0 and mass > 0.0:
+        bodies = [Body(total / mass * b.mass, b.center, total / mass * b.inertia) for b in bodies]
     return bodies
 
 
-def _own(part: BodyPart, settings: Settings, reader: Reader) -> Body:
+def _still(part: BodyPart, reader: Reader, tally: Tally) -> Body:
+    """A body that never moves: where its mesh cannot be weighed, it goes without, and only the sum of masses knows."""
+    try:
+        return _weighed(part, reader, tally)
+    except FileError as error:
+        if not any("mesh" in geom.element.attributes for geom in part.geoms):
+            raise
+        why = error.rule if error.hint is None else f"{error.rule} ({error.hint})"
+        tally.note("a body that never moves is read without its mass", part.element, why)
+        return part.inertial or Body()
+
+
+def _weighed(part: BodyPart, reader: Reader, tally: Tally) -> Body:
+    own, settings = _own(part, reader), part.settings
+    if own.mass == 0.0 and part.inertial is None and settings.boundmass > 0.0:
+        # MuJoCo leaves the center of a body without mass at the body's own pos, and fills it with mass there
+        tally.note("a body without mass gets 'boundmass' at its 'pos' as seen from itself, as in MuJoCo", part.element)
+        own = Body(0.0, position(part.element, "pos", reader))
+    return _bounded(own, settings)
+
+
+def _own(part: BodyPart, reader: Reader) -> Body:
     """By ``inertiafromgeom``: geoms where they have a mass (true), where there is no inertial (auto), never (false)."""
-    inertial = part.inertial or Body()
+    inertial, settings = part.inertial or Body(), part.settings
     if settings.inertiafromgeom == "false" or (settings.inertiafromgeom == "auto" and part.inertial is not None):
         return inertial
-    weighed = [weigh(geom, settings, reader) for geom in part.geoms]
+    weighed = [weigh(geom, reader) for geom in part.geoms]
     heavy = [body for body in weighed if body.mass > 0.0]
     if not heavy:
         return inertial

@@ -119,18 +119,23 @@ def _chain(i: int, body: BodyPart, naming: Naming, pieces: Pieces, reader: Reade
         parent, placement = child, part.after
     if len(made) > 1 and _redundant(made):
         rule = "the joints of the body move it the same way twice: its mass matrix would be singular"
-        reader.fail(body.element, rule, "remove a joint")
+        reader.fail(body.element, rule, "remove a joint, or give it an armature")
 
 
 def _redundant(joints: Sequence[Joint]) -> bool:
-    """Whether the twists of the joints of one body depend on each other, wherever the body is."""
+    """Whether the twists of the joints of one body depend on each other, wherever the body is.
+
+    ``M = S' I S + A`` is singular where ``S x = 0`` and ``A x = 0``: joints with an armature may repeat others.
+    """
     rng, H = np.random.default_rng(0), np.eye(4)
     columns = []
     for joint in reversed(joints):
         q = joint.kind.group.random_coordinates(rng)
         columns.append(_SE3.Ad(_SE3.inverse(H)) @ joint.motion_subspace(q))
         H = joint.transform(q) @ H if joint is not joints[0] else H
-    S = np.concatenate(columns, axis=1)
+    S = np.concatenate(columns, axis=1)[:, np.concatenate([joint.armature for joint in reversed(joints)]) == 0.0]
+    if not S.size:
+        return False
     reach = max(float(np.abs(S[:3]).max()), 1e-300)
     S = np.concatenate([S[:3] / reach, S[3:]])  # one length for metres and radians
     return bool(np.linalg.matrix_rank(S, tol=_RANK_TOLERANCE * np.linalg.norm(S)) < S.shape[1])

@@ -9,15 +9,14 @@ from ..diagnostics import Reader
 from ..names import check_name
 from ..safe_xml import Element
 from .actuators import read_actuators
+from .attach import Models
 from .base import find_robot
 from .bodies import Walk
-from .defaults import Defaults
 from .files import with_includes
+from .folders import home
 from .inertia import weigh_bodies
 from .parts import make_pieces
-from .references import References, check_assets
-from .schema import check_elements
-from .settings import read_settings
+from .references import References
 from .tally import Tally
 
 
@@ -33,30 +32,27 @@ def read_mjcf(root: Element, reader: Reader) -> Model:
     >>> read_mjcf(parse(b"<mujoco><worldbody>" + brick + b"</worldbody></mujoco>", reader), reader)
     <Model 'robot': base SE(3), 1 links, 0 joint dof, 2 kg>
     """
-    reader = with_includes(root, reader)
-    check_elements(root, reader)
+    reader, files = with_includes(root, reader)
     tally = Tally(reader)
-    settings = read_settings(root, reader, tally)
+    models = Models(files, reader, tally)
+    source = models.read(root, home(reader))
+    settings = source.settings
     references = References(root, reader)
-    defaults = Defaults(root, reader)
-    bodies = Walk(settings, defaults, reader, tally).through(root)
+    bodies = Walk(source, models.sources, reader, tally).through(root)
     references.check(tally)
-    check_assets(root, reader)
     if len(bodies) == 1:
         reader.fail(bodies[0].element, "a robot has at least one <body>")
     robot = find_robot(bodies, reader, tally)
-    base = robot.base
-    moving = [body.moves or (base > 0 and keep) for body, keep in zip(bodies, robot.kept, strict=True)]
-    masses = weigh_bodies(bodies, moving, settings, reader, tally)
-    pieces = make_pieces(bodies, masses, base, robot.kept, reader)
-    actuators = read_actuators(root, pieces.joints, defaults, reader, tally)
+    masses = weigh_bodies(bodies, robot, reader, tally)
+    pieces = make_pieces(bodies, masses, robot.base, robot.kept, reader)
+    actuators = read_actuators(root, pieces.joints, source.defaults, reader, tally)
     tally.report()
     name = root.get("model")
     if name:
         check_name(reader, root, "robot", name)
     parts = Parts(
         name=name or "robot",
-        base=SE3() if base else Trivial(),
+        base=SE3() if robot.base else Trivial(),
         links=pieces.links,
         joints=pieces.joints,
         link_places=pieces.link_places,

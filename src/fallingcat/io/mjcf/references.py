@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from pathlib import PurePosixPath
+from collections import Counter
 from typing import Final
 
 from ..diagnostics import Reader
@@ -15,7 +15,7 @@ from .actuators import is_kept
 from .tally import Tally
 
 MAX_PIXELS: Final = 2**26
-"""Of a texture or a height field; the files themselves are never opened."""
+"""Of a texture or a height field; their files are never opened."""
 
 _SAME: Final = {"freejoint": "joint"}  # kinds that share one set of names; elsewhere the section's own
 _IN_BODIES: Final = ("body", "joint", "freejoint", "geom", "site", "camera", "light", "frame")
@@ -45,12 +45,8 @@ class References:
         """Names that are referred to exist; what is not read is said."""
         for section in ("equality", "tendon", "actuator", "sensor", "contact"):
             for element in self.root.all(section):
-                for inner in _all_below(element):
+                for inner in all_below(element):
                     self._check(inner)
-        meshes = self._meshes()
-        for element in self._geoms():
-            if element.get("mesh") and element.get("mesh") not in meshes:
-                self.reader.fail(element, f"there is no mesh {element.get('mesh')!r}")
         self._summary(tally)
 
     def _of(self, kind: str) -> Names:
@@ -58,7 +54,7 @@ class References:
 
     def _collect(self) -> None:
         for section in self.root:
-            for element in _all_below(section) if section.tag != "default" else ():
+            for element in all_below(section) if section.tag != "default" else ():
                 if "name" not in element.attributes:
                     continue
                 if section.tag == "worldbody" and element.tag in _IN_BODIES:
@@ -82,19 +78,13 @@ class References:
             if text not in self._of(kind):
                 self.reader.fail(element, f"there is no {kind} {text[:80]!r}, to which the <{element.tag}> refers")
 
-    def _geoms(self) -> list[Element]:
-        worlds = self.root.all("worldbody")
-        return [element for world in worlds for element in _all_below(world) if element.tag == "geom"]
-
-    def _meshes(self) -> set[str]:
-        found = [mesh for asset in self.root.all("asset") for mesh in asset.all("mesh")]
-        return {mesh.get("name") or PurePosixPath(mesh.get("file").replace("\\", "/")).stem for mesh in found}
-
     def _summary(self, tally: Tally) -> None:
         constraints = [element for section in self.root.all("equality") for element in section]
-        for element in constraints:
-            text = f"the equality <{element.tag}> is not read: the robot is a tree, its joints are independent"
-            tally.note(text, element)
+        if constraints:
+            kinds = Counter(element.tag for element in constraints)
+            listed = ", ".join(f"<{tag}> ({count})" for tag, count in kinds.items())
+            text = f"equalities are not read, the robot is a tree and its joints are independent: {listed}"
+            tally.note(text, constraints[0])
         passed = [name for name in _SECTIONS if name != "equality"]
         counts = {name: sum(not is_kept(e) for s in self.root.all(name) for e in s) for name in passed}
         listed = ", ".join(f"<{name}> ({count})" for name, count in counts.items() if count)
@@ -103,7 +93,7 @@ class References:
 
 
 def check_assets(root: Element, reader: Reader) -> None:
-    """Assets are never opened; sizes that nobody means and addresses that lead elsewhere are refused."""
+    """Only meshes are ever opened; sizes that nobody means and addresses that lead elsewhere are refused."""
     for asset in (child for section in root.all("asset") for child in section):
         for rows, columns in (("height", "width"), ("nrow", "ncol")):
             if rows in asset.attributes or columns in asset.attributes:
@@ -111,8 +101,6 @@ def check_assets(root: Element, reader: Reader) -> None:
         for name, text in asset.attributes.items():
             if name.startswith("file") and text.strip():
                 check_uri(reader, asset, text, climbs=True)
-        if asset.tag == "model":
-            reader.fail(asset, "a <model> inside <asset> is another robot, and is not read", "attach it with MuJoCo")
     for deformable in root.all("deformable"):
         for flex in deformable.all("flex"):
             reader.fail(flex, "a <flex> bends, and is not read", "a robot here is made of rigid bodies")
@@ -127,7 +115,7 @@ def _check_size(asset: Element, rows: str, columns: str, reader: Reader) -> None
         reader.fail(asset, f"{rows!r} times {columns!r} is at most {MAX_PIXELS:,}", f"{height:g} times {width:g}")
 
 
-def _all_below(top: Element) -> list[Element]:
+def all_below(top: Element) -> list[Element]:
     """Everything inside an element, as it stands in the file."""
     found: list[Element] = []
     stack = top.children[::-1]

@@ -14,7 +14,7 @@ _SECTIONS: Final = (
     "compiler option size visual statistic default custom asset worldbody deformable contact equality tendon actuator "
     "sensor keyframe extension"
 )
-_INSIDE_BODY: Final = "inertial joint freejoint geom site camera light body frame"
+_INSIDE_BODY: Final = "inertial joint freejoint geom site camera light body frame attach"
 _JOINT: Final = (
     "actuatorfrclimited actuatorfrcrange actuatorgravcomp armature axis damping frictionloss group limited margin pos "
     "range ref solimpfriction solimplimit solreffriction solreflimit springdamper springref springyield stiffness type "
@@ -40,6 +40,7 @@ _ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
         "default": "class",
         "body": f"name childclass {_POSE} fuse gravcomp mocap simple sleep user",
         "frame": f"name childclass {_POSE}",
+        "attach": "model body prefix",
         "inertial": f"{_POSE} mass diaginertia fullinertia",
         "joint": f"name class {_JOINT}",
         "freejoint": "name group align",
@@ -53,6 +54,7 @@ _CHILDREN: Final[dict[str, frozenset[str]]] = {
         "worldbody": _INSIDE_BODY,
         "body": _INSIDE_BODY,
         "frame": _INSIDE_BODY,
+        "attach": "",
         "inertial": "",
         "joint": "",
         "freejoint": "",
@@ -80,14 +82,14 @@ _SECTION_CHILDREN: Final[dict[str, frozenset[str]]] = {
         "light": "",
     }.items()
 }
-_ONLY_IN_BODIES: Final = frozenset({"worldbody", "body", "frame", "inertial", "freejoint", "replicate"})
+_ONLY_IN_BODIES: Final = frozenset({"worldbody", "body", "frame", "inertial", "freejoint", "replicate", "attach"})
 _NUMBERS: Final[dict[str, int | tuple[int, int]]] = {
     "pos": 3, "quat": 4, "axisangle": 4, "xyaxes": 6, "zaxis": 3, "euler": 3, "axis": 3, "range": 2, "ref": 1,
     "fromto": 6, "size": (1, 3), "mass": 1, "density": 1, "diaginertia": 3, "fullinertia": 6, "group": 1,
     "armature": 1, "frictionloss": 1, "gravcomp": 1, "springref": 1, "margin": 1, "boundmass": 1, "boundinertia": 1,
     "settotalmass": 1, "inertiagrouprange": 2,
 }  # fmt: skip
-_BUILDERS: Final = ("replicate", "attach", "composite", "flexcomp", "plugin")
+_BUILDERS: Final = ("replicate", "composite", "flexcomp", "plugin")
 _TEXT: Final = frozenset(
     ["name", "class", "childclass", "model", "file", "prefix", "text", "key", "value", "objname", "refname"]
 )

@@ -36,6 +36,12 @@ class Settings:
     boundmass: float = 0.0
     boundinertia: float = 0.0
     settotalmass: float = -1.0
+    meshdir: str = ""
+    """Where meshes are, seen from the file."""
+    strippath: bool = False
+    """Whether of the path of a mesh only the name counts."""
+    fitaabb: bool = False
+    """Whether a shape that is fitted to a mesh encloses it, or has its inertia."""
     gravity: np.ndarray = field(default_factory=lambda: np.array(GRAVITY))
 
 
@@ -84,6 +90,9 @@ def _compiler(compiler: Element, reader: Reader, tally: Tally) -> dict[str, Any]
     for name in ("meshdir", "texturedir", "assetdir"):
         if compiler.get(name).strip():
             check_uri(reader, compiler, compiler.get(name), climbs=True)
+    for name in ("assetdir", "meshdir"):  # the second holds where both are given
+        if name in compiler.attributes:
+            found["meshdir"] = compiler.get(name)
     if "angle" in compiler.attributes:
         unit = choice(reader, compiler, "angle", ("degree", "radian"), "degree")
         found["angle"] = 1.0 if unit == "radian" else math.pi / 180.0
@@ -93,7 +102,7 @@ def _compiler(compiler: Element, reader: Reader, tally: Tally) -> dict[str, Any]
         found["inertiafromgeom"] = choice(reader, compiler, "inertiafromgeom", ("auto", "true", "false"), "auto")
     if "inertiagrouprange" in compiler.attributes:
         found["groups"] = tuple(vector(reader, compiler, "inertiagrouprange", 2).tolist())
-    for name in ("autolimits", "balanceinertia"):
+    for name in ("autolimits", "balanceinertia", "strippath", "fitaabb"):
         if name in compiler.attributes:
             found[name] = boolean(reader, compiler, name, False)
     for name, most in (("boundmass", MAX_MASS), ("boundinertia", MAX_INERTIA), ("settotalmass", MAX_MASS)):

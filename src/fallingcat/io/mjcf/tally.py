@@ -22,15 +22,15 @@ class Tally:
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
         self._count: Counter[str] = Counter()
-        self._first: dict[str, Located | None] = {}
+        self._first: dict[str, tuple[Located | None, str]] = {}
 
-    def note(self, text: str, place: Located | None) -> None:
-        """Count a remark."""
+    def note(self, text: str, place: Located | None, why: str = "") -> None:
+        """Count a remark; the first one may say ``why``."""
         self._count[text] += 1
-        self._first.setdefault(text, place)
+        self._first.setdefault(text, (place, why))
 
     def report(self) -> None:
         """Turn the remarks into warnings."""
-        for text, place in self._first.items():
-            times = self._count[text]
-            self.reader.warn(place, text if times == 1 else f"{text} ({times} times in the file)")
+        for text, (place, why) in self._first.items():
+            times = f" ({self._count[text]} times in the file)" if self._count[text] > 1 else ""
+            self.reader.warn(place, text + times + (f": {why}" if why else ""))

@@ -1,0 +1,84 @@
+"""``<attach model="arm" body="base" prefix="left_"/>``: a body of another model, with what it carries, in this one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from ..safe_xml import Element
+from .files import Files, FilesReader
+from .references import References, all_below, check_assets
+from .schema import check_elements
+from .source import Source, read_source
+from .tally import Tally
+
+ATTACHED: Final = "attached"
+"""The tag of an ``<attach>`` that now holds what it attaches; no file has it."""
+
+
+class Models:
+    """A model and those that it attaches, each with a source of its own."""
+
+    def __init__(self, files: Files, reader: FilesReader, tally: Tally) -> None:
+        self.files, self.reader, self.tally = files, reader, tally
+        self.sources: dict[int, Source] = {}
+        """By the identity of an attached element: what holds for all that stands in it."""
+
+    def read(self, root: Element, folder: Path, depth: int = 0) -> Source:
+        """Check a model and put into each ``<attach>`` what it attaches; the model's source."""
+        reader = self.reader
+        check_elements(root, reader)
+        source = read_source(root, folder, reader, self.tally)
+        wanted = [e for world in root.all("worldbody") for e in all_below(world) if e.tag == "attach"]
+        assets = {e.get("name"): e for asset in root.all("asset") for e in asset.all("model")}
+        loaded: dict[str, tuple[Element, Source]] = {}
+        for element in wanted:
+            name = element.get("model")
+            if name not in assets:
+                reader.fail(element, f"there is no model {name[:80]!r} to attach", "an <asset> has it as <model>")
+            if name not in loaded:
+                loaded[name] = self._load(assets[name], folder, depth + 1)
+            self._attach(element, *loaded[name])
+        check_assets(root, reader)
+        return source
+
+    def _load(self, asset: Element, folder: Path, depth: int) -> tuple[Element, Source]:
+        root, path = self.files.model(asset, folder, depth)
+        source = self.read(root, path.parent, depth)
+        References(root, self.reader).check(self.tally)
+        for element in (child for section in root.all("actuator") for child in section):
+            self.tally.note("the actuators of an attached model are not read", element)
+        return root, source
+
+    def _attach(self, element: Element, root: Element, source: Source) -> None:
+        worlds = root.all("worldbody")
+        found = [child for world in worlds for child in world]
+        if "body" in element.attributes:
+            name = element.get("body")
+            bodies = [e for world in worlds for e in all_below(world) if e.tag == "body" and e.get("name") == name]
+            if not bodies:
+                self.reader.fail(element, f"the model {element.get('model')[:80]!r} has no body {name[:80]!r}")
+            if bodies[0].parent is not None and bodies[0].parent.tag == "frame":
+                self.reader.fail(element, "a body that stands in a <frame> is not attached", "attach the whole model")
+            found = bodies
+        element.tag = ATTACHED
+        self.sources[id(element)] = source
+        element.children = [self._copied(child, element, element.get("prefix")) for child in found]
+
+    def _copied(self, top: Element, parent: Element, prefix: str) -> Element:
+        """A tree once more, with other names."""
+        stack = [(top, parent)]
+        copies: list[Element] = []
+        while stack:
+            element, above = stack.pop()
+            names = {"name": prefix + element.get("name")} if "name" in element.attributes else {}
+            copy = self.reader.twin(element, element.attributes | names)
+            copy.parent = above
+            if above is not parent:
+                above.children.append(copy)
+            if id(element) in self.sources:
+                self.sources[id(copy)] = self.sources[id(element)]
+            copies.append(copy)
+            self.files.count(element)
+            stack.extend((child, copy) for child in reversed(element.children))
+        return copies[0]

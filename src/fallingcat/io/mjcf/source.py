@@ -1,0 +1,28 @@
+"""What holds for the elements of one model: the settings of its compiler, its default classes, its meshes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..safe_xml import Element
+from .defaults import Defaults
+from .files import FilesReader
+from .meshes import Meshes
+from .settings import Settings, read_settings
+from .tally import Tally
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Of a ``<mujoco>`` element."""
+
+    settings: Settings
+    defaults: Defaults
+    meshes: Meshes
+
+
+def read_source(root: Element, folder: Path, reader: FilesReader, tally: Tally) -> Source:
+    """The source of all that stands in ``root``, whose meshes are seen from ``folder``."""
+    settings, defaults = read_settings(root, reader, tally), Defaults(root, reader)
+    return Source(settings, defaults, Meshes(root, folder, settings, defaults, reader, tally))
