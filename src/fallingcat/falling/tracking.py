@@ -9,9 +9,8 @@ import numpy as np
 from ..dynamics.checks import positive
 from ..gaits.forces import shape_forces
 from ..gaits.gait import Motion, check_motion, check_shape
-from ..kernels import compile
+from ..kernels import compile, fields
 from ..model import Model, State
-from ..simulation.compiled import fields
 
 
 def tracker(

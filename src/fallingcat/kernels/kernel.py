@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,7 +27,7 @@ from ..model import Model
 from . import targets
 from .cpu import entry, llvm, native, plain
 from .cpu.threads import once, shares, together
-from .ir.inputs import FLAT, Argument, Shape, check_inputs, given_state
+from .ir.inputs import FLAT, Argument, Shape, check_inputs, given_state, named, parameters_of
 from .ir.program import LONG, Program, program, recut
 from .ir.regroup import regrouped
 from .ir.results import builder, is_array, leaves, rebuild, size
@@ -341,15 +340,15 @@ def _check_call(model: Any, function: Any, inputs: Any, state: Any, options: Map
     if not callable(function):
         raise ModelError(f"compile takes a function of a model and a state, not {told(function)}")
     check_inputs(inputs, state)
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # of a builtin; tracing will tell
-        return
-    if not any(p.kind is p.VAR_KEYWORD for p in parameters):
-        names = [p.name for p in parameters]
-        for option in (*options, *inputs):
-            if option not in names:
-                raise ModelError(f"{getattr(function, '__name__', 'the function')} has no argument {option!r}")
+    parameters = parameters_of(function)
+    names = [p.name for p in parameters]
+    anything = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    for name in (*inputs, *(() if anything else options)):
+        if name not in names:
+            raise ModelError(f"{named(function)} has no argument {name!r}")
+    for name in inputs:
+        if name in options:
+            raise ModelError(f"{name!r} is an input, so it cannot be {told(options[name])} for good")
 
 
 def _kernel(recipe: Recipe, tracing: Callable[[], Trace], memory: Memory | None) -> Kernel:

@@ -16,7 +16,7 @@ from ..arrays import concatenate, takes
 from ..contact import Contact
 from ..contact.contact import Mode, Touch
 from ..dynamics import forward_dynamics, kinetic_energy, potential_energy
-from ..kernels import compile
+from ..kernels import compile, fields
 from ..lie.rotations import homogeneous
 from ..model import Model, State
 
@@ -25,11 +25,6 @@ def pose_of(rows: Any) -> Any:
     """The pose (4 x 4) with the rows ``[R p]`` given flat (12)."""
     rows = rows.reshape(3, 4)
     return homogeneous(rows[:, :3], rows[:, 3])
-
-
-def fields(state: State) -> tuple[np.ndarray, ...]:
-    """What a kernel compiled with ``state=State._fields`` takes of a state."""
-    return state.pose[:3], state.joints, state.twist, state.rates
 
 
 @takes(x="nv")

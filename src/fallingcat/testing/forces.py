@@ -12,10 +12,9 @@ from ..control import Law
 from ..dynamics import displace
 from ..errors import ModelError, told
 from ..formulations.time import STEP
-from ..kernels import compile
+from ..kernels import compile, fields
 from ..model import Model, State
 from ..simulation import simulate
-from ..simulation.compiled import fields
 from .report import Report, Requirement, apart, generator, of_type, whole
 
 

@@ -43,9 +43,17 @@ class Argument(NamedTuple):
         return shape[:count]
 
 
+def named(function: Callable[..., Any]) -> str:
+    """How messages call a function."""
+    return str(getattr(function, "__name__", "the function"))
+
+
 def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
     """What a function takes after the model."""
-    parameters = list(inspect.signature(function).parameters.values())
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        raise ModelError(f"{named(function)} does not say what it takes: compile one of yours that calls it") from None
     return parameters[1:] if parameters and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL else parameters
 
 
@@ -57,9 +65,7 @@ def given_state(
     if first is not None and first.kind not in (first.KEYWORD_ONLY, first.VAR_KEYWORD) and first.name not in inputs:
         return FLAT if fields is None else tuple(fields)
     if fields is not None:
-        raise ModelError(
-            f"{getattr(function, '__name__', 'the function')} takes no state that could be given by fields"
-        )
+        raise ModelError(f"{named(function)} takes no state that could be given by fields")
     return None
 
 
@@ -86,9 +92,14 @@ def state_of(model: Model, given: Mapping[str, Any]) -> State:
     return model.neutral()._replace(**fields)
 
 
+def fields(state: State) -> tuple[Any, Any, Any, Any]:
+    """What a kernel compiled with ``state=State._fields`` takes of a state: ``k(*fields(state), ...)``."""
+    return state.pose[:3], state.joints, state.twist, state.rates
+
+
 def said(model: Model, state: State) -> dict[str, np.ndarray]:
     """Every input that may say this state: the inverse of :func:`state_of`."""
-    return {**dict(zip(FLAT, model.flatten(state), strict=True)), **state._asdict(), "pose": state.pose[:3]}
+    return dict(zip((*FLAT, *State._fields), (*model.flatten(state), *fields(state)), strict=True))
 
 
 def further_arguments(
