@@ -1,6 +1,5 @@
-"""Kernels for elsewhere: C, CasADi, JAX and, without a GPU, the orders and moves behind CUDA."""
+"""Kernels for elsewhere: C, CasADi, JAX."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -14,12 +13,8 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.arrays.operations import OPERATIONS
-from fallingcat.errors import ExtraMissingError, ModelError
+from fallingcat.errors import ModelError
 from fallingcat.kernels import compile, targets
-from fallingcat.kernels.gpu import recompute, registers, stages
-from fallingcat.kernels.ir import schedule
-from fallingcat.kernels.ir.program import program
 from fallingcat.kernels.kernel import _traced
 from fallingcat.kernels.text import c, shared
 
@@ -259,123 +254,3 @@ def test_jax_takes_batches_gradients_and_single_precision():
         energy(q)
     with pytest.raises(ModelError, match="v has shape"):
         energy(q, v[:-1])
-
-
-# the orders and moves behind CUDA -----------------------------------------------------------------------------------
-
-
-def evaluated(lines, known):
-    """The values of a straight line; every operand must be there before it is used."""
-    known = dict(known)
-    run = {op: row.evaluate for op, row in OPERATIONS.items()}
-    run |= {
-        "fma": lambda a, b, x: a * b + x,
-        "fms": lambda a, b, x: a * b - x,
-        "fnma": lambda a, b, x: x - a * b,
-    }
-    for line in lines:
-        operands = [known[x] if isinstance(x, int) else x for x in line.operands]
-        known[line.value] = run[line.op](*operands)
-    return known
-
-
-@pytest.fixture(scope="module")
-def example():
-    """The forward dynamics of a humanoid as a program, with inputs and the results that they give."""
-    model = fc.robots.humanoid()
-    traced = _traced(model, fc.forward_dynamics, {}, {})
-    made = program(traced.inputs, traced.outputs)
-    arguments = c._test_inputs(model, traced, "float64")[0]
-    known = {x: float(arguments[place[0]][place[1]]) for x, place in made.inputs.items()}
-    names = [a.name for a in traced.arguments]
-    return made, arguments, known, by_numpy(model, fc.forward_dynamics, {}, arguments, names)
-
-
-def results(made, known):
-    return np.array([known[x] if isinstance(x, int) else x for x in made.outputs])
-
-
-def test_scheduling_keeps_the_numbers_and_few_values_waiting():
-    model = fc.robots.humanoid()
-    traced = _traced(model, fc.inverse_dynamics, {}, {})
-    made = program(traced.inputs, traced.outputs)
-    order = schedule.schedule(made.instructions, made.inputs, made.outputs)
-    assert sorted(order) == sorted(made.instructions)
-    by = {line.value: line for line in order}
-    operands = {v: schedule._operands(line, by) for v, line in by.items()}
-    before = schedule.waiting([line.value for line in made.instructions], operands)
-    assert schedule.waiting([line.value for line in order], operands) <= before
-
-
-def test_recomputing_keeps_the_numbers_and_fewer_values(example):
-    made, arguments, _, expected = example
-    again = recompute.recompute(made)
-    known = {x: float(arguments[place[0]][place[1]]) for x, place in again.inputs.items()}
-    close(results(again, evaluated(again.instructions, known)), expected, 1e-10)
-
-    def waiting(lines):
-        order = schedule.schedule(lines, again.inputs, again.outputs)
-        by = {line.value: line for line in order}
-        return schedule.waiting([x.value for x in order], {v: schedule._operands(x, by) for v, x in by.items()})
-
-    assert waiting(again.instructions) < 0.7 * waiting(made.instructions)
-    assert len(again.instructions) < 1.5 * len(made.instructions)
-
-
-@pytest.mark.parametrize("keep", [8, 40, 10_000])
-def test_moves_bring_every_value_back_in_time(example, keep):
-    made, _, known, expected = example
-    plan = registers.plan(made.instructions, made.inputs, keep)
-    hand, memory, computed = {}, {}, {}
-    for step in plan.steps:
-        if step.kind == "read":
-            hand[step.value] = known[step.value]
-        elif step.kind == "aside":
-            memory[step.place] = hand.pop(step.value)
-        elif step.kind == "back":
-            hand[step.value] = memory.pop(step.place)
-        else:
-            computed[step.value] = hand[step.value] = evaluated([step.line], hand)[step.value]
-        assert step.place < plan.places
-    close(results(made, computed), expected, 1e-10)
-    assert (plan.places == 0) == (keep == 10_000)
-
-
-@pytest.mark.parametrize("largest", [700, 3_000, 100_000])
-def test_stages_hand_over_what_the_next_ones_need(example, largest):
-    made, arguments, _, expected = example
-    made = replace(made, instructions=schedule.schedule(made.instructions, made.inputs, made.outputs))
-    cut = stages.stages(made, "float32", largest)
-    assert (len(cut.stages) == 1) == (largest == 100_000)
-    workspace = np.full(cut.places, np.nan)
-    out = np.full(len(made.outputs), np.nan)
-    for stage in cut.stages:
-        sources = [*arguments, workspace]
-        known = {x: float(sources[place[0]][place[1]]) for x, place in stage.inputs.items()}
-        known = evaluated(stage.lines, known)
-        for place, x in stage.stores:
-            workspace[place] = known[x]
-        for place, x in stage.outputs:
-            out[place] = known[x] if isinstance(x, int) else x
-    close(out, expected, 1e-10)
-
-
-def test_without_cupy_there_is_the_text_and_a_clear_error(monkeypatch):
-    monkeypatch.setitem(sys.modules, "cupy", None)
-    model = fc.robots.cat()
-    kernel = compile(model, fc.mass_matrix, target="cuda", dtype="float32")
-    assert "__global__" in kernel.source
-    assert "double" not in kernel.source.replace("double_as", "")
-    assert kernel.signature[0].name == "q"
-    with pytest.raises(ExtraMissingError, match=r"fallingcat\[gpu\]") as error:
-        kernel(np.zeros(model.nq))
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
-def test_nvcc_compiles_the_text(tmp_path):
-    for dtype in ("float32", "float64"):
-        kernel = compile(fc.robots.revolute_hopper(), fc.forward_dynamics, target="cuda", dtype=dtype)
-        (tmp_path / "kernel.cu").write_text(kernel.source)
-        command = ["nvcc", "-arch=sm_80", "-ptx", "kernel.cu", "-o", os.devnull]
-        subprocess.run(command, check=True, cwd=tmp_path, capture_output=True, text=True)
