@@ -16,8 +16,9 @@ EXACT = 1e-13
 """What rounding leaves of the law, relative to the largest velocity (both scaled by the points' masses)."""
 LOOSE = 1e-6
 """What Newton's method may leave where it comes no further: points that nearly depend on each other."""
-DRIFTED = 1e-4
-"""What redundant points may demand differently, of all that is demanded, because each has drifted its own way."""
+DRIFTED = 5e-5
+"""What redundant points may demand differently, of all that is demanded, because each has drifted its own way: 1e-3
+m/s^2 (:data:`.LEFT`) of two times gravity."""
 DEPENDENT = 1e-11
 """Singular values, relative to the largest, of impulses that change nothing."""
 MOST_STEPS = 20

@@ -17,7 +17,7 @@ from .impacts import restitutions
 from .points import Plane, checked_points, floor_points, plane, stacked
 from .settling import SLOW
 from .situation import Situation, situation
-from .solving import Held, check_consistent, hold, plane_axes
+from .solving import LEFT, Held, check_consistent, hold, plane_axes
 from .transition import STILL, Transition
 
 TOUCH = 1e-10
@@ -30,9 +30,6 @@ TURNING = 2e-3
 """Below about this speed (m/s) the direction of friction is slow to turn: it keeps the equations from being stiff."""
 DRIFT = 1e-3
 """Speeds (m/s) of points that should be held, together, from which on a step is too long."""
-LEFT = 1e-3
-"""m/s^2: what forces may leave of accelerations of held points, where these nearly depend on each other; the
-stabilisation keeps it below 1e-6 m.  Beyond it the points share the load anew, and one lifts off."""
 SMALL = 40
 """Points times degrees of freedom: up to here every mode is compiled."""
 LOAD = 1e-10

@@ -10,9 +10,9 @@ import numpy as np
 from ..model import Model, State
 from .complementarity import OPEN, SLIDE, STICK
 from .contact import Mode, Touch
-from .hard import DRIFT, KEPT, LEFT, TOUCH, TURNING, HardContacts
+from .hard import DRIFT, KEPT, TOUCH, TURNING, HardContacts
 from .situation import Situation, situations
-from .solving import hold
+from .solving import LEFT, hold
 from .transition import STILL
 
 GUARDS = ("gap", "push", "stop", "cone", "hold -", "hold +")

@@ -13,18 +13,15 @@ from .complementarity import DEPENDENT, OPEN, SLIDE, STICK, Collision, Impulses
 from .contact import Mode
 from .points import stacked
 from .situation import Situation
+from .solving import LEFT
 
 if TYPE_CHECKING:
     from .hard import HardContacts, Load
 
 SLOW = 1e-4
-"""m/s: points slower than this are at rest."""
+"""m/s: points slower than this are at rest when their friction turns round.  It is a tenth of the default
+``rest_speed``; a stop from it takes 5e-9 J per kilogram; and friction has lost their way already (:data:`.TURNING`)."""
 MOST_CHANGES = 60
-GRAZE = 1e-4
-"""m/s^2: below this an acceleration into the ground is stabilisation of points beside, which may lie 2e-8 m apart
-(:data:`.TOGETHER`) and are drawn together by ``frequency^2`` times that."""
-
-
 FAINT = 1e3
 """Forces below so many of :meth:`HardContacts.hair` carry nothing: a point that pushes no more begins to leave."""
 MARGINS = (0.5, 0.9, 0.99)
@@ -129,10 +126,9 @@ class Settling:
             first = sum(len(other) for other in rows)
             own.append(list(range(first, first + count)))
             rows.append(J[:count])
-            drag = (
-                mu * (self.contact.way(self.model, memory, k)[: len(J) - 1] @ J[1:]) if k in self.moving and mu else 0.0
-            )
-            pulled.append(J[:count] - drag)
+            pulled.append(J[:count])
+            if mu and k in self.moving:  # friction comes with the push
+                pulled[-1] = J[:1] - mu * (self.contact.way(self.model, memory, k)[: len(J) - 1] @ J[1:])
             biases.append(self.bias[k][:count])
         J, K, respond = stacked(rows, self.model.nv), stacked(pulled, self.model.nv), self.at.respond
         before = J @ respond(self.applied - self.at.bias_forces) + np.concatenate([np.zeros(0), *biases])
@@ -159,7 +155,7 @@ class Settling:
         """Which points slide so that it can be told from rounding."""
         after = law.before + law.G @ answer.impulse
         which = zip(law.rows, answer.status, strict=True)
-        return np.array([s == SLIDE and np.linalg.norm(after[own[1:]]) > GRAZE for own, s in which], dtype=bool)
+        return np.array([s == SLIDE and np.linalg.norm(after[own[1:]]) > LEFT for own, s in which], dtype=bool)
 
     def _closed(self, k: int) -> str:
         return SLIDE if k in self.moving or self.contact.friction == 0.0 else STICK
@@ -206,7 +202,7 @@ class Settling:
         for k in self.resting:
             a = self.J[k] @ held.motion + self.bias[k]
             if mode[k] == OPEN:
-                fault: Fault = (-float(a[0]) - GRAZE, self._closed(k), None)
+                fault: Fault = (-float(a[0]) - LEFT, self._closed(k), None)
             else:
                 fault = max(self._carries(k, mode[k], loads[k], a[1:], memory), key=lambda f: f[0])
             if fault[0] > 0.0:
@@ -223,5 +219,5 @@ class Settling:
         if status == STICK and mu is not None and size > 0.0:
             faults.append(((size - mu * push - hair) / mass, SLIDE, -load.drag / size))
         elif status == SLIDE and k not in self.moving and mu and push > 0.0 and len(a):
-            faults.append((-float(self.contact.way(self.model, memory, k) @ a) - GRAZE, STICK, None))
+            faults.append((-float(self.contact.way(self.model, memory, k) @ a) - LEFT, STICK, None))
         return faults

@@ -25,6 +25,10 @@ CONTRADICTION = 1e-7
 """What rows cannot meet together, relative to what they demand, before that is an error."""
 UNRESOLVED = 1e-8
 """What forces may leave of the motion that they should take away, relative to it."""
+LEFT = 1e-3
+"""m/s^2: what may be left of accelerations of points that nearly depend on each other.  It takes a point 1e-8 m into
+the ground in 4 ms, where it touches down, or is drawn back at 4e-7 m by a stabilisation of 50 rad/s.  Beyond it points
+share the load anew, and one lifts off."""
 FLOOR = 1e-9
 """m/s^2 or m/s: what is left below this is rounding."""
 
