@@ -69,6 +69,17 @@ def test_a_massless_link_moves_if_its_rotor_has_inertia():
         fc.forward_dynamics(with_armature(model, 0.0), state, forces)
 
 
+@pytest.mark.parametrize("method", [fc.simulation.RKMK4(), fc.simulation.MomentumMidpoint()], ids=lambda m: m.name)
+def test_a_flight_with_rotors_keeps_energy_and_momentum(cats, method):
+    _, model, _, state, _ = cats
+    run = fc.simulate(model, state, 0.05, integrator=method, dt=1e-4)
+    states = run.state(0), run.state(-1)
+    before, after = (fc.kinetic_energy(model, s) + fc.potential_energy(model, s) for s in states)
+    assert abs(after - before) <= 1e-8 * fc.kinetic_energy(model, state)
+    spins = [fc.momentum(model, s, "centroidal")[3:] for s in states]
+    np.testing.assert_allclose(spins[1], spins[0], rtol=0.0, atol=1e-10)
+
+
 def test_another_base_link_and_welds_keep_or_drop_the_rotor():
     plain = fc.robots.cat()
     model = with_armature(plain, 0.25)

@@ -83,7 +83,9 @@ def test_names_limits_and_gravity():
     peer.lowerPositionLimit, peer.upperPositionLimit = np.array([-1.0]), np.array([2.0])
     peer.effortLimit, peer.velocityLimit = np.array([np.finfo(float).max]), np.array([3.0])
     peer.gravity.linear = np.array([0.0, 0.0, -1.62])
+    peer.damping[0], peer.upperDryFrictionLimit[0] = 0.5, 0.25
     model = fc.from_pinocchio_model(peer)
+    assert model.joints[0].passive == fc.Passive(0.5, 0.25)
     assert model.link_names == ("universe", "arm")
     assert model.joints[0].limits == fc.Limits(-1.0, 2.0, 3.0, np.inf)
     assert model.gravity.tolist() == [0.0, 0.0, -1.62]
@@ -176,6 +178,12 @@ def test_names_and_numbers_of_mujoco():
     assert (hip.name, hip.limits.lower, hip.limits.upper, hip.armature.tolist()) == ("hip", -1.0, 2.0, [0.02])
     assert model.joints[2].armature.tolist() == [0.01] * 3
     assert "toe" in {frame.name for frame in model.frames}
+
+
+def test_the_armature_of_a_free_joint_is_said_not_to_be_read():
+    text = MJCF.format(more="").replace("<freejoint/>", '<joint type="free"/>')
+    with pytest.warns(fc.FileWarning, match="'armature' of a free joint is not read"):
+        fc.from_mujoco_model(mujoco.MjModel.from_xml_string(text))
 
 
 def test_springs_and_efforts_are_those_of_the_file(tmp_path):

@@ -118,9 +118,9 @@ def from_pinocchio_model(peer: Any) -> Model:
 def from_mujoco_model(peer: Any, *, root: str | None = None) -> Model:
     """The robot of a ``mujoco.MjModel``, or of a ``mujoco.MjSpec``, in memory: what MuJoCo's compiler made of it.
 
-    Bodies, masses (those of meshes too), joints with armature and end stops, gravity; ``root`` chooses among several
-    robots and objects, as in :func:`load`.  States go there and back by ``model.to_mujoco`` and ``model.from_mujoco``.
-    Equalities, tendons, actuators and contacts are not taken along.
+    Bodies, masses (those of meshes too), joints with armature, springs, dampers and limits, gravity; ``root`` chooses
+    among several robots and objects, as in :func:`load`.  States go there and back by ``model.to_mujoco`` and
+    ``model.from_mujoco``.  Equalities, tendons, actuators and contacts are not taken along.
     """
     from .mjcf.memory import read_mujoco_model
 

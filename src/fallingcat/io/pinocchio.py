@@ -20,6 +20,7 @@ from ..model import (
     Limits,
     Link,
     Model,
+    Passive,
     Planar,
     Prismatic,
     Revolute,
@@ -69,6 +70,7 @@ def from_pinocchio_model(peer: Any) -> Model:
             placements[i - 1],
             limits=_limits(peer, i, kinds[i - 1]),
             armature=_armature(peer, i),
+            passive=_passive(peer, i),
         )
         for i in range(1 + floats, peer.njoints)
     )
@@ -125,6 +127,12 @@ def _frames(peer: Any, names: list[str], floats: bool) -> list[Frame]:
 
 def _armature(peer: Any, i: int) -> np.ndarray:
     return np.array(peer.armature[peer.idx_vs[i] : peer.idx_vs[i] + peer.nvs[i]])
+
+
+def _passive(peer: Any, i: int) -> Passive:
+    """Damping and dry friction of a joint with one degree of freedom."""
+    v = peer.idx_vs[i]
+    return Passive(float(peer.damping[v]), float(peer.upperDryFrictionLimit[v])) if peer.nvs[i] == 1 else Passive()
 
 
 def _limits(peer: Any, i: int, kind: JointKind) -> Limits:

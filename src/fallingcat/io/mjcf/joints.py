@@ -20,6 +20,7 @@ from .tally import Tally
 
 _TYPES: Final = ("free", "ball", "slide", "hinge")
 _UNIT_TOLERANCE: Final = 1e-6  # what six printed digits of a unit vector can miss
+FREE_ROTOR: Final = "the 'armature' of a free joint is not read: no rotor drives it, though MuJoCo adds one"
 _DATA: Final = "springs, dampers and dry friction are data of the joint, 'passive': no function here applies them"
 _CURVED: Final = "only the linear part of {!r} is read"
 
@@ -45,7 +46,7 @@ def is_free(element: Element) -> bool:
 def check_free(element: Element, reader: FilesReader, tally: Tally) -> None:
     """A free joint has no parameters that matter, but for one that is refused, and rotors that nothing can hold."""
     if _armature(element, reader):
-        tally.note("the 'armature' of a free joint is not read: no rotor drives it, though MuJoCo adds one", element)
+        tally.note(FREE_ROTOR, element)
     if choice(reader, element, "align", ("true", "false", "auto"), "auto") == "true":
         reader.fail(element, "'align' moves the frame of a free body to its inertia, and is not read", "remove it")
 

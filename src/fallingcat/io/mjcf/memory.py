@@ -15,7 +15,7 @@ from ..diagnostics import Reader
 from ..safe_xml import Element
 from .base import find_robot
 from .bodies import BodyPart
-from .joints import JointPart
+from .joints import FREE_ROTOR, JointPart
 from .parts import make_pieces
 from .poses import clean
 from .tally import Tally
@@ -34,6 +34,9 @@ def read_mujoco_model(peer: Any, reader: Reader) -> Model:
     bodies = [_body(peer, i) for i in range(peer.nbody)]
     masses = [_mass(peer, i) for i in range(peer.nbody)]
     robot = find_robot(bodies, reader, tally)
+    free = bodies[robot.base].free
+    if free is not None and peer.dof_armature[peer.jnt_dofadr[peer.body_jntadr[robot.base]]]:
+        tally.note(FREE_ROTOR, free)
     tally.report()
     pieces = make_pieces(bodies, masses, robot.base, robot.kept, reader)
     parts = Parts(
