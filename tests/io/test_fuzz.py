@@ -75,6 +75,10 @@ def assert_it_can_exist(model, points):
         H = joint.transform(state.joints[q])
         assert np.isfinite(H).all()
         np.testing.assert_allclose(H[:3, :3] @ H[:3, :3].T, np.eye(3), rtol=0, atol=1e-6)
+    if model.kinematic:  # the dynamics say what is missing
+        with pytest.raises(FallingCatError, match="is a kinematic model"):
+            fc.mass_matrix(model, state)
+        return
     for link in model.links if model.m else model.links[1:]:
         if points:  # bodies of TOML may be points, rods and plates
             assert link.body.principal_inertia[0] >= -1e-6 * link.body.principal_inertia[2]

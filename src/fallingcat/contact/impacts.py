@@ -111,8 +111,9 @@ def switch(model: Model, state: State, closed_before: Sequence[str], closed_afte
     >>> bool(landed.loss > 0.0), switch(dog, landed.state, feet, feet[:1]).loss
     (True, 0.0)
     """
-    checked_points(model, tuple(closed_before))
-    checked_points(model, tuple(closed_after))
+    closed_before, closed_after = named_points(closed_before), named_points(closed_after)
+    checked_points(model, closed_before)
+    checked_points(model, closed_after)
     if set(closed_after) <= set(closed_before):
         return Impact(state, np.zeros((len(closed_after), 3)), 0.0, (STICK,) * len(closed_after))
     return impact(model, state, closed_after, pulling=True)

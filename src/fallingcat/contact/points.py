@@ -41,9 +41,10 @@ def plane(model: Model, normal: tuple[float, ...] | None = None, height: float =
     >>> plane(robots.revolute_hopper()).tangents[0]
     array([1., 0., 0.])
     """
+    check_model(model)
     try:
         n = np.array(normal if normal is not None else -model.gravity, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         n = np.zeros(0)
     size = float(np.linalg.norm(n))
     if n.shape != (3,) or not np.isfinite(size) or (normal is not None and size == 0.0):
@@ -52,6 +53,8 @@ def plane(model: Model, normal: tuple[float, ...] | None = None, height: float =
     x = np.array([1.0, 0.0, 0.0]) if abs(n[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
     first = x - (x @ n) * n
     first = first / np.linalg.norm(first)
+    if not isinstance(height, (int, float, np.number)) or not abs(height) < np.inf:
+        raise ModelError(f"the height of the ground is a finite number, not {told(height)}")
     return Plane(constant(n), constant(np.array([first, np.cross(n, first)])), float(height))
 
 

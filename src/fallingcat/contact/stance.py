@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..arrays import concatenate, scale, takes
+from ..arrays.arguments import shape_of
 from ..dynamics import bias_forces, reroot_state
-from ..dynamics.checks import vector
-from ..errors import ModelError
+from ..dynamics.checks import check_model, check_robot, vector
+from ..errors import ModelError, told
 from ..model import Frame, Model, State
 from .points import checked_points, named_points, plane, point_bias, point_jacobian, position, stacked
 from .solving import check_consistent, hold, moving_axes, resolved, responding
@@ -40,6 +41,7 @@ def corners(
         given = 0.5 * given * np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
     if given.ndim != 2 or given.shape[1] not in (2, 3) or not np.isfinite(given).all():
         raise ModelError(f"the outline of a foot is a list of points (x, y) or (x, y, z), not {outline!r}")
+    check_model(model)
     foot = model.frame(place)
     frames = []
     for k, corner in enumerate(given, start=1):
@@ -94,9 +96,10 @@ def center_of_pressure(
     ``forces`` is points x 3 (N, world), as :func:`contact_forces` gives it.  About this point the forces have no moment
     along the ground, when the points lie in one plane with the given ``normal`` (against gravity by default).
     """
+    check_robot(model, state)
     points = named_points(points)
-    if np.shape(forces) != (len(points), 3) or not points:
-        raise ModelError(f"forces has shape ({len(points)}, 3), one row for each point, not {np.shape(forces)}")
+    if shape_of(forces) != (len(points), 3) or not points:
+        raise ModelError(f"forces has shape ({len(points)}, 3), one row for each point, not {told(forces)}")
     n = plane(model, normal).normal
     weights = [F @ n for F in forces]
     moments = [scale(w, position(model, state, place)) for place, w in zip(points, weights, strict=True)]
@@ -115,5 +118,6 @@ def stance_base(model: Model, state: State, foot: str) -> tuple[Model, State]:
     >>> standing.link_names[0]
     'left_ankle_roll_link'
     """
+    check_robot(model, state)
     link = model.frame(foot).link
     return model.reroot(link), reroot_state(model, state, link)

@@ -45,5 +45,5 @@ class Law(ABC):
 def _is_number(x: Any) -> bool:
     """Whether ``x`` is one finite number, or one of a compiled step, which cannot be looked at."""
     if is_numeric(x):
-        return bool(np.shape(x) == () and np.abs(x) <= np.finfo(float).max)
+        return bool(np.shape(x) == () and np.isrealobj(x) and abs(x) <= int(np.finfo(float).max))
     return not (x is None or callable(x) or isinstance(x, (str, bytes, list, tuple, dict, np.ndarray)))

@@ -73,7 +73,7 @@ def choice(x: Any, options: tuple[str, ...], what: str) -> str:
 
 def positive(x: Any, what: str) -> float:
     """``x`` if it is a finite number above zero."""
-    if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 < x <= np.finfo(float).max:
+    if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0 < x <= int(np.finfo(float).max):
         raise ModelError(f"{what} is a positive number, not {told(x)}")
     return float(x)
 

@@ -54,8 +54,8 @@ def bendings(model: Model, joints: Sequence[str] | None = None) -> list[Bending]
     limits leave room for, and that one with every joint bent as far as it can; and the two joints that turn most.
     """
     check_model(model)
-    if isinstance(joints, str) or (joints is not None and not isinstance(joints, Sequence)):
-        raise ModelError(f"joints are names of joints, not {told(joints)}")
+    if isinstance(joints, str) or (joints is not None and (not isinstance(joints, Sequence) or len(joints) < 2)):
+        raise ModelError(f"joints are names of two joints or more, not {told(joints)}")
     if not isinstance(model.base, SE3):
         raise ModelError(f"the base of {model.name!r} is not free ({model.base}): it does not fall")
     if joints is None and set(SPINE) <= set(model.joint_names):

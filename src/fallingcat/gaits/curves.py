@@ -84,7 +84,7 @@ class Circle(Curve):
     turns: float = 1.0
 
     def __post_init__(self) -> None:
-        radii = finite(np.atleast_1d(self.radius), 1, "radius")
+        radii = at_once(self.radius, "radius")
         if radii.shape not in ((1,), (2,)):
             raise ModelError(f"radius is one number or two, not {len(radii)}")
         if finite(self.center, 1, "center").shape != (2,):
@@ -179,7 +179,7 @@ class Chain(Curve):
     parts: tuple[Curve, ...]
 
     def __post_init__(self) -> None:
-        if not all(isinstance(part, Curve) for part in self.parts):
+        if not isinstance(self.parts, (tuple, list)) or not all(isinstance(part, Curve) for part in self.parts):
             raise ModelError("the parts of a chain are curves")
         if not self.parts or any(part.size != self.parts[0].size for part in self.parts):
             raise ModelError("a chain has curves of one size, and at least one")

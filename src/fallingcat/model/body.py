@@ -31,6 +31,10 @@ def _rebuilt(kind: Any, *values: Any) -> Any:
     return kind(**{each.name: value for each, value in zip(_given(kind), values, strict=True)})
 
 
+LARGEST = 1e100
+"""Of the numbers of a body, in SI units: squares and quotients of them are numbers too."""
+
+
 @dataclass(frozen=True, eq=False)
 class Body(Frozen):
     """A rigid body: ``mass`` (kg), ``center`` (3, m) and ``inertia`` (3x3, kg m^2).
@@ -55,6 +59,11 @@ class Body(Frozen):
         object.__setattr__(self, "inertia", frozen_array(self.inertia, (3, 3), "inertia"))
         if not np.isfinite(self.mass) or self.mass < 0.0:
             raise ModelError(f"the mass of a body is finite and not negative, not {self.mass!r}")
+        for what, size in {"mass": self.mass, "inertia": float(abs(self.inertia).max())}.items():
+            if size and not 1.0 / LARGEST < size < LARGEST:
+                raise ModelError(f"the {what} of a body is 0 or between 1e-100 and 1e100, not {size:.3g}")
+        if float(abs(self.center).max()) > LARGEST:
+            raise ModelError(f"the center of a body is no further than 1e100 m, not at {self.center.tolist()}")
         if np.abs(self.inertia - self.inertia.T).max() > 1e-12 * np.abs(self.inertia).max():
             raise ModelError("the inertia of a body is a symmetric matrix")
 

@@ -12,6 +12,9 @@ from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
 from ..model.states import POSE_TOLERANCE
 
+MOST_STEPS = 2**53
+"""Beyond it, time plus a step is the same time."""
+
 
 def seconds(x: Any, what: str, *, zero: bool = False) -> float:
     """A finite time above zero, or not below it.
@@ -28,6 +31,12 @@ def seconds(x: Any, what: str, *, zero: bool = False) -> float:
     if not np.isfinite(value) or value < 0.0 or (value == 0.0 and not zero):
         raise ModelError(f"{what} is a finite number of seconds {rule}, not {x!r}")
     return value
+
+
+def countable(duration: float, dt: float) -> None:
+    """An error if there are so many steps that time would stand still."""
+    if duration > MOST_STEPS * dt:
+        raise ModelError(f"{duration:g} s in steps of {dt:g} s are more than {MOST_STEPS:.0e} steps")
 
 
 def whole(x: Any, what: str) -> int:

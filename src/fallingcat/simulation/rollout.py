@@ -12,7 +12,7 @@ from ..contact.contact import Mode
 from ..control import Law
 from ..errors import Interrupted, ModelError
 from ..model import Model, State
-from .arguments import seconds, starts, whole
+from .arguments import countable, seconds, starts, whole
 from .field import layout_of
 from .integrator import HALVINGS, Step
 from .rkmk4 import RKMK4
@@ -67,6 +67,7 @@ def rollout(
     (2, 100, 2)
     """
     duration, dt = seconds(duration, "duration"), seconds(dt, "dt")
+    countable(duration, dt)
     every = None if every is None else whole(every, "every")
     states = starts(model, states)
     rule = RKMK4() if integrator is None else INTEGRATORS.get(integrator) if isinstance(integrator, str) else integrator

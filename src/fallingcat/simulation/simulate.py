@@ -14,13 +14,13 @@ from ..dynamics.checks import check_model, choice
 from ..errors import ModelError
 from ..model import Model, State
 from .adaptive import SciPy
-from .arguments import controller_forces, read_only, seconds, start, whole
+from .arguments import controller_forces, countable, read_only, seconds, start, whole
 from .events import Event, checked_events
 from .integrator import Integrator
 from .momentum import MomentumMidpoint, check
 from .rkmk4 import RKMK4
 from .rosenbrock import Rosenbrock
-from .run import Run
+from .run import DEFAULT_STEP, Run
 from .semi_implicit import SemiImplicitEuler
 from .system import Controller, System
 from .trajectory import Trajectory
@@ -66,6 +66,7 @@ def simulate(
     """
     duration, every = seconds(duration, "duration", zero=True), whole(every, "every")
     dt = None if dt is None else seconds(dt, "dt")
+    countable(duration, DEFAULT_STEP if dt is None else dt)
     check_model(model)
     state = start(model, state)
     system = system_of(model, state, controller, contact)

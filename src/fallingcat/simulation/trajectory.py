@@ -133,7 +133,7 @@ class Trajectory:
 
     def at(self, t: float) -> State:
         """The state at any time (s) of the run: between samples a cubic on the group, of order 4."""
-        if not isinstance(t, (int, float, np.number)) or not self.times[0] <= t <= self.times[-1]:
+        if not isinstance(t, (int, float, np.number)) or not float(self.times[0]) <= t <= float(self.times[-1]):
             raise ModelError(f"the run lasts from {self.times[0]:g} to {self.times[-1]:g} s; {told(t)} is outside")
         i = min(int(np.searchsorted(self.times, t, side="right")), len(self) - 1)
         dt = float(self.times[i] - self.times[i - 1]) if i else 0.0

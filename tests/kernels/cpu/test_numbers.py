@@ -351,3 +351,16 @@ def test_derivatives_of_joints_whose_axes_turn(base):
     expected = fc.forward_dynamics_derivatives(model, state, forces)
     for ours, exact in zip(kernel(*model.flatten(state), forces), expected, strict=True):
         np.testing.assert_allclose(ours, exact, rtol=1e-12, atol=1e-12 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_sines_of_any_number_are_no_larger_than_1(dtype):
+    """Angles that have no place on the circle any more have no sine: NaN, where it was 1e253 at 1e31."""
+    model = fc.robots.two_cylinder_cat()
+    kernel = fc.compile(model, lambda model, state: np.stack([sin(state.joints), cos(state.joints)]), dtype=dtype)
+    powers = 10.0 ** np.arange(0, 308 if dtype == "float64" else 38)
+    q = np.zeros((2 * len(powers), model.nq))
+    q[:, 6], q[:, -1] = 1.0, np.concatenate([powers, -powers])
+    found = np.concatenate([kernel(q)[..., -1], np.stack([kernel(x)[:, -1] for x in q])])
+    assert (np.isnan(found) | (np.abs(found) <= 1.0 + 1e-6)).all()
+    assert np.isfinite(found[np.abs(np.tile(q[:, -1], 2)) <= 1e5]).all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from fractions import Fraction
-from math import factorial, pi
+from math import factorial, nan, pi
 from typing import NamedTuple
 
 from ...arrays.operations import FUNCTIONS, OPERATIONS
@@ -106,7 +106,7 @@ def _library_call(type_: Type, value: int, name: str, x: list[str]) -> Iterator[
 
 def sincos(type_: Type, name: str) -> Iterator[str]:
     """Sine and cosine together, without a branch: reduce by pi/2 in two steps, Taylor, then swap and sign by
-    quadrant.
+    quadrant; NaN for angles above 2^51 quadrants, which have no whole number.
     """
     t, c, whole = type_.text, type_.constant, type_.whole
     fma = f"call {t} @llvm.fma.{type_.suffix}"
@@ -120,7 +120,9 @@ def sincos(type_: Type, name: str) -> Iterator[str]:
     for i, step in enumerate(steps):
         yield f"  %r{i} = {fma}({t} %m, {t} {c(step)}, {t} {last})"
         last = f"%r{i}"
-    yield f"  %t = fmul {t} {last}, {last}"
+    yield f"  %square = fmul {t} {last}, {last}"
+    yield f"  %near = fcmp ole {t} %square, {c(1.0)}"
+    yield f"  %t = select {type_.condition} %near, {t} %square, {t} {c(nan)}"  # too far away to say where on the circle
     yield from _horner(t, fma, "s", [c(x) for x in (_SIN if type_.element == "double" else _SIN[:SINGLE_SIN])[1:]])
     yield f"  %st = fmul {t} %s, %t"
     yield f"  %sin = {fma}({t} %st, {t} {last}, {t} {last})"
