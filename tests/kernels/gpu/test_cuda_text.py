@@ -247,6 +247,17 @@ def test_sine_and_cosine_are_right_to_the_last_digits(cupy, dtype, ulp):
     assert np.abs(cosine - np.cos(exact)).max() <= 1.5 * ulp
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sines_of_any_number_are_no_larger_than_1(cupy, dtype):
+    kernel = compile(fc.robots.cat(), turning, target="cuda", dtype=dtype, inputs={"x": 1})
+    powers = 10.0 ** np.arange(0, 308 if dtype == "float64" else 38)
+    angles = np.concatenate([powers, -powers]).astype(dtype)[None]
+    given = [angles if a.name == "x" else np.zeros((a.size, angles.size), dtype) for a in kernel.signature]
+    found = np.asarray(kernel.columns(*map(cupy.asarray, given)))
+    assert (np.isnan(found) | (np.abs(found) <= 1.0 + 1e-6)).all()
+    assert np.isfinite(found[:, np.abs(angles[0]) <= 1e4]).all()
+
+
 def test_a_kernel_tells_what_it_is():
     kernel = compile(fc.robots.cat(), fc.inverse_dynamics, target="cuda")
     assert repr(kernel).startswith("<CudaKernel fc_inverse_dynamics(q(")

@@ -235,7 +235,8 @@ def prelude(real: Real) -> Iterator[str]:
     yield f"    {t} r = x;"
     for step in _STEPS[real.dtype]:
         yield f"    r = {fma}(m, {c(step)}, r);"
-    yield f"    const {t} t = r * r;"
+    yield f"    const {t} square = r * r;  // above 1, the angle is too far away to say where on the circle"
+    yield f'    const {t} t = square <= {c(1.0)} ? square : {real.function("nan")}("");'
     for name, coefficients in (("p", _SIN[real.dtype]), ("k", _COS[real.dtype])):
         yield f"    {t} {name} = {c(coefficients[-1])};"
         for x in reversed(coefficients[:-1]):
