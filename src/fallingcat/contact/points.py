@@ -33,7 +33,6 @@ class Plane(NamedTuple):
         return np.vstack([self.normal, self.tangents])
 
 
-@functools.lru_cache(maxsize=32)
 def plane(model: Model, normal: tuple[float, ...] | None = None, height: float = 0.0) -> Plane:
     """The ground: against gravity unless ``normal`` says otherwise.
 
@@ -42,10 +41,17 @@ def plane(model: Model, normal: tuple[float, ...] | None = None, height: float =
     array([1., 0., 0.])
     """
     check_model(model)
-    try:
-        n = np.array(normal if normal is not None else -model.gravity, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        n = np.zeros(0)
+    number = (int, float, np.number)
+    if not (normal is None or (isinstance(normal, tuple) and all(isinstance(x, number) for x in normal))):
+        raise ModelError(f"the normal of the ground is a tuple of three numbers, not {told(normal)}")
+    if not isinstance(height, number) or not abs(height) < np.inf:
+        raise ModelError(f"the height of the ground is a finite number, not {told(height)}")
+    return _plane(model, normal, height)
+
+
+@functools.lru_cache(maxsize=32)
+def _plane(model: Model, normal: tuple[float, ...] | None, height: float) -> Plane:
+    n = np.array(normal if normal is not None else -model.gravity, dtype=float)
     size = float(np.linalg.norm(n))
     if n.shape != (3,) or not np.isfinite(size) or (normal is not None and size == 0.0):
         raise ModelError(f"the normal of the ground is a vector of length 3 that is not zero, not {normal!r}")
@@ -53,8 +59,6 @@ def plane(model: Model, normal: tuple[float, ...] | None = None, height: float =
     x = np.array([1.0, 0.0, 0.0]) if abs(n[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
     first = x - (x @ n) * n
     first = first / np.linalg.norm(first)
-    if not isinstance(height, (int, float, np.number)) or not abs(height) < np.inf:
-        raise ModelError(f"the height of the ground is a finite number, not {told(height)}")
     return Plane(constant(n), constant(np.array([first, np.cross(n, first)])), float(height))
 
 

@@ -241,8 +241,13 @@ class Kernel:
 
 def aligned(shape: tuple[int, ...], dtype: Any = np.float64, alignment: int = 64) -> np.ndarray:
     """An empty array whose memory starts at a multiple of ``alignment`` bytes, as :meth:`Kernel.blocks` wants it."""
-    size = int(np.prod(shape, dtype=int)) * np.dtype(dtype).itemsize
-    memory = np.empty(size + alignment, dtype=np.uint8)
+    try:
+        size = int(np.prod(shape, dtype=int)) * np.dtype(dtype).itemsize
+        memory = np.empty(size + alignment, dtype=np.uint8)
+    except (TypeError, ValueError):
+        raise ModelError(
+            f"an array has a shape, a dtype and an alignment, not {told(shape)}, {told(dtype)}, {told(alignment)}"
+        ) from None
     start = -memory.ctypes.data % alignment
     return memory[start : start + size].view(dtype).reshape(shape)
 
