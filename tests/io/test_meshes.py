@@ -150,7 +150,7 @@ def test_of_several_objects_the_first(files):
     second = obj(PRISM + 1.0, [[i + 12 for i in f] for f in PRISM_FACES])
     path = files(obj(PRISM, PRISM_FACES) + b"\no second\n" + second)
     assert_as_in_mujoco(path)
-    assert any("only the first" in message for message in read(path)[1])
+    assert any("only the first object" in message for message in read(path)[1])
 
 
 def test_a_cloud_of_points_has_the_mass_of_its_hull(files):
@@ -167,10 +167,11 @@ def test_polygons_that_are_not_plane(files, rule):
         assert_as_in_mujoco(path)
 
 
-def test_round_polygons(files):
+@pytest.mark.parametrize("n", [40, 100, 101])
+def test_round_polygons(files, n):
     """Ends of a cylinder with many corners, wherever the origin is."""
-    a = np.linspace(0.0, 2 * np.pi, 40, endpoint=False)
-    round_, n = np.c_[0.1 * np.cos(a), 0.1 * np.sin(a)], len(a)
+    a = np.linspace(0.0, 2 * np.pi, n, endpoint=False)
+    round_ = np.c_[0.1 * np.cos(a), 0.07 * np.sin(a)]  # three different moments
     vertices = np.vstack([np.c_[round_, np.zeros(n)], np.c_[round_, np.full(n, 0.2)]])
     faces = [list(range(n))[::-1], list(range(n, 2 * n)), *([i, (i + 1) % n, (i + 1) % n + n, i + n] for i in range(n))]
     for shift in ([0, 0, 0], [0.3, 0.1, 0], [0.05, 0.02, 0.3]):
@@ -278,7 +279,6 @@ def test_no_mesh_is_opened_where_no_mass_depends_on_it(files):
         ("m.obj", obj(BOX, [[0, 1, 2, 8]]), "there are 8 of them"),
         ("m.obj", obj(BOX, [[0, 1, 10**30]]), "numbers of vertices"),
         ("m.obj", obj(BOX, [[0, 1, 2]]).replace(b"f 1", b"f one"), "numbers of vertices"),
-        ("m.obj", obj(BOX, [[0, 1, 2, 3, 4, 5, 6, 7] * 5_000]), "too many corners"),
         ("m.obj", obj(BOX, [[0, 1, 2]]), "the volume of the mesh is 0 m.3"),
         ("m.obj", obj(BOX, BOX_FACES) + b"\nf 1 2 3" * 400_000, "at most 400,000 faces, not 400,012"),
         ("m.obj", b"v 1 2 3\n" * 1_200_001, "at most 1,200,000 vertices"),
@@ -307,8 +307,8 @@ def test_points_in_a_plane_have_no_hull(files):
 
 def test_corners_end_before_patience_does(files):
     """A star whose ears are hard to find, many times over."""
-    faces = [list(np.random.default_rng(i).permutation(300)) for i in range(100)]
-    points = np.random.default_rng(0).normal(size=(300, 3))
+    faces = [list(np.random.default_rng(i).permutation(100)) for i in range(500)]
+    points = np.random.default_rng(0).normal(size=(100, 3))
     with pytest.raises(FileError, match="too many corners"):
         read(files(obj(points, faces)))
     assert polygons.MAX_WORK <= 5_000_000

@@ -17,7 +17,7 @@ import numpy as np
 from .diagnostics import Reader
 from .files import read_bytes
 from .limits import MAX_BYTES, MAX_FACES, MAX_LENGTH
-from .polygons import triangles_of
+from .polygons import MOST_CORNERS, triangles_of
 
 _STL: Final = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 _VERTEX: Final = re.compile(rb"^[ \t]*v[ \t](.*)", re.MULTILINE)
@@ -35,7 +35,7 @@ class Mesh:
     vertices: np.ndarray
     faces: np.ndarray
     whole: bool = True
-    """Whether the triangles are all there are: of an OBJ file with several objects, they are those of the first."""
+    """Whether nothing was left out: of an OBJ file other objects than the first, and faces with many corners."""
 
 
 def read_mesh(reader: Reader, most: int = MAX_BYTES) -> tuple[Mesh, int]:
@@ -84,12 +84,16 @@ def _obj(data: bytes, reader: Reader) -> Mesh:
     points = _points(_VERTEX.findall(data), reader)
     face = _FACE.search(data)
     other = _OBJECT.search(data, face.end()) if face else None
-    faces = _faces(data if other is None else data[: other.start()], points, reader)
-    return Mesh(points, faces, other is None or not _FACE.search(data, other.end()))
+    corners, sizes = _faces(data if other is None else data[: other.start()], points, reader)
+    whole = (sizes <= MOST_CORNERS).all() and (other is None or not _FACE.search(data, other.end()))
+    return Mesh(points, triangles_of(points, corners, sizes, reader), bool(whole))
 
 
-def _faces(data: bytes, points: np.ndarray, reader: Reader) -> np.ndarray:
-    """``m x 3`` numbers of vertices, from 0, out of lines like ``f 7/1/3 8//3 9``: from 1 on, or back from -1."""
+def _faces(data: bytes, points: np.ndarray, reader: Reader) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of vertices, from 0, of all faces one after the other, and how many each has.
+
+    Lines are like ``f 7/1/3 8//3 9``, where vertices are counted from 1 on, or back from -1.
+    """
     texts = _FACE.findall(data)
     if len(texts) > MAX_FACES:
         reader.fail(None, f"a mesh has at most {MAX_FACES:,} faces, not {len(texts):,}")
@@ -101,7 +105,7 @@ def _faces(data: bytes, points: np.ndarray, reader: Reader) -> np.ndarray:
     if (corners < 0).any():
         is_vertex = np.array(_VERTEX_OR_FACE.findall(data)) == b"v"
         corners = np.where(corners < 0, corners + np.repeat(np.cumsum(is_vertex)[~is_vertex], sizes) + 1, corners)
-    return triangles_of(points, _existing(corners - 1, points, reader), sizes, reader)
+    return _existing(corners - 1, points, reader), sizes
 
 
 def _numbers(text: bytes, kind: type) -> np.ndarray:

@@ -106,7 +106,10 @@ class Meshes:
             rule = f"the meshes that masses depend on have at most {MAX_MESH_BYTES // 2**20} MiB together"
             reader.fail(element, rule, "give the bodies an <inertial>")
         if not mesh.whole:
-            self.tally.note("of an OBJ file with several objects only the first is weighed, as in MuJoCo", element)
+            text = (
+                "of an OBJ file only the first object is weighed, without faces of more than 100 corners, as in MuJoCo"
+            )
+            self.tally.note(text, element)
         return mesh
 
     def _inline(self, element: Element) -> Mesh:
