@@ -152,7 +152,7 @@ def test_json_says_everything():
     data = json.loads(done.stdout, parse_constant=refuse)
     model = fc.load(CAT)
     assert " ".join(data) == (
-        "schema file name base dimensions mass gravity links joints actuators frames checks warnings"
+        "schema file name base dimensions mass kinematic gravity links joints actuators frames checks warnings"
     )
     assert data["schema"] == 1
     assert data["base"] == {"group": "SE(3)", "link": "front"}
@@ -271,3 +271,21 @@ def test_names_that_the_terminal_cannot_show_are_escaped(tmp_path):
     done = run("inspect", tmp_path / "a.toml", PYTHONIOENCODING="latin-1")
     assert done.returncode == 0
     assert b"\\u732b" in done.stdout
+
+
+def test_the_way_out_for_massless_joints_works_on_the_command_line(tmp_path):
+    body = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>"
+    joint = "<joint name='{0}' type='continuous'><parent link='{1}'/><child link='{2}'/><axis xyz='0 0 1'/></joint>"
+    links = f"<link name='a'>{body}</link><link name='b'>{body}</link><link name='tip'/>"
+    file = tmp_path / "robot.urdf"
+    file.write_text(f"<robot name='r'>{links}{joint.format('j', 'a', 'b')}{joint.format('k', 'b', 'tip')}</robot>")
+    run = CliRunner().invoke
+    shown = run(cli.app, ["inspect", str(file)])
+    assert (shown.exit_code, "--massless weld" in shown.stdout) == (0, True)
+    assert json.loads(run(cli.app, ["inspect", str(file), "--json"]).stdout)["kinematic"] is True
+    refused = run(cli.app, ["certify", str(file), "--states", "1"])
+    assert refused.exit_code == 2
+    assert "'r' is a kinematic model" in refused.stderr
+    assert "'tip' (give them masses; or load the file with --massless weld)" in refused.stderr
+    welded = run(cli.app, ["inspect", str(file), "--massless", "weld", "--json"])
+    assert json.loads(welded.stdout)["kinematic"] is False

@@ -1,5 +1,7 @@
 """Wrong answers are never silent: errors name the argument or the joint, and say what would be right."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -263,6 +265,14 @@ def test_kinematic_models_have_poses_and_say_what_is_missing(case):
             fc.compile(model, f)
     with pytest.raises(fc.ModelError, match=message):
         fc.simulate(model, state, 0.01)
+
+
+def test_a_rotor_resists_a_massless_link():
+    model = chain((Revolute(Z), BODY), (Revolute(Z), NOTHING))
+    geared = replace(model, joints=(model.joints[0], replace(model.joints[1], armature=0.1)))
+    assert model.kinematic
+    assert not geared.kinematic
+    assert np.linalg.eigvalsh(fc.mass_matrix(geared, geared.neutral()))[0] > 0.0
 
 
 def test_massless_links_between_are_fine():

@@ -55,7 +55,7 @@ def check(data, path):
         assert message.startswith(str(path))
         assert message.isprintable()
     if isinstance(found, fc.Model):
-        assert_it_can_exist(found, points=path.suffix == ".toml")
+        assert_it_can_exist(found, path.suffix)
     elif found is not None:
         assert_it_is_a_study(found)
 
@@ -67,7 +67,7 @@ def assert_it_is_a_study(study):
     assert all((row.name + row.unit + row.measure).isprintable() for row in study.table.row)
 
 
-def assert_it_can_exist(model, points):
+def assert_it_can_exist(model, suffix):
     assert np.isfinite(model.gravity).all()
     assert all(c >= " " for name in (model.name, *model.link_names, *model.joint_names) for c in name)
     state = model.random_state(np.random.default_rng(0))
@@ -80,13 +80,19 @@ def assert_it_can_exist(model, points):
             fc.mass_matrix(model, state)
         return
     for link in model.links if model.m else model.links[1:]:
-        if points:  # bodies of TOML may be points, rods and plates
+        if suffix == ".toml":  # bodies may be points, rods and plates
             assert link.body.principal_inertia[0] >= -1e-6 * link.body.principal_inertia[2]
-        else:  # a massless link may sit between several joints of one MJCF body
+        elif suffix == ".xml":  # a massless link may sit between several joints of one body
             between = link.body.mass == 0.0 and link.name != model.link_names[0]
             assert between or link.body.problems() == []
+    if model.kinematic:
+        assert suffix == ".urdf"
+        assert all(np.isfinite(H).all() for H in fc.forward_kinematics(model, state).values())
+        return
     M = fc.mass_matrix(model, state)
     assert np.isfinite(M).all()
+    size = np.sqrt(np.where(np.diag(M) > 0.0, np.diag(M), 1.0))
+    assert model.nv == 0 or np.linalg.eigvalsh(M / np.outer(size, size))[0] > -1e-6
     np.testing.assert_allclose(M, M.T, rtol=0, atol=1e-12 * max(np.abs(M).max(initial=0.0), 1e-300))
 
 

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+import fallingcat as fc
 from fallingcat.dynamics import mass_matrix
 from fallingcat.errors import FallingCatError, FileError
 from fallingcat.io import FileWarning, load, read
@@ -120,17 +121,101 @@ def test_a_welded_base_stays_where_the_root_is(written):
 
 def test_a_massless_root_needs_a_fixed_base(written):
     path = written(link("rail", 0), link("cart"), joint("j", "rail", "cart"))
-    with pytest.raises(FileError, match='base="fixed"'):
-        load(path)
-    assert load(path, base="fixed").n == 1
+    free, messages = read(path)
+    assert free.kinematic
+    assert free.idle_links == ("rail",)
+    assert len(messages) == 1
+    assert 'base="fixed"' in messages[0]
+    with pytest.raises(fc.ModelError, match=r"kinematic model.*of 'rail'.*base=.fixed"):
+        fc.mass_matrix(free, free.neutral())
+    held = load(path, base="fixed")
+    assert not held.kinematic
+    assert fc.mass_matrix(held, held.neutral()).shape == (1, 1)
+
+
+def test_a_massless_root_on_a_floating_joint_is_the_world(written):
+    path = written(link("world", 0), link("a"), link("b"), joint("f", "world", "a", "floating"), joint("j", "a", "b"))
+    for model, messages in (read(path), read(path, base="free")):
+        assert messages == []
+        assert (str(model.base), model.link_names, model.n) == ("SE(3)", ("a", "b"), 1)
+        assert not model.kinematic
+    held, _ = read(path, base="fixed")
+    assert (held.link_names, held.n) == (("world", "a", "b"), 7)
+
+
+def test_robots_without_inertials_are_kinematic(written):
+    path = written(*(f"<link name='{name}'/>" for name in "abc"), joint("j", "a", "b"), joint("k", "b", "c"))
+    model, messages = read(path, base="fixed")
+    assert model.idle_links == ("b", "c")
+    assert len(messages) == 1
+    assert "(and 1 more: lines " in messages[0]
+    state = model.state(joints=[0.3, -0.4])
+    assert fc.jacobian(model, state, "c").shape == (6, 2)
+    with pytest.raises(fc.ModelError, match=r"kinematic model.*'b', 'c'.*massless=.weld"):
+        fc.gravity_forces(model, state)
+    with pytest.raises(FileError, match="no joint is left that moves"):
+        load(path, base="fixed", massless="weld")
+
+
+def test_joints_that_move_no_mass_can_be_welded(written):
+    limit = "<limit lower='0.2' upper='1' effort='1' velocity='1'/>"
+    path = written(link("a"), link("b"), link("c", 0), joint("j", "a", "b"), joint("k", "b", "c", "revolute", limit))
+    kept, _ = read(path)
+    assert kept.idle_links == ("c",)
+    model, messages = read(path, massless="weld")
+    assert not model.kinematic
+    assert model.joint_names == ("j",)
+    assert len(messages) == 1
+    np.testing.assert_allclose(model.frame("c").placement, kept.joints[1].transform(np.array([0.2])))
+    assert np.linalg.eigvalsh(fc.mass_matrix(model, model.neutral()))[0] > 0.0
+    with pytest.raises(fc.FallingCatError, match='massless is "keep" or "weld"'):
+        load(path, massless="drop")
 
 
 def test_inertia_of_what_never_moves_is_not_questioned(written):
     flat = "<inertial><mass value='1'/><inertia ixx='0' iyy='0' izz='0' ixy='0' ixz='0' iyz='0'/></inertial>"
     path = written(f"<link name='a'>{flat}</link>", link("b"), joint("j", "a", "b"))
-    with pytest.raises(FileError, match="not all positive"):
-        load(path)
+    assert any("without extent" in message for message in read(path)[1])
+    assert read(path, base="fixed")[1] == []
     assert load(path, base="fixed").mass == 3.0
+
+
+def with_moments(name, *moments, mass=1.0, at=(0.3, 0.1, 0.2)):
+    """A link with these principal moments, along its axes."""
+    xx, yy, zz = moments
+    return (
+        f"<link name='{name}'><inertial><origin xyz='{at[0]} {at[1]} {at[2]}'/><mass value='{mass}'/>"
+        f"<inertia ixx='{xx}' iyy='{yy}' izz='{zz}' ixy='0' ixz='0' iyz='0'/></inertial></link>"
+    )
+
+
+@pytest.mark.parametrize("moments", [(-1e-22, 0.0, 0.0), (1e-20, 0.0, 0.0), (1e-3, 1e-3, 2e-3 + 1e-14)])
+def test_rounding_of_inertias_cannot_matter(written, moments):
+    """No joint feels more than 1e-9 of what the inertia misses: one line, and the numbers of the file."""
+    path = written(link("a"), with_moments("b", *moments), joint("j", "a", "b"))
+    model, messages = read(path)
+    np.testing.assert_allclose(np.diag(model.links[1].body.inertia), moments, rtol=0, atol=1e-30)
+    assert len(messages) == (0 if moments[0] == 1e-3 else 1)
+
+
+def test_inertias_that_a_joint_feels_are_refused(written):
+    path = written(link("a"), with_moments("b", 1e-3, 1e-3, 2.1e-3), joint("j", "a", "b"))
+    with pytest.raises(FileError, match=r"triangle inequality.*physics=.warn"):
+        load(path)
+    thin = written(link("a"), with_moments("b", 1e-9, 1e-9, -1e-9, at=(0, 0, 1e-5)), joint("j", "a", "b"))
+    with pytest.raises(FileError, match=r"not all positive.*physics=.warn"):
+        load(thin)
+
+
+def test_a_part_that_cannot_be_alone_is_fine_in_a_whole_that_can(written):
+    dummy = with_moments("imu", 1e-6, 1e-6, 1e-3, mass=1e-3)
+    path = written(link("a"), link("b"), dummy, joint("j", "a", "b"), joint("w", "b", "imu", "fixed", inside=""))
+    for fixed in ("merge", "keep"):
+        (message,) = read(path, fixed=fixed)[1]
+        assert "together with what is fixed to it" in message
+    alone = written(link("a"), dummy, joint("j", "a", "imu"))
+    with pytest.raises(FileError, match="triangle inequality"):
+        load(alone)
 
 
 # joints -----------------------------------------------------------------------------------------------------------
@@ -213,14 +298,17 @@ def test_physics_warn_reads_what_strict_refuses(written):
     assert model.links[0].body.inertia[2, 2] == 2.1
 
 
-def test_massless_links_between_joints_under_physics_warn(written):
-    path = written(link("a"), link("b", 0), link("c"), joint("j", "a", "b"), joint("k", "b", "c"))
-    model, messages = read(path, physics="warn")
-    assert model.links[1].body.mass == 0.0
+def test_massless_links_between_joints(written):
+    """Two axes that differ leave the mass matrix positive; on one axis the link between turns freely."""
+    cross = "<axis xyz='1 0 0'/><limit lower='-1' upper='1' effort='1' velocity='1'/>"
+    path = written(link("a"), link("b", 0), link("c"), joint("j", "a", "b"), joint("k", "b", "c", inside=cross))
+    model, messages = read(path)
+    assert not model.kinematic
     assert len(messages) == 1
-    leaf = written(link("a"), link("b", 0), joint("j", "a", "b"))
-    with pytest.raises(FileError, match="'b' has none"):  # nothing would be left to divide by
-        load(leaf, physics="warn")
+    assert "between joints" in messages[0]
+    assert np.linalg.eigvalsh(fc.mass_matrix(model, model.random_state(np.random.default_rng(0))))[0] > 0.0
+    path = written(link("a"), link("b", 0), link("c"), joint("j", "a", "b"), joint("k", "b", "c", origin=""))
+    assert read(path)[0].idle_links == ("b",)
 
 
 # messages ---------------------------------------------------------------------------------------------------------

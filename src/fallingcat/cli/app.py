@@ -19,7 +19,7 @@ from .text import plain
 
 SCHEMA: Final = 1
 """Of the output of ``--json``; grows when a key changes its meaning."""
-_OPTION: Final = re.compile(r'\b(base|physics|inside|root)="([^"]*)"')
+_OPTION: Final = re.compile(r'\b(base|physics|inside|root|massless|xacro)="([^"]*)"')
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A .urdf, .xml (MJCF) or .toml file.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="JSON instead of tables; see docs/cli.md.")]
@@ -46,6 +46,16 @@ Root = Annotated[
         metavar="BODY",
         help="Which body of an MJCF file is the robot, where several move; 'world': all of them.",
         show_default=False,
+    ),
+]
+Massless = Annotated[
+    str, typer.Option(metavar="keep|weld", help="What to do with joints of a URDF that move no mass: weld fixes them.")
+]
+Xacro = Annotated[
+    str,
+    typer.Option(
+        metavar="refuse|expand|skip",
+        help="What to do with macros in a URDF; expand evaluates what stands in the file: only if you trust it.",
     ),
 ]
 
@@ -94,9 +104,9 @@ def _root(
     pass
 
 
-def _on_the_command_line(option: re.Match[str]) -> str:
+def on_the_command_line(text: str) -> str:
     """``root="left leg"``, the way out in Python, as ``--root 'left leg'``."""
-    return f"--{option[1]} {shlex.quote(option[2])}"
+    return _OPTION.sub(lambda option: f"--{option[1]} {shlex.quote(option[2])}", text)
 
 
 @contextmanager
@@ -105,7 +115,7 @@ def errors_in_one_line() -> Iterator[None]:
     try:
         yield
     except FallingCatError as error:
-        typer.echo(_OPTION.sub(_on_the_command_line, str(error)), err=True)
+        typer.echo(on_the_command_line(str(error)), err=True)
         raise typer.Exit(2) from None
     except typer.Exit:
         raise

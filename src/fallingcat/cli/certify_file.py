@@ -7,11 +7,11 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .app import SCHEMA, Base, File, Inside, Json, Physics, Root, app, errors_in_one_line
+from .app import SCHEMA, Base, File, Inside, Json, Massless, Physics, Root, Xacro, app, errors_in_one_line
 from .text import count, on_screen, shown, summary, table
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ def certify(
     base: Base = None,
     inside: Inside = None,
     root: Root = None,
+    massless: Massless = "keep",
+    xacro: Xacro = "refuse",
 ) -> None:
     """Prove the equations of motion of a robot: every formulation, every Coriolis matrix, over random states.
 
@@ -44,7 +46,8 @@ def certify(
         from ..formulations.survey import survey
         from ..io import read
 
-        model, _ = read(file, base=base, physics=cast(Literal["strict", "warn"], physics), inside=inside, root=root)
+        words: Any = {"physics": physics, "massless": massless, "xacro": xacro}
+        model, _ = read(file, base=base, inside=inside, root=root, **words)
         with _progress(states) as advance:
             found = survey(model, states, seed, tolerance, advance)
         passed = all(certificate.passed for certificate in found)

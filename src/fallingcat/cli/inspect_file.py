@@ -5,11 +5,24 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from .app import SCHEMA, Base, File, Inside, Json, Physics, Root, app, errors_in_one_line
+from .app import (
+    SCHEMA,
+    Base,
+    File,
+    Inside,
+    Json,
+    Massless,
+    Physics,
+    Root,
+    Xacro,
+    app,
+    errors_in_one_line,
+    on_the_command_line,
+)
 from .text import count, on_screen, plain, shown, summary, table
 
 if TYPE_CHECKING:
@@ -34,6 +47,8 @@ def inspect(
     base: Base = None,
     inside: Inside = None,
     root: Root = None,
+    massless: Massless = "keep",
+    xacro: Xacro = "refuse",
     keep_fixed: Annotated[
         bool, typer.Option("--keep-fixed", help="Keep fixed joints instead of merging links.")
     ] = False,
@@ -42,14 +57,9 @@ def inspect(
     with errors_in_one_line():
         from ..io import read
 
-        model, warnings = read(
-            file,
-            base=base,
-            inside=inside,
-            root=root,
-            physics=cast(Literal["strict", "warn"], physics),
-            fixed="keep" if keep_fixed else "merge",
-        )
+        words: Any = {"physics": physics, "massless": massless, "xacro": xacro}
+        words["fixed"] = "keep" if keep_fixed else "merge"
+        model, warnings = read(file, base=base, inside=inside, root=root, **words)
         if as_json:
             typer.echo(json.dumps(report(model, file, warnings), indent=2, allow_nan=False))
         else:
@@ -68,6 +78,7 @@ def report(model: Model, file: str, warnings: Sequence[str]) -> dict[str, Any]:
         "base": {"group": str(model.base), "link": model.links[0].name},
         "dimensions": {"m": model.m, "n": model.n, "nv": model.nv, "nq": model.nq},
         "mass": model.mass,
+        "kinematic": model.kinematic,
         "gravity": model.gravity.tolist(),
         "links": [
             {
@@ -160,7 +171,7 @@ def _print_summary(console: Console, model: Model, file: str) -> None:
         "base": f"{model.base}, link {model.links[0].name}",
         "freedom": f"{model.nv} = {model.m} of the base + {model.n} of {count(moving, 'joint')}",
         "links": f"{len(model.links):,}" + (f", and {count(len(model.frames), 'frame')}" if model.frames else ""),
-        "mass": f"{model.mass:.6g} kg",
+        "mass": f"{model.mass:.6g} kg" + (", a kinematic model without dynamics" if model.kinematic else ""),
         "gravity": f"{_numbers(model.gravity, '.6g')} m/s^2",
     }
     if kept := _kept(model):
@@ -261,7 +272,7 @@ def _print_warnings(console: Console, texts: Sequence[str], everything: bool) ->
     from rich.padding import Padding
 
     for text in texts[:most]:
-        console.print(Padding(shown(text), (0, 0, 0, 2)))
+        console.print(Padding(shown(on_the_command_line(text)), (0, 0, 0, 2)))
     _print_rest(console, len(texts), most, "warnings")
 
 

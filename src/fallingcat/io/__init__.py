@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import warnings
 from pathlib import Path, PurePath
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from ..errors import FallingCatError, FileError, ModelError, told
 from ..lie import Group
@@ -19,6 +19,13 @@ from ..model import Model
 from ..model.body import frozen_array
 from .bases import PLAIN_BASES
 from .diagnostics import FileWarning, Options, Reader, check_path
+
+_WORDS: Final = {
+    "fixed": ("merge", "keep"),
+    "physics": ("strict", "warn"),
+    "massless": ("keep", "weld"),
+    "xacro": ("refuse", "expand", "skip"),
+}
 
 __all__ = ["FileWarning", "from_mujoco_model", "from_pinocchio_model", "load", "read", "save"]
 
@@ -32,6 +39,8 @@ def load(
     gravity: Any | None = None,
     inside: str | os.PathLike[str] | None = None,
     root: str | None = None,
+    massless: Literal["keep", "weld"] = "keep",
+    xacro: Literal["refuse", "expand", "skip"] = "refuse",
 ) -> Model:
     """The robot in a file: ``.urdf``, ``.xml`` (MJCF, or URDF with a ``<robot>`` root) or ``.toml``.
 
@@ -42,7 +51,10 @@ def load(
     ``"translational"``, ``"fixed"`` or a group; left out, it is what the file says (a URDF says nothing: free).
     ``fixed="keep"`` keeps links on fixed joints as links; otherwise their bodies join the parent's and they become
     frames.  ``physics="warn"`` reads inertias that no body can have, with a warning.  ``gravity`` (3, m/s^2)
-    replaces the file's.
+    replaces the file's.  A URDF whose joints move no mass is a kinematic model, without dynamics
+    (:attr:`Model.kinematic`); ``massless="weld"`` fixes such joints instead.  ``xacro="expand"`` expands macros first,
+    with the package xacro: it evaluates what stands in the file, so only for files that you trust; ``xacro="skip"``
+    passes over macros that are left in a URDF.
 
     An MJCF file may consist of several: ``inside`` is the folder that none of them may leave, if left out that of
     the file itself.  ``root`` is the body of the world that is the robot, where several move on their own;
@@ -58,9 +70,10 @@ def load(
     ...     load(file)
     <Model 'brick': base SE(3), 1 links, 0 joint dof, 1 kg>
     """
-    model, messages = read(path, base=base, fixed=fixed, physics=physics, gravity=gravity, inside=inside, root=root)
-    for message in messages:
-        warnings.warn(FileWarning(message), stacklevel=2)
+    words: Any = {"fixed": fixed, "physics": physics, "massless": massless, "xacro": xacro}
+    model, messages = read(path, base=base, gravity=gravity, inside=inside, root=root, **words)
+    if messages:
+        warnings.warn(FileWarning("\n".join(messages)), stacklevel=2)
     return model
 
 
@@ -73,11 +86,14 @@ def read(
     gravity: Any | None = None,
     inside: str | os.PathLike[str] | None = None,
     root: str | None = None,
+    massless: Literal["keep", "weld"] = "keep",
+    xacro: Literal["refuse", "expand", "skip"] = "refuse",
 ) -> tuple[Model, list[str]]:
     """As :func:`load`, with the warnings as data instead of as warnings."""
     check_path(path)
     path = _found(path)
-    reader = Reader(path, _options(path, base, fixed, physics, gravity, inside, root))
+    words = {"fixed": fixed, "physics": physics, "massless": massless, "xacro": xacro}
+    reader = Reader(path, _options(path, base, gravity, inside, root, words))
     try:
         return _read(reader), reader.warnings
     except ModelError as error:  # a rule that only the whole model can break
@@ -139,10 +155,16 @@ def _read(reader: Reader) -> Model:
     from .safe_xml import parse
 
     suffix = PurePath(reader.file).suffix.lower()
-    if suffix not in (".urdf", ".xml", ".toml"):
-        hint = "run xacro first" if suffix == ".xacro" else "the name ends in .urdf, .xml or .toml"
+    expand = reader.options.xacro == "expand" and suffix != ".toml"
+    if suffix not in (".urdf", ".xml", ".toml") and not (expand and suffix == ".xacro"):
+        trusted = 'if you trust it, xacro="expand" expands it'
+        hint = trusted if suffix == ".xacro" else "the name ends in .urdf, .xml or .toml"
         reader.fail(None, f"no robot is read from a {suffix!r} file", hint)
     data = read_bytes(reader)
+    if expand:
+        from .xacro import expanded
+
+        data = expanded(reader)
     if suffix == ".toml":
         from .toml import read_toml
 
@@ -173,11 +195,10 @@ def _found(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
 def _options(
     path: str | os.PathLike[str],
     base: str | Group | None,
-    fixed: str,
-    physics: str,
     gravity: Any | None,
     inside: object,
     root: object,
+    words: dict[str, Any],
 ) -> Options:
     """The caller's wishes, checked: a wrong one is the caller's mistake, not the file's."""
     if isinstance(base, str):
@@ -186,14 +207,14 @@ def _options(
         base = PLAIN_BASES[base]
     elif base is not None and not isinstance(base, Group):
         raise FallingCatError(f"base is a group or the name of one, not {base!r}")
-    if not isinstance(fixed, str) or fixed not in ("merge", "keep"):
-        raise FallingCatError(f'fixed is "merge" or "keep", not {told(fixed)}')
-    if not isinstance(physics, str) or physics not in ("strict", "warn"):
-        raise FallingCatError(f'physics is "strict" or "warn", not {told(physics)}')
+    for name, word in words.items():
+        if not isinstance(word, str) or word not in _WORDS[name]:
+            choices = " or ".join(f'"{choice}"' for choice in _WORDS[name])
+            raise FallingCatError(f"{name} is {choices}, not {told(word)}")
     vector = None if gravity is None else frozen_array(gravity, (3,), "gravity")
     if root is not None and not (isinstance(root, str) and PurePath(path).suffix.lower() == ".xml"):
         raise FallingCatError(f"root is the name of a body of an MJCF file, not {told(root)}")
-    return Options(base, fixed, physics, vector, _folder(inside, path), root)  # type: ignore[arg-type]  # checked above
+    return Options(base=base, gravity=vector, inside=_folder(inside, path), root=root, **words)
 
 
 def _folder(inside: object, path: str | os.PathLike[str]) -> Path | None:

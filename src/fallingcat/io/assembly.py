@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..lie import SE3, Group, Trivial
-from ..model import Actuator, Body, Fixed, Frame, Joint, Link, Model
+from ..lie import SE3, Group
+from ..model import Actuator, Fixed, Frame, Joint, Link, Model
 from ..model.model import GRAVITY
 from .diagnostics import Located, Reader
-from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MAX_MASS, MAX_MASS_RATIO, MIN_MASS
+from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MAX_MASS, MIN_MASS
+from .physics import NEEDS_MASS, check_physics
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Parts:
     joint_places: Mapping[str, Located | None]
     frames: Sequence[Frame] = ()
     gravity: np.ndarray = field(default_factory=lambda: np.array(GRAVITY))
+    needs_mass: bool = False
+    """Whether the format refuses what moves without mass; otherwise it is a kinematic model."""
     virtual: Set[str] = frozenset()
     """Massless links that the reader itself put between several joints of one body."""
     actuators: Sequence[Actuator] = ()
@@ -48,9 +51,38 @@ def assemble(parts: Parts, reader: Reader) -> Model:
     if isinstance(parts.base, SE3):
         _remark_on_a_free_world(parts, top, reader)
     model = parts.model()
-    merged = model.merge_fixed() if any(isinstance(joint.kind, Fixed) for joint in model.joints) else model
-    _check_physics(model, merged, parts, reader)
+    merged = _merged(model)
+    if parts.needs_mass:
+        _refuse_massless(merged, parts, reader)
+    if merged.idle_links and options.massless == "weld":
+        model = _welded(model, merged.idle_links, parts, reader)
+        merged = _merged(model)
+    check_physics(model, merged, parts.link_places, parts.virtual, parts.needs_mass, reader)
     return merged if options.fixed == "merge" else model
+
+
+def _merged(model: Model) -> Model:
+    return model.merge_fixed() if any(isinstance(joint.kind, Fixed) for joint in model.joints) else model
+
+
+def _refuse_massless(merged: Model, parts: Parts, reader: Reader) -> None:
+    base = merged.links[0]
+    if merged.m and base.body.mass == 0.0:
+        hint = 'give it one, or weld it to the world with base="fixed"'
+        reader.fail(parts.link_places[base.name], f"{NEEDS_MASS}, and the base {base.name!r} has none", hint)
+    for name in merged.idle_links[:1]:
+        reader.fail(parts.link_places[name], f"{NEEDS_MASS}, and {name!r} has none", "give it one, or weld it")
+
+
+def _welded(model: Model, idle: Sequence[str], parts: Parts, reader: Reader) -> Model:
+    """The robot with the joints of massless links fixed, where they stand at neutral."""
+    joints = [joint.name for joint in model.joints if joint.child in idle]
+    for name in joints:
+        reader.warn(parts.joint_places[name], 'this joint moves no mass and is fixed by massless="weld"')
+    welded = model.lock(joints)
+    if not welded.n:
+        reader.fail(None, 'with massless="weld" no joint is left that moves: the links have no masses', "leave it out")
+    return welded
 
 
 def check_tree(parts: Parts, reader: Reader) -> str:
@@ -120,70 +152,3 @@ def check_numbers(parts: Parts, reader: Reader) -> None:
     for joint in parts.joints:
         if max(np.abs(joint.placement).max(), np.abs(joint.offset).max()) > MAX_LENGTH:
             reader.fail(parts.joint_places[joint.name], f"the origin of a joint is within {MAX_LENGTH:g} m")
-
-
-def _check_physics(model: Model, merged: Model, parts: Parts, reader: Reader) -> None:
-    """Every part, then every moving whole: a link with what is welded to it."""
-    home: dict[str, str] = {model.links[0].name: model.links[0].name}
-    for joint in model.joints:  # parents first
-        home[joint.child] = home[joint.parent] if isinstance(joint.kind, Fixed) else joint.child
-    welded: dict[str, list[str]] = {}
-    for link in model.links:
-        welded.setdefault(home[link.name], []).append(link.name)
-    still = model.links[0].name if isinstance(model.base, Trivial) else None
-    whole = {link.name: link.body for link in merged.links}
-    body = {link.name: link.body for link in model.links}
-    laden = _carries_mass(model, whole)
-    masses: list[tuple[float, str]] = []
-    for name, members in welded.items():
-        if name == still:
-            continue
-        solid = [member for member in members if body[member].mass or body[member].inertia.any()]
-        _check_solid(solid, body, parts, reader)
-        if whole[name].mass > 0.0:
-            masses.append((whole[name].mass, name))
-        if name not in parts.virtual:
-            _check_whole(model, name, len(solid), whole[name], laden[name], parts, reader)
-    check_ratio(masses, parts, reader)
-
-
-def _check_solid(solid: Sequence[str], body: Mapping[str, Body], parts: Parts, reader: Reader) -> None:
-    for name in solid:
-        part, place = body[name], parts.link_places[name]
-        if part.mass == 0.0:
-            reader.physics(place, "there is an inertia without a mass")
-        elif len(solid) == 1 or part.inertia.any():  # among others, a point mass is a fine part
-            for problem in part.problems():
-                reader.physics(place, problem)
-
-
-def _check_whole(model: Model, name: str, solid: int, body: Body, laden: bool, parts: Parts, reader: Reader) -> None:
-    place = parts.link_places[name]
-    if body.mass == 0.0:
-        rule = "a link that moves needs a mass"
-        if name == model.links[0].name:
-            hint = 'give it an <inertial>, or weld it to the world with base="fixed"'
-            reader.fail(place, f"{rule}, and the base {name!r} has none", hint)
-        if not laden:
-            reader.fail(place, f"{rule}, and {name!r} has none", "give it an <inertial>, or make its joint fixed")
-        reader.physics(place, f"{rule}, and {name!r} has none")
-    elif solid > 1:
-        for problem in body.problems():
-            reader.physics(place, f"with all that is fixed to it: {problem}")
-
-
-def _carries_mass(model: Model, whole: Mapping[str, Body]) -> dict[str, bool]:
-    """For every link whether it, or anything that it carries, has a mass."""
-    laden = {link.name: link.name in whole and whole[link.name].mass > 0.0 for link in model.links}
-    for joint in reversed(model.joints):  # children first
-        laden[joint.parent] |= laden[joint.child]
-    return laden
-
-
-def check_ratio(masses: Sequence[tuple[float, str]], parts: Parts, reader: Reader) -> None:
-    if not masses:
-        return
-    (light, thin), (heavy, thick) = min(masses), max(masses)
-    if heavy > MAX_MASS_RATIO * light:
-        text = f"{thick!r} is {heavy / light:.2g} times as heavy as {thin!r}: forward dynamics will lose its digits"
-        reader.warn(parts.link_places[thick], text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, NoReturn, Protocol
@@ -51,6 +52,33 @@ class Options:
     gravity: np.ndarray | None = None
     inside: Path | None = None
     root: str | None = None
+    massless: Literal["keep", "weld"] = "keep"
+    xacro: Literal["refuse", "expand", "skip"] = "refuse"
+
+
+@dataclass
+class _Remark:
+    """A warning about several places of a file."""
+
+    index: int
+    first: str
+    places: set[tuple[int | None, str]]
+    lines: list[str] = field(default_factory=list)
+
+    def told(self, place: Located | None) -> str:
+        """The warning, with one place more."""
+        self.places.add(_where(place))
+        more = len(self.places) - 1
+        if not more:
+            return self.first
+        if place is not None and place.line is not None and len(self.lines) < min(more, 4):
+            self.lines.append(str(place.line))
+        where = f": lines {', '.join(self.lines)}" if self.lines else ""
+        return f"{self.first} (and {more} more{where}{', ...' if more > 4 else ''})"
+
+
+def _where(place: Located | None) -> tuple[int | None, str]:
+    return (None, "") if place is None else (place.line, place.label)
 
 
 @dataclass
@@ -74,24 +102,34 @@ class Reader:
         """End the reading: ``place`` breaks ``rule``; ``hint`` is the way out."""
         raise self._error(place, rule, hint)
 
-    def warn(self, place: Located | None, text: str) -> None:
-        """Remember a warning; the same one twice is one, and there are at most :data:`MAX_WARNINGS`."""
+    def warn(self, place: Located | None, text: str, kind: str = "") -> None:
+        """Remember a warning; those of one ``kind`` (of one text, if left out) are one, which tells the other places.
+
+        >>> reader = Reader("robot.urdf")
+        >>> for line in 7, 9, 12:
+        ...     reader.warn(Place(line, "<axis>"), "the axis was not of length 1")
+        >>> reader.warnings
+        ['robot.urdf:7: <axis>: the axis was not of length 1 (and 2 more: lines 9, 12)']
+        """
+        if (remark := self._seen.get(kind or text)) is not None:
+            self.warnings[remark.index] = remark.told(place)
+            return
         if len(self.warnings) > MAX_WARNINGS:
             return
         if len(self.warnings) == MAX_WARNINGS:
             place, text = None, f"there are more than {MAX_WARNINGS:,} warnings: the others are left out"
         message = str(self._error(place, text, None))  # an error is one line, whatever names the file holds
-        if message not in self._seen:
-            self._seen.add(message)
-            self.warnings.append(message)
+        self._seen[kind or text] = _Remark(len(self.warnings), message, {_where(place)})
+        self.warnings.append(message)
 
-    def physics(self, place: Located | None, problem: str) -> None:
-        """A law of physics is broken: an error, or a warning where ``physics="warn"`` was asked for."""
+    def physics(self, problems: Sequence[tuple[Located | None, str]]) -> None:
+        """Laws of physics are broken, the worst first: an error, or a warning where ``physics="warn"`` asks for it."""
         if self.options.physics == "strict":
-            self.fail(place, problem, 'repair the file, or load it as it is with physics="warn"')
-        self.warn(place, problem)
+            self.fail(*problems[0], 'repair the file, or load it as it is with physics="warn"')
+        for place, problem in problems:
+            self.warn(place, problem, kind="physics")
 
-    _seen: set[str] = field(default_factory=set, repr=False)
+    _seen: dict[str, _Remark] = field(default_factory=dict, repr=False)
 
     def _error(self, place: Located | None, rule: str, hint: str | None) -> FileError:
         line, label = (place.line, place.label) if place is not None else (None, "")

@@ -90,5 +90,5 @@ def vector(
 
 def _hint(text: str) -> str | None:
     if "${" in text or "$(" in text:
-        return "a leftover of xacro? run xacro first"
+        return 'a leftover of xacro? xacro="expand" runs it, if you trust the file'
     return "write a decimal point" if "," in text else None

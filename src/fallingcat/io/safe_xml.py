@@ -13,6 +13,8 @@ fallingcat.errors.FileError: r.urdf:1: a robot file has no DOCTYPE and no entiti
 
 from __future__ import annotations
 
+import codecs
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -22,6 +24,13 @@ from .diagnostics import Place, Reader
 from .limits import MAX_ATTRIBUTE, MAX_ATTRIBUTES, MAX_DEPTH, MAX_ELEMENTS, MAX_TAG
 
 _QUOTE: Final = 40  # characters of a text that are kept, to be shown
+_UNBOUND: Final = expat.errors.XML_ERROR_UNBOUND_PREFIX
+_PREFIX: Final = re.compile(rb"[<\s/]([A-Za-z_][A-Za-z0-9_.-]{0,40}):[A-Za-z_]")
+_TAG: Final = re.compile(rb"<[^\s/>]+")
+_MOST_PREFIXES: Final = 32
+_LATEST: Final = 4096  # bytes before an XML declaration that should have been the first
+_COMMENT: Final = re.compile(rb"<!--.*?-->", re.DOTALL)
+_ENCODING: Final = re.compile(rb"encoding\s*=\s*[\"']([^\"']*)")
 
 
 @dataclass(slots=True, eq=False)
@@ -75,10 +84,15 @@ def only(reader: Reader, element: Element, tag: str) -> Element | None:
 
 def parse(data: bytes, reader: Reader) -> Element:
     """The root element of an XML document, or a :class:`FileError`."""
+    _check_bytes(data, reader)
+    return _parsed(_without_late_declaration(data, reader), reader)
+
+
+def _parsed(data: bytes, reader: Reader, lenient: bool = True) -> Element:
+    """The root; prefixes that nobody declared are declared in a second attempt, if this is the first."""
     from defusedxml.common import DefusedXmlException
     from defusedxml.ElementTree import DefusedXMLParser
 
-    _check_bytes(data, reader)
     builder = _Builder(reader)
     # the encoding is given: whatever the file declares, its bytes were found to be UTF-8
     parser = DefusedXMLParser(target=builder, encoding="utf-8", forbid_dtd=True, forbid_entities=True)
@@ -92,6 +106,8 @@ def parse(data: bytes, reader: Reader) -> Element:
         rule = "a robot file has no DOCTYPE and no entities"
         reader.fail(Place(expat_parser.CurrentLineNumber), rule, "remove the declaration")
     except SyntaxError as error:  # ElementTree.ParseError is one
+        if lenient and builder.root is not None and expat.ErrorString(getattr(error, "code", 0)) == _UNBOUND:
+            return _parsed(_with_prefixes(data, builder.start_of_root, reader), reader, lenient=False)
         reader.fail(Place(getattr(error, "position", (None,))[0]), *_explained(error))
     if root is None:
         reader.fail(None, "there is no root element")
@@ -105,6 +121,7 @@ class _Builder:
         self.reader = reader
         self.parser: Any = None
         self.root: Element | None = None
+        self.start_of_root = 0
         self.open: list[Element] = []
         self.count = 0
 
@@ -127,7 +144,7 @@ class _Builder:
             if len(text) > MAX_ATTRIBUTE:
                 self.reader.fail(element, f"attribute {name!r} is longer than {MAX_ATTRIBUTE:,} characters")
         if parent is None:
-            self.root = element
+            self.root, self.start_of_root = element, self.parser.CurrentByteIndex
         else:
             parent.children.append(element)
         self.open.append(element)
@@ -141,6 +158,35 @@ class _Builder:
 
     def close(self) -> Element | None:
         return self.root
+
+
+def _with_prefixes(data: bytes, root: int, reader: Reader) -> bytes:
+    """The file with every prefix that it uses and does not declare (``drake:``, ``sensor:``) declared in its root."""
+    used: set[bytes] = set()
+    for found in _PREFIX.finditer(data):
+        used.add(found[1])
+        if len(used) > _MOST_PREFIXES:
+            break
+    unknown = sorted(prefix.decode() for prefix in used if prefix != b"xmlns" and b"xmlns:" + prefix not in data)
+    reader.warn(None, f"what has a prefix that is not declared is passed over: {', '.join(unknown)}")
+    tag = _TAG.match(data, root)
+    assert tag is not None  # the parser was here
+    declared = "".join(f' xmlns:{prefix}="undeclared:{prefix}"' for prefix in unknown)
+    return data[: tag.end()] + declared.encode() + data[tag.end() :]
+
+
+def _without_late_declaration(data: bytes, reader: Reader) -> bytes:
+    """The file with ``<?xml ... ?>`` blanked where blanks or comments stand before it, which XML does not allow."""
+    start = data.find(b"<?xml", 0, _LATEST)
+    end = data.find(b"?>", start, start + 200) + 2
+    before = data[: max(start, 0)].removeprefix(codecs.BOM_UTF8)
+    if not before or end < start or _COMMENT.sub(b"", before).strip():
+        return data
+    encoding = _ENCODING.search(data[start:end])
+    if encoding is not None and encoding[1].lower() not in (b"utf-8", b"utf8", b"us-ascii", b"ascii"):
+        return data
+    reader.warn(_place(data, start), "an XML declaration stands at the very beginning of a file: passed over")
+    return data[:start] + b" " * (end - start) + data[end:]
 
 
 def _check_bytes(data: bytes, reader: Reader) -> None:
@@ -167,7 +213,7 @@ def _explained(error: SyntaxError) -> tuple[str, str | None]:
     code = getattr(error, "code", 0)
     names = expat.errors
     hints = {
-        names.XML_ERROR_UNBOUND_PREFIX: "a leftover of xacro? run xacro first",
+        names.XML_ERROR_UNBOUND_PREFIX: "a leftover of xacro?",
         names.XML_ERROR_UNDEFINED_ENTITY: "robot files have no entities",
         names.XML_ERROR_NO_ELEMENTS: "is the file cut off?",
         names.XML_ERROR_UNCLOSED_TOKEN: "is the file cut off?",

@@ -46,10 +46,11 @@ from ..lie import SE2, Trivial
 from ..model import Actuator, Body, Frame, Joint, Limits, Link, Model, Passive
 from ..model.body import TRIANGLE_TOLERANCE, sum_bodies
 from ..model.model import GRAVITY
-from .assembly import Parts, check_numbers, check_ratio, check_tree
+from .assembly import Parts, check_numbers, check_tree
 from .diagnostics import Place, Reader
 from .files import write_text
 from .names import Names, check_name
+from .physics import check_ratio
 from .toml_tables import TABLES, UNIT_TOLERANCE, JointTable, LinkTable, RobotTable, meant
 from .toml_text import decoded, parsed
 from .toml_writer import document
@@ -188,7 +189,8 @@ def _build(robot: RobotTable, places: _Places, reader: Reader) -> Model:
     model = parts.model()
     _check_physics(model, parts, reader)
     merged = model.merge_fixed()
-    check_ratio([(link.body.mass, link.name) for link in merged.links if link.body.mass > 0.0], parts, reader)
+    masses = [(link.body.mass, link.name) for link in merged.links if link.body.mass > 0.0]
+    check_ratio(masses, parts.link_places, reader)
     return merged if reader.options.fixed == "merge" else model
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -75,7 +76,21 @@ def read_urdf(root: Element, reader: Reader) -> Model:
     )
     _check_mimics(joints, reader)
     strays.report()
-    return assemble(parts, reader)
+    return assemble(_without_free_root(parts, reader), reader)
+
+
+def _without_free_root(parts: Parts, reader: Reader) -> Parts:
+    """A massless root that carries nothing but one floating joint is the world: the file says that the base is free."""
+    carried = {joint.child for joint in parts.joints}
+    tops = [link for link in parts.links if link.name not in carried]
+    below = [joint for joint in parts.joints if [joint.parent] == [top.name for top in tops]]
+    if reader.options.base not in (None, SE3()) or len(below) != 1 or not isinstance(below[0].kind, Free):
+        return parts
+    (world,), (joint,) = tops, below
+    if world.body.mass:
+        return parts
+    links = [link for link in parts.links if link is not world]
+    return replace(parts, links=links, joints=[other for other in parts.joints if other is not joint])
 
 
 def _robot_name(root: Element, reader: Reader) -> str:
@@ -195,8 +210,9 @@ def _axis(joint: Element, kind: str, reader: Reader) -> tuple[float, float, floa
         if kind == "planar":
             reader.warn(joint, "a planar joint without <axis> moves in the y-z plane: URDF's normal is then x")
         return 1.0, 0.0, 0.0
-    x, y, z = vector(reader, element, "xyz", 3).tolist()
-    if kind in ("fixed", "floating"):
+    no_axis = kind in ("fixed", "floating")
+    x, y, z = vector(reader, element, "xyz", 3, default=(1.0, 0.0, 0.0) if no_axis else None).tolist()
+    if no_axis:
         return 1.0, 0.0, 0.0
     length = math.hypot(x, y, z)
     if not 1e-9 < length < 1e9:
@@ -229,7 +245,7 @@ def _limits(joint: Element, kind: str, reader: Reader) -> Limits:
     given = {name: number(reader, limit, name) for name in ("lower", "upper", "effort", "velocity") if limit.get(name)}
     for name in ("effort", "velocity"):
         if given.get(name, 0.0) < 0.0:
-            reader.fail(limit, f"the limit {name!r} is not negative", f"is {given[name]:g}")
+            reader.warn(limit, f"the limit {name!r} is negative, {given.pop(name):g}: there is none here", kind=name)
     if kind not in _AXIAL:
         return Limits()
     effort, velocity = given.get("effort", math.inf), given.get("velocity", math.inf)
@@ -243,7 +259,9 @@ def _limits(joint: Element, kind: str, reader: Reader) -> Limits:
         reader.warn(limit, f"{missing[0]!r} is missing and taken as 0, as URDF defines")
     lower, upper = given.get("lower", 0.0), given.get("upper", 0.0)
     if lower > upper:
-        reader.fail(limit, "the lower limit lies below the upper limit", f"{lower:g} > {upper:g}")
+        text = f"the lower limit lies above the upper one ({lower:g} > {upper:g}): the joint has no end stops here"
+        reader.warn(limit, text, kind="crossed limits")
+        return Limits(velocity=velocity, effort=effort)
     return Limits(lower, upper, velocity, effort)
 
 

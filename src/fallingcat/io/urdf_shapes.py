@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from ..errors import FileError
 from .diagnostics import Reader
 from .limits import MAX_LENGTH
 from .numbers import number, vector
@@ -39,15 +40,17 @@ def check_shape(reader: Reader, shape: Element) -> None:
             reader.warn(kind, f"{attribute!r} is zero: the shape has no volume")
     if kind.tag == "mesh":
         _check_mesh(reader, kind)
-    material = only(reader, shape, "material")
-    if material is not None:
+    materials = shape.all("material")
+    if len(materials) > 1:
+        reader.warn(materials[1], "a shape has one <material>: the others are only drawn", kind="materials")
+    for material in materials:
         check_material(reader, material)
 
 
 def check_material(reader: Reader, material: Element) -> None:
     """A colour is four numbers between 0 and 1, a texture has an address."""
     for color in material.all("color"):
-        rgba = vector(reader, color, "rgba", 4)
+        rgba = _drawn(reader, color, "rgba", (0.0,) * 4)
         if rgba.min() < 0.0 or rgba.max() > 1.0:
             reader.warn(color, "a colour is red, green, blue, opacity between 0 and 1")
     for texture in material.all("texture"):
@@ -59,5 +62,14 @@ def _check_mesh(reader: Reader, mesh: Element) -> None:
     if "filename" not in mesh.attributes:
         reader.fail(mesh, "the attribute 'filename' is missing")
     check_uri(reader, mesh, mesh.get("filename"))
-    if not vector(reader, mesh, "scale", 3, default=(1.0, 1.0, 1.0)).all():
-        reader.fail(mesh, "no number of 'scale' is zero")
+    if not _drawn(reader, mesh, "scale", (1.0, 1.0, 1.0)).all():
+        reader.warn(mesh, "no number of 'scale' is zero; it is only drawn")
+
+
+def _drawn(reader: Reader, element: Element, attribute: str, default: tuple[float, ...]) -> np.ndarray:
+    """The numbers of something that is drawn and moves nothing: wrong ones are a warning."""
+    try:
+        return vector(reader, element, attribute, len(default), default)
+    except FileError as error:
+        reader.warn(element, f"{error.rule}; it is only drawn")
+        return np.array(default)

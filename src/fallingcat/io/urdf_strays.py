@@ -72,8 +72,8 @@ class Strays:
                         self._note(child, "<{}> of a fixed joint is ignored", child.tag)
             for child in element:
                 if "xacro" in child.tag.partition("}")[0] or child.tag.startswith("xacro:"):
-                    self.reader.fail(child, "this is xacro, not URDF", "run xacro first")
-                if child.tag not in known:
+                    self._xacro(child)
+                elif child.tag not in known:
                     self._note(child, "<{}> inside <{}> is unknown and ignored", child.tag, element.tag)
             stack.extend(reversed(element.children))
 
@@ -82,6 +82,13 @@ class Strays:
         for key, element in self.first.items():
             times, text = self.count[key], key[0].format(*key[1:])
             self.reader.warn(element, text if times == 1 else f"{text} ({times} times in the file)")
+
+    def _xacro(self, element: Element) -> None:
+        """A macro that nobody expanded: who knows which links are in it."""
+        if self.reader.options.xacro != "skip":
+            hint = 'expand it with xacro="expand", if you trust the file, or pass over it with xacro="skip"'
+            self.reader.fail(element, "this is xacro, not URDF", hint)
+        self._note(element, "the macro <{}> was not expanded and is passed over", element.tag)
 
     def _attributes(self, element: Element) -> None:
         known = _ATTRIBUTES.get(element.tag)

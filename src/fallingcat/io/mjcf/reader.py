@@ -58,6 +58,7 @@ def read_mjcf(root: Element, reader: Reader) -> Model:
         link_places=pieces.link_places,
         joint_places=pieces.joint_places,
         gravity=settings.gravity,
+        needs_mass=True,
         virtual=pieces.virtual,
         actuators=actuators,
     )
