@@ -9,7 +9,7 @@ import numpy as np
 
 from ..lie import Trivial
 from ..model import Body, Fixed, Link, Model
-from ..model.resistance import resistances, unresisted
+from ..model.resistance import Resistance, resistances
 from .diagnostics import Located, Reader
 from .limits import MAX_MASS_RATIO
 
@@ -79,21 +79,20 @@ def _check_wholes(
         return
     guilty = [part for part in parts if _problem(part.body)] or wrong
     missing = {part.name: _missing(part.body) for part in guilty}
-    if needs_mass or not _immaterial(merged, wrong):
+    felt = () if needs_mass else _felt_alike(merged, wrong)
+    if not felt:
         worst_first = sorted(guilty, key=lambda part: -missing[part.name])
         reader.physics([(places[part.name], _problem(part.body) or "") for part in worst_first])
-        return
-    for name, moment in missing.items():
+    for name, moment in missing.items() if felt else ():
         reader.warn(places[name], _UNFELT if moment else "a mass without extent: a point, or a rod")
-    idle = unresisted(merged, [link.body.possible() for link in merged.links])
-    for link, free in zip(merged.links, idle, strict=True):
-        if free and link.body.mass > 0.0:
+    for link, at in zip(merged.links, felt, strict=False):
+        if link.body.mass > 0.0 and at.none[1]:
             reader.warn(places[link.name], "a mass without extent on its own axis: the mass matrix is singular")
 
 
 def _missing(body: Body) -> float:
     """What a body lacks to be one (kg m^2); without a mass, all."""
-    return float("inf") if body.mass == 0.0 else float(np.abs(body.possible().inertia - body.inertia).max())
+    return float("inf") if body.mass == 0.0 else float(np.abs(body.possible.inertia - body.inertia).max())
 
 
 _UNFELT: Final = (
@@ -101,17 +100,19 @@ _UNFELT: Final = (
 )
 
 
-def _immaterial(merged: Model, wrong: Sequence[Link]) -> bool:
-    """Whether replacing the wrong bodies by ones that can exist leaves every inertia that a joint feels as it is."""
+def _felt_alike(merged: Model, wrong: Sequence[Link]) -> Sequence[Resistance]:
+    """What the base and the joints feel with the wrong bodies and with ones that can exist; nothing if that differs."""
     if any(link.body.mass == 0.0 for link in wrong):
-        return False
+        return ()
+    names = {link.name for link in wrong}
     bodies = [link.body for link in merged.links]
-    given, mended = resistances(merged, bodies), resistances(merged, [body.possible() for body in bodies])
-    for before, after in zip(given, mended, strict=True):
-        size = np.sqrt(np.abs(np.diag(after.free)))
-        if (np.abs(after.free - before.free) > IMMATERIAL * np.outer(size, size)).any():
-            return False
-    return True
+    mended = [link.body.possible if link.name in names else link.body for link in merged.links]
+    felt = resistances(merged, bodies, mended)
+    for given, able in (at.free for at in felt):
+        size = np.sqrt(np.abs(np.diag(able)))
+        if (np.abs(able - given) > IMMATERIAL * np.outer(size, size)).any():
+            return ()
+    return felt
 
 
 def _remark_on_massless(

@@ -117,10 +117,11 @@ class Body(Frozen):
         inertia = R @ self.inertia @ R.T
         return Body(self.mass, R @ self.center + p, 0.5 * (inertia + inertia.T))
 
+    @cached_property
     def possible(self) -> Body:
         """The body with principal moments near these that a body can have: none negative, the triangle inequality.
 
-        >>> Body(1.0, np.zeros(3), np.diag([-1e-20, 0.0, 2.0])).possible().inertia.diagonal()
+        >>> Body(1.0, np.zeros(3), np.diag([-1e-20, 0.0, 2.0])).possible.inertia.diagonal()
         array([1., 1., 2.])
         """
         moments, axes = np.linalg.eigh(self.inertia)

@@ -19,36 +19,39 @@ _SE3 = SE3()
 
 
 class Resistance(NamedTuple):
-    """What the base or a joint feels along its own axes (nv x nv), with all joints behind it free or locked."""
+    """What the base or a joint feels along its axes (bodies x nv x nv), with the joints behind it free or locked."""
 
     free: np.ndarray
     """Articulated: ``D = S' (I - sum of what the joints behind let through) S + armature``; M > 0 where every D is."""
     locked: np.ndarray
     """Composite: ``S' I S`` of all that the joint carries, and its rotor."""
 
+    @property
+    def none(self) -> np.ndarray:
+        """Whether some direction is resisted by nothing (bodies)."""
+        return np.asarray((_scaled(self)[0] <= NOTHING).any(axis=1))
 
-def resistances(model: Model, bodies: Sequence[Body]) -> list[Resistance]:
-    """Of the base, then of every joint, at a random shape and with these bodies: what is zero there, is everywhere."""
+
+def resistances(model: Model, *bodies: Sequence[Body]) -> list[Resistance]:
+    """Of the base, then of every joint, at a random shape: what is zero there, is everywhere.
+
+    Each of ``bodies`` has one for every link; they are tried side by side.
+    """
     rng = np.random.default_rng(0)
-    free = [body.spatial_inertia for body in bodies]
+    free = [np.array(each) for each in zip(*([body.spatial_inertia for body in one] for one in bodies), strict=True)]
     locked = list(free)
     found = []
-    for joint, link, parent in reversed(list(zip(model.joints, range(1, len(bodies)), model.parents, strict=True))):
+    for joint, link, parent in reversed(list(zip(model.joints, range(1, len(free)), model.parents, strict=True))):
         q = joint.kind.group.random_coordinates(rng)
         S, X = joint.motion_subspace(q), _SE3.Ad(_SE3.inverse(joint.transform(q)))
         U, rotor = free[link] @ S, np.diag(joint.armature)
         found.append(Resistance(S.T @ U + rotor, S.T @ locked[link] @ S + rotor))
-        behind = free[link] - U @ _inverse(found[-1]) @ U.T
+        behind = free[link] - U @ _inverse(found[-1]) @ U.swapaxes(1, 2)
         free[parent] = free[parent] + X.T @ behind @ X
         locked[parent] = locked[parent] + X.T @ locked[link] @ X
     S = model.base.selection
     found.append(Resistance(S.T @ free[0] @ S, S.T @ locked[0] @ S))
     return found[::-1]
-
-
-def unresisted(model: Model, bodies: Sequence[Body]) -> list[bool]:
-    """Of the base, then of every joint: whether it can move, in some direction, against no inertia at any shape."""
-    return [bool((_scaled(felt)[0] <= NOTHING).any()) for felt in resistances(model, bodies)]
 
 
 def idle_links(model: Model) -> tuple[str, ...]:
@@ -57,15 +60,17 @@ def idle_links(model: Model) -> tuple[str, ...]:
     massless = [link.name for link, moving in zip(model.links, moves, strict=True) if moving and not link.body.mass]
     if not massless:
         return ()
-    idle = unresisted(model, [link.body.possible() for link in model.links])
-    return tuple(link.name for link, free in zip(model.links, idle, strict=True) if free and link.name in massless)
+    light = set(massless)
+    felt = resistances(model, [link.body.possible for link in model.links])
+    return tuple(link.name for link, at in zip(model.links, felt, strict=True) if link.name in light and at.none[0])
 
 
 def _scaled(felt: Resistance) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Eigenvalues, eigenvectors and units of ``free``, each axis in units of what it gives to the locked whole."""
-    unit = np.sqrt(np.diag(felt.locked).clip(min=0.0))
+    unit = np.sqrt(np.diagonal(felt.locked, axis1=1, axis2=2).clip(min=0.0))
     unit[unit == 0.0] = 1.0
-    values, vectors = np.linalg.eigh(felt.free / np.outer(unit, unit))
+    scaled = felt.free / (unit[:, :, None] * unit[:, None, :])
+    values, vectors = (scaled[:, :, 0], np.ones_like(scaled)) if unit.shape[1] == 1 else np.linalg.eigh(scaled)
     return values, vectors, unit
 
 
@@ -73,5 +78,6 @@ def _inverse(felt: Resistance) -> np.ndarray:
     """``D^-1`` along what resists, zero along what does not."""
     values, vectors, unit = _scaled(felt)
     some = values > NOTHING
-    turned = vectors[:, some] / unit[:, None]
-    return (turned / values[some]) @ turned.T
+    weights = np.where(some, 1.0 / np.where(some, values, 1.0), 0.0)
+    turned = vectors / unit[:, :, None]
+    return np.asarray((turned * weights[:, None, :]) @ turned.swapaxes(1, 2))
