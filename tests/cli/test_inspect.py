@@ -152,7 +152,7 @@ def test_json_says_everything():
     data = json.loads(done.stdout, parse_constant=refuse)
     model = fc.load(CAT)
     assert " ".join(data) == (
-        "schema file name base dimensions mass kinematic gravity links joints actuators frames checks warnings"
+        "schema file name base dimensions mass kinematic gravity links joints actuators frames checks warnings ignored"
     )
     assert data["schema"] == 1
     assert data["base"] == {"group": "SE(3)", "link": "front"}
@@ -229,7 +229,7 @@ def test_what_should_not_happen_is_one_line_too(monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("two\nlines \x1b[31m")
 
-    monkeypatch.setattr("fallingcat.io.read", broken)
+    monkeypatch.setattr("fallingcat.io.examine", broken)
     done = inspect(CAT)
     assert done.exit_code == 1
     assert done.stderr.count("\n") == 1
@@ -289,3 +289,16 @@ def test_the_way_out_for_massless_joints_works_on_the_command_line(tmp_path):
     assert "'tip' (give them masses; or load the file with --massless weld)" in refused.stderr
     welded = run(cli.app, ["inspect", str(file), "--massless", "weld", "--json"])
     assert json.loads(welded.stdout)["kinematic"] is False
+
+
+def test_what_acts_and_what_is_ignored_is_told(tmp_path):
+    body = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>"
+    shape = "<visual><geometry><sphere radius='1'/></geometry></visual>"
+    file = tmp_path / "robot.urdf"
+    file.write_text(f"<robot name='r'><link name='a'>{body}{shape}{shape}</link><transmission/></robot>")
+    text = CliRunner().invoke(cli.app, ["inspect", str(file)]).stdout
+    assert "acts     joints, masses, inertias, gravity" in text
+    assert "ignored  2 x <visual>: shapes are not drawn" in text
+    assert "limits" not in text
+    data = json.loads(CliRunner().invoke(cli.app, ["inspect", str(file), "--json"]).stdout)
+    assert data["ignored"] == {"<transmission>: drives are not modelled": 1, "<visual>: shapes are not drawn": 2}

@@ -198,6 +198,19 @@ def test_random_states_are_states_within_the_limits(rng):
             assert joint.limits.lower <= state.joints[place][0] <= joint.limits.upper
 
 
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [(Limits(lower=0.5), 0.5), (Limits(upper=-0.5), -0.5), (Limits(2.0, 2.5), 2.0), (Limits(-1.0, 1.0), 0.0)],
+)
+def test_neutral_stands_within_the_limits(limits, expected):
+    joints = (Joint("i", Spherical(), "a", "b"), Joint("j", Revolute(), "b", "c", limits=limits))
+    model = Model("m", SE3(), tuple(map(Link, "abc")), joints)
+    close(model.neutral().joints, [0, 0, 0, 1, expected], 0.0)
+    close(model.state(joints={"i": [0, 0, 0, 1]}).joints[4], expected, 0.0)
+    close(model.state(joints=[0, 0, 0, 1, 7.0]).joints[4], 7.0, 0.0)
+    assert model.neutral().joints.flags.writeable
+
+
 @pytest.mark.parametrize("limits", [Limits(lower=0.5), Limits(upper=-0.5), Limits(1.0, 1.0), Limits(2.0, 2.5)])
 @given(rng=generators())
 def test_random_states_keep_a_single_stop_too(limits, rng):

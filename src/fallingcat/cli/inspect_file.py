@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from ..io import Examined
     from ..model import Body, Joint, Model
 
 MOST_ROWS: Final = 60
@@ -55,21 +56,21 @@ def inspect(
 ) -> None:
     """Show the base, links, joints and masses of a robot, and whether the file can be trusted."""
     with errors_in_one_line():
-        from ..io import read
+        from ..io import examine
 
         words: Any = {"physics": physics, "massless": massless, "xacro": xacro}
         words["fixed"] = "keep" if keep_fixed else "merge"
-        model, warnings = read(file, base=base, inside=inside, root=root, **words)
+        found = examine(file, base=base, inside=inside, root=root, **words)
         if as_json:
-            typer.echo(json.dumps(report(model, file, warnings), indent=2, allow_nan=False))
+            typer.echo(json.dumps(report(found.model, file, found.warnings, found.ignored), indent=2, allow_nan=False))
         else:
-            on_screen(lambda console: _print_all(console, model, file, warnings, everything))
+            on_screen(lambda console: _print_all(console, found, file, everything))
 
 
 # what there is to say -----------------------------------------------------------------------------------------------
 
 
-def report(model: Model, file: str, warnings: Sequence[str]) -> dict[str, Any]:
+def report(model: Model, file: str, warnings: Sequence[str], ignored: Mapping[str, int]) -> dict[str, Any]:
     """Everything about a model as plain data: the object that ``--json`` prints; infinities are None."""
     return {
         "schema": SCHEMA,
@@ -95,6 +96,7 @@ def report(model: Model, file: str, warnings: Sequence[str]) -> dict[str, Any]:
         "frames": [{"name": f.name, "link": f.link, "placement": f.placement.tolist()} for f in model.frames],
         "checks": [{"rule": rule, "problems": problems} for rule, problems in checks(model)],
         "warnings": list(warnings),
+        "ignored": dict(ignored),
     }
 
 
@@ -150,7 +152,8 @@ def _welded(model: Model) -> list[bool]:
 # tables -------------------------------------------------------------------------------------------------------------
 
 
-def _print_all(console: Console, model: Model, file: str, warnings: Sequence[str], everything: bool) -> None:
+def _print_all(console: Console, found: Examined, file: str, everything: bool) -> None:
+    model = found.model
     most = None if everything else MOST_ROWS
     _print_summary(console, model, file)
     _print_rows(console, _link_table(), [_link_row(link.name, link.body) for link in model.links], most, "links")
@@ -160,7 +163,8 @@ def _print_all(console: Console, model: Model, file: str, warnings: Sequence[str
         _print_rows(console, _joint_table(said), rows, most, "joints")
     _print_frames(console, model, most)
     _print_checks(console, model)
-    _print_warnings(console, [_without_file(text, file) for text in warnings], everything)
+    _print_use(console, model, found.ignored)
+    _print_warnings(console, [_without_file(text, file) for text in found.warnings], everything)
 
 
 def _print_summary(console: Console, model: Model, file: str) -> None:
@@ -261,6 +265,23 @@ def _print_frames(console: Console, model: Model, most: int | None) -> None:
     console.print()
     console.print(out)
     _print_rest(console, len(model.frames), most, "frames")
+
+
+def _print_use(console: Console, model: Model, ignored: Mapping[str, int]) -> None:
+    """What of the file acts on the motion, what is only kept, and what is ignored."""
+    from rich.padding import Padding
+
+    from ..model import Limits
+
+    acts = "joints alone" if model.kinematic else "joints, masses, inertias, gravity"
+    rotors = ", rotors" if model.armature.any() and not model.kinematic else ""
+    rows = [("acts", f"{acts}{rotors}")]
+    if any(joint.limits != Limits() for joint in model.joints):
+        rows.append(("kept", "limits: no simulation stops at them"))
+    rows += [("ignored", f"{times:,} x {what}") for what, times in ignored.items()]
+    console.print("\nuse", style="bold")
+    for use, text in rows:
+        console.print(Padding(shown(f"{use:9}{text}"), (0, 0, 0, 2)))
 
 
 def _print_warnings(console: Console, texts: Sequence[str], everything: bool) -> None:

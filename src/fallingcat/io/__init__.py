@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import warnings
 from pathlib import Path, PurePath
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from ..errors import FallingCatError, FileError, ModelError, told
 from ..lie import Group
@@ -90,12 +90,35 @@ def read(
     xacro: Literal["refuse", "expand", "skip"] = "refuse",
 ) -> tuple[Model, list[str]]:
     """As :func:`load`, with the warnings as data instead of as warnings."""
+    words = {"fixed": fixed, "physics": physics, "massless": massless, "xacro": xacro}
+    return examine(path, base=base, gravity=gravity, inside=inside, root=root, **words)[:2]
+
+
+class Examined(NamedTuple):
+    """What a file is."""
+
+    model: Model
+    warnings: list[str]
+    """What was read, but perhaps not meant."""
+    ignored: dict[str, int]
+    """What stands there as it should and nothing here makes use of, and why: how often."""
+
+
+def examine(
+    path: str | os.PathLike[str],
+    *,
+    base: str | Group | None = None,
+    gravity: Any | None = None,
+    inside: str | os.PathLike[str] | None = None,
+    root: str | None = None,
+    **words: Any,
+) -> Examined:
+    """As :func:`read`, with what is ignored."""
     check_path(path)
     path = _found(path)
-    words = {"fixed": fixed, "physics": physics, "massless": massless, "xacro": xacro}
     reader = Reader(path, _options(path, base, gravity, inside, root, words))
     try:
-        return _read(reader), reader.warnings
+        return Examined(_read(reader), reader.warnings, dict(reader.ignored))
     except ModelError as error:  # a rule that only the whole model can break
         raise FileError(str(error), file=path) from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -130,6 +131,8 @@ class Reader:
             self.warn(place, problem, kind="physics")
 
     _seen: dict[str, _Remark] = field(default_factory=dict, repr=False)
+    ignored: Counter[str] = field(default_factory=Counter)
+    """What stands in the file as it should, and nothing here makes use of, by how often."""
 
     def _error(self, place: Located | None, rule: str, hint: str | None) -> FileError:
         line, label = (place.line, place.label) if place is not None else (None, "")

@@ -44,6 +44,20 @@ _ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
         "mimic": "joint multiplier offset",
     }.items()
 }
+_UNUSED: Final = {
+    "visual": "shapes are not drawn",
+    "collision": "shapes do not touch: contact points are given by hand",
+    "material": "colours are not drawn",
+    "transmission": "drives are not modelled",
+    "ros2_control": "drives are not modelled",
+    "gazebo": "settings of a simulator",
+    "mujoco": "settings of a simulator",
+    "sensor": "sensors are not modelled",
+    "dynamics": "damping and friction are forces, to be applied by hand",
+    "safety_controller": "soft limits belong to a controller",
+    "calibration": "switches are not modelled",
+    "mimic": "joints are independent",
+}
 _FIXED: Final = ("axis", "limit", "dynamics", "safety_controller", "calibration")
 
 
@@ -64,6 +78,9 @@ class Strays:
             if known is None:
                 continue
             self._attributes(element)
+            for child in element:
+                if child.tag in _UNUSED and element.tag in ("robot", "link", "joint"):
+                    self.reader.ignored[f"<{child.tag}>: {_UNUSED[child.tag]}"] += 1
             if element.text:
                 self._note(element, "text inside <{}> is ignored", element.tag)
             if element.tag == "joint" and element.get("type") == "fixed":
