@@ -69,22 +69,23 @@ def mujoco(path: str, _: dict[str, Any]) -> Outcome:
 
 
 def numbers(path: str, options: dict[str, Any]) -> Outcome:
-    """Mass matrix and gravity beside the peer's: the largest difference over the largest entry."""
+    """Poses, mass matrix and gravity beside the peer's: the largest difference over the largest entry."""
     import fallingcat as fc
     from fallingcat.io import read
 
     model, _ = read(path, **options)
     peer = beside_pinocchio if path.endswith(".urdf") else beside_mujoco
-    state, M, g, T = peer(path, model)
-    differences = (
-        _relative(T.T @ fc.mass_matrix(model, state) @ T, M),
-        _relative(T.T @ fc.gravity_forces(model, state), g),
-    )
-    return {"ok": True, "mass_matrix": differences[0], "gravity": differences[1]}
+    state, M, g, T, poses = peer(path, model)
+    ours = fc.forward_kinematics(model, state)
+    found = {"poses": max((_relative(ours[name], H) for name, H in poses.items() if name in ours), default=0.0)}
+    if not model.kinematic:
+        found["mass_matrix"] = _relative(T.T @ fc.mass_matrix(model, state) @ T, M)
+        found["gravity"] = _relative(T.T @ fc.gravity_forces(model, state), g)
+    return {"ok": True, "kinematic": model.kinematic, "differences": found}
 
 
 def beside_pinocchio(path: str, model: Any) -> tuple[Any, ...]:
-    """A random state, Pinocchio's `M` and `g` there, and the matrix that turns its velocity to ours."""
+    """A random state, Pinocchio's `M` and `g` there, the matrix that turns its velocity to ours, and poses of links."""
     import pinocchio as pin
 
     free = model.m == 6
@@ -111,11 +112,14 @@ def beside_pinocchio(path: str, model: Any) -> tuple[Any, ...]:
         rows = slice(model.m + model.v_slices[i].start, model.m + model.v_slices[i].stop)
         T[rows, other.idx_v : other.idx_v + other.nv] = np.eye(joint.kind.nv)
     M = np.triu(pin.crba(theirs, data, q_theirs))
-    return state, M + np.triu(M, 1).T, pin.computeGeneralizedGravity(theirs, data, q_theirs), T
+    g = pin.computeGeneralizedGravity(theirs, data, q_theirs)
+    pin.framesForwardKinematics(theirs, data, q_theirs)
+    bodies = [(i, frame.name) for i, frame in enumerate(theirs.frames) if frame.type == pin.FrameType.BODY]
+    return state, M + np.triu(M, 1).T, g, T, {name: data.oMf[i].homogeneous for i, name in bodies}
 
 
 def beside_mujoco(path: str, model: Any) -> tuple[Any, ...]:
-    """A random state, MuJoCo's `M` and `g` there, and the matrix that turns its velocity to ours."""
+    """A random state, MuJoCo's `M` and `g` there, the matrix that turns its velocity to ours, and poses of bodies."""
     import mujoco as mj
 
     theirs = mj.MjModel.from_xml_path(path)
@@ -126,7 +130,10 @@ def beside_mujoco(path: str, model: Any) -> tuple[Any, ...]:
     mj.mj_fullM(theirs, M, data.qM)
     state = model.from_mujoco(data.qpos)
     T = np.stack([model.from_mujoco(data.qpos, column).velocity for column in np.eye(theirs.nv)], axis=1)
-    return state, M, data.qfrc_bias.copy(), T
+    poses = {theirs.body(i).name: np.eye(4) for i in range(1, theirs.nbody)}
+    for i in range(1, theirs.nbody):
+        poses[theirs.body(i).name][:3] = np.column_stack([data.xmat[i].reshape(3, 3), data.xpos[i]])
+    return state, M, data.qfrc_bias.copy(), T, poses
 
 
 def _relative(a: np.ndarray, b: np.ndarray) -> float:
@@ -240,12 +247,16 @@ def show(rows: list[Outcome]) -> None:
     console.print(reasons)
     compared = [row for row in rows if row.get("numbers", {}).get("ok")]
     if compared:
-        same = [row for row in compared if max(row["numbers"]["mass_matrix"], row["numbers"]["gravity"]) <= 1e-12]
-        console.print(f"numbers equal to 1e-12: {len(same)} of {len(compared)} files that both read")
+        same = [row for row in compared if max(row["numbers"]["differences"].values()) <= 1e-12]
+        light = sum(row["numbers"]["kinematic"] for row in compared)
+        console.print(
+            f"poses, mass matrix and gravity equal to 1e-12: {len(same)} of {len(compared)} files that both read"
+        )
+        console.print(f"(of these {light} are kinematic models: poses alone)")
         for row in compared:
             if row not in same:
-                M, g = row["numbers"]["mass_matrix"], row["numbers"]["gravity"]
-                console.print(f"  mass matrix {M:.1e}, gravity {g:.1e}: {row['file']}")
+                told = ", ".join(f"{name} {x:.1e}" for name, x in row["numbers"]["differences"].items())
+                console.print(f"  {told}: {row['file']}")
 
 
 def main() -> None:

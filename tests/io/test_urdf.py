@@ -148,7 +148,7 @@ def test_robots_without_inertials_are_kinematic(written):
     model, messages = read(path, base="fixed")
     assert model.idle_links == ("b", "c")
     assert len(messages) == 1
-    assert "(and 1 more: lines " in messages[0]
+    assert "(and 1 more: line " in messages[0]
     state = model.state(joints=[0.3, -0.4])
     assert fc.jacobian(model, state, "c").shape == (6, 2)
     with pytest.raises(fc.ModelError, match=r"kinematic model.*'b', 'c'.*massless=.weld"):

@@ -74,7 +74,7 @@ class _Remark:
             return self.first
         if place is not None and place.line is not None and len(self.lines) < min(more, 4):
             self.lines.append(str(place.line))
-        where = f": lines {', '.join(self.lines)}" if self.lines else ""
+        where = f": line{'s' * (more > 1)} {', '.join(self.lines)}" if self.lines else ""
         return f"{self.first} (and {more} more{where}{', ...' if more > 4 else ''})"
 
 

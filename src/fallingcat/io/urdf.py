@@ -141,7 +141,7 @@ def _origin(element: Element, reader: Reader) -> np.ndarray:
     if np.abs(xyz).max() > MAX_LENGTH:
         reader.fail(origin, f"an origin is within {MAX_LENGTH:g} m", f"is {origin.get('xyz')[:80]!r}")
     if np.abs(rpy).max() > 2.0 * math.pi + 1e-3:
-        reader.warn(origin, f"rpy is in radians; is {origin.get('rpy')[:80]!r} in degrees?")
+        reader.warn(origin, f"rpy is in radians; is {origin.get('rpy')[:80]!r} in degrees?", kind="degrees")
     return homogeneous(_rotation(*rpy.tolist()), xyz)
 
 
@@ -218,7 +218,7 @@ def _axis(joint: Element, kind: str, reader: Reader) -> tuple[float, float, floa
     if not 1e-9 < length < 1e9:
         reader.fail(element, "the axis of a joint is a vector of length 1", f"its length is {length:g}")
     if abs(length - 1.0) > _UNIT_TOLERANCE:
-        reader.warn(element, f"the axis has length {length:.6g} and was brought to 1")
+        reader.warn(element, f"the axis has length {length:.6g} and was brought to 1", kind="length of axes")
     return x / length, y / length, z / length
 
 
@@ -300,7 +300,7 @@ def _check_mimics(joints: list[Element], reader: Reader) -> None:
             continue
         if kinds[leader] == "fixed":
             reader.warn(mimic, f"the joint {leader!r}, which is to be mimicked, is fixed")
-        reader.warn(mimic, f"joint {name!r} does not follow {leader!r} here: both are independent")
+        reader.warn(mimic, f"joint {name!r} does not follow {leader!r} here: both are independent", kind="mimic")
         follows[name] = leader, mimic
     done: set[str] = set()
     for start in follows:

@@ -32,7 +32,7 @@ def check_uri(reader: Reader, place: Located, uri: str, *, climbs: bool = False)
     path = unquote(uri[scheme.end() :] if scheme else uri).replace("\\", "/")
     in_package = scheme is not None and scheme[1].lower() != "file"
     if not in_package and (path.startswith("/") or re.match(r"[A-Za-z]:", path)):
-        reader.warn(place, f"{shown!r} is an absolute path: it exists on one machine only")
+        reader.warn(place, f"{shown!r} is an absolute path: it exists on one machine only", kind="absolute paths")
     if not climbs and _upwards(path) > (0 if in_package else _MAX_UPWARDS):
         home = "its package" if in_package else "the robot's folders"
         reader.fail(place, f"the path {shown!r} climbs out of {home}")
