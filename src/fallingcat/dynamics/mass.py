@@ -11,6 +11,7 @@ import numpy as np
 from ..arrays import numbers_only, stack
 from ..arrays.types import Matrix
 from ..model import Model, State
+from .checks import check_robot
 from .rotors import with_rotors
 from .spatial import RigidInertia, rigid_inertias, wrench_to_parent
 from .sweeps import Node, ancestors, inward, nodes, sizes, symmetric
@@ -43,6 +44,9 @@ def mass_condition(model: Model, state: State) -> float:
     >>> mass_condition(arm, arm.neutral()) < 1e4
     True
     """
+    check_robot(model, state)
+    if model.kinematic:
+        return float("inf")
     M = np.asarray(mass_matrix(model, state), dtype=float)
     size = np.sqrt(np.diag(M))
     if not np.all(size > 0.0):
