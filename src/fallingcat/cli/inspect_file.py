@@ -70,7 +70,9 @@ def inspect(
 # what there is to say -----------------------------------------------------------------------------------------------
 
 
-def report(model: Model, file: str, warnings: Sequence[str], ignored: Mapping[str, int]) -> dict[str, Any]:
+def report(
+    model: Model, file: str, warnings: Sequence[str], ignored: Mapping[str, int] | None = None
+) -> dict[str, Any]:
     """Everything about a model as plain data: the object that ``--json`` prints; infinities are None."""
     return {
         "schema": SCHEMA,
@@ -96,7 +98,7 @@ def report(model: Model, file: str, warnings: Sequence[str], ignored: Mapping[st
         "frames": [{"name": f.name, "link": f.link, "placement": f.placement.tolist()} for f in model.frames],
         "checks": [{"rule": rule, "problems": problems} for rule, problems in checks(model)],
         "warnings": list(warnings),
-        "ignored": dict(ignored),
+        "ignored": dict(ignored or {}),
     }
 
 
