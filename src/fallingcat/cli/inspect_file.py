@@ -278,8 +278,14 @@ def _print_use(console: Console, model: Model, ignored: Mapping[str, int]) -> No
     acts = "joints alone" if model.kinematic else "joints, masses, inertias, gravity"
     rotors = ", rotors" if model.armature.any() and not model.kinematic else ""
     rows = [("acts", f"{acts}{rotors}")]
-    if any(joint.limits != Limits() for joint in model.joints):
-        rows.append(("kept", "limits: no simulation stops at them"))
+    kept = {
+        "limits": any(joint.limits != Limits() for joint in model.joints),
+        "damping, friction, springs": any(joint.passive.acts for joint in model.joints),
+        "actuators": bool(model.actuators),
+    }
+    if any(kept.values()):
+        names = ", ".join(name for name, there in kept.items() if there)
+        rows.append(("kept", f"{names}: data, which no simulation applies by itself"))
     rows += [("ignored", f"{times:,} x {what}") for what, times in ignored.items()]
     console.print("\nuse", style="bold")
     for use, text in rows:

@@ -53,7 +53,6 @@ _UNUSED: Final = {
     "gazebo": "settings of a simulator",
     "mujoco": "settings of a simulator",
     "sensor": "sensors are not modelled",
-    "dynamics": "damping and friction are forces, to be applied by hand",
     "safety_controller": "soft limits belong to a controller",
     "calibration": "switches are not modelled",
     "mimic": "joints are independent",
