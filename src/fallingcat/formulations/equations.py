@@ -49,11 +49,11 @@ class VelocityChange:
     def __post_init__(self) -> None:
         object.__setattr__(self, "claims", named_claims(self.claims))
         shape = shape_of(self.T)
-        if shape is None or len(shape) != 2:
+        if shape is None or len(shape) < 2:  # kernels make many changes at once: a batch shape may stand in front
             raise ModelError(f"T of the change {self.name!r} is a matrix, not {told(self.T)}")
         numbers(self.T, shape, f"T of the change {self.name!r}")
         numbers(self.T_dot, shape, f"T_dot of the change {self.name!r}")
-        numbers(self.inverse, shape[::-1], f"the inverse of the change {self.name!r}")
+        numbers(self.inverse, (*shape[:-2], shape[-1], shape[-2]), f"the inverse of the change {self.name!r}")
 
     @classmethod
     def of(
