@@ -62,6 +62,15 @@ def test_actuators_of_mjcf_pull_as_in_mujoco(model):
             np.testing.assert_allclose(actuator.effort(data.ctrl[i], q, rate), theirs, rtol=1e-12, atol=1e-12)
 
 
+def test_servos_that_take_their_gains_from_general_defaults_are_not_read(tmp_path):
+    """MuJoCo's <position> has the gain 77 here, not 1."""
+    text = MJCF.replace('<general gear="3"/>', '<general gear="3" gainprm="77"/>')
+    (tmp_path / "r.xml").write_text(text)
+    with pytest.warns(fc.FileWarning, match="this kind of <(position|velocity)> is not read"):
+        model = fc.load(tmp_path / "r.xml")
+    assert {actuator.name for actuator in model.actuators} == {"direct", "plain"}
+
+
 def test_toml_gives_them_back(model, tmp_path):
     fc.save(model, tmp_path / "r.toml")
     assert fc.load(tmp_path / "r.toml", physics="warn").actuators == model.actuators

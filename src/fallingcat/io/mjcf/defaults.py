@@ -60,10 +60,10 @@ class Defaults:
             for child in default:  # own attributes first: nested classes copy them, wherever they stand
                 if child.tag in ("joint", "geom", "mesh", *SERVOS):
                     here[child.tag] = _overridden(here.get(child.tag, {}), child.attributes)
-                if child.tag in ACTUATORS:  # one class for all of them in MuJoCo
-                    shared = {name: text for name, text in child.attributes.items() if name in SHARED}
+                if child.tag in ACTUATORS:  # in MuJoCo what they share goes from each to each, and all of <general>
+                    given = {k: x for k, x in child.attributes.items() if k in SHARED or child.tag == "general"}
                     for tag in SERVOS:
-                        here[tag] = _overridden(here.get(tag, {}), shared)
+                        here[tag] = _overridden(here.get(tag, {}), given)
             stack.extend([(child, self._begin(child, here)) for child in default.all("default")])
 
     def _begin(self, default: Element, parent: _Class) -> str:
