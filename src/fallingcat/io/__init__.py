@@ -25,6 +25,7 @@ _WORDS: Final = {
     "physics": ("strict", "warn"),
     "massless": ("keep", "weld"),
     "xacro": ("refuse", "expand", "skip"),
+    "loops": ("open", "close"),
 }
 
 __all__ = ["FileWarning", "from_mujoco_model", "from_pinocchio_model", "load", "read", "save"]
@@ -41,6 +42,7 @@ def load(
     root: str | None = None,
     massless: Literal["keep", "weld"] = "keep",
     xacro: Literal["refuse", "expand", "skip"] = "refuse",
+    loops: Literal["open", "close"] = "open",
 ) -> Model:
     """The robot in a file: ``.urdf``, ``.xml`` (MJCF, or URDF with a ``<robot>`` root) or ``.toml``.
 
@@ -60,6 +62,9 @@ def load(
     the file itself.  ``root`` is the body of the world that is the robot, where several move on their own;
     ``"world"`` takes all of them.
 
+    ``loops="close"`` keeps mimic joints (URDF) and equalities of bodies and joints (MJCF) as loops of the model, which
+    :mod:`fallingcat.loops` moves; otherwise the robot is the open tree, with a warning.
+
     Raises :class:`~fallingcat.errors.FileError`; warns with :class:`FileWarning`.
 
     >>> import tempfile, pathlib
@@ -70,7 +75,7 @@ def load(
     ...     load(file)
     <Model 'brick': base SE(3), 1 links, 0 joint dof, 1 kg>
     """
-    words: Any = {"fixed": fixed, "physics": physics, "massless": massless, "xacro": xacro}
+    words: Any = {"fixed": fixed, "physics": physics, "massless": massless, "xacro": xacro, "loops": loops}
     model, messages = read(path, base=base, gravity=gravity, inside=inside, root=root, **words)
     if messages:
         warnings.warn(FileWarning("\n".join(messages)), stacklevel=2)
@@ -88,9 +93,10 @@ def read(
     root: str | None = None,
     massless: Literal["keep", "weld"] = "keep",
     xacro: Literal["refuse", "expand", "skip"] = "refuse",
+    loops: Literal["open", "close"] = "open",
 ) -> tuple[Model, list[str]]:
     """As :func:`load`, with the warnings as data instead of as warnings."""
-    words = {"fixed": fixed, "physics": physics, "massless": massless, "xacro": xacro}
+    words = {"fixed": fixed, "physics": physics, "massless": massless, "xacro": xacro, "loops": loops}
     return examine(path, base=base, gravity=gravity, inside=inside, root=root, **words)[:2]
 
 

@@ -18,6 +18,7 @@ from ..lie.rotations import homogeneous
 from ..model import (
     Body,
     Continuous,
+    Couple,
     Fixed,
     Free,
     Joint,
@@ -74,9 +75,10 @@ def read_urdf(root: Element, reader: Reader) -> Model:
         link_places=link_names.places,
         joint_places=joint_names.places,
     )
-    _check_mimics(joints, reader)
+    mimics = _mimics(joints, reader)
     strays.report()
-    return assemble(_without_free_root(parts, reader), reader)
+    model = assemble(_without_free_root(parts, reader), reader)
+    return model.close_loops(*mimics) if reader.options.loops == "close" else model
 
 
 def _without_free_root(parts: Parts, reader: Reader) -> Parts:
@@ -282,16 +284,17 @@ def _numbers_of(joint: Element, tag: str, names: tuple[str, ...], reader: Reader
     return {} if element is None else {name: number(reader, element, name, default=0.0) for name in names}
 
 
-def _check_mimics(joints: list[Element], reader: Reader) -> None:
-    """Mimic joints are read as independent; what they refer to must exist, and must not be themselves in the end."""
+def _mimics(joints: list[Element], reader: Reader) -> list[Couple]:
+    """Which joint follows which; those that are followed must exist, and must not be themselves in the end."""
     kinds = {joint.get("name"): joint.get("type") for joint in joints}
     follows: dict[str, tuple[str, Element]] = {}
+    found: list[Couple] = []
     for joint in joints:
         mimic = only(reader, joint, "mimic")
         if mimic is None:
             continue
-        number(reader, mimic, "multiplier", default=1.0)
-        number(reader, mimic, "offset", default=0.0)
+        ratio = number(reader, mimic, "multiplier", default=1.0)
+        offset = number(reader, mimic, "offset", default=0.0)
         name, leader = joint.get("name"), mimic.get("joint")
         if leader not in kinds:
             reader.fail(mimic, f"the joint {leader!r}, which is to be mimicked, does not exist")
@@ -300,7 +303,11 @@ def _check_mimics(joints: list[Element], reader: Reader) -> None:
             continue
         if kinds[leader] == "fixed":
             reader.warn(mimic, f"the joint {leader!r}, which is to be mimicked, is fixed")
-        reader.warn(mimic, f"joint {name!r} does not follow {leader!r} here: both are independent", kind="mimic")
+        if reader.options.loops == "open":
+            text = f"joint {name!r} does not follow {leader!r} here: both are independent"
+            reader.warn(mimic, f'{text}; load with loops="close" keeps it', kind="mimic")
+        else:
+            found.append(Couple(f"{name} mimics {leader}", name, leader, (offset, ratio)))
         follows[name] = leader, mimic
     done: set[str] = set()
     for start in follows:
@@ -312,3 +319,4 @@ def _check_mimics(joints: list[Element], reader: Reader) -> None:
             way.add(name)
             name = follows[name][0]
         done |= way
+    return found

@@ -12,6 +12,7 @@ from .actuators import read_actuators
 from .attach import Models
 from .base import find_robot
 from .bodies import Walk
+from .equalities import Equalities
 from .files import with_includes
 from .folders import home
 from .inertia import weigh_bodies
@@ -46,7 +47,6 @@ def read_mjcf(root: Element, reader: Reader) -> Model:
     masses = weigh_bodies(bodies, robot, reader, tally)
     pieces = make_pieces(bodies, masses, robot.base, robot.kept, reader)
     actuators = read_actuators(root, pieces.joints, source.defaults, reader, tally)
-    tally.report()
     name = root.get("model")
     if name:
         check_name(reader, root, "robot", name)
@@ -62,4 +62,8 @@ def read_mjcf(root: Element, reader: Reader) -> Model:
         virtual=pieces.virtual,
         actuators=actuators,
     )
-    return assemble(parts, reader)
+    model = assemble(parts, reader)
+    if reader.options.loops == "close":
+        model = model.close_loops(*Equalities(root, model, bodies, settings, reader).loops(tally))
+    tally.report()
+    return model

@@ -80,11 +80,11 @@ class References:
 
     def _summary(self, tally: Tally) -> None:
         constraints = [element for section in self.root.all("equality") for element in section]
-        if constraints:
+        if constraints and self.reader.options.loops == "open":
             kinds = Counter(element.tag for element in constraints)
             listed = ", ".join(f"<{tag}> ({count})" for tag, count in kinds.items())
             text = f"equalities are not read, the robot is a tree and its joints are independent: {listed}"
-            tally.note(text, constraints[0])
+            tally.note(f'{text}; load with loops="close" keeps them', constraints[0])
         passed = [name for name in _SECTIONS if name != "equality"]
         counts = {name: sum(not is_kept(e) for s in self.root.all(name) for e in s) for name in passed}
         listed = ", ".join(f"<{name}> ({count})" for name, count in counts.items() if count)
