@@ -33,7 +33,7 @@ from ..model import (
 )
 from .assembly import Parts, assemble
 from .diagnostics import Reader
-from .limits import MAX_LENGTH, MAX_LINKS
+from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS
 from .names import Names, check_name
 from .numbers import number, vector
 from .safe_xml import Element, only
@@ -124,6 +124,8 @@ def _body(link: Element, reader: Reader) -> Body:
     xx, yy, zz = (number(reader, inertia, name) for name in ("ixx", "iyy", "izz"))
     xy, xz, yz = (number(reader, inertia, name) for name in ("ixy", "ixz", "iyz"))
     about_center = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    if np.abs(about_center).max() > MAX_INERTIA:
+        reader.fail(inertia, f"the inertia is at most {MAX_INERTIA:g} kg m^2")
     H = _origin(inertial, reader)
     if np.array_equal(H[:3, :3], np.eye(3)):
         return Body(value, H[:3, 3], about_center)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -98,14 +99,14 @@ class Configuration:
     def integrate(self, q: Vector, x: Vector) -> Vector:
         """``q`` (..., nq) moved by ``x`` (..., nv), body-fixed: Pinocchio's ``integrate``."""
         return _joined(
-            _mapped(group.moved, group.additive, a, b)
+            _mapped(group.moved, add if group.additive else None, a, b)
             for group, a, b in zip(self._factors, self._points(q, "q"), self._vectors(x, "x"), strict=True)
         )
 
     def between(self, q: Vector, p: Vector) -> Vector:
         """The ``x`` (..., nv) that :meth:`integrate` takes ``q`` to ``p`` with: Pinocchio's ``difference``."""
         return _joined(
-            _mapped(group.between, group.additive, a, b)
+            _mapped(group.between, _back if group.additive else None, a, b)
             for group, a, b in zip(self._factors, self._points(q, "q"), self._points(p, "p"), strict=True)
         )
 
@@ -135,10 +136,16 @@ def _split(x: Any, sizes: list[int], what: str) -> list[Any]:
     return [x[..., end - size : end] for size, end in zip(sizes, ends, strict=True)]
 
 
-def _mapped(function: Any, additive: bool, a: Any, b: Any) -> Any:
-    """A function of one sample of both, over what stands before; groups that add take all samples at once."""
-    if additive or a.ndim == b.ndim == 1:
+def _back(q: Any, p: Any) -> Any:
+    return p - q
+
+
+def _mapped(function: Any, plain: Any, a: Any, b: Any) -> Any:
+    """A function of one sample of both, over what stands before; where there is a ``plain`` one, of all at once."""
+    if a.ndim == b.ndim == 1:
         return function(a, b)
+    if plain is not None:
+        return plain(a, b)
     shape = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
     pairs = zip(*(np.broadcast_to(x, (*shape, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (a, b)), strict=True)
     samples = np.array([function(one, other) for one, other in pairs])
