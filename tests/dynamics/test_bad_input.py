@@ -363,3 +363,18 @@ def test_constrained_massless_tip_is_an_error():
 
 
 # numbers without a value ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", [fc.average_velocity, fc.mass_matrix, fc.forward_kinematics, fc.bias_forces])
+def test_a_quaternion_of_length_zero_is_refused(function):
+    """As it stands in a state of a robot with the same joints in another order; the answer was NaN."""
+    model = fc.robots.random_tree(np.random.default_rng(0), 2, kinds=["spherical"], branching=0.0)
+    state = model.neutral()
+    with pytest.raises(fc.ModelError, match="joint 'joint2': the quaternion xyzw has length 0"):
+        function(model, state._replace(joints=np.append(state.joints[:4], np.zeros(4))))
+
+
+def test_derivatives_with_axes_that_turn_refuse_a_state_without_a_pose():
+    model = fc.robots.random_tree(np.random.default_rng(0), 2, kinds=["universal"])
+    with pytest.raises(fc.ModelError, match="pose has shape"):
+        fc.inverse_dynamics_derivatives(model, model.neutral()._replace(pose=None), np.zeros(model.nv))

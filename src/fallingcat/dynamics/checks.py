@@ -57,6 +57,17 @@ def check_state(model: Model, state: State) -> None:
         if shape_of(x) != shape:
             raise ModelError(f"{name} has shape {shape} for {model.name!r}, not {_shape(x)}")
         numbers(x, shape, name)
+    if model.nq - model.base.nq > model.n and is_numeric(state.joints):
+        _check_quaternions(model, state.joints)
+
+
+def _check_quaternions(model: Model, joints: np.ndarray) -> None:
+    """An error where one is zero, which is no rotation: a state of another robot with as many coordinates."""
+    for joint, place in zip(model.joints, model.q_slices, strict=True):
+        names = joint.kind.group.coordinate_names
+        start = place.start + names.index("qx") if "qx" in names else 0
+        if "qx" in names and not joints[start : start + 4].any():
+            raise ModelError(f"joint {joint.name!r}: the quaternion xyzw has length 0; is the state of another robot?")
 
 
 def _shape(x: Any) -> str:

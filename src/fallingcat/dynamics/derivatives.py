@@ -127,6 +127,7 @@ def inverse_dynamics_derivatives(
     check_robot(model, state)
     acceleration = vector(acceleration, model.nv, "acceleration")
     if not all(joint.kind.fixed_axes for joint in model.joints):
+        check_state(model, state)
 
         def forces(at: State) -> Vector:
             return inverse_dynamics(model, at, acceleration, wrenches, representation)
