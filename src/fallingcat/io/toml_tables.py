@@ -14,7 +14,7 @@ from ..lie.charts import EulerZYX
 from ..model.actuator import Actuator, ActuatorKind
 from ..model.joints import KINDS, JointKind, Reversed
 from .bases import BASES
-from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MAX_MASS, MAX_NAME, MAX_SHAPES
+from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MAX_MASS, MAX_NAME, MAX_SHAPES, MIN_MASS
 
 ELSEWHERE: Final = {"floating": "free", "ball": "spherical", "hinge": "revolute", "slide": "prismatic", "weld": "fixed"}
 """What other formats call a joint of ours."""
@@ -67,6 +67,12 @@ def _listed(given: Any) -> Any:
     return given if isinstance(given, list) else [given]
 
 
+def _not_denormal(mass: float) -> float:
+    if 0.0 < mass < MIN_MASS:
+        raise wrong(f"a mass is zero or at least {MIN_MASS:g} kg, not {mass:g}")
+    return mass
+
+
 def _symmetric(inertia: np.ndarray) -> np.ndarray:
     if np.abs(inertia - inertia.T).max() > 1e-12 * np.abs(inertia).max():
         raise wrong("the inertia is a symmetric matrix")
@@ -108,7 +114,7 @@ Axis = Annotated[list[FiniteFloat], _numbers("an axis", 2, 3), AfterValidator(_i
 Quaternion = Annotated[list[FiniteFloat], _numbers("a quaternion", 4), AfterValidator(_quaternion)]
 RollPitchYaw = Annotated[list[FiniteFloat], _numbers("rpy", 3)]
 Pitch = Annotated[FiniteFloat, AfterValidator(_pitch)]
-Mass = Annotated[FiniteFloat, Field(ge=0.0, le=MAX_MASS)]
+Mass = Annotated[FiniteFloat, Field(ge=0.0, le=MAX_MASS), AfterValidator(_not_denormal)]
 Inertia = Annotated[
     list[list[FiniteFloat]], BeforeValidator(_matrix), AfterValidator(_square), AfterValidator(_symmetric)
 ]

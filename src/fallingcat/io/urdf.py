@@ -33,7 +33,7 @@ from ..model import (
 )
 from .assembly import Parts, assemble
 from .diagnostics import Reader
-from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS
+from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MIN_MASS
 from .names import Names, check_name
 from .numbers import number, vector
 from .safe_xml import Element, only
@@ -121,6 +121,8 @@ def _body(link: Element, reader: Reader) -> Body:
     value = number(reader, mass, "value")
     if value < 0.0:
         reader.fail(mass, "the mass is not negative", f"is {value:g}")
+    if 0.0 < value < MIN_MASS:
+        reader.fail(mass, f"a mass is zero or at least {MIN_MASS:g} kg, not {value:g}")
     xx, yy, zz = (number(reader, inertia, name) for name in ("ixx", "iyy", "izz"))
     xy, xz, yz = (number(reader, inertia, name) for name in ("ixy", "ixz", "iyz"))
     about_center = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
