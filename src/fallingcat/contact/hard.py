@@ -34,9 +34,31 @@ SMALL = 40
 """Points times degrees of freedom: up to here every mode is compiled."""
 LOAD = 1e-10
 """Forces below this part of the robot's weight are rounding."""
-KEPT = 8
-"""Numbers that a point remembers: a place (3) and a share of the load (3) in the axes of the plane, and between them
-the way it slides (2)."""
+
+
+class Kept(NamedTuple):
+    """What a point remembers, in the axes of the plane; a run carries it flat, eight numbers for each point."""
+
+    place: Any
+    """3: where a closed point is held, or from where on an open one touches down (m)"""
+    way: Any
+    """2: the direction in which it slides"""
+    share: Any
+    """3: its share of the load, where points depend on each other (N)"""
+
+    @classmethod
+    def of(cls, memory: Any) -> Kept:
+        """``memory`` (..., 8) in its parts, which are views of it."""
+        return cls(memory[..., :3], memory[..., 3:5], memory[..., 5:])
+
+    @classmethod
+    def table(cls, memory: Any) -> Any:
+        """The flat memory of a run as ``points x 8``, a view of it."""
+        return memory.reshape(-1, 8)
+
+    @property
+    def flat(self) -> Any:
+        return concatenate(list(self))
 
 
 class Load(NamedTuple):
@@ -114,7 +136,8 @@ class HardContacts(Contact):
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
         """Points that rest on the plane are closed, all others open; no point may start below it."""
         checked_points(model, self.points)
-        memory, mode, at = np.zeros((len(self.points), KEPT)), [], self.see(model, state)
+        memory: list[np.ndarray] = []
+        mode, at = [], self.see(model, state)
         for i, (place, axes) in enumerate(zip(self.points, self.axes(model), strict=True)):
             if 0 not in axes:
                 raise ModelError(f"{place!r} cannot move along the normal of the ground: it cannot touch it")
@@ -124,9 +147,9 @@ class HardContacts(Contact):
             closed = p[0] <= self.tolerance and abs(v[0]) <= self.tolerance
             slides = bool(np.linalg.norm(v[1:]) > self.tolerance)
             mode.append(OPEN if not closed or (slides and self.friction is None) else self._closed(slides))
-            memory[i] = self.remembered(mode[i], at, i)
+            memory.append(self.remembered(mode[i], at, i).flat)
         self.check(model, tuple(mode), at)
-        return tuple(mode), memory.reshape(-1)
+        return tuple(mode), np.concatenate([np.zeros(0), *memory])
 
     def touching(self, mode: Mode) -> frozenset[str]:
         return frozenset(place for place, status in zip(self.points, mode, strict=True) if status != OPEN)
@@ -134,21 +157,17 @@ class HardContacts(Contact):
     def _closed(self, slides: bool) -> str:
         return SLIDE if slides or self.friction == 0.0 else STICK
 
-    def remembered(self, status: str, at: Situation, i: int, resting: bool = False) -> np.ndarray:
+    def remembered(self, status: str, at: Situation, i: int, resting: bool = False) -> Kept:
         """What a point that begins something else remembers: its place, the way it slides, and no share of the load.
 
         The place is where a closed point is held.  An open one remembers how far below zero it started, if it did, so
         that it does not touch down where it has just left; one that rests on the ground without a load, a little more.
         """
-        p, v, kept = at.places[i], at.speed(i)[1:], np.zeros(KEPT)
+        p, v = at.places[i], at.speed(i)[1:]
         size = float(np.linalg.norm(v))
-        if status == OPEN:
-            kept[0] = min(p[0] + TOUCH - HAIR, 0.0) - (IDLE if resting else 0.0)
-        else:
-            kept[:3] = p
-        if status == SLIDE and size > 0.0:
-            kept[3:5] = v / size
-        return kept
+        start = min(p[0] + TOUCH - HAIR, 0.0) - (IDLE if resting else 0.0)
+        place = np.array([start, 0.0, 0.0]) if status == OPEN else p
+        return Kept(place, v / size if status == SLIDE and size > 0.0 else np.zeros(2), np.zeros(3))
 
     # forces ---------------------------------------------------------------------------------------------------
 
@@ -161,13 +180,15 @@ class HardContacts(Contact):
             normal = normal + scale(load.push, load.J[0])
             tangential = tangential + load.J[1:].T @ load.drag
         forces = {"contact normal": normal, "contact tangential": tangential}
-        rates: list[Any] = [np.zeros(KEPT) for _ in self.points]
+        still = Kept(np.zeros(3), np.zeros(2), np.zeros(3))
+        rates = [still] * len(self.points)
         for i, status in enumerate(mode):
             if status == SLIDE and self.friction and len(loads[i].J) > 2:  # along a line there is nothing to turn
-                rates[i] = concatenate([np.zeros(3), self._turn(model, at, memory, i, held.motion), np.zeros(3)])
+                rates[i] = still._replace(way=self._turn(model, at, memory, i, held.motion))
         guards = self._guards(model, mode, at, memory, loads, held)
         v = self._held_rows(model, mode, at) @ state.velocity
-        return Touch(forces, concatenate([np.zeros(0), *rates]), guards, sqrt(v @ v) * (1.0 / DRIFT), held.motion)
+        rate = concatenate([np.zeros(0), *(one.flat for one in rates)])
+        return Touch(forces, rate, guards, sqrt(v @ v) * (1.0 / DRIFT), held.motion)
 
     def forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Mapping[str, Any]:
         return self.touch(model, mode, state, memory, applied).forces
@@ -235,14 +256,13 @@ class HardContacts(Contact):
         w = self.way(model, memory, i)[: len(J) - 1]
         return np.reshape((self.friction or 0.0) * (w @ J[1:]), (1, model.nv)) if len(J) > 1 else 0.0 * J
 
-    def kept(self, memory: Any, i: int) -> tuple[Any, Any, Any]:
-        """What a point remembers: place, way, share."""
-        own = memory[KEPT * i : KEPT * (i + 1)]
-        return own[:3], own[3:5], own[5:]
+    def kept(self, memory: Any, i: int) -> Kept:
+        """What a point remembers."""
+        return Kept.of(Kept.table(memory)[i])
 
     def way(self, model: Model, memory: Any, i: int) -> Any:
         """The unit vector along which a point slides, in the tangents along which it can move."""
-        w = self.kept(memory, i)[1]
+        w = self.kept(memory, i).way
         if self.friction == 0.0 or len(self.axes(model)[i]) < 3:
             return w[np.array(self.axes(model)[i][1:], dtype=int) - 1]
         return scale(1.0 / sqrt(w @ w), w)
@@ -299,7 +319,8 @@ class HardContacts(Contact):
             return Transition(self, model, mode, at, memory, applied).landed(i)
         if what == "stop" and float(np.linalg.norm(at.speed(i)[1:])) > SLOW:
             memory = memory.copy()
-            memory[KEPT * i : KEPT * i + 5] = self.remembered(SLIDE, at, i)[:5]
+            own, new = self.kept(memory, i), self.remembered(SLIDE, at, i)
+            own.place[:], own.way[:] = new.place, new.way
             return Jump(f"turn {self.points[i]}", mode, state, memory)
         verb = {"push": "lift-off", "stop": "stick"}.get(what, "slip")
         if verb == "slip":
@@ -356,4 +377,4 @@ class HardContacts(Contact):
 
     def gap(self, at: Situation, memory: Any, i: int) -> Any:
         """How far an open point is from where it touches down."""
-        return at.places[i][0] - memory[KEPT * i]
+        return at.places[i][0] - self.kept(memory, i).place[0]

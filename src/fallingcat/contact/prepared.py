@@ -10,7 +10,7 @@ import numpy as np
 from ..model import Model, State
 from .complementarity import OPEN, SLIDE, STICK
 from .contact import Mode, Touch
-from .hard import DRIFT, KEPT, TOUCH, TURNING, HardContacts
+from .hard import DRIFT, TOUCH, TURNING, HardContacts, Kept
 from .situation import Situation, situations
 from .solving import LEFT, hold
 from .transition import STILL
@@ -41,25 +41,30 @@ class PreparedContacts(HardContacts):
         return situations(model, self.points, self.normal, self.height)(state)
 
     def touch(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
-        at, kept, plan, mu = self.see(model, state), memory.reshape(-1, KEPT), _plan(self, model, mode), self.friction
+        at, kept, plan, mu = (
+            self.see(model, state),
+            Kept.of(Kept.table(memory)),
+            _plan(self, model, mode),
+            self.friction,
+        )
         v, a_free = at.J @ state.velocity, at.respond(applied - at.bias_forces)
-        way = kept[:, 3:5] / np.maximum(np.linalg.norm(kept[:, 3:5], axis=1), 1e-300)[:, None]
+        way = kept.way / np.maximum(np.linalg.norm(kept.way, axis=1), 1e-300)[:, None]
         J = at.J.reshape(-1, model.nv)[plan.rows]
         K, s = J.copy(), plan.sliding
         K[plan.sliding_rows] -= (mu or 0.0) * (way[s, :, None] * at.J[s, 1:]).sum(axis=1)
-        demand = -(at.biases + self.drift(v, at.places - kept[:, :3])).reshape(-1)[plan.rows]
-        share = kept[:, 5:].reshape(-1)[plan.rows]
+        demand = -(at.biases + self.drift(v, at.places - kept.place)).reshape(-1)[plan.rows]
+        share = kept.share.reshape(-1)[plan.rows]
         held = hold(at.respond, J, K, a_free, demand, share)
         F = np.zeros((len(mode), 3))
         F.reshape(-1)[plan.rows] = held.forces
         F[s, 1:] = -(mu or 0.0) * F[s, :1] * way[s]
         forces = {"contact normal": F[:, 0] @ at.J[:, 0], "contact tangential": np.tensordot(F[:, 1:], at.J[:, 1:], 2)}
-        rate = np.zeros_like(kept)
-        rate[plan.turning, 3:5] = self._turns(at, v, way, plan.turning, held.motion)
+        rate = np.zeros(len(memory))
+        Kept.of(Kept.table(rate)).way[plan.turning] = self._turns(at, v, way, plan.turning, held.motion)
         guards = self._all_guards(model, at, kept, v, way, F)[plan.guards]
         moved = v.reshape(-1)[plan.rows]
         strain = np.sqrt(moved @ moved) * (1.0 / DRIFT)
-        return Touch(forces, rate.reshape(-1), np.append(guards, held.reserve + LEFT**2), strain, held.motion)
+        return Touch(forces, rate, np.append(guards, held.reserve + LEFT**2), strain, held.motion)
 
     def _turns(self, at: Situation, v: np.ndarray, way: np.ndarray, i: np.ndarray, a: np.ndarray) -> np.ndarray:
         """As :meth:`HardContacts.memory_rate` has it, of the points ``i``."""
@@ -69,12 +74,12 @@ class PreparedContacts(HardContacts):
         return np.asarray(across / np.sqrt((v**2).sum(axis=1) + TURNING**2)[:, None])
 
     def _all_guards(
-        self, model: Model, at: Situation, kept: np.ndarray, v: np.ndarray, way: np.ndarray, F: np.ndarray
+        self, model: Model, at: Situation, kept: Kept, v: np.ndarray, way: np.ndarray, F: np.ndarray
     ) -> np.ndarray:
         """:data:`GUARDS` x points."""
         hair, drag = self.hair(model), F[:, 1:]
         limit, along = (self.friction or 0.0) * F[:, 0] + hair, drag.sum(axis=1)  # planar points have one tangent
-        gap, stop = at.places[:, 0] - kept[:, 0] + TOUCH, (way * v[:, 1:]).sum(axis=1) + STILL
+        gap, stop = at.places[:, 0] - kept.place[:, 0] + TOUCH, (way * v[:, 1:]).sum(axis=1) + STILL
         cone = limit - np.sqrt((drag**2).sum(axis=1))
         return np.array([gap, F[:, 0] + hair, stop, cone, limit - along, limit + along])
 

@@ -79,7 +79,7 @@ class Settling:
         for k in self.resting:
             self.J[k] = J = at.J[k][axes[k]]
             held = {OPEN: 0, SLIDE: 1, STICK: len(J)}[self.before[k]]  # so many rows, where they were
-            off = np.where(np.arange(len(J)) < held, (at.places[k] - c.kept(self.memory, k)[0])[axes[k]], 0.0)
+            off = np.where(np.arange(len(J)) < held, (at.places[k] - c.kept(self.memory, k).place)[axes[k]], 0.0)
             self.bias[k] = at.biases[k][axes[k]] + c.drift(J @ at.state.velocity, off)
         speeds = {k: self.J[k][1:] @ at.state.velocity for k in self.resting}
         self.moving = {k for k, v in speeds.items() if np.linalg.norm(v) > SLOW}
@@ -188,7 +188,7 @@ class Settling:
             share[:] = self.shares[k] if status != OPEN and k in self.shares else 0.0
             if status == old == STICK or (status == old == OPEN and k not in self.touched):
                 continue
-            new, new_way, _ = self.contact.kept(self.contact.remembered(status, self.at, k, k in self.resting), 0)
+            new, new_way, _ = self.contact.remembered(status, self.at, k, k in self.resting)
             stays = 1 if OPEN not in (status, old) else 0  # so many rows
             place[stays:], way[:] = new[stays:], new_way
             if status == SLIDE and k in self.ways:

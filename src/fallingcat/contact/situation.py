@@ -10,8 +10,7 @@ import numpy as np
 
 from ..arrays import concatenate
 from ..dynamics import bias_forces
-from ..kernels import compile
-from ..lie.rotations import homogeneous
+from ..kernels import compile, fields
 from ..model import Model, State
 from .points import Plane, plane, point_motions
 from .solving import Response, responding
@@ -51,13 +50,10 @@ def situation(model: Model, state: State, points: tuple[str, ...], ground: Plane
 
 
 def flat_situation(
-    model: Model, state: State, pose: Any, *, points: tuple[str, ...], normal: tuple[float, ...] | None, height: float
+    model: Model, state: State, *, points: tuple[str, ...], normal: tuple[float, ...] | None, height: float
 ) -> Any:
-    """``[places; biases; J; C v + g; M^-1]``, flat, at the pose with the rows ``[R p]`` given flat (12)."""
-    rows = pose.reshape(3, 4)
-    at = situation(
-        model, state._replace(pose=homogeneous(rows[:, :3], rows[:, 3])), points, plane(model, normal, height)
-    )
+    """``[places; biases; J; C v + g; M^-1]``, flat."""
+    at = situation(model, state, points, plane(model, normal, height))
     J = [rows.reshape(-1) for rows in at.J]
     return concatenate([*at.places, *at.biases, *J, at.bias_forces, at.respond(np.eye(model.nv)).reshape(-1)])
 
@@ -67,17 +63,12 @@ def situations(
     model: Model, points: tuple[str, ...], normal: tuple[float, ...] | None, height: float
 ) -> Callable[[State], Situation]:
     """:func:`situation` of plain numbers in native code, compiled once for a robot and its points."""
-    kernel = compile(model, flat_situation, inputs={"pose": 12}, points=points, normal=normal, height=height)
-    neutral, k, nv = model.flatten(model.neutral())[0][: model.base.nq], len(points), model.nv
+    kernel = compile(model, flat_situation, state=State._fields, points=points, normal=normal, height=height)
+    k, nv = len(points), model.nv
     ends = np.cumsum([3 * k, 3 * k, 3 * k * nv, nv]).tolist()
 
     def at(state: State) -> Situation:
-        given = {
-            "q": np.concatenate([neutral, state.joints]),
-            "v": state.velocity,
-            "pose": np.ascontiguousarray(state.pose[:3]).reshape(12),
-        }
-        flat = kernel(*(given[argument.name] for argument in kernel.signature))
+        flat = kernel(*fields(state))
         places, biases, J, bias, inverse = np.split(flat, ends)
         respond = inverse.reshape(nv, nv).__matmul__
         return Situation(state, places.reshape(k, 3), J.reshape(k, 3, nv), biases.reshape(k, 3), bias, respond)
