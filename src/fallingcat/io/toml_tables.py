@@ -74,15 +74,16 @@ def _not_denormal(mass: float) -> float:
 
 
 def _symmetric(inertia: np.ndarray) -> np.ndarray:
-    if np.abs(inertia - inertia.T).max() > 1e-12 * np.abs(inertia).max():
-        raise wrong("the inertia is a symmetric matrix")
     if np.abs(inertia).max() > MAX_INERTIA:
         raise wrong(f"the inertia is at most {MAX_INERTIA:g} kg m^2")
+    if np.abs(inertia - inertia.T).max() > 1e-12 * np.abs(inertia).max():
+        raise wrong("the inertia is a symmetric matrix")
     return inertia
 
 
 def _rotation(R: np.ndarray) -> np.ndarray:
-    if np.abs(R @ R.T - np.eye(3)).max() > UNIT_TOLERANCE or np.linalg.det(R) < 0.0:
+    wide = np.abs(R).max() > 2.0  # before products that would overflow
+    if wide or np.abs(R @ R.T - np.eye(3)).max() > UNIT_TOLERANCE or np.linalg.det(R) < 0.0:
         raise wrong("a rotation matrix is orthogonal with determinant 1")
     return R
 
