@@ -102,7 +102,7 @@ def interpolated(low: tuple[float, float], high: tuple[float, float], third: tup
     else where their line has, else their middle.
 
     >>> interpolated((0.0, -1.0), (2.0, 3.0), (1.0, 0.5))
-    0.7142857142857144
+    0.7000000000000001
     """
     (a, fa), (b, fb), (c, fc) = low, high, third
     with np.errstate(all="ignore"):

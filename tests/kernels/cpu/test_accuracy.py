@@ -55,8 +55,7 @@ def test_the_condition_number_tells_a_heavy_tip_from_a_light_one():
     assert heavy > 1e6
     assert fc.mass_condition(fc.robots.free_body(), fc.robots.free_body().neutral()) < 10.0
     massless = arm(1.0).replace_body("link6", fc.Body())
-    with pytest.raises(fc.ModelError, match="nothing that has inertia resists the motion of 'link6'"):
-        fc.mass_condition(massless, massless.neutral())
+    assert fc.mass_condition(massless, massless.neutral()) == np.inf
 
 
 def ball_robot() -> Model:
