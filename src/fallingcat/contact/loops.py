@@ -44,7 +44,7 @@ LONGEST_STEP = 0.5
 
 @dataclass(frozen=True)
 class _Motion:
-    """A robot in a state, as :class:`~fallingcat.model.loops.Motion`."""
+    """A robot in a state, as :class:`~fallingcat.model.loops.RobotMotion`."""
 
     model: Model
     state: State

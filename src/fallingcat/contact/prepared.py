@@ -19,7 +19,7 @@ GUARDS = ("gap", "push", "stop", "cone", "hold -", "hold +")
 """The kinds of guards, in the order in which they are worked out for all points."""
 
 
-class Plan(NamedTuple):
+class ModePlan(NamedTuple):
     """Which numbers of all points a mode needs."""
 
     rows: np.ndarray
@@ -85,7 +85,7 @@ class PreparedContacts(HardContacts):
 
 
 @lru_cache(maxsize=4096)
-def _plan(contact: PreparedContacts, model: Model, mode: Mode) -> Plan:
+def _plan(contact: PreparedContacts, model: Model, mode: Mode) -> ModePlan:
     axes = contact.axes(model)
     counts = [{OPEN: 0, SLIDE: 1, STICK: len(a)}[s] for s, a in zip(mode, axes, strict=True)]
     rows = np.concatenate([np.zeros(0, dtype=int), *(3 * i + axes[i][:n] for i, n in enumerate(counts))])
@@ -95,4 +95,4 @@ def _plan(contact: PreparedContacts, model: Model, mode: Mode) -> Plan:
     kinds = np.array([GUARDS.index(what) for _, what in guarded], dtype=int)
     whose = np.array([i for i, _ in guarded], dtype=int)
     first = np.cumsum([0, *counts])
-    return Plan(rows, sliding, first[sliding], np.array(turning, dtype=int), (kinds, whose))
+    return ModePlan(rows, sliding, first[sliding], np.array(turning, dtype=int), (kinds, whose))

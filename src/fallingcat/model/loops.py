@@ -27,7 +27,7 @@ class Rows(NamedTuple):
     bias: Vector
 
 
-class Motion(Protocol):
+class RobotMotion(Protocol):
     """What a loop may ask of a robot in a state."""
 
     def frame(self, place: str | None, placement: Pose) -> tuple[Pose, Matrix, Vector]:
@@ -58,7 +58,7 @@ class Loop(Frozen, ABC):
         """The joints that it names."""
 
     @abstractmethod
-    def rows(self, motion: Motion) -> Rows:
+    def rows(self, motion: RobotMotion) -> Rows:
         """The equations in a motion."""
 
 
@@ -91,7 +91,7 @@ class Pin(Loop):
     def joints(self) -> tuple[str, ...]:
         return ()
 
-    def rows(self, motion: Motion) -> Rows:
+    def rows(self, motion: RobotMotion) -> Rows:
         H, J, bias = motion.frame(self.first, rotations.homogeneous(np.eye(3), self.first_point))
         G, K, drift = motion.frame(self.second, rotations.homogeneous(np.eye(3), self.second_point))
         return Rows(G[:3, 3] - H[:3, 3], K[:3] - J[:3], drift[:3] - bias[:3])
@@ -124,7 +124,7 @@ class Weld(Loop):
     def joints(self) -> tuple[str, ...]:
         return ()
 
-    def rows(self, motion: Motion) -> Rows:
+    def rows(self, motion: RobotMotion) -> Rows:
         H, J, bias = motion.frame(self.first, self.placement)
         G, K, drift = motion.frame(self.second, np.eye(4))
         turn = H[:3, :3] @ rotations.log(H[:3, :3].T @ G[:3, :3])
@@ -164,7 +164,7 @@ class Couple(Loop):
     def joints(self) -> tuple[str, ...]:
         return (self.joint,) if self.other is None else (self.joint, self.other)
 
-    def rows(self, motion: Motion) -> Rows:
+    def rows(self, motion: RobotMotion) -> Rows:
         q, _, row = motion.joint(self.joint)
         if self.other is None:
             return Rows(stack([q - self.coefficients[0]]), row[None], np.zeros(1))

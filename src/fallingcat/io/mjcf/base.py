@@ -19,14 +19,14 @@ _SHOWN: Final = 8  # candidates in a message
 
 
 @dataclass(frozen=True)
-class Robot:
+class Chosen:
     """The base link's body (0 is the world: the base is fixed), and for every body whether it is part of the robot."""
 
     base: int
     kept: list[bool]
 
 
-def find_robot(bodies: Sequence[BodyPart], reader: Reader, tally: Tally) -> Robot:
+def find_robot(bodies: Sequence[BodyPart], reader: Reader, tally: Tally) -> Chosen:
     """The robot among the bodies of the world; where several move on their own, ``root`` says which."""
     tops, names = top_bodies(bodies), Naming(bodies).bodies
     freedom = Counter(dict.fromkeys(tops[1:], 0))  # of each body in the world, with all that it carries
@@ -37,14 +37,14 @@ def find_robot(bodies: Sequence[BodyPart], reader: Reader, tally: Tally) -> Robo
     base = _base(bodies, [i for i in candidates.values() if chosen in (None, i)], freedom, reader)
     top = base if chosen is None else chosen
     if top == 0:
-        return Robot(0, [True] * len(bodies))
+        return Chosen(0, [True] * len(bodies))
     for i in sorted(candidates.values()):
         if i != top:
             moves = "a body that moves on its own" if freedom[i] else "a body fixed to the world"
             tally.note(f"{moves} is no part of the robot, {names[top]!r}", bodies[i].element)
     if base:
         _remark(bodies, base, reader)
-    return Robot(base, [i == base or tops[i] == top for i in range(len(bodies))])
+    return Chosen(base, [i == base or tops[i] == top for i in range(len(bodies))])
 
 
 def top_bodies(bodies: Sequence[BodyPart]) -> list[int]:

@@ -10,7 +10,7 @@ from ...errors import FileError
 from ...model import Body
 from ...model.body import sum_bodies
 from ..diagnostics import Reader
-from .base import Robot
+from .base import Chosen
 from .bodies import BodyPart
 from .geometry import weigh
 from .poses import position
@@ -18,7 +18,7 @@ from .settings import Settings
 from .tally import Tally
 
 
-def weigh_bodies(parts: Sequence[BodyPart], robot: Robot, reader: Reader, tally: Tally) -> list[Body]:
+def weigh_bodies(parts: Sequence[BodyPart], robot: Chosen, reader: Reader, tally: Tally) -> list[Body]:
     """The body of every part; massless are the world and what is no part of the robot."""
     total = parts[0].settings.settotalmass
     bodies = [Body()]

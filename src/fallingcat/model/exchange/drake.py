@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import ModelError, told
-from .exchange import Exchange, Place, Writing, exchange
+from .exchange import Exchange, Spot, Writing, exchange
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -32,7 +32,7 @@ def drake(model: Model, plant: Any) -> Exchange:
             continue
         if kind not in _WRITINGS:
             raise ModelError(f"Drake's joint {joint.name()!r} is of the kind {kind}, which has no counterpart here")
-        place = Place(joint.position_start(), joint.velocity_start(), _WRITINGS[kind])
+        place = Spot(joint.position_start(), joint.velocity_start(), _WRITINGS[kind])
         if joint.parent_body().index() == plant.world_body().index() and joint.name() not in model.joint_names:
             base = place
         else:

@@ -36,7 +36,7 @@ class Writing:
 
 
 @dataclass(frozen=True)
-class Place:
+class Spot:
     """Where the coordinates and velocities of a joint begin in their vectors, and how they are written."""
 
     q: int
@@ -134,9 +134,9 @@ class Exchange(Frozen):
         return np.asarray(quaternion / length)
 
 
-def exchange(model: Model, library: str, base: Place | None, joints: Mapping[str, Place]) -> Exchange:
+def exchange(model: Model, library: str, base: Spot | None, joints: Mapping[str, Spot]) -> Exchange:
     """The exchange with a library that writes the base and every joint, by name, at the given places."""
-    parts: list[tuple[str, Group, Place | None, int, int]] = []  # what, its group, theirs, and where ours begins
+    parts: list[tuple[str, Group, Spot | None, int, int]] = []  # what, its group, theirs, and where ours begins
     if model.base.nq:
         parts.append(("the base", model.base, base, 0, 0))
     for joint, qs, vs in zip(model.joints, model.q_slices, model.v_slices, strict=True):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...errors import ModelError
 from ...lie import R1, SE3, SO2, SO3, Group, Trivial
-from .exchange import Exchange, Place, Writing, exchange
+from .exchange import Exchange, Spot, Writing, exchange
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -31,7 +31,7 @@ def mujoco(model: Model) -> Exchange:
         if type(group) not in _WRITINGS:
             raise ModelError(f"MuJoCo has no joint with the group {group}")
     starts = zip(_starts([g.nq for g in groups]), _starts([g.dim for g in groups]), groups, strict=True)
-    base, *joints = [Place(q, v, _WRITINGS[type(group)]) for q, v, group in starts]
+    base, *joints = [Spot(q, v, _WRITINGS[type(group)]) for q, v, group in starts]
     return exchange(model, "MuJoCo", base, dict(zip((j.name for j in model.joints), joints, strict=True)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import ModelError, told
-from .exchange import Exchange, Place, Writing, exchange
+from .exchange import Exchange, Spot, Writing, exchange
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -41,7 +41,7 @@ def pinocchio(model: Model, like: Any) -> Exchange:
         kind = joint.shortname().removeprefix("JointModel")
         if kind not in WRITINGS:
             raise ModelError(f"Pinocchio's joint {name!r} is of the kind {kind}, which has no counterpart here")
-        places[name] = Place(q, v, WRITINGS[kind])
+        places[name] = Spot(q, v, WRITINGS[kind])
     base = [name for name, parent in zip(like.names, like.parents, strict=True) if not parent and name in places]
     base = [name for name in base if name not in model.joint_names]
     return exchange(model, "Pinocchio", places.pop(base[0]) if base else None, places)

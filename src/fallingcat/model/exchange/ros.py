@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...errors import ModelError
-from .exchange import Exchange, Place, Writing, exchange
+from .exchange import Exchange, Spot, Writing, exchange
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -34,6 +34,6 @@ def ros(model: Model, names: Sequence[str]) -> Exchange:
         group = model.joints[model.joint_index(name)].kind.group
         if group.nq != 1:
             raise ModelError(f"a JointState has one number for each joint, and {name!r} moves in {group}")
-        places[name] = Place(model.base.nq + i, model.m + i, Writing(group.coordinate_names, (0,)))
-    base = Place(0, 0, Writing(model.base.coordinate_names, tuple(range(model.m))))
+        places[name] = Spot(model.base.nq + i, model.m + i, Writing(group.coordinate_names, (0,)))
+    base = Spot(0, 0, Writing(model.base.coordinate_names, tuple(range(model.m))))
     return exchange(model, "ROS", base, places)
