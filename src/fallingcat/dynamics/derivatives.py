@@ -153,7 +153,8 @@ def forward_dynamics_derivatives(
     """
     check_state(model, state)
     forces = vector(forces, model.nv, "forces")
-    if all(joint.kind.fixed_axes for joint in model.joints) and not is_numeric(state.joints):
+    _check_regular(model, state)
+    if all(joint.kind.fixed_axes for joint in model.joints):
         motion = motion_of(model, state, wrenches, representation)  # all from one sweep
         M = _mass_matrix(model, motion)
         bias = join([s.T @ f for s, f in zip(motion.axes, motion.sums(motion.bias_forces), strict=True)])
@@ -164,6 +165,12 @@ def forward_dynamics_derivatives(
     n = model.nv
     solved = solve_tree(M, concatenate([-by_q, -by_v, np.eye(n)], axis=1), places_above(model))
     return ForwardDerivatives(solved[:, :n], solved[:, n : 2 * n], solved[:, 2 * n :])
+
+
+def _check_regular(model: Model, state: State) -> None:
+    """An error that names the joint, or the base, that moves nothing that has inertia; on numbers only."""
+    if all(map(is_numeric, state)):
+        forward_dynamics(model, state, np.zeros(model.nv))
 
 
 def motion_of(
