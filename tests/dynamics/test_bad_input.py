@@ -374,7 +374,11 @@ def test_a_quaternion_of_length_zero_is_refused(function):
         function(model, state._replace(joints=np.append(state.joints[:4], np.zeros(4))))
 
 
-def test_derivatives_with_axes_that_turn_refuse_a_state_without_a_pose():
+@pytest.mark.parametrize(
+    "function",
+    [fc.inverse_dynamics_derivatives, fc.centroidal_dynamics_derivatives, fc.center_of_mass_derivatives],
+)
+def test_derivatives_with_axes_that_turn_refuse_a_state_without_a_pose(function):
     model = fc.robots.random_tree(np.random.default_rng(0), 2, kinds=["universal"])
     with pytest.raises(fc.ModelError, match="pose has shape"):
-        fc.inverse_dynamics_derivatives(model, model.neutral()._replace(pose=None), np.zeros(model.nv))
+        function(model, model.neutral()._replace(pose=None), np.zeros(model.nv))

@@ -127,7 +127,6 @@ def inverse_dynamics_derivatives(
     check_robot(model, state)
     acceleration = vector(acceleration, model.nv, "acceleration")
     if not all(joint.kind.fixed_axes for joint in model.joints):
-        check_state(model, state)
 
         def forces(at: State) -> Vector:
             return inverse_dynamics(model, at, acceleration, wrenches, representation)
@@ -327,6 +326,7 @@ def by_directions(
 
     For those whose axes turn within the child (universal, reversed); ``like`` are the arrays that it computes with.
     """
+    check_state(model, state)
 
     def faster(t: Any, d: Any) -> State:
         twist, rates = state.twist + scale(t, d[: model.m]), state.rates + scale(t, d[model.m :])
