@@ -201,6 +201,12 @@ def test_what_is_open_closes_at_the_stated_rate():
     )
 
 
+def test_held_joints_whose_velocities_open_a_loop_are_named():
+    model, _ = gear(2.0)
+    with pytest.raises(NumericsError, match="the velocity of what is held opens loop 'gear'"):
+        loops.assemble(model, model.state(joints=[0.4, 0.9], rates=[1.0, 0.0]), held=model.joint_names)
+
+
 def test_a_robot_out_of_reach_says_which_loop_stays_open():
     model = four_bar().open_loops().close_loops(fc.Pin("too far", "bar2", "ground", (2.0, 0.0, 0.0), (9.0, 0.0, 0.0)))
     with pytest.raises(NumericsError, match=r"loop 'too far' cannot be closed from here: it stays open"):
@@ -225,6 +231,8 @@ def test_what_is_wrong_is_named():
         loops.inverse_dynamics(closed, closed.state(), [1.0, 1.0, 0.0], actuated=[arm.joint_names[2]])
     with pytest.raises(ModelError, match="stabilization is a rate"):
         loops.forward_dynamics(closed, closed.state(), np.zeros(3), -1.0)
+    with pytest.raises(ModelError, match="stabilization is a rate"):
+        loops.forward_dynamics(closed, closed.state(), np.zeros(3), "fast")
     with pytest.raises(ModelError, match="there is no joint 'x'"):
         loops.assemble(closed, closed.state(), held=["x"])
     with pytest.raises(ModelError, match=r"'.*' has loops \(a\), which simulate does not close"):

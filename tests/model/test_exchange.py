@@ -16,6 +16,7 @@ from fallingcat.lie import SE3, Trivial
 from fallingcat.lie.rotations import embed, homogeneous, matrix_from_quaternion
 from fallingcat.model import (
     Body,
+    Continuous,
     Free,
     Joint,
     Link,
@@ -188,12 +189,30 @@ def test_quaternions_are_brought_to_length_one_within_a_hundredth(length, good):
     model, theirs = robots.free_body(), exchange.mujoco(robots.free_body())
     qpos = np.concatenate([np.zeros(3), length * np.array([0.5, 0.5, -0.5, 0.5])])
     if not good:
-        with pytest.raises(ModelError, match="a quaternion has length"):
+        with pytest.raises(ModelError, match="a quaternion of length"):
             theirs.back(qpos)
         return
     close(theirs.back(qpos)[0][3:], [0.5, -0.5, 0.5, 0.5])
     ours = np.concatenate([np.zeros(3), length * np.array([0.5, 0.5, -0.5, 0.5])])
     close(model.unflatten(ours).pose, model.unflatten(np.array([0.0, 0.0, 0.0, 0.5, 0.5, -0.5, 0.5])).pose)
+
+
+def test_lengths_are_looked_at_both_ways():
+    """A quaternion of length 2 would turn velocities by another matrix; cosine and sine of 0 would be an angle of 0."""
+    ball = robots.free_body()
+    with pytest.raises(ModelError, match="a quaternion of length 2, not 1"):
+        exchange.mujoco(ball).there([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0], np.ones(6))
+    q, v = np.array([0.0, 0.0, 0.0, 0.6, 0.0, 0.0, 0.8]), np.ones(6)
+    there = exchange.mujoco(ball).there(np.concatenate([q[:3], 1.005 * q[3:]]), v)[1]
+    close(there, exchange.mujoco(ball).there(q, v)[1])
+    peer = pinocchio.Model()
+    peer.addJoint(0, pinocchio.JointModelRUBZ(), pinocchio.SE3.Identity(), "wheel")
+    links = (Link("hub", body(1.0, (0, 0, 0), 1, 1, 1)), Link("rim", body(1.0, (0, 0, 0), 1, 1, 1)))
+    model = Model("cart", Trivial(), links, (Joint("wheel", Continuous((0.0, 0.0, 1.0)), "hub", "rim"),))
+    close(model.from_pinocchio([0.0, 1.0], like=peer).joints, [np.pi / 2])
+    for wrong in ([0.0, 0.0], [2.0, 0.0]):
+        with pytest.raises(ModelError, match="cosine and sine of length"):
+            model.from_pinocchio(wrong, like=peer)
 
 
 def peer_of(model):

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -56,16 +55,12 @@ class _Motion:
         frame = Frame(on.name, on.link, on.placement @ placement)
         J = jacobian(self.model, self.state, frame, "mixed")
         J_dot = jacobian_derivative(self.model, self.state, frame, "mixed")
-        return link_pose(self.model, self.state, frame), J, J_dot @ self._velocity
+        return link_pose(self.model, self.state, frame), J, J_dot @ self.state.velocity
 
     def joint(self, name: str) -> tuple[Scalar, Scalar, Vector]:
         i = self.model.joint_index(name)
         q, v = self.model.q_slices[i].start, self.model.v_slices[i].start
         return self.state.joints[q], self.state.rates[v], np.eye(self.model.nv)[self.model.m + v]
-
-    @cached_property
-    def _velocity(self) -> Vector:
-        return self.state.velocity
 
 
 def equations(model: Model, state: State) -> Rows:
@@ -94,7 +89,7 @@ def assemble(model: Model, state: State, held: Sequence[str] = (), base: bool = 
         if not np.isfinite(rows.error).all():
             break
         if np.abs(rows.error).max(initial=0.0) <= CLOSED:
-            return _with_velocity(state, _shortest(rows.jacobian, -rows.jacobian @ state.velocity, moves))
+            return _kept_closed(model, state, rows.jacobian, moves)
         x = _shortest(rows.jacobian, -rows.error, moves)
         state = model.configuration.displace(state, x / max(1.0, np.abs(x).max() / LONGEST_STEP))
     names, worst = _row_names(model), int(np.abs(rows.error).argmax())
@@ -110,7 +105,7 @@ def forward_dynamics(model: Model, state: State, forces: Vector, stabilization: 
     """
     check_robot(model, state)
     forces = vector(forces, model.nv, "forces")
-    if not (np.isfinite(stabilization) and stabilization >= 0.0):
+    if not (isinstance(stabilization, (int, float)) and 0.0 <= stabilization < np.inf):
         raise ModelError(f"stabilization is a rate in 1/s, not negative, and not {told(stabilization)}")
     error, J, bias = equations(model, state)
     respond, names = responding(model, state), _row_names(model)
@@ -182,9 +177,16 @@ def _shortest(J: Matrix, wanted: Vector, moves: np.ndarray) -> Vector:
     return x
 
 
-def _with_velocity(state: State, change: Vector) -> State:
-    m = len(state.twist)
-    return state._replace(twist=state.twist + change[:m], rates=state.rates + change[m:])
+def _kept_closed(model: Model, state: State, J: Matrix, moves: np.ndarray) -> State:
+    """The state with the nearest velocity that keeps the loops closed; an error if what is held opens one."""
+    v = state.velocity + _shortest(J, -J @ state.velocity, moves)
+    opening = J @ v
+    if np.abs(opening).max(initial=0.0) > 1e-9 * max(1.0, np.abs(state.velocity).max(initial=0.0)):
+        worst = int(np.abs(opening).argmax())
+        raise NumericsError(
+            f"the velocity of what is held opens loop {_row_names(model)[worst]!r}", value=opening[worst]
+        )
+    return state._replace(twist=v[: model.m], rates=v[model.m :])
 
 
 def _null_space(J: Matrix) -> Matrix:

@@ -48,14 +48,14 @@ class Loop(Frozen, ABC):
         """How many numbers must be zero."""
 
     @property
-    @abstractmethod
     def places(self) -> tuple[str, ...]:
         """The links or frames that it names."""
+        return ()
 
     @property
-    @abstractmethod
     def joints(self) -> tuple[str, ...]:
         """The joints that it names."""
+        return ()
 
     @abstractmethod
     def rows(self, motion: RobotMotion) -> Rows:
@@ -85,11 +85,7 @@ class Pin(Loop):
 
     @property
     def places(self) -> tuple[str, ...]:
-        return (self.first,) if self.second is None else (self.first, self.second)
-
-    @property
-    def joints(self) -> tuple[str, ...]:
-        return ()
+        return _named(self.first, self.second)
 
     def rows(self, motion: RobotMotion) -> Rows:
         H, J, bias = motion.frame(self.first, rotations.homogeneous(np.eye(3), self.first_point))
@@ -118,11 +114,7 @@ class Weld(Loop):
 
     @property
     def places(self) -> tuple[str, ...]:
-        return (self.first,) if self.second is None else (self.first, self.second)
-
-    @property
-    def joints(self) -> tuple[str, ...]:
-        return ()
+        return _named(self.first, self.second)
 
     def rows(self, motion: RobotMotion) -> Rows:
         H, J, bias = motion.frame(self.first, self.placement)
@@ -157,12 +149,8 @@ class Couple(Loop):
         return 1
 
     @property
-    def places(self) -> tuple[str, ...]:
-        return ()
-
-    @property
     def joints(self) -> tuple[str, ...]:
-        return (self.joint,) if self.other is None else (self.joint, self.other)
+        return _named(self.joint, self.other)
 
     def rows(self, motion: RobotMotion) -> Rows:
         q, _, row = motion.joint(self.joint)
@@ -171,6 +159,10 @@ class Couple(Loop):
         x, rate, other = motion.joint(self.other)
         value, slope, bend = (_polynomial(c, x) for c in _derivatives(self.coefficients))
         return Rows(stack([q - value]), (row - scale(slope, other))[None], stack([-bend * rate * rate]))
+
+
+def _named(first: str, second: str | None) -> tuple[str, ...]:
+    return (first,) if second is None else (first, second)
 
 
 def _derivatives(coefficients: tuple[float, ...]) -> list[tuple[float, ...]]:

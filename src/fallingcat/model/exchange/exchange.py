@@ -83,19 +83,21 @@ class Exchange(Frozen):
         theirs, rates = q[..., self.q_order], v[..., self.v_order]
         angles = theirs[..., self.cosines]
         theirs[..., self.cosines], theirs[..., self.cosines + 1] = np.cos(angles), np.sin(angles)
+        units = {int(at): self._unit(q[..., at : at + 4]) for at in self.quaternions}
         for at, start in self.outside:
-            rates[..., start : start + 3] = _turned(q[..., at : at + 4], rates[..., start : start + 3])
+            rates[..., start : start + 3] = _turned(units[at], rates[..., start : start + 3])
         return theirs, rates
 
     def back(self, q: Vector, v: Vector | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Our ``q`` (..., nq) and ``v`` (..., nv), of theirs; quaternions are brought to length 1.
+        """Our ``q`` (..., nq) and ``v`` (..., nv), of theirs; quaternions, cosines and sines are brought to length 1.
 
-        One that misses it by more than 0.01 is refused: it is no rounding, but another number.
+        What misses it by more than 0.01 is refused, there too: it is no rounding, but another number.
         """
         q, rates = self._pair(q, v, len(self.q_order))
         ours, out = np.empty((*q.shape[:-1], self.model.nq)), np.empty_like(rates)
         ours[..., self.q_order] = q
-        ours[..., self.q_order[self.cosines]] = np.arctan2(q[..., self.cosines + 1], q[..., self.cosines])
+        wheels = self._unit(np.stack([q[..., self.cosines], q[..., self.cosines + 1]], axis=-1), "cosine and sine")
+        ours[..., self.q_order[self.cosines]] = np.arctan2(wheels[..., 1], wheels[..., 0])
         for at in self.quaternions:
             ours[..., at : at + 4] = self._unit(ours[..., at : at + 4])
         for at, start in self.outside:
@@ -106,7 +108,7 @@ class Exchange(Frozen):
 
     def velocity_map(self, q: Vector) -> Matrix:
         """``T`` (..., nv, nv) with ``v_theirs = T v_ours`` at our ``q``; their mass matrix is ``T^-T M T^-1``."""
-        q = np.asarray(q, dtype=float)
+        q, _ = self._pair(q, None, self.model.nq)
         units = np.broadcast_to(np.eye(self.model.nv), (*q.shape[:-1], self.model.nv, self.model.nv))
         return np.swapaxes(self.there(np.repeat(q[..., None, :], self.model.nv, axis=-2), units)[1], -1, -2)
 
@@ -126,12 +128,12 @@ class Exchange(Frozen):
             raise ModelError(f"q or v ({self.library}) of {self.model.name!r} holds a number that is not finite")
         return q, v
 
-    def _unit(self, quaternion: np.ndarray) -> np.ndarray:
-        length = np.linalg.norm(quaternion, axis=-1, keepdims=True)
+    def _unit(self, x: np.ndarray, what: str = "a quaternion") -> np.ndarray:
+        length = np.linalg.norm(x, axis=-1, keepdims=True)
         if not (np.abs(length - 1.0) <= QUATERNION_TOLERANCE).all():
             worst = float(length.flat[np.abs(length - 1.0).argmax()])
-            raise ModelError(f"q ({self.library}): a quaternion has length {worst:.6g}, not 1")
-        return np.asarray(quaternion / length)
+            raise ModelError(f"q ({self.library}): {what} of length {worst:.6g}, not 1")
+        return np.asarray(x / length)
 
 
 def exchange(model: Model, library: str, base: Spot | None, joints: Mapping[str, Spot]) -> Exchange:
