@@ -1,5 +1,8 @@
 """Closed loops: against closed forms, KKT systems, Pinocchio's constraint dynamics, and differences."""
 
+import casadi
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -184,7 +187,7 @@ def test_four_bar(crank):
 
 
 def test_what_is_open_closes_at_the_stated_rate():
-    """An error decays like ``(1 + w t) exp(-w t)``, and the energy of what is closed stays."""
+    """An error decays like ``(1 + w t) exp(-w t)``."""
     model, w = four_bar(), 40.0
     state = loops.assemble(model, model.state(joints=[1.0, 0.3, -2.0]))
     state = state._replace(joints=state.joints + np.array([0.0, 1e-4, 0.0]))
@@ -255,6 +258,41 @@ def test_loops_stay_when_the_tree_changes():
     np.testing.assert_allclose(fc.link_acceleration(other, there, two, top), expected, atol=1e-9 * np.abs(one).max())
     merged = model.lock([model.joints[-1].name]).merge_fixed()
     assert loops.equations(merged, merged.state()).jacobian.shape == (9, merged.nv)
+
+
+def test_loops_that_contradict_each_other_are_named():
+    """Two gears between the same joints, one of them with an offset."""
+    arm = robots.planar_arm()
+    one, two, _ = arm.joint_names
+    single = arm.close_loops(fc.Couple("gear", two, one, (0.0, 1.0)))
+    model, forces = single.close_loops(fc.Couple("other", two, one, (0.5, 1.0))), np.array([1.0, 0.0, 0.0])
+    both, alone = (loops.forward_dynamics(m, m.state(), forces) for m in (model, single))  # the rows agree
+    np.testing.assert_allclose(both.acceleration, alone.acceleration, atol=1e-12)
+    np.testing.assert_allclose(both.multipliers, alone.multipliers.repeat(2) / 2.0, atol=1e-12)
+    with pytest.raises(NumericsError, match="loops of gear, other contradict each other"):
+        loops.forward_dynamics(model, model.state(), np.zeros(3), stabilization=10.0)
+
+
+def test_every_kind_of_number():
+    """Of the derivative by the angles: complex step, CasADi and JAX, which trace it, agree with differences."""
+    model = four_bar()
+    state = loops.assemble(model, model.state(joints=[1.0, 0.3, -2.0], rates=[1.0, 0.0, 0.0]))
+    forces = np.array([1.0, 2.0, 3.0])
+
+    def acceleration(q):
+        return loops.forward_dynamics(model, state._replace(joints=q), forces).acceleration
+
+    h, plain = 1e-6, np.eye(3)
+    q = state.joints
+    expected = np.array([(acceleration(q + h * e) - acceleration(q - h * e)) / (2 * h) for e in plain]).T
+    scale = np.abs(expected).max()
+    by_step = np.array([acceleration(q + 1e-30j * e).imag / 1e-30 for e in plain]).T
+    np.testing.assert_allclose(by_step, expected, atol=1e-6 * scale)
+    x = casadi.SX.sym("x", 3)
+    exact = casadi.jacobian(casadi.vertcat(*acceleration(np.array(casadi.vertsplit(x), dtype=object))), x)
+    np.testing.assert_allclose(np.array(casadi.Function("f", [x], [exact])(q)), by_step, atol=1e-9 * scale)
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(jax.jacfwd(acceleration)(jnp.array(q)), by_step, atol=1e-9 * scale)
 
 
 def test_compiled():

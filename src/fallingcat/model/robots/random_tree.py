@@ -48,22 +48,9 @@ def random_tree(
     >>> random_tree(np.random.default_rng(1), 4, planar=True).gravity
     array([ 0.  , -9.81,  0.  ])
     """
-    if not isinstance(n, (int, np.integer)) or n < 0:
-        raise ModelError(f"a robot has no {told(n)} joints")
-    if not isinstance(rng, np.random.Generator):
-        raise ModelError(f"rng is a numpy.random.Generator, not {told(rng)}")
-    for name, share in {"branching": branching, "fixed": 0.0 if fixed is None else fixed}.items():
-        if not isinstance(share, (int, float)) or not 0.0 <= share <= 1.0:
-            raise ModelError(f"{name} is a share from 0 to 1, not {told(share)}")
-    if kinds is not None and (isinstance(kinds, str) or not isinstance(kinds, Iterable)):
-        raise ModelError(f"kinds is a list of kinds of joints, not {told(kinds)}")
+    _check_numbers(rng, n, branching, fixed)
+    chosen = _chosen(kinds, planar)
     weld = (0.1 if kinds is None else 0.0) if fixed is None else fixed
-    chosen = [_kind(k) for k in kinds] if kinds is not None else [kind for kind in MOVING if kind.planar or not planar]
-    if not chosen:
-        raise ModelError("kinds is empty: a random robot needs at least one kind of joint")
-    if planar and not all(kind.planar or kind is Fixed for kind in chosen):
-        names = ", ".join(kind.name for kind in MOVING if kind.planar)
-        raise ModelError(f"a planar robot has joints of the kinds {names} only")
     base = (SE2() if planar else SE3()) if base is None else base
     links = tuple(Link(f"link{i}", random_body(rng, planar=planar)) for i in range(n + 1))
     joints = []
@@ -81,6 +68,31 @@ def random_body(rng: np.random.Generator, *, planar: bool = False) -> Body:
     """A solid box of random size, mass and pose; in the x-y plane for a ``planar`` one."""
     body = box(rng.uniform(0.2, 3.0), rng.uniform(0.05, 0.5, size=3))
     return body.moved(_placement(rng, planar))
+
+
+def _check_numbers(rng: object, n: object, branching: object, fixed: object) -> None:
+    if not isinstance(n, (int, np.integer)) or n < 0:
+        raise ModelError(f"a robot has no {told(n)} joints")
+    if not isinstance(rng, np.random.Generator):
+        raise ModelError(f"rng is a numpy.random.Generator, not {told(rng)}")
+    for name, share in {"branching": branching, "fixed": 0.0 if fixed is None else fixed}.items():
+        if not isinstance(share, (int, float)) or not 0.0 <= share <= 1.0:
+            raise ModelError(f"{name} is a share from 0 to 1, not {told(share)}")
+
+
+def _chosen(kinds: Iterable[Kind] | None, planar: bool) -> list[type[JointKind]]:
+    """The kinds to draw from: those that are given, or all that move."""
+    if kinds is None:
+        return [kind for kind in MOVING if kind.planar or not planar]
+    if isinstance(kinds, str) or not isinstance(kinds, Iterable):
+        raise ModelError(f"kinds is a list of kinds of joints, not {told(kinds)}")
+    chosen = [_kind(kind) for kind in kinds]
+    if not chosen:
+        raise ModelError("kinds is empty: a random robot needs at least one kind of joint")
+    if planar and not all(kind.planar or kind is Fixed for kind in chosen):
+        names = ", ".join(kind.name for kind in MOVING if kind.planar)
+        raise ModelError(f"a planar robot has joints of the kinds {names} only")
+    return chosen
 
 
 def _kind(kind: Kind) -> type[JointKind]:
