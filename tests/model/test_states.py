@@ -12,6 +12,7 @@ from hypothesis import given
 from laws import GROUPS, generators, name
 from link_sums import link_poses
 from scipy.spatial.transform import Rotation
+from scipy.stats import kstest
 
 from fallingcat.arrays import Graph
 from fallingcat.errors import ModelError
@@ -221,6 +222,38 @@ def test_random_states_keep_a_single_stop_too(limits, rng):
 def test_the_same_generator_gives_the_same_state():
     a, b = (ARM.random_state(np.random.default_rng(7)) for _ in range(2))
     same(a, b, 0.0)
+
+
+@pytest.mark.parametrize("base", BASES, ids=name)
+@given(rng=generators())
+def test_a_random_flat_configuration_is_that_of_a_random_state(base, rng):
+    model, seed = random_tree(rng, 6, base=base), int(rng.integers(1 << 32))
+    state = model.random_state(np.random.default_rng(seed))
+    one = model.unflatten(model.random(np.random.default_rng(seed)))
+    close(one.pose, state.pose, 1e-15)
+    close(one.joints, state.joints, 1e-15)
+
+
+@pytest.mark.parametrize("batch", [(), (0,), (5,), (2, 3), (4, 0, 2)])
+def test_batches_of_random_configurations_have_their_shape(batch):
+    rng = np.random.default_rng(1)
+    for model in (ARM, robots.cat(), random_tree(rng, 8), Model("one", SE3(), (Link("a"),))):
+        assert model.random(rng, *batch).shape == (*batch, model.nq)
+
+
+@pytest.mark.parametrize("base", BASES, ids=name)
+def test_batches_of_random_configurations_follow_the_law_of_random_states(base):
+    rng = np.random.default_rng(8)
+    model = random_tree(rng, 12, base=base)
+    many = model.random(rng, 2000)
+    one_by_one = np.array([model.random(rng) for _ in range(2000)])
+    assert all(kstest(a, b).pvalue > 1e-5 for a, b in zip(many.T, one_by_one.T, strict=True))
+    for joint, place in zip(model.joints, model.q_slices, strict=True):
+        q = many[:, model.base.nq :][:, place]
+        if joint.kind.nq == 1:
+            assert ((joint.limits.lower <= q) & (q <= joint.limits.upper)).all()
+    q, _ = model.flatten(model.unflatten(many[0]))
+    close(model.difference(many[0], q), 0.0)  # quaternions have length 1
 
 
 # JAX --------------------------------------------------------------------------------------------------------------

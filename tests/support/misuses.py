@@ -317,6 +317,10 @@ CALLS = [
     (lambda: CAT.from_mujoco("home"), "q and v .MuJoCo. are arrays of numbers"),
     (lambda: CAT.random_state(0), "rng is a numpy.random.Generator, not 0"),
     (lambda: CAT.random_state(None), "rng is a numpy.random.Generator, not None"),
+    (lambda: CAT.random(0, 3), "rng is a numpy.random.Generator, not 0"),
+    (lambda: CAT.random(np.random.default_rng(0), 2.5), "a whole number, not 2.5"),
+    (lambda: CAT.random(np.random.default_rng(0), 3, -1), "a whole number, not -1"),
+    (lambda: CAT.random(np.random.default_rng(0), "many"), "a whole number, not 'many'"),
     # models and their edits
     (lambda: CAT.link_index("rea"), "there is no link 'rea'; do you mean 'rear'"),
     (lambda: CAT.link_index([]), "there is no link"),

@@ -184,8 +184,8 @@ class Group(ABC):
         return self.compose(g, self.exp(scale(s, self.log(self.compose(self.inverse(g), h)))))
 
     @abstractmethod
-    def random_coordinates(self, rng: np.random.Generator) -> np.ndarray:
-        """Flat coordinates of a random element: rotations uniform, positions normal with 1 m deviation."""
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
+        """Flat coordinates (*batch, nq) of random elements: rotations uniform, positions normal with 1 m deviation."""
 
     def random(self, rng: np.random.Generator) -> np.ndarray:
         """A random element."""

@@ -109,8 +109,9 @@ class Product(Group):
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator) -> np.ndarray:
-        return np.concatenate([np.zeros(0), *(f.random_coordinates(rng) for f in self.factors)])
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
+        parts = (f.random_coordinates(rng, *batch) for f in self.factors)
+        return np.concatenate([np.zeros((*batch, 0)), *parts], axis=-1)
 
     # parts ----------------------------------------------------------------------------------------------------
 

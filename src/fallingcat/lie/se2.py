@@ -68,5 +68,6 @@ class SE2(Group):
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator) -> np.ndarray:
-        return np.append(rng.normal(size=2), rng.uniform(-np.pi, np.pi))
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
+        parts = rng.normal(size=(*batch, 2)), rng.uniform(-np.pi, np.pi, size=(*batch, 1))
+        return np.concatenate(parts, axis=-1)

@@ -12,6 +12,7 @@ from ..arrays import block, concatenate, scale
 from . import rotations, series
 from .group import Group, constant
 from .rotations import homogeneous, skew
+from .so3 import SO3
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,6 @@ class SE3(Group):
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator) -> np.ndarray:
-        quaternion = rng.normal(size=4)
-        return np.concatenate([rng.normal(size=3), quaternion / np.linalg.norm(quaternion)])
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
+        quaternion = SO3().random_coordinates(rng, *batch)
+        return np.concatenate([rng.normal(size=(*batch, 3)), quaternion], axis=-1)

@@ -50,5 +50,5 @@ class SO2(Abelian):
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator) -> np.ndarray:
-        return rng.uniform(-np.pi, np.pi, size=1)
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
+        return rng.uniform(-np.pi, np.pi, size=(*batch, 1))

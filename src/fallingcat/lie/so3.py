@@ -60,6 +60,6 @@ class SO3(Group):
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator) -> np.ndarray:
-        quaternion = rng.normal(size=4)
-        return quaternion / np.linalg.norm(quaternion)
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
+        quaternion = rng.normal(size=(*batch, 4))
+        return np.asarray(quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True))

@@ -26,8 +26,8 @@ class _Translations(Abelian):
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator) -> np.ndarray:
-        return rng.normal(size=self.dim)
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
+        return rng.normal(size=(*batch, self.dim))
 
 
 @dataclass(frozen=True)

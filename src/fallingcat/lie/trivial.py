@@ -40,5 +40,5 @@ class Trivial(Abelian):
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator) -> np.ndarray:
-        return np.zeros(0)
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
+        return np.zeros((*batch, 0))

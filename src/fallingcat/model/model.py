@@ -254,8 +254,6 @@ class Model(Frozen):
 
     def random_state(self, rng: np.random.Generator) -> State:
         """A random state: groups uniform (within finite joint limits), positions and velocities normal."""
-        if not isinstance(rng, np.random.Generator):
-            raise ModelError(f"rng is a numpy.random.Generator, not {told(rng)}")
         return states.random(self, rng)
 
     def flatten(self, state: State) -> tuple[Vector, Vector]:
@@ -296,6 +294,15 @@ class Model(Frozen):
     def interpolate(self, q: Vector, p: Vector, s: Scalar) -> Vector:
         """The flat point (..., nq) at ``s`` in [0, 1] on the one-parameter path from ``q`` to ``p``."""
         return self.integrate(q, scale(s, self.difference(q, p)))
+
+    def random(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
+        """Random flat ``q`` (*batch, nq), by the law of :meth:`random_state`.
+
+        >>> from fallingcat.model import robots
+        >>> robots.cat().random(np.random.default_rng(0), 10_000).shape
+        (10000, 17)
+        """
+        return states.random_coordinates(self, rng, *batch)
 
     def to_mujoco(self, state: State) -> tuple[np.ndarray, np.ndarray]:
         """``qpos, qvel`` in MuJoCo's conventions: quaternions ``wxyz``, linear velocity in the world.

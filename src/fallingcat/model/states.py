@@ -56,17 +56,29 @@ def check_record(model: Model, state: Any) -> None:
 
 def random(model: Model, rng: np.random.Generator) -> State:
     """A random state; see :meth:`Model.random_state`."""
-    joints = [np.zeros(0)]
+    q = random_coordinates(model, rng)
+    pose = np.asarray(model.base.element(q[: model.base.nq]))
+    return State(pose, q[model.base.nq :], rng.normal(size=model.m), rng.normal(size=model.n))
+
+
+def random_coordinates(model: Model, rng: np.random.Generator, *batch: int) -> np.ndarray:
+    """Random flat configurations (*batch, nq); see :meth:`Model.random`."""
+    if not isinstance(rng, np.random.Generator):
+        raise ModelError(f"rng is a numpy.random.Generator, not {told(rng)}")
+    for size in batch:
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
+            raise ModelError(f"how many configurations there are is a whole number, not {told(size)}")
+    joints = [np.zeros((*batch, 0))]
     for joint in model.joints:
-        q = joint.kind.group.random_coordinates(rng)
+        q = joint.kind.group.random_coordinates(rng, *batch)
         joints.append(_within(joint.limits, q, rng) if joint.kind.nq == 1 else q)
-    return State(model.base.random(rng), np.concatenate(joints), rng.normal(size=model.m), rng.normal(size=model.n))
+    return np.concatenate([model.base.random_coordinates(rng, *batch), *joints], axis=-1)
 
 
 def _within(limits: Limits, q: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Uniform between two stops; mirrored at a single one."""
     if np.isfinite([limits.lower, limits.upper]).all():
-        return rng.uniform(limits.lower, limits.upper, size=1)
+        return rng.uniform(limits.lower, limits.upper, size=q.shape)
     return np.minimum(np.maximum(q, 2.0 * limits.lower - q), 2.0 * limits.upper - q)
 
 
