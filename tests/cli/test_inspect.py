@@ -152,7 +152,8 @@ def test_json_says_everything():
     data = json.loads(done.stdout, parse_constant=refuse)
     model = fc.load(CAT)
     assert " ".join(data) == (
-        "schema file name base dimensions mass kinematic gravity links joints actuators frames checks warnings ignored"
+        "schema file name base dimensions mass kinematic gravity links joints actuators loops frames checks warnings "
+        "ignored"
     )
     assert data["schema"] == 1
     assert data["base"] == {"group": "SE(3)", "link": "front"}

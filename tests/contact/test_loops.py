@@ -240,8 +240,8 @@ def test_what_is_wrong_is_named():
         loops.assemble(closed, closed.state(), held=["x"])
     with pytest.raises(ModelError, match=r"'.*' has loops \(a\), which simulate does not close"):
         fc.simulate(closed, closed.state(), 0.1)
-    with pytest.raises(FileError, match=r"loops \(a\) are not written"):
-        fc.save(closed, "arm.toml")
+    with pytest.raises(FileError, match=r"URDF has no loops, as a of this robot \(a \.toml file has them"):
+        fc.save(closed, "arm.urdf")
     with pytest.raises(ModelError, match="has not one coordinate"):
         closed.lock([arm.joint_names[0]])
 

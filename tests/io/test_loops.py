@@ -1,11 +1,17 @@
-"""Loops of files: equalities of MJCF, mimic joints of URDF."""
+"""Loops of files: equalities of MJCF, mimic joints of URDF, tables of TOML."""
+
+import json
+from dataclasses import replace
 
 import mujoco
 import numpy as np
 import pytest
+from hypothesis import given
+from laws import generators
+from typer.testing import CliRunner
 
 import fallingcat as fc
-from fallingcat import loops
+from fallingcat import cli, loops
 from fallingcat.errors import FileError
 
 LEG = """
@@ -110,3 +116,82 @@ def test_mimic_joints_follow(tmp_path):
     path.write_text(URDF.format(mass=MASS, mimic='<mimic joint="c"/>'))
     with pytest.raises(FileError, match="'c', which is to be mimicked, does not exist"):
         fc.load(path, loops="close")
+
+
+# TOML ---------------------------------------------------------------------------------------------------------------
+
+
+def looped(rng):
+    """A robot with a loop of every kind, between links, frames and the world."""
+    tree = fc.robots.random_tree(rng, 5, kinds=["revolute", "prismatic"])
+    (a, b, *_), (i, j, *_) = tree.link_names, tree.joint_names
+    frame, H = fc.Frame("tip", b, fc.lie.SE3().random(rng)), fc.lie.SE3().random(rng)
+    return replace(tree, frames=(frame,)).close_loops(
+        fc.Pin("ball", a, "tip", rng.normal(size=3), rng.normal(size=3)),
+        fc.Pin("hook", b),
+        fc.Weld("glue", "tip", a, H),
+        fc.Weld("screw", b),
+        fc.Couple("gear", i, j, tuple(rng.normal(size=4))),
+        fc.Couple("lock", j, None, (0.2,)),
+    )
+
+
+@given(rng=generators())
+def test_toml_keeps_loops_to_the_last_digit(tmp_path_factory, rng):
+    model, path = looped(rng), tmp_path_factory.mktemp("loops") / "robot.toml"
+    fc.save(model, path)
+    again, state = fc.load(path), model.random_state(rng)
+    assert [loop.name for loop in again.loops] == [loop.name for loop in model.loops]
+    for ours, theirs in zip(loops.equations(model, state), loops.equations(again, state), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert not fc.load(path, loops="open").loops
+
+
+def test_a_loop_of_ones_own_is_not_written(tmp_path):
+    class Own(fc.Couple):
+        pass
+
+    tree = fc.robots.cat()
+    model = tree.close_loops(Own("mine", *tree.joint_names[:2]))
+    with pytest.raises(fc.ModelError, match="loop 'mine' is of a kind that cannot be written to a file: Own"):
+        fc.save(model, tmp_path / "cat.toml")
+
+
+TREE = """base = "fixed"
+link = [{ name = "wall" }, { name = "arm", mass = 1 }]
+joint = [{ name = "hinge", type = "revolute", parent = "wall", child = "arm", position = [1, 0, 0] }]
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "message"),
+    [
+        ("type = 'pin'", r"'x': 'first' is missing"),
+        ("type = 'pn'\nfirst = 'arm'", r"'x': there is no loop type 'pn'; do you mean 'pin'"),
+        ("type = 'pin'\nfirst = 'amr'", r"\[\[loop\]\] 'x': the first link 'amr' does not exist; do you mean 'arm'"),
+        ("type = 'weld'\nfirst = 'arm'\nsecond = 'tip'", r"'x': the second link 'tip' does not exist"),
+        ("type = 'pin'\nfirst = 'arm'\nangle = 1", r"'x': a loop of type 'pin' has no angle"),
+        ("type = 'couple'\njoint = 'ghost'", r"loop 'x' couples the joint 'ghost', which does not exist"),
+        ("type = 'couple'\njoint = 'hinge'\ncoefficients = []", r"'x': coefficients"),
+        ("type = 'weld'\nfirst = 'arm'\nangle = 1\nrpy = [0, 0, 1]", r"'x': only one of angle, rpy"),
+        ("type = 'pin'\nfirst = 'arm'\n[[loop]]\nname = 'x'\ntype = 'pin'\nfirst = 'wall'", "two loops are called 'x'"),
+    ],
+)
+def test_wrong_loops_are_named(tmp_path, loop, message):
+    path = tmp_path / "robot.toml"
+    path.write_text(f"{TREE}[[loop]]\nname = 'x'\n{loop}\n")
+    with pytest.raises(FileError, match=message):
+        fc.load(path)
+
+
+def test_loops_are_an_option_of_the_command(tmp_path):
+    path = tmp_path / "gripper.urdf"
+    path.write_text(URDF.format(mass=MASS, mimic='<mimic joint="a"/>'))
+    run = CliRunner().invoke
+    assert "--loops close keeps it" in " ".join(run(cli.app, ["inspect", str(path)]).stdout.split())
+    closed = ["inspect", str(path), "--loops", "close"]
+    assert "1: b mimics a; fallingcat.loops closes them" in " ".join(run(cli.app, closed).stdout.split())
+    (loop,) = json.loads(run(cli.app, [*closed, "--json"]).stdout)["loops"]
+    assert (loop["type"], loop["joints"], loop["equations"]) == ("couple", ["b", "a"], 1)
+    wrong = run(cli.app, ["inspect", str(path), "--loops", "shut"])
+    assert (wrong.exit_code, "loops is" in wrong.stderr) == (2, True)

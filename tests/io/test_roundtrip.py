@@ -28,7 +28,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def numbers_of(kind):
-    """The numbers of a kind of joint; a reversed one holds another kind."""
+    """The numbers of a kind of joint, or of a group; a reversed one holds another kind."""
     if isinstance(kind, Reversed):
         return numbers_of(kind.kind)
     return [float(x) for field in fields(kind) for x in np.ravel(getattr(kind, field.name))]
@@ -40,7 +40,7 @@ def difference(a, b):
     assert type(a.base) is type(b.base)
     assert a.link_names == b.link_names
     assert [(f.name, f.link) for f in a.frames] == [(f.name, f.link) for f in b.frames]
-    pairs = [(a.gravity, b.gravity), (list(vars(a.base).values()), list(vars(b.base).values()))]
+    pairs = [(a.gravity, b.gravity), (numbers_of(a.base), numbers_of(b.base))]
     pairs += [(f.placement, g.placement) for f, g in zip(a.frames, b.frames, strict=True)]
     for x, y in zip(a.links, b.links, strict=True):
         pairs += [(x.body.mass, y.body.mass), (x.body.center, y.body.center), (x.body.inertia, y.body.inertia)]

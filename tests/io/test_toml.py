@@ -156,7 +156,29 @@ def test_a_massless_link_may_carry_a_mass(robot):
     """Two hinges with nothing between them: a cardan joint in the words of URDF."""
     text = PAIR.replace('name = "a"\nmass = 1\ninertia = [1, 1, 1]', 'name = "a"')
     assert robot(text, base="fixed").mass == 1.0
-    assert robot(text).links[0].body.mass == 0.0
+    with pytest.warns(fc.FileWarning, match="no mass resists the base"):  # seven freedoms, one body
+        assert robot(text).links[0].body.mass == 0.0
+
+
+def test_what_nothing_resists_makes_a_kinematic_model(robot, tmp_path):
+    """It is saved and loaded again without further ado."""
+    text = PAIR.replace('name = "b"\nmass = 1\ninertia = [1, 1, 1]', 'name = "b"')
+    with pytest.warns(fc.FileWarning, match=r"'b': no mass resists this link: .* massless=\"weld\""):
+        model = robot(text)
+    assert model.idle_links == ("b",)
+    fc.save(model, tmp_path / "again.toml")
+    with pytest.warns(fc.FileWarning, match="a kinematic model"):
+        again = fc.load(tmp_path / "again.toml")
+    state = model.state(joints=[0.3])
+    np.testing.assert_array_equal(fc.jacobian(again, state, "b"), fc.jacobian(model, state, "b"))
+    with pytest.raises(fc.ModelError, match="is a kinematic model"):
+        fc.mass_matrix(again, state)
+    still = text + "[[link]]\nname = 'c'\n[[joint]]\nname = 'k'\ntype = 'fixed'\nparent = 'b'\nchild = 'c'\n"
+    with pytest.raises(fc.FileError, match="no joint is left that moves"):
+        robot(still, massless="weld")
+    mass = "[[link]]\nname = 'c'\nmass = 1\n[[joint]]\nname = 'k'\ntype = 'prismatic'\nparent = 'a'\nchild = 'c'\n"
+    with pytest.warns(fc.FileWarning, match="this joint moves no mass and is fixed"):
+        assert robot(text + mass, massless="weld").joint_names == ("k",)
 
 
 def test_all_mistakes_are_said_at_once(tmp_path):

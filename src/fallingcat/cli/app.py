@@ -19,7 +19,7 @@ from .text import plain
 
 SCHEMA: Final = 1
 """Of the output of ``--json``; grows when a key changes its meaning."""
-_OPTION: Final = re.compile(r'\b(base|physics|inside|root|massless|xacro)="([^"]*)"')
+_OPTION: Final = re.compile(r'\b(base|physics|inside|root|massless|xacro|loops)="([^"]*)"')
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A .urdf, .xml (MJCF) or .toml file.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="JSON instead of tables; see docs/cli.md.")]
@@ -49,13 +49,21 @@ Root = Annotated[
     ),
 ]
 Massless = Annotated[
-    str, typer.Option(metavar="keep|weld", help="What to do with joints of a URDF that move no mass: weld fixes them.")
+    str, typer.Option(metavar="keep|weld", help="What to do with joints that move no mass: weld fixes them.")
 ]
 Xacro = Annotated[
     str,
     typer.Option(
         metavar="refuse|expand|skip",
         help="What to do with macros in a URDF; expand evaluates what stands in the file: only if you trust it.",
+    ),
+]
+Loops = Annotated[
+    str | None,
+    typer.Option(
+        metavar="open|close",
+        help="Keep mimic joints and equalities as loops, or open them; if left out, only those of a .toml are kept.",
+        show_default=False,
     ),
 ]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .app import SCHEMA, Base, Inside, Json, Massless, Physics, Root, Xacro, app, errors_in_one_line
+from .app import SCHEMA, Base, Inside, Json, Loops, Massless, Physics, Root, Xacro, app, errors_in_one_line
 from .export_file import model_of
 from .text import on_screen, shown, table
 
@@ -29,6 +29,7 @@ def bench(
     root: Root = None,
     massless: Massless = "keep",
     xacro: Xacro = "refuse",
+    loops: Loops = None,
     batch: Annotated[int, typer.Option(min=1, max=10_000_000, help="States in one call.")] = 4096,
     rounds: Annotated[int, typer.Option(min=1, max=10_000, help="How often each thing is measured.")] = 15,
     as_json: Json = False,
@@ -40,7 +41,9 @@ def bench(
 
         model = robots.humanoid()
         if file is not None:
-            model = model_of(file, base=base, physics=physics, inside=inside, root=root, massless=massless, xacro=xacro)
+            model = model_of(
+                file, base=base, physics=physics, inside=inside, root=root, massless=massless, xacro=xacro, loops=loops
+            )
         rows = compare(model, batch, rounds)
         if as_json:
             typer.echo(json.dumps(_bench_report(model, batch, rounds, rows), indent=2))

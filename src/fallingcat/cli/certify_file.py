@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .app import SCHEMA, Base, File, Inside, Json, Massless, Physics, Root, Xacro, app, errors_in_one_line
+from .app import SCHEMA, Base, File, Inside, Json, Loops, Massless, Physics, Root, Xacro, app, errors_in_one_line
 from .text import count, on_screen, shown, summary, table
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def certify(
     root: Root = None,
     massless: Massless = "keep",
     xacro: Xacro = "refuse",
+    loops: Loops = None,
 ) -> None:
     """Prove the equations of motion of a robot: every formulation, every Coriolis matrix, over random states.
 
@@ -46,7 +47,7 @@ def certify(
         from ..formulations.survey import survey
         from ..io import read
 
-        words: Any = {"physics": physics, "massless": massless, "xacro": xacro}
+        words: Any = {"physics": physics, "massless": massless, "xacro": xacro, "loops": loops}
         model, _ = read(file, base=base, inside=inside, root=root, **words)
         with _progress(states) as advance:
             found = survey(model, states, seed, tolerance, advance)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from ..errors import ModelError
-from .app import Base, File, Inside, Massless, Physics, Root, Xacro, app, errors_in_one_line
+from .app import Base, File, Inside, Loops, Massless, Physics, Root, Xacro, app, errors_in_one_line
 from .text import count, plain
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def export(
     root: Root = None,
     massless: Massless = "keep",
     xacro: Xacro = "refuse",
+    loops: Loops = None,
     option: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="An option of the function, e.g. factorization=passive; repeatable."),
@@ -37,7 +38,9 @@ def export(
 ) -> None:
     """Write a function of a robot as source code."""
     with errors_in_one_line():
-        model = model_of(file, base=base, physics=physics, inside=inside, root=root, massless=massless, xacro=xacro)
+        model = model_of(
+            file, base=base, physics=physics, inside=inside, root=root, massless=massless, xacro=xacro, loops=loops
+        )
         for path in exported(model, function, out, target, dtype, option or []):
             typer.echo(plain(path))
 

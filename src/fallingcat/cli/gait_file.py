@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import FallingCatError
-from .app import Base, File, Inside, Json, Massless, Physics, Root, Xacro, app, errors_in_one_line
+from .app import Base, File, Inside, Json, Loops, Massless, Physics, Root, Xacro, app, errors_in_one_line
 from .drop_cat import NoOpen, written
 from .export_file import model_of
 from .text import on_screen, open_page, shown, summary, table
@@ -52,6 +52,7 @@ def gait(
     root: Root = None,
     massless: Massless = "keep",
     xacro: Xacro = "refuse",
+    loops: Loops = None,
     out: Annotated[str, typer.Option("--out", metavar="FILE", help="Where to write the page.")] = "gait.html",
     no_open: NoOpen = False,
     as_json: Json = False,
@@ -63,7 +64,9 @@ def gait(
 
         if not (math.isfinite(reach) and reach > 0.0):
             raise FallingCatError(f"--reach is a positive angle in degrees, not {reach:g}")
-        model = model_of(file, base=base, physics=physics, inside=inside, root=root, massless=massless, xacro=xacro)
+        model = model_of(
+            file, base=base, physics=physics, inside=inside, root=root, massless=massless, xacro=xacro, loops=loops
+        )
         found = survey(model, joints, math.radians(reach), component, frame, optimize)
         page = written(survey_page(found), out) if plot else None
         if as_json:

@@ -15,6 +15,7 @@ from .app import (
     File,
     Inside,
     Json,
+    Loops,
     Massless,
     Physics,
     Root,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ..io import Examined
-    from ..model import Body, Joint, Model
+    from ..model import Body, Joint, Loop, Model
 
 MOST_ROWS: Final = 60
 """Of a table without ``--all``; a humanoid fits."""
@@ -50,6 +51,7 @@ def inspect(
     root: Root = None,
     massless: Massless = "keep",
     xacro: Xacro = "refuse",
+    loops: Loops = None,
     keep_fixed: Annotated[
         bool, typer.Option("--keep-fixed", help="Keep fixed joints instead of merging links.")
     ] = False,
@@ -58,7 +60,7 @@ def inspect(
     with errors_in_one_line():
         from ..io import examine
 
-        words: Any = {"physics": physics, "massless": massless, "xacro": xacro}
+        words: Any = {"physics": physics, "massless": massless, "xacro": xacro, "loops": loops}
         words["fixed"] = "keep" if keep_fixed else "merge"
         found = examine(file, base=base, inside=inside, root=root, **words)
         if as_json:
@@ -95,11 +97,17 @@ def report(
         ],
         "joints": [_joint_report(joint) for joint in model.joints],
         "actuators": [{key: _finite(x) for key, x in vars(actuator).items()} for actuator in model.actuators],
+        "loops": [_loop_report(loop) for loop in model.loops],
         "frames": [{"name": f.name, "link": f.link, "placement": f.placement.tolist()} for f in model.frames],
         "checks": [{"rule": rule, "problems": problems} for rule, problems in checks(model)],
         "warnings": list(warnings),
         "ignored": dict(ignored or {}),
     }
+
+
+def _loop_report(loop: Loop) -> dict[str, Any]:
+    kind = type(loop).__name__.lower()
+    return {"name": loop.name, "type": kind, "places": loop.places, "joints": loop.joints, "equations": loop.count}
 
 
 def _finite(x: Any) -> Any:
@@ -180,6 +188,9 @@ def _print_summary(console: Console, model: Model, file: str) -> None:
         "mass": f"{model.mass:.6g} kg" + (", a kinematic model without dynamics" if model.kinematic else ""),
         "gravity": f"{_numbers(model.gravity, '.6g')} m/s^2",
     }
+    if model.loops:
+        names = ", ".join(loop.name for loop in model.loops[:MOST_ROWS])
+        rows["loops"] = f"{len(model.loops):,}: {names}; fallingcat.loops closes them, all else sees the open tree"
     if kept := _kept(model):
         rows["data"] = f"{kept}: nothing here applies it"
     summary(console, rows)

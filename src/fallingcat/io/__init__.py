@@ -42,7 +42,7 @@ def load(
     root: str | None = None,
     massless: Literal["keep", "weld"] = "keep",
     xacro: Literal["refuse", "expand", "skip"] = "refuse",
-    loops: Literal["open", "close"] = "open",
+    loops: Literal["open", "close"] | None = None,
 ) -> Model:
     """The robot in a file: ``.urdf``, ``.xml`` (MJCF, or URDF with a ``<robot>`` root) or ``.toml``.
 
@@ -53,7 +53,7 @@ def load(
     ``"translational"``, ``"fixed"`` or a group; left out, it is what the file says (a URDF says nothing: free).
     ``fixed="keep"`` keeps links on fixed joints as links; otherwise their bodies join the parent's and they become
     frames.  ``physics="warn"`` reads inertias that no body can have, with a warning.  ``gravity`` (3, m/s^2)
-    replaces the file's.  A URDF whose joints move no mass is a kinematic model, without dynamics
+    replaces the file's.  A URDF or TOML file whose joints move no mass is a kinematic model, without dynamics
     (:attr:`Model.kinematic`); ``massless="weld"`` fixes such joints instead.  ``xacro="expand"`` expands macros first,
     with the package xacro: it evaluates what stands in the file, so only for files that you trust; ``xacro="skip"``
     passes over macros that are left in a URDF.
@@ -63,7 +63,8 @@ def load(
     ``"world"`` takes all of them.
 
     ``loops="close"`` keeps mimic joints (URDF) and equalities of bodies and joints (MJCF) as loops of the model, which
-    :mod:`fallingcat.loops` moves; otherwise the robot is the open tree, with a warning.
+    :mod:`fallingcat.loops` moves; otherwise the robot is the open tree, with a warning.  Loops of a TOML file are kept,
+    unless ``loops="open"`` leaves them out.
 
     Raises :class:`~fallingcat.errors.FileError`; warns with :class:`FileWarning`.
 
@@ -93,7 +94,7 @@ def read(
     root: str | None = None,
     massless: Literal["keep", "weld"] = "keep",
     xacro: Literal["refuse", "expand", "skip"] = "refuse",
-    loops: Literal["open", "close"] = "open",
+    loops: Literal["open", "close"] | None = None,
 ) -> tuple[Model, list[str]]:
     """As :func:`load`, with the warnings as data instead of as warnings."""
     words = {"fixed": fixed, "physics": physics, "massless": massless, "xacro": xacro, "loops": loops}
@@ -134,10 +135,11 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     check_path(path)
     if not isinstance(model, Model):
         raise ModelError(f"the first argument is a Model, not {told(model)}")
-    if model.loops:
-        names = ", ".join(loop.name for loop in model.loops)
-        raise FileError(f"loops ({names}) are not written", file=path, hint="save model.open_loops(), the tree alone")
     suffix = PurePath(path).suffix.lower()
+    if suffix == ".urdf" and model.loops:
+        names = ", ".join(loop.name for loop in model.loops)
+        hint = "a .toml file has them; or save model.open_loops(), the tree alone"
+        raise FileError(f"URDF has no loops, as {names} of this robot", file=path, hint=hint)
     if suffix == ".urdf":
         from .urdf_writer import save as write
     elif suffix == ".toml":
@@ -237,6 +239,8 @@ def _options(
     elif base is not None and not isinstance(base, Group):
         raise FallingCatError(f"base is a group or the name of one, not {base!r}")
     for name, word in words.items():
+        if name == "loops" and word is None:  # as the format has it
+            continue
         if not isinstance(word, str) or word not in _WORDS[name]:
             choices = " or ".join(f'"{choice}"' for choice in _WORDS[name])
             raise FallingCatError(f"{name} is {choices}, not {told(word)}")

@@ -51,14 +51,20 @@ def assemble(parts: Parts, reader: Reader) -> Model:
     if isinstance(parts.base, SE3):
         _remark_on_a_free_world(parts, top, reader)
     model = parts.model()
-    merged = _merged(model)
     if parts.needs_mass:
-        _refuse_massless(merged, parts, reader)
-    if merged.idle_links and options.massless == "weld":
-        model = _welded(model, merged.idle_links, parts, reader)
-        merged = _merged(model)
+        _refuse_massless(_merged(model), parts, reader)
+    model, merged = weld_idle(model, parts, reader)
     check_physics(model, merged, parts.link_places, parts.virtual, parts.needs_mass, reader)
     return merged if options.fixed == "merge" else model
+
+
+def weld_idle(model: Model, parts: Parts, reader: Reader) -> tuple[Model, Model]:
+    """The model, and what it is with its fixed joints merged; those that move no mass are fixed where that is asked."""
+    merged = _merged(model)
+    if merged.idle_links and reader.options.massless == "weld":
+        model = _welded(model, merged.idle_links, parts, reader)
+        merged = _merged(model)
+    return model, merged
 
 
 def _merged(model: Model) -> Model:

@@ -55,7 +55,7 @@ class Options:
     root: str | None = None
     massless: Literal["keep", "weld"] = "keep"
     xacro: Literal["refuse", "expand", "skip"] = "refuse"
-    loops: Literal["open", "close"] = "open"
+    loops: Literal["open", "close"] | None = None
 
 
 @dataclass

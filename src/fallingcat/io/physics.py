@@ -125,6 +125,12 @@ def _remark_on_massless(
     for name in between if not needs_mass else ():
         text = "a massless link between joints: the mass matrix is singular where their axes line up"
         reader.warn(places[name], text)
+    remark_on_idle(merged, places, reader)
+
+
+def remark_on_idle(merged: Model, places: Mapping[str, Located | None], reader: Reader) -> None:
+    """Where nothing resists a link there are no dynamics."""
+    idle = merged.idle_links
     if idle == merged.link_names[:1]:
         text = 'no mass resists the base: a kinematic model, without dynamics; base="fixed" welds it to the world'
         reader.warn(places[idle[0]], text)

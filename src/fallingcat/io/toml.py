@@ -42,21 +42,21 @@ import numpy as np
 from pydantic import ValidationError
 
 from ..errors import FallingCatError
-from ..lie import SE2, Trivial
+from ..lie import SE2
 from ..model import Actuator, Body, Frame, Joint, Limits, Link, Model, Passive
 from ..model.body import TRIANGLE_TOLERANCE, sum_bodies
 from ..model.model import GRAVITY
-from .assembly import Parts, check_numbers, check_tree
+from .assembly import Parts, check_numbers, check_tree, weld_idle
 from .diagnostics import Place, Reader
 from .files import write_text
 from .names import Names, check_name
-from .physics import check_ratio
+from .physics import check_ratio, remark_on_idle
 from .toml_tables import TABLES, UNIT_TOLERANCE, JointTable, LinkTable, RobotTable, meant
 from .toml_text import decoded, parsed
 from .toml_writer import document
 
 MOST_ERRORS: Final = 20  # said in one message
-_HEADER: Final = re.compile(r"^[ \t]*\[\[[ \t]*[\"']?(link|joint|frame|actuator)[\"']?[ \t]*\]\]", re.MULTILINE)
+_HEADER: Final = re.compile(r"^[ \t]*\[\[[ \t]*[\"']?(link|joint|frame|actuator|loop)[\"']?[ \t]*\]\]", re.MULTILINE)
 
 
 class Complaint(NamedTuple):
@@ -100,7 +100,7 @@ class _Places:
 
     def __init__(self, text: str, raw: dict[str, Any]) -> None:
         self.raw = raw
-        self.lines: dict[str, list[int]] = {"link": [], "joint": [], "frame": [], "actuator": []}
+        self.lines: dict[str, list[int]] = {"link": [], "joint": [], "frame": [], "actuator": [], "loop": []}
         line, end = 1, 0
         for header in _HEADER.finditer(text):
             line, end = line + text.count("\n", end, header.start()), header.start()
@@ -165,11 +165,11 @@ def _fail(reader: Reader, complaints: Sequence[Complaint], hint: str | None = No
 
 def _build(robot: RobotTable, places: _Places, reader: Reader) -> Model:
     check_name(reader, None, "robot", robot.name)
-    names = {key: Names(key, reader) for key in ("link", "joint", "frame", "actuator")}
+    names = {key: Names(key, reader) for key in ("link", "joint", "frame", "actuator", "loop")}
     for key in names:
         for i, table in enumerate(getattr(robot, key)):
             names[key].add(table.name, places.of(key, i))
-    _check_references(robot, names["link"], places, reader)
+    _check_references(robot, names, places, reader)
     base = reader.options.base if reader.options.base is not None else robot.base.build()
     gravity: Any = (0.0, GRAVITY[2], 0.0) if isinstance(base, SE2) else GRAVITY
     gravity = robot.gravity if robot.gravity is not None else gravity
@@ -186,12 +186,13 @@ def _build(robot: RobotTable, places: _Places, reader: Reader) -> Model:
     )
     check_numbers(parts, reader)
     check_tree(parts, reader)
-    model = parts.model()
-    _check_physics(model, parts, reader)
-    merged = model.merge_fixed()
+    model, merged = weld_idle(parts.model(), parts, reader)
+    _check_bodies(model, parts, reader)
+    remark_on_idle(merged, parts.link_places, reader)
     masses = [(link.body.mass, link.name) for link in merged.links if link.body.mass > 0.0]
     check_ratio(masses, parts.link_places, reader)
-    return merged if reader.options.fixed == "merge" else model
+    model = merged if reader.options.fixed == "merge" else model
+    return model if reader.options.loops == "open" else model.close_loops(*(table.build() for table in robot.loop))
 
 
 def _body(table: LinkTable) -> Body:
@@ -234,8 +235,9 @@ def _actuators(robot: RobotTable, places: _Places, reader: Reader) -> list[Actua
     return found
 
 
-def _check_references(robot: RobotTable, links: Names, places: _Places, reader: Reader) -> None:
+def _check_references(robot: RobotTable, names: dict[str, Names], places: _Places, reader: Reader) -> None:
     """Every link that is mentioned exists, and no frame takes a link's name; all complaints at once."""
+    links, frames = names["link"], names["frame"]
     known = list(links.places)[:1000]  # to guess from
     complaints: list[Complaint] = []
     for i, joint in enumerate(robot.joint):
@@ -250,6 +252,11 @@ def _check_references(robot: RobotTable, links: Names, places: _Places, reader: 
             complaints.append(Complaint(places.of("frame", i), _no_link("the link", frame.link, near)))
         if frame.name in links:
             complaints.append(Complaint(places.of("frame", i), "a frame has the name of a link"))
+    for i, loop in enumerate(robot.loop):
+        for side, name in loop.places.items():
+            if name not in links and name not in frames:
+                near = known if len(complaints) < MOST_ERRORS else []
+                complaints.append(Complaint(places.of("loop", i), _no_link(f"the {side} link", name, near)))
     if complaints:
         _fail(reader, complaints)
 
@@ -264,28 +271,17 @@ def _no_link(what: str, name: str, known: list[str]) -> str:
 # physics ------------------------------------------------------------------------------------------------------------
 
 
-def _check_physics(model: Model, parts: Parts, reader: Reader) -> None:
-    """No body that cannot exist, and a mass for whatever moves; point masses, rods and plates are welcome."""
+def _check_bodies(model: Model, parts: Parts, reader: Reader) -> None:
+    """No body that cannot exist; point masses, rods and plates are welcome."""
     complaints = []
-    laden = {link.name: link.body.mass > 0.0 for link in model.links}
-    for joint in reversed(model.joints):  # children first
-        laden[joint.parent] |= laden[joint.child]
-    still = isinstance(model.base, Trivial)
-    for i, link in enumerate(model.links):
+    for link in model.links:
         place = parts.link_places[link.name]
         assert isinstance(place, Place)
-        if not laden[link.name] and not _welded(model, i, still):
-            complaints.append(Complaint(place, "a link that moves needs a mass, its own or one that it carries"))
         complaints += [Complaint(place, problem) for problem in _impossible(link.body)]
     if complaints and reader.options.physics == "strict":
         _fail(reader, complaints, 'repair the file, or load it as it is with physics="warn"')
     for place, rule in complaints:
         reader.warn(place, rule)
-
-
-def _welded(model: Model, link: int, still: bool) -> bool:
-    """Whether the link moves only with its parent, or not at all."""
-    return still if link == 0 else model.joints[link - 1].kind.nv == 0
 
 
 def _impossible(body: Body) -> list[str]:

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from ..lie import Group, rotations
 from ..lie.charts import EulerZYX
+from ..model import Couple, Loop, Pin, Weld
 from ..model.actuator import Actuator, ActuatorKind
 from ..model.joints import KINDS, JointKind, Reversed
 from .bases import BASES
@@ -293,6 +294,52 @@ class ActuatorTable(Table):
         return Actuator(self.name, self.joint, self.type, self.gear, self.kp, self.kv, **ranges)
 
 
+LOOPS: Final[dict[str, tuple[str, ...]]] = {
+    "pin": ("first", "second", "first_point", "second_point"),
+    "weld": ("first", "second", "position", "angle", "rpy", "quaternion", "rotation"),
+    "couple": ("joint", "other", "coefficients"),
+}
+"""The types of loops, and the keys of each; the first is required."""
+
+
+class LoopTable(Placed):
+    """What closes the tree: two points pinned, two frames welded, two joints coupled."""
+
+    name: Name
+    type: str
+    first: Name | None = None
+    second: Name | None = None
+    first_point: Point | None = None
+    second_point: Point | None = None
+    joint: Name | None = None
+    other: Name | None = None
+    coefficients: Annotated[list[FiniteFloat], Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.type not in LOOPS:
+            raise wrong(f"there is no loop type {self.type!r}{meant(self.type, LOOPS)}")
+        required, *_ = keys = LOOPS[self.type]
+        for key in sorted(self.model_fields_set - {"name", "type", *keys}):
+            raise wrong(f"a loop of type {self.type!r} has no {key}")
+        if getattr(self, required) is None:
+            raise wrong(f"{required!r} is missing")
+        return self
+
+    @property
+    def places(self) -> dict[str, str]:
+        """The links or frames that are named, by key."""
+        return _given(self, "first", "second")
+
+    def build(self) -> Loop:
+        """The loop."""
+        if self.type == "couple":
+            return Couple(self.name, **_given(self, "joint", "other", "coefficients"))
+        if self.type == "weld":
+            return Weld(self.name, **_given(self, "first", "second"), placement=self.placement())
+        return Pin(self.name, **_given(self, *LOOPS["pin"]))
+
+
 class RobotTable(Table):
     """The whole file."""
 
@@ -303,6 +350,7 @@ class RobotTable(Table):
     joint: Annotated[list[JointTable], Field(max_length=MAX_LINKS)] = []
     frame: Annotated[list[FrameTable], Field(max_length=MAX_SHAPES)] = []
     actuator: Annotated[list[ActuatorTable], Field(max_length=MAX_LINKS)] = []
+    loop: Annotated[list[LoopTable], Field(max_length=MAX_LINKS)] = []
 
 
 TABLES: Final[dict[tuple[str, ...], type[Table]]] = {
@@ -316,6 +364,7 @@ TABLES: Final[dict[tuple[str, ...], type[Table]]] = {
     ("joint", "passive"): PassiveTable,
     ("frame",): FrameTable,
     ("actuator",): ActuatorTable,
+    ("loop",): LoopTable,
 }
 """Which table lies at which path of keys."""
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from ..errors import ModelError, NumericsError
 from ..lie import Group
 from ..lie.charts import EulerZYX
-from ..model import Actuator, Body, Frame, Joint, JointKind, Limits, Link, Model, Reversed
+from ..model import Actuator, Body, Couple, Frame, Joint, JointKind, Limits, Link, Loop, Model, Pin, Reversed, Weld
 from ..model.joints import KINDS
 from .bases import BASES
 from .diagnostics import Reader
@@ -40,6 +40,7 @@ def document(model: Model, path: str | os.PathLike[str]) -> str:
     tables += [_table("joint", _joint(joint)) for joint in model.joints]
     tables += [_table("frame", _frame(frame)) for frame in model.frames]
     tables += [_table("actuator", _actuator(actuator)) for actuator in model.actuators]
+    tables += [_table("loop", _loop(loop)) for loop in model.loops]
     return "\n\n".join(tables) + "\n"
 
 
@@ -105,6 +106,22 @@ def _actuator(actuator: Actuator) -> dict[str, Any]:
     return table
 
 
+def _loop(loop: Loop) -> dict[str, Any]:
+    name = next((name for name, known in _LOOPS.items() if type(loop) is known), None)
+    if name is None:
+        raise ModelError(f"loop {loop.name!r} is of a kind that cannot be written to a file: {type(loop).__name__}")
+    table: dict[str, Any] = {"name": loop.name, "type": name}
+    for key, value in vars(loop).items():
+        if key == "placement":
+            table |= _placed(value, f"placement of loop {loop.name!r}")
+        elif value is not None:
+            table[key] = value
+    return table
+
+
+_LOOPS: Final[dict[str, type[Loop]]] = {"pin": Pin, "weld": Weld, "couple": Couple}
+
+
 def _plain(kind: JointKind) -> tuple[JointKind, bool]:
     """The kind without :class:`Reversed` around it, and whether it was turned around (twice is not at all)."""
     around = False
@@ -140,10 +157,9 @@ def _placed(H: np.ndarray, what: str) -> dict[str, Any]:
 def _check_names(model: Model, path: str | os.PathLike[str]) -> None:
     """What cannot be read back is not written."""
     reader = Reader(path)
-    parts = (("link", model.links), ("joint", model.joints), ("frame", model.frames), ("actuator", model.actuators))
-    for kind, things in parts:
+    for kind in ("link", "joint", "frame", "actuator", "loop"):
         names = Names(kind, reader)
-        for thing in things:
+        for thing in getattr(model, f"{kind}s"):
             names.add(thing.name, None)
 
 

@@ -307,7 +307,7 @@ def _mimics(joints: list[Element], reader: Reader) -> list[Couple]:
             continue
         if kinds[leader] == "fixed":
             reader.warn(mimic, f"the joint {leader!r}, which is to be mimicked, is fixed")
-        if reader.options.loops == "open":
+        if reader.options.loops != "close":
             text = f"joint {name!r} does not follow {leader!r} here: both are independent"
             reader.warn(mimic, f'{text}; load with loops="close" keeps it', kind="mimic")
         else:

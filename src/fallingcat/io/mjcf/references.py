@@ -80,7 +80,7 @@ class References:
 
     def _summary(self, tally: Tally) -> None:
         constraints = [element for section in self.root.all("equality") for element in section]
-        if constraints and self.reader.options.loops == "open":
+        if constraints and self.reader.options.loops != "close":
             kinds = Counter(element.tag for element in constraints)
             listed = ", ".join(f"<{tag}> ({count})" for tag, count in kinds.items())
             text = f"equalities are not read, the robot is a tree and its joints are independent: {listed}"
