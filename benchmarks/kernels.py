@@ -25,7 +25,7 @@ import fallingcat as fc
 from fallingcat.kernels import aligned
 from fallingcat.kernels.compare import Spread, mujoco_calls, pinocchio_calls, spread, take_turns
 from fallingcat.kernels.cpu import native
-from fallingcat.kernels.ir.trace import trace
+from fallingcat.kernels.ir.trace import Recipe, trace
 
 RESULT = Path(__file__).parent / "results" / "kernels.json"
 
@@ -102,7 +102,7 @@ def in_blocks(kernel: Any, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 def sizes_of(model: fc.Model) -> dict[str, int]:
     """How many operations each function has."""
-    return {name: sum(trace(model, f, {}, {}).face.operations.values()) for name, (f, _, _) in SINGLE.items()}
+    return {name: sum(trace(Recipe(model, f)).face.operations.values()) for name, (f, _, _) in SINGLE.items()}
 
 
 def single_calls(model: fc.Model, urdf: str, rounds: int, names: Sequence[str]) -> dict[str, Any]:

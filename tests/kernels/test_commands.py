@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import fallingcat as fc
 from fallingcat import cli
 from fallingcat.cli.export_file import _named, _offered
-from fallingcat.kernels.ir.trace import trace
+from fallingcat.kernels.ir.trace import Recipe, trace
 from fallingcat.kernels.store import cache
 
 KEY = "a" * 64
@@ -55,7 +55,7 @@ def test_what_export_offers_can_be_exported():
         function = _named(name)
         given = {k: v for k, v in options.items() if k in inspect.signature(function).parameters}
         try:
-            assert trace(model, function, {}, given).outputs
+            assert trace(Recipe(model, function, options=given)).outputs
         except fc.ModelError as error:  # says what it needs
             refused[name] = str(error)
     assert refused.keys() == {"center_of_mass_base", "constrained_forward_dynamics", "internal_external"}, refused

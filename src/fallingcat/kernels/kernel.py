@@ -7,20 +7,10 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ..arrays.traced import TooLong
-from ..dynamics import (
-    bias_forces,
-    coriolis_matrix,
-    forward_dynamics,
-    gravity_forces,
-    inverse_dynamics,
-    mass_matrix,
-    mass_matrix_derivative,
-)
 from ..dynamics.checks import check_model
 from ..errors import ModelError, told
 from ..model import Model
@@ -29,24 +19,11 @@ from .cpu import entry, llvm, native, plain
 from .cpu.threads import once, shares, together
 from .ir.inputs import FLAT, Argument, Shape, check_inputs, given_state, named, parameters_of
 from .ir.program import LONG, Program, program, recut
-from .ir.regroup import regrouped
 from .ir.results import builder, is_array, leaves, rebuild, size
-from .ir.trace import Face, Trace, trace
+from .ir.trace import Face, Recipe, TooLarge, Trace, trace, tried
 from .store.recall import Memory
 
 DTYPES = {"float64": ("double", 8), "float32": ("float", 4)}
-
-
-class Recipe(NamedTuple):
-    """What was asked for; it says everything, so a kernel is pickled as its recipe and made again from it."""
-
-    model: Model
-    function: Callable[..., Any]
-    dtype: str
-    inputs: Mapping[str, Shape]
-    state: tuple[str, ...] | None
-    """the inputs that say the state; None: the function takes none"""
-    options: Mapping[str, Any]
 
 
 class Kernel:
@@ -66,7 +43,7 @@ class Kernel:
         self.name = getattr(recipe.function, "__name__", "function")
         self._memory = memory
         self._size = size(face.result)
-        self._work = sum(face.operations.values())
+        self._work = sum((face.operations or {}).values())
 
     # what it is -----------------------------------------------------------------------------------------------
 
@@ -81,8 +58,10 @@ class Kernel:
         return self._tracing()
 
     @once
-    def _plain(self) -> plain.Plain | None:
+    def _plain(self) -> plain.Plain | plain.Uncompiled | None:
         """NumPy in the place of machine code, where there is none."""
+        if self._face.operations is None:
+            return plain.Uncompiled(self._recipe, self._face)
         return plain.Plain(self._trace) if self._memory is None else None
 
     @once
@@ -95,16 +74,19 @@ class Kernel:
     @property
     def operations(self) -> dict[str, int]:
         """Exact number of operations of each kind, before fusing."""
+        if self._face.operations is None:
+            raise self._recipe.too_large
         return self._face.operations
 
     @property
     def source(self) -> str:
-        """The LLVM text of the single-state code; empty where plain NumPy runs."""
-        return "" if self._plain is not None else self._single_text()
+        """The LLVM text of the single-state code; empty where NumPy runs the same program."""
+        return "" if self._memory is None else self._single_text()
 
     def __repr__(self) -> str:
         arguments = ", ".join(map(str, self.signature))
-        return f"<Kernel {self.name}({arguments}) of {self.model.name!r}: {sum(self.operations.values())} operations>"
+        how = "uncompiled" if self._face.operations is None else f"{self._work} operations"
+        return f"<Kernel {self.name}({arguments}) of {self.model.name!r}: {how}>"
 
     def __reduce__(self) -> Any:
         return _made_of, tuple(self._recipe)
@@ -252,22 +234,6 @@ def aligned(shape: tuple[int, ...], dtype: Any = np.float64, alignment: int = 64
     return memory[start : start + size].view(dtype).reshape(shape)
 
 
-_FROM_ENERGY = {
-    inverse_dynamics,
-    forward_dynamics,
-    mass_matrix,
-    mass_matrix_derivative,
-    bias_forces,
-    gravity_forces,
-    coriolis_matrix,
-}
-
-
-def _regroups(function: Callable[..., Any], options: Mapping[str, Any]) -> bool:
-    """Whether the result follows from kinetic energy and gravity alone, so that moments may be regrouped."""
-    return function in _FROM_ENERGY and options.get("factorization", "christoffel") == "christoffel"
-
-
 def compile(
     model: Model,
     function: Callable[..., Any],
@@ -288,6 +254,10 @@ def compile(
     ``state`` names the fields of the state that a call gives in the place of ``q`` and ``v``, each as an array of its
     own: ``pose`` (the rows ``[R p]``, 3 x 4), ``joints``, ``twist``, ``rates``.  What is left out is neutral.
 
+    A function of more than two million operations is not compiled: a warning says so, and calls run ``function``
+    itself, one state after the other.  It has no :attr:`~Kernel.source`, and other targets refuse it.
+
+    >>> from fallingcat.dynamics import mass_matrix
     >>> from fallingcat.model import robots
     >>> cat = robots.two_cylinder_cat()
     >>> compile(cat, mass_matrix, state=["joints"])(np.zeros(2)).shape
@@ -297,7 +267,7 @@ def compile(
     _check_call(model, function, inputs, state, options)
     with _undisturbed():
         given = given_state(function, inputs, state)
-        return _compiled(Recipe(model, function, dtype, dict(inputs), given, options), target)
+        return _compiled(Recipe(model, function, dict(inputs), given, options, dtype), target)
 
 
 def _made_of(*recipe: Any) -> Kernel:
@@ -320,19 +290,18 @@ def _undisturbed() -> Iterator[None]:
 
 
 def _compiled(recipe: Recipe, target: str) -> Any:
-    model, function, dtype, inputs, state, options = recipe
-    if dtype not in DTYPES:
-        raise ModelError(f"dtype is one of {', '.join(DTYPES)}, not {dtype!r}")
-    tracing = partial(_traced, model, function, inputs, options, state)  # without loops: every emitter knows the rest
+    if recipe.dtype not in DTYPES:
+        raise ModelError(f"dtype is one of {', '.join(DTYPES)}, not {recipe.dtype!r}")
     if target != "cpu":
         targets.check(target)
-        return targets.build(target, model, function, tracing(), dtype)
+        return targets.build(target, recipe.model, recipe.function, trace(recipe), recipe.dtype)
     why = plain.reason()
     if why is not None:
         plain.tell(why)
-        return _kernel(recipe, tracing, None)
-    kernel = _kernel(recipe, partial(tracing, loops=True), Memory(model, function, inputs, state, options, dtype))
-    if native.fast_entry():
+    kernel = _kernel(recipe, Memory(recipe) if why is None else None)
+    if kernel._face.operations is None:
+        plain.tell_uncompiled(recipe)
+    elif why is None and native.fast_entry():
         build = None if kernel._whole else builder(kernel._face.result)
         call = kernel._single.python_function(kernel._slow, build, kernel.name, kernel.dtype)
         kernel.__class__ = type("Kernel", (Kernel,), {"__call__": call, "__doc__": Kernel.__doc__})
@@ -356,30 +325,16 @@ def _check_call(model: Any, function: Any, inputs: Any, state: Any, options: Map
             raise ModelError(f"{name!r} is an input, so it cannot be {told(options[name])} for good")
 
 
-def _kernel(recipe: Recipe, tracing: Callable[[], Trace], memory: Memory | None) -> Kernel:
-    """Remembered if possible, else traced."""
+def _kernel(recipe: Recipe, memory: Memory | None) -> Kernel:
+    """Remembered if possible, else traced, or only tried where it is too large for that."""
+    tracing: Callable[[], Trace] = partial(trace, recipe, loops=memory is not None)  # machine code alone knows loops
     face = None if memory is None else memory.face()
-    if face is not None:
-        return Kernel(recipe, face, tracing, memory)
-    traced = tracing()
-    if memory is not None:
-        memory.keep(traced.face)
-    return Kernel(recipe, traced.face, lambda: traced, memory)
-
-
-def _traced(
-    model: Model,
-    function: Callable[..., Any],
-    inputs: Mapping[str, Shape],
-    options: Mapping[str, Any],
-    state: tuple[str, ...] | None = FLAT,
-    loops: bool = False,
-) -> Trace:
-    try:
-        alike = regrouped(model) if _regroups(function, options) else model
-        return trace(alike, function, inputs, options, state, loops)
-    except TooLong as long:
-        name = getattr(function, "__name__", "the function")
-        raise ModelError(
-            f"{name} of {model.name!r} has more than {long} operations, the most of a kernel: call it uncompiled"
-        ) from None
+    if face is None:
+        try:
+            traced = tracing()
+            face, tracing = traced.face, lambda: traced
+        except TooLarge:
+            face = tried(recipe)
+        if memory is not None:
+            memory.keep(face)
+    return Kernel(recipe, face, tracing, memory)

@@ -5,7 +5,7 @@ import pytest
 from kernel_reference import relative_error
 
 import fallingcat as fc
-from fallingcat.kernels.kernel import _traced
+from fallingcat.kernels.ir.trace import Recipe, trace
 from fallingcat.lie import SE3
 from fallingcat.model import Joint, Link, Model, Revolute, Spherical
 
@@ -30,7 +30,7 @@ def arm(load: float, joints: int = 6) -> Model:
 def errors(load: float) -> tuple[float, float]:
     """The worst error of forward dynamics against forty digits, and the worst condition number, at five states."""
     model = arm(load)
-    kernel, traced = fc.compile(model, fc.forward_dynamics), _traced(model, fc.forward_dynamics, {}, {})
+    kernel, traced = fc.compile(model, fc.forward_dynamics), trace(Recipe(model, fc.forward_dynamics))
     rng, worst, condition = np.random.default_rng(1), 0.0, 0.0
     for _ in range(5):
         state = model.random_state(rng)

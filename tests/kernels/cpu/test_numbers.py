@@ -12,7 +12,7 @@ from random_robots import BASES
 import fallingcat as fc
 from fallingcat.arrays import arctan2, cos, exp, log, sin, sqrt, where
 from fallingcat.kernels import aligned
-from fallingcat.kernels.ir.trace import trace
+from fallingcat.kernels.ir.trace import Recipe, trace
 from fallingcat.lie import SE2, SE3
 
 ROBOTS = {"cat": fc.robots.cat, "humanoid": fc.robots.humanoid, "quadruped": fc.robots.quadruped}
@@ -71,7 +71,7 @@ ACCURACY = [
 def test_against_forty_digits(robot, function, double, single):
     model = ROBOTS[robot]()
     rng = np.random.default_rng(7)
-    exactly = trace(model, function, {}, {})
+    exactly = trace(Recipe(model, function))
     for dtype, bar in (("float64", double), ("float32", single)):
         kernel = fc.compile(model, function, dtype=dtype)
         for _ in range(3):

@@ -16,7 +16,7 @@ from fallingcat.kernels import compile
 from fallingcat.kernels.gpu import recompute, registers, stages
 from fallingcat.kernels.ir import schedule
 from fallingcat.kernels.ir.program import program
-from fallingcat.kernels.kernel import _traced
+from fallingcat.kernels.ir.trace import Recipe, trace
 from fallingcat.kernels.text import c
 
 
@@ -43,7 +43,7 @@ def evaluated(lines, known):
 def example():
     """The forward dynamics of a humanoid as a program, with inputs and the results that they give."""
     model = fc.robots.humanoid()
-    traced = _traced(model, fc.forward_dynamics, {}, {})
+    traced = trace(Recipe(model, fc.forward_dynamics))
     made = program(traced.inputs, traced.outputs)
     arguments = c._test_inputs(model, traced, "float64")[0]
     known = {x: float(arguments[place[0]][place[1]]) for x, place in made.inputs.items()}
@@ -57,7 +57,7 @@ def results(made, known):
 
 def test_scheduling_keeps_the_numbers_and_few_values_waiting():
     model = fc.robots.humanoid()
-    traced = _traced(model, fc.inverse_dynamics, {}, {})
+    traced = trace(Recipe(model, fc.inverse_dynamics))
     made = program(traced.inputs, traced.outputs)
     order = schedule.schedule(made.instructions, made.inputs, made.outputs)
     assert sorted(order) == sorted(made.instructions)

@@ -12,7 +12,7 @@ from fallingcat.arrays import Graph, Traced, array, columns, cos, each, sin, sqr
 from fallingcat.kernels import aligned
 from fallingcat.kernels.ir.instructions import Loop
 from fallingcat.kernels.ir.program import program, recut
-from fallingcat.kernels.ir.trace import trace
+from fallingcat.kernels.ir.trace import Recipe, trace
 
 OPERATIONS = [
     lambda a, b: a + b,
@@ -212,7 +212,7 @@ def test_derivatives_of_every_base_and_joint(base):
 
 def test_few_operations_for_derivatives_of_forward_dynamics():
     model = fc.robots.humanoid()
-    traced = trace(model, fc.forward_dynamics_derivatives, {}, {}, loops=True)
+    traced = trace(Recipe(model, fc.forward_dynamics_derivatives), loops=True)
     p = program(traced.inputs, traced.outputs)
     assert len(p.instructions) < 11_000  # straight line, fused; Gauss elimination alone had 200,000
     assert sum(len(c.instructions) for c in p.chunks if isinstance(c, Loop)) < 1_500

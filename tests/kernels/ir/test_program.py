@@ -12,7 +12,7 @@ from oracles.program_runner import run
 import fallingcat as fc
 from fallingcat.arrays import Graph, cos, sin, sqrt, where
 from fallingcat.kernels.ir.program import CHUNK, LONG, program, recut
-from fallingcat.kernels.ir.trace import trace
+from fallingcat.kernels.ir.trace import Recipe, trace
 
 BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, lambda a, b: where(a < b, a, b)]
 UNARY = [sin, cos, operator.neg, lambda a: sqrt(a * a + 1.0)]
@@ -55,7 +55,7 @@ def test_a_program_of_random_expressions(case, chunk, fuse):
 @pytest.mark.parametrize("function", [fc.inverse_dynamics, fc.forward_dynamics, fc.mass_matrix])
 def test_a_program_of_a_robot(function, chunk):
     model = fc.robots.cat()
-    traced = trace(model, function, {}, {})
+    traced = trace(Recipe(model, function))
     rng = np.random.default_rng(1)
     q, v = model.flatten(model.random_state(rng))
     arguments = [q, v, rng.normal(size=model.nv)][: len(traced.arguments)]
@@ -67,7 +67,7 @@ def test_a_program_of_a_robot(function, chunk):
 
 def test_operands_come_first_and_everything_is_needed():
     model = fc.robots.humanoid()
-    traced = trace(model, fc.forward_dynamics, {}, {})
+    traced = trace(Recipe(model, fc.forward_dynamics))
     p = program(traced.inputs, traced.outputs)
     made = set(p.inputs)
     used = {x for x in p.outputs if isinstance(x, int)}

@@ -18,6 +18,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.kernels.cpu import native
+from fallingcat.kernels.ir.trace import Recipe
 from fallingcat.kernels.store import cache, recall
 
 POSIX = pytest.mark.skipif(not cache._POSIX, reason="needs POSIX permissions")
@@ -315,7 +316,7 @@ def test_a_kernel_that_is_known_is_neither_traced_nor_compiled(function, compile
     expected = first(*arguments)
     count = len(compiled)
     assert count > 0
-    monkeypatch.setattr(fc.kernels.kernel, "trace", None)  # would fail if it were called
+    monkeypatch.setattr(fc.kernels.kernel, "trace", pytest.fail)
     second = fc.compile(again, function)
     got = second(*arguments)
     assert len(compiled) == count
@@ -416,7 +417,7 @@ def test_every_folder_of_the_library_is_a_source(tmp_path, monkeypatch):
 
 def test_what_a_digest_cannot_speak_for():
     def memory(model, function, inputs=(), state=("q", "v"), **options):
-        return recall.Memory(model, function, dict(inputs), state, options, "float64")._key
+        return recall.Memory(Recipe(model, function, dict(inputs), state, options))._key
 
     model = robot()
     assert memory(model, fc.mass_matrix) == memory(fc.robots.prismatic_hopper(), fc.mass_matrix)

@@ -15,7 +15,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.errors import ModelError
 from fallingcat.kernels import compile, targets
-from fallingcat.kernels.kernel import _traced
+from fallingcat.kernels.ir.trace import Recipe, trace
 from fallingcat.kernels.text import c, shared
 
 CC = shutil.which("gcc") or shutil.which("cc")
@@ -85,7 +85,7 @@ def test_c_compiles_without_a_warning_and_gives_the_numbers_of_numpy(case, tmp_p
     make, function, sizes, options = CASES[case]
     model = make()
     source = compile(model, function, target="c", inputs=sizes, **options)
-    names = [a.name for a in _traced(model, function, sizes, options).arguments]
+    names = [a.name for a in trace(Recipe(model, function, sizes, options=options)).arguments]
     printed = run_c(source, tmp_path)
     for row, arguments in zip(printed, source.inputs, strict=True):
         close(row, by_numpy(model, function, options, arguments, names), 1e-12)
@@ -104,7 +104,7 @@ def test_c_passes_the_sanitizers(tmp_path):
 @needs_cc
 def test_c_in_single_precision_and_with_fused_products(tmp_path):
     model = fc.robots.cat()
-    traced = _traced(model, fc.inverse_dynamics, {}, {})
+    traced = trace(Recipe(model, fc.inverse_dynamics))
     names = [a.name for a in traced.arguments]
     for dtype, fma, tolerance in (("float32", False, 1e-4), ("float64", True, 1e-12)):
         source = c.build(model, fc.inverse_dynamics, traced, dtype, fma=fma)
@@ -192,7 +192,7 @@ def test_casadi_gives_the_numbers_of_numpy(case):
     make, function, sizes, options = CASES[case]
     model = make()
     made = compile(model, function, target="casadi", inputs=sizes, **options)
-    traced = _traced(model, function, sizes, options)
+    traced = trace(Recipe(model, function, sizes, options=options))
     assert made.name_in() == [a.name for a in traced.arguments]
     arguments = c._test_inputs(model, traced, "float64")[0]
     outputs = made.call([casadi.DM(x) for x in arguments])
@@ -227,7 +227,7 @@ def test_jax_gives_the_numbers_of_numpy(case):
     make, function, sizes, options = CASES[case]
     model = make()
     made = compile(model, function, target="jax", inputs=sizes, **options)
-    traced = _traced(model, function, sizes, options)
+    traced = trace(Recipe(model, function, sizes, options=options))
     tests = c._test_inputs(model, traced, "float64")
     names = [a.name for a in traced.arguments]
     with jax.enable_x64(True):

@@ -9,13 +9,15 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...arrays.operations import OPERATIONS
+from ..ir.inputs import named
 from ..ir.program import Program, program
-from ..ir.trace import Trace
+from ..ir.results import flatten
+from ..ir.trace import Face, Recipe, Trace, called
 
 RUN = 512
 """States in one run: their values stay in the processor's cache."""
@@ -44,6 +46,26 @@ class Plain:
             out[:, place] = known[x] if isinstance(x, int) else x
 
 
+class Uncompiled(NamedTuple):
+    """A function too large to be traced, for :class:`Kernel` to call, state by state."""
+
+    recipe: Recipe
+    face: Face
+
+    def __call__(self, arrays: list[np.ndarray], out: np.ndarray) -> None:
+        """As :meth:`Plain.__call__`."""
+        with np.errstate(all="ignore"):
+            for row, *values in zip(out, *(x.astype(float) for x in arrays), strict=True):
+                outputs: list[float] = []
+                flatten(called(self.recipe, self.face.state, self.face.arguments, values), outputs)
+                row[:] = outputs
+
+    @property
+    def program(self) -> Program:
+        """There is none."""
+        raise self.recipe.too_large
+
+
 @functools.cache
 def reason() -> str | None:
     """Why this process cannot make machine code; None when it can.  Tried once, with a module that does nothing."""
@@ -66,3 +88,9 @@ def reason() -> str | None:
 def tell(why: str) -> None:
     """Say once that kernels are slow, and why."""
     warnings.warn(f"kernels run as plain NumPy, slower: {why}", RuntimeWarning, stacklevel=4)
+
+
+def tell_uncompiled(recipe: Recipe) -> None:
+    """Say that a function is too large for a kernel, and what that costs."""
+    cost = f"calls run {named(recipe.function)} itself, as slow as uncompiled, one state after the other"
+    warnings.warn(f"{recipe.too_large}: {cost}", RuntimeWarning, stacklevel=4)

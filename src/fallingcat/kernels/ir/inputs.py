@@ -85,7 +85,7 @@ def state_arguments(model: Model, given: Sequence[str]) -> list[Argument]:
 def state_of(model: Model, given: Mapping[str, Any]) -> State:
     """The state that these arrays say; what is left out is neutral."""
     if "q" in given:
-        return model.unflatten(given["q"], given["v"])
+        return model.unflatten(given["q"], given.get("v"))
     fields = dict(given)
     if "pose" in fields:
         fields["pose"] = homogeneous(fields["pose"][:, :3], fields["pose"][:, 3])

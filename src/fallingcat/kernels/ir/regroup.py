@@ -7,13 +7,34 @@ Moving them leaves the kinetic energy and gravity as they are, and with them eve
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
+from ...dynamics import (
+    bias_forces,
+    coriolis_matrix,
+    forward_dynamics,
+    gravity_forces,
+    inverse_dynamics,
+    mass_matrix,
+    mass_matrix_derivative,
+)
 from ...dynamics.spatial import RigidInertia
 from ...lie import R1, SO2
 from ...model import Body, Joint, Model
+
+_FROM_ENERGY = {
+    inverse_dynamics,
+    forward_dynamics,
+    mass_matrix,
+    mass_matrix_derivative,
+    bias_forces,
+    gravity_forces,
+    coriolis_matrix,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +48,11 @@ class Moments(Body):
     def of(cls, inertia: RigidInertia) -> Moments:
         """The body with these moments."""
         return cls(inertia.mass, first_moment=inertia.moment, second_moment=inertia.second)
+
+
+def regroups(function: Callable[..., Any], options: Mapping[str, Any]) -> bool:
+    """Whether the result follows from kinetic energy and gravity alone, so that moments may be regrouped."""
+    return function in _FROM_ENERGY and options.get("factorization", "christoffel") == "christoffel"
 
 
 def regrouped(model: Model) -> Model:

@@ -74,7 +74,7 @@ def fold(
 
 def flatten(value: Any, outputs: list[Any]) -> Result:
     """The tree of a value; its numbers are appended to ``outputs``."""
-    if isinstance(value, (np.ndarray, Traced, float, int, np.number)):
+    if isinstance(value, (np.ndarray, Traced, float, int, np.number, np.bool_)):
         array, start = np.asarray(value, dtype=object), len(outputs)
         outputs.extend(_number(x) for x in array.flat)
         return Leaf(array.shape, start)

@@ -19,7 +19,7 @@ import os
 import sys
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -27,9 +27,9 @@ import numpy as np
 
 from ...model import Model
 from ..cpu import native
-from ..ir.inputs import Argument, Shape
+from ..ir.inputs import Argument
 from ..ir.results import Constant, Leaf, Node, Result, fold
-from ..ir.trace import Face
+from ..ir.trace import Face, Recipe
 from . import cache
 
 PACKAGE = __name__.partition(".")[0]
@@ -43,15 +43,8 @@ class Unknown(Exception):
 class Memory:
     """Finds and keeps the code of one kernel; all of it may be absent."""
 
-    def __init__(
-        self,
-        model: Model,
-        function: Callable[..., Any],
-        inputs: Mapping[str, Shape],
-        state: tuple[str, ...] | None,
-        options: Mapping[str, Any],
-        dtype: str,
-    ) -> None:
+    def __init__(self, recipe: Recipe) -> None:
+        model, function, inputs, state, options, dtype = recipe
         self._model = model
         try:
             asked = [_name(function), dict(inputs), state, dict(options), dtype]
