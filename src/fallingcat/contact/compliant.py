@@ -105,6 +105,14 @@ class CompliantFloor(Contact):
                 tangential = tangential + J[1:].T @ drag
         return {"floor normal": normal, "floor tangential": tangential}
 
+    def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
+        """``J' K J`` and ``J' D J`` of all points, as if all were in the ground."""
+        axes = self._plane(model).axes
+        J = np.array([axes @ point_jacobian(model, state, place) for place in self.points], dtype=float)
+        (K_n, K_t), (D_n, D_t) = self.stiffness, self.damping
+        K, D = (np.einsum("pki,k,pkj->ij", J, x, J) for x in ((K_n, K_t, K_t), (D_n, D_t, D_t)))
+        return K, D
+
     def memory_rate(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
         if self.friction is None:
             return np.zeros(len(memory))

@@ -88,6 +88,10 @@ class Contact(ABC):
         asked = (model, mode, state, memory, applied)
         return Touch(self.forces(*asked), self.memory_rate(*asked), self.guards(*asked))
 
+    def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray] | None:
+        """Stiffness and damping (nv x nv) at most, near a state: how short steps have to be.  None: no springs."""
+        return None
+
     def prepared(self, model: Model) -> Contact | None:
         """The same contact for plain numbers, fast in all modes, where modes are too many or too large to be compiled
         one by one; None: each mode is compiled when it begins.

@@ -38,6 +38,10 @@ class Law(ABC):
         ground.
         """
 
+    def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray] | None:
+        """Stiffness and damping (nv x nv) at most, near a state: how short steps have to be.  None: not said."""
+        return None
+
     def check(self, model: Model) -> None:  # noqa: B027 (most laws suit every model)
         """Raises where the law cannot act on ``model``; asked once before a run, whatever is compiled later."""
 

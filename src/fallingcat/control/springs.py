@@ -45,6 +45,9 @@ class JointSpring(Law):
         away = self._away(model, state)
         return 0.5 * self.stiffness * (away @ away)
 
+    def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
+        return on_joints(model, self.stiffness * _chosen(model, self.only)), np.zeros((model.nv, model.nv))
+
     def _away(self, model: Model, state: State) -> Any:
         """From rest; 0 for joints that have no spring."""
         if model.nq - model.base.nq != model.n:
@@ -71,6 +74,14 @@ class JointDamper(Law):
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
         return concatenate([np.zeros(model.m), -self.damping * (state.rates * _chosen(model, self.only))])
+
+    def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros((model.nv, model.nv)), on_joints(model, self.damping * _chosen(model, self.only))
+
+
+def on_joints(model: Model, values: np.ndarray) -> np.ndarray:
+    """``nv x nv``: one number (n) for each rate on the diagonal, none for the base."""
+    return np.diag(np.concatenate([np.zeros(model.m), values]))
 
 
 def _chosen(model: Model, only: tuple[str, ...] | None) -> np.ndarray:

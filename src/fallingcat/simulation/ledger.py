@@ -47,9 +47,14 @@ class Ledger(NamedTuple):
         (0.0, 0.0)
         """
         kinetic, potential = (numbers(np.asarray(x), (len(self.base),), "energy") for x in (kinetic, potential))
-        energy, works = kinetic + potential, self.works
-        gap = float(np.abs(energy - energy[0] - works.sum(axis=1)).max(initial=0.0))
-        if gap <= ROUNDING * float(np.abs(kinetic).max(initial=0.0) + np.abs(potential).max(initial=0.0)):
-            return 0.0
-        size = float((kinetic + np.abs(works).sum(axis=1)).max(initial=0.0))
-        return gap / size if size > 0.0 else np.inf
+        return float(residuals(kinetic, potential, self.works))
+
+
+def residuals(kinetic: np.ndarray, potential: np.ndarray, works: np.ndarray) -> np.ndarray:
+    """:meth:`Ledger.residual` of many runs (...): energies are ``N x ...``, works ``N x ... x ports``."""
+    energy = kinetic + potential
+    gap = np.abs(energy - energy[0] - works.sum(axis=-1)).max(axis=0, initial=0.0)
+    none = gap <= ROUNDING * (np.abs(kinetic).max(axis=0, initial=0.0) + np.abs(potential).max(axis=0, initial=0.0))
+    size = (kinetic + np.abs(works).sum(axis=-1)).max(axis=0, initial=0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(none, 0.0, gap / size)

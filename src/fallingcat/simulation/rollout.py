@@ -12,13 +12,17 @@ from ..contact.contact import Mode
 from ..control import Law
 from ..errors import Interrupted, ModelError
 from ..model import Model, State
-from .arguments import countable, seconds, starts, whole
+from .arguments import countable, seconds, start, starts, whole
+from .books import UNBALANCED, verdict
+from .compiled import energies
 from .field import layout_of
 from .integrator import HALVINGS, Step
+from .ledger import residuals
 from .rkmk4 import RKMK4
 from .rule import Rule
 from .run import unheld
 from .simulate import INTEGRATORS, system_of
+from .stiffness import SHORTEST_DEFAULT, default_step
 from .system import System
 
 
@@ -40,6 +44,11 @@ class Rollout(NamedTuple):
     ports: tuple[str, ...]
     finite: np.ndarray
     """``N``: whether the numbers of a simulation stayed finite to its end"""
+    residual: np.ndarray
+    """``N``: how well the books balance at the kept samples, as :attr:`.Trajectory.energy_residual`; not a number where
+    the simulation is none"""
+    status: str = "finished"
+    """``finished``, or how many simulations have books that do not balance, or broke, and why"""
 
 
 def rollout(
@@ -50,13 +59,14 @@ def rollout(
     contact: Contact | None = None,
     *,
     integrator: str | Rule | None = None,
-    dt: float = 1e-3,
+    dt: float | None = None,
     every: int | None = None,
     threads: int = 1,
 ) -> Rollout:
     """Simulate from many states at once, in steps of ``dt`` (s), with SIMD across the simulations.
 
-    For laws (not for plain functions) and integrators that are rules; contacts switch at the ends of steps, so their
+    By default steps are 1 ms, or shorter where the contact's springs need it at the first state.  For laws (not for
+    plain functions) and integrators that are rules; contacts switch at the ends of steps, so their
     times are right to ``dt``.  Every ``every``-th step is kept, or first and last only.  Ctrl-C raises
     :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the rollout so far.
 
@@ -66,27 +76,28 @@ def rollout(
     >>> fc.rollout(cat, many, 0.05, dt=5e-3).joints.shape
     (2, 100, 2)
     """
-    duration, dt = seconds(duration, "duration"), seconds(dt, "dt")
-    countable(duration, dt)
+    duration = seconds(duration, "duration")
+    dt = None if dt is None else seconds(dt, "dt")
+    countable(duration, SHORTEST_DEFAULT if dt is None else dt)
     every = None if every is None else whole(every, "every")
     states = starts(model, states)
     rule = RKMK4() if integrator is None else INTEGRATORS.get(integrator) if isinstance(integrator, str) else integrator
     system = system_of(model, states[0], controller, contact)
     if not isinstance(rule, Rule) or rule.tolerance is not None or system.controller is not None:
         raise ModelError("a rollout takes force laws, and an integrator that is a rule of fixed steps, such as 'rkmk4'")
+    steps = max(1, round(duration / (default_step(system, start(model, states[0])) if dt is None else dt)))
     batch = _Batch(system, rule, states, threads)
-    steps = max(1, round(duration / dt))
     kept, dt = [(0.0, batch.packed)], duration / steps
     try:
         while batch.done < steps:
             batch.advance(batch.done * dt, dt)
             if batch.done == steps or (every is not None and batch.done % every == 0):
                 kept.append((batch.done * duration / steps, batch.packed))
-        return batch.record(kept)
+        return batch.record(kept, dt)
     except KeyboardInterrupt:
         last = (batch.done * duration / steps, batch.packed)
         kept += [last] if kept[-1][0] < last[0] else []
-        raise Interrupted(f"interrupted at t = {last[0]:.6g} s", batch.record(kept)) from None
+        raise Interrupted(f"interrupted at t = {last[0]:.6g} s", batch.record(kept, dt)) from None
 
 
 class _Batch:
@@ -100,6 +111,7 @@ class _Batch:
         zero = np.zeros(self.layout.works)
         rows = [self.layout.pack(s, memory, zero) for s, (_, memory) in zip(states, begun, strict=True)]
         self.packed, self.done = np.array(rows), 0
+        self.begun = self.packed
         self.modes = np.empty(len(rows), dtype=object)
         self.modes[:] = [mode for mode, _ in begun]
         self.groups = self._grouped()
@@ -153,8 +165,20 @@ class _Batch:
         self.modes[i] = jump.mode
         return np.asarray(self.layout.pack(jump.state, jump.memory, works))
 
-    def record(self, kept: list[tuple[float, np.ndarray]]) -> Rollout:
+    def record(self, kept: list[tuple[float, np.ndarray]], dt: float) -> Rollout:
         series = self.layout.series(np.array([packed for _, packed in kept]))
         times, works = np.array([t for t, _ in kept]), series.base_works + series.joint_works
-        finite = np.isfinite(kept[-1][1]).all(axis=1)
-        return Rollout(times, *series.states, works, self.system.ports, finite)
+        finite, lead = np.isfinite(kept[-1][1]).all(axis=1), works.shape[:2]
+        kinetic, potential = energies(self.system.model)(*(x.reshape(-1, *x.shape[2:]) for x in series.states))
+        residual = np.where(finite, residuals(kinetic.reshape(lead), potential.reshape(lead), works), np.nan)
+        status = self._status(residual, dt)
+        return Rollout(times, *series.states, works, self.system.ports, finite, residual, status)
+
+    def _status(self, residual: np.ndarray, dt: float) -> str:
+        """In the words of :func:`verdict`, on the worst."""
+        wrong = ~(residual <= UNBALANCED)  # NaN is wrong too
+        if not wrong.any():
+            return "finished"
+        worst = np.where(np.isnan(residual), np.inf, residual)
+        start = self.layout.unpack(self.begun[int(np.argmax(worst))])[0]
+        return verdict(worst.max(), self.system, start, dt, f"the books of {wrong.sum()} of {len(wrong)} simulations")

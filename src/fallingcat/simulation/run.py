@@ -13,28 +13,24 @@ from ..contact.contact import Mode
 from ..errors import FallingCatError, Interrupted, NumericsError
 from ..model import Model, State
 from .arguments import read_only
+from .books import books
 from .compiled import energies
 from .events import LOCATED, PRECISION, Event, Happened, first_crossing
 from .field import layout_of
 from .integrator import HALVINGS, Integrator, Step
 from .ledger import ROUNDING, Ledger
 from .rule import guards
+from .stiffness import default_step, too_fast
 from .system import System
 from .trajectory import Trajectory
 
-DEFAULT_STEP = 1e-3
 WATCHED_STEP = 1e-2
 """The longest step of an adaptive method between two looks at events, unless ``dt`` is given (s)."""
 SMALLEST_STEP = 1e-13
 WHILE = 1e-3
 """The time (s) in which a contact may have :attr:`.Contact.most_events`."""
-UNBALANCED = 0.05
-"""The energy residual from which on a run that chose no steps of its own is not called finished without more words."""
-GIVEN = 1e-3
-"""Work of contacts that can only take energy, relative to what moved, that is no longer drift and rounding."""
 LEAK = 1e-4
 """Energy that a step may lose or create where points are held, relative to the largest kinetic energy so far."""
-LOOKED_AT = 250
 
 
 class Hit(NamedTuple):
@@ -61,8 +57,9 @@ class Run:
         self.system, self.method, self.duration, self.every = system, method, duration, every
         self.events, self.progress = events, progress
         self.adaptive = method.tolerance is not None
-        longest = (WATCHED_STEP if events else duration) if self.adaptive else DEFAULT_STEP
-        self.largest = longest if dt is None else dt
+        if dt is None:
+            dt = (WATCHED_STEP if events else duration) if self.adaptive else default_step(system, state)
+        self.largest = dt
         self.mode: Mode = ()
         memory = np.zeros(0)
         if system.contact is not None:
@@ -86,7 +83,8 @@ class Run:
         """Run to the end, or to what stops it; Ctrl-C raises :class:`Interrupted` with what there is."""
         try:
             run = self._record(self._run())
-            return replace(run, status=books(run, self.adaptive)) if run.status == "finished" else run
+            steps = None if self.adaptive else self.largest
+            return replace(run, status=books(run, steps)) if run.status == "finished" else run
         except KeyboardInterrupt:
             status = f"interrupted at t = {self.t:.6g} s"
             raise Interrupted(status, self._record(status)) from None
@@ -185,13 +183,15 @@ class Run:
         return self._tried[1][dt]
 
     def _refuse(self, out: np.ndarray, dt: float) -> None:
-        """Names what is no longer finite."""
+        """Names what is no longer finite, and the springs that were too fast for the step, if they were."""
         model: Model = self.system.model
+        why = "" if self.adaptive else too_fast(self.system, self.layout.unpack(self.packed)[0], dt)
+        why = f": {why}" if why else ""
         rates = self.layout.unpack(self.layout.outcome(out).packed)[0].rates
         for joint, place in zip(model.joints, model.v_slices, strict=True):
             if not np.isfinite(rates[place]).all():
-                raise NumericsError("the motion is no longer finite", time=self.t + dt, joint=joint.name)
-        raise NumericsError("the motion of the base is no longer finite", time=self.t + dt)
+                raise NumericsError(f"the motion is no longer finite{why}", time=self.t + dt, joint=joint.name)
+        raise NumericsError(f"the motion of the base is no longer finite{why}", time=self.t + dt)
 
     # events and jumps -----------------------------------------------------------------------------------------
 
@@ -297,25 +297,6 @@ class Run:
         return Trajectory(
             model, times, *series.states, series.memory, modes, self.system, ledger, events, status, self.method.name
         )
-
-
-def books(run: Trajectory, adaptive: bool) -> str:
-    """The status of a finished run: whether its energy is accounted for, at a few hundred of its samples, and whether
-    what can only take energy gave some.
-    """
-    some = np.unique(np.linspace(0, len(run) - 1, LOOKED_AT).round().astype(int))
-    ledger = Ledger(run.ledger.ports, run.ledger.base[some], run.ledger.joints[some])
-    kinetic, potential = energies(run.model)(*(x[some] for x in (run.poses, run.joints, run.twists, run.rates)))
-    contact = run.system.contact
-    if contact is not None and contact.passive:
-        work = run.ledger.works[:, -len(run.system.contact_ports) :].sum(axis=1)
-        gain = float((work - np.minimum.accumulate(work)).max())
-        if gain > GIVEN * max(float(kinetic.max()), float(np.ptp(work))):
-            return f"finished, but contacts gave {gain:.2g} J, which they cannot; take smaller steps"
-    residual = 0.0 if adaptive else ledger.residual(kinetic, potential)
-    if residual <= UNBALANCED:
-        return "finished"
-    return f"finished, but the books do not balance: energy residual {residual:.2g}; take smaller steps"
 
 
 def unheld(system: System, mode: Mode, t: float) -> NumericsError:

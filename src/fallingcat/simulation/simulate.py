@@ -20,8 +20,9 @@ from .integrator import Integrator
 from .momentum import MomentumMidpoint, check
 from .rkmk4 import RKMK4
 from .rosenbrock import Rosenbrock
-from .run import DEFAULT_STEP, Run
+from .run import Run
 from .semi_implicit import SemiImplicitEuler
+from .stiffness import DEFAULT_STEP
 from .system import Controller, System
 from .trajectory import Trajectory
 
@@ -49,14 +50,16 @@ def simulate(
     ``controller`` is a force law of :mod:`fallingcat.control` or several (then whole steps are compiled), or any
     function of time and state that gives joint forces (n; N m or N), or forces on base and joints (nv).  ``contact`` is
     what the robot touches.  Integrators with a step of their own choice take steps of at most ``dt`` (s); the others
-    take steps of ``dt``, by default 1 ms.  Every ``every``-th step is kept.  ``events`` are located to 1e-10 s and may
-    end the run.
+    take steps of ``dt``, by default 1 ms, or less where springs need it.  Every ``every``-th step is kept.  ``events``
+    are located to 1e-10 s and may end the run.
 
     By default: the momentum-exact rule in free flight, the Rosenbrock method on stiff contacts, else RKMK4.
 
-    A number that is not finite, a step that cannot be taken or contacts that switch without end stop the run: the
-    trajectory so far is returned with ``status`` saying what happened, when, and where.  Ctrl-C raises
-    :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the trajectory so far.
+    A run whose books do not balance (an energy residual above 0.01) says so in its ``status``, with the rate of the
+    springs that its steps did not resolve.  A number that is not finite, a step that cannot be taken or contacts that
+    switch without end stop the run: the trajectory so far is returned with ``status`` saying what happened, when, and
+    where.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the
+    trajectory so far.
 
     >>> import fallingcat as fc
     >>> cat = fc.robots.two_cylinder_cat()

@@ -1,0 +1,49 @@
+"""Whether the books of a run balance: what its status says when it got to its end."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..model import State
+from .compiled import energies
+from .ledger import Ledger
+from .stiffness import too_fast
+from .system import System
+from .trajectory import Trajectory
+
+UNBALANCED = 0.01
+"""The energy residual from which on a run is not called finished without more words."""
+GIVEN = 1e-3
+"""Work of contacts that can only take energy, relative to what moved, that is no longer drift and rounding."""
+LOOKED_AT = 250
+
+
+def books(run: Trajectory, dt: float | None) -> str:
+    """The status of a finished run: whether its energy is accounted for, at a few hundred of its samples, and whether
+    what can only take energy gave some.  ``dt`` is the size of its steps (s), None where it chose them.
+    """
+    some = np.unique(np.linspace(0, len(run) - 1, LOOKED_AT).round().astype(int))
+    ledger = Ledger(run.ledger.ports, run.ledger.base[some], run.ledger.joints[some])
+    kinetic, potential = energies(run.model)(*(x[some] for x in (run.poses, run.joints, run.twists, run.rates)))
+    contact = run.system.contact
+    if contact is not None and contact.passive:
+        work = run.ledger.works[:, -len(run.system.contact_ports) :].sum(axis=1)
+        gain = float((work - np.minimum.accumulate(work)).max())
+        if gain > GIVEN * max(float(kinetic.max()), float(np.ptp(work))):
+            return f"finished, but contacts gave {gain:.2g} J, which they cannot; take smaller steps"
+    residual = ledger.residual(kinetic, potential)
+    return verdict(residual, run.system, run.state(0), dt or 0.0)
+
+
+def verdict(residual: float, system: System, start: State, dt: float, of: str = "the books") -> str:
+    """``finished``, or what is wrong with an energy residual, and what to do about it.
+
+    >>> import fallingcat as fc
+    >>> cat = fc.robots.cat()
+    >>> verdict(0.2, System(cat), cat.neutral(), 1e-3)
+    'finished, but the books do not balance: energy residual 0.2; take smaller steps'
+    """
+    if residual <= UNBALANCED:
+        return "finished"
+    why = too_fast(system, start, dt) or "take smaller steps"
+    return f"finished, but {of} do not balance: energy residual {residual:.2g}; {why}"

@@ -1,0 +1,126 @@
+"""Steps that springs are too fast for: defaults do not take them, and runs that took them say so."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import fallingcat as fc
+from fallingcat.control import JointDamper
+from fallingcat.simulation import System
+from fallingcat.simulation.stiffness import RESOLVED, default_step, fastest
+
+BALL = fc.robots.free_body()
+HOPPER = fc.robots.revolute_hopper()
+FLOOR = fc.contact.CompliantFloor(("foot",), stiffness=(1e4, 1e4), damping=(30.0, 30.0), friction=0.8)
+
+
+def above(model, height):
+    pose = np.eye(4)
+    pose[1 if model.m == 3 else 2, 3] = height
+    return model.state(pose=pose)
+
+
+@pytest.fixture(scope="module")
+def hopping():
+    """A hopper that falls onto its floor within a tenth of a second."""
+    state = above(HOPPER, 0.3)
+    return state, fc.simulate(HOPPER, state, 0.5, JointDamper(1e-3), FLOOR)
+
+
+@pytest.mark.parametrize(("stiffness", "damping"), [(1e4, 10.0), (1e2, 500.0), (0.0, 3.0)])
+def test_the_rate_of_a_single_spring(stiffness, damping):
+    floor = fc.contact.CompliantFloor(("body",), (stiffness, 0.0), (damping, 0.0))
+    rate = fastest(System(BALL, contact=floor), BALL.neutral())
+    assert rate == pytest.approx(max(damping / BALL.mass, np.sqrt(stiffness / BALL.mass)), rel=1e-12)
+
+
+def test_the_rate_is_that_of_the_linearised_motion():
+    """The field's own Jacobian, by differences, with all feet in the ground, against `M^-1 J' D J`."""
+    dog, rng = fc.robots.quadruped(), np.random.default_rng(1)
+    feet = tuple(frame.name for frame in dog.frames)
+    floor = fc.contact.CompliantFloor(feet, (0.0, 0.0), (200.0, 100.0))
+    state = dog.state(joints=0.3 * rng.normal(size=dog.n))
+    system, mode, memory = System(dog, contact=floor), (True,) * 4, np.zeros(8)
+    low = above(dog, -2.0)._replace(joints=state.joints, twist=np.array([0.0, 0.0, -5.0, 0.0, 0.0, 0.0]))
+
+    def push(v):  # the damper alone, far from its clip
+        moving = low._replace(twist=low.twist + v[:6], rates=v[6:])
+        F = system.forces(mode, 0.0, moving, memory)
+        return sum(F.values())
+
+    columns = [(push(1e-3 * x) - push(-1e-3 * x)) / 2e-3 for x in np.eye(dog.nv)]
+    M = np.asarray(fc.mass_matrix(dog, low))
+    rates = np.linalg.eigvals(np.linalg.solve(M, -np.array(columns).T)).real
+    assert fastest(system, low) == pytest.approx(rates.max(), rel=1e-6)
+
+
+def test_a_robot_without_springs_takes_a_millisecond():
+    assert fastest(System(BALL), BALL.neutral()) == 0.0
+    assert default_step(System(BALL), BALL.neutral()) == 1e-3
+
+
+def test_without_a_step_a_stiff_floor_is_resolved(hopping):
+    """It took 1 ms, whatever the floor."""
+    state, reference = hopping
+    system = reference.system
+    dt = default_step(system, state)
+    assert dt * fastest(system, state) <= RESOLVED
+    assert dt < 1e-3
+    run = fc.simulate(HOPPER, state, 0.5, JointDamper(1e-3), FLOOR, integrator="rkmk4")
+    assert run.times[1] == pytest.approx(dt)
+    assert run.status == "finished"
+    assert run.energy_residual < 1e-3
+    assert np.abs(run.poses[-1] - reference.poses[-1]).max() < 1e-4
+
+
+def test_a_step_that_is_too_long_is_named_with_the_rate(hopping):
+    state, reference = hopping
+    run = fc.simulate(HOPPER, state, 0.5, JointDamper(1e-3), FLOOR, integrator="rkmk4", dt=1e-3)
+    assert run.energy_residual > 0.01
+    rate = f"up to {fastest(reference.system, state):.3g} rad/s"
+    assert "the books do not balance" in run.status
+    assert rate in run.status
+
+
+def test_rollouts_say_it_too(hopping):
+    """They had no status, and took 1 ms."""
+    state, reference = hopping
+    right = fc.rollout(HOPPER, [state, state], 0.5, JointDamper(1e-3), FLOOR)
+    assert right.status == "finished"
+    assert (right.residual < 1e-3).all()
+    away = right.poses[-1, :, :2, 3] - reference.poses[-1, :2, 3]
+    assert np.abs(away).max() < 1e-3  # contacts switch at the ends of steps
+    far = above(HOPPER, 10.0)
+    wrong = fc.rollout(HOPPER, [state, far], 0.5, JointDamper(1e-3), FLOOR, dt=1e-3)
+    assert "the books of 1 of 2 simulations do not balance" in wrong.status
+    assert "rad/s" in wrong.status
+    assert wrong.residual[0] > 0.01 > 1e-6 > wrong.residual[1]
+
+
+def test_a_rollout_that_breaks_says_so():
+    cat = replace(fc.robots.two_cylinder_cat(), gravity=np.zeros(3))
+    broken = fc.rollout(cat, [cat.state(rates=[1.0, 0.5]), cat.neutral()], 0.2, JointDamper(1e3), dt=1e-3)
+    assert broken.finite.tolist() == [False, True]
+    assert "the books of 1 of 2 simulations do not balance: energy residual inf" in broken.status
+    assert np.isnan(broken.residual[0])
+    assert broken.residual[1] < 1e-9
+
+
+def test_a_run_that_breaks_names_the_rate():
+    cat = fc.robots.two_cylinder_cat()
+    run = fc.simulate(cat, cat.state(rates=[1.0, 0.5]), 0.2, JointDamper(1e3), integrator="rkmk4", dt=1e-3)
+    assert "the motion is no longer finite: springs and dampers move at up to" in run.status
+    right = fc.simulate(cat, cat.state(rates=[1.0, 0.5]), 0.01, JointDamper(10.0), integrator="rkmk4")
+    assert right.status == "finished"
+    assert right.times[1] < 1e-3
+    assert np.abs(right.rates[-1]).max() < 1e-3
+
+
+def test_books_of_methods_that_choose_their_steps_are_looked_at_too():
+    """They were not: a tolerance may be anything."""
+    loose = fc.simulation.Rosenbrock(tolerance=1e3)
+    floor = fc.contact.CompliantFloor(("body",), (1e5, 1e5), (0.0, 0.0))
+    run = fc.simulate(BALL, above(BALL, 0.05), 0.5, contact=floor, integrator=loose)
+    assert run.energy_residual > 0.01
+    assert "the books do not balance" in run.status
