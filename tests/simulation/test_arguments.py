@@ -12,7 +12,7 @@ from fallingcat.simulation import SciPy
 
 CAT = fc.robots.two_cylinder_cat()
 FLOOR = fc.contact.CompliantFloor(("foot",), stiffness=(1e4, 1e4), damping=(1e3, 1e3))
-INTEGRATORS = ["momentum", "rkmk4", "semi_implicit", "rosenbrock", "scipy", SciPy("Radau"), SciPy("LSODA")]
+INTEGRATORS = ["momentum", "rkmk4", "semi_implicit", "implicit", "rosenbrock", "scipy", SciPy("Radau"), SciPy("LSODA")]
 
 
 @dataclass(frozen=True)

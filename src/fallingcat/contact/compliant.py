@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate, less, sqrt, where
+from ..arrays import array, concatenate, less, sqrt, where
 from ..errors import ModelError
 from ..model import Model, State
 from .contact import Contact, Jump, Mode
 from .points import Plane, checked_points, floor_points, plane, point_jacobian, position
+
+
+class Support(NamedTuple):
+    """What a point feels at the end of a step, along normal and tangents: ``force - gain * (its velocity then)``."""
+
+    force: Any
+    """``3`` (N)"""
+    gain: Any
+    """``3`` (N s/m), not negative"""
 
 
 @dataclass(frozen=True)
@@ -135,6 +144,42 @@ class CompliantFloor(Contact):
         slides = less(limit * limit, square)
         share = where(slides, limit / sqrt(where(slides, square, 1.0 + 0.0 * square)), 1.0 + 0.0 * square)
         return push, drag * share, drag * ((share - 1.0) / D_t)
+
+    # steps ----------------------------------------------------------------------------------------------------
+
+    def support(self, position: Any, ahead: Any, anchor: Any, dt: Any, sticks: bool) -> Support:
+        """The law above at the end of a step of ``dt`` (s), which a point begins at ``position`` (3: height over the
+        ground, along it), if it will move with the velocity ``ahead`` (3): linear in the velocity.  With ``sticks``
+        what is below the plane then is held, whatever it takes.
+        """
+        (K_n, K_t), (D_n, D_t) = self.stiffness, self.damping
+        height, u = position[0], ahead[0]
+        away = where(less(height, 0.0), position[1:] - anchor, 0.0 * position[1:])
+        gain_n, gain_t = D_n + dt * K_n, D_t + dt * K_t
+        push = -K_n * height - gain_n * u
+        pushes, inside = less(0.0, push), less(height + dt * u, 0.0)
+        share = where(inside, 1.0 + 0.0 * push, 0.0 * push)
+        holds = share if sticks else where(pushes, share, 0.0 * push)
+        if self.friction is not None and not sticks:
+            drag = K_t * away + gain_t * ahead[1:]
+            square, limit = drag @ drag, self.friction * push
+            slides = less(limit * limit, square)
+            share = holds * where(slides, limit / sqrt(where(slides, square, 1.0 + 0.0 * square)), 1.0 + 0.0 * square)
+        force = concatenate([np.reshape(-K_n * height * holds, 1), away * (-K_t * share)])
+        return Support(force, array([gain_n * holds, gain_t * share, gain_t * share]))
+
+    def anchor(self, position: Any, velocity: Any, force: Any, before: Any) -> Any:
+        """Where a point is held (2) after a step that it ends at ``position`` with ``velocity`` and ``force`` (3 each):
+        as ``before``, or dragged along where it slides.
+        """
+        (_, K_t), (_, D_t) = self.stiffness, self.damping
+        here = position[1:]
+        if K_t == 0.0 or self.friction is None:
+            return where(less(position[0], 0.0), before, here)
+        pulled = K_t * (here - before) + D_t * velocity[1:]
+        dragged = here + (force[1:] + D_t * velocity[1:]) * (1.0 / K_t)
+        slides = less(force[1:] @ force[1:] * (1.0 + 1e-9), pulled @ pulled)
+        return where(less(position[0], 0.0), where(slides, dragged, before), here)
 
     def _plane(self, model: Model) -> Plane:
         return plane(model, self.normal, self.height)

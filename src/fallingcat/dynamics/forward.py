@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,19 +63,49 @@ def forward_dynamics(
     """
     check_robot(model, state)
     forces = vector(forces, model.nv, "forces")
+    return response(model, state, forces, list(in_link_frames(model, state, wrenches, representation))).acceleration
+
+
+class Response(NamedTuple):
+    """What forces cause."""
+
+    acceleration: Any
+    """``nv``"""
+    links: list[Any]
+    """of each link, in its frame: acceleration of its origin less gravity, and angular acceleration (6)"""
+
+
+def response(
+    model: Model,
+    state: State,
+    forces: Any,
+    wrenches: Sequence[tuple[int, Any]] = (),
+    resisting: Sequence[tuple[int, Any]] = (),
+    armature: Any = None,
+) -> Response:
+    """The accelerations of joints and links under ``forces`` and wrenches on links, in their frames.
+
+    ``resisting`` links have a further inertia (6x6) that gravity does not pull; ``armature`` (n) is what further the
+    joints feel: springs and dampers at the end of a step act so, see :mod:`fallingcat.simulation.implicit`.
+    """
     tree = nodes(model, state)
     S0 = model.base.selection
     twist = S0 @ state.twist
     angular = outward(tree, twist[3:], lambda node, w: node.H[:3, :3].T @ w + (node.S @ node.rates)[3:])
     own = [_rigid(inertia, w) for inertia, w in zip(rigid_inertias(model), angular, strict=True)]
-    for link, wrench in in_link_frames(model, state, wrenches, representation):
+    for link, wrench in wrenches:
         own[link] = _Articulated(own[link].inertia, own[link].bias - wrench)
+    if resisting:
+        gravity = outward(tree, state.pose[:3, :3].T @ model.gravity, lambda node, g: node.H[:3, :3].T @ g)
+        for link, inertia in resisting:
+            own[link] = own[link] + _Articulated(inertia, inertia[:, :3] @ gravity[link])
 
     joints: dict[int, _Joint] = {}
 
     def carry(node: Node, body: _Articulated) -> _Articulated:
-        tau = forces[model.m :][model.v_slices[node.link - 1]]
-        joints[node.link] = joint = _joint(model, node, body, tau, angular[node.parent])
+        v = model.v_slices[node.link - 1]
+        more = None if armature is None else armature[v]
+        joints[node.link] = joint = _joint(model, node, body, forces[model.m :][v], angular[node.parent], more)
         return _seen_by_parent(node, body, joint)
 
     base = inward(tree, own, carry)[0]
@@ -92,8 +122,8 @@ def forward_dynamics(
         rates_dot.append(_solve(joint.D, joint.u - joint.U.T @ a))
         return a + node.S @ rates_dot[-1]
 
-    outward(tree, S0 @ twist_dot + fall, step)
-    return join([twist_dot, *rates_dot])
+    links = outward(tree, S0 @ twist_dot + fall, step)
+    return Response(join([twist_dot, *rates_dot]), links)
 
 
 def _rigid(inertia: RigidInertia, w: Any) -> _Articulated:
@@ -102,11 +132,13 @@ def _rigid(inertia: RigidInertia, w: Any) -> _Articulated:
     return _Articulated(inertia.matrix(), concatenate([W @ (W @ inertia.moment), W @ (inertia.inertia @ w)]))
 
 
-def _joint(model: Model, node: Node, body: _Articulated, tau: Any, w_parent: Any) -> _Joint:
+def _joint(model: Model, node: Node, body: _Articulated, tau: Any, w_parent: Any, more: Any) -> _Joint:
     U = body.inertia @ node.S
     joint, D = model.joints[node.link - 1], mirror(node.S.T @ U)
     if joint.armature.any():
         D = D + np.diag(joint.armature)
+    if more is not None:
+        D = D + more[:, None] * np.eye(len(D))
     c = _coriolis(node, w_parent)
     _check_regular(D, U, "the joint", joint.name)
     return _Joint(U, D, tau - node.S.T @ body.bias, c)

@@ -16,6 +16,8 @@ from ..errors import ModelError, told
 from ..model import Model
 from . import targets
 from .cpu import entry, llvm, native, plain
+from .cpu.iterating import aligned as aligned
+from .cpu.iterating import iterated
 from .cpu.threads import once, shares, together
 from .ir.inputs import FLAT, Argument, Shape, check_inputs, given_state, named, parameters_of
 from .ir.program import LONG, Program, program, recut
@@ -185,6 +187,25 @@ class Kernel:
 
         together(part, shares(count, threads, unit, work))
 
+    def iterate(self, *arguments: Any, rows: int, every: int = 1, threads: int = 1) -> np.ndarray:
+        """``x -> f(x, ...)`` again and again, ``rows * every`` times, in machine code: ``rows x (batch) x outputs``.
+
+        The first outputs are the first argument of the next time, as in the step of a simulation; every ``every``-th
+        time is kept.  Arguments may have one batch axis.
+        """
+        arrays, lead = self._prepared(arguments)
+        if len(lead) > 1 or not arrays or self.signature[0].size > self._size:
+            raise ModelError(f"{self.name} is no step: its outputs do not begin with its first argument, or many axes")
+        if min(rows, every) < 1:
+            raise ModelError(f"rows and every are whole numbers above zero, not {told(rows)}, {told(every)}")
+        flat = [x.reshape(math.prod(lead), -1) for x in arrays]
+        if self._plain is not None:
+            return self._plain.iterate(flat, self._size, rows, every).reshape(rows, *lead, self._size)
+        one = not lead
+        function = (self._iterate_one if one else self._iterate_block).function("iterate", len(arrays) + 1, counts=2)
+        found = iterated(function, flat, self._size, 1 if one else self.lanes, rows, every, threads, self._work)
+        return found.reshape(rows, *lead, self._size)
+
     # code -----------------------------------------------------------------------------------------------------
 
     def _type(self, lanes: int) -> llvm.Type:
@@ -220,18 +241,22 @@ class Kernel:
         assert self._memory is not None
         return native.Library(self._memory.code("batch", self._batch_text), ("blocks", "batch"))
 
+    @once
+    def _iterate_one(self) -> native.Library:
+        return self._iterating(1)
 
-def aligned(shape: tuple[int, ...], dtype: Any = np.float64, alignment: int = 64) -> np.ndarray:
-    """An empty array whose memory starts at a multiple of ``alignment`` bytes, as :meth:`Kernel.blocks` wants it."""
-    try:
-        size = int(np.prod(shape, dtype=int)) * np.dtype(dtype).itemsize
-        memory = np.empty(size + alignment, dtype=np.uint8)
-    except (TypeError, ValueError):
-        raise ModelError(
-            f"an array has a shape, a dtype and an alignment, not {told(shape)}, {told(dtype)}, {told(alignment)}"
-        ) from None
-    start = -memory.ctypes.data % alignment
-    return memory[start : start + size].view(dtype).reshape(shape)
+    @once
+    def _iterate_block(self) -> native.Library:
+        return self._iterating(self.lanes)
+
+    def _iterating(self, lanes: int) -> native.Library:
+        assert self._memory is not None
+
+        def text() -> str:
+            type_, cut = self._type(lanes), self.program if lanes == 1 else recut(self.program, LONG)
+            return "\n".join([llvm.module(cut, type_, "kernel", self.lanes), *entry.iterate(cut, type_)])
+
+        return native.Library(self._memory.code(f"iterate{lanes}", text), ("iterate",))
 
 
 def compile(
@@ -270,6 +295,15 @@ def compile(
         return _compiled(Recipe(model, function, dict(inputs), given, options, dtype), target)
 
 
+def compile_step(model: Model, function: Callable[..., Any], inputs: Mapping[str, Shape], **options: Any) -> Kernel:
+    """:func:`compile` for a function that is only iterated: no code for single calls is made."""
+    _check_call(model, function, inputs, None, options)
+    with _undisturbed():
+        recipe = Recipe(model, function, dict(inputs), given_state(function, inputs, None), options, "float64")
+        kernel: Kernel = _compiled(recipe, "cpu", single=False)
+        return kernel
+
+
 def _made_of(*recipe: Any) -> Kernel:
     """The kernel of a recipe; for copies and pickles."""
     with _undisturbed():
@@ -289,7 +323,7 @@ def _undisturbed() -> Iterator[None]:
             gc.enable()
 
 
-def _compiled(recipe: Recipe, target: str) -> Any:
+def _compiled(recipe: Recipe, target: str, single: bool = True) -> Any:
     if recipe.dtype not in DTYPES:
         raise ModelError(f"dtype is one of {', '.join(DTYPES)}, not {recipe.dtype!r}")
     if target != "cpu":
@@ -301,7 +335,7 @@ def _compiled(recipe: Recipe, target: str) -> Any:
     kernel = _kernel(recipe, Memory(recipe) if why is None else None)
     if kernel._face.operations is None:
         plain.tell_uncompiled(recipe)
-    elif why is None and native.fast_entry():
+    elif single and why is None and native.fast_entry():
         build = None if kernel._whole else builder(kernel._face.result)
         call = kernel._single.python_function(kernel._slow, build, kernel.name, kernel.dtype)
         kernel.__class__ = type("Kernel", (Kernel,), {"__call__": call, "__doc__": Kernel.__doc__})

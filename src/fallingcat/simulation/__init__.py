@@ -3,6 +3,7 @@
 from .adaptive import SciPy
 from .events import Event
 from .field import Field
+from .implicit import Implicit
 from .integrator import Integrator
 from .ledger import Ledger
 from .momentum import MomentumMidpoint
@@ -20,6 +21,7 @@ __all__ = [
     "RKMK4",
     "Event",
     "Field",
+    "Implicit",
     "Integrator",
     "Ledger",
     "MomentumMidpoint",

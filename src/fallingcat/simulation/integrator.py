@@ -28,6 +28,9 @@ class Integrator(ABC):
     tolerance: float | None = None
     """the error allowed per step, relative to ``1 + |y|``; None: steps have the size that the caller wants"""
 
+    stable: bool = False
+    """whether steps of any size follow springs and dampers, however stiff: the default step does not look at them"""
+
     @abstractmethod
     def stepper(self, system: System, mode: Mode, memory: int) -> Step:
         """The step of a system in one mode of its contacts, with ``memory`` remembered numbers."""

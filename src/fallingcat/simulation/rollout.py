@@ -7,23 +7,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..contact import Contact
+from ..contact import CompliantFloor, Contact
 from ..contact.contact import Mode
 from ..control import Law
 from ..errors import Interrupted, ModelError
 from ..model import Model, State
-from .arguments import countable, seconds, start, starts, whole
+from .arguments import countable, seconds, starts, whole
 from .books import UNBALANCED, verdict
 from .compiled import energies
 from .field import layout_of
-from .integrator import HALVINGS, Step
+from .implicit import Implicit, anchors
+from .integrator import HALVINGS, Integrator, Step
 from .ledger import residuals
 from .rkmk4 import RKMK4
 from .rule import Rule
 from .run import unheld
 from .simulate import INTEGRATORS, system_of
-from .stiffness import SHORTEST_DEFAULT, default_step
+from .stiffness import DEFAULT_STEP, SHORTEST_DEFAULT, default_step
 from .system import System
+
+MANY = 3
+"""Points on a compliant floor: modes are too many to be compiled one by one."""
+AT_ONCE = 100_000
+"""Steps, of all simulations together, between two looks at Ctrl-C."""
 
 
 class Rollout(NamedTuple):
@@ -53,21 +59,23 @@ class Rollout(NamedTuple):
 
 def rollout(
     model: Model,
-    states: Sequence[State],
+    states: Sequence[State] | State,
     duration: float,
     controller: Law | Sequence[Law] | None = None,
     contact: Contact | None = None,
     *,
-    integrator: str | Rule | None = None,
+    integrator: str | Integrator | None = None,
     dt: float | None = None,
     every: int | None = None,
     threads: int = 1,
 ) -> Rollout:
     """Simulate from many states at once, in steps of ``dt`` (s), with SIMD across the simulations.
 
-    By default steps are 1 ms, or shorter where the contact's springs need it at the first state.  For laws (not for
-    plain functions) and integrators that are rules; contacts switch at the ends of steps, so their
-    times are right to ``dt``.  Every ``every``-th step is kept, or first and last only.  Ctrl-C raises
+    ``states`` is a list, or one state whose fields are arrays with a first axis over the simulations.  For laws (not
+    for plain functions) and integrators of fixed steps: ``implicit`` on compliant floors under three points or more,
+    else ``rkmk4``, unless ``integrator`` says otherwise.  By default steps are 1 ms, or shorter where springs need it
+    at the first state.  Contacts of rules switch at the ends of steps, so their times are right to ``dt``.  Every
+    ``every``-th step is kept, or first and last only.  Ctrl-C raises
     :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the rollout so far.
 
     >>> import fallingcat as fc
@@ -80,17 +88,20 @@ def rollout(
     dt = None if dt is None else seconds(dt, "dt")
     countable(duration, SHORTEST_DEFAULT if dt is None else dt)
     every = None if every is None else whole(every, "every")
-    states = starts(model, states)
-    rule = RKMK4() if integrator is None else INTEGRATORS.get(integrator) if isinstance(integrator, str) else integrator
-    system = system_of(model, states[0], controller, contact)
-    if not isinstance(rule, Rule) or rule.tolerance is not None or system.controller is not None:
-        raise ModelError("a rollout takes force laws, and an integrator that is a rule of fixed steps, such as 'rkmk4'")
-    steps = max(1, round(duration / (default_step(system, start(model, states[0])) if dt is None else dt)))
-    batch = _Batch(system, rule, states, threads)
+    many = starts(model, states)
+    first = _nth(many, 0)
+    system = system_of(model, first, controller, contact)
+    method = _method(system, integrator)
+    if dt is None:
+        dt = DEFAULT_STEP if method.stable else default_step(system, first)
+    steps = max(1, round(duration / dt))
+    kind = _March if isinstance(method, Implicit) else _Batch
+    batch: _Together = kind(system, method, many, threads)  # type: ignore[arg-type]
     kept, dt = [(0.0, batch.packed)], duration / steps
     try:
         while batch.done < steps:
-            batch.advance(batch.done * dt, dt)
+            next_kept = steps if every is None else min(steps, every * (batch.done // every + 1))
+            batch.advance(batch.done * dt, dt, next_kept)
             if batch.done == steps or (every is not None and batch.done % every == 0):
                 kept.append((batch.done * duration / steps, batch.packed))
         return batch.record(kept, dt)
@@ -100,20 +111,75 @@ def rollout(
         raise Interrupted(f"interrupted at t = {last[0]:.6g} s", batch.record(kept, dt)) from None
 
 
-class _Batch:
-    """The states of all simulations, and which of them are in which mode."""
+def _method(system: System, wanted: str | Integrator | None) -> Rule | Implicit:
+    """The wanted integrator, or the one that suits the system: both of fixed steps."""
+    many = isinstance(system.contact, CompliantFloor) and len(system.contact.points) >= MANY
+    suits = Implicit() if many else RKMK4()
+    method = suits if wanted is None else INTEGRATORS.get(wanted) if isinstance(wanted, str) else wanted
+    if not isinstance(method, (Rule, Implicit)) or method.tolerance is not None or system.controller is not None:
+        raise ModelError("a rollout takes force laws, and an integrator that is a rule of fixed steps, such as 'rkmk4'")
+    return method
 
-    def __init__(self, system: System, rule: Rule, states: Sequence[State], threads: int) -> None:
-        self.system, self.rule, self.threads = system, rule, threads
-        begun = [system.contact.begin(system.model, s) if system.contact else ((), np.zeros(0)) for s in states]
-        self.memory = len(begun[0][1])
+
+def _nth(many: State, i: int) -> State:
+    return State(*(x[i] for x in many))
+
+
+class _Together:
+    """All simulations, packed side by side."""
+
+    def __init__(self, system: System, many: State, memory: np.ndarray, threads: int) -> None:
+        self.system, self.threads, self.memory = system, threads, memory.shape[1]
         self.layout = layout_of(system, self.memory)
-        zero = np.zeros(self.layout.works)
-        rows = [self.layout.pack(s, memory, zero) for s, (_, memory) in zip(states, begun, strict=True)]
-        self.packed, self.done = np.array(rows), 0
+        self.packed, self.done = self.layout.table(many, memory), 0
         self.begun = self.packed
-        self.modes = np.empty(len(rows), dtype=object)
-        self.modes[:] = [mode for mode, _ in begun]
+
+    def advance(self, t: float, dt: float, until: int) -> None:
+        """One step of all, or more, at most to step ``until``."""
+        raise NotImplementedError
+
+    def record(self, kept: list[tuple[float, np.ndarray]], dt: float) -> Rollout:
+        series = self.layout.series(np.array([packed for _, packed in kept]))
+        times, works = np.array([t for t, _ in kept]), series.base_works + series.joint_works
+        finite, lead = np.isfinite(kept[-1][1]).all(axis=1), works.shape[:2]
+        kinetic, potential = energies(self.system.model)(*(x.reshape(-1, *x.shape[2:]) for x in series.states))
+        residual = np.where(finite, residuals(kinetic.reshape(lead), potential.reshape(lead), works), np.nan)
+        status = self._status(residual, dt)
+        return Rollout(times, *series.states, works, self.system.ports, finite, residual, status)
+
+    def _status(self, residual: np.ndarray, dt: float) -> str:
+        """In the words of :func:`verdict`, on the worst."""
+        wrong = ~(residual <= UNBALANCED)  # NaN is wrong too
+        if not wrong.any():
+            return "finished"
+        worst = np.where(np.isnan(residual), np.inf, residual)
+        start = self.layout.unpack(self.begun[int(np.argmax(worst))])[0]
+        return verdict(worst.max(), self.system, start, dt, f"the books of {wrong.sum()} of {len(wrong)} simulations")
+
+
+class _March(_Together):
+    """Simulations whose steps are the same in all modes: many steps in one call."""
+
+    def __init__(self, system: System, method: Implicit, many: State, threads: int) -> None:
+        super().__init__(system, many, anchors(system, many), threads)
+        self.march = method.stepper(system, (), self.memory)
+
+    def advance(self, t: float, dt: float, until: int) -> None:
+        """Some steps of all, at most to step ``until``."""
+        steps = min(until - self.done, max(1, AT_ONCE // len(self.packed)))
+        rows = self.march.rows(t, self.packed, dt, 1, steps, self.threads)
+        self.packed, self.done = rows[-1], self.done + steps
+
+
+class _Batch(_Together):
+    """Simulations in modes: which of them are in which."""
+
+    def __init__(self, system: System, rule: Rule, many: State, threads: int) -> None:
+        self.rule, self.modes = rule, np.empty(len(many.pose), dtype=object)
+        contact, memory = system.contact, np.zeros((len(many.pose), 0))
+        begun = [contact.begin(system.model, _nth(many, i)) for i in range(len(memory))] if contact else []
+        self.modes[:] = [mode for mode, _ in begun] if contact else [()] * len(memory)
+        super().__init__(system, many, np.array([m for _, m in begun]) if contact else memory, threads)
         self.groups = self._grouped()
         self._steps: dict[Mode, Step] = {}
 
@@ -123,7 +189,7 @@ class _Batch:
             groups.setdefault(mode, []).append(i)
         return {mode: np.array(members) for mode, members in groups.items()}
 
-    def advance(self, t: float, dt: float) -> None:
+    def advance(self, t: float, dt: float, until: int) -> None:
         """One step of all, mode by mode."""
         jumped, after = False, np.empty_like(self.packed)
         for mode, members in self.groups.items():
@@ -164,21 +230,3 @@ class _Batch:
         works[-1] -= jump.loss
         self.modes[i] = jump.mode
         return np.asarray(self.layout.pack(jump.state, jump.memory, works))
-
-    def record(self, kept: list[tuple[float, np.ndarray]], dt: float) -> Rollout:
-        series = self.layout.series(np.array([packed for _, packed in kept]))
-        times, works = np.array([t for t, _ in kept]), series.base_works + series.joint_works
-        finite, lead = np.isfinite(kept[-1][1]).all(axis=1), works.shape[:2]
-        kinetic, potential = energies(self.system.model)(*(x.reshape(-1, *x.shape[2:]) for x in series.states))
-        residual = np.where(finite, residuals(kinetic.reshape(lead), potential.reshape(lead), works), np.nan)
-        status = self._status(residual, dt)
-        return Rollout(times, *series.states, works, self.system.ports, finite, residual, status)
-
-    def _status(self, residual: np.ndarray, dt: float) -> str:
-        """In the words of :func:`verdict`, on the worst."""
-        wrong = ~(residual <= UNBALANCED)  # NaN is wrong too
-        if not wrong.any():
-            return "finished"
-        worst = np.where(np.isnan(residual), np.inf, residual)
-        start = self.layout.unpack(self.begun[int(np.argmax(worst))])[0]
-        return verdict(worst.max(), self.system, start, dt, f"the books of {wrong.sum()} of {len(wrong)} simulations")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..contact import CompliantFloor
 from ..contact.contact import Mode
 from ..errors import FallingCatError, Interrupted, NumericsError
 from ..model import Model, State
@@ -17,10 +19,11 @@ from .books import books
 from .compiled import energies
 from .events import LOCATED, PRECISION, Event, Happened, first_crossing
 from .field import layout_of
+from .implicit import March
 from .integrator import HALVINGS, Integrator, Step
 from .ledger import ROUNDING, Ledger
 from .rule import guards
-from .stiffness import default_step, too_fast
+from .stiffness import DEFAULT_STEP, default_step, too_fast
 from .system import System
 from .trajectory import Trajectory
 
@@ -31,6 +34,8 @@ WHILE = 1e-3
 """The time (s) in which a contact may have :attr:`.Contact.most_events`."""
 LEAK = 1e-4
 """Energy that a step may lose or create where points are held, relative to the largest kinetic energy so far."""
+AT_ONCE = 2000
+"""Steps of a march between two looks at Ctrl-C and progress."""
 
 
 class Hit(NamedTuple):
@@ -58,7 +63,8 @@ class Run:
         self.events, self.progress = events, progress
         self.adaptive = method.tolerance is not None
         if dt is None:
-            dt = (WATCHED_STEP if events else duration) if self.adaptive else default_step(system, state)
+            own = WATCHED_STEP if events else duration
+            dt = own if self.adaptive else DEFAULT_STEP if method.stable else default_step(system, state)
         self.largest = dt
         self.mode: Mode = ()
         memory = np.zeros(0)
@@ -73,7 +79,11 @@ class Run:
         self.accepted = 0
         self.fastest = 0.0  # kinetic energy (J) at most, before steps in contact
         self._values = self._events_at(self.packed, self.t)
-        self._steps: dict[Mode, Step] = {self.mode: method.stepper(system, self.mode, len(memory))}
+        step = method.stepper(system, self.mode, len(memory))
+        self.march = step if isinstance(step, March) else None
+        if self.march is not None:
+            self.mode = ()  # of no matter to it: see _record
+        self._steps: dict[Mode, Step] = {self.mode: step}
         self._measures: dict[Mode, Step] = {}
         self._tried: tuple[np.ndarray, dict[float, np.ndarray]] = self.packed, {}
 
@@ -94,6 +104,8 @@ class Run:
         self._keep()
         try:
             with np.errstate(all="ignore"):  # what is not finite stops the run by name
+                if self.march is not None and not self.events:
+                    self._march(self.march)
                 while self.t < self.duration - 0.5 * PRECISION and status == "finished":
                     status = self._advance()
                     if self.progress is not None:
@@ -110,6 +122,24 @@ class Run:
         if hits or self.accepted % self.every == 0:
             self._keep()
         return self._handle(hits) if hits else "finished"
+
+    def _march(self, march: March) -> None:
+        """All whole steps but the last few, in machine code."""
+        dt, left = self.largest, int(self.duration / self.largest * (1.0 - 1e-12)) // self.every
+        while left:
+            rows = min(left, max(1, AT_ONCE // self.every))
+            found = march.rows(self.t, self.packed, dt, rows, self.every)
+            good = np.isfinite(found).all(axis=1)
+            sound = int(good.argmin()) if not good.all() else rows
+            times = (np.arange(1, sound + 1) * self.every + self.accepted) * dt
+            self.rows += zip(times.tolist(), found[:sound], repeat(self.mode), strict=False)
+            self.accepted += sound * self.every
+            self.t, self.packed, _ = self.rows[-1]
+            if sound < rows:
+                self._refuse(found[sound], self.every * dt)
+            left -= rows
+            if self.progress is not None:
+                self.progress(self.t / self.duration)
 
     def _step_to_event(self, dt: float) -> tuple[np.ndarray, float, list[float], list[Hit]]:
         """A step, its size, the values of events at its end, and those that end it."""
@@ -187,7 +217,7 @@ class Run:
         model: Model = self.system.model
         why = "" if self.adaptive else too_fast(self.system, self.layout.unpack(self.packed)[0], dt)
         why = f": {why}" if why else ""
-        rates = self.layout.unpack(self.layout.outcome(out).packed)[0].rates
+        rates = self.layout.unpack(out[: self.layout.size])[0].rates
         for joint, place in zip(model.joints, model.v_slices, strict=True):
             if not np.isfinite(rates[place]).all():
                 raise NumericsError(f"the motion is no longer finite{why}", time=self.t + dt, joint=joint.name)
@@ -290,13 +320,24 @@ class Run:
             self._keep()
         model, ports = self.system.model, self.system.ports
         times = np.array([t for t, _, _ in self.rows])
-        modes = tuple(mode for _, _, mode in self.rows)
-        series = self.layout.series(np.array([p for _, p, _ in self.rows]))
+        packed = np.array([p for _, p, _ in self.rows])
+        modes = tuple(mode for _, _, mode in self.rows) if self.march is None else self._modes(packed)
+        series = self.layout.series(packed)
         ledger = Ledger(ports, series.base_works, series.joint_works)
         events = tuple(self.happened)
         return Trajectory(
             model, times, *series.states, series.memory, modes, self.system, ledger, events, status, self.method.name
         )
+
+    def _modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
+        """What touches at each sample of a march, in which nothing switched."""
+        contact = self.system.contact
+        if contact is None:
+            return ((),) * len(packed)
+        assert isinstance(contact, CompliantFloor)
+        nowhere = (False,) * len(contact.points)
+        heights = guards(self.system, nowhere, self.layout.memory)(packed, np.zeros((len(packed), 2)))
+        return tuple(map(tuple, (np.asarray(heights) < 0.0).tolist()))
 
 
 def unheld(system: System, mode: Mode, t: float) -> NumericsError:

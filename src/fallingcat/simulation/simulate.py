@@ -16,6 +16,7 @@ from ..model import Model, State
 from .adaptive import SciPy
 from .arguments import controller_forces, countable, read_only, seconds, start, whole
 from .events import Event, checked_events
+from .implicit import Implicit
 from .integrator import Integrator
 from .momentum import MomentumMidpoint, check
 from .rkmk4 import RKMK4
@@ -27,7 +28,7 @@ from .system import Controller, System
 from .trajectory import Trajectory
 
 INTEGRATORS: dict[str, Integrator] = {
-    i.name: i for i in (MomentumMidpoint(), RKMK4(), SemiImplicitEuler(), Rosenbrock(), SciPy())
+    i.name: i for i in (MomentumMidpoint(), RKMK4(), SemiImplicitEuler(), Implicit(), Rosenbrock(), SciPy())
 }
 
 

@@ -250,6 +250,46 @@ def blocks(program: Program, type_: Type) -> Iterator[str]:
     yield "}"
 
 
+def iterate(program: Program, type_: Type) -> Iterator[str]:
+    """``int iterate(arguments..., out, rows, every)``: one block again and again, its first outputs being its first
+    argument the next time; every ``every``-th output is kept, ``[row][value][lane]``.
+
+    0, or 1 where there is no memory.
+    """
+    count, size, outputs = len(program.argument_sizes), program.argument_sizes[0], len(program.outputs)
+    parameters = ", ".join([*(f"ptr %b{i}" for i in range(count)), "ptr %bout", "i64 %rows", "i64 %every"])
+    copy = "call void @llvm.memcpy.p0.p0.i64"
+    yield "declare ptr @malloc(i64)\ndeclare void @free(ptr)"
+    yield "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+    yield f"define i32 @iterate({parameters}) nounwind {{"
+    yield "entry:"
+    yield from _rooms({"work": program.slots, "a0": size, "out": outputs}, type_)
+    yield f"  {copy}(ptr %a0, ptr %b0, i64 {size * type_.bytes}, i1 false)"
+    yield "  br label %row"
+    yield "row:"
+    yield "  %r = phi i64 [ 0, %start ], [ %r1, %kept ]"
+    yield "  br label %step"
+    yield "step:"
+    yield "  %k = phi i64 [ 0, %row ], [ %k1, %step ]"
+    arguments = ", ".join(["ptr %a0", *(f"ptr %b{i}" for i in range(1, count)), "ptr %out", "ptr %work"])
+    yield f"  call void @kernel({arguments})"
+    yield f"  {copy}(ptr %a0, ptr %out, i64 {size * type_.bytes}, i1 false)"
+    yield "  %k1 = add i64 %k, 1"
+    yield "  %more = icmp slt i64 %k1, %every"
+    yield "  br i1 %more, label %step, label %kept"
+    yield "kept:"
+    yield f"  %place = mul i64 %r, {outputs}"
+    yield f"  %to = getelementptr {type_.text}, ptr %bout, i64 %place"
+    yield f"  {copy}(ptr %to, ptr %out, i64 {outputs * type_.bytes}, i1 false)"
+    yield "  %r1 = add i64 %r, 1"
+    yield "  %again = icmp slt i64 %r1, %rows"
+    yield "  br i1 %again, label %row, label %end"
+    yield "end:"
+    yield "  call void @free(ptr %heap)"
+    yield "  ret i32 0"
+    yield "}"
+
+
 def batch(program: Program, type_: Type) -> Iterator[str]:
     """``int batch(arguments..., out, count)``: plain arrays ``(count, n)``, transposed into lanes and back, block by
     block.

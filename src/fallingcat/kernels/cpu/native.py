@@ -97,9 +97,9 @@ class Library:
             number = next(_numbers)
             self._tracker = builder.link(_linker(number // SHARED), f"library{number}")  # it keeps its linker
 
-    def function(self, name: str, arguments: int) -> Any:
-        """``int name(pointers..., int64)`` as a ctypes function, which lets other threads run meanwhile."""
-        kinds = [ctypes.c_void_p] * arguments + [ctypes.c_int64]
+    def function(self, name: str, arguments: int, counts: int = 1) -> Any:
+        """``int name(pointers..., int64...)`` as a ctypes function, which lets other threads run meanwhile."""
+        kinds = [ctypes.c_void_p] * arguments + [ctypes.c_int64] * counts
         function: Any = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(self._tracker[name])
         function.library = self  # the code lives as long as someone may call it
         return function

@@ -37,6 +37,16 @@ class Plain:
             for start in range(0, len(out), RUN):
                 self._run([x[start : start + RUN] for x in arrays], out[start : start + RUN])
 
+    def iterate(self, arrays: list[np.ndarray], outputs: int, rows: int, every: int) -> np.ndarray:
+        """``rows x count x outputs``: what comes out goes in again, and every ``every``-th time is kept."""
+        (x, *rest), kept = arrays, []
+        for k in range(rows * every):
+            out = np.empty((len(x), outputs), dtype=x.dtype)
+            self([x, *rest], out)
+            x = np.ascontiguousarray(out[:, : x.shape[1]])
+            kept += [out] if (k + 1) % every == 0 else []
+        return np.array(kept)
+
     def _run(self, arrays: list[np.ndarray], out: np.ndarray) -> None:
         dtype = out.dtype.type
         known: dict[int, Any] = {x: np.ascontiguousarray(arrays[a][:, i]) for x, (a, i) in self.program.inputs.items()}

@@ -1,0 +1,285 @@
+"""Linearly implicit Euler in one sweep of articulated bodies: stable on stiff floors at any step, O(n).
+
+What a spring or a damper will pull with at the end of a step is linear in the acceleration of the step.  A point on a
+compliant floor then feels ``f - G (u + dt a)``: a force, a damper ``G = D + dt K``, and an inertia ``dt G`` that
+gravity does not pull.  So ``(M + dt sum J' G J) a = forces - C v - g + sum J' (f - G u)`` is forward dynamics of a
+robot whose links have a little more inertia where they touch, and joints with springs a little more armature.
+
+Which points touch, stick and slide follows from the velocities ahead, by cases: one code serves all modes, and nothing
+is located.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import block, concatenate, cross, less, scale, where
+from ..contact import CompliantFloor, Contact
+from ..contact.compliant import Support
+from ..contact.contact import Mode
+from ..contact.points import checked_points, plane, position
+from ..control import Law
+from ..dynamics.forward import Response, response
+from ..dynamics.spatial import motion_to_child
+from ..dynamics.sweeps import nodes, outward
+from ..errors import ModelError
+from ..kernels import compile
+from ..kernels.kernel import compile_step
+from ..lie.rotations import skew
+from ..model import Model, State
+from .cases import by_cases
+from .field import layout_of
+from .integrator import Integrator
+from .numbers import apart, tuned
+from .system import System
+
+
+@dataclass(frozen=True)
+class Implicit(Integrator):
+    """Order 1: for floors under many points, and for runs whose speed counts more than their last digits.
+
+    A step is worked out ``sweeps`` times: first as if all that touches stuck, then with what lifts off and slides
+    in the time before.
+    """
+
+    sweeps: int = 2
+    name = "implicit"
+    order = 1
+    stable = True
+
+    def stepper(self, system: System, mode: Mode, memory: int) -> March:
+        """Machine code for all modes."""
+        if not (system.contact is None or isinstance(system.contact, CompliantFloor)):
+            kind = type(system.contact).__name__
+            raise ModelError(f"the integrator {self.name!r} takes compliant floors, not {kind}")
+        if system.controller is not None:
+            raise ModelError(f"the integrator {self.name!r} takes force laws, not a plain function as a controller")
+        if system.contact is not None:
+            checked_points(system.model, system.contact.points)
+        return March(system, memory, self.sweeps)
+
+
+class March:
+    """Steps as machine code: one when it is called, as a :data:`.Step`; many by :meth:`rows`."""
+
+    def __init__(self, system: System, memory: int, sweeps: int) -> None:
+        laws, self.numbers = apart(system.laws)
+        self._inputs = {"x": 1 + layout_of(system, memory).size, "dt": 1, "numbers": len(self.numbers)}
+        self._options: dict[str, Any] = {"laws": laws, "contact": system.contact, "memory": memory, "sweeps": sweeps}
+        self._model = system.model
+
+    @functools.cached_property
+    def kernel(self) -> Any:
+        """``(x, dt, numbers) -> x`` a step later, with ``x = [t; packed]``."""
+        return compile_step(self._model, stepped, self._inputs, **self._options)
+
+    def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
+        return np.append(self.rows(clock[0], packed, clock[1], 1)[0], 0.0)  # no guards, no error
+
+    def rows(self, t: float, packed: np.ndarray, dt: float, rows: int, every: int = 1, threads: int = 1) -> np.ndarray:
+        """``rows x ... x size``: every ``every``-th of ``rows * every`` steps from ``packed`` (..., size)."""
+        x = np.concatenate([np.full((*packed.shape[:-1], 1), t), packed], axis=-1)
+        found = self.kernel.iterate(x, np.array([dt]), self.numbers, rows=rows, every=every, threads=threads)
+        return np.asarray(found[..., 1:])
+
+
+def stepped(
+    model: Model,
+    x: Any,
+    dt: Any,
+    numbers: Any,
+    *,
+    laws: tuple[Law, ...],
+    contact: Contact | None,
+    memory: int,
+    sweeps: int,
+) -> Any:
+    """``x = [t; packed]`` a step later."""
+    after = advance(System(model, tuned(laws, numbers), contact), memory, x[0], x[1:], dt[0], sweeps)
+    return concatenate([x[:1] + dt, after])
+
+
+class Point(NamedTuple):
+    """A point that may touch, at the start of a step."""
+
+    link: int
+    place: np.ndarray
+    """``3``: in the link frame"""
+    axes: Any
+    """``3 x 3``: normal and tangents of the ground as rows, in the link frame"""
+    gravity: Any
+    """``3``: in the link frame"""
+    spin: Any
+    """``3``: angular velocity, in the link frame"""
+    position: Any
+    """``3``: height over the ground, and where along it"""
+    velocity: Any
+    """``3``: its rate"""
+
+    def ahead(self, found: Response, dt: Any) -> Any:
+        """``3``: its velocity at the end of the step."""
+        a, alpha = found.links[self.link][:3] + self.gravity, found.links[self.link][3:]
+        a = a + cross(alpha, self.place) + cross(self.spin, cross(self.spin, self.place))
+        return self.velocity + self.axes @ scale(dt, a)
+
+    def wrench(self, force: Any) -> Any:
+        """``6``: of a force (3) along normal and tangents, in the link frame."""
+        f = self.axes.T @ force
+        return concatenate([f, cross(self.place, f)])
+
+    def resistance(self, gain: Any) -> Any:
+        """``6 x 6``: ``X' G X``, the wrench of dampers along normal and tangents per twist of the link."""
+        normal, P = self.axes[0], skew(self.place)
+        G = gain[1] * np.eye(3) + (gain[0] - gain[1]) * (normal[:, None] * normal[None, :])
+        GP = G @ P
+        return block([[G, -GP], [-GP.T, -P @ GP]])
+
+
+def advance(system: System, memory: int, t: Any, packed: Any, dt: Any, sweeps: int) -> Any:
+    """What is packed, a step of ``dt`` after ``t``, whatever touches."""
+    model, layout = system.model, layout_of(system, memory)
+    state, anchors, works = layout.unpack(packed)
+    points, pulls = _points(system, state), _pulls(system, t, state)
+    anchors = anchors.reshape(len(points), 2)
+    ahead, supports = [point.velocity for point in points], []
+    for sweep in range(sweeps):
+        starts = zip(points, ahead, anchors, strict=True)
+        supports = [
+            _floor(system).support(point.position, u, anchor, dt, sticks=sweep == 0) for point, u, anchor in starts
+        ]
+        found = _answer(model, state, pulls, points, supports, dt)
+        ahead = [point.ahead(found, dt) for point in points]
+    velocity = state.velocity + scale(dt, found.acceleration)
+    after = model.configuration.displace(state, scale(dt, velocity))
+    after = after._replace(twist=velocity[: model.m], rates=velocity[model.m :])
+    felt = [support.force - support.gain * u for support, u in zip(supports, ahead, strict=True)]
+    held = [
+        _floor(system).anchor(point.position + scale(dt, u), u, force, anchor)
+        for point, u, force, anchor in zip(points, ahead, felt, anchors, strict=True)
+    ]
+    works = works + _works(system, state, velocity, pulls, points, ahead, felt, dt)
+    return layout.pack(after, concatenate([np.zeros(0), *held]), works)
+
+
+def anchors(system: System, many: State) -> np.ndarray:
+    """``N x memory``: what a floor remembers of ``N`` states from which it starts: where its points are."""
+    if system.contact is None:
+        return np.zeros((len(many.pose), 0))
+    where_at = compile(system.model, anchors_at, state=["pose", "joints"], floor=_floor(system))
+    return np.asarray(where_at(many.pose[:, :3], many.joints))
+
+
+def anchors_at(model: Model, state: State, *, floor: CompliantFloor) -> Any:
+    """Where the points of a floor are along it."""
+    ground = plane(model, floor.normal, floor.height)
+    return concatenate([ground.tangents @ position(model, state, place) for place in floor.points])
+
+
+class Pull(NamedTuple):
+    """A law at the start of a step: forces (nv), and how those of joints fall with their coordinates and rates (n)."""
+
+    forces: Any
+    stiffness: Any
+    damping: Any
+
+    def then(self, rates: Any, change: Any, dt: Any) -> Any:
+        """``nv``: the forces at the end of the step, in which the rates (n) change by ``change``."""
+        less_ = self.stiffness * scale(dt, rates) + (self.damping + dt * self.stiffness) * change
+        return self.forces - concatenate([np.zeros(len(self.forces) - len(less_)), less_])
+
+
+def _floor(system: System) -> CompliantFloor:
+    assert isinstance(system.contact, CompliantFloor)
+    return system.contact
+
+
+def _points(system: System, state: State) -> list[Point]:
+    """What may touch, from one sweep over the robot."""
+    if system.contact is None:
+        return []
+    model, floor = system.model, _floor(system)
+    ground, tree = plane(model, floor.normal, floor.height), nodes(model, state)
+    poses = outward(tree, state.pose, lambda node, H: H @ node.H)
+    start = model.base.selection @ state.twist
+    twists = outward(tree, start, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates)
+    points = []
+    for name in floor.points:
+        frame = model.frame(name)
+        link = model.link_index(frame.link)
+        R, place, (v, w) = poses[link][:3, :3], frame.placement[:3, 3], (twists[link][:3], twists[link][3:])
+        axes = ground.axes @ R
+        position = ground.axes @ (R @ place + poses[link][:3, 3]) - np.array([ground.height, 0.0, 0.0])
+        points.append(Point(link, place, axes, R.T @ model.gravity, w, position, axes @ (v + cross(w, place))))
+    return points
+
+
+def _pulls(system: System, t: Any, state: State) -> dict[str, Pull]:
+    """All laws, by their names."""
+    points = _points(system, state)
+    names = _floor(system).points if points else ()
+    touching = {name: less(point.position[0], 0.0) for name, point in zip(names, points, strict=True)}
+    pulls = {}
+    for law in system.laws:
+        forces = by_cases(lambda known, law=law: law.forces(system.model, t, state, known), touching)  # type: ignore[misc]
+        pulls[law.name] = Pull(forces, *_of_joints(law, system.model, state))
+    return pulls
+
+
+def _of_joints(law: Law, model: Model, state: State) -> tuple[Any, Any]:
+    """Stiffness and damping (n each) of a law in single joints; what is negative stays explicit, it is not stable."""
+    said = law.impedance(model, state)
+    if said is None:
+        return np.zeros(model.n), np.zeros(model.n)
+    K, D = (np.diagonal(x)[model.m :] for x in said)
+    return where(less(0.0, K), K, 0.0 * K), where(less(0.0, D), D, 0.0 * D)
+
+
+def _answer(
+    model: Model, state: State, pulls: dict[str, Pull], points: list[Point], supports: list[Support], dt: Any
+) -> Response:
+    """The accelerations of a step on given supports."""
+    zero = np.zeros(model.n)
+    forces = sum((pull.then(state.rates, zero, dt) for pull in pulls.values()), start=np.zeros(model.nv))
+    armature = sum((scale(dt, pull.damping + dt * pull.stiffness) for pull in pulls.values()), start=zero)
+    wrenches = [(p.link, p.wrench(s.force - s.gain * p.velocity)) for p, s in zip(points, supports, strict=True)]
+    resisting = [(p.link, p.resistance(scale(dt, s.gain))) for p, s in zip(points, supports, strict=True)]
+    return response(model, state, forces, wrenches, resisting, armature)
+
+
+def _works(
+    system: System,
+    state: State,
+    velocity: Any,
+    pulls: dict[str, Pull],
+    points: list[Point],
+    ahead: list[Any],
+    felt: list[Any],
+    dt: Any,
+) -> Any:
+    """J, two for each port: what the forces of the step do along the mean of the velocities before and after."""
+    m, mean = system.model.m, 0.5 * (state.velocity + velocity)
+    change = velocity[m:] - state.rates
+    by_law = [(F[:m] @ mean[:m], F[m:] @ mean[m:]) for F in (p.then(state.rates, change, dt) for p in pulls.values())]
+    along = [0.5 * (point.velocity + u) for point, u in zip(points, ahead, strict=True)]
+    carried = [_with_base(system, state, point, mean[:m]) for point in points]
+    by_floor: list[tuple[Any, Any]] = []
+    for part in (slice(0, 1), slice(1, 3)) if system.contact else ():
+        base = sum((f[part] @ u[part] for f, u in zip(felt, carried, strict=True)), start=0.0)
+        whole = sum((f[part] @ u[part] for f, u in zip(felt, along, strict=True)), start=0.0)
+        by_floor.append((base, whole - base))
+    impacts = [(0.0, 0.0)] if system.contact else []
+    powers = [np.reshape(x, 1) for pair in (*by_law, *by_floor, *impacts) for x in pair]
+    return scale(dt, concatenate([np.zeros(0), *powers]))
+
+
+def _with_base(system: System, state: State, point: Point, twist: Any) -> Any:
+    """``3``: the velocity of a point, along normal and tangents, if the robot were rigid."""
+    ground = plane(system.model, _floor(system).normal, _floor(system).height)
+    R, nu = state.pose[:3, :3], system.model.base.selection @ twist
+    axes, height = ground.axes @ R, np.array([ground.height, 0.0, 0.0])
+    p = axes.T @ (point.position + height - ground.axes @ state.pose[:3, 3])
+    return axes @ (nu[:3] + cross(nu[3:], p))

@@ -1,0 +1,237 @@
+"""The linearly implicit step: against its equation solved densely, closed forms, and the Rosenbrock reference."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fallingcat as fc
+from fallingcat import robots
+from fallingcat.arrays import concatenate
+from fallingcat.contact.points import point_bias, point_jacobian
+from fallingcat.model.robots.random_tree import random_tree
+from fallingcat.simulation.cases import by_cases
+from fallingcat.simulation.field import layout_of
+from fallingcat.simulation.implicit import Implicit
+from fallingcat.simulation.simulate import system_of
+
+SIT = tuple(np.tile([0.0, 0.6, -1.2], 4))
+
+
+def quadruped(height=0.4, **floor):
+    model = robots.quadruped()
+    feet = tuple(frame.name for frame in model.frames)
+    numbers = {"stiffness": (2e4, 2e4), "damping": (2e2, 2e2), "friction": 0.8} | floor
+    pose = np.eye(4)
+    pose[2, 3] = height
+    laws = (fc.control.JointSpring(200.0, SIT), fc.control.JointDamper(5.0))
+    return model, model.state(pose=pose, joints=SIT), laws, fc.contact.CompliantFloor(feet, **numbers)
+
+
+def block(friction=0.5, slope=0.0, **floor):
+    """A cube of 1 kg that slides on one of its corners' middle: a point below its center, so that it does not tip."""
+    body = robots.free_body()
+    normal = (-np.sin(slope), 0.0, np.cos(slope))
+    model = fc.Model(body.name, fc.lie.R3(), body.links, gravity=body.gravity)
+    numbers = {"stiffness": (1e4, 1e4), "damping": (100.0, 100.0)} | floor
+    return model, fc.contact.CompliantFloor((model.link_names[0],), friction=friction, normal=normal, **numbers)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_step_solves_its_equation(seed):
+    """``(M + dt J' G J) a = f - C v - g + J' (f0 - G (u + dt dJ/dt v))`` of points that stick, with dense matrices."""
+    rng = np.random.default_rng(seed)
+    model = random_tree(rng, 1 + seed % 6)
+    places = tuple(rng.choice(model.link_names, size=min(3, len(model.links)), replace=False).tolist())
+    K, D, dt = (3e3, 2e3), (40.0, 30.0), 2e-3
+    floor = fc.contact.CompliantFloor(places, K, D, height=1e3)  # far above: all points are inside
+    state = model.random_state(rng)
+    system = system_of(model, state, (), floor)
+    _, memory = floor.begin(model, state)
+    memory = memory + rng.normal(size=len(memory)) * 1e-3
+    march, layout = Implicit().stepper(system, (), len(memory)), layout_of(system, len(memory))
+    packed = layout.pack(state, memory, np.zeros(layout.works))
+    after = layout.unpack(march.rows(0.0, packed, dt, 1)[0])[0]
+
+    ground = fc.contact.plane(model, None, 1e3)
+    left, right = fc.mass_matrix(model, state), -fc.bias_forces(model, state)
+    for i, place in enumerate(places):
+        J, bias = (ground.axes @ f(model, state, place) for f in (point_jacobian, point_bias))
+        p = ground.axes @ fc.contact.position(model, state, place)
+        G = np.diag([D[0] + dt * K[0], D[1] + dt * K[1], D[1] + dt * K[1]])
+        force = -np.array([K[0] * (p[0] - 1e3), *(K[1] * (p[1:] - memory[2 * i : 2 * i + 2]))])
+        left = left + dt * J.T @ G @ J
+        right = right + J.T @ (force - G @ (J @ state.velocity + dt * bias))
+    acceleration = np.linalg.solve(left, right)
+    scale = np.abs(acceleration).max()
+    np.testing.assert_allclose((after.velocity - state.velocity) / dt, acceleration, atol=1e-11 * scale / dt * 2e-3)
+    moved = model.configuration.displace(state, dt * after.velocity)
+    np.testing.assert_allclose(after.pose, moved.pose, atol=1e-13 * max(1.0, np.abs(moved.pose).max()))
+    np.testing.assert_allclose(after.joints, moved.joints, atol=1e-12)
+
+
+def test_order_one_towards_the_reference():
+    model, state, laws, floor = quadruped(0.33)
+    reference = fc.simulate(model, state, 0.2, laws, floor, integrator="rosenbrock")
+    errors = []
+    for dt in (4e-4, 2e-4, 1e-4):
+        run = fc.simulate(model, state, 0.2, laws, floor, integrator="implicit", dt=dt)
+        assert run.status == "finished"
+        errors.append(np.abs(run.joints[-1] - reference.joints[-1]).max())
+    assert errors[-1] < 1e-3
+    slope = np.log(errors[0] / errors[-1]) / np.log(4.0)
+    assert 0.7 < slope < 1.5, errors
+
+
+def test_long_steps_on_stiff_floors():
+    """It comes to rest where its weight is carried, on floors that shake a hundred times within a step."""
+    model, state, laws, _ = quadruped(0.35)
+    feet = tuple(frame.name for frame in model.frames)
+    for stiffness, dt in ((1e4, 1e-2), (1e6, 1e-2), (1e8, 1e-3)):
+        floor = fc.contact.CompliantFloor(feet, (stiffness, stiffness), (0.01 * stiffness,) * 2, friction=1.0)
+        run = fc.simulate(model, state, 8.0, laws, floor, integrator="implicit", dt=dt)
+        assert np.abs(run.rates[-1]).max() < 1e-6
+        heights = [fc.contact.position(model, run.state(-1), foot)[2] for foot in feet]
+        sunk = model.mass * 9.81 / (4.0 * stiffness)
+        np.testing.assert_allclose(np.mean(heights), -sunk, rtol=1e-6)
+
+
+def test_stiff_joints_at_any_step():
+    """Springs and dampers in joints that an explicit step of this size would blow up."""
+    arm = robots.planar_arm()
+    laws = (fc.control.JointSpring(1e6), fc.control.JointDamper(1e4))
+    run = fc.simulate(arm, arm.state(joints=[0.1, -0.1, 0.2]), 1.0, laws, integrator="implicit", dt=1e-2)
+    assert np.abs(run.joints[-1]).max() < 1e-3
+    other = fc.simulate(arm, arm.state(joints=[0.1, -0.1, 0.2]), 0.1, laws, integrator="semi_implicit", dt=1e-2)
+    assert other.status != "finished"
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.3])
+def test_sliding_follows_coulomb(slope):
+    """``a = g (sin - mu cos)`` down the slope while it slides; at rest no creep where friction holds."""
+    model, floor = block(friction=0.2, slope=slope)
+    t, n = np.array([np.cos(slope), 0.0, np.sin(slope)]), np.array([-np.sin(slope), 0.0, np.cos(slope)])
+    pose = np.eye(4)
+    pose[:3, 3] = -n * model.mass * 9.81 * np.cos(slope) / 1e4
+    run = fc.simulate(model, model.state(pose=pose, twist=-3.0 * t), 0.4, (), floor, integrator="implicit", dt=1e-4)
+    v = (run.twists @ t)[-1]
+    np.testing.assert_allclose(v, -3.0 - 9.81 * (np.sin(slope) - 0.2 * np.cos(slope)) * 0.4, rtol=2e-3)
+    model, floor = block(friction=0.4, slope=slope)
+    run = fc.simulate(model, model.state(pose=pose), 2.0, (), floor, integrator="implicit", dt=1e-3)
+    assert np.abs(run.twists[-1]).max() < 1e-9
+
+
+def test_a_point_in_the_air_falls_freely():
+    """Anchors follow: what was touched before is forgotten, and landing begins without tangential load."""
+    model, floor = block(friction=None)
+    pose = np.eye(4)
+    pose[2, 3] = 1.0
+    run = fc.simulate(model, model.state(pose=pose, twist=[1.0, 0.0, 0.0]), 0.4, (), floor, integrator="implicit")
+    np.testing.assert_allclose(run.twists[-1], [1.0, 0.0, -9.81 * 0.4], rtol=1e-12)
+    assert run.modes[-1] == (False,)
+    np.testing.assert_allclose(run.memory[-1], [0.4, 0.0], atol=1e-12)
+
+
+def test_books_and_modes():
+    model, state, laws, floor = quadruped(0.34)
+    run = fc.simulate(model, state, 0.5, laws, floor, integrator="implicit", dt=1e-4)
+    assert run.energy_residual < 2e-3
+    coarse = fc.simulate(model, state, 0.5, laws, floor, integrator="implicit", dt=4e-4)
+    assert 2.0 < coarse.energy_residual / run.energy_residual < 8.0
+    for k in (0, 100, -1):
+        expected = tuple(bool(fc.contact.position(model, run.state(k), p)[2] < 0.0) for p in floor.points)
+        assert run.modes[k] == expected
+
+
+@dataclass(frozen=True)
+class Push(fc.control.Law):
+    """Pushes by what touches."""
+
+    name = "push"
+
+    def forces(self, model: fc.Model, t: Any, state: fc.State, touching: frozenset[str]) -> Any:
+        size = 1.0 * ("front_left_foot" in touching) + 10.0 * len(touching & {"rear_left_foot", "rear_right_foot"})
+        return concatenate([np.array([size, 0.0, 0.0, 0.0, 0.0, 0.0]), np.zeros(model.n)])
+
+
+def test_laws_may_ask_what_touches():
+    model, state, laws, floor = quadruped(0.326)
+    run = fc.simulate(model, state, 0.3, (*laws, Push()), floor, integrator="implicit", dt=1e-3)
+    reference = fc.simulate(model, state, 0.3, (*laws, Push()), floor)
+    np.testing.assert_allclose(run.poses[-1, 0, 3], reference.poses[-1, 0, 3], atol=2e-4)
+    without = fc.simulate(model, state, 0.3, laws, floor, integrator="implicit", dt=1e-3)
+    assert abs(run.poses[-1, 0, 3] - without.poses[-1, 0, 3]) > 1e-3
+
+
+def test_every_case_is_found():
+    """By ``in``, by size, by iteration, by operations between sets."""
+    asked = {"a": True, "b": False, "c": True}
+    for function in (
+        lambda s: np.array([1.0 * ("a" in s) + 2.0 * ("b" in s) + 4.0 * ("c" in s)]),
+        lambda s: np.array([sum({"a": 1.0, "b": 2.0, "c": 4.0}[name] for name in s)]),
+        lambda s: np.array([1.0 * bool(s & {"a"}) + 4.0 * (s >= {"c"})]),
+    ):
+        assert by_cases(function, asked) == [5.0]
+    assert by_cases(lambda s: np.array([float(len(s))]), asked) == [2.0]
+
+
+def test_whole_runs():
+    """What is kept, the last step, events, and numbers that are not finite."""
+    model, state, laws, floor = quadruped(0.34)
+    run = fc.simulate(model, state, 0.0105, laws, floor, integrator="implicit", every=3)
+    np.testing.assert_allclose(run.times, [0.0, 0.003, 0.006, 0.009, 0.0105], atol=1e-15)
+    low = fc.simulation.Event("low", lambda t, s: s.pose[2, 3] - 0.338, terminal=True)
+    stopped = fc.simulate(model, state, 0.5, laws, floor, integrator="implicit", events=[low])
+    assert "low" in stopped.status
+    assert abs(stopped.poses[-1, 2, 3] - 0.338) < 1e-9
+    one_by_one = fc.simulate(model, state, 0.01, laws, floor, integrator="implicit", events=[low])
+    at_once = fc.simulate(model, state, 0.01, laws, floor, integrator="implicit")
+    np.testing.assert_allclose(one_by_one.joints, at_once.joints, atol=1e-14)  # steps end on a grid, up to rounding
+    burst = fc.simulate(model, state, 0.1, (fc.control.JointSpring(-1e9),), floor, integrator="implicit")
+    assert burst.status.startswith("stopped after")
+    assert "no longer finite" in burst.status
+    assert np.isfinite(burst.joints).all()
+
+
+def test_refusals():
+    model, state, laws, floor = quadruped()
+    hard = fc.contact.HardContacts(floor.points)
+    with pytest.raises(fc.ModelError, match="takes compliant floors, not HardContacts"):
+        fc.simulate(model, state, 0.01, laws, hard, integrator="implicit")
+    with pytest.raises(fc.ModelError, match="takes force laws, not a plain function"):
+        fc.simulate(model, state, 0.01, lambda t, s: np.zeros(12), floor, integrator="implicit")
+    twice = fc.contact.CompliantFloor(floor.points[:1] * 2, (1e4, 1e4), (1e2, 1e2))
+    with pytest.raises(fc.ModelError, match="named twice"):
+        fc.rollout(model, [state], 0.01, laws, twice)
+
+
+def test_many_runs():
+    """A list of states, one state of arrays: the same bits, and those of a run alone but for where it starts to touch;
+    on a floor, ``implicit`` is the default.
+    """
+    model, state, laws, floor = quadruped(0.33)
+    rng = np.random.default_rng(0)
+    states = [state._replace(rates=rng.normal(size=12)) for _ in range(19)]
+    many = fc.State(*(np.array(x) for x in zip(*states, strict=True)))
+    a = fc.rollout(model, states, 0.05, laws, floor, every=10)
+    b = fc.rollout(model, many, 0.05, laws, floor, every=10, threads=2)
+    for x, y in zip(a, b, strict=True):
+        np.testing.assert_array_equal(x, y)
+    alone = fc.simulate(model, states[7], 0.05, laws, floor, integrator="implicit", every=10)
+    np.testing.assert_allclose(a.poses[:, 7], alone.poses, atol=1e-14)
+    np.testing.assert_allclose(a.rates[:, 7], alone.rates, atol=1e-12)
+    np.testing.assert_allclose(a.works[:, 7], alone.ledger.works, atol=1e-12)
+
+
+def test_states_of_arrays_are_looked_at():
+    model, state, laws, floor = quadruped()
+    many = fc.State(*(np.array([x, x]) for x in state))
+    with pytest.raises(fc.ModelError, match=r"joints of many states .* has shape \(N, 12,\), not \(2, 11\)"):
+        fc.rollout(model, many._replace(joints=many.joints[:, :11]), 0.01, laws, floor)
+    with pytest.raises(fc.ModelError, match="state 1: pose is no element"):
+        fc.rollout(model, many._replace(pose=many.pose * np.array([1.0, 2.0])[:, None, None]), 0.01, laws, floor)
+    with pytest.raises(fc.ModelError, match="no state to start from"):
+        fc.rollout(model, fc.State(*(x[:0] for x in many)), 0.01, laws, floor)
+    with pytest.raises(fc.ModelError, match="pose of many states"):
+        fc.rollout(model, state, 0.01, laws, floor)
