@@ -75,6 +75,60 @@ def wrong_robots():
             yield f"{name} of {what}", (lambda f=function, m=model, x=further: f(m, STATE, *x)), words, ModelError
 
 
+# hooks of contacts and laws -------------------------------------------------------------------------------------------
+
+LOW = HOPPER.state(pose=np.array([[1, 0, 0, 0], [0, 1, 0, -0.01], [0, 0, 1, 0], [0, 0, 0, 1.0]]))
+CONTACTS = [
+    (contact.CompliantFloor(("foot",), (1e4, 1e4), (1e3, 1e3), friction=0.5), LOW),
+    (contact.HardContacts(("foot",), friction=0.5), HOP),
+]
+LAWS = [
+    control.JointSpring(1.0), control.JointDamper(1.0), control.RadialSpring(1.0, 0.2), control.RadialDamper(1.0),
+    control.EnergyController(1.0, 1.0, control.RadialSpring(1.0, 0.2)), control.PolarSpring(1.0),
+    control.LockedPolarSpring(1.0),
+]  # fmt: skip
+RIGHT = {
+    "begin": ("model", "state"), "touching": ("mode",), "prepared": ("model",),
+    "jump": ("model", "mode", "guard", "state", "memory", "applied"),
+    **dict.fromkeys(("forces", "guards", "memory_rate", "touch"), ("model", "mode", "state", "memory", "applied")),
+}  # fmt: skip
+WRONG = {
+    "model": [(None, "the first argument is a Model, not None"), ("hopper", "the first argument is a Model")],
+    "state": [
+        (None, "pass a State of"), (STATE, "has shape .* not"), (LOW._replace(joints="bent"), "joints has shape"),
+        (LOW._replace(rates=np.array([None])), "rates is an array of numbers of shape"),
+    ],
+    "mode": [(x, "a mode is a tuple") for x in (None, "stick", (), 3, ("foot", "foot"), (None,), (np.zeros(2),))],
+    "guard": [(x, "guard") for x in (None, -1, 7, "foot", 0.0, True)],
+    "memory": [(x, r"memory is an array of \d numbers, not") for x in (None, 3.0, [0.0, 0.0], np.zeros(1), "home")],
+    "applied": [(x, "applied is an array of 4 numbers, not") for x in (None, np.zeros(2), [0.0] * 4, np.array(["a"]))],
+    "t": [(x, "the time of .* is a number") for x in (None, "noon", [0.0], np.zeros(2))],
+    "touching": [(x, "touching is a set of names of points") for x in (None, "foot", ["foot"], {"foot": 1})],
+}  # fmt: skip
+
+
+def wrong_calls(what, call, right):
+    """Each argument of a call that works, by name, replaced by each of its :data:`WRONG` ones."""
+    call(*right.values())
+    for name in right:
+        for i, (wrong, words) in enumerate(WRONG[name]):
+            given = (right | {name: wrong}).values()
+            yield f"{what}, {name} {i}", (lambda f=call, x=given: f(*x)), words, ModelError
+
+
+def wrong_hooks():
+    for one, state in CONTACTS:
+        mode, memory = one.begin(HOPPER, state)
+        asked = {"model": HOPPER, "mode": mode, "guard": 0, "state": state, "memory": memory, "applied": np.zeros(4)}
+        for hook, names in RIGHT.items():
+            right = {name: asked[name] for name in names}
+            yield from wrong_calls(f"{type(one).__name__}.{hook}", getattr(one, hook), right)
+    for law in LAWS:
+        right = {"model": HOPPER, "t": 0.0, "state": HOP, "touching": frozenset({"foot"})}
+        yield from wrong_calls(f"{type(law).__name__}.forces", law.forces, right)
+        yield from wrong_calls(f"{type(law).__name__}.check", law.check, {"model": HOPPER})
+
+
 # everything else ------------------------------------------------------------------------------------------------------
 
 NOT_FINITE = "not finite"
@@ -177,6 +231,13 @@ CALLS = [
     (lambda: SE3().interpolate(np.eye(4), np.eye(4), "half"), "s is a number from 0 to 1, not 'half'"),
     (lambda: SE3().contains(np.eye(4), "small"), "tolerance is a number, not 'small'"),
     (lambda: SE3().random(0), "rng is a numpy.random.Generator, not 0"),
+    (lambda: SE3().random_coordinates(None), "rng is a numpy.random.Generator, not None"),
+    (lambda: SO2().random_coordinates("dice"), "rng is a numpy.random.Generator, not 'dice'"),
+    (lambda: lie.Helical(pitch=0.1).random_coordinates(np.random), "rng is a numpy.random.Generator"),
+    (lambda: lie.Product((SO2(), SE3())).random_coordinates(np.random.default_rng(0), -1), "is a whole number, not -1"),
+    (lambda: lie.R3().random_coordinates(np.random.default_rng(0), 2.0), "how many there are is a whole number"),
+    (lambda: Revolute.sample(0), "rng is a numpy.random.Generator, not 0"),
+    (lambda: Universal.sample(None, planar=True), "rng is a numpy.random.Generator, not None"),
     (lambda: SO2().exp(np.zeros(3)), r"a vector of SO\(2\) has shape \(1,\), not \(3,\)"),
     (lambda: SO2().ad("w"), r"has shape \(1,\), not 'w'"),
     (lambda: SO2((0.0, 0.0)), r"an axis has shape \(3,\), not \(2,\)"),
@@ -552,4 +613,4 @@ def named():
         yield f"{i}", call, words, (kind or [ModelError])[0]
 
 
-ROWS = [*wrong_robots(), *named()]
+ROWS = [*wrong_robots(), *wrong_hooks(), *named()]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,40 @@ def of_shape(x: Any, shape: tuple[int, ...], what: str) -> Any:
     if not holds_numbers(x):
         raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}")
     return x.astype(float) if is_numeric(x) and x.dtype.kind not in "fc" else x
+
+
+def look_first(kind: type[Any], looks: Mapping[str, Callable[..., None]]) -> None:
+    """Make the methods that the class ``kind`` defines begin with ``looks[name]``, which takes what they take."""
+    for name in looks.keys() & vars(kind).keys():
+        method = vars(kind)[name]
+        if isinstance(method, classmethod):
+            setattr(kind, name, classmethod(_looking(method.__func__, looks[name])))
+        elif callable(method) and not getattr(method, "__isabstractmethod__", False):
+            setattr(kind, name, _looking(method, looks[name]))
+
+
+def _looking(method: Callable[..., Any], look: Callable[..., None]) -> Callable[..., Any]:
+    @wraps(method)
+    def looking(*given: Any, **named: Any) -> Any:
+        look(*given, **named)
+        return method(*given, **named)
+
+    return looking
+
+
+def check_rng(rng: Any, batch: tuple[Any, ...] = ()) -> None:
+    """An error unless ``rng`` is a generator of random numbers and ``batch`` a shape."""
+    if not isinstance(rng, np.random.Generator):
+        raise ModelError(f"rng is a numpy.random.Generator, not {told(rng)}")
+    for size in batch:
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
+            raise ModelError(f"how many there are is a whole number, not {told(size)}")
+
+
+def is_scalar(x: Any) -> bool:
+    """Whether ``x`` may be one number, of whatever kind."""
+    none = x is None or isinstance(x, (str, bytes, list, tuple, dict, set, frozenset))
+    return not none and getattr(x, "shape", ()) == ()
 
 
 def shape_of(x: Any) -> tuple[int, ...] | None:

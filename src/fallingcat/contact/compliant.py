@@ -11,7 +11,7 @@ from ..arrays import array, concatenate, less, sqrt, where
 from ..errors import ModelError
 from ..model import Model, State
 from .contact import Contact, Jump, Mode
-from .points import Plane, checked_points, floor_points, plane, point_jacobian, position
+from .points import Plane, check_point_mode, checked_points, floor_points, plane, point_jacobian, position
 
 
 class Support(NamedTuple):
@@ -73,6 +73,13 @@ class CompliantFloor(Contact):
                 "a floor with friction needs tangential damping: it says how fast a sliding anchor follows"
             )
 
+    @property
+    def memory_size(self) -> int:
+        return 2 * len(self.points)
+
+    def check_mode(self, mode: Any) -> None:
+        check_point_mode(mode, self.points, (False, True))
+
     # modes ----------------------------------------------------------------------------------------------------
 
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
@@ -94,6 +101,8 @@ class CompliantFloor(Contact):
         return concatenate([np.zeros(0), *(np.reshape(h, 1) for h in signed)])
 
     def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
+        if guard >= len(mode):
+            raise ModelError(f"there is no guard {guard}: each of the points {', '.join(self.points)} has one")
         place, lands = self.points[guard], not mode[guard]
         mode = (*mode[:guard], lands, *mode[guard + 1 :])
         if lands:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays.arguments import holds_numbers, look_first
+from ..dynamics.checks import check_fields, check_model
+from ..errors import ModelError, told
 from ..model import Model, State
 
 Mode = tuple[Any, ...]
@@ -38,6 +41,31 @@ class Touch(NamedTuple):
     """``nv``: the acceleration under all forces, where the contact had to work it out"""
 
 
+def _look(contact: Contact, model: Any, mode: Any, state: Any, memory: Any, applied: Any) -> None:
+    """Whether a contact can answer this; values are not looked at."""
+    check_fields(model, state)
+    contact.check_mode(mode)
+    for name, x, size in (("memory", memory, contact.memory_size), ("applied", applied, model.nv)):
+        shape = getattr(x, "shape", None)
+        if shape is None or len(shape) != 1 or size not in (None, shape[0]) or not holds_numbers(x):
+            raise ModelError(f"{name} is an array of {'' if size is None else f'{size} '}numbers, not {told(x)}")
+
+
+def _look_at_jump(contact: Contact, model: Any, mode: Any, guard: Any, state: Any, memory: Any, applied: Any) -> None:
+    _look(contact, model, mode, state, memory, applied)
+    if isinstance(guard, bool) or not isinstance(guard, (int, np.integer)) or guard < 0:
+        raise ModelError(f"guard is the number of a guard, not {told(guard)}")
+
+
+_LOOKS: Mapping[str, Callable[..., None]] = {
+    "begin": lambda contact, model, state: check_fields(model, state),
+    "touching": lambda contact, mode: contact.check_mode(mode),
+    **dict.fromkeys(["forces", "guards", "memory_rate", "touch", "point_forces"], _look),
+    "jump": _look_at_jump,
+    "prepared": lambda contact, model: check_model(model),
+}
+
+
 class Contact(ABC):
     """A hybrid part of a robot's motion.
 
@@ -58,6 +86,20 @@ class Contact(ABC):
     """within a millisecond; more are chatter, and the run stops"""
     passive: bool = False
     """Whether it can only take energy: a run in which it gives some does not end without saying so."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        look_first(cls, _LOOKS)
+
+    @property
+    def memory_size(self) -> int | None:
+        """How many numbers the memory holds; None: the contact does not say."""
+        return None
+
+    def check_mode(self, mode: Any) -> None:
+        """Raises where this is no mode of the contact."""
+        if not isinstance(mode, tuple):
+            raise ModelError(f"a mode is a tuple, as begin() gives it, not {told(mode)}")
 
     @abstractmethod
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
@@ -97,3 +139,6 @@ class Contact(ABC):
         one by one; None: each mode is compiled when it begins.
         """
         return None
+
+
+look_first(Contact, _LOOKS)

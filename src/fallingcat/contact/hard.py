@@ -14,7 +14,7 @@ from ..model import Model, State
 from .complementarity import OPEN, SLIDE, STICK
 from .contact import Contact, Jump, Mode, Touch
 from .impacts import restitutions
-from .points import Plane, checked_points, floor_points, plane, stacked
+from .points import Plane, check_point_mode, checked_points, floor_points, plane, stacked
 from .settling import SLOW
 from .situation import Situation, situation
 from .solving import LEFT, Held, check_consistent, hold, plane_axes
@@ -130,6 +130,13 @@ class HardContacts(Contact):
             rest, height = [np.nan], np.nan
         if not np.isfinite([*rest, height]).all() or min(rest) < 0.0:
             raise ModelError("friction, speeds, gains and tolerance of contacts are finite and not negative")
+
+    @property
+    def memory_size(self) -> int:
+        return 8 * len(self.points)
+
+    def check_mode(self, mode: Any) -> None:
+        check_point_mode(mode, self.points, (OPEN, STICK, SLIDE))
 
     # modes ----------------------------------------------------------------------------------------------------
 
@@ -314,6 +321,8 @@ class HardContacts(Contact):
         at = self.see(model, state)
         if guard == len(guarded):
             return self._relieved(model, mode, at, memory, applied)
+        if guard > len(guarded):
+            raise ModelError(f"there is no guard {guard}: this mode has {len(guarded) + 1}")
         i, what = guarded[guard]
         if what == "gap":
             return Transition(self, model, mode, at, memory, applied).landed(i)

@@ -132,6 +132,14 @@ def floor_points(points: Any) -> tuple[str, ...]:
     return names
 
 
+def check_point_mode(mode: Any, points: tuple[str, ...], known: tuple[Any, ...]) -> None:
+    """Refuses what does not say one of ``known`` of each point."""
+    each = isinstance(mode, tuple) and len(mode) == len(points)
+    if not each or not all(isinstance(status, (bool, str)) and status in known for status in mode):
+        said = " or ".join(map(str, known))
+        raise ModelError(f"a mode is a tuple that says {said} of each of {', '.join(points)}, not {told(mode)}")
+
+
 def checked_points(model: Model, points: tuple[str, ...]) -> None:
     """Refuses points that are no link or frame of the model, and points named twice."""
     check_model(model)

@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ..arrays import is_numeric
+from ..arrays.arguments import is_scalar, look_first
+from ..dynamics.checks import check_fields, check_model
 from ..errors import ModelError, told
 from ..model import Model, State
+
+
+def _look(law: Law, model: Any, t: Any, state: Any, touching: Any) -> None:
+    """Whether a law can answer this; values are not looked at."""
+    check_fields(model, state)
+    if not is_scalar(t):
+        raise ModelError(f"the time of {law.name!r} is a number (s), not {told(t)}")
+    if not isinstance(touching, (frozenset, set)):
+        raise ModelError(f"touching is a set of names of points, not {told(touching)}")
+
+
+_LOOKS: Mapping[str, Callable[..., None]] = {
+    "forces": _look,
+    "energy": lambda law, model, state: check_fields(model, state),
+    "measured": lambda law, model, state: check_fields(model, state),
+    "check": lambda law, model: check_model(model),
+}
 
 
 class Law(ABC):
@@ -22,6 +42,10 @@ class Law(ABC):
     """
 
     name: str
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        look_first(cls, _LOOKS)
 
     def __post_init__(self) -> None:
         """Numbers that can be looked at are finite; others are those of a compiled step."""
@@ -44,6 +68,9 @@ class Law(ABC):
 
     def check(self, model: Model) -> None:  # noqa: B027 (most laws suit every model)
         """Raises where the law cannot act on ``model``; asked once before a run, whatever is compiled later."""
+
+
+look_first(Law, _LOOKS)
 
 
 def _is_number(x: Any) -> bool:

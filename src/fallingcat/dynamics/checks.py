@@ -28,10 +28,15 @@ def numbers(x: Any, shape: tuple[int, ...], what: str) -> Any:
         raise ModelError(f"{what} has shape {shape}, not {_shape(x)}")
     if not holds_numbers(x):
         raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}")
-    if is_numeric(x) and not np.isfinite(x).all():
-        index = np.unravel_index(int(np.argmin(np.isfinite(x))), shape)
-        raise ModelError(f"{what} holds a number that is not finite, at index {', '.join(map(str, index))}")
+    check_finite(x, what)
     return x
+
+
+def check_finite(x: Any, what: str) -> None:
+    """An error that names the first number that is not finite, if they can be looked at."""
+    if is_numeric(x) and not np.isfinite(x).all():
+        index = np.unravel_index(int(np.argmin(np.isfinite(x))), x.shape)
+        raise ModelError(f"{what} holds a number that is not finite, at index {', '.join(map(str, index))}")
 
 
 def check_model(model: Any) -> None:
@@ -49,6 +54,15 @@ def check_robot(model: Any, state: Any) -> None:
 
 def check_state(model: Model, state: State) -> None:
     """An error unless ``state`` has the shapes of the model and holds no NaN: a record that was changed by hand."""
+    check_fields(model, state)
+    for name, x in zip(State._fields, state, strict=True):
+        check_finite(x, name)
+    if model.nq - model.base.nq > model.n and is_numeric(state.joints):
+        _check_quaternions(model, state.joints)
+
+
+def check_fields(model: Model, state: State) -> None:
+    """An error unless ``state`` has the shapes of the model, whatever its numbers."""
     check_robot(model, state)
     shapes = ((4, 4), (model.nq - model.base.nq,), (model.m,), (model.n,))
     for name, x, shape in zip(State._fields, state, shapes, strict=True):
@@ -56,9 +70,8 @@ def check_state(model: Model, state: State) -> None:
             raise ModelError(f"{name} is an array, not {told(x)}: make states of {model.name!r} with model.state(...)")
         if shape_of(x) != shape:
             raise ModelError(f"{name} has shape {shape} for {model.name!r}, not {_shape(x)}")
-        numbers(x, shape, name)
-    if model.nq - model.base.nq > model.n and is_numeric(state.joints):
-        _check_quaternions(model, state.joints)
+        if not holds_numbers(x):
+            raise ModelError(f"{name} is an array of numbers of shape {shape}, not {x!r}")
 
 
 def _check_quaternions(model: Model, joints: np.ndarray) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import concatenate, is_numeric, scale
-from ..arrays.arguments import shape_of
+from ..arrays.arguments import check_rng, is_scalar, look_first, shape_of
 from ..errors import ModelError, told
 from . import series
 from .arguments import check_shapes
@@ -48,6 +48,7 @@ class Group(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         check_shapes(cls, _TAKES)
+        look_first(cls, {"random_coordinates": lambda self, rng, *batch: check_rng(rng, batch)})
 
     # identity, compose, inverse -------------------------------------------------------------------------------
 
@@ -179,7 +180,7 @@ class Group(ABC):
 
     def interpolate(self, g: Any, h: Any, s: Any) -> Any:
         """The point at ``s`` in [0, 1] on the one-parameter path from ``g`` to ``h``: ``g exp(s log(g^-1 h))``."""
-        if s is None or isinstance(s, (str, bytes, list, tuple, dict)) or getattr(s, "shape", ()) != ():
+        if not is_scalar(s):
             raise ModelError(f"s is a number from 0 to 1, not {told(s)}")
         return self.compose(g, self.exp(scale(s, self.log(self.compose(self.inverse(g), h)))))
 
@@ -189,8 +190,6 @@ class Group(ABC):
 
     def random(self, rng: np.random.Generator) -> np.ndarray:
         """A random element."""
-        if not isinstance(rng, np.random.Generator):
-            raise ModelError(f"rng is a numpy.random.Generator, not {told(rng)}")
         return np.asarray(self.element(self.random_coordinates(rng)))
 
     def contains(self, g: Any, tolerance: float = 1e-9) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import concatenate, is_numeric
-from ..arrays.arguments import as_array, shape_of
+from ..arrays.arguments import as_array, check_rng, shape_of
 from ..errors import ModelError, told
 from ..lie import Group
 from .joint import Limits
@@ -63,11 +63,7 @@ def random(model: Model, rng: np.random.Generator) -> State:
 
 def random_coordinates(model: Model, rng: np.random.Generator, *batch: int) -> np.ndarray:
     """Random flat configurations (*batch, nq); see :meth:`Model.random`."""
-    if not isinstance(rng, np.random.Generator):
-        raise ModelError(f"rng is a numpy.random.Generator, not {told(rng)}")
-    for size in batch:
-        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
-            raise ModelError(f"how many configurations there are is a whole number, not {told(size)}")
+    check_rng(rng, batch)
     joints = [np.zeros((*batch, 0))]
     for joint in model.joints:
         q = joint.kind.group.random_coordinates(rng, *batch)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ...arrays.arguments import check_rng, look_first
 from ...arrays.types import Matrix, Pose, Vector
 from ...errors import ModelError
 from ...lie import Group
@@ -49,6 +50,7 @@ class JointKind(ABC):
                 )
             cls.fixed_axes = vars(cls).get("fixed_axes", False)
         check_shapes(cls, _TAKES)
+        look_first(cls, {"sample": lambda cls, rng, **_: check_rng(rng)})
 
     @property
     @abstractmethod

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from ...arrays.arguments import check_rng
 from ...errors import ModelError, told
 from ...lie import SE2, SE3, Group
 from ..body import Body
@@ -66,6 +67,7 @@ def random_tree(
 
 def random_body(rng: np.random.Generator, *, planar: bool = False) -> Body:
     """A solid box of random size, mass and pose; in the x-y plane for a ``planar`` one."""
+    check_rng(rng)
     body = box(rng.uniform(0.2, 3.0), rng.uniform(0.05, 0.5, size=3))
     return body.moved(_placement(rng, planar))
 
@@ -73,8 +75,7 @@ def random_body(rng: np.random.Generator, *, planar: bool = False) -> Body:
 def _check_numbers(rng: object, n: object, branching: object, fixed: object) -> None:
     if not isinstance(n, (int, np.integer)) or n < 0:
         raise ModelError(f"a robot has no {told(n)} joints")
-    if not isinstance(rng, np.random.Generator):
-        raise ModelError(f"rng is a numpy.random.Generator, not {told(rng)}")
+    check_rng(rng)
     for name, share in {"branching": branching, "fixed": 0.0 if fixed is None else fixed}.items():
         if not isinstance(share, (int, float)) or not 0.0 <= share <= 1.0:
             raise ModelError(f"{name} is a share from 0 to 1, not {told(share)}")
