@@ -502,7 +502,7 @@ CALLS = [
     (lambda: KERNEL.blocks(), "takes 3 arguments"),
     # many runs
     (lambda: fc.rollout(CAT, [], 0.1), "there is no state to start from"),
-    (lambda: fc.rollout(CAT, STATE, 0.1), "states is a list of states of 'cat', not a State"),
+    (lambda: fc.rollout(CAT, STATE, 0.1), r"pose of many states of 'cat' has shape \(N, 4, 4\), not \(4, 4\)"),
     (lambda: fc.rollout(CAT, [Q], 0.1), "starts from a state"),
     (lambda: fc.rollout(CAT, "states", 0.1), "states"),
     (lambda: fc.rollout(CAT, None, 0.1), "states"),
