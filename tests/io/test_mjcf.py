@@ -244,10 +244,11 @@ class TestWarnings:
         assert load(FREE, "<default><joint armature='0' damping='0' stiffness='0.0'/></default>")[1] == []
 
     def test_sections_that_are_not_kept_in_one_line(self, load):
-        after = "</worldbody><actuator><general joint='j'/></actuator><sensor><jointpos joint='j'/></sensor><worldbody>"
-        _, messages = load(FREE + after)
+        rope = "<tendon><fixed name='t'><joint joint='j' coef='1'/></fixed></tendon>"
+        after = f"{rope}<actuator><general tendon='t'/></actuator><sensor><jointpos joint='j'/></sensor>"
+        _, messages = load(f"{FREE}</worldbody>{after}<worldbody>")
         assert len(messages) == 1
-        assert messages[0].endswith("checked and not kept: <actuator> (1), <sensor> (1)")
+        assert messages[0].endswith("checked and not kept: <tendon> (1), <actuator> (1), <sensor> (1)")
 
 
 class TestIncludes:

@@ -1,5 +1,6 @@
 """Drives of joints: what they say, what they give, what is refused."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -12,26 +13,33 @@ mujoco = pytest.importorskip("mujoco")
 MJCF = """
 <mujoco model="r">
   <default>
-    <motor ctrlrange="-2 2"/>
+    <default class="free"/>
+    <default class="plain"><motor ctrlrange="-2 2"/></default>
     <default class="strong"><position kp="30" forcerange="-40 40"/><general gear="3"/></default>
   </default>
   <worldbody><body name="a"><freejoint/><geom size=".1" mass="1"/>
-    <body name="b" pos="1 0 0"><joint name="hip" axis="0 1 0"/><geom size=".1" mass="1"/>
+    <body name="b" pos="1 0 0"><joint name="hip" axis="0 1 0" range="-60 80"/><geom size=".1" mass="1"/>
       <body name="c" pos="1 0 0"><joint name="leg" type="slide"/><geom size=".1" mass="1"/>
         <body name="d" pos="1 0 0"><joint name="ball" type="ball"/><geom size=".1" mass="1"/></body></body></body>
   </body></worldbody>
+  <tendon><fixed name="rope"><joint joint="hip" coef="1"/></fixed></tendon>
   <actuator>
-    <motor name="direct" joint="hip" gear="50" forcerange="-1.5 1.5"/>
+    <motor name="direct" class="plain" joint="hip" gear="50" forcerange="-1.5 1.5"/>
     <position joint="leg" class="strong" kv="2"/>
     <velocity name="speed" joint="hip" class="strong" kv="4" ctrllimited="false"/>
     <position name="plain" joint="hip" forcerange="-.5 .25"/>
     <general name="odd" joint="hip"/>
+    <general name="affine" joint="leg" gear="-2" gainprm="7 8" biastype="affine" biasprm=".1 -2 -.3" ctrlrange="-1 .5"/>
+    <position name="whole range" joint="hip" kp="3" inheritrange=".5" class="free"/>
     <motor name="on ball" joint="ball" gear="1 0 0"/>
     <position name="slow" joint="hip" timeconst=".1"/>
+    <general name="late" joint="hip" dyntype="filter" dynprm=".1"/>
+    <position name="ratio" joint="hip" kp="1" dampratio="1"/>
+    <motor name="on a tendon" tendon="rope"/>
   </actuator>
 </mujoco>
 """
-KEPT = ("direct", "leg_position", "speed", "plain")
+KEPT = ("direct", "leg_position", "speed", "plain", "odd", "affine", "whole range")
 
 
 @pytest.fixture
@@ -40,9 +48,10 @@ def model(tmp_path):
     with pytest.warns(fc.FileWarning) as caught:
         model = fc.load(tmp_path / "r.xml")
     said = "\n".join(str(each.message) for each in caught)
-    assert "actuators are data of the model: no function here applies them (4 times in the file)" in said
-    assert "checked and not kept: <actuator> (2)" in said
-    assert "this kind of <motor> is not read" in said
+    assert "actuators are data of the model: no function here applies them (7 times in the file)" in said
+    assert "checked and not kept: <tendon> (1), <actuator> (1)" in said
+    for why in ("on a joint of type 'spherical'", "with 'timeconst'", "with dyntype 'filter'", "with 'dampratio'"):
+        assert f"> {why} is not read" in said
     return model
 
 
@@ -63,17 +72,74 @@ def test_actuators_of_mjcf_pull_as_in_mujoco(model):
 
 
 def test_servos_that_take_their_gains_from_general_defaults_are_not_read(tmp_path):
-    """MuJoCo's <position> has the gain 77 here, not 1."""
-    text = MJCF.replace('<general gear="3"/>', '<general gear="3" gainprm="77"/>')
+    """MuJoCo's <position> has the gain 77 here, not 1; other releases have other rules."""
+    text = MJCF.replace('<general gear="3"/>', '<general gear="3" gainprm="77"/>').replace('kv="4"', "")
     (tmp_path / "r.xml").write_text(text)
-    with pytest.warns(fc.FileWarning, match="this kind of <(position|velocity)> is not read"):
+    with pytest.warns(fc.FileWarning, match="<velocity> with gains of a class that is for other actuators is not read"):
         model = fc.load(tmp_path / "r.xml")
-    assert {actuator.name for actuator in model.actuators} == {"direct", "plain"}
+    assert {actuator.name for actuator in model.actuators} == {*KEPT} - {"speed", "leg_position"}
+
+
+TAGS = ("general", "motor", "position", "velocity")
+ROBOT = """<mujoco><compiler angle="radian"/>
+<default>{}<default class="a">{}<default class="b">{}</default></default><default class="c">{}</default></default>
+<worldbody><body name="t"><freejoint/><geom size=".1"/>
+<body><joint name="hip" axis="0 1 0" range="-1 2"/><geom size=".1"/>
+<body pos="1 0 0"><joint name="leg" type="slide" range="-.3 .1"/><geom size=".1"/></body></body></body></worldbody>
+<actuator>{}</actuator></mujoco>"""
+
+
+def an_actuator(rng, tag, more=""):
+    """An element with some of its attributes, and random numbers."""
+    found = {}
+    for what in ("ctrl", "force"):
+        if rng.random() < 0.4:
+            lower = rng.normal()
+            found[f"{what}range"] = f"{lower:.3g} {lower + rng.uniform(0.1, 3.0):.3g}"
+            found[f"{what}limited"] = rng.choice(["true", "false", "auto"])
+    keys = {"general": ("gear", "gainprm", "biasprm"), "position": ("gear", "kp", "kv"), "velocity": ("gear", "kv")}
+    for key in keys.get(tag, ("gear",)):
+        if rng.random() < 0.5:
+            size = 1 if key in ("kp", "kv") else rng.integers(1, 4)
+            found[key] = " ".join(f"{x:.3g}" for x in rng.uniform(0.1, 9.0, size=size))
+    words = {"biastype": ["none", "affine"], "gaintype": ["fixed", "fixed", "affine"], "dyntype": ["none", "filter"]}
+    for key, choices in words.items() if tag == "general" else ():
+        if rng.random() < 0.4:
+            found[key] = rng.choice(choices)
+    return f"<{tag} {more} " + " ".join(f'{key}="{x}"' for key, x in found.items()) + "/>"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_kept_of_classes_within_classes_is_what_mujoco_makes_of_them(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    classes = ["".join(an_actuator(rng, tag) for tag in rng.permutation(TAGS)[: rng.integers(3)]) for _ in range(4)]
+    joints, homes = rng.choice(["hip", "leg"], size=12), rng.choice(["main", "a", "b", "c"], size=12)
+    wanted = [f'name="x{i}" joint="{joints[i]}" class="{homes[i]}"' for i in range(12)]
+    text = ROBOT.format(*classes, "".join(an_actuator(rng, rng.choice(TAGS), more) for more in wanted))
+    (tmp_path / "r.xml").write_text(text)
+    peer = mujoco.MjModel.from_xml_string(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fc.FileWarning)
+        ours, theirs = fc.load(tmp_path / "r.xml"), fc.from_mujoco_model(peer)
+    made = {actuator.name: actuator for actuator in theirs.actuators}
+    assert len(ours.actuators) >= 4
+    assert [actuator for actuator in ours.actuators if made[actuator.name] != actuator] == []
+
+
+def test_actuators_of_a_model_in_memory(model):
+    peer = mujoco.MjModel.from_xml_string(MJCF)
+    with pytest.warns(fc.FileWarning, match=r"no drives by gain and bias .* are not read \(4 times"):
+        found = fc.from_mujoco_model(peer).actuators
+    ratio = next(actuator for actuator in found if actuator.name == "ratio")  # MuJoCo made a kv of it
+    assert ratio.kv == pytest.approx(-peer.actuator("ratio").biasprm[2])
+    named = {actuator.name: actuator for actuator in model.actuators}
+    assert [a for a in found if a.name in named] == [a for a in model.actuators if a.name != "leg_position"]
+    assert replace(named["leg_position"], name="leg_actuator") in found
 
 
 def test_toml_gives_them_back(model, tmp_path):
     fc.save(model, tmp_path / "r.toml")
-    assert fc.load(tmp_path / "r.toml", physics="warn").actuators == model.actuators
+    assert fc.load(tmp_path / "r.toml").actuators == model.actuators
     with pytest.raises(fc.ModelError, match=r"'r' has actuators.*\.toml"):
         fc.save(replace(model, joints=tuple(j for j in model.joints)), tmp_path / "r.urdf")
 
@@ -86,7 +152,11 @@ def test_they_leave_with_a_joint_that_is_welded(model):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"kind": "muscle"}, "'m' is one of motor, position, velocity"),
+        ({"kind": "muscle"}, "'m' is one of motor, position, velocity, general"),
+        ({"kind": "general", "bias": (1.0, 2.0)}, "bias of actuator 'm' is three numbers"),
+        ({"kind": "general", "bias": (1.0, 2.0, np.inf)}, "bias of actuator 'm' is three finite numbers"),
+        ({"kind": "general", "gain": np.nan}, "gain of actuator 'm' is a finite number"),
+        ({"kind": "motor", "gain": 2.0}, "'m' is a motor: a gain and a bias are those of a general one"),
         ({"gear": np.inf}, "gear of actuator 'm' is a finite number"),
         ({"kp": "stiff"}, "kp of actuator 'm' is a finite number"),
         ({"force_range": (1.0, -1.0)}, "force_range of actuator 'm' begins at 1, above its end -1"),

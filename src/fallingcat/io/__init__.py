@@ -167,7 +167,7 @@ def from_mujoco_model(peer: Any, *, root: str | None = None) -> Model:
 
     Bodies, masses (those of meshes too), joints with armature, springs, dampers and limits, gravity; ``root`` chooses
     among several robots and objects, as in :func:`load`.  States go there and back by ``model.to_mujoco`` and
-    ``model.from_mujoco``.  Equalities, tendons, actuators and contacts are not taken along.
+    ``model.from_mujoco``.  Actuators are as in :func:`load`.  Equalities, tendons and contacts are not taken along.
     """
     from .mjcf.memory import read_mujoco_model
 

@@ -287,11 +287,13 @@ class ActuatorTable(Table):
     kv: FiniteFloat = 0.0
     control_range: Interval | None = None
     force_range: Interval | None = None
+    gain: FiniteFloat = 1.0
+    bias: Annotated[list[FiniteFloat], _numbers("a bias", 3)] | None = None
 
     def build(self) -> Actuator:
         """The actuator."""
-        ranges = _given(self, "control_range", "force_range")
-        return Actuator(self.name, self.joint, self.type, self.gear, self.kp, self.kv, **ranges)
+        more = _given(self, "control_range", "force_range", "bias")
+        return Actuator(self.name, self.joint, self.type, self.gear, self.kp, self.kv, gain=self.gain, **more)
 
 
 LOOPS: Final[dict[str, tuple[str, ...]]] = {

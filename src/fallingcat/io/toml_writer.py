@@ -97,6 +97,8 @@ def _actuator(actuator: Actuator) -> dict[str, Any]:
     table: dict[str, Any] = {key: getattr(actuator, key) for key in ("name", "joint")}
     table |= {"type": actuator.kind, "gear": actuator.gear}
     table |= {key: getattr(actuator, key) for key in ("kp", "kv") if getattr(actuator, key)}
+    if actuator.kind == "general":
+        table |= {"gain": actuator.gain, "bias": actuator.bias}
     for key in ("control_range", "force_range"):
         ends = getattr(actuator, key)
         if np.isfinite(ends).all():

@@ -11,7 +11,7 @@ from ..arrays import clip
 from ..arrays.types import Scalar
 from ..errors import ModelError, told
 
-ActuatorKind = Literal["motor", "position", "velocity"]
+ActuatorKind = Literal["motor", "position", "velocity", "general"]
 KINDS: tuple[str, ...] = get_args(ActuatorKind)
 _ALL = (-np.inf, np.inf)
 
@@ -20,9 +20,10 @@ _ALL = (-np.inf, np.inf)
 class Actuator:
     """A drive of a joint with one degree of freedom: with ``x = gear q``, it pulls on ``x`` by
 
-    ``control`` (``motor``), ``kp (control - x) - kv dx/dt`` (``position``) or ``kv (control - dx/dt)`` (``velocity``),
-    within ``force_range``, and so ``gear`` times this on the joint.  ``control`` is taken within ``control_range``.
-    As in MuJoCo.  It is data: :meth:`effort` is for laws of yours, and no function of the library applies it.
+    ``control`` (``motor``), ``kp (control - x) - kv dx/dt`` (``position``), ``kv (control - dx/dt)`` (``velocity``) or
+    ``gain control + bias . (1, x, dx/dt)`` (``general``), within ``force_range``, and so ``gear`` times this on the
+    joint.  ``control`` is taken within ``control_range``.  As in MuJoCo.  It is data: :meth:`effort` is for laws of
+    yours, and no function of the library applies it.
 
     >>> Actuator("knee_motor", "knee", gear=50.0, force_range=(-2.0, 2.0)).effort(3.0, 0.0, 0.0)
     np.float64(100.0)
@@ -36,26 +37,43 @@ class Actuator:
     kv: float = 0.0
     control_range: tuple[float, float] = _ALL
     force_range: tuple[float, float] = _ALL
+    gain: float = 1.0
+    bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ModelError(f"actuator {self.name!r} is one of {', '.join(KINDS)}, not {told(self.kind)}")
-        for part in ("gear", "kp", "kv"):
+        for part in ("gear", "kp", "kv", "gain"):
             x = getattr(self, part)
             if not _is_number(x) or not np.isfinite(x):
                 raise ModelError(f"{part} of actuator {self.name!r} is a finite number, not {told(x)}")
         for part in ("control_range", "force_range"):
-            given = getattr(self, part)
-            if not isinstance(given, (tuple, list)) or len(given) != 2 or not all(map(_is_number, given)):
-                raise ModelError(f"{part} of actuator {self.name!r} is two numbers, not {told(given)}")
-            object.__setattr__(self, part, tuple(map(float, given)))
-            if not given[0] <= given[1]:
-                raise ModelError(f"{part} of actuator {self.name!r} begins at {given[0]:g}, above its end {given[1]:g}")
+            lower, upper = self._set_numbers(part, "two")
+            if not lower <= upper:
+                raise ModelError(f"{part} of actuator {self.name!r} begins at {lower:g}, above its end {upper:g}")
+        if not np.isfinite(self._set_numbers("bias", "three")).all():
+            raise ModelError(f"bias of actuator {self.name!r} is three finite numbers, not {self.bias}")
+        if self.kind != "general" and (self.gain != 1.0 or any(self.bias)):
+            raise ModelError(f"actuator {self.name!r} is a {self.kind}: a gain and a bias are those of a general one")
+
+    def _set_numbers(self, part: str, size: Literal["two", "three"]) -> tuple[float, ...]:
+        given = getattr(self, part)
+        fits = isinstance(given, (tuple, list)) and len(given) == {"two": 2, "three": 3}[size]
+        if not fits or not all(map(_is_number, given)):
+            raise ModelError(f"{part} of actuator {self.name!r} is {size} numbers, not {told(given)}")
+        numbers = tuple(map(float, given))
+        object.__setattr__(self, part, numbers)
+        return numbers
 
     def effort(self, control: Scalar, q: Scalar, rate: Scalar) -> Scalar:
         """The force on the joint (N m, or N) at a coordinate and a rate of it."""
         u, x, v = clip(control, *self.control_range), self.gear * q, self.gear * rate
-        pull: Any = {"motor": u, "position": self.kp * (u - x) - self.kv * v, "velocity": self.kv * (u - v)}[self.kind]
+        pull: Any = {
+            "motor": u,
+            "position": self.kp * (u - x) - self.kv * v,
+            "velocity": self.kv * (u - v),
+            "general": self.gain * u + self.bias[0] + self.bias[1] * x + self.bias[2] * v,
+        }[self.kind]
         return self.gear * clip(pull, *self.force_range)
 
 

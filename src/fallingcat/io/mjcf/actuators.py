@@ -1,70 +1,175 @@
-"""Actuators of joints: motors, and servos for position and velocity; data of the model."""
+"""Actuators of joints: motors, servos, and whatever else pulls by ``gain control + bias``; data of the model.
+
+MuJoCo knows one actuator, ``<general>``: ``<motor>``, ``<position>``, ``<velocity>``, ... are ways to fill it in, and
+so are the elements of default classes, one after the other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, cast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
-from ...model import Actuator, Joint
-from ...model.actuator import ActuatorKind
+import numpy as np
+
+from ...model import Actuator, Joint, Limits
 from ..numbers import number, vector
 from ..safe_xml import Element
-from .defaults import SERVOS, SHARED, Defaults
+from .defaults import Defaults
 from .files import FilesReader
 from .parts import fresh
 from .settings import choice
 from .tally import Tally
 
 _INF: Final = float("inf")
-_READ: Final = {"name", "class", "group", "user", "joint", *SHARED}
-_GAINS: Final[dict[str, dict[str, float]]] = {
-    "motor": {},
-    "position": {"kp": 1.0, "kv": 0.0},
-    "velocity": {"kv": 1.0},
-}
+_TRANSMISSIONS: Final = ("joint", "jointinparent")  # the same for a joint with one degree of freedom
+_SILENT: Final = {"name", "class", "group", "user", "lengthrange", *_TRANSMISSIONS}
+_SHARED: Final = {"gear", "ctrlrange", "ctrllimited", "forcerange", "forcelimited", "inheritrange"}
+TYPES: Final = {"dyntype": "none", "gaintype": "fixed", "biastype": "none"}
+_AFFINE: Final = {**TYPES, "biastype": "affine"}
+_GENERAL: Final = frozenset([*TYPES, "gainprm", "biasprm"])
+_ACTIVATION: Final = ("dynprm", "actdim", "actearly", "actlimited", "actrange")  # none where the dyntype is none
 _DATA: Final = "actuators are data of the model: no function here applies them"
 
 
-def is_kept(element: Element) -> bool:
-    """Whether an actuator pulls on a joint in a way that is read: no tendons, sites, filters, muscles."""
-    return element.tag in SERVOS and "joint" in element.attributes and _only_known(element)
+def is_looked_at(element: Element) -> bool:
+    """Whether this is an actuator that pulls on a joint."""
+    inside = element.parent is not None and element.parent.tag == "actuator"
+    return inside and any(name in element.attributes for name in _TRANSMISSIONS)
 
 
 def read_actuators(
     root: Element, joints: Sequence[Joint], defaults: Defaults, reader: FilesReader, tally: Tally
 ) -> list[Actuator]:
     """The actuators of joints with one degree of freedom, in MuJoCo's order."""
-    sizes = {joint.name: joint.kind.nv for joint in joints}
-    given = [element for section in root.all("actuator") for element in section if is_kept(element)]
+    by_name = {joint.name: joint for joint in joints}
+    given = [element for section in root.all("actuator") for element in section if is_looked_at(element)]
     taken = {element.get("name") for element in given}
     found = []
     for element in given:
-        full, joint = defaults.applied(element, "main"), element.get("joint")
-        if joint not in sizes:  # of a body that is no part of the robot
+        joint = by_name.get(next(element.get(name) for name in _TRANSMISSIONS if name in element.attributes))
+        if joint is None:  # of a body that is no part of the robot
             continue
-        if sizes[joint] != 1 or not _only_known(full):
-            tally.note(f"this kind of <{element.tag}> is not read", element)
+        drive = Drive()
+        for each in (*defaults.actuators[defaults.named(element, "class", "main")], element):
+            drive = drive.with_element(each, reader)
+        odd = drive.odd if joint.kind.nv == 1 else f"on a joint of type {joint.kind.name!r}"
+        if odd:
+            tally.note(f"<{element.tag}> {odd} is not read", element)
             continue
-        found.append(_actuator(full, element.get("name") or fresh(f"{joint}_{element.tag}", taken), reader))
+        name = element.get("name") or fresh(f"{joint.name}_{element.tag}", taken)
+        found.append(drive.actuator(name, joint.name, **_numbers(drive, element, joint.limits, reader)))
         tally.note(_DATA, element)
     return found
 
 
-def _only_known(element: Element) -> bool:
-    return not set(element.attributes) - _READ - set(_GAINS[element.tag])
+@dataclass(frozen=True)
+class Drive:
+    """What a ``<general>`` is: it pulls by ``gain control + bias . (1, x, dx/dt)``, where its types are plain ones."""
+
+    gain: float = 1.0
+    bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    types: Mapping[str, str] = field(default_factory=lambda: TYPES)
+    kinds: tuple[str, ...] = ()
+    """the elements that filled it in, the last one last"""
+    mixed: bool = False
+    """whether its gains depend on how MuJoCo mixes elements of several kinds"""
+    shared: Mapping[str, str] = field(default_factory=dict)
+    """attributes that all elements have alike"""
+    others: Mapping[str, str] = field(default_factory=dict)
+    """attributes that no actuator of ours can have"""
+
+    def with_element(self, element: Element, reader: FilesReader) -> Drive:
+        """This one, filled in by one element more."""
+        fill, keys = _FILLED.get(element.tag, (Drive._unknown, ()))
+        shared, others = dict(self.shared), dict(self.others)
+        for key, text in element.attributes.items():
+            if key in _SHARED:
+                shared[key] = text
+            elif key not in _SILENT and key not in keys:
+                others[key] = text
+        if element.tag == "general" and _GENERAL.isdisjoint(element.attributes):
+            return replace(self, shared=shared, others=others)
+        kinds = (*self.kinds, element.tag)
+        return replace(fill(self, element, reader), kinds=kinds, shared=shared, others=others)
+
+    def _motor(self, _element: Element, _reader: FilesReader) -> Drive:
+        return Drive()
+
+    def _position(self, element: Element, reader: FilesReader) -> Drive:
+        kp, kp_known = self._servo(element, "kp", self.gain, 1.0, reader)
+        kv, kv_known = self._servo(element, "kv", -self.bias[2], 0.0, reader)
+        mixed = not (kp_known and kv_known) or bool(self.bias[0])
+        return Drive(kp, (0.0, -kp, -kv), _AFFINE, mixed=mixed)
+
+    def _velocity(self, element: Element, reader: FilesReader) -> Drive:
+        kv, known = self._servo(element, "kv", self.gain, 1.0, reader)
+        return Drive(kv, (0.0, 0.0, -kv), _AFFINE, mixed=not known)
+
+    def _servo(
+        self, element: Element, key: str, inherited: float, usual: float, reader: FilesReader
+    ) -> tuple[float, bool]:
+        """A gain, and whether it is known: what a servo takes from a class of another kind depends on the MuJoCo."""
+        alike, alone = self.kinds[-1:] == (element.tag,), not {*self.kinds} - {"motor"}
+        known = key in element.attributes or (not self.mixed and (alike or alone))
+        return number(reader, element, key, default=inherited if alike else usual), known
+
+    def _general(self, element: Element, reader: FilesReader) -> Drive:
+        """Types by their words, and as many of the first numbers as are given."""
+        types = {key: element.get(key, self.types[key]) for key in TYPES}
+        gain = vector(reader, element, "gainprm", (1, 10), default=(self.gain,))[0]
+        given: list[float] = vector(reader, element, "biasprm", (1, 10), default=self.bias)[:3].tolist()
+        first, second, third = [*given, *self.bias[len(given) :]]
+        return Drive(float(gain), (first, second, third), types, mixed=self.mixed)
+
+    def _unknown(self, element: Element, _reader: FilesReader) -> Drive:
+        return Drive(types={**TYPES, "gaintype": element.tag})
+
+    @property
+    def odd(self) -> str:
+        """Why no actuator of ours is this one, in words; none if one is."""
+        for key, word in self.types.items():
+            if word != TYPES[key] and (key, word) != ("biastype", "affine"):
+                return f"with {key} {word!r}"
+        inherits = self.shared.get("inheritrange", "0") != "0"
+        if inherits and ("ctrlrange" in self.shared or {*self.kinds} != {"position"}):
+            return "with 'inheritrange' beside a range, or of a class that is for other actuators"
+        if self.mixed:
+            return "with gains of a class that is for other actuators"
+        return next((f"with {key!r}" for key in self.others), "")
+
+    def actuator(self, name: str, joint: str, **numbers: Any) -> Actuator:
+        """The actuator, of the kind that says it shortest."""
+        gain, bias = self.gain, self.bias if self.types["biastype"] == "affine" else (0.0, 0.0, 0.0)
+        if gain == 1.0 and not any(bias):
+            return Actuator(name, joint, "motor", **numbers)
+        if bias[:2] == (0.0, -gain):
+            return Actuator(name, joint, "position", kp=gain, kv=-bias[2] + 0.0, **numbers)
+        if bias == (0.0, 0.0, -gain):
+            return Actuator(name, joint, "velocity", kv=gain, **numbers)
+        return Actuator(name, joint, "general", gain=gain, bias=bias, **numbers)
 
 
-def _actuator(element: Element, name: str, reader: FilesReader) -> Actuator:
-    gains = {key: number(reader, element, key, default=usual) for key, usual in _GAINS[element.tag].items()}
-    return Actuator(
-        name,
-        element.get("joint"),
-        cast(ActuatorKind, element.tag),
-        float(vector(reader, element, "gear", (1, 6), default=(1.0,))[0]),
-        control_range=_range(element, "ctrl", reader),
-        force_range=_range(element, "force", reader),
-        **gains,
-    )
+_FILLED: Final[dict[str, tuple[Callable[[Drive, Element, FilesReader], Drive], tuple[str, ...]]]] = {
+    "general": (Drive._general, (*_GENERAL, *_ACTIVATION)),
+    "motor": (Drive._motor, ()),
+    "position": (Drive._position, ("kp", "kv")),
+    "velocity": (Drive._velocity, ("kv",)),
+}
+"""What an element fills in, and by which attributes."""
+
+
+def _numbers(drive: Drive, element: Element, limits: Limits, reader: FilesReader) -> dict[str, Any]:
+    """Gear and ranges; ``inheritrange`` is the part of the joint's range that a control may take."""
+    full = reader.twin(element, dict(drive.shared))
+    control = _range(full, "ctrl", reader)
+    if part := number(reader, full, "inheritrange", default=0.0):
+        if not np.isfinite([limits.lower, limits.upper]).all():
+            reader.fail(element, "the joint of an actuator with 'inheritrange' has a range")
+        middle, half = 0.5 * (limits.lower + limits.upper), 0.5 * part * (limits.upper - limits.lower)
+        control = middle - half, middle + half
+    gear = float(vector(reader, full, "gear", (1, 6), default=(1.0,))[0])
+    return {"gear": gear, "control_range": control, "force_range": _range(full, "force", reader)}
 
 
 def _range(element: Element, what: str, reader: FilesReader) -> tuple[float, float]:

@@ -11,11 +11,8 @@ from .files import FilesReader
 ORIENTATIONS: Final = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 """Five ways to write a rotation; an element uses one."""
 
-SERVOS: Final = ("motor", "position", "velocity")
-"""Actuators that are read."""
-ACTUATORS: Final = (*SERVOS, "general", "intvelocity", "damper", "cylinder", "muscle", "adhesion", "dcmotor")
-SHARED: Final = ("gear", "ctrlrange", "ctrllimited", "forcerange", "forcelimited")
-"""What all kinds of actuators have, and take from each other's defaults."""
+_ACTUATORS: Final = ("general", "motor", "position", "velocity", "intvelocity", "orientation", "pid")
+_ODD_ACTUATORS: Final = ("damper", "cylinder", "muscle", "adhesion", "dcmotor")
 
 _Class = dict[str, dict[str, str]]  # tag -> attributes
 
@@ -34,6 +31,8 @@ class Defaults:
     def __init__(self, root: Element, reader: FilesReader) -> None:
         self.reader = reader
         self.classes: dict[str, _Class] = {"main": {}}
+        self.actuators: dict[str, tuple[Element, ...]] = {"main": ()}
+        """for each class all that fills in an actuator of it, one after the other"""
         for default in root.all("default"):
             if default.get("class", "main") != "main":
                 reader.fail(default, "the outermost default class is 'main'", "nest the class inside a <default>")
@@ -58,20 +57,18 @@ class Defaults:
             default, name = stack.pop()
             here = self.classes[name]
             for child in default:  # own attributes first: nested classes copy them, wherever they stand
-                if child.tag in ("joint", "geom", "mesh", *SERVOS):
+                if child.tag in ("joint", "geom", "mesh"):
                     here[child.tag] = _overridden(here.get(child.tag, {}), child.attributes)
-                if child.tag in ACTUATORS:  # in MuJoCo what they share goes from each to each, and all of <general>
-                    given = {k: x for k, x in child.attributes.items() if k in SHARED or child.tag == "general"}
-                    for tag in SERVOS:
-                        here[tag] = _overridden(here.get(tag, {}), given)
-            stack.extend([(child, self._begin(child, here)) for child in default.all("default")])
+            self.actuators[name] += tuple(child for child in default if child.tag in (*_ACTUATORS, *_ODD_ACTUATORS))
+            stack.extend([(child, self._begin(child, name)) for child in default.all("default")])
 
-    def _begin(self, default: Element, parent: _Class) -> str:
+    def _begin(self, default: Element, parent: str) -> str:
         name = default.get("class")
         check_name(self.reader, default, "default class", name)
         if name in self.classes:
             self.reader.fail(default, f"two default classes are called {name!r}")
-        self.classes[name] = {tag: dict(attributes) for tag, attributes in parent.items()}
+        self.classes[name] = {tag: dict(attributes) for tag, attributes in self.classes[parent].items()}
+        self.actuators[name] = self.actuators[parent]
         return name
 
 

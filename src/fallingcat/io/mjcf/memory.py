@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -9,19 +10,35 @@ import numpy as np
 from ...errors import ModelError, told
 from ...lie import SE3, Trivial
 from ...lie.rotations import about, homogeneous, matrix_from_quaternion
-from ...model import Body, Continuous, JointKind, Limits, Model, Passive, Prismatic, Revolute, Spherical
+from ...model import (
+    Actuator,
+    Body,
+    Continuous,
+    Joint,
+    JointKind,
+    Limits,
+    Model,
+    Passive,
+    Prismatic,
+    Revolute,
+    Spherical,
+)
 from ..assembly import Parts, assemble
 from ..diagnostics import Reader
 from ..safe_xml import Element
+from .actuators import TYPES, Drive
 from .base import find_robot
 from .bodies import BodyPart
 from .joints import FREE_ROTOR, JointPart
-from .parts import make_pieces
+from .parts import fresh, make_pieces
 from .poses import clean
 from .tally import Tally
 
 _FREE, _BALL, _SLIDE, _HINGE = range(4)
 _KINDS: Final = ("free", "ball", "slide", "hinge")
+_ON_JOINTS: Final = (0, 1)  # mjTRN_JOINT, mjTRN_JOINTINPARENT
+_NEWER: Final = ("armature", "damping", "dampingpoly", "delay")  # not all releases have them
+_UNREAD: Final = "actuators that are no drives by gain and bias of a joint with one degree of freedom are not read"
 
 
 def read_mujoco_model(peer: Any, reader: Reader) -> Model:
@@ -37,7 +54,6 @@ def read_mujoco_model(peer: Any, reader: Reader) -> Model:
     free = bodies[robot.base].free
     if free is not None and peer.dof_armature[peer.jnt_dofadr[peer.body_jntadr[robot.base]]]:
         tally.note(FREE_ROTOR, free)
-    tally.report()
     pieces = make_pieces(bodies, masses, robot.base, robot.kept, reader)
     parts = Parts(
         name=peer.names.split(b"\0", 1)[0].decode() or "robot",
@@ -48,8 +64,34 @@ def read_mujoco_model(peer: Any, reader: Reader) -> Model:
         joint_places=pieces.joint_places,
         gravity=np.array(peer.opt.gravity),
         virtual=pieces.virtual,
+        actuators=_actuators(peer, pieces.joints, tally),
     )
+    tally.report()
     return assemble(parts, reader)
+
+
+def _actuators(peer: Any, joints: Sequence[Joint], tally: Tally) -> list[Actuator]:
+    """Those that pull on a joint with one degree of freedom by ``gain control + bias``."""
+    sizes, found = {joint.name: joint.kind.nv for joint in joints}, []
+    taken = {peer.actuator(i).name for i in range(peer.nu)}
+    for i in range(peer.nu):
+        joint = peer.joint(peer.actuator_trnid[i, 0]).name if peer.actuator_trntype[i] in _ON_JOINTS else ""
+        plain = not (peer.actuator_dyntype[i] or peer.actuator_gaintype[i] or peer.actuator_biastype[i] > 1)
+        finite = np.isfinite([peer.actuator_gainprm[i, 0], *peer.actuator_biasprm[i, :3]]).all()
+        newer = any(np.any(getattr(peer, f"actuator_{name}", np.zeros(peer.nu))[i]) for name in _NEWER)
+        if sizes.get(joint) != 1 or newer or not plain or not finite:
+            tally.note(_UNREAD, None)
+            continue
+        first, second, third = peer.actuator_biasprm[i, :3].tolist()
+        types = TYPES | ({"biastype": "affine"} if peer.actuator_biastype[i] else {})
+        drive = Drive(float(peer.actuator_gainprm[i, 0]), (first, second, third), types)
+        ranges = {}
+        for ours, theirs in (("control_range", "ctrl"), ("force_range", "force")):
+            if getattr(peer, f"actuator_{theirs}limited")[i]:
+                ranges[ours] = tuple(getattr(peer, f"actuator_{theirs}range")[i].tolist())
+        name = peer.actuator(i).name or fresh(f"{joint}_actuator", taken)
+        found.append(drive.actuator(name, joint, gear=float(peer.actuator_gear[i, 0]), **ranges))
+    return found
 
 
 def _body(peer: Any, i: int) -> BodyPart:

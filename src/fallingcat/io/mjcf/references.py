@@ -11,7 +11,7 @@ from ..names import Names
 from ..numbers import number
 from ..safe_xml import Element
 from ..uris import check_uri
-from .actuators import is_kept
+from .actuators import is_looked_at
 from .tally import Tally
 
 MAX_PIXELS: Final = 2**26
@@ -86,7 +86,7 @@ class References:
             text = f"equalities are not read, the robot is a tree and its joints are independent: {listed}"
             tally.note(f'{text}; load with loops="close" keeps them', constraints[0])
         passed = [name for name in _SECTIONS if name != "equality"]
-        counts = {name: sum(not is_kept(e) for s in self.root.all(name) for e in s) for name in passed}
+        counts = {name: sum(not is_looked_at(e) for s in self.root.all(name) for e in s) for name in passed}
         listed = ", ".join(f"<{name}> ({count})" for name, count in counts.items() if count)
         if listed:
             self.reader.warn(self.root, f"checked and not kept: {listed}")
