@@ -199,8 +199,6 @@ def test_refusals():
     hard = fc.contact.HardContacts(floor.points)
     with pytest.raises(fc.ModelError, match="takes compliant floors, not HardContacts"):
         fc.simulate(model, state, 0.01, laws, hard, integrator="implicit")
-    with pytest.raises(fc.ModelError, match="takes force laws, not a plain function"):
-        fc.simulate(model, state, 0.01, lambda t, s: np.zeros(12), floor, integrator="implicit")
     twice = fc.contact.CompliantFloor(floor.points[:1] * 2, (1e4, 1e4), (1e2, 1e2))
     with pytest.raises(fc.ModelError, match="named twice"):
         fc.rollout(model, [state], 0.01, laws, twice)
@@ -235,3 +233,20 @@ def test_states_of_arrays_are_looked_at():
         fc.rollout(model, fc.State(*(x[:0] for x in many)), 0.01, laws, floor)
     with pytest.raises(fc.ModelError, match="pose of many states"):
         fc.rollout(model, state, 0.01, laws, floor)
+
+
+def test_controllers_are_asked_at_each_step():
+    """A plain function is held over a step; as a law of the same forces it gives nearly the same."""
+    model, state, laws, floor = quadruped(0.33)
+    asked = []
+
+    def controller(t, now):
+        asked.append(t)
+        return -200.0 * (now.joints - np.array(SIT)) - 5.0 * now.rates
+
+    run = fc.simulate(model, state, 0.1, controller, floor, integrator="implicit", dt=1e-3)
+    assert len(asked) == 101  # once more to see what it gives
+    by_laws = fc.simulate(model, state, 0.1, laws, floor, integrator="implicit", dt=1e-3)
+    np.testing.assert_allclose(run.joints[-1], by_laws.joints[-1], atol=2e-3)
+    assert run.ledger.ports[0] == "controller"
+    assert run.energy_residual < 0.02

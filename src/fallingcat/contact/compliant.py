@@ -11,7 +11,17 @@ from ..arrays import array, concatenate, less, sqrt, where
 from ..errors import ModelError
 from ..model import Model, State
 from .contact import Contact, Jump, Mode
-from .points import Plane, check_point_mode, checked_points, floor_points, plane, point_jacobian, position
+from .points import (
+    Plane,
+    check_point_mode,
+    checked_points,
+    floor_points,
+    plane,
+    point_jacobian,
+    point_motions,
+    position,
+    positions,
+)
 
 
 class Support(NamedTuple):
@@ -86,7 +96,7 @@ class CompliantFloor(Contact):
         """Points that start below the plane touch where they are: their springs start without tangential load."""
         checked_points(model, self.points)
         ground = self._plane(model)
-        places = [position(model, state, place) for place in self.points]
+        places = positions(model, state, self.points)
         mode = tuple(bool(self._depth(ground, p) < 0.0) for p in places)
         return mode, np.concatenate([np.zeros(0), *(ground.tangents @ p for p in places)])
 
@@ -126,7 +136,7 @@ class CompliantFloor(Contact):
     def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
         """``J' K J`` and ``J' D J`` of all points, as if all were in the ground."""
         axes = self._plane(model).axes
-        J = np.array([axes @ point_jacobian(model, state, place) for place in self.points], dtype=float)
+        J = np.array([axes @ motion.J for motion in point_motions(model, state, self.points)], dtype=float)
         (K_n, K_t), (D_n, D_t) = self.stiffness, self.damping
         K, D = (np.einsum("pki,k,pkj->ij", J, x, J) for x in ((K_n, K_t, K_t), (D_n, D_t, D_t)))
         return K, D

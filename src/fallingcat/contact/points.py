@@ -12,6 +12,7 @@ from ..arrays import concatenate, cross, skew
 from ..dynamics import jacobian, jacobian_derivative, link_pose
 from ..dynamics.checks import check_model
 from ..dynamics.geometry import geometry
+from ..dynamics.kinematics import world_poses
 from ..dynamics.sweeps import ancestors
 from ..errors import ModelError, told
 from ..lie.group import constant
@@ -65,6 +66,12 @@ def _plane(model: Model, normal: tuple[float, ...] | None, height: float) -> Pla
 def position(model: Model, state: State, place: str) -> Any:
     """Where the origin of a link or frame is (3, world, m)."""
     return link_pose(model, state, place)[:3, 3]
+
+
+def positions(model: Model, state: State, places: Sequence[str]) -> list[Any]:
+    """:func:`position` of several, from one sweep over the robot."""
+    poses, frames = world_poses(model, state), [model.frame(place) for place in places]
+    return [(poses[model.link_index(frame.link)] @ frame.placement)[:3, 3] for frame in frames]
 
 
 def point_jacobian(model: Model, state: State, place: str) -> Any:

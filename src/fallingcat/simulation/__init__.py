@@ -3,6 +3,7 @@
 from .adaptive import SciPy
 from .events import Event
 from .field import Field
+from .fleet import Fleet
 from .implicit import Implicit
 from .integrator import Integrator
 from .ledger import Ledger
@@ -21,6 +22,7 @@ __all__ = [
     "RKMK4",
     "Event",
     "Field",
+    "Fleet",
     "Implicit",
     "Integrator",
     "Ledger",

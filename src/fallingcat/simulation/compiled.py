@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,33 @@ from ..dynamics import forward_dynamics, kinetic_energy, potential_energy
 from ..kernels import compile, fields
 from ..lie.rotations import homogeneous
 from ..model import Model, State
+
+
+class _Ask(NamedTuple):
+    about: tuple[Any, ...]
+    make: Callable[[], Any]
+
+    def __hash__(self) -> int:
+        return hash(self.about)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Ask) and self.about == other.about
+
+
+@functools.lru_cache(maxsize=32)
+def _made(ask: _Ask) -> Any:
+    return ask.make()
+
+
+def remembered(about: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    """The kernel that ``make`` gives, made once as long as what it is about stays the same and can be compared: to load
+    one from the disk takes longer than a short run.
+    """
+    try:
+        hash(about)
+    except TypeError:  # a law with arrays in it
+        return make()
+    return _made(_Ask(about, make))
 
 
 def pose_of(rows: Any) -> Any:

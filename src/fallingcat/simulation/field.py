@@ -20,7 +20,7 @@ from ..control import Law
 from ..dynamics import displace
 from ..kernels import compile
 from ..model import Model, State
-from .compiled import displaced, pose_of
+from .compiled import displaced, pose_of, remembered
 from .numbers import apart, tuned
 from .system import System
 
@@ -85,7 +85,7 @@ class Layout(NamedTuple):
         """Arrays (..., size) of packed numbers taken apart."""
         rows, joints, twists, rates, memory, works = self._parts(packed)
         lead = packed.shape[:-1]
-        poses = np.zeros((*lead, 4, 4))
+        poses = np.zeros_like(packed, shape=(*lead, 4, 4))  # where the numbers are, on a GPU too
         poses[..., :3, :], poses[..., 3, 3] = rows.reshape(*lead, 3, 4), 1.0
         pairs = works.reshape(*lead, self.works // 2, 2)
         return Series((poses, joints, twists, rates), memory, pairs[..., 0], pairs[..., 1])
@@ -165,7 +165,8 @@ def compiled_slope(system: System, mode: Mode, memory: int) -> Slope:
     laws, numbers = apart(system.laws)
     inputs = {"packed": layout.size, "y": 2 * layout.nv + memory + layout.works, "clock": 1, "numbers": len(numbers)}
     options: dict[str, Any] = {"laws": laws, "contact": system.contact, "mode": mode, "memory": memory}
-    kernel = compile(system.model, slope_at, inputs=inputs, **options)
+    key = (slope_at, system.model, *inputs.values(), *options.values())
+    kernel = remembered(key, lambda: compile(system.model, slope_at, inputs=inputs, **options))
     return lambda packed, y, clock: kernel(packed, y, clock, numbers)
 
 

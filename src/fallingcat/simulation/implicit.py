@@ -32,18 +32,19 @@ from ..kernels.kernel import compile_step
 from ..lie.rotations import skew
 from ..model import Model, State
 from .cases import by_cases
+from .compiled import remembered
 from .field import layout_of
 from .integrator import Integrator
 from .numbers import apart, tuned
-from .system import System
+from .system import System, held
 
 
 @dataclass(frozen=True)
 class Implicit(Integrator):
     """Order 1: for floors under many points, and for runs whose speed counts more than their last digits.
 
-    A step is worked out ``sweeps`` times: first as if all that touches stuck, then with what lifts off and slides
-    in the time before.
+    A step is worked out twice: as if all that touches stuck, then with what lifts off and slides of that.  ``sweeps=1``
+    takes half the time: what lifts off and slides follows from the velocities at the start of the step.
     """
 
     sweeps: int = 2
@@ -56,34 +57,57 @@ class Implicit(Integrator):
         if not (system.contact is None or isinstance(system.contact, CompliantFloor)):
             kind = type(system.contact).__name__
             raise ModelError(f"the integrator {self.name!r} takes compliant floors, not {kind}")
-        if system.controller is not None:
-            raise ModelError(f"the integrator {self.name!r} takes force laws, not a plain function as a controller")
         if system.contact is not None:
             checked_points(system.model, system.contact.points)
         return March(system, memory, self.sweeps)
 
 
 class March:
-    """Steps as machine code: one when it is called, as a :data:`.Step`; many by :meth:`rows`."""
+    """Steps as machine code: one when it is called, as a :data:`.Step`; many by :meth:`rows`.
+
+    A controller is asked at the start of a step, and what it says is held.
+    """
 
     def __init__(self, system: System, memory: int, sweeps: int) -> None:
         laws, self.numbers = apart(system.laws)
-        self._inputs = {"x": 1 + layout_of(system, memory).size, "dt": 1, "numbers": len(self.numbers)}
+        self.system, self._layout, self._model = system, layout_of(system, memory), system.model
+        forces = 0 if system.controller is None else system.model.nv
+        self._inputs = {"x": 1 + self._layout.size, "dt": 1, "numbers": len(self.numbers), "forces": forces}
         self._options: dict[str, Any] = {"laws": laws, "contact": system.contact, "memory": memory, "sweeps": sweeps}
-        self._model = system.model
 
     @functools.cached_property
     def kernel(self) -> Any:
-        """``(x, dt, numbers) -> x`` a step later, with ``x = [t; packed]``."""
-        return compile_step(self._model, stepped, self._inputs, **self._options)
+        """``(x, dt, numbers, forces) -> x`` a step later, with ``x = [t; packed]``."""
+        about = (stepped, self._model, *self._inputs.values(), *self._options.values())
+        return remembered(about, lambda: compile_step(self._model, stepped, self._inputs, **self._options))
+
+    def on(self, target: str, dtype: str) -> Any:
+        """The same for another machine."""
+        return compile(self._model, stepped, target=target, dtype=dtype, inputs=self._inputs, **self._options)
 
     def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
-        return np.append(self.rows(clock[0], packed, clock[1], 1)[0], 0.0)  # no guards, no error
+        forces = None
+        if self.system.controller is not None:
+            asked = self.system.asked(clock[0], self._layout.unpack(packed)[0])
+            forces = np.concatenate([np.zeros(self._model.nv - len(asked)), asked])
+        return np.append(self.rows(clock[0], packed, clock[1], 1, forces=forces)[0], 0.0)  # no guards, no error
 
-    def rows(self, t: float, packed: np.ndarray, dt: float, rows: int, every: int = 1, threads: int = 1) -> np.ndarray:
-        """``rows x ... x size``: every ``every``-th of ``rows * every`` steps from ``packed`` (..., size)."""
-        x = np.concatenate([np.full((*packed.shape[:-1], 1), t), packed], axis=-1)
-        found = self.kernel.iterate(x, np.array([dt]), self.numbers, rows=rows, every=every, threads=threads)
+    def rows(
+        self,
+        t: Any,
+        packed: np.ndarray,
+        dt: float,
+        rows: int,
+        every: int = 1,
+        threads: int = 1,
+        forces: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """``rows x ... x size``: every ``every``-th of ``rows * every`` steps from ``packed`` (..., size), under the
+        forces (..., nv) of a controller.
+        """
+        x = np.concatenate([np.broadcast_to(np.asarray(t)[..., None], (*packed.shape[:-1], 1)), packed], axis=-1)
+        more = np.zeros(0) if forces is None else forces
+        found = self.kernel.iterate(x, np.array([dt]), self.numbers, more, rows=rows, every=every, threads=threads)
         return np.asarray(found[..., 1:])
 
 
@@ -92,14 +116,16 @@ def stepped(
     x: Any,
     dt: Any,
     numbers: Any,
+    forces: Any,
     *,
     laws: tuple[Law, ...],
     contact: Contact | None,
     memory: int,
     sweeps: int,
 ) -> Any:
-    """``x = [t; packed]`` a step later."""
-    after = advance(System(model, tuned(laws, numbers), contact), memory, x[0], x[1:], dt[0], sweeps)
+    """``x = [t; packed]`` a step later, under held ``forces`` if there are any."""
+    system = System(model, tuned(laws, numbers), contact, held if len(forces) else None)
+    after = advance(system, memory, x[0], x[1:], dt[0], forces, sweeps)
     return concatenate([x[:1] + dt, after])
 
 
@@ -139,17 +165,18 @@ class Point(NamedTuple):
         return block([[G, -GP], [-GP.T, -P @ GP]])
 
 
-def advance(system: System, memory: int, t: Any, packed: Any, dt: Any, sweeps: int) -> Any:
+def advance(system: System, memory: int, t: Any, packed: Any, dt: Any, forces: Any, sweeps: int) -> Any:
     """What is packed, a step of ``dt`` after ``t``, whatever touches."""
     model, layout = system.model, layout_of(system, memory)
     state, anchors, works = layout.unpack(packed)
-    points, pulls = _points(system, state), _pulls(system, t, state)
+    points, pulls = _points(system, state), _pulls(system, t, state, forces)
     anchors = anchors.reshape(len(points), 2)
     ahead, supports = [point.velocity for point in points], []
     for sweep in range(sweeps):
         starts = zip(points, ahead, anchors, strict=True)
         supports = [
-            _floor(system).support(point.position, u, anchor, dt, sticks=sweep == 0) for point, u, anchor in starts
+            _floor(system).support(point.position, u, anchor, dt, sticks=sweep == 0 and sweeps > 1)
+            for point, u, anchor in starts
         ]
         found = _answer(model, state, pulls, points, supports, dt)
         ahead = [point.ahead(found, dt) for point in points]
@@ -217,15 +244,17 @@ def _points(system: System, state: State) -> list[Point]:
     return points
 
 
-def _pulls(system: System, t: Any, state: State) -> dict[str, Pull]:
-    """All laws, by their names."""
+def _pulls(system: System, t: Any, state: State, forces: Any) -> dict[str, Pull]:
+    """All laws, and the controller, by their names."""
     points = _points(system, state)
     names = _floor(system).points if points else ()
     touching = {name: less(point.position[0], 0.0) for name, point in zip(names, points, strict=True)}
-    pulls = {}
+    pulls, zero = {}, np.zeros(system.model.n)
     for law in system.laws:
-        forces = by_cases(lambda known, law=law: law.forces(system.model, t, state, known), touching)  # type: ignore[misc]
-        pulls[law.name] = Pull(forces, *_of_joints(law, system.model, state))
+        pull = by_cases(lambda known, law=law: law.forces(system.model, t, state, known), touching)  # type: ignore[misc]
+        pulls[law.name] = Pull(pull, *_of_joints(law, system.model, state))
+    if system.controller is not None:
+        pulls["controller"] = Pull(forces, zero, zero)
     return pulls
 
 

@@ -16,7 +16,8 @@ from .arguments import countable, seconds, starts, whole
 from .books import UNBALANCED, verdict
 from .compiled import energies
 from .field import layout_of
-from .implicit import Implicit, anchors
+from .fleet import Fleet
+from .implicit import Implicit
 from .integrator import HALVINGS, Integrator, Step
 from .ledger import residuals
 from .rkmk4 import RKMK4
@@ -68,6 +69,8 @@ def rollout(
     dt: float | None = None,
     every: int | None = None,
     threads: int = 1,
+    target: str = "cpu",
+    dtype: str = "float64",
 ) -> Rollout:
     """Simulate from many states at once, in steps of ``dt`` (s), with SIMD across the simulations.
 
@@ -75,7 +78,8 @@ def rollout(
     for plain functions) and integrators of fixed steps: ``implicit`` on compliant floors under three points or more,
     else ``rkmk4``, unless ``integrator`` says otherwise.  By default steps are 1 ms, or shorter where springs need it
     at the first state.  Contacts of rules switch at the ends of steps, so their times are right to ``dt``.  Every
-    ``every``-th step is kept, or first and last only.  Ctrl-C raises
+    ``every``-th step is kept, or first and last only.  ``target="cuda"`` runs ``implicit`` on a GPU, in float64 or
+    float32; see :class:`Fleet` to step, steer and reset as you go.  Ctrl-C raises
     :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the rollout so far.
 
     >>> import fallingcat as fc
@@ -95,9 +99,15 @@ def rollout(
     if dt is None:
         dt = DEFAULT_STEP if method.stable else default_step(system, first)
     steps = max(1, round(duration / dt))
-    kind = _March if isinstance(method, Implicit) else _Batch
-    batch: _Together = kind(system, method, many, threads)  # type: ignore[arg-type]
-    kept, dt = [(0.0, batch.packed)], duration / steps
+    dt = duration / steps
+    if isinstance(method, Implicit):
+        about = {"target": target, "dtype": dtype, "threads": threads, "integrator": method}
+        batch: _Together = _March(Fleet(model, many, system.laws, contact, dt=dt, **about))  # type: ignore[arg-type]
+    elif target != "cpu":
+        raise ModelError(f"a rollout on {target!r} takes the integrator 'implicit', not {method.name!r}")
+    else:
+        batch = _Batch(system, method, many, threads)
+    kept = [(0.0, batch.packed)]
     try:
         while batch.done < steps:
             next_kept = steps if every is None else min(steps, every * (batch.done // every + 1))
@@ -160,15 +170,20 @@ class _Together:
 class _March(_Together):
     """Simulations whose steps are the same in all modes: many steps in one call."""
 
-    def __init__(self, system: System, method: Implicit, many: State, threads: int) -> None:
-        super().__init__(system, many, anchors(system, many), threads)
-        self.march = method.stepper(system, (), self.memory)
+    def __init__(self, fleet: Fleet) -> None:
+        self.fleet, self.system, self.layout, self.done = fleet, fleet.system, fleet.layout, 0
+        self.begun = self.packed
+
+    @property
+    def packed(self) -> np.ndarray:  # type: ignore[override]
+        """As it is now."""
+        return self.fleet.packed()
 
     def advance(self, t: float, dt: float, until: int) -> None:
         """Some steps of all, at most to step ``until``."""
-        steps = min(until - self.done, max(1, AT_ONCE // len(self.packed)))
-        rows = self.march.rows(t, self.packed, dt, 1, steps, self.threads)
-        self.packed, self.done = rows[-1], self.done + steps
+        steps = min(until - self.done, max(1, AT_ONCE // self.fleet.count))
+        self.fleet.step(steps)
+        self.done += steps
 
 
 class _Batch(_Together):

@@ -15,6 +15,7 @@ from ..contact.contact import Mode
 from ..control import Law
 from ..kernels import compile
 from ..model import Model
+from .compiled import remembered
 from .field import Field, Slope, compiled_slope, layout_of
 from .integrator import Integrator, Step
 from .numbers import apart, tuned
@@ -112,7 +113,9 @@ def compiled(what: Callable[..., Any], system: System, mode: Mode, memory: int, 
     laws, numbers = apart(system.laws)
     inputs = {"packed": layout_of(system, memory).size, "clock": 2, "numbers": len(numbers)}
     about: dict[str, Any] = {"laws": laws, "contact": system.contact, "mode": mode, "memory": memory}
-    kernel = compile(system.model, on_packed, inputs=inputs, what=what, options=options, **about)
+    key = (what, system.model, *inputs.values(), *about.values(), *options.items())
+    make = functools.partial(compile, system.model, on_packed, inputs=inputs, what=what, options=options, **about)
+    kernel = remembered(key, make)
     return lambda packed, clock, **how: kernel(packed, clock, numbers, **how)
 
 

@@ -104,7 +104,7 @@ class Run:
         self._keep()
         try:
             with np.errstate(all="ignore"):  # what is not finite stops the run by name
-                if self.march is not None and not self.events:
+                if self.march is not None and not self.events and self.system.controller is None:
                     self._march(self.march)
                 while self.t < self.duration - 0.5 * PRECISION and status == "finished":
                     status = self._advance()
@@ -124,8 +124,8 @@ class Run:
         return self._handle(hits) if hits else "finished"
 
     def _march(self, march: March) -> None:
-        """All whole steps but the last few, in machine code."""
-        dt, left = self.largest, int(self.duration / self.largest * (1.0 - 1e-12)) // self.every
+        """All whole steps that are kept, in machine code."""
+        dt, left = self.largest, int(self.duration / self.largest + 1e-9) // self.every
         while left:
             rows = min(left, max(1, AT_ONCE // self.every))
             found = march.rows(self.t, self.packed, dt, rows, self.every)
@@ -335,8 +335,9 @@ class Run:
         if contact is None:
             return ((),) * len(packed)
         assert isinstance(contact, CompliantFloor)
-        nowhere = (False,) * len(contact.points)
-        heights = guards(self.system, nowhere, self.layout.memory)(packed, np.zeros((len(packed), 2)))
+        bare, nowhere = System(self.system.model, (), contact), (False,) * len(contact.points)
+        size, clocks = layout_of(bare, self.layout.memory).size, np.zeros((len(packed), 2))
+        heights = guards(bare, nowhere, self.layout.memory)(np.ascontiguousarray(packed[:, :size]), clocks)
         return tuple(map(tuple, (np.asarray(heights) < 0.0).tolist()))
 
 

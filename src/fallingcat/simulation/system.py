@@ -21,6 +21,12 @@ from .compiled import acceleration, touch
 Controller = Callable[[float, State], Any]
 """Joint forces (n), or forces on base and joints (nv), at a time (s) and state; plain Python, called as it is."""
 
+
+def held(t: float, state: State) -> Any:
+    """The controller of steps that are given their forces: it is never asked."""
+    raise NotImplementedError
+
+
 IMPACT = "impact"
 """The port of the energy that impacts take."""
 

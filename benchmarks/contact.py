@@ -1,0 +1,232 @@
+"""Robots that land on four or eight points: error after a second over the processor time it takes, beside MuJoCo.
+
+python benchmarks/contact.py                  # this processor: single runs and batches, ours and MuJoCo's (Euler, RK4)
+python benchmarks/contact.py --gpu            # on a machine with a GPU and CuPy: fleets, and their error beside the CPU
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import fallingcat as fc
+from fallingcat.simulation import Fleet
+
+RESULT = Path(__file__).parent / "results" / "contact.json"
+JUDGED, TIMED = 1.0, 10.0
+"""s: the length of a run whose error is measured, beside one with 64 times smaller steps; and of one that is timed."""
+
+
+class Scene(NamedTuple):
+    """A robot above the ground, held by springs and dampers in its joints."""
+
+    model: fc.Model
+    start: fc.State
+    points: tuple[str, ...]
+    stiffness: float
+    damping: float
+
+    @property
+    def laws(self) -> tuple[fc.control.Law, ...]:
+        rest = tuple(float(x) for x in self.start.joints)
+        return fc.control.JointSpring(self.stiffness, rest), fc.control.JointDamper(self.damping)
+
+    @property
+    def floor(self) -> fc.contact.CompliantFloor:
+        return fc.contact.CompliantFloor(self.points, (3e4, 3e4), (300.0, 300.0), friction=0.8)
+
+
+def quadruped() -> Scene:
+    model = fc.robots.quadruped()
+    pose = np.eye(4)
+    pose[2, 3] = 0.36
+    start = model.state(pose=pose, joints=np.tile([0.0, 0.6, -1.2], 4), twist=[0.3, 0.1, 0.0, 0.2, 0.1, 0.3])
+    return Scene(model, start, tuple(frame.name for frame in model.frames), 200.0, 5.0)
+
+
+def humanoid() -> Scene:
+    """On the four corners of each sole."""
+    model, left = fc.contact.corners(fc.robots.humanoid(), "left_sole", (0.2, 0.1))
+    model, right = fc.contact.corners(model, "right_sole", (0.2, 0.1))
+    pose = np.eye(4)
+    pose[2, 3] = 0.92
+    start = model.state(pose=pose, twist=[0.05, 0.05, 0.0, 0.0, 0.0, 0.1])
+    return Scene(model, start, (*left, *right), 1000.0, 30.0)
+
+
+SCENES: dict[str, Callable[[], Scene]] = {"quadruped": quadruped, "humanoid": humanoid}
+
+
+def processor_time(run: Callable[[], Any], repeats: int) -> tuple[float, list[float]]:
+    """Median and quartiles of the processor time (s)."""
+    run()
+    times = []
+    for _ in range(repeats):
+        began = time.process_time()
+        run()
+        times.append(time.process_time() - began)
+    low, mid, high = statistics.quantiles(times, n=4)
+    return mid, [low, high]
+
+
+# ours -----------------------------------------------------------------------------------------------------------------
+
+
+def ours(scene: Scene, dt: float, repeats: int) -> dict[str, Any]:
+    laws, floor = scene.laws, scene.floor
+
+    def run(length: float, step: float = dt) -> fc.Trajectory:
+        every = max(1, round(0.01 / step))
+        return fc.simulate(scene.model, scene.start, length, laws, floor, integrator="implicit", dt=step, every=every)
+
+    fine = run(JUDGED, dt / 64.0).poses[-1, :3, 3]
+    took, spread = processor_time(lambda: run(TIMED), repeats)
+    many = fc.State(*(np.tile(x, (4096, *[1] * x.ndim)) for x in scene.start))
+    fleet = Fleet(scene.model, many, laws, floor, dt=dt)
+    batch, _ = processor_time(lambda: fleet.step(20), repeats)
+    error = float(np.abs(run(JUDGED).poses[-1, :3, 3] - fine).max())
+    creep = float(np.abs(run(TIMED).twists[-1]).max())
+    return row("fallingcat implicit", dt, took, spread, error) | {
+        "batch steps per s and core": 4096 * 20 / batch,
+        "base moves after 10 s (m/s, rad/s)": creep,
+    }
+
+
+# MuJoCo ---------------------------------------------------------------------------------------------------------------
+
+
+def in_mujoco(scene: Scene) -> Any:
+    """The same robot with joint springs and dampers, on spheres of 1 mm at its points."""
+    import mujoco
+
+    with tempfile.TemporaryDirectory() as folder:
+        fc.save(scene.model, Path(folder) / "robot.urdf")
+        spec = mujoco.MjSpec.from_file(str(Path(folder) / "robot.urdf"))
+    spec.compiler.fusestatic, spec.compiler.discardvisual = False, False
+    root = spec.worldbody.first_body()
+    root.add_freejoint()
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[10, 10, 1], friction=[0.8, 0, 0])
+    for name in scene.points:
+        frame = scene.model.frame(name)
+        body = next(b for b in spec.bodies if b.name == frame.link)
+        body.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[1e-3, 0, 0], pos=frame.placement[:3, 3], mass=0.0)
+    model = spec.compile()
+    for name, angle in zip(scene.model.joint_names, scene.start.joints, strict=True):
+        joint = model.joint(name).id
+        model.jnt_stiffness.reshape(model.njnt, -1)[joint, 0] = scene.stiffness
+        model.dof_damping.reshape(model.nv, -1)[model.jnt_dofadr[joint], 0] = scene.damping
+        model.qpos_spring[model.jnt_qposadr[joint]] = angle
+    return model
+
+
+def mujocos(scene: Scene, integrator: str, dt: float, repeats: int) -> dict[str, Any]:
+    import mujoco
+
+    model = in_mujoco(scene)
+    data = mujoco.MjData(model)
+    model.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator.upper()}")
+    q, v = scene.model.to_mujoco(scene.start)
+
+    def run(length: float, step: float = dt) -> np.ndarray:
+        model.opt.timestep = step
+        mujoco.mj_resetData(model, data)
+        data.qpos[:], data.qvel[:] = q, v
+        for _ in range(round(length / step)):
+            mujoco.mj_step(model, data)
+        return data.qpos[:3].copy()
+
+    error = float(np.abs(run(JUDGED) - run(JUDGED, dt / 64.0)).max())
+    took, spread = processor_time(lambda: run(TIMED), repeats)
+    creep = float(np.abs(data.qvel[:6]).max())
+    return row(f"MuJoCo {integrator}", dt, took, spread, error) | {"base moves after 10 s (m/s, rad/s)": creep}
+
+
+def row(name: str, dt: float, took: float, spread: list[float], error: float) -> dict[str, Any]:
+    return {
+        "method": name,
+        "dt": dt,
+        "steps per s": TIMED / dt / took,
+        "simulated s per s": TIMED / took,
+        "quartiles": [TIMED / x for x in reversed(spread)],
+        "error after 1 s (m)": error,
+    }
+
+
+# GPU ------------------------------------------------------------------------------------------------------------------
+
+
+def on_gpu(scene: Scene, dt: float, count: int, dtype: str) -> dict[str, Any]:
+    """Steps per second of a fleet, and 100 ms of 1,000 robots beside the CPU's float64."""
+    import cupy
+
+    rng = np.random.default_rng(0)
+
+    def fleet(n: int, **where: Any) -> Fleet:
+        many = fc.State(*(np.tile(x, (n, *[1] * x.ndim)) for x in scene.start))
+        return Fleet(scene.model, many._replace(rates=rng.normal(size=(n, scene.model.n))), scene.laws, scene.floor,
+                     dt=dt, **where)  # fmt: skip
+
+    began = time.perf_counter()
+    big = fleet(count, target="cuda", dtype=dtype)
+    big.step(1)
+    cupy.cuda.Device().synchronize()
+    compiled = time.perf_counter() - began
+    times = []
+    for _ in range(7):
+        began = time.perf_counter()
+        big.step(50)
+        cupy.cuda.Device().synchronize()
+        times.append((time.perf_counter() - began) / 50)
+    rng = np.random.default_rng(1)
+    small = fleet(1000, target="cuda", dtype=dtype)
+    rng = np.random.default_rng(1)
+    same = fleet(1000)
+    steps = round(0.1 / dt)
+    small.step(steps)
+    same.step(steps)
+    off = np.abs(small.packed()[:, :12] - same.packed()[:, :12]).max(axis=1)
+    kernel = big.march.on("cuda", dtype)
+    return {
+        "dtype": dtype,
+        "dt": dt,
+        "robots": count,
+        "steps per s": count / statistics.median(times),
+        "first step (s)": compiled,
+        "pose beside CPU float64 after 0.1 s": {"median": float(np.median(off)), "worst": float(off.max())},
+        "operations": sum(kernel.operations.values()),
+        "stages": len(kernel.stages.stages),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--gpu", action="store_true")
+    parser.add_argument("--count", type=int, default=1 << 19)
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args()
+    result: dict[str, Any] = {"python": platform.python_version(), "date": time.strftime("%Y-%m-%d")}
+    for name, scene in SCENES.items():
+        if options.gpu:
+            rows = [on_gpu(scene(), 2e-3, options.count, dtype) for dtype in ("float32", "float64")]
+        else:
+            rows = [ours(scene(), dt, options.repeats) for dt in (1e-3, 2e-3, 4e-3)]
+            rows += [mujocos(scene(), kind, 1e-3, options.repeats) for kind in ("Euler", "implicitfast", "RK4")]
+        result[name] = rows
+        for each in rows:
+            print(name, json.dumps(each))
+    output = options.output or (RESULT.with_name("contact_gpu.json") if options.gpu else RESULT)
+    output.write_text(json.dumps(result, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
