@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ def _look(law: Law, model: Any, t: Any, state: Any, touching: Any) -> None:
     check_fields(model, state)
     if not is_scalar(t):
         raise ModelError(f"the time of {law.name!r} is a number (s), not {told(t)}")
-    if not isinstance(touching, (frozenset, set)):
+    if not isinstance(touching, Set):
         raise ModelError(f"touching is a set of names of points, not {told(touching)}")
 
 
