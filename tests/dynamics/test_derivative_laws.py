@@ -120,6 +120,8 @@ def deviation(model, state, moved):
     """The tangent vector (nv) that displaces the one configuration to the other."""
     parts = [model.base.log(np.linalg.solve(state.pose, moved.pose))]
     for joint, q in zip(model.joints, model.q_slices, strict=True):
+        if joint.mimic:
+            continue
         G = joint.kind.group
         if G.nq == G.dim and not np.any(G.ad(np.ones(G.dim))):
             parts.append(moved.joints[q] - state.joints[q])

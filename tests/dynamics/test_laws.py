@@ -197,7 +197,7 @@ def by_joint(model, x):
 
 
 def in_order_of(model, parts):
-    return np.concatenate([np.zeros(0), *(parts[j.name] for j in model.joints)])
+    return np.concatenate([np.zeros(0), *(parts[name] for name in model.joint_names)])
 
 
 @law()

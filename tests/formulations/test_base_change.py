@@ -20,7 +20,7 @@ def some_link(model, rng):
 def order(model, other):
     """The place in `model` of every velocity of `other`, the same robot with its joints in another order."""
     places = {j.name: v for j, v in zip(model.joints, model.v_slices, strict=True)}
-    joints = [model.m + k for j in other.joints for k in range(places[j.name].start, places[j.name].stop)]
+    joints = [model.m + k for name in other.joint_names for k in range(places[name].start, places[name].stop)]
     return [*range(model.m), *joints]
 
 

@@ -30,12 +30,13 @@ def curvature(model: Model, state: State) -> np.ndarray:
         above[joint.child] = above[joint.parent] | {joint.child}
     carried = {a: sum(inertia[b] for b in inertia if a in above[b]) for a in inertia}
     whole = sum(inertia.values())
-    s, link = [], []
-    for joint, q in zip(model.joints, model.q_slices, strict=True):
+    s, link, T = [], [], [np.zeros((0, model.n))]  # every axis, and the rate that moves it
+    for joint, q, v in zip(model.joints, model.q_slices, model.v_slices, strict=True):
         columns = _SE3.Ad(poses[joint.child]) @ joint.motion_subspace(state.joints[q])
         s.extend(columns.T)
         link.extend([joint.child] * columns.shape[1])
-    n, Mb = model.n, S.T @ whole @ S
+        T.append(np.eye(model.n)[v])
+    n, Mb = len(s), S.T @ whole @ S
     h = [carried[a] @ si for a, si in zip(link, s, strict=True)]
     A = np.linalg.solve(Mb, S.T @ np.stack(h, axis=1)) if n else np.zeros((model.m, 0))
     N = [-(ad(si).T @ carried[a] + carried[a] @ ad(si)) for a, si in zip(link, s, strict=True)]
@@ -53,4 +54,4 @@ def curvature(model: Model, state: State) -> np.ndarray:
     for i in range(n):
         for j in range(n):
             F[:, i, j] = dA[i, :, j] - dA[j, :, i] - model.base.ad(A[:, i]) @ A[:, j]
-    return F
+    return np.concatenate(T).T @ F @ np.concatenate(T)

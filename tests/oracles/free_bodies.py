@@ -13,7 +13,7 @@ from fallingcat.lie import skew
 from fallingcat.model import Model, State
 
 from .motion import STEP, Moving, moving_links, rotors
-from .projected_newton_euler import jacobians
+from .projected_newton_euler import Jacobians, jacobians
 
 
 def forward_dynamics(model: Model, state: State, forces: np.ndarray) -> np.ndarray:
@@ -37,8 +37,10 @@ def forward_dynamics(model: Model, state: State, forces: np.ndarray) -> np.ndarr
         wrench = slice(6 * (count + i), 6 * (count + i) + 6)
         rows = slice(12 * count + place.start, 12 * count + place.stop)
         # on the joint's own motion of link i, its wrench does the work of the driving forces; the rest is constraint
-        own = np.concatenate([J[i].position[:, place], now[i].rotation @ J[i].rotation[:, place]])
-        A[rows, wrench] = _about_world(own, now[i].position).T
+        own = _about_world(J[i], now[i])[:, place]
+        if i:  # relative to the parent, which moves too where a joint on its way leads this one
+            own = own - _about_world(J[model.parents[i - 1]], now[model.parents[i - 1]])[:, place]
+        A[rows, wrench] = own.T
         b[rows] = forces[place]
         if i:  # action and reaction
             p = model.parents[i - 1]
@@ -58,6 +60,7 @@ def _about(body: Moving, point: np.ndarray) -> np.ndarray:
     return np.block([[np.eye(3), np.zeros((3, 3))], [-R @ skew(point), R]])
 
 
-def _about_world(twist: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """Velocity of `point` and angular velocity, in world axes -> velocity of what passes the world's origin."""
-    return np.concatenate([twist[:3] + skew(point) @ twist[3:], twist[3:]])
+def _about_world(J: Jacobians, body: Moving) -> np.ndarray:
+    """Columns of a link (6 x nv), in world axes: velocity of what passes the world's origin, and angular velocity."""
+    spin = body.rotation @ J.rotation
+    return np.concatenate([J.position + skew(body.position) @ spin, spin])

@@ -44,7 +44,9 @@ def moving_links(model: Model, state: State, velocity: Any = None, shift: Any = 
     base = dual(model.base, state.pose, velocity[: model.m], shift[: model.m])
     blocks = {model.links[0].name: base}
     for joint, q, v in zip(model.joints, model.q_slices, model.v_slices, strict=True):
-        inside = across(joint.kind, state.joints[q], velocity[model.m :][v], shift[model.m :][v])
+        ratio, offset = (joint.mimic.ratio, joint.mimic.offset) if joint.mimic else (1.0, 0.0)
+        rates, moved = ratio * velocity[model.m :][v], ratio * shift[model.m :][v]
+        inside = across(joint.kind, ratio * state.joints[q] + offset, rates, moved)
         blocks[joint.child] = blocks[joint.parent] @ still(joint.placement) @ inside @ still(joint.offset)
     return [_moving(link.body, blocks[link.name]) for link in model.links]
 
@@ -87,7 +89,7 @@ def rotors(model: Model) -> list[Rotor]:
     """One for each rate that feels an armature, about an axis of its own; about the joint's axes where those turn."""
     out = []
     for joint, place in zip(model.joints, model.v_slices, strict=True):
-        rates = np.eye(model.nv)[model.m :][place]
+        rates = np.eye(model.nv)[model.m :][place] * (joint.mimic.ratio if joint.mimic else 1.0)
         if not joint.armature.any():
             continue
         if joint.kind.group.additive:
@@ -101,6 +103,8 @@ def bracket(model: Model, v: Any, w: Any) -> np.ndarray:
     """`[v, w]` (nv): commutators of matrices in the base's and in every joint's group; zero between different ones."""
     parts = [_commutator(model.base, v[: model.m], w[: model.m])]
     for joint, place in zip(model.joints, model.v_slices, strict=True):
+        if joint.mimic:
+            continue
         parts.append(_commutator(joint.kind.group, v[model.m :][place], w[model.m :][place]))
     return np.concatenate(parts)
 

@@ -44,7 +44,10 @@ def link_twists(model: Model, state: State) -> dict[str, np.ndarray]:
 def mass_matrix(model: Model, state: State) -> np.ndarray:
     """`M = sum T_j' L_j T_j`, and the rotors' inertia on its diagonal."""
     T = link_jacobians(model, state)
-    rotors = np.diag(np.concatenate([np.zeros(model.m), *(joint.armature for joint in model.joints)]))
+    rotors = np.zeros((model.nv, model.nv))
+    for joint, v in zip(model.joints, model.v_slices, strict=True):
+        own = np.eye(model.nv)[model.m :][v] * (joint.mimic.ratio if joint.mimic else 1.0)
+        rotors += own.T @ np.diag(joint.armature) @ own
     return sum((T[k.name].T @ k.body.spatial_inertia @ T[k.name] for k in model.links), rotors)
 
 

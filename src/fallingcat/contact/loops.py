@@ -59,8 +59,9 @@ class _Motion:
 
     def joint(self, name: str) -> tuple[Scalar, Scalar, Vector]:
         i = self.model.joint_index(name)
-        q, v = self.model.q_slices[i].start, self.model.v_slices[i].start
-        return self.state.joints[q], self.state.rates[v], np.eye(self.model.nv)[self.model.m + v]
+        q, v, mimic = self.model.q_slices[i].start, self.model.v_slices[i].start, self.model.joints[i].mimic
+        x, rate, row = self.state.joints[q], self.state.rates[v], np.eye(self.model.nv)[self.model.m + v]
+        return (mimic.ratio * x + mimic.offset, mimic.ratio * rate, mimic.ratio * row) if mimic else (x, rate, row)
 
 
 def equations(model: Model, state: State) -> Rows:
@@ -167,7 +168,7 @@ def _check_names(model: Model, names: Sequence[str]) -> None:
     if isinstance(names, str):
         raise ModelError(f"joints are given as a list of names, not as the text {names!r}")
     for name in names:
-        model.joint_index(name)
+        model.leading_index(name)
 
 
 def _shortest(J: Matrix, wanted: Vector, moves: np.ndarray) -> Vector:

@@ -106,10 +106,7 @@ def point_motions(model: Model, state: State, places: Sequence[str]) -> list[Poi
         frame = model.frame(place)
         link = model.link_index(frame.link)
         path = set(ancestors(geo.tree, link))
-        s = concatenate(
-            [x if i in path else np.zeros((6, n)) for i, (x, n) in enumerate(zip(geo.axes, geo.sizes, strict=True))],
-            axis=1,
-        )
+        s = geo.places.columns(geo.moving(link, geo.axes))
         a = sum((geo.axes_dot[i] @ rates[i] for i in sorted(path)), start=np.zeros(6))
         p = (geo.poses[link] @ frame.placement)[:3, 3]
         J = s[:3] - skew(p) @ s[3:]

@@ -92,5 +92,5 @@ def _chosen(model: Model, only: tuple[str, ...] | None) -> np.ndarray:
         raise ModelError(f"only is a tuple of names of joints, not {told(only)}")
     chosen = np.zeros(model.n)
     for name in only:
-        chosen[model.v_slices[model.joint_index(name)]] = 1.0
+        chosen[model.v_slices[model.leading_index(name)]] = 1.0
     return chosen

@@ -61,13 +61,13 @@ def centroidal_dynamics_derivatives(model: Model, state: State, acceleration: Ve
     momenta = motion.sums([L @ nu for L, nu in zip(motion.inertias, motion.twists, strict=True)])
     joints = list(zip(motion.total, motion.moved, motion.axes, momenta, strict=True))[1:]
     still = [np.zeros((6, model.m)), *(L @ dnu - _SE3.adt(p) @ s for L, dnu, s, p in joints)]
-    A = concatenate([x.momenta for x in found], axis=1)
+    A = motion.places.columns([x.momenta for x in found])
     rate = [found[0].behind, *(x.before for x in found[1:])]
     X = _SE3.Ad(homogeneous(state.pose[:3, :3].T, motion.total[0].moment * (1.0 / model.mass))).T
     return CentroidalDerivatives(
-        X @ concatenate(still, axis=1) + _moving_frame(model, state, motion, A, momenta[0]),
-        X @ concatenate(rate, axis=1) + _moving_frame(model, state, motion, A, force),
-        X @ concatenate([x.by_speed for x in found], axis=1),
+        X @ motion.places.columns(still) + _moving_frame(model, state, motion, A, momenta[0]),
+        X @ motion.places.columns(rate) + _moving_frame(model, state, motion, A, force),
+        X @ motion.places.columns([x.by_speed for x in found]),
         X @ A,
     )
 

@@ -27,7 +27,7 @@ from .inverse import inverse_dynamics
 from .mass import mass_matrix
 from .rotors import with_rotors
 from .spatial import RigidInertia, pull, rigid_inertias
-from .sweeps import Node, ancestors, assemble, inward, join, outward, places_above, symmetric
+from .sweeps import Node, Places, ancestors, inward, outward, places_above
 from .wrenches import in_base_frame
 
 _SE3 = SE3()
@@ -77,7 +77,7 @@ class Motion(NamedTuple):
     """What holds for every acceleration, in the standing frame: lists over links, and sums over what each carries."""
 
     tree: Sequence[Node]
-    sizes: list[int]
+    places: Places
     axes: list[Any]
     moved: list[Any]
     """``ad(nu) s`` (6 x k) with the parent's twist: what turning the joint does to the twist behind it"""
@@ -156,8 +156,8 @@ def forward_dynamics_derivatives(
     if all(joint.kind.fixed_axes for joint in model.joints):
         motion = motion_of(model, state, wrenches, representation)  # all from one sweep
         M = _mass_matrix(model, motion)
-        bias = join([s.T @ f for s, f in zip(motion.axes, motion.sums(motion.bias_forces), strict=True)])
-        by_q, by_v = _at(model, state, motion, solve_tree(M, forces - bias, places_above(model)))
+        pulls = [s.T @ f for s, f in zip(motion.axes, motion.sums(motion.bias_forces), strict=True)]
+        by_q, by_v = _at(model, state, motion, solve_tree(M, forces - motion.places.vector(pulls), places_above(model)))
     else:
         acceleration = forward_dynamics(model, state, forces, wrenches, representation)
         by_q, by_v, M = inverse_dynamics_derivatives(model, state, acceleration, wrenches, representation)
@@ -198,7 +198,7 @@ def motion_of(
         turns[link] = turns[link] + turn
     total, gain, turning = (inward(tree, x, lambda node, value: value) for x in (inertias, gains, turns))
     stays = turning if wrenches and representation != "body" else None
-    return Motion(tree, geo.sizes, axes, moved, axes_dot, geo.twists, inertias, bias, forces, total, gain, stays)
+    return Motion(tree, geo.places, axes, moved, axes_dot, geo.twists, inertias, bias, forces, total, gain, stays)
 
 
 def _body(H: Any, body: RigidInertia, nu: Any, a: Any) -> tuple[RigidInertia, _Gain, Any]:
@@ -212,7 +212,7 @@ def _body(H: Any, body: RigidInertia, nu: Any, a: Any) -> tuple[RigidInertia, _G
 def _mass_matrix(model: Model, motion: Motion) -> Any:
     momenta = each(lambda L, s: L @ s, motion.total, motion.axes)
     blocks = {(i, k): motion.axes[i].T @ momenta[k] for i, k in motion.above()}
-    return with_rotors(model, symmetric(motion.sizes, blocks))
+    return with_rotors(model, motion.places.symmetric(blocks))
 
 
 def changes(model: Model, state: State, motion: Motion, acceleration: Any) -> tuple[Any, list[Changes]]:
@@ -256,7 +256,7 @@ def _at(model: Model, state: State, motion: Motion, acceleration: Any) -> tuple[
             by_q[i, k] = by_q[i, k] - s.T @ (motion.turning[k] @ motion.axes[k])
             if i != k:
                 by_q[k, i] = by_q[k, i] - motion.axes[k].T @ (motion.turning[k] @ s)
-    return assemble(motion.sizes, by_q), assemble(motion.sizes, by_v)
+    return motion.places.matrix(by_q), motion.places.matrix(by_v)
 
 
 class Changes(NamedTuple):

@@ -14,8 +14,9 @@ from ..lie.rotations import skew
 from ..model import Model, State
 from ..model.words import Representation
 from .checks import check_robot, vector
+from .mass import composite_mass
 from .spatial import RigidInertia, motion_to_child, rigid_inertias, wrench_to_parent
-from .sweeps import Node, inward, join, nodes, outward
+from .sweeps import Node, Places, inward, nodes, outward, places_above
 from .wrenches import in_link_frames
 
 SINGULAR = (
@@ -52,8 +53,8 @@ def forward_dynamics(
 ) -> Vector:
     """The acceleration (nv) of the quasi-velocity ``[twist; rates]`` under generalised ``forces`` (nv).
 
-    Solves ``M acceleration + C v + g = forces + sum J_j' wrench_j`` in O(n), without forming ``M``; the arguments are
-    those of :func:`inverse_dynamics`, whose inverse it is.
+    Solves ``M acceleration + C v + g = forces + sum J_j' wrench_j`` in O(n), without forming ``M`` unless joints follow
+    others; the arguments are those of :func:`inverse_dynamics`, whose inverse it is.
 
     >>> from fallingcat.model import robots
     >>> hopper = robots.revolute_hopper()
@@ -92,13 +93,19 @@ def response(
     S0 = model.base.selection
     twist = S0 @ state.twist
     angular = outward(tree, twist[3:], lambda node, w: node.H[:3, :3].T @ w + (node.S @ node.rates)[3:])
-    own = [_rigid(inertia, w) for inertia, w in zip(rigid_inertias(model), angular, strict=True)]
+    bodies = rigid_inertias(model)
+    own = [_rigid(inertia, w) for inertia, w in zip(bodies, angular, strict=True)]
     for link, wrench in wrenches:
         own[link] = _Articulated(own[link].inertia, own[link].bias - wrench)
     if resisting:
         gravity = outward(tree, state.pose[:3, :3].T @ model.gravity, lambda node, g: node.H[:3, :3].T @ g)
         for link, inertia in resisting:
             own[link] = own[link] + _Articulated(inertia, inertia[:, :3] @ gravity[link])
+
+    fall = concatenate([cross(twist[3:], twist[:3]) - state.pose[:3, :3].T @ model.gravity, np.zeros(3)])
+    if any(joint.mimic for joint in model.joints):
+        M = composite_mass(model, tree, [_Whole(body.inertia) for body in own] if resisting else bodies)
+        return _tied(model, tree, angular, own, fall, forces, M if armature is None else _with(M, armature))
 
     joints: dict[int, _Joint] = {}
 
@@ -109,7 +116,6 @@ def response(
         return _seen_by_parent(node, body, joint)
 
     base = inward(tree, own, carry)[0]
-    fall = concatenate([cross(twist[3:], twist[:3]) - state.pose[:3, :3].T @ model.gravity, np.zeros(3)])
     U = base.inertia @ S0
     D = mirror(S0.T @ U)
     _check_regular(D, U, f"the base of {model.name!r}")
@@ -123,7 +129,67 @@ def response(
         return a + node.S @ rates_dot[-1]
 
     links = outward(tree, S0 @ twist_dot + fall, step)
-    return Response(join([twist_dot, *rates_dot]), links)
+    return Response(Places.of(model).vector([twist_dot, *rates_dot]), links)
+
+
+class _Whole(NamedTuple):
+    """What a link resists with, as :func:`composite_mass` adds it up (6x6)."""
+
+    matrix: Any
+
+    def to_parent(self, H: Any) -> _Whole:
+        return _Whole(_inertia_to_parent(H, self.matrix))
+
+    def __add__(self, other: Any) -> _Whole:
+        return _Whole(self.matrix + other.matrix)
+
+    def __matmul__(self, motion: Any) -> Any:
+        return self.matrix @ motion
+
+
+def _with(M: Any, armature: Any) -> Any:
+    """The mass matrix with more armature (n)."""
+    return M + concatenate([np.zeros(len(M) - len(armature)), armature])[:, None] * np.eye(len(M))
+
+
+def _tied(
+    model: Model,
+    tree: Sequence[Node],
+    angular: Sequence[Any],
+    own: Sequence[_Articulated],
+    fall: Any,
+    forces: Any,
+    M: Any,
+) -> Response:
+    """Where joints follow others, links of different branches answer together: ``M acceleration = forces - bias``."""
+    _check_mass(model, M)
+    S0 = model.base.selection
+    drifts = [np.zeros(6), *(_coriolis(node, angular[node.parent]) for node in tree)]
+    drift = outward(tree, fall, lambda node, a: motion_to_child(node.H, a) + drifts[node.link])
+    needed = [body.inertia @ a + body.bias for body, a in zip(own, drift, strict=True)]
+    needed = inward(tree, needed, lambda node, wrench: wrench_to_parent(node.H, wrench))
+    bias = Places.of(model).vector([S0.T @ needed[0], *(node.S.T @ needed[node.link] for node in tree)])
+    acceleration = solve_tree(M, forces - bias, places_above(model))
+    rates_dot = [acceleration[model.m :][v] for v in model.v_slices]
+
+    def step(node: Node, a: Any) -> Any:
+        return motion_to_child(node.H, a) + drifts[node.link] + node.S @ rates_dot[node.link - 1]
+
+    return Response(acceleration, outward(tree, S0 @ acceleration[: model.m] + fall, step))
+
+
+def _check_mass(model: Model, M: Any) -> None:
+    """An error that names the joint that a motion without inertia moves most; on real numbers only."""
+    if not (len(M) and is_numeric(M) and np.isrealobj(M)):
+        return
+    unit = np.sqrt(np.diag(M))
+    unit[unit == 0.0] = 1.0
+    values, vectors = np.linalg.eigh(M / np.outer(unit, unit))
+    if values[0] <= SINGULAR:
+        worst = int(np.abs(vectors[:, 0]).argmax()) - model.m
+        what = "the joint" if worst >= 0 else f"the base of {model.name!r}"
+        joint = model.rate_joints[worst] if worst >= 0 else None
+        raise NumericsError(f"{what} moves nothing that has inertia: the mass matrix is singular", joint=joint)
 
 
 def _rigid(inertia: RigidInertia, w: Any) -> _Articulated:

@@ -16,7 +16,7 @@ from ..arrays import each
 from ..lie import SE3
 from ..model import Model, State
 from .spatial import RigidInertia, rigid_inertias
-from .sweeps import Node, ancestors, assemble, inward, nodes, outward, sizes, symmetric
+from .sweeps import Node, Places, ancestors, inward, nodes, outward
 
 _SE3 = SE3()
 
@@ -33,7 +33,13 @@ class Geometry(NamedTuple):
     """``nu_j``, 6: absolute twist of each link."""
     axes_dot: list[Any]
     """``ds_j/dt``, 6 x nv."""
-    sizes: list[int]
+    places: Places
+    """where axes stand in a quasi-velocity"""
+
+    def moving(self, link: int, parts: Sequence[Any]) -> list[Any]:
+        """What there is for every joint (6 x nv each), with zeros for those that do not move a link."""
+        path = set(ancestors(self.tree, link))
+        return [x if i in path else np.zeros(x.shape) for i, x in enumerate(parts)]
 
 
 def geometry(model: Model, state: State) -> Geometry:
@@ -48,7 +54,7 @@ def geometry(model: Model, state: State) -> Geometry:
     for X, node in zip(moves, tree, strict=True):
         if not node.constant:
             axes_dot[node.link] = axes_dot[node.link] + X @ node.S_dot
-    return Geometry(tree, poses, axes, twists, axes_dot, sizes(model))
+    return Geometry(tree, poses, axes, twists, axes_dot, Places.of(model))
 
 
 def inertias(model: Model, geo: Geometry) -> list[RigidInertia]:
@@ -70,13 +76,13 @@ def pairwise_matrix(geo: Geometry, entry: Callable[[int, int], tuple[Any, Any]])
             blocks[i, k], below = entry(i, k)
             if i != k:
                 blocks[k, i] = below
-    return assemble(geo.sizes, blocks)
+    return geo.places.matrix(blocks)
 
 
 def pairwise_symmetric(geo: Geometry, entry: Callable[[int, int], Any]) -> Any:
     """The symmetric nv x nv matrix with ``entry(i, k)`` for every link k and ancestor i of k (or k itself)."""
     links = range(len(geo.poses))
-    return symmetric(geo.sizes, {(i, k): entry(i, k) for k in links for i in ancestors(geo.tree, k)})
+    return geo.places.symmetric({(i, k): entry(i, k) for k in links for i in ancestors(geo.tree, k)})
 
 
 def rate_of_mass(geo: Geometry, own: list[RigidInertia]) -> Any:

@@ -28,14 +28,12 @@ def hamel_matrix(model: Model, state: State, geo: Geometry, L: list[RigidInertia
     M = pairwise_symmetric(geo, lambda i, k: geo.axes[i].T @ (total[k] @ geo.axes[k]))
     groups = [model.base, *(joint.kind.group for joint in model.joints)]
     speeds = [state.twist, *(node.rates for node in geo.tree)]
-    ends = np.cumsum(geo.sizes)
+    starts = [0, *(model.m + v.start for v in model.v_slices)]
     rows = []
-    for i, (group, speed, end) in enumerate(zip(groups, speeds, ends, strict=True)):
-        row = M[end - geo.sizes[i] : end]
-        if group.dim:
-            rows.append(-(group.ad(speed).T @ row) - (_energy_rows(model, state, geo, total, i) if i else 0.0))
-    C = rate_of_mass(geo, L)
-    return C + concatenate(rows) if rows else C
+    for i, (group, speed, start) in enumerate(zip(groups, speeds, starts, strict=True)):
+        row = -(group.ad(speed).T @ M[start : start + group.dim])
+        rows.append(row - _energy_rows(model, state, geo, total, i) if i and group.dim else row)
+    return rate_of_mass(geo, L) + concatenate(geo.places.folded(rows))
 
 
 def _energy_rows(model: Model, state: State, geo: Geometry, total: list[RigidInertia], joint: int) -> Any:
@@ -48,7 +46,7 @@ def _energy_rows(model: Model, state: State, geo: Geometry, total: list[RigidIne
     momenta = {k: total[k] @ geo.axes[k] for k in below}
     carried = sum((momenta[k] @ speeds[k] for k in below), start=np.zeros(6))
     rows = []
-    for c in range(geo.sizes[joint]):
+    for c in range(geo.places.sizes[joint]):
         s = geo.axes[joint][:, c]
         turn, N = ad(s), total[joint].rate(s)
         weight = base_twist + 0.5 * relative
@@ -59,8 +57,7 @@ def _energy_rows(model: Model, state: State, geo: Geometry, total: list[RigidIne
             columns[k] = -(momenta[k].T @ (turn @ weight))
         if not geo.tree[joint - 1].constant:
             _add_turning_axes(model, state, geo, total, joint, c, columns)
-        parts = [columns.get(k, np.zeros(size)) for k, size in enumerate(geo.sizes)]
-        rows.append(concatenate(parts))
+        rows.append(geo.places.vector([columns.get(k, np.zeros(size)) for k, size in enumerate(geo.places.sizes)]))
     return stack(rows)
 
 
@@ -69,7 +66,7 @@ def _add_turning_axes(
 ) -> None:
     """What the axes of a joint add when they turn within the child (universal and reversed joints)."""
     node, q = geo.tree[joint - 1], state.joints[model.q_slices[joint - 1]]
-    unit = np.eye(geo.sizes[joint])[c]
+    unit = np.eye(geo.places.sizes[joint])[c]
     turned = _SE3.Ad(geo.poses[joint]) @ model.joints[joint - 1].motion_subspace_derivative(q, unit)
     slip = turned @ node.rates  # extra twist of the whole subtree
     base_twist = geo.axes[0] @ state.twist

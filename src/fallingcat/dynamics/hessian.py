@@ -9,11 +9,12 @@ import numpy as np
 from ..arrays import concatenate, stack
 from ..lie import SE3
 from ..lie.rotations import block_diagonal, skew
-from ..model import Model, State
+from ..model import Frame, Model, State
 from ..model.words import REPRESENTATIONS, Place, Representation
 from .checks import check_robot, choice
-from .kinematics import jacobian, link_pose, place_frame, world_poses
-from .sweeps import ancestors, nodes, sizes
+from .geometry import Geometry, geometry
+from .kinematics import place_frame
+from .sweeps import ancestors
 
 _SE3 = SE3()
 
@@ -34,9 +35,14 @@ def kinematic_hessian(model: Model, state: State, link: Place, representation: R
     """
     check_robot(model, state)
     choice(representation, REPRESENTATIONS, "representation")
-    pose, J = link_pose(model, state, link), jacobian(model, state, link)
-    own = _turning_axes(model, state, link)
-    ends = np.repeat(np.cumsum(sizes(model)), sizes(model))  # for each column the first one of the next joint
+    geo, frame = geometry(model, state), place_frame(model, link)
+    index, T = model.link_index(frame.link), geo.places.spread
+    H_bf = geo.poses[index] @ frame.placement
+    # the axes of all joints, followers too
+    J = _SE3.Ad(_SE3.inverse(H_bf)) @ concatenate(geo.moving(index, geo.axes), axis=1)
+    own = _turning_axes(model, state, geo, frame)
+    sizes = geo.places.sizes
+    ends = np.repeat(np.cumsum(sizes), sizes)  # for each column the first one of the next joint
     columns = []
     for k, end in enumerate(ends):
         bracket, v, w = _SE3.ad(J[:, k]), skew(J[:3, k]), skew(J[3:, k])
@@ -48,24 +54,26 @@ def kinematic_hessian(model: Model, state: State, link: Place, representation: R
         if representation == "mixed":
             H = H - concatenate([v @ J[3:], w @ J[3:]])
         columns.append(own[k] + H)
-    R = pose[:3, :3]
-    seen = {"body": np.eye(6), "mixed": block_diagonal([R, R]), "inertial": _SE3.Ad(pose)}[representation]
+    R = (state.pose @ H_bf)[:3, :3]
+    seen = {"body": np.eye(6), "mixed": block_diagonal([R, R]), "inertial": _SE3.Ad(state.pose @ H_bf)}[representation]
+    if len(T) > model.nv:  # a follower moves with its leader, and its column is part of its leader's
+        columns = [sum((columns[k] @ T for k in np.flatnonzero(of)), start=np.zeros((6, model.nv))) for of in T.T]
     return stack([seen @ H for H in columns], axis=1) if columns else np.zeros((6, 0, 0))
 
 
-def _turning_axes(model: Model, state: State, link: Place) -> list[Any]:
-    """For each column of a body Jacobian how its own joint turns it in the child (6 x nv), as universal joints do."""
-    own: list[Any] = [np.zeros((6, model.nv)) for _ in range(model.nv)]
+def _turning_axes(model: Model, state: State, geo: Geometry, frame: Frame) -> list[Any]:
+    """For each axis how its own joint turns it in the child (6 x all axes), as universal joints do."""
+    sizes = geo.places.sizes
+    own: list[Any] = [np.zeros((6, sum(sizes))) for _ in range(sum(sizes))]
     if all(joint.kind.fixed_axes for joint in model.joints):
         return own
-    frame, poses = place_frame(model, link), world_poses(model, state)
-    index = model.link_index(frame.link)
-    for k in set(ancestors(nodes(model, state), index)) - {0}:
-        joint, q, v = model.joints[k - 1], state.joints[model.q_slices[k - 1]], model.v_slices[k - 1]
-        X = _SE3.Ad(_SE3.inverse(poses[index] @ frame.placement) @ poses[k])
+    index, ends = model.link_index(frame.link), np.cumsum(sizes)
+    for k in set(ancestors(geo.tree, index)) - {0}:
+        joint, q, start = model.joints[k - 1], state.joints[model.q_slices[k - 1]], int(ends[k - 1])
+        X = _SE3.Ad(_SE3.inverse(geo.poses[index] @ frame.placement) @ geo.poses[k])
         turned = [X @ joint.motion_subspace_derivative(q, unit) for unit in np.eye(joint.kind.nv)]
-        before, after = (np.zeros((6, n)) for n in (model.m + v.start, model.n - v.stop))
+        before, after = (np.zeros((6, n)) for n in (start, sum(sizes[k + 1 :])))
         for c in range(0 if joint.kind.fixed_axes else joint.kind.nv):
             columns = stack([rate[:, c] for rate in turned], axis=1)
-            own[model.m + v.start + c] = concatenate([before, columns, after], axis=1)
+            own[start + c] = concatenate([before, columns, after], axis=1)
     return own

@@ -15,7 +15,7 @@ from ..model.words import Representation
 from .checks import check_robot, check_state, vector
 from .rotors import with_rotor_forces
 from .spatial import RigidInertia, rigid_inertias, wrench_to_parent
-from .sweeps import Node, inward, join, nodes, outward
+from .sweeps import Node, Places, inward, nodes, outward
 from .wrenches import in_link_frames
 
 
@@ -64,8 +64,8 @@ def inverse_dynamics(
     for link, wrench in in_link_frames(model, state, wrenches, representation):
         own[link] = own[link] - wrench
     forces = inward(tree, own, lambda node, force: wrench_to_parent(node.H, force))
-    needed = join([model.base.selection.T @ forces[0], *(node.S.T @ forces[node.link] for node in tree)])
-    return with_rotor_forces(model, needed, rates_dot)
+    pulls = [model.base.selection.T @ forces[0], *(node.S.T @ forces[node.link] for node in tree)]
+    return with_rotor_forces(model, Places.of(model).vector(pulls), rates_dot)
 
 
 def base_motion(model: Model, state: State, acceleration: Any) -> LinkMotion:

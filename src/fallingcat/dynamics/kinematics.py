@@ -15,7 +15,7 @@ from ..model import Frame, Model, State
 from ..model.words import REPRESENTATIONS, Place, Representation
 from .checks import check_robot, choice, total_mass, vector
 from .geometry import Geometry, geometry
-from .sweeps import ancestors, nodes, outward
+from .sweeps import nodes, outward
 
 _SE3 = SE3()
 
@@ -136,8 +136,8 @@ def reroot_state(model: Model, state: State, link: str) -> State:
     other = model.reroot(link)
     twist = other.base.coselection @ link_twist(model, state, link)
     by_name = {j.name: (q, v) for j, q, v in zip(model.joints, model.q_slices, model.v_slices, strict=True)}
-    joints = [state.joints[by_name[j.name][0]] for j in other.joints]
-    rates = [state.rates[by_name[j.name][1]] for j in other.joints]
+    joints = [state.joints[by_name[name][0]] for name in other.joint_names]
+    rates = [state.rates[by_name[name][1]] for name in other.joint_names]
     empty = np.zeros(0)
     return State(link_pose(model, state, link), concatenate([empty, *joints]), twist, concatenate([empty, *rates]))
 
@@ -168,10 +168,7 @@ def _jacobian(
     """
     choice(representation, REPRESENTATIONS, "representation")
     link = model.link_index(frame.link)
-    path = set(ancestors(geo.tree, link))
-    columns = [s if i in path else np.zeros((6, n)) for i, (s, n) in enumerate(zip(geo.axes, geo.sizes, strict=True))]
-    rates = [s if i in path else np.zeros((6, n)) for i, (s, n) in enumerate(zip(geo.axes_dot, geo.sizes, strict=True))]
-    s, s_dot = concatenate(columns, axis=1), concatenate(rates, axis=1)
+    s, s_dot = (geo.places.columns(geo.moving(link, parts)) for parts in (geo.axes, geo.axes_dot))
     H = geo.poses[link] @ frame.placement
     if representation == "inertial":
         X = _SE3.Ad(state.pose)

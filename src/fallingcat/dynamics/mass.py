@@ -13,8 +13,8 @@ from ..arrays.types import Matrix
 from ..model import Model, State
 from .checks import check_robot
 from .rotors import with_rotors
-from .spatial import RigidInertia, rigid_inertias, wrench_to_parent
-from .sweeps import Node, ancestors, inward, nodes, sizes, symmetric
+from .spatial import rigid_inertias, wrench_to_parent
+from .sweeps import Node, Places, ancestors, inward, nodes
 
 
 def mass_matrix(model: Model, state: State) -> Matrix:
@@ -55,7 +55,7 @@ def mass_condition(model: Model, state: State) -> float:
     return float(values[-1] / values[0]) if values.size and values[0] > 0.0 else float("inf" if values.size else 1.0)
 
 
-def composite_mass(model: Model, tree: Sequence[Node], own: Sequence[RigidInertia]) -> Any:
+def composite_mass(model: Model, tree: Sequence[Node], own: Sequence[Any]) -> Any:
     """The mass matrix of joints, their rotors and bodies in any frames."""
     composite = inward(tree, own, lambda node, inertia: inertia.to_parent(node.H))
     S0 = model.base.selection
@@ -67,7 +67,7 @@ def composite_mass(model: Model, tree: Sequence[Node], own: Sequence[RigidInerti
         for child, above in pairwise(ancestors(tree, node.link)):
             momenta = _columns_to_parent(tree[child - 1].H, momenta)
             blocks[above, node.link] = axes[above].T @ momenta
-    return with_rotors(model, symmetric(sizes(model), blocks))
+    return with_rotors(model, Places.of(model).symmetric(blocks))
 
 
 def _columns_to_parent(H: Any, wrenches: Any) -> Any:

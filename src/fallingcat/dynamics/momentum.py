@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import block, concatenate, each, solve
+from ..arrays import block, each, solve
 from ..arrays.types import Matrix, Twist, Vector
 from ..lie import SE3
 from ..lie.rotations import homogeneous, skew
@@ -53,7 +53,7 @@ def momentum_matrix_derivative(model: Model, state: State, frame: MomentumFrame 
         """In the frame that stands still where the base is now, then seen from the wanted one, which moves."""
         return X @ (L_dot @ s + L @ s_dot) + Y @ (L @ s)
 
-    return concatenate(each(columns, total, rate, geo.axes, geo.axes_dot), axis=1)
+    return geo.places.columns(each(columns, total, rate, geo.axes, geo.axes_dot))
 
 
 def centroidal_momentum_matrix(model: Model, state: State) -> Matrix:
@@ -92,7 +92,7 @@ def _moving(frame: MomentumFrame, model: Model, state: State, geo: Geometry, rat
 
 
 def _columns(geo: Geometry, total: list[RigidInertia]) -> Matrix:
-    return concatenate(each(lambda L, s: L @ s, total, geo.axes), axis=1)
+    return geo.places.columns(each(lambda L, s: L @ s, total, geo.axes))
 
 
 def _seen_from(frame: MomentumFrame, model: Model, state: State, total: RigidInertia) -> Matrix:

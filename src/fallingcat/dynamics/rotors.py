@@ -38,7 +38,8 @@ def with_rotor_coriolis(model: Model, C: Any, rates: Any, factorization: Factori
     """
     if not model.armature.any():
         return C
-    own = [_coriolis(joint, rates[v], factorization) for joint, v in zip(model.joints, model.v_slices, strict=True)]
+    joints = [(joint, v) for joint, v in zip(model.joints, model.v_slices, strict=True) if not joint.mimic]
+    own = [_coriolis(joint, rates[v], factorization) for joint, v in joints]
     return C + block_diagonal([np.zeros((len(C) - model.n,) * 2), *own])
 
 

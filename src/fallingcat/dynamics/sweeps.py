@@ -5,7 +5,8 @@ A sweep visits every link with its joint; the physics of one link is a small fun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -27,11 +28,11 @@ class Node(NamedTuple):
     H: Any
     """``4 x 4``: coordinates of the link to coordinates of the parent."""
     S: Any
-    """``6 x nv``: motion subspace, in the link frame."""
+    """``6 x nv``: motion subspace, in the link frame, per rate of the joint or of the one that it follows."""
     S_dot: Any
     """``6 x nv``: its time derivative, in the link frame."""
     rates: Any
-    """``nv``: joint rates."""
+    """``nv``: rates of the joint, or of the one that it follows."""
     constant: bool
     """Whether the motion subspace is constant in the link frame (on every subgroup of SE(3)): ``S_dot`` is zero."""
 
@@ -72,41 +73,111 @@ def ancestors(tree: Sequence[Node], link: int) -> list[int]:
     return path
 
 
-def join(parts: Sequence[Any]) -> Any:
-    """One vector out of the base's part and the joints' parts; the empty one where there is none."""
-    return concatenate([np.zeros(0), *parts])
+class Places(NamedTuple):
+    """Where the base and every joint stand in a quasi-velocity; parts are given link by link.
+
+    A joint that follows another has no place of its own: its part is added to that of its leader.
+    """
+
+    sizes: list[int]
+    """degrees of freedom that move each link: those of the base, or of its joint (of a follower, its leader's)"""
+    leads: list[int]
+    """for each link the one whose joint leads that of the link: its own, where that follows none"""
+
+    @classmethod
+    def of(cls, model: Model) -> Places:
+        """Of the base and of every joint."""
+        return cls([model.m, *(joint.kind.nv for joint in model.joints)], [0, *(i + 1 for i in model.leaders)])
+
+    @property
+    def spread(self) -> np.ndarray:
+        """``T`` (axes of all links x nv), of 0 and 1: which rate moves which axis."""
+        starts = np.cumsum([size if lead == i else 0 for i, (size, lead) in enumerate(zip(*self, strict=True))])
+        axes = [starts[lead] - self.sizes[lead] + c for lead in self.leads for c in range(self.sizes[lead])]
+        return np.eye(int(starts[-1]))[axes]
+
+    def folded(self, parts: Sequence[T]) -> list[T]:
+        """The parts of all that have a place, in order, each with those of its followers."""
+        found: dict[int, Any] = {}
+        for lead, part in zip(self.leads, parts, strict=True):
+            found[lead] = found[lead] + part if lead in found else part
+        return [found[i] for i in sorted(found)]
+
+    def vector(self, parts: Sequence[Any]) -> Any:
+        """One vector out of the base's part and the joints' parts; the empty one where there is none."""
+        return concatenate([np.zeros(0), *self.folded(parts)])
+
+    def columns(self, parts: Sequence[Any]) -> Any:
+        """One matrix out of columns of the base and of the joints."""
+        return concatenate(self.folded(parts), axis=1)
+
+    def matrix(self, blocks: dict[tuple[int, int], Any]) -> Any:
+        """The matrix with the given blocks, indexed by links, and exact zeros elsewhere."""
+        moving = [i for i, (size, lead) in enumerate(zip(self.sizes, self.leads, strict=True)) if size and lead == i]
+        if not moving:
+            return np.zeros((0, 0))
+        found = _summed(((self.leads[i], self.leads[j]), block) for (i, j), block in blocks.items())
+        rows = []
+        for i in moving:
+            row = [found[i, j] if (i, j) in found else np.zeros((self.sizes[i], self.sizes[j])) for j in moving]
+            rows.append(concatenate(row, axis=1))
+        return concatenate(rows)
+
+    def symmetric(self, blocks: dict[tuple[int, int], Any]) -> Any:
+        """The symmetric matrix whose blocks on and above the diagonal of the tree are given."""
+        upper = _summed(part for at, block in blocks.items() for part in self._upper(at, block))
+        full = dict(upper)
+        for (i, j), block in upper.items():
+            full[j, i] = mirror(block) if i == j else block.T
+        return self.matrix(full)
+
+    def _upper(self, at: tuple[int, int], block: Any) -> list[tuple[tuple[int, int], Any]]:
+        """What a block of a symmetric matrix adds on and above the diagonal, when followers join their leaders."""
+        i, j = self.leads[at[0]], self.leads[at[1]]
+        if at[0] != at[1] and i == j:
+            return [((i, i), block), ((i, i), block.T)]
+        return [((i, j), block)] if i <= j else [((j, i), block.T)]
 
 
-def assemble(sizes: Sequence[int], blocks: dict[tuple[int, int], Any]) -> Any:
-    """The matrix with the given blocks, indexed by link, and exact zeros elsewhere."""
-    moving = [i for i, size in enumerate(sizes) if size]
-    if not moving:
-        return np.zeros((0, 0))
-    rows = []
-    for i in moving:
-        row = [blocks[i, j] if (i, j) in blocks else np.zeros((sizes[i], sizes[j])) for j in moving]
-        rows.append(concatenate(row, axis=1))
-    return concatenate(rows)
+def _summed(blocks: Iterable[tuple[tuple[int, int], Any]]) -> dict[tuple[int, int], Any]:
+    """Blocks at the same place added up."""
+    found: dict[tuple[int, int], Any] = {}
+    for at, block in blocks:
+        found[at] = found[at] + block if at in found else block
+    return found
 
 
-def symmetric(sizes: Sequence[int], blocks: dict[tuple[int, int], Any]) -> Any:
-    """The symmetric matrix whose blocks on and above the diagonal of the tree are given."""
-    full = dict(blocks)
-    for (i, j), block in blocks.items():
-        full[j, i] = mirror(block) if i == j else block.T
-    return assemble(sizes, full)
+def places_above(model: Model) -> Sequence[int]:
+    """For each place of a velocity the place next above it in the tree; -1 for the first.
 
-
-def sizes(model: Model) -> list[int]:
-    """Degrees of freedom of the base and of every joint."""
-    return [model.m, *(joint.kind.nv for joint in model.joints)]
-
-
-def places_above(model: Model) -> list[int]:
-    """For each place of a velocity the place next above it in the tree; -1 for the first."""
+    Where joints follow others, mass matrices have entries beyond those of the tree of links: then in the tree of their
+    elimination, which holds these, and what they fill.
+    """
+    if model.leaders != tuple(range(len(model.joints))):
+        return _elimination_tree(model)
     last, out = [model.m - 1], list(range(-1, model.m - 1))
     for parent, v in zip(model.parents, model.v_slices, strict=True):
         places = range(model.m + v.start, model.m + v.stop)
         out += [last[parent], *places[:-1]] if places else []
         last.append(places[-1] if places else last[parent])
     return out
+
+
+@lru_cache(maxsize=64)
+def _elimination_tree(model: Model) -> tuple[int, ...]:
+    """The next place above each that is coupled to it when all below are eliminated, the last first."""
+    own = [range(model.m), *(range(model.m + v.start, model.m + v.stop) for v in model.v_slices)]
+    coupled: list[set[int]] = [set() for _ in range(model.nv)]
+    ways: list[set[int]] = [set(own[0])]
+    for places, parent in zip(own[1:], model.parents, strict=True):
+        ways.append(ways[parent] | set(places))
+    for places, way in zip(own, ways, strict=True):
+        for i in places:
+            for j in way:
+                coupled[max(i, j)] |= {min(i, j)} - {max(i, j)}
+    above = [-1] * model.nv
+    for i in reversed(range(model.nv)):
+        if coupled[i]:
+            above[i] = max(coupled[i])
+            coupled[above[i]] |= coupled[i] - {above[i]}
+    return tuple(above)

@@ -79,7 +79,7 @@ def bendings(model: Model, joints: Sequence[str] | None = None) -> list[Bending]
 
 def hinges(model: Model) -> tuple[str, ...]:
     """Names of the hinges that can bend both ways from the neutral shape."""
-    found = [j.name for j in model.joints if isinstance(j.kind, Revolute) and _room(model, j.name) > 0.0]
+    found = [j.name for j in model.joints if isinstance(j.kind, Revolute) and j.nv and _room(model, j.name) > 0.0]
     if len(found) < 2:
         raise ModelError(f"{model.name!r} has {len(found)} hinges that bend both ways: turning over takes two")
     return tuple(found)
@@ -87,7 +87,7 @@ def hinges(model: Model) -> tuple[str, ...]:
 
 def _room(model: Model, name: str) -> float:
     i = model.joint_index(name)
-    limits, at = model.joints[i].limits, float(model.neutral().joints[model.q_slices[i]].sum())
+    limits, at = model.limits[model.joint_names.index(name)], float(model.neutral().joints[model.q_slices[i]].sum())
     return float(min(REACH, limits.upper - at, at - limits.lower))
 
 
@@ -115,7 +115,7 @@ def _pair(model: Model, names: tuple[str, str], tuck: dict[str, float]) -> Bendi
         raise ModelError(f"a bend is carried by two joints, not by {names[0]!r} alone")
     needed = {*names, *tuck}
     for name in names:
-        model.joint_index(name)  # a name that does not exist is an error that says so
+        model.leading_index(name)  # a name that does not exist is an error that says so
     left = model.lock([name for name in model.joint_names if name not in needed]).merge_fixed()
     return Bending(left, direction(left, {names[0]: 1.0}), direction(left, {names[1]: 1.0}), tuck)
 
@@ -124,7 +124,7 @@ def direction(model: Model, joints: Mapping[str, float]) -> np.ndarray:
     """``n``: a direction of shapes from entries of named joints."""
     out = np.zeros(model.n)
     for name, value in joints.items():
-        place = model.v_slices[model.joint_index(name)]
+        place = model.v_slices[model.leading_index(name)]
         if place.stop - place.start != 1:
             raise ModelError(f"joint {name!r} has {place.stop - place.start} degrees of freedom, not one")
         out[place] = value
@@ -156,7 +156,7 @@ def strongest_pair(model: Model) -> tuple[str, str]:
     """
     F = np.asarray(curvature(model, model.neutral()))
     turning = np.linalg.norm((model.base.selection @ F.reshape(model.m, -1))[3:], axis=0).reshape(model.n, model.n)
-    names = [joint.name for joint in model.joints for _ in range(joint.kind.nv)]
+    names = model.rate_joints
     i, j = np.unravel_index(int(np.argmax(np.triu(turning, 1))), turning.shape)
     if turning[i, j] <= 1e-9:
         raise ModelError(f"no two joints of {model.name!r} turn it: its curvature is zero at the neutral shape")

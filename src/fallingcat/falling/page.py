@@ -143,7 +143,7 @@ def _shares(fall: Drop) -> str:
 
 def _charts(fall: Drop, keep: np.ndarray, times: np.ndarray) -> list[Chart]:
     path, model = fall.trajectory, fall.model
-    names = [joint.name for joint in model.joints for _ in range(joint.kind.nv)]
+    names = model.rate_joints
     busy = [k for k in range(model.n) if np.abs(path.rates[:, k]).max() > 0.0]
     up = -model.gravity / np.linalg.norm(model.gravity)
     tilt = np.degrees(np.arccos(np.clip(np.einsum("i,kij,j->k", up, path.poses[:, :3, :3], up), -1.0, 1.0)))

@@ -75,7 +75,7 @@ class Planner:
 
     def _reach(self) -> float:
         """The bend at which the first joint meets its limit."""
-        limits = [joint.limits for joint in self.model.joints if joint.kind.nv]
+        limits = self.model.limits
         room = np.array([min(x.upper, -x.lower) for x in limits])
         size = np.hypot(self.first, self.second)
         used = size > 0.0
@@ -139,7 +139,7 @@ class Planner:
 
     def _shortest(self, forces: np.ndarray, rates: np.ndarray) -> float:
         """Joints as hard as they can: rates go with 1 / T, forces with 1 / T^2 (gravity asks nothing in free fall)."""
-        limits = [joint.limits for joint in self.model.joints if joint.kind.nv]
+        limits = self.model.limits
         speed, effort = (np.array([getattr(x, what) for x in limits]) for what in ("velocity", "effort"))
         return float(max((rates / speed).max(), np.sqrt((forces / effort).max())))
 

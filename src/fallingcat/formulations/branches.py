@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arrays import block, concatenate, cross, scale
 from ..dynamics.spatial import RigidInertia, motion_to_child, rigid_inertias, wrench_to_parent
-from ..dynamics.sweeps import Node, assemble, inward, nodes, outward, sizes
+from ..dynamics.sweeps import Node, Places, inward, nodes, outward
 from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Joint, Model, State
@@ -165,10 +165,10 @@ def branches(model: Model, seen: Frames, twist: Any, spin: Any) -> Branches:
             if i != k:
                 C[k, i], areas[k, i] = left.T @ S + momentum.T @ tree[i - 1].S_dot, -areas[i, k].T
         roots.append(root)
-    joints = [0, *sizes(model)[1:]]
-    momentum, right, left, rows = (concatenate(parts, axis=1) for parts in zip(*map(_four, roots), strict=True))
+    joints = Places.of(model)._replace(sizes=[0, *Places.of(model).sizes[1:]])
+    momentum, right, left, rows = (joints.columns(parts) for parts in zip(*map(_four, roots), strict=True))
     swirl = swirls[0].matrix()
-    return Branches(assemble(joints, C), assemble(joints, areas), momentum, right, left, rows, swirl)
+    return Branches(joints.matrix(C), joints.matrix(areas), momentum, right, left, rows, swirl)
 
 
 def _columns(node: Node, inertia: RigidInertia, swirl: Any, momentum: Any, spin: Any) -> Any:

@@ -27,7 +27,7 @@ from .slice import curvature_slice
 
 
 class Axis(NamedTuple):
-    """One degree of freedom of the joints, in the frame that coincides with the base."""
+    """One axis of a joint, of a follower too, in the frame that coincides with the base."""
 
     s: Any
     """``6``: its twist per unit rate"""
@@ -55,6 +55,10 @@ class Shape(NamedTuple):
     A: Matrix
     """``m x n``: mechanical connection, ``Mb^-1 Mbq``"""
     axes: list[Axis]
+    A_axes: Matrix
+    """``m x axes``: the connection of each axis alone; ``A``, where no joint follows another"""
+    spread: np.ndarray
+    """``axes x n``, of 0 and 1: which rate moves which axis"""
     whole: RigidInertia
     """the whole robot, frozen"""
 
@@ -68,12 +72,15 @@ def shape(model: Model, state: State) -> Shape:
     axes = []
     for k in range(1, len(total)):
         above = frozenset(ancestors(geo.tree, k))
-        for c in range(geo.sizes[k]):
+        for c in range(geo.places.sizes[k]):
             s = geo.axes[k][:, c]
             axes.append(Axis(s, k, above, total[k], total[k] @ s))
     Mb = mirror(S.T @ (total[0] @ S))
     Mbq = S.T @ stack([axis.momentum for axis in axes], axis=1) if axes else np.zeros((model.m, 0))
-    return Shape(Mb, Mbq, solve(Mb, Mbq), axes, total[0])
+    A, T = solve(Mb, Mbq), geo.places.spread[model.m :, model.m :]
+    if len(axes) == model.n:
+        return Shape(Mb, Mbq, A, axes, A, T, total[0])
+    return Shape(Mb, Mbq @ T, A @ T, axes, A, T, total[0])
 
 
 def check_floating(model: Model) -> None:
@@ -132,14 +139,14 @@ def curvature(model: Model, state: State, x: Vector | None = None, y: Vector | N
 
 def curvature_tensor(model: Model, parts: Shape) -> Any:
     """The whole tensor ``F[:, i, j]`` (m x n x n), skew in i and j: swept areas of all pairs of axes."""
-    m, n = model.m, model.n
+    m, n = model.m, len(parts.axes)
     S = model.base.selection
-    follow = [S @ parts.A[:, i] for i in range(n)]  # how the base follows axis i, against its motion
+    follow = [S @ parts.A_axes[:, i] for i in range(n)]  # how the base follows axis i, against its motion
     moved = [_area_matrix(axis.carried, axis.s, axis.momentum) for axis in parts.axes]
     base = [_area_matrix(parts.whole, a, parts.whole @ a) - W for a, W in zip(follow, moved, strict=True)]
     pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
     if not pairs:
-        return np.zeros((m, n, n))
+        return np.zeros((m, model.n, model.n))
     areas = []
     for i, j in pairs:
         by_i = follow[i] - parts.axes[i].s if parts.axes[i].carries(parts.axes[j]) else follow[i]
@@ -154,7 +161,8 @@ def curvature_tensor(model: Model, parts: Shape) -> Any:
         stack([entries[i, j] if i < j else -entries[j, i] if j < i else zero for j in range(n)], axis=1)
         for i in range(n)
     ]
-    return stack(rows, axis=1)
+    F = stack(rows, axis=1)
+    return F if n == model.n else stack([parts.spread.T @ F[i] @ parts.spread for i in range(m)])
 
 
 def _area_matrix(inertia: RigidInertia, s: Any, momentum: Any) -> Any:

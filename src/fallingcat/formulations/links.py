@@ -38,7 +38,7 @@ class Links:
         self.J_dot = np.zeros_like(self.J)
         self.J_dot[: len(model.links)] = np.imag(jacobians(model, later(model, state, 1j * STEP))) / STEP
         bodies = [block_diagonal([link.body.mass * np.eye(3), link.body.inertia]) for link in model.links]
-        rotors = [_padded(np.diag(model.joints[i].armature), 6) for i in driven]
+        rotors = [_padded(np.diag(model.joints[i].rotor), 6) for i in driven]
         self.inertia = np.array([*bodies, *rotors])
         """links x 6 x 6"""
         twists = self.J @ state.velocity
@@ -147,7 +147,7 @@ def jacobians(model: Model, state: State) -> np.ndarray:
 
 
 def _rates(model: Model, joint: int) -> np.ndarray:
-    """The rows that pick the rates of a joint out of ``[twist; rates]``: the Jacobian of its rotor."""
+    """The rows that pick the rates of a joint (or of its leader) out of ``[twist; rates]``: those of its rotor."""
     return np.eye(model.nv)[model.m :][model.v_slices[joint]]
 
 
@@ -163,7 +163,7 @@ def over_links(left: np.ndarray, middle: np.ndarray, right: np.ndarray) -> np.nd
 
 def brackets(model: Model, v: np.ndarray) -> np.ndarray:
     """``nv x nv``: ``[v, .]`` in the algebra of the base and of every joint."""
-    groups = [model.base, *(joint.kind.group for joint in model.joints)]
+    groups = [model.base, *(joint.kind.group for joint in model.joints if not joint.mimic)]
     ends = np.cumsum([g.dim for g in groups])
     parts = [g.ad(v[e - g.dim : e]) for g, e in zip(groups, ends, strict=True) if g.dim]
     return np.asarray(block_diagonal(parts)) if parts else np.zeros((0, 0))

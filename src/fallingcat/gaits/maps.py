@@ -53,7 +53,7 @@ class Plane:
         check_model(model)
         directions = np.zeros((model.n, 2))
         for column, name in enumerate((first, second)):
-            place = model.v_slices[model.joint_index(name)]
+            place = model.v_slices[model.leading_index(name)]
             if place.stop - place.start != 1:
                 raise ModelError(f"joint {name!r} has {place.stop - place.start} degrees of freedom, not one")
             directions[place.start, column] = 1.0

@@ -136,14 +136,14 @@ class Part:
     def of(cls, model: Model, joints: Sequence[str] | None, origin: Any | None) -> Part:
         """The named joints, or all."""
         at = np.asarray(model.neutral().joints if origin is None else vector(origin, model.n, "origin"), dtype=float)
-        names = [j.name for j in model.joints if j.kind.nv] if joints is None else list(joints)
-        places = np.sort([model.v_slices[model.joint_index(name)].start for name in names])
+        names = list(model.joint_names if joints is None else joints)
+        places = np.sort([model.v_slices[model.leading_index(name)].start for name in names])
         if len(set(names)) < max(len(names), 2):
             raise ModelError(f"a gait takes two different joints or more, not {', '.join(names) or 'none'}")
         rest = {
             j.name: at[place]
             for j, place in zip(model.joints, model.q_slices, strict=True)
-            if j.name not in names and j.kind.nv
+            if j.name not in names and j.nv
         }
         return cls(model, model.lock(rest).merge_fixed() if rest else model, places, at)
 
@@ -154,7 +154,7 @@ class Part:
 
     def bounds(self, limits: bool, reach: float | None) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest shape (k)."""
-        own = [joint.limits for joint in self.moving.joints if joint.kind.nv]
+        own = self.moving.limits
         low, high = (np.array([getattr(x, side) for x in own]) for side in ("lower", "upper"))
         if not limits:
             low, high = np.full(len(own), -np.inf), np.full(len(own), np.inf)
@@ -285,7 +285,7 @@ class _Search:
         found = Optimum(
             self.part.whole(series),
             series,
-            tuple(joint.name for joint in asked.model.joints if joint.kind.nv),
+            asked.model.joint_names,
             value,
             moved,
             answer.effort,

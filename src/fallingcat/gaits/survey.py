@@ -45,7 +45,7 @@ class Unit(NamedTuple):
 
 def unit_of(model: Model, joint: str) -> Unit:
     """Degrees for hinges, m for sliders."""
-    kind = model.joints[model.joint_index(joint)].kind
+    kind = model.joints[model.leading_index(joint)].kind
     return Unit(1.0, "m") if isinstance(kind, Prismatic) else Unit(float(np.degrees(1.0)), "degrees")
 
 
@@ -265,14 +265,13 @@ def _strongest(sizes: np.ndarray) -> int:
 def _alone(model: Model, joints: tuple[str, str]) -> Model:
     """The robot with all other joints locked at neutral: what they could do is not asked, and would cost time."""
     for name in joints:
-        model.joint_index(name)  # a name that does not exist is an error that says so
-    return model.lock([j.name for j in model.joints if j.kind.nv and j.name not in joints]).merge_fixed()
+        model.leading_index(name)  # a name that does not exist is an error that says so
+    return model.lock([name for name in model.joint_names if name not in joints]).merge_fixed()
 
 
 def _within(model: Model, joints: tuple[str, str], reach: float) -> tuple[float, np.ndarray]:
     """A reach that both joints have, and the shape (n) next to neutral where they have it both ways."""
-    limits = [joint.limits for joint in model.joints if joint.kind.nv]
-    low, high = (np.array([getattr(x, side) for x in limits]) for side in ("lower", "upper"))
+    low, high = (np.array([getattr(x, side) for x in model.limits]) for side in ("lower", "upper"))
     least = float(min([reach, *(0.5 * (high - low))]))
     if not (np.isfinite(least) and least > 0.0):
         raise ModelError(f"circles need room for {joints[0]!r} and {joints[1]!r} to move: their limits leave none")

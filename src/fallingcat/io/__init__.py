@@ -155,7 +155,7 @@ def from_pinocchio_model(peer: Any) -> Model:
     The base is what the one joint of the universe moves in, where it stands at the origin and has more than one
     coordinate (``root_joint``); any other robot is fixed to the link ``universe``.  Links are named after Pinocchio's
     body frames at their joints.  Joints have our order, depth first; ``fc.exchange.pinocchio(model, peer)`` takes
-    states there and back.  Composite and mimic joints are refused by name.
+    states there and back.  Mimic joints follow here too; composite joints are refused by name.
     """
     from .pinocchio import from_pinocchio_model as read_model
 

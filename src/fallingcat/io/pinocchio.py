@@ -19,6 +19,7 @@ from ..model import (
     JointKind,
     Limits,
     Link,
+    Mimic,
     Model,
     Passive,
     Planar,
@@ -55,6 +56,7 @@ def from_pinocchio_model(peer: Any) -> Model:
     """See :func:`fallingcat.from_pinocchio_model`."""
     if not all(hasattr(peer, name) for name in ("names", "joints", "jointPlacements", "inertias", "frames")):
         raise ModelError(f"peer is a pinocchio.Model, not {told(peer)}")
+    mimics = [_mimic(peer, i) for i in range(peer.njoints)]
     kinds = [_kind(name, joint) for name, joint in list(zip(peer.names, peer.joints, strict=True))[1:]]
     placements = [np.array(H.homogeneous) for H in peer.jointPlacements][1:]
     roots = [i for i in range(1, peer.njoints) if peer.parents[i] == 0]
@@ -71,6 +73,7 @@ def from_pinocchio_model(peer: Any) -> Model:
             limits=_limits(peer, i, kinds[i - 1]),
             armature=_armature(peer, i),
             passive=_passive(peer, i),
+            mimic=mimics[i],
         )
         for i in range(1 + floats, peer.njoints)
     )
@@ -84,11 +87,35 @@ def from_pinocchio_model(peer: Any) -> Model:
 def _kind(name: str, joint: Any) -> JointKind:
     """Our kind of a joint; Pinocchio's ``RX`` is a hinge about x, ``RUBX`` a wheel, ``PX`` a slider, ``HX`` a screw."""
     short, exact = joint.shortname().removeprefix("JointModel"), joint.extract()
+    if short == "Mimic":
+        return _follower_kind(exact)
     if short in _KINDS:
         return _KINDS[short](exact)
     if short[:-1] in _ALIGNED and short[-1] in _AXES:
         return _ALIGNED[short[:-1]](_AXES[short[-1]], exact)
     raise ModelError(f"Pinocchio's joint {name!r} is of the kind {short}, which has no counterpart here")
+
+
+def _follower_kind(joint: Any) -> JointKind:
+    """Hinge, slider or screw: the motion from coordinate 0 to 1 tells it, for a follower does not."""
+    data, q = joint.createData(), np.zeros(joint.idx_q + 1)
+    q[joint.idx_q] = (1.0 - joint.offset) / joint.scaling
+    joint.calc(data, q)
+    v, w = np.split(SE3().log(np.array(data.M.homogeneous)), 2)
+    if not np.any(w):
+        return Prismatic(_axis(v))
+    return Helical(_axis(w), float(v @ w)) if np.any(v) else Revolute(_axis(w))
+
+
+def _mimic(peer: Any, i: int) -> Mimic | None:
+    """Which joint it follows, and how."""
+    followers = list(getattr(peer, "mimicking_joints", ()))
+    if i not in followers:
+        return None
+    joint, leader = peer.joints[i].extract(), peer.mimicked_joints[followers.index(i)]
+    if peer.nqs[leader] != 1:
+        raise ModelError(f"Pinocchio's joint {peer.names[i]!r} follows {peer.names[leader]!r}, which has no one angle")
+    return Mimic(peer.names[leader], joint.scaling, joint.offset)
 
 
 def _axis(x: Any) -> _Axis:

@@ -3,7 +3,7 @@
 from . import joints, robots
 from .actuator import Actuator
 from .body import Body
-from .joint import Joint, Limits, Passive
+from .joint import Joint, Limits, Mimic, Passive
 from .joints import (
     Continuous,
     Cylindrical,
@@ -39,6 +39,7 @@ __all__ = [
     "Limits",
     "Link",
     "Loop",
+    "Mimic",
     "Model",
     "Passive",
     "Pin",

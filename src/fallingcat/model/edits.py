@@ -26,37 +26,37 @@ def reroot(model: Model, link: str) -> Model:
         path.add(target - 1)
         target = model.parents[target - 1]
     joints = [j.reversed() if i in path else j for i, j in enumerate(model.joints)]
-    _check_base(model, [model.joints[i] for i in sorted(path)], link)
+    _check_base(model, sorted(path), link)
     return replace(model, joints=tuple(joints))
 
 
-def _check_base(model: Model, path: list[Joint], link: str) -> None:
+def _check_base(model: Model, path: list[int], link: str) -> None:
     """Whether the new base link moves in the old base's group, whatever the joints on the way do."""
     if isinstance(model.base, SE3):
         return
-    rng, H = np.random.default_rng(0), np.eye(4)
-    for joint in path:
-        H = H @ joint.transform(joint.kind.group.random_coordinates(rng))
+    shape, H = model.configuration.random(np.random.default_rng(0)).joints, np.eye(4)
+    for i in path:
+        H = H @ model.joints[i].transform(shape[model.q_slices[i]])
     if not model.base.contains(H):  # one random shape tells: a motion that leaves the group leaves it almost everywhere
         raise ModelError(f"link {link!r} does not move in the base group {model.base}: it cannot be the base")
 
 
 def lock(model: Model, joints: Mapping[str, Any] | Sequence[str]) -> Model:
-    """The robot with the named joints replaced by welds at the given coordinates."""
+    """The robot with the named joints, and all that follow them, replaced by welds at the given coordinates."""
     joints = [joints] if isinstance(joints, str) else joints
     if not isinstance(joints, (Mapping, Sequence)):
         raise ModelError(f"joints are names of joints, not {told(joints)}")
     for name in joints:
-        model.joint_index(name)
+        model.leading_index(name)
     wanted: dict[str, Any] = dict(joints) if isinstance(joints, Mapping) else dict.fromkeys(joints)
     state = model.state(joints={name: q for name, q in wanted.items() if q is not None})
     edited = list(model.joints)
-    for name in wanted:
-        i = model.joint_index(name)
-        joint = model.joints[i]
-        H = joint.transform(state.joints[model.q_slices[i]])
-        edited[i] = Joint(name, Fixed(), joint.parent, joint.child, H)
-    actuators = tuple(actuator for actuator in model.actuators if actuator.joint not in wanted)
+    for i, joint in enumerate(model.joints):
+        if model.joints[model.leaders[i]].name in wanted:
+            H = joint.transform(state.joints[model.q_slices[i]])
+            edited[i] = Joint(joint.name, Fixed(), joint.parent, joint.child, H)
+    still = {joint.name for joint in edited if isinstance(joint.kind, Fixed)}
+    actuators = tuple(actuator for actuator in model.actuators if actuator.joint not in still)
     return replace(model, joints=tuple(edited), actuators=actuators)
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..arrays import rigid_product
+from ..arrays import rigid_product, scale
 from ..arrays.types import Matrix, Pose, Vector
 from ..errors import ModelError, told
 from ..lie import SE3
@@ -68,6 +68,36 @@ class Passive:
         return bool(self.damping or self.friction or self.stiffness)
 
 
+@dataclass(frozen=True)
+class Mimic:
+    """``q = ratio q_leader + offset``: the joint follows another (rad or m each) and has no coordinate of its own.
+
+    Both have one degree of freedom.  What follows a follower follows its leader in the end: a model says so directly.
+
+    >>> Mimic("left_finger", ratio=-1.0)
+    Mimic(leader='left_finger', ratio=-1.0, offset=0.0)
+    """
+
+    leader: str
+    ratio: float = 1.0
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.leader, str):
+            raise ModelError(f"the leader of a joint is the name of a joint, not {told(self.leader)}")
+        for name in ("ratio", "offset"):
+            x = getattr(self, name)
+            if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not np.isfinite(x):
+                raise ModelError(f"the {name} at which a joint follows {self.leader!r} is a number, not {told(x)}")
+            object.__setattr__(self, name, float(x))
+        if not self.ratio:
+            raise ModelError(f"a joint that follows {self.leader!r} at the ratio 0 stands still: make it a fixed one")
+
+    def behind(self, other: Mimic) -> Mimic:
+        """What follows at this ratio a joint that follows ``other``'s leader, as a follower of that one."""
+        return Mimic(other.leader, self.ratio * other.ratio, self.ratio * other.offset + self.offset)
+
+
 @dataclass(frozen=True, eq=False)
 class Joint(Frozen):
     """Joins the link ``child`` to the link ``parent``: ``H_parent_child = placement @ kind.transform(q) @ offset``.
@@ -80,9 +110,16 @@ class Joint(Frozen):
     kinetic energy and nothing to momentum, as in MuJoCo and Pinocchio.  ``passive`` says which springs, dampers and dry
     friction the joint has; like ``limits`` it is data, which does not act by itself.
 
+    With a ``mimic`` the joint follows another: it has no coordinate of its own (:attr:`nq`, :attr:`nv` are 0), ``q``
+    and ``rates`` of the methods below are its leader's, and a motion subspace is that per rate of the leader.  Limits,
+    armature and springs are those of this joint, in its own coordinate.
+
     >>> from fallingcat.model import Revolute
     >>> Joint("hip", Revolute(), "trunk", "leg", armature=1e-5 * 50.0**2).armature
     array([0.025])
+    >>> toe = Joint("toe", Revolute(), "foot", "toe", mimic=Mimic("heel", ratio=-0.5))
+    >>> toe.nv, float(toe.motion_subspace(np.zeros(1))[5, 0])
+    (0, -0.5)
     """
 
     name: str
@@ -94,6 +131,7 @@ class Joint(Frozen):
     limits: Limits = field(default_factory=Limits)
     armature: Vector = 0.0
     passive: Passive = field(default_factory=Passive)
+    mimic: Mimic | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.kind, JointKind):
@@ -102,6 +140,10 @@ class Joint(Frozen):
             raise ModelError(f"the limits of joint {self.name!r} are Limits, not {told(self.limits)}")
         if not isinstance(self.passive, Passive):
             raise ModelError(f"passive of joint {self.name!r} is a Passive, not {told(self.passive)}")
+        if not isinstance(self.mimic, Mimic | None):
+            raise ModelError(f"mimic of joint {self.name!r} is a Mimic, not {told(self.mimic)}")
+        if self.mimic and (self.kind.nq, self.kind.nv) != (1, 1):
+            raise ModelError(f"joint {self.name!r} is {self.kind.name}: only a joint of one coordinate follows another")
         object.__setattr__(self, "armature", self._checked_armature())
         for part in ("placement", "offset"):
             object.__setattr__(self, part, frozen_pose(getattr(self, part), f"{part} of joint {self.name!r}"))
@@ -124,18 +166,43 @@ class Joint(Frozen):
                 )
         return armature
 
+    # what the joint adds to the robot ---------------------------------------------------------------------------
+
+    @property
+    def nq(self) -> int:
+        """Coordinates of its own: none where it follows another."""
+        return 0 if self.mimic else self.kind.nq
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom of its own: none where it follows another."""
+        return 0 if self.mimic else self.kind.nv
+
+    @property
+    def rotor(self) -> np.ndarray:
+        """The armature as the rates of the leader feel it: ``ratio^2`` of it where the joint follows another."""
+        own = np.asarray(self.armature)
+        return own if self.mimic is None else own * self.mimic.ratio**2
+
+    # motion -------------------------------------------------------------------------------------------------------
+
+    def coordinates(self, q: Vector) -> Vector:
+        """Where the joint stands: ``q``, or ``ratio q + offset`` of its leader's."""
+        return q if self.mimic is None else scale(self.mimic.ratio, q) + self.mimic.offset
+
     def transform(self, q: Vector) -> Pose:
         """``4 x 4``: coordinates of the child link to coordinates of the parent link."""
-        H = rigid_product(self.placement, self.kind.transform(q))
+        H = rigid_product(self.placement, self.kind.transform(self.coordinates(q)))
         return H if self._plain else H @ self.offset
 
     def motion_subspace(self, q: Vector) -> Matrix:
-        """``6 x nv``: the twist of the child relative to the parent, in the child link frame, per joint rate."""
-        return self._at_child(self.kind.motion_subspace(q))
+        """``6 x nv``: the twist of the child relative to the parent, in the child link frame, per rate."""
+        return self._at_child(self.kind.motion_subspace(self.coordinates(q)))
 
     def motion_subspace_derivative(self, q: Vector, rates: Vector) -> Matrix:
         """``6 x nv``: the derivative of :meth:`motion_subspace` along ``rates``."""
-        return self._at_child(self.kind.motion_subspace_derivative(q, rates))
+        own = rates if self.mimic is None else scale(self.mimic.ratio, rates)
+        return self._at_child(self.kind.motion_subspace_derivative(self.coordinates(q), own))
 
     def reversed(self) -> Joint:
         """The same joint with parent and child exchanged, and the same coordinates."""
@@ -153,4 +220,5 @@ class Joint(Frozen):
         return bool((self.offset == np.eye(4)).all())
 
     def _at_child(self, S: Matrix) -> Matrix:
+        S = S if self.mimic is None else scale(self.mimic.ratio, S)
         return S if self._plain else _SE3.Ad(_SE3.inverse(self.offset)) @ S

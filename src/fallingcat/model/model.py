@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate
 from typing import Any, Final
 
 import numpy as np
@@ -15,14 +14,14 @@ from ..arrays.arguments import as_array, shape_of
 from ..arrays.types import Pose, Scalar, Twist, Vector
 from ..errors import ModelError, told
 from ..lie import Group, Product
-from . import edits, exchange, resistance, states
+from . import edits, exchange, followers, resistance, states
 from .actuator import Actuator
 from .body import Body, Frozen, frozen_array, frozen_pose
 from .configuration import Configuration
-from .joint import Joint
+from .joint import Joint, Limits
 from .loops import Loop
 from .state import State
-from .tree import no_twins, ordered, root
+from .tree import followed, no_twins, ordered, root
 
 GRAVITY = (0.0, 0.0, -9.81)
 
@@ -91,7 +90,7 @@ class Model(Frozen):
         for part, kind in _PARTS.items():
             object.__setattr__(self, part, _records(getattr(self, part), part, kind))
         by_name = {link.name: link for link in self.links}
-        joints = ordered([link.name for link in self.links], self.joints)
+        joints = followed(ordered([link.name for link in self.links], self.joints))
         top = root([link.name for link in self.links], joints)
         object.__setattr__(self, "joints", tuple(joints))
         object.__setattr__(self, "links", tuple(by_name[name] for name in (top, *(j.child for j in joints))))
@@ -104,6 +103,8 @@ class Model(Frozen):
         no_twins("frame", [frame.name for frame in self.frames])
         self._check_loops()
         self._check_actuators()
+        if any(joint.mimic for joint in joints):
+            _ = self.limits  # an error where followers leave their leader no room
 
     def _check_actuators(self) -> None:
         """What actuators drive exists, and has one degree of freedom."""
@@ -137,8 +138,8 @@ class Model(Frozen):
 
     @cached_property
     def n(self) -> int:
-        """Dimension of the shape space: degrees of freedom of all joints."""
-        return sum(joint.kind.nv for joint in self.joints)
+        """Dimension of the shape space: degrees of freedom of all joints; those that follow others have none."""
+        return sum(joint.nv for joint in self.joints)
 
     @property
     def nv(self) -> int:
@@ -148,19 +149,24 @@ class Model(Frozen):
     @cached_property
     def nq(self) -> int:
         """Length of the flat configuration vector."""
-        return self.base.nq + sum(joint.kind.nq for joint in self.joints)
+        return self.base.nq + sum(joint.nq for joint in self.joints)
 
     @cached_property
     def configuration(self) -> Configuration:
         """The configuration group: ``exp``, ``log``, ``ad``, ``displace``, ``difference``, ``interpolate``."""
-        return Configuration(self.base, Product(tuple(joint.kind.group for joint in self.joints)))
+        return Configuration(self.base, Product(tuple(joint.kind.group for joint in self.joints if not joint.mimic)))
 
     # names and indices ----------------------------------------------------------------------------------------
 
     @cached_property
     def joint_names(self) -> tuple[str, ...]:
-        """Names of the joints that move, in order (fixed joints have no coordinate)."""
-        return tuple(joint.name for joint in self.joints if joint.kind.nv)
+        """Names of the joints with coordinates, in order (fixed joints and those that follow others have none)."""
+        return tuple(joint.name for joint in self.joints if joint.nv)
+
+    @cached_property
+    def rate_joints(self) -> tuple[str, ...]:
+        """For each of the ``n`` rates the name of its joint."""
+        return tuple(joint.name for joint in self.joints for _ in range(joint.nv))
 
     @cached_property
     def link_names(self) -> tuple[str, ...]:
@@ -174,14 +180,19 @@ class Model(Frozen):
         return tuple(index[joint.parent] for joint in self.joints)
 
     @cached_property
+    def leaders(self) -> tuple[int, ...]:
+        """For each joint the place in :attr:`joints` of the one that it follows: its own, where it follows none."""
+        return followers.leaders(self.joints)
+
+    @cached_property
     def q_slices(self) -> tuple[slice, ...]:
-        """For each joint its place in ``state.joints``."""
-        return _slices([joint.kind.nq for joint in self.joints])
+        """For each joint the place of its coordinates, or of its leader's, in ``state.joints``."""
+        return followers.slices([joint.nq for joint in self.joints], self.leaders)
 
     @cached_property
     def v_slices(self) -> tuple[slice, ...]:
-        """For each joint its place in ``state.rates``."""
-        return _slices([joint.kind.nv for joint in self.joints])
+        """For each joint the place of its rates, or of its leader's, in ``state.rates``."""
+        return followers.slices([joint.nv for joint in self.joints], self.leaders)
 
     def link_index(self, link: str) -> int:
         """The place of a link in :attr:`links`."""
@@ -190,6 +201,13 @@ class Model(Frozen):
     def joint_index(self, joint: str) -> int:
         """The place of a joint in :attr:`joints`."""
         return _index("joint", joint, [j.name for j in self.joints])
+
+    def leading_index(self, joint: str) -> int:
+        """As :meth:`joint_index`, of a joint with coordinates of its own: one that follows another is refused."""
+        i = self.joint_index(joint)
+        if self.leaders[i] != i:
+            raise ModelError(f"joint {joint!r} has no coordinate: it follows {self.joints[self.leaders[i]].name!r}")
+        return i
 
     def frame(self, link: str, placement: Pose | None = None, name: str = "") -> Frame:
         """A frame at ``placement`` (4x4) on a link, or the frame of the model, or of the link, that has this name."""
@@ -202,10 +220,13 @@ class Model(Frozen):
 
     @cached_property
     def armature(self) -> np.ndarray:
-        """The reflected rotor inertia (n) that each joint rate feels; see :class:`Joint`."""
-        armature = np.concatenate([np.zeros(0), *(joint.armature for joint in self.joints)])
-        armature.setflags(write=False)
-        return armature
+        """The reflected rotor inertia (n) that each joint rate feels, of followers too; see :class:`Joint`."""
+        return followers.armature(self)
+
+    @cached_property
+    def limits(self) -> tuple[Limits, ...]:
+        """For each of :attr:`joint_names` what it may do, so that all that follow it stay within their limits too."""
+        return followers.limits(self)
 
     @cached_property
     def mass(self) -> float:
@@ -367,10 +388,6 @@ def _records(given: Any, what: str, kind: type) -> tuple[Any, ...]:
         if not isinstance(one, kind):
             raise ModelError(f"{what} are {kind.__name__} records, not {told(one)}")
     return tuple(given)
-
-
-def _slices(sizes: Sequence[int]) -> tuple[slice, ...]:
-    return tuple(slice(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True))
 
 
 def _index(what: str, name: str, names: Sequence[str]) -> int:

@@ -44,7 +44,7 @@ def resistances(model: Model, *bodies: Sequence[Body]) -> list[Resistance]:
     for joint, link, parent in reversed(list(zip(model.joints, range(1, len(free)), model.parents, strict=True))):
         q = joint.kind.group.random_coordinates(rng)
         S, X = joint.motion_subspace(q), _SE3.Ad(_SE3.inverse(joint.transform(q)))
-        U, rotor = free[link] @ S, np.diag(joint.armature)
+        U, rotor = free[link] @ S, np.diag(joint.rotor)
         found.append(Resistance(S.T @ U + rotor, S.T @ locked[link] @ S + rotor))
         behind = free[link] - U @ _inverse(found[-1]) @ U.swapaxes(1, 2)
         free[parent] = free[parent] + X.T @ behind @ X
@@ -61,8 +61,37 @@ def idle_links(model: Model) -> tuple[str, ...]:
     if not massless:
         return ()
     light = set(massless)
+    if any(joint.mimic for joint in model.joints):
+        return _idle_together(model, light)
     felt = resistances(model, [link.body.possible for link in model.links])
     return tuple(link.name for link, at in zip(model.links, felt, strict=True) if link.name in light and at.none[0])
+
+
+def _idle_together(model: Model, light: set[str]) -> tuple[str, ...]:
+    """As :func:`idle_links`, where joints follow others: the massless links that a motion without inertia moves."""
+    M, places = _mass(model), [range(model.m), *(range(model.m + v.start, model.m + v.stop) for v in model.v_slices)]
+    unit = np.sqrt(np.diag(M))
+    unit[unit == 0.0] = 1.0
+    values, vectors = np.linalg.eigh(M / np.outer(unit, unit))
+    moved = np.abs(vectors[:, values <= NOTHING]).max(axis=1, initial=0.0) > 1e-6
+    return tuple(
+        link.name
+        for link, own in zip(model.links, places, strict=True)
+        if link.name in light and moved[list(own)].any()
+    )
+
+
+def _mass(model: Model) -> np.ndarray:
+    """The mass matrix at a random shape, link by link: ``sum J' L J`` and the rotors."""
+    shape, unit = model.configuration.random(np.random.default_rng(0)).joints, np.eye(model.nv)
+    rates = unit[model.m :]
+    jacobians = [model.base.selection @ unit[: model.m]]
+    for joint, parent, q, v in zip(model.joints, model.parents, model.q_slices, model.v_slices, strict=True):
+        X = _SE3.Ad(_SE3.inverse(joint.transform(shape[q])))
+        jacobians.append(X @ jacobians[parent] + joint.motion_subspace(shape[q]) @ rates[v])
+    bodies = [link.body.possible.spatial_inertia for link in model.links]
+    M = sum(J.T @ L @ J for J, L in zip(jacobians, bodies, strict=True))
+    return np.asarray(M + np.diag([*np.zeros(model.m), *model.armature]))
 
 
 def _scaled(felt: Resistance) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

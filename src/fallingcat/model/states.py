@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from ..arrays import concatenate, is_numeric
 from ..arrays.arguments import as_array, check_rng, shape_of
 from ..errors import ModelError, told
 from ..lie import Group
-from .joint import Limits
+from .joint import Joint, Limits
 from .state import State
 
 if TYPE_CHECKING:
@@ -36,11 +36,17 @@ def make(model: Model, pose: Any, joints: Any, twist: Any, rates: Any) -> State:
 def neutral_joints(model: Model) -> np.ndarray:
     """The identity of every joint's group, or the nearest stop."""
     neutral = model.configuration.neutral.joints.copy()
-    for joint, place in zip(model.joints, model.q_slices, strict=True):
-        if joint.kind.nq == 1:
-            neutral[place] = neutral[place].clip(joint.limits.lower, joint.limits.upper)
+    for joint, place, limits in _moving(model):
+        if joint.nq == 1:
+            neutral[place] = neutral[place].clip(limits.lower, limits.upper)
     neutral.setflags(write=False)
     return neutral
+
+
+def _moving(model: Model) -> Iterator[tuple[Joint, slice, Limits]]:
+    """Each joint with coordinates, their place, and what it may do."""
+    own = [(joint, place) for joint, place in zip(model.joints, model.q_slices, strict=True) if joint.nv]
+    return ((joint, place, limits) for (joint, place), limits in zip(own, model.limits, strict=True))
 
 
 def check_record(model: Model, state: Any) -> None:
@@ -65,9 +71,9 @@ def random_coordinates(model: Model, rng: np.random.Generator, *batch: int) -> n
     """Random flat configurations (*batch, nq); see :meth:`Model.random`."""
     check_rng(rng, batch)
     joints = [np.zeros((*batch, 0))]
-    for joint in model.joints:
+    for joint, _, limits in _moving(model):
         q = joint.kind.group.random_coordinates(rng, *batch)
-        joints.append(_within(joint.limits, q, rng) if joint.kind.nq == 1 else q)
+        joints.append(_within(limits, q, rng) if joint.nq == 1 else q)
     return np.concatenate([model.base.random_coordinates(rng, *batch), *joints], axis=-1)
 
 
@@ -93,7 +99,7 @@ def _checked_joints(model: Model, q: Any) -> Any:
     if not is_numeric(q):
         return q
     parts = [np.zeros(0)]
-    for joint, place in zip(model.joints, model.q_slices, strict=True):
+    for joint, place, _ in _moving(model):
         parts.append(checked_coordinates(joint.kind.group, q[place], f"joint {joint.name!r}"))
     return np.concatenate(parts)
 
@@ -104,11 +110,11 @@ def _by_name(model: Model, given: Any, neutral: np.ndarray, places: tuple[slice,
         return neutral
     if not isinstance(given, Mapping):
         return given
-    parts: list[Any] = [neutral[place] for place in places]
+    parts: dict[int, Any] = {i: neutral[place] for i, place in enumerate(places) if model.leaders[i] == i}
     for name, value in given.items():
-        i = model.joint_index(name)
+        i = model.leading_index(name)
         parts[i] = as_array(_at_least_1d(value), parts[i].shape, f"{what} of {name!r}")
-    return concatenate([np.zeros(0), *parts])
+    return concatenate([np.zeros(0), *parts.values()])
 
 
 def _at_least_1d(x: Any) -> Any:

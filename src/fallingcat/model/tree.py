@@ -1,12 +1,16 @@
-"""Links and joints in any order, put into the order of the tree: depth first, children as given."""
+"""Links and joints in any order, put into the order of the tree: depth first, children as given.
+
+And joints that follow others, each as a follower of the one that leads them all.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from ..errors import ModelError
-from .joint import Joint
+from .joint import Joint, Mimic
 
 
 def ordered(links: Sequence[str], joints: Sequence[Joint]) -> list[Joint]:
@@ -47,6 +51,33 @@ def root(links: Sequence[str], joints: Sequence[Joint]) -> str:
     if len(roots) > 1:
         raise ModelError(f"the robot is in {len(roots)} pieces, with the roots {_listed(roots)}")
     return roots[0]
+
+
+def followed(joints: Sequence[Joint]) -> list[Joint]:
+    """The joints, where what follows a follower follows the leader of both: a joint with one coordinate of its own."""
+    by_name = {joint.name: joint for joint in joints}
+    found: dict[str, Mimic] = {}
+    for joint in joints:
+        way: dict[str, Mimic] = {}
+        while joint.mimic is not None and joint.name not in found:
+            way[joint.name] = joint.mimic
+            joint = _leader(joint.name, joint.mimic, by_name)
+            if joint.name in way:
+                raise ModelError(f"joints follow each other in a circle: {_listed([*way, joint.name])}")
+        for name, mimic in reversed(way.items()):
+            first = found.get(mimic.leader)
+            found[name] = mimic if first is None else mimic.behind(first)
+    direct = [found.get(joint.name) for joint in joints]
+    return [j if j.mimic is mimic else replace(j, mimic=mimic) for j, mimic in zip(joints, direct, strict=True)]
+
+
+def _leader(name: str, mimic: Mimic, joints: Mapping[str, Joint]) -> Joint:
+    if mimic.leader not in joints:
+        raise ModelError(f"joint {name!r} follows the joint {mimic.leader!r}, which does not exist")
+    leader = joints[mimic.leader]
+    if (leader.kind.nq, leader.kind.nv) != (1, 1):
+        raise ModelError(f"joint {name!r} follows {mimic.leader!r}, which has not one coordinate but {leader.kind.nq}")
+    return leader
 
 
 def no_twins(what: str, names: Iterable[str]) -> None:

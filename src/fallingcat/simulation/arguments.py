@@ -122,8 +122,7 @@ def controller_forces(model: Model, given: Any, size: int, t: float) -> np.ndarr
     if not finite.all():
         k = int(np.argmin(finite))
         at = k - (size - model.n)
-        names = [joint.name for joint, place in zip(model.joints, model.v_slices, strict=True)
-                 if place.start <= at < place.stop]  # fmt: skip
-        rule = "the controller's force is not finite" if names else "the controller's force on the base is not finite"
-        raise NumericsError(rule, time=t, joint=names[0] if names else None, value=forces[k])
+        joint = model.rate_joints[at] if at >= 0 else None
+        rule = "the controller's force is not finite" if joint else "the controller's force on the base is not finite"
+        raise NumericsError(rule, time=t, joint=joint, value=forces[k])
     return forces

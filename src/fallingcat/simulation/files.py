@@ -187,9 +187,9 @@ def _xarray() -> Any:
 def dataset(run: Trajectory) -> Any:
     """An ``xarray.Dataset``: every series with its dimensions, names and units."""
     model = run.model
-    rates = [joint.name if joint.kind.nv == 1 else f"{joint.name}[{i}]" for joint in model.joints
-             for i in range(joint.kind.nv)]  # fmt: skip
-    joints = [name for joint in model.joints for name in _coordinates(joint)]
+    rates = [joint.name if joint.nv == 1 else f"{joint.name}[{i}]" for joint in model.joints
+             for i in range(joint.nv)]  # fmt: skip
+    joints = [name for joint in model.joints if joint.nv for name in _coordinates(joint)]
     kinetic, potential = run.energies()
     momenta = run.momenta("centroidal")
     time = ("time",)

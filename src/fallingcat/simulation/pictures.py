@@ -81,7 +81,7 @@ def _by_unit(run: Trajectory, title: str, values: np.ndarray, units: tuple[str, 
         lines = [
             Line(joint.name, values[:, place.start])
             for joint, place in zip(run.model.joints, run.model.v_slices, strict=True)
-            if joint.kind.nv == 1 and bool(np.any(joint.kind.group.selection[3:])) == turning
+            if joint.nv == 1 and bool(np.any(joint.kind.group.selection[3:])) == turning
         ]
         if lines:
             charts.append(Chart(title, run.times, lines, unit))

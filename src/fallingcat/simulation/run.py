@@ -218,9 +218,9 @@ class Run:
         why = "" if self.adaptive else too_fast(self.system, self.layout.unpack(self.packed)[0], dt)
         why = f": {why}" if why else ""
         rates = self.layout.unpack(out[: self.layout.size])[0].rates
-        for joint, place in zip(model.joints, model.v_slices, strict=True):
-            if not np.isfinite(rates[place]).all():
-                raise NumericsError(f"the motion is no longer finite{why}", time=self.t + dt, joint=joint.name)
+        for joint, rate in zip(model.rate_joints, rates, strict=True):
+            if not np.isfinite(rate):
+                raise NumericsError(f"the motion is no longer finite{why}", time=self.t + dt, joint=joint)
         raise NumericsError(f"the motion of the base is no longer finite{why}", time=self.t + dt)
 
     # events and jumps -----------------------------------------------------------------------------------------

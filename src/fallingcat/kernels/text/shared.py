@@ -96,4 +96,4 @@ def table(model: Model, arguments: tuple[Argument, ...], traced: Trace, operatio
     for joint, q, v in places:
         where = f"q[{model.base.nq + q.start}]" if q.stop > q.start else "-"
         speed = f"v[{model.m + v.start}]" if v.stop > v.start else "-"
-        yield f" *   joint {where} {speed}  {escaped(joint.name)}"
+        yield f" *   joint {where} {speed}  {escaped(joint.name)}{' (follows)' if joint.mimic else ''}"

@@ -24,7 +24,7 @@ def drake(model: Model, plant: Any) -> Exchange:
         raise ModelError(f"plant is a MultibodyPlant, not {told(plant)}")
     if not plant.is_finalized():
         raise ModelError("the plant has no states yet: call its Finalize()")
-    places, base = {}, None
+    places, base, names = {}, None, {joint.name for joint in model.joints}
     for index in plant.GetJointIndices():
         joint = plant.get_joint(index)
         kind = joint.type_name()
@@ -33,7 +33,7 @@ def drake(model: Model, plant: Any) -> Exchange:
         if kind not in _WRITINGS:
             raise ModelError(f"Drake's joint {joint.name()!r} is of the kind {kind}, which has no counterpart here")
         place = Spot(joint.position_start(), joint.velocity_start(), _WRITINGS[kind])
-        if joint.parent_body().index() == plant.world_body().index() and joint.name() not in model.joint_names:
+        if joint.parent_body().index() == plant.world_body().index() and joint.name() not in names:
             base = place
         else:
             places[joint.name()] = place

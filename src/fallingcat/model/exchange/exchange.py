@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -12,10 +12,14 @@ from ...arrays.types import Matrix, Vector
 from ...errors import ModelError, told
 from ...lie import Group
 from ..body import Frozen
+from ..joint import Mimic
 from ..states import QUATERNION_TOLERANCE
 
 if TYPE_CHECKING:
     from ..model import Model
+
+FOLLOWER_TOLERANCE: Final = 1e-2
+"""rad or m (or of a cosine): how far a follower may be from where its leader has it, as soft constraints leave it."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +48,23 @@ class Spot:
     writing: Writing
 
 
+class Follower(NamedTuple):
+    """A joint that follows another here and has a coordinate of its own there."""
+
+    name: str
+    q: slice
+    """Where they write it."""
+    v: int
+    mimic: Mimic
+
+
 @dataclass(frozen=True, eq=False)
 class Exchange(Frozen):
     """States of ``model`` in the order and the conventions of another library.
 
     Flat vectors of ours are those of :meth:`Model.flatten <fallingcat.Model.flatten>` and of compiled functions.  Both
-    ways take any leading batch shape and leave the giver's arrays alone.
+    ways take any leading batch shape and leave the giver's arrays alone.  Joints that follow others here may have
+    coordinates there: they get those of their leaders, and on the way back are looked at, and dropped.
 
     >>> import numpy as np
     >>> from fallingcat.model import exchange, robots
@@ -69,18 +84,22 @@ class Exchange(Frozen):
     """For each of their coordinates the place of ours."""
     v_order: np.ndarray
     """For each of their velocities the place of ours: where nothing turns (Pinocchio, ROS), their mass matrix is
-    ``M[np.ix_(v_order, v_order)]`` and their Jacobians are ``J[:, v_order]``."""
+    ``M[np.ix_(v_order, v_order)]`` and their Jacobians are ``J[:, v_order]``, unless :attr:`followers` move there."""
     cosines: np.ndarray
     """Places in their ``q`` of the pairs ``cos, sin``."""
     outside: tuple[tuple[int, int], ...]
     """``(place of a quaternion in our q, place of a vector in their v)``: vectors along the parent's axes."""
     quaternions: np.ndarray
     """Places in our ``q`` where a quaternion ``xyzw`` begins."""
+    followers: tuple[Follower, ...] = ()
 
     def there(self, q: Vector, v: Vector | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Their ``q`` (..., their nq) and ``v`` (..., nv), of ours; a ``v`` that is left out is zero."""
-        q, v = self._pair(q, v, self.model.nq)
+        q, v = self._pair(q, v, self.model.nq, self.model.nv)
         theirs, rates = q[..., self.q_order], v[..., self.v_order]
+        for f in self.followers:
+            theirs[..., f.q] = f.mimic.ratio * theirs[..., f.q] + f.mimic.offset
+            rates[..., f.v] *= f.mimic.ratio
         angles = theirs[..., self.cosines]
         theirs[..., self.cosines], theirs[..., self.cosines + 1] = np.cos(angles), np.sin(angles)
         units = {int(at): self._unit(q[..., at : at + 4]) for at in self.quaternions}
@@ -93,34 +112,59 @@ class Exchange(Frozen):
 
         What misses it by more than 0.01 is refused, there too: it is no rounding, but another number.
         """
-        q, rates = self._pair(q, v, len(self.q_order))
-        ours, out = np.empty((*q.shape[:-1], self.model.nq)), np.empty_like(rates)
-        ours[..., self.q_order] = q
+        q, rates = self._pair(q, v, len(self.q_order), len(self.v_order))
+        ours, out = np.empty((*q.shape[:-1], self.model.nq)), np.empty((*q.shape[:-1], self.model.nv))
         wheels = self._unit(np.stack([q[..., self.cosines], q[..., self.cosines + 1]], axis=-1), "cosine and sine")
-        ours[..., self.q_order[self.cosines]] = np.arctan2(wheels[..., 1], wheels[..., 0])
+        angles = q.copy()
+        angles[..., self.cosines] = np.arctan2(wheels[..., 1], wheels[..., 0])
+        own = self._own(len(self.q_order), [f.q for f in self.followers])
+        own[self.cosines + 1] = False  # sines are in the angles
+        ours[..., self.q_order[own]] = angles[..., own]
         for at in self.quaternions:
             ours[..., at : at + 4] = self._unit(ours[..., at : at + 4])
         for at, start in self.outside:
             inverse = ours[..., at : at + 4] * (-1.0, -1.0, -1.0, 1.0)
             rates[..., start : start + 3] = _turned(inverse, rates[..., start : start + 3])
-        out[..., self.v_order] = rates
+        own = self._own(len(self.v_order), [f.v for f in self.followers])
+        out[..., self.v_order[own]] = rates[..., own]
+        if self.followers:
+            self._check_followers(q, self.there(ours)[0])
         return ours, out
 
+    @staticmethod
+    def _own(size: int, followers: Sequence[slice | int]) -> np.ndarray:
+        """Which of their entries are no follower's."""
+        own = np.ones(size, dtype=bool)
+        for at in followers:
+            own[at] = False
+        return own
+
+    def _check_followers(self, given: np.ndarray, wanted: np.ndarray) -> None:
+        """An error where a follower is not where its leader has it: that is another motion, and would be lost."""
+        for name, at, _, mimic in self.followers:
+            off = float(np.abs(given[..., at] - wanted[..., at]).max(initial=0.0))
+            if off > FOLLOWER_TOLERANCE:
+                follows = f"joint {name!r}, which follows {mimic.leader!r},"
+                raise ModelError(f"q ({self.library}): {follows} is {off:.3g} away from it")
+
     def velocity_map(self, q: Vector) -> Matrix:
-        """``T`` (..., nv, nv) with ``v_theirs = T v_ours`` at our ``q``; their mass matrix is ``T^-T M T^-1``."""
-        q, _ = self._pair(q, None, self.model.nq)
+        """``T`` (..., their nv, nv) with ``v_theirs = T v_ours`` at our ``q``.
+
+        Our mass matrix is ``T' M T`` of theirs, and theirs ``T^-T M T^-1`` of ours where all have the same joints.
+        """
+        q, _ = self._pair(q, None, self.model.nq, self.model.nv)
         units = np.broadcast_to(np.eye(self.model.nv), (*q.shape[:-1], self.model.nv, self.model.nv))
         return np.swapaxes(self.there(np.repeat(q[..., None, :], self.model.nv, axis=-2), units)[1], -1, -2)
 
-    def _pair(self, q: Any, v: Any, nq: int) -> tuple[np.ndarray, np.ndarray]:
+    def _pair(self, q: Any, v: Any, nq: int, nv: int) -> tuple[np.ndarray, np.ndarray]:
         """Copies of both as floats, of one batch shape."""
         try:
             q = np.array(q, dtype=float)
-            v = np.zeros((*q.shape[:-1], self.model.nv)) if v is None else np.array(v, dtype=float)
+            v = np.zeros((*q.shape[:-1], nv)) if v is None else np.array(v, dtype=float)
         except (TypeError, ValueError, OverflowError):
             raise ModelError(f"q and v ({self.library}) are arrays of numbers, not {told(q)}, {told(v)}") from None
-        if q.shape[-1:] != (nq,) or v.shape != (*q.shape[:-1], self.model.nv):
-            wanted = f"(..., {nq}) and (..., {self.model.nv})"
+        if q.shape[-1:] != (nq,) or v.shape != (*q.shape[:-1], nv):
+            wanted = f"(..., {nq}) and (..., {nv})"
             raise ModelError(
                 f"q and v ({self.library}) of {self.model.name!r} have shapes {wanted}, not {q.shape}, {v.shape}"
             )
@@ -139,14 +183,18 @@ class Exchange(Frozen):
 def exchange(model: Model, library: str, base: Spot | None, joints: Mapping[str, Spot]) -> Exchange:
     """The exchange with a library that writes the base and every joint, by name, at the given places."""
     parts: list[tuple[str, Group, Spot | None, int, int]] = []  # what, its group, theirs, and where ours begins
+    followers = []
     if model.base.nq:
         parts.append(("the base", model.base, base, 0, 0))
     for joint, qs, vs in zip(model.joints, model.q_slices, model.v_slices, strict=True):
-        if joint.kind.nv:
+        place = joints.get(joint.name)
+        if joint.mimic and place:
+            followers.append(Follower(joint.name, slice(place.q, place.q + len(place.writing.q)), place.v, joint.mimic))
+        if joint.nv or (joint.mimic and place):
             q, v = model.base.nq + qs.start, model.m + vs.start
-            parts.append((f"joint {joint.name!r}", joint.kind.group, joints.get(joint.name), q, v))
+            parts.append((f"joint {joint.name!r}", joint.kind.group, place, q, v))
     q_order = np.full(sum(len(place.writing.q) for _, _, place, _, _ in parts if place), -1)
-    v_order = np.full(model.nv, -1)
+    v_order = np.full(sum(group.dim for _, group, _, _, _ in parts), -1)
     cosines, outside, quaternions = [], [], []
     for what, group, place, q, v in parts:
         if place is None:
@@ -161,9 +209,8 @@ def exchange(model: Model, library: str, base: Spot | None, joints: Mapping[str,
         cosines += [place.q + i for i, word in enumerate(place.writing.q) if word == "cos"]
         quaternions += [q + names.index("qx")] if "qx" in names else []
         outside += [(q + names.index("qx"), place.v + i) for i in place.writing.outside]
-    return Exchange(
-        model, library, q_order, v_order, np.array(cosines, int), tuple(outside), np.array(quaternions, int)
-    )
+    places = (np.array(cosines, int), tuple(outside), np.array(quaternions, int))
+    return Exchange(model, library, q_order, v_order, *places, tuple(followers))
 
 
 def _put(order: np.ndarray, at: int, ours: int, library: str) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from ...errors import ModelError, told
 from .exchange import Exchange, Spot, Writing, exchange
 
@@ -39,9 +41,21 @@ def pinocchio(model: Model, like: Any) -> Exchange:
     places = {}
     for name, joint, q, v in list(zip(like.names, like.joints, like.idx_qs, like.idx_vs, strict=True))[1:]:
         kind = joint.shortname().removeprefix("JointModel")
+        if kind == "Mimic":
+            _check_follows(model, name, joint.extract())
+            continue
         if kind not in WRITINGS:
             raise ModelError(f"Pinocchio's joint {name!r} is of the kind {kind}, which has no counterpart here")
         places[name] = Spot(q, v, WRITINGS[kind])
     base = [name for name, parent in zip(like.names, like.parents, strict=True) if not parent and name in places]
-    base = [name for name in base if name not in model.joint_names]
+    base = [name for name in base if name not in {joint.name for joint in model.joints}]
     return exchange(model, "Pinocchio", places.pop(base[0]) if base else None, places)
+
+
+def _check_follows(model: Model, name: str, theirs: Any) -> None:
+    """An error unless the joint follows here too, at the same ratio."""
+    ours = {joint.name: joint.mimic for joint in model.joints}.get(name)
+    if ours is None:
+        raise ModelError(f"Pinocchio's joint {name!r} follows another, and here it does not")
+    if not np.allclose([ours.ratio, ours.offset], [theirs.scaling, theirs.offset], rtol=1e-9, atol=1e-12):
+        raise ModelError(f"Pinocchio's joint {name!r} follows as {theirs.scaling:g} q + {theirs.offset:g}, not as here")

@@ -1,0 +1,60 @@
+"""Joints that follow others: where their leaders stand, and what they ask of them."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import ModelError
+from .joint import Joint, Limits
+
+if TYPE_CHECKING:
+    from .model import Model
+
+
+def leaders(joints: tuple[Joint, ...]) -> tuple[int, ...]:
+    """For each joint the place of the one that leads it: its own, where it follows none."""
+    at = {joint.name: i for i, joint in enumerate(joints)}
+    return tuple(i if joint.mimic is None else at[joint.mimic.leader] for i, joint in enumerate(joints))
+
+
+def slices(sizes: list[int], leaders: tuple[int, ...]) -> tuple[slice, ...]:
+    """The places of coordinates side by side, ``sizes`` of each joint; a follower's are its leader's."""
+    own = [slice(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True)]
+    return tuple(own[i] for i in leaders)
+
+
+def armature(model: Model) -> np.ndarray:
+    """The rotor inertia (n) that each rate feels, with those of followers."""
+    felt = np.zeros(model.n)
+    for joint, place in zip(model.joints, model.v_slices, strict=True):
+        felt[place] += joint.rotor
+    felt.setflags(write=False)
+    return felt
+
+
+def limits(model: Model) -> tuple[Limits, ...]:
+    """Of each joint with coordinates, in order: stops and speed within those of all that follow it; its own effort."""
+    found = {joint.name: joint.limits for joint in model.joints if joint.nv}
+    for joint in model.joints:
+        if joint.mimic is None:
+            continue
+        mine = found[joint.mimic.leader]
+        lower, upper = room(mine, joint)
+        if lower > upper:
+            raise ModelError(
+                f"the limits of joint {joint.name!r}, which follows {joint.mimic.leader!r}, leave that one no room"
+            )
+        speed = min(mine.velocity, joint.limits.velocity / abs(joint.mimic.ratio))
+        found[joint.mimic.leader] = Limits(lower, upper, speed, mine.effort)
+    return tuple(found.values())
+
+
+def room(leader: Limits, follower: Joint) -> tuple[float, float]:
+    """Between which coordinates a leader stays within its limits and its follower's; crossed where there are none."""
+    assert follower.mimic is not None
+    ratio, offset = follower.mimic.ratio, follower.mimic.offset
+    low, high = sorted((stop - offset) / ratio for stop in (follower.limits.lower, follower.limits.upper))
+    return max(leader.lower, low), min(leader.upper, high)

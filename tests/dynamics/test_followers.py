@@ -1,0 +1,171 @@
+"""Joints that follow others: the robot is the one without followers, moved along ``v_all = T v``, whatever is asked.
+
+``T`` is constant, so all is pulled back: matrices ``T' X T``, columns ``X T``, forces ``T' f``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from random_robots import Robot, build_following, freed, rng_of, robots
+from residuals import agree
+from robot_laws import FRAMES, REPRESENTATIONS, some_link, some_wrenches
+
+import fallingcat as fc
+from fallingcat.dynamics.forward import response
+from fallingcat.lie import SE3
+
+
+def law(check):
+    """A test out of a law, on 25 random robots with followers beside the same without."""
+
+    @settings(max_examples=25, derandomize=True)
+    @given(robots(10))
+    def test(recipe: Robot) -> None:
+        model, state = build_following(recipe)
+        check(model, state, freed(model, state), rng_of(recipe))
+
+    test.__name__, test.__doc__ = check.__name__, check.__doc__
+    return test
+
+
+def conditioned(M):
+    sizes = np.linalg.eigvalsh(M)
+    return max(1e-12, 1e-14 * sizes[-1] / sizes[0]) if len(sizes) else 1e-12
+
+
+@law
+def test_followers_have_no_coordinates(model, state, free, rng):
+    names = {joint.name for joint in model.joints if joint.mimic}
+    assert not names & set(model.joint_names)
+    assert (model.n, model.nv) == (len(state.rates), free.T.shape[1])
+    assert model.nq == model.base.nq + len(state.joints)
+    again = model.unflatten(*model.flatten(state))
+    agree("flat and back", np.concatenate(model.flatten(again)), np.concatenate(model.flatten(state)))
+    armature = np.concatenate([np.zeros(model.m), free.model.armature])
+    agree("armature", np.diag(free.T.T @ np.diag(armature) @ free.T)[model.m :], model.armature)
+
+
+@law
+def test_places_speeds_and_energies_are_those_of_the_free_robot(model, state, free, rng):
+    a, link = rng.normal(size=model.nv), some_link(model, rng)
+    poses, wanted = fc.forward_kinematics(model, state), fc.forward_kinematics(free.model, free.state)
+    assert list(poses) == list(wanted)
+    agree("poses", np.array(list(poses.values())), np.array(list(wanted.values())))
+    for written in REPRESENTATIONS:
+        twist = fc.link_twist(free.model, free.state, link, written)
+        agree(f"link_twist, {written}", fc.link_twist(model, state, link, written), twist)
+        wanted = fc.link_acceleration(free.model, free.state, free.T @ a, link, written)
+        agree(f"link_acceleration, {written}", fc.link_acceleration(model, state, a, link, written), wanted)
+    for f in (fc.kinetic_energy, fc.potential_energy, fc.center_of_mass, fc.center_of_mass_bias):
+        agree(f.__name__, f(model, state), f(free.model, free.state))
+    for frame in FRAMES:
+        for f in (fc.momentum, fc.locked_inertia):
+            agree(f"{f.__name__}, {frame}", f(model, state, frame), f(free.model, free.state, frame))
+
+
+@law
+def test_columns_of_followers_join_those_of_their_leaders(model, state, free, rng):
+    link = some_link(model, rng)
+    for written in REPRESENTATIONS:
+        for f in (fc.jacobian, fc.jacobian_derivative):
+            wanted = f(free.model, free.state, link, written) @ free.T
+            agree(f"{f.__name__}, {written}", f(model, state, link, written), wanted)
+        H = np.einsum("kij,ia,jb->kab", fc.kinematic_hessian(free.model, free.state, link, written), free.T, free.T)
+        agree(f"kinematic_hessian, {written}", fc.kinematic_hessian(model, state, link, written), H)
+    for frame in FRAMES:
+        for f in (fc.momentum_matrix, fc.momentum_matrix_derivative):
+            agree(f"{f.__name__}, {frame}", f(model, state, frame), f(free.model, free.state, frame) @ free.T)
+    wanted = fc.center_of_mass_jacobian(free.model, free.state) @ free.T
+    agree("center_of_mass_jacobian", fc.center_of_mass_jacobian(model, state), wanted)
+
+
+@law
+def test_matrices_of_the_dynamics_are_pulled_back(model, state, free, rng):
+    M = fc.mass_matrix(model, state)
+    assert (M == M.T).all()
+    agree("mass_matrix", M, free.T.T @ fc.mass_matrix(free.model, free.state) @ free.T)
+    rate = free.T.T @ fc.mass_matrix_derivative(free.model, free.state) @ free.T
+    agree("mass_matrix_derivative", fc.mass_matrix_derivative(model, state), rate)
+    for name in fc.FACTORIZATIONS:
+        wanted = free.T.T @ fc.coriolis_matrix(free.model, free.state, name) @ free.T
+        agree(f"coriolis_matrix, {name}", fc.coriolis_matrix(model, state, name), wanted)
+
+
+@law
+def test_forces_and_accelerations(model, state, free, rng):
+    a, wrenches, written = rng.normal(size=model.nv), some_wrenches(model, rng), str(rng.choice(REPRESENTATIONS))
+    wanted = free.T.T @ fc.inverse_dynamics(free.model, free.state, free.T @ a, wrenches, written)
+    found = fc.inverse_dynamics(model, state, a, wrenches, written)
+    agree("inverse_dynamics", found, wanted)
+    agree("gravity_forces", fc.gravity_forces(model, state), free.T.T @ fc.gravity_forces(free.model, free.state))
+    tolerance = conditioned(fc.mass_matrix(model, state))
+    agree("forward_dynamics", fc.forward_dynamics(model, state, found, wrenches, written), a, tolerance)
+
+
+@law
+def test_links_that_resist_accelerate_as_newton_says(model, state, free, rng):
+    """What implicit steps ask: further inertia of links and joints acts like the wrench that accelerating it takes."""
+    forces, more, link = rng.normal(size=model.nv), rng.uniform(size=model.n), int(rng.integers(len(model.links)))
+    X, wrench = rng.normal(size=(6, 6)), rng.normal(size=6)
+    found = response(model, state, forces, [(link, wrench)], [(link, X @ X.T)], more)
+    name, a = model.link_names[link], found.acceleration
+    rate, nu = fc.link_acceleration(model, state, a, name), fc.link_twist(model, state, name)
+    felt = rate + np.concatenate([np.cross(nu[3:], nu[:3]), np.zeros(3)])  # of the origin, not of what passes it
+    gravity = fc.link_pose(model, state, name)[:3, :3].T @ model.gravity
+    tolerance = conditioned(fc.mass_matrix(model, state))
+    agree("links", found.links[link], felt - np.concatenate([gravity, np.zeros(3)]), tolerance)
+    needed = fc.inverse_dynamics(model, state, a, {name: wrench - X @ X.T @ felt})
+    agree("Newton", needed + np.concatenate([np.zeros(model.m), more * a[model.m :]]), forces, tolerance)
+
+
+@law
+def test_forward_dynamics_is_that_of_coupled_joints(model, state, free, rng):
+    """The same robot with a constraint for every follower: multipliers instead of fewer coordinates."""
+    couples = [
+        fc.Couple(j.name, j.name, j.mimic.leader, (j.mimic.offset, j.mimic.ratio)) for j in model.joints if j.mimic
+    ]
+    closed = free.model.close_loops(*couples)
+    rows = fc.loops.equations(closed, free.state)
+    agree("the free robot is closed", rows.error, np.zeros(len(couples)))
+    agree("and stays so", rows.jacobian @ free.T, np.zeros((len(couples), model.nv)))
+    forces = rng.normal(size=free.model.nv)
+    wanted = fc.loops.forward_dynamics(closed, free.state, forces).acceleration
+    found = free.T @ fc.forward_dynamics(model, state, free.T.T @ forces)
+    tolerance = conditioned(fc.mass_matrix(model, state)) + conditioned(fc.mass_matrix(free.model, free.state))
+    agree("forward_dynamics of couples", found, wanted, tolerance)
+
+
+@law
+def test_derivatives_are_pulled_back(model, state, free, rng):
+    a, wrenches, written = rng.normal(size=model.nv), some_wrenches(model, rng), str(rng.choice(REPRESENTATIONS))
+    found = fc.inverse_dynamics_derivatives(model, state, a, wrenches, written)
+    wanted = fc.inverse_dynamics_derivatives(free.model, free.state, free.T @ a, wrenches, written)
+    for name, X, Y in zip(found._fields, found, wanted, strict=True):
+        agree(f"inverse_dynamics_derivatives, {name}", X, free.T.T @ Y @ free.T)
+    M = fc.mass_matrix(model, state)
+    forces = fc.inverse_dynamics(model, state, a, wrenches, written)
+    forward = fc.forward_dynamics_derivatives(model, state, forces, wrenches, written)
+    for name, X, Y in zip(found._fields[:2], forward, found, strict=False):
+        agree(f"forward_dynamics_derivatives, {name}", X, -np.linalg.solve(M, Y), 100 * conditioned(M))
+    wanted = fc.centroidal_dynamics_derivatives(free.model, free.state, free.T @ a)
+    for X, Y in zip(fc.centroidal_dynamics_derivatives(model, state, a), wanted, strict=True):
+        agree("centroidal_dynamics_derivatives", X, Y @ free.T)
+
+
+@law
+def test_edits_keep_followers(model, state, free, rng):
+    link = some_link(model, rng)
+    if isinstance(model.base, SE3):
+        other, there = model.reroot(link), fc.reroot_state(model, state, link)
+        poses, wanted = fc.forward_kinematics(other, there), fc.forward_kinematics(model, state)
+        agree("reroot", np.array([poses[name] for name in wanted]), np.array(list(wanted.values())))
+        agree("energy after reroot", fc.kinetic_energy(other, there), fc.kinetic_energy(model, state))
+    merged = model.merge_fixed()
+    agree("merge_fixed", fc.mass_matrix(merged, merged.state(*state)), fc.mass_matrix(model, state))
+    held = {name for name in model.joint_names if rng.random() < 0.5}
+    places = {name: state.joints[model.q_slices[model.joint_index(name)]] for name in model.joint_names}
+    locked = model.lock({name: places[name] for name in held})
+    at = locked.state(state.pose, {name: places[name] for name in locked.joint_names}, state.twist)
+    kept = [*range(model.m), *(model.m + k for k, name in enumerate(model.rate_joints) if name not in held)]
+    agree("lock", fc.mass_matrix(locked, at), fc.mass_matrix(model, state)[np.ix_(kept, kept)])
