@@ -53,7 +53,10 @@ def robots() -> dict[str, tuple[fc.Model, Any]]:
         fc.save(fc.robots.humanoid(), humanoid)
         paths = {"humanoid": humanoid, "talos": path_of("talos_full_v2.urdf", "example-robot-data")}
         free = pin.JointModelFreeFlyer
-        return {name: (fc.load(path), pin.buildModelFromUrdf(str(path), free())) for name, path in paths.items()}
+        return {
+            name: (fc.load(path, loops="open"), pin.buildModelFromUrdf(str(path), free()))
+            for name, path in paths.items()
+        }
 
 
 # call times ---------------------------------------------------------------------------------------------------------

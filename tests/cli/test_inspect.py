@@ -163,7 +163,8 @@ def test_json_says_everything():
         assert list(said) == ["name", "mass", "center", "inertia", "principal_inertia"]
         np.testing.assert_array_equal(said["inertia"], link.body.inertia)
     for joint, said in zip(model.joints, data["joints"], strict=True):
-        keys = "name type parent child degrees_of_freedom axis axis2 pitch placement offset limits armature passive"
+        keys = "name type parent child degrees_of_freedom axis axis2 pitch placement offset limits armature "
+        keys += "passive mimic"
         assert " ".join(said) == keys
         assert (said["name"], said["parent"], said["child"]) == (joint.name, joint.parent, joint.child)
         np.testing.assert_array_equal(said["placement"], joint.placement)

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
-from random_robots import Robot, build_following, freed, rng_of, robots
+from random_robots import Robot, build_following, following, freed, rng_of, robots
 from residuals import agree
 from robot_laws import FRAMES, REPRESENTATIONS, some_link, some_wrenches
 
@@ -151,6 +152,52 @@ def test_derivatives_are_pulled_back(model, state, free, rng):
     wanted = fc.centroidal_dynamics_derivatives(free.model, free.state, free.T @ a)
     for X, Y in zip(fc.centroidal_dynamics_derivatives(model, state, a), wanted, strict=True):
         agree("centroidal_dynamics_derivatives", X, Y @ free.T)
+
+
+@pytest.mark.parametrize("method", [fc.simulation.RKMK4(), fc.simulation.MomentumMidpoint()], ids=lambda m: m.name)
+def test_a_flight_keeps_energy_and_momentum(method):
+    rng = np.random.default_rng(3)
+    model = following(fc.robots.cat(), rng)
+    assert 2 <= model.n < fc.robots.cat().n
+    state = model.random_state(rng)
+    run = fc.simulate(model, state, 0.05, integrator=method, dt=1e-4)
+    states = run.state(0), run.state(-1)
+    before, after = (fc.kinetic_energy(model, s) + fc.potential_energy(model, s) for s in states)
+    assert abs(after - before) <= 1e-8 * fc.kinetic_energy(model, state)
+    spins = [fc.momentum(model, s, "centroidal")[3:] for s in states]
+    np.testing.assert_allclose(spins[1], spins[0], rtol=0.0, atol=1e-10)
+
+
+def test_a_run_is_that_of_the_coupled_robot():
+    """Springs on the leaders: a run in reduced coordinates beside one of constrained accelerations."""
+    rng = np.random.default_rng(4)
+    model = following(fc.robots.random_tree(rng, 5, ["revolute"]), rng)
+    start = model.random_state(rng)
+    run = fc.simulate(model, start, 0.02, controller=fc.control.JointSpring(3.0), dt=1e-3)
+    free = freed(model, start)
+    couples = [
+        fc.Couple(j.name, j.name, j.mimic.leader, (j.mimic.offset, j.mimic.ratio)) for j in model.joints if j.mimic
+    ]
+    closed, at = free.model.close_loops(*couples), free.state
+    spread = np.linalg.pinv(free.T).T
+
+    def rate(s):
+        q = np.linalg.lstsq(free.T[model.m :, model.m :], s.joints - free_offset, rcond=None)[0]
+        forces = spread @ np.concatenate([np.zeros(model.m), -3.0 * q])
+        return fc.loops.forward_dynamics(closed, s, forces).acceleration
+
+    free_offset = free.state.joints - free.T[model.m :, model.m :] @ start.joints
+    steps, dt = 200, 1e-4
+    for _ in range(steps):  # the midpoint rule
+        half = fc.displace(closed, at, 0.5 * dt * at.velocity)
+        v = at.velocity + 0.5 * dt * rate(at)
+        middle = half._replace(twist=v[: model.m], rates=v[model.m :])
+        end = fc.displace(closed, at, dt * v)
+        w = at.velocity + dt * rate(middle)
+        at = end._replace(twist=w[: model.m], rates=w[model.m :])
+    last = freed(model, run.state(-1)).state
+    np.testing.assert_allclose(at.joints, last.joints, atol=1e-5)
+    np.testing.assert_allclose(at.pose, last.pose, atol=1e-5)
 
 
 @law

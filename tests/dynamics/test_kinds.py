@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import casadi
 import jax
@@ -32,6 +33,13 @@ def robot(name, base, *kinds, gravity=(0.0, 0.0, -9.81)):
     return fc.Model(name, base, links, tuple(joints), np.array(gravity))
 
 
+def following(model):
+    """The first and the last joint follow the one between them."""
+    first, leader, last = model.joints
+    mimics = fc.Mimic(leader.name, -0.7, 0.3), None, fc.Mimic(leader.name, 1.5)
+    return replace(model, joints=tuple(replace(j, mimic=m) for j, m in zip((first, leader, last), mimics, strict=True)))
+
+
 ROBOTS = {
     "free hinge": robot("free hinge", SE3(), Revolute((0.6, 0.0, 0.8))),
     "ball": robot("ball", Trivial(), Spherical()),
@@ -39,6 +47,7 @@ ROBOTS = {
     "cardan and slider": robot("cardan and slider", Trivial(), Universal(), Prismatic((0.6, 0.8, 0.0))),
     "cardan and table": robot("cardan and table", Trivial(), Universal(), Planar()),
     "table on a cart": robot("table on a cart", SE2(), Planar()),
+    "followers": following(robot("followers", SE3(), Revolute((0.6, 0.0, 0.8)), Prismatic(), Revolute())),
     "branches": robot("branches", SE3(), Spherical(), Universal(), Planar()),
 }
 

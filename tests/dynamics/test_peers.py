@@ -110,7 +110,7 @@ def from_urdf(robot):
     path = next(Path(file.locate()).resolve() for file in files if file.name == name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what the files say beyond the dynamics: shapes, mimics
-        return fc.load(path, physics="warn"), pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer())
+        return fc.load(path, physics="warn", loops="open"), pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer())
 
 
 def by_hand(robot):

@@ -45,7 +45,7 @@ def path(name):
 
 @cache
 def robot(name, fixed):
-    return read(path(name), fixed=fixed, physics="strict" if ROBOTS[name][1] else "warn")[0]
+    return read(path(name), fixed=fixed, physics="strict" if ROBOTS[name][1] else "warn", loops="open")[0]
 
 
 @pytest.mark.parametrize("name", [name for name, (_, strict) in ROBOTS.items() if not strict])

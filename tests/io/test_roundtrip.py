@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from random_robots import driven
+from random_robots import driven, following
 
 import fallingcat as fc
 from fallingcat.io.bases import BASES
@@ -46,7 +46,7 @@ def difference(a, b):
         pairs += [(x.body.mass, y.body.mass), (x.body.center, y.body.center), (x.body.inertia, y.body.inertia)]
     for x, y in zip(a.joints, b.joints, strict=True):
         assert (x.name, x.parent, x.child, x.kind.name) == (y.name, y.parent, y.child, y.kind.name)
-        assert (x.limits, x.passive) == (y.limits, y.passive)
+        assert (x.limits, x.passive, x.mimic) == (y.limits, y.passive, y.mimic)
         pairs += [(x.placement, y.placement), (x.offset, y.offset), (x.armature, y.armature)]
         pairs += [(numbers_of(x.kind), numbers_of(y.kind))]
     flat = [(np.ravel(np.asarray(x, dtype=object)), np.ravel(np.asarray(y, dtype=object))) for x, y in pairs]
@@ -65,7 +65,9 @@ def there_and_back(model, path, **options):
 
 
 def random_model(seed, kinds, weld=0.15):
-    return fc.robots.random_tree(np.random.default_rng(seed), 6, kinds, fixed=weld)
+    rng = np.random.default_rng(seed)
+    model = fc.robots.random_tree(rng, 6, kinds, fixed=weld)
+    return following(model, rng) if rng.random() < 0.5 else model
 
 
 def with_frames(model, rng, count=4):

@@ -62,7 +62,8 @@ Loops = Annotated[
     str | None,
     typer.Option(
         metavar="open|close",
-        help="Keep mimic joints and equalities as loops, or open them; if left out, only those of a .toml are kept.",
+        help="Keep mimic joints and equalities as loops, or open them; if left out, mimic joints follow others, and "
+        "loops of a .toml are kept.",
         show_default=False,
     ),
 ]

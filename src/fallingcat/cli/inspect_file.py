@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ..io import Examined
-    from ..model import Body, Joint, Loop, Model
+    from ..model import Body, Joint, Loop, Mimic, Model
 
 MOST_ROWS: Final = 60
 """Of a table without ``--all``; a humanoid fits."""
@@ -124,7 +124,7 @@ def _joint_report(joint: Joint) -> dict[str, Any]:
         "type": kind.name,
         "parent": joint.parent,
         "child": joint.child,
-        "degrees_of_freedom": kind.nv,
+        "degrees_of_freedom": joint.nv,
         "axis": _axis(joint, "axis"),
         "axis2": _axis(joint, "axis2"),
         "pitch": getattr(kind, "pitch", None),
@@ -133,6 +133,7 @@ def _joint_report(joint: Joint) -> dict[str, Any]:
         "limits": {key: x if math.isfinite(x) else None for key, x in vars(joint.limits).items()},
         "armature": joint.armature.tolist(),
         "passive": vars(joint.passive),
+        "mimic": vars(joint.mimic) if joint.mimic else None,
     }
 
 
@@ -171,6 +172,10 @@ def _print_all(console: Console, found: Examined, file: str, everything: bool) -
         said = [name for name, text in _SOMETIMES.items() if any(text(joint) != "-" for joint in model.joints)]
         rows = [[*_joint_row(joint), *(_SOMETIMES[name](joint) for name in said)] for joint in model.joints]
         _print_rows(console, _joint_table(said), rows, most, "joints")
+    if followers := [[joint.name, _followed(joint.mimic)] for joint in model.joints if joint.mimic]:
+        out = table("joint")
+        out.add_column("follows", overflow="fold")
+        _print_rows(console, out, followers, most, "followers")
     _print_frames(console, model, most)
     _print_checks(console, model)
     _print_use(console, model, found.ignored)
@@ -178,12 +183,13 @@ def _print_all(console: Console, found: Examined, file: str, everything: bool) -
 
 
 def _print_summary(console: Console, model: Model, file: str) -> None:
-    moving = sum(joint.kind.nv > 0 for joint in model.joints)
+    followers = sum(joint.mimic is not None for joint in model.joints)
+    joints = count(len(model.joint_names), "joint") + (f", {count(followers, 'other')} follow" if followers else "")
     rows = {
         "robot": model.name,
         "file": file,
         "base": f"{model.base}, link {model.links[0].name}",
-        "freedom": f"{model.nv} = {model.m} of the base + {model.n} of {count(moving, 'joint')}",
+        "freedom": f"{model.nv} = {model.m} of the base + {model.n} of {joints}",
         "links": f"{len(model.links):,}" + (f", and {count(len(model.frames), 'frame')}" if model.frames else ""),
         "mass": f"{model.mass:.6g} kg" + (", a kinematic model without dynamics" if model.kinematic else ""),
         "gravity": f"{_numbers(model.gravity, '.6g')} m/s^2",
@@ -246,6 +252,12 @@ def _joint_row(joint: Joint) -> list[str]:
 def _inertias(armature: np.ndarray) -> str:
     """One number where all are equal."""
     return "\n".join(dict.fromkeys(map(_moment, armature))) if armature.any() else "-"
+
+
+def _followed(mimic: Mimic) -> str:
+    """``-0.5 knee + 0.1``."""
+    ratio = {1.0: "", -1.0: "-"}.get(mimic.ratio, f"{mimic.ratio:.4g} ")
+    return f"{ratio}{mimic.leader}" + (f" {mimic.offset:+.4g}" if mimic.offset else "")
 
 
 _SOMETIMES: Final[dict[str, Callable[[Joint], str]]] = {

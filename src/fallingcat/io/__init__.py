@@ -62,9 +62,10 @@ def load(
     the file itself.  ``root`` is the body of the world that is the robot, where several move on their own;
     ``"world"`` takes all of them.
 
-    ``loops="close"`` keeps mimic joints (URDF) and equalities of bodies and joints (MJCF) as loops of the model, which
-    :mod:`fallingcat.loops` moves; otherwise the robot is the open tree, with a warning.  Loops of a TOML file are kept,
-    unless ``loops="open"`` leaves them out.
+    Joints that mimic others (URDF, TOML) follow them and have no coordinate of their own (:class:`Mimic`).
+    ``loops="close"`` keeps them, and equalities of bodies and joints (MJCF), as loops of the model instead, which
+    :mod:`fallingcat.loops` moves; ``loops="open"`` gives the open tree, in which such joints are independent, with a
+    warning.  Left out, equalities are open, with a warning, and loops of a TOML file are kept.
 
     Raises :class:`~fallingcat.errors.FileError`; warns with :class:`FileWarning`.
 

@@ -82,10 +82,11 @@ def _refuse_massless(merged: Model, parts: Parts, reader: Reader) -> None:
 
 def _welded(model: Model, idle: Sequence[str], parts: Parts, reader: Reader) -> Model:
     """The robot with the joints of massless links fixed, where they stand at neutral."""
-    joints = [joint.name for joint in model.joints if joint.child in idle]
-    for name in joints:
-        reader.warn(parts.joint_places[name], 'this joint moves no mass and is fixed by massless="weld"')
-    welded = model.lock(joints)
+    still = [i for i, joint in enumerate(model.joints) if joint.child in idle]
+    for i in still:
+        text = 'this joint moves no mass and is fixed by massless="weld"'
+        reader.warn(parts.joint_places[model.joints[i].name], text)
+    welded = model.lock(list({model.joints[model.leaders[i]].name: None for i in still}))
     if not welded.n:
         reader.fail(None, 'with massless="weld" no joint is left that moves: the links have no masses', "leave it out")
     return welded

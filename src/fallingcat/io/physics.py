@@ -119,7 +119,8 @@ def _remark_on_massless(
     merged: Model, massless: Sequence[str], places: Mapping[str, Located | None], needs_mass: bool, reader: Reader
 ) -> None:
     idle = merged.idle_links
-    between = [name for name in massless if name not in idle]
+    tied = {joint.child for joint in merged.joints if joint.mimic}  # what moves them has to move their leaders
+    between = [name for name in massless if name not in idle and (needs_mass or name not in tied)]
     if needs_mass and between:
         reader.physics([(places[name], f"{NEEDS_MASS}, and {name!r} has none") for name in between])
     for name in between if not needs_mass else ():

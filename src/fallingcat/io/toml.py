@@ -49,6 +49,7 @@ from ..model.model import GRAVITY
 from .assembly import Parts, check_numbers, check_tree, weld_idle
 from .diagnostics import Place, Reader
 from .files import write_text
+from .mimics import Asked, mimicking
 from .names import Names, check_name
 from .physics import check_ratio, remark_on_idle
 from .toml_tables import TABLES, UNIT_TOLERANCE, JointTable, LinkTable, RobotTable, meant
@@ -173,11 +174,13 @@ def _build(robot: RobotTable, places: _Places, reader: Reader) -> Model:
     base = reader.options.base if reader.options.base is not None else robot.base.build()
     gravity: Any = (0.0, GRAVITY[2], 0.0) if isinstance(base, SE2) else GRAVITY
     gravity = robot.gravity if robot.gravity is not None else gravity
+    built = [_joint(table, places.of("joint", i), reader) for i, table in enumerate(robot.joint)]
+    joints, couples = mimicking(built, _mimics(robot, places), reader)
     parts = Parts(
         name=robot.name,
         base=base,
         links=[Link(table.name, _body(table)) for table in robot.link],
-        joints=[_joint(table, places.of("joint", i), reader) for i, table in enumerate(robot.joint)],
+        joints=joints,
         link_places=names["link"].places,
         joint_places=names["joint"].places,
         frames=[Frame(table.name, table.link, table.placement()) for table in robot.frame],
@@ -192,7 +195,9 @@ def _build(robot: RobotTable, places: _Places, reader: Reader) -> Model:
     masses = [(link.body.mass, link.name) for link in merged.links if link.body.mass > 0.0]
     check_ratio(masses, parts.link_places, reader)
     model = merged if reader.options.fixed == "merge" else model
-    return model if reader.options.loops == "open" else model.close_loops(*(table.build() for table in robot.loop))
+    if reader.options.loops == "open":
+        return model
+    return model.close_loops(*(table.build() for table in robot.loop), *couples)
 
 
 def _body(table: LinkTable) -> Body:
@@ -219,6 +224,15 @@ def _joint(table: JointTable, place: Place, reader: Reader) -> Joint:
         return Joint(table.name, table.build(), table.parent, table.child, H, offset, limits, armature, passive)
     except (FallingCatError, ValueError) as error:
         reader.fail(place, str(error))
+
+
+def _mimics(robot: RobotTable, places: _Places) -> dict[str, Asked]:
+    """Which joint follows which."""
+    found = {}
+    for i, table in enumerate(robot.joint):
+        if (mimic := table.mimic) is not None:
+            found[table.name] = Asked(mimic.joint, mimic.ratio, mimic.offset, places.of("joint", i))
+    return found
 
 
 def _actuators(robot: RobotTable, places: _Places, reader: Reader) -> list[Actuator]:

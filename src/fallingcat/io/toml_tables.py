@@ -232,6 +232,14 @@ class PassiveTable(Table):
     rest: FiniteFloat = 0.0
 
 
+class MimicTable(Table):
+    """How a joint follows another: its coordinate is ``ratio`` times that of ``joint``, and ``offset``."""
+
+    joint: Name
+    ratio: FiniteFloat = 1.0
+    offset: FiniteFloat = 0.0
+
+
 class JointTable(Placed):
     """A joint: its type with what the type needs, the links that it joins, where it sits."""
 
@@ -247,6 +255,7 @@ class JointTable(Placed):
     limits: LimitsTable | None = None
     armature: Armature | None = None
     passive: PassiveTable = PassiveTable()
+    mimic: MimicTable | None = None
 
     @model_validator(mode="after")
     def _known(self) -> Self:
@@ -364,6 +373,7 @@ TABLES: Final[dict[tuple[str, ...], type[Table]]] = {
     ("joint", "offset"): Placed,
     ("joint", "limits"): LimitsTable,
     ("joint", "passive"): PassiveTable,
+    ("joint", "mimic"): MimicTable,
     ("frame",): FrameTable,
     ("actuator",): ActuatorTable,
     ("loop",): LoopTable,

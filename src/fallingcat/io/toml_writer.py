@@ -88,6 +88,8 @@ def _joint(joint: Joint) -> dict[str, Any]:
         table["limits"] = limits
     if joint.armature.any():
         table["armature"] = joint.armature if len(joint.armature) > 1 else joint.armature[0]
+    if joint.mimic is not None:
+        table["mimic"] = {"joint": joint.mimic.leader, "ratio": joint.mimic.ratio, "offset": joint.mimic.offset}
     if passive := {key: x for key, x in vars(joint.passive).items() if x}:
         table["passive"] = passive
     return table

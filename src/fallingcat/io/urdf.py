@@ -1,7 +1,7 @@
 """URDF, the robot format of ROS: ``<robot>`` with links and joints side by side.
 
 Read: links with their inertia; joints revolute, continuous, prismatic, fixed, floating and planar with origin, axis and
-limits.  Checked, not kept: shapes, materials, mimic, damping.  Passed over: transmission, gazebo, sensors.
+limits, damping, mimic.  Checked, not kept: shapes, materials.  Passed over: transmission, gazebo, sensors.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from ..lie.rotations import homogeneous
 from ..model import (
     Body,
     Continuous,
-    Couple,
     Fixed,
     Free,
     Joint,
@@ -34,6 +33,7 @@ from ..model import (
 from .assembly import Parts, assemble
 from .diagnostics import Reader
 from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MIN_MASS
+from .mimics import Asked, mimicking
 from .names import Names, check_name
 from .numbers import number, vector
 from .safe_xml import Element, only
@@ -67,18 +67,18 @@ def read_urdf(root: Element, reader: Reader) -> Model:
             names.add(element.get("name"), element)
     for material in root.all("material"):
         check_material(reader, material)
+    bodies = [Link(link.get("name"), _body(link, reader)) for link in links]
+    moving, couples = mimicking([_joint(joint, reader) for joint in joints], _mimics(joints, reader), reader)
     parts = Parts(
         name=_robot_name(root, reader),
         base=SE3(),
-        links=[Link(link.get("name"), _body(link, reader)) for link in links],
-        joints=[_joint(joint, reader) for joint in joints],
+        links=bodies,
+        joints=moving,
         link_places=link_names.places,
         joint_places=joint_names.places,
     )
-    mimics = _mimics(joints, reader)
     strays.report()
-    model = assemble(_without_free_root(parts, reader), reader)
-    return model.close_loops(*mimics) if reader.options.loops == "close" else model
+    return assemble(_without_free_root(parts, reader), reader).close_loops(*couples)
 
 
 def _without_free_root(parts: Parts, reader: Reader) -> Parts:
@@ -288,39 +288,13 @@ def _numbers_of(joint: Element, tag: str, names: tuple[str, ...], reader: Reader
     return {} if element is None else {name: number(reader, element, name, default=0.0) for name in names}
 
 
-def _mimics(joints: list[Element], reader: Reader) -> list[Couple]:
-    """Which joint follows which; those that are followed must exist, and must not be themselves in the end."""
-    kinds = {joint.get("name"): joint.get("type") for joint in joints}
-    follows: dict[str, tuple[str, Element]] = {}
-    found: list[Couple] = []
+def _mimics(joints: list[Element], reader: Reader) -> dict[str, Asked]:
+    """Which joint follows which."""
+    found = {}
     for joint in joints:
         mimic = only(reader, joint, "mimic")
-        if mimic is None:
-            continue
-        ratio = number(reader, mimic, "multiplier", default=1.0)
-        offset = number(reader, mimic, "offset", default=0.0)
-        name, leader = joint.get("name"), mimic.get("joint")
-        if leader not in kinds:
-            reader.fail(mimic, f"the joint {leader!r}, which is to be mimicked, does not exist")
-        if joint.get("type") == "fixed":
-            reader.warn(mimic, "a fixed joint cannot mimic: the tag is ignored")
-            continue
-        if kinds[leader] == "fixed":
-            reader.warn(mimic, f"the joint {leader!r}, which is to be mimicked, is fixed")
-        if reader.options.loops != "close":
-            text = f"joint {name!r} does not follow {leader!r} here: both are independent"
-            reader.warn(mimic, f'{text}; load with loops="close" keeps it', kind="mimic")
-        else:
-            found.append(Couple(f"{name} mimics {leader}", name, leader, (offset, ratio)))
-        follows[name] = leader, mimic
-    done: set[str] = set()
-    for start in follows:
-        way: set[str] = set()
-        name = start
-        while name in follows and name not in done:
-            if name in way:
-                reader.fail(follows[name][1], "joints mimic each other in a circle")
-            way.add(name)
-            name = follows[name][0]
-        done |= way
+        if mimic is not None:
+            ratio = number(reader, mimic, "multiplier", default=1.0)
+            offset = number(reader, mimic, "offset", default=0.0)
+            found[joint.get("name")] = Asked(mimic.get("joint"), ratio, offset, mimic)
     return found

@@ -55,7 +55,6 @@ _UNUSED: Final = {
     "sensor": "sensors are not modelled",
     "safety_controller": "soft limits belong to a controller",
     "calibration": "switches are not modelled",
-    "mimic": "joints are independent",
 }
 _FIXED: Final = ("axis", "limit", "dynamics", "safety_controller", "calibration")
 

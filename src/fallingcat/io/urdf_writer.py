@@ -142,8 +142,16 @@ def _joint(joint: Joint) -> list[str]:
         *([f'    <axis xyz="{_text(axis)}"/>'] if axis is not None else []),
         *_limit(joint),
         *_dynamics(joint),
+        *_mimic(joint),
         "  </joint>",
     ]
+
+
+def _mimic(joint: Joint) -> list[str]:
+    if joint.mimic is None:
+        return []
+    numbers = {"multiplier": joint.mimic.ratio, "offset": joint.mimic.offset}
+    return [f"    <mimic joint={quoteattr(joint.mimic.leader)} {_attributes(numbers)}/>"]
 
 
 def _plane(joint: Joint) -> tuple[np.ndarray, tuple[float, float, float]]:
