@@ -95,7 +95,7 @@ class CompliantFloor(Contact):
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
         """Points that start below the plane touch where they are: their springs start without tangential load."""
         checked_points(model, self.points)
-        ground = self._plane(model)
+        ground = self.ground(model)
         places = positions(model, state, self.points)
         mode = tuple(bool(self._depth(ground, p) < 0.0) for p in places)
         return mode, np.concatenate([np.zeros(0), *(ground.tangents @ p for p in places)])
@@ -105,7 +105,7 @@ class CompliantFloor(Contact):
 
     def guards(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
         """Height of the points in the air, depth of the points in the ground."""
-        ground = self._plane(model)
+        ground = self.ground(model)
         heights = [self._depth(ground, position(model, state, place)) for place in self.points]
         signed = [-h if touches else h for h, touches in zip(heights, mode, strict=True)]
         return concatenate([np.zeros(0), *(np.reshape(h, 1) for h in signed)])
@@ -117,14 +117,14 @@ class CompliantFloor(Contact):
         mode = (*mode[:guard], lands, *mode[guard + 1 :])
         if lands:
             memory = memory.copy()
-            memory[2 * guard : 2 * guard + 2] = self._plane(model).tangents @ position(model, state, place)
+            memory[2 * guard : 2 * guard + 2] = self.ground(model).tangents @ position(model, state, place)
         return Jump(f"{'touchdown' if lands else 'lift-off'} {place}", mode, state, memory)
 
     # forces ---------------------------------------------------------------------------------------------------
 
     def forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> dict[str, Any]:
         normal, tangential = np.zeros(model.nv), np.zeros(model.nv)
-        ground = self._plane(model)
+        ground = self.ground(model)
         for i, touches in enumerate(mode):
             if touches:
                 J = ground.axes @ point_jacobian(model, state, self.points[i])
@@ -135,16 +135,24 @@ class CompliantFloor(Contact):
 
     def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
         """``J' K J`` and ``J' D J`` of all points, as if all were in the ground."""
-        axes = self._plane(model).axes
+        axes = self.ground(model).axes
         J = np.array([axes @ motion.J for motion in point_motions(model, state, self.points)], dtype=float)
         (K_n, K_t), (D_n, D_t) = self.stiffness, self.damping
         K, D = (np.einsum("pki,k,pkj->ij", J, x, J) for x in ((K_n, K_t, K_t), (D_n, D_t, D_t)))
         return K, D
 
+    def point_forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
+        ground, rows = self.ground(model), [np.zeros((0, 3))]
+        for i, (touches, motion) in enumerate(zip(mode, point_motions(model, state, self.points), strict=True)):
+            push, drag, _ = self._point(model, ground, i, state, memory, ground.axes @ motion.J)
+            force = ground.axes.T @ concatenate([np.reshape(push, 1), drag])
+            rows.append(np.reshape(force if touches else np.zeros(3), (1, 3)))
+        return concatenate(rows)
+
     def memory_rate(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
         if self.friction is None:
             return np.zeros(len(memory))
-        ground, rates = self._plane(model), [np.zeros(0)]
+        ground, rates = self.ground(model), [np.zeros(0)]
         for i, touches in enumerate(mode):
             J = ground.axes @ point_jacobian(model, state, self.points[i]) if touches else None
             rates.append(self._point(model, ground, i, state, memory, J)[2] if touches else np.zeros(2))
@@ -200,7 +208,7 @@ class CompliantFloor(Contact):
         slides = less(force[1:] @ force[1:] * (1.0 + 1e-9), pulled @ pulled)
         return where(less(position[0], 0.0), where(slides, dragged, before), here)
 
-    def _plane(self, model: Model) -> Plane:
+    def ground(self, model: Model) -> Plane:
         return plane(model, self.normal, self.height)
 
     @staticmethod

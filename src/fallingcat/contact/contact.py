@@ -12,6 +12,7 @@ from ..arrays.arguments import holds_numbers, look_first
 from ..dynamics.checks import check_fields, check_model
 from ..errors import ModelError, told
 from ..model import Model, State
+from .points import Plane
 
 Mode = tuple[Any, ...]
 """What is constant between two events, such as which points touch; hashable, plain data."""
@@ -76,6 +77,8 @@ class Contact(ABC):
 
     ports: tuple[str, ...]
     """Names of the ways in which energy passes, for the ledger."""
+    points: tuple[str, ...]
+    """Links and frames whose origins may touch; a contact of another kind has none."""
     asks_forces: bool = True
     """Whether guards and jumps look at the ``applied`` forces; where not, these need not be worked out."""
     stiff: bool = False
@@ -129,6 +132,14 @@ class Contact(ABC):
         """Forces, rate of the memory and guards; to be overridden where they share work."""
         asked = (model, mode, state, memory, applied)
         return Touch(self.forces(*asked), self.memory_rate(*asked), self.guards(*asked))
+
+    def point_forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
+        """The force (points x 3, N, world) on the robot at each of :attr:`points`; zero where nothing touches."""
+        raise ModelError(f"{type(self).__name__} does not say what it does at single points: it needs point_forces")
+
+    def ground(self, model: Model) -> Plane:
+        """The plane that points touch."""
+        raise ModelError(f"{type(self).__name__} does not say where the ground is: it needs ground")
 
     def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray] | None:
         """Stiffness and damping (nv x nv) at most, near a state: how short steps have to be.  None: no springs."""

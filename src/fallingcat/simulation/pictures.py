@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,6 +72,14 @@ def _facts(run: Trajectory) -> list[Fact]:
     return facts
 
 
+def summary(run: Trajectory) -> str:
+    """A small table of what a run is."""
+    rows = [("robot", run.model.name), ("status", run.status), ("integrator", run.integrator)]
+    rows += [(fact.label, f"{fact.value} {fact.note}") for fact in _facts(run)]
+    cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows)
+    return f"<table>{cells}</table>"
+
+
 # the series -----------------------------------------------------------------------------------------------------------
 
 
@@ -127,6 +136,26 @@ def _center(run: Trajectory) -> list[Chart]:
     return [Chart("center of mass", run.times, [Line(axis, c[:, i]) for i, axis in enumerate("xyz")], "m")]
 
 
+def _contacts(run: Trajectory) -> list[Chart]:
+    names = run.contact_points
+    if not names:
+        return []
+    assert run.system.contact is not None
+    ground = run.system.contact.ground(run.model)
+    pushes = run.contact_forces @ ground.normal
+    drags = np.linalg.norm(run.contact_forces - pushes[:, :, None] * ground.normal, axis=2)
+    series = (
+        ("contact forces out of the ground", pushes, "N"),
+        ("contact forces along the ground", drags, "N"),
+        ("depth in the ground", 1e3 * run.penetration, "mm"),
+        ("speed of slipping", 1e3 * run.slip, "mm/s"),
+    )
+    return [
+        Chart(title, run.times, [Line(name, values[:, i]) for i, name in enumerate(names)], unit)
+        for title, values, unit in series
+    ]
+
+
 SERIES: dict[str, Callable[[Trajectory], list[Chart]]] = {
     "joints": _joints,
     "rates": _rates,
@@ -135,5 +164,6 @@ SERIES: dict[str, Callable[[Trajectory], list[Chart]]] = {
     "works": _works,
     "momenta": _momenta,
     "center": _center,
+    "contacts": _contacts,
 }
 """What can be drawn, by name."""

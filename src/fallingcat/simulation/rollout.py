@@ -107,18 +107,18 @@ def rollout(
         raise ModelError(f"a rollout on {target!r} takes the integrator 'implicit', not {method.name!r}")
     else:
         batch = _Batch(system, method, many, threads)
-    kept = [(0.0, batch.packed)]
+    kept, resolves = [(0.0, batch.packed)], 0.0 if method.stable else dt
     try:
         while batch.done < steps:
             next_kept = steps if every is None else min(steps, every * (batch.done // every + 1))
             batch.advance(batch.done * dt, dt, next_kept)
             if batch.done == steps or (every is not None and batch.done % every == 0):
                 kept.append((batch.done * duration / steps, batch.packed))
-        return batch.record(kept, dt)
+        return batch.record(kept, resolves)
     except KeyboardInterrupt:
         last = (batch.done * duration / steps, batch.packed)
         kept += [last] if kept[-1][0] < last[0] else []
-        raise Interrupted(f"interrupted at t = {last[0]:.6g} s", batch.record(kept, dt)) from None
+        raise Interrupted(f"interrupted at t = {last[0]:.6g} s", batch.record(kept, resolves)) from None
 
 
 def _method(system: System, wanted: str | Integrator | None) -> Rule | Implicit:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import concatenate, less, where
+from ..arrays import concatenate, less, sqrt, where
 from ..contact import Contact
 from ..contact.contact import Mode
+from ..contact.points import point_motions
 from ..control import Law
 from ..kernels import compile
 from ..model import Model
@@ -84,6 +85,23 @@ def by_port(system: System, mode: Mode, memory: int, packed: Any, clock: Any) ->
     return concatenate([np.zeros(0), *(forces.get(port, zero) for port in system.ports)])
 
 
+def at_points(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
+    """For each point that may touch, one after the other: its force (3, world), height over the ground and the speed
+    along it, which is zero in the air.
+    """
+    model, contact = system.model, system.contact
+    assert contact is not None
+    state, remembered, _ = layout_of(system, memory).unpack(packed)
+    applied = system.total(system.applied(mode, clock[0], state))
+    forces = contact.point_forces(model, mode, state, remembered, applied)
+    ground, touching, parts = contact.ground(model), contact.touching(mode), [np.zeros(0)]
+    for force, place, motion in zip(forces, contact.points, point_motions(model, state, contact.points), strict=True):
+        along = ground.tangents @ (motion.J @ state.velocity)
+        slip = sqrt(along @ along) if place in touching else 0.0
+        parts += [force, np.reshape(ground.normal @ motion.position - ground.height, 1), np.reshape(slip, 1)]
+    return concatenate(parts)
+
+
 def guards(system: System, mode: Mode, memory: int) -> Step:
     """The guards of a mode alone, as :data:`Step` takes its arguments."""
     if not system.compilable:
@@ -103,6 +121,16 @@ def port_forces(system: System, mode: Mode, memory: int, packed: np.ndarray, tim
     else:
         flat = np.array([by_port(system, mode, memory, p, clock) for p, clock in zip(packed, clocks, strict=True)])
     return np.asarray(flat).reshape(len(times), -1, system.model.nv)
+
+
+def points_at(system: System, mode: Mode, memory: int, packed: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """``K x points x 5``: what :func:`at_points` says of ``K`` packed states of one mode."""
+    clocks = np.stack([times, np.zeros(len(times))], axis=1)
+    if system.compilable:
+        flat = compiled(at_points, system, mode, memory)(packed, clocks)
+    else:
+        flat = np.array([at_points(system, mode, memory, p, clock) for p, clock in zip(packed, clocks, strict=True)])
+    return np.asarray(flat).reshape(len(times), -1, 5)
 
 
 def compiled(what: Callable[..., Any], system: System, mode: Mode, memory: int, **options: Any) -> Step:

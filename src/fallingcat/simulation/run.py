@@ -93,7 +93,7 @@ class Run:
         """Run to the end, or to what stops it; Ctrl-C raises :class:`Interrupted` with what there is."""
         try:
             run = self._record(self._run())
-            steps = None if self.adaptive else self.largest
+            steps = None if self.adaptive or self.method.stable else self.largest
             return replace(run, status=books(run, steps)) if run.status == "finished" else run
         except KeyboardInterrupt:
             status = f"interrupted at t = {self.t:.6g} s"
@@ -215,7 +215,9 @@ class Run:
     def _refuse(self, out: np.ndarray, dt: float) -> None:
         """Names what is no longer finite, and the springs that were too fast for the step, if they were."""
         model: Model = self.system.model
-        why = "" if self.adaptive else too_fast(self.system, self.layout.unpack(self.packed)[0], dt)
+        why = (
+            "" if self.adaptive or self.method.stable else too_fast(self.system, self.layout.unpack(self.packed)[0], dt)
+        )
         why = f": {why}" if why else ""
         rates = self.layout.unpack(out[: self.layout.size])[0].rates
         for joint, rate in zip(model.rate_joints, rates, strict=True):

@@ -17,13 +17,13 @@ from ..kernels import compile
 from ..model import Model, State
 from ..model.words import MomentumFrame
 from ..views import Page, Shape
-from . import files, pictures
+from . import files, pictures, tables
 from .between import interpolate
 from .compiled import energies
 from .events import Happened
 from .field import layout_of
 from .ledger import Ledger
-from .rule import port_forces
+from .rule import points_at, port_forces
 from .system import System
 
 
@@ -84,13 +84,43 @@ class Trajectory:
     def port_forces(self) -> dict[str, np.ndarray]:
         """Generalised forces (N x nv) of every law, controller and contact."""
         ports = self._known_system().ports
-        out, count = np.zeros((len(self), len(ports), self.model.nv)), self.memory.shape[1]
-        states = (self.poses, self.joints, self.twists, self.rates)
-        packed = layout_of(self.system, count).table(states, self.memory)
-        for mode in dict.fromkeys(self.modes) if ports else ():
-            here = [i for i, other in enumerate(self.modes) if other == mode]
-            out[here] = port_forces(self.system, mode, count, packed[here], self.times[here])
+        out = self._by_mode(port_forces, (len(ports), self.model.nv))
         return {port: out[:, k] for k, port in enumerate(ports)}
+
+    @property
+    def contact_points(self) -> tuple[str, ...]:
+        """The points that may touch, in the order of the next three."""
+        contact = self._known_system().contact
+        return getattr(contact, "points", ())
+
+    @property
+    def contact_forces(self) -> np.ndarray:
+        """``N x points x 3``: the force (N, world) of the ground on the robot at each point; zero in the air."""
+        return self._contacts[:, :, :3]
+
+    @property
+    def penetration(self) -> np.ndarray:
+        """``N x points``: how deep each point is in the ground (m); 0 above it."""
+        return np.maximum(-self._contacts[:, :, 3], 0.0)
+
+    @property
+    def slip(self) -> np.ndarray:
+        """``N x points``: the speed (m/s) at which a point that touches moves along the ground; 0 in the air."""
+        return self._contacts[:, :, 4]
+
+    @cached_property
+    def _contacts(self) -> np.ndarray:
+        return self._by_mode(points_at, (len(self.contact_points), 5))
+
+    def _by_mode(self, function: Any, shape: tuple[int, int]) -> np.ndarray:
+        """``N x shape``: a function of packed states, mode by mode."""
+        out, count = np.zeros((len(self), *shape)), self.memory.shape[1]
+        states = (self.poses, self.joints, self.twists, self.rates)
+        packed = layout_of(self._known_system(), count).table(states, self.memory)
+        for mode in dict.fromkeys(self.modes) if shape[0] else ():
+            here = [i for i, other in enumerate(self.modes) if other == mode]
+            out[here] = function(self.system, mode, count, packed[here], self.times[here])
+        return out
 
     def _known_system(self) -> System:
         """What pulled on the robot, unless the run comes from a file and was not given it."""
@@ -144,7 +174,7 @@ class Trajectory:
 
     def plot(self, *names: str) -> Page:
         """A page of charts over time: ``joints``, ``rates``, ``forces``, ``energies``, ``works``, ``momenta``,
-        ``center``; the first four if nothing is said.  ``page.write("run.html")`` writes it.
+        ``center``, ``contacts``; the first four if nothing is said.  ``page.write("run.html")`` writes it.
         """
         return pictures.page(self, names or ("joints", "rates", "forces", "energies"))
 
@@ -154,6 +184,18 @@ class Trajectory:
         Links are drawn as solids of their mass distribution unless ``shapes`` says otherwise (link or frame: solids).
         """
         return pictures.animation(self, names or ("joints", "energies", "works"), speed, shapes)
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write time, base, joints, rates, works and contact forces as a table with names and units, atomically."""
+        tables.save_table(self, path)
+
+    def to_dataframe(self) -> Any:
+        """The same table as a ``pandas.DataFrame``, by time (extra ``data``)."""
+        return tables.dataframe(self)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what it is, in a few lines."""
+        return pictures.summary(self)
 
     def to_xarray(self) -> Any:
         """An ``xarray.Dataset`` of all series, with names and units (extra ``data``)."""
