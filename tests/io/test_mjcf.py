@@ -218,6 +218,10 @@ class TestInertia:
         assert "<mesh name='m'>: the file 'm.stl' does not exist" in message
         assert "<inertial>" in message
 
+    def test_a_mesh_geom_says_which(self, load):
+        message = rejected(load, "<body name='a'><freejoint/><geom name='shell' type='mesh' size='.1'/></body>")
+        assert "<geom name='shell'>: a geom of the type mesh says which" in message
+
     def test_a_mesh_on_what_never_moves_only_costs_its_mass(self, load):
         mesh = "<asset><mesh name='m' file='m.stl'/></asset>"
         scene = "<body name='table'><geom type='mesh' mesh='m'/></body>"

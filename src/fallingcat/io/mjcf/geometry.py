@@ -137,6 +137,8 @@ def _mesh(geom: Geom, heavy: float, reader: Reader) -> Body:
     element = geom.element
     if boolean(reader, element, "shellinertia", False):
         reader.fail(element, "whether a mesh is a shell is said by the <mesh>", "give that inertia='shell'")
+    if not element.get("mesh"):
+        reader.fail(element, "a geom of the type mesh says which", 'give it mesh="NAME" of a <mesh> in <asset>')
     solid = geom.source.meshes[element.get("mesh")].solid
     mass = heavy if "mass" in element.attributes else heavy * solid.volume
     per_mass = solid.inertia / solid.volume
