@@ -1,0 +1,5 @@
+"""NumPy's numbers."""
+
+from .computations import KinDynComputations
+
+__all__ = ["KinDynComputations"]

@@ -1,0 +1,7 @@
+"""Plain numbers."""
+
+from ..kindyn import KinDyn
+
+
+class KinDynComputations(KinDyn):
+    """Arrays of floats in, arrays of floats out."""
