@@ -72,17 +72,7 @@ def columns(function: Callable[..., Any], *matrices: Any) -> Any:
 
 def _together(graph: Graph, function: Callable[..., Any], form: Any, columns: list[list[Any]]) -> list[Any]:
     """The results of one loop over ``columns`` of numbers, each to be put together by ``form``."""
-    rows: list[tuple[Any, ...]] = []
-    seen: dict[tuple[Any, ...], Any] = {}
-    given: list[Any] = []
-    for row in zip(*columns, strict=True):
-        if row not in seen:
-            same = all(x is row[0] or (type(x) is float and x == row[0]) for x in row)
-            seen[row] = row[0] if same else graph.symbol()  # what all have in common is no part of the loop
-            if not same:
-                rows.append(row)
-        given.append(seen[row])
-    symbols = [x for x in seen.values() if isinstance(x, Traced) and x.op == "symbol"]
+    given, rows = _symbols(graph, columns)
     graph.recording = True
     try:
         result = function(*_rebuild(form, iter(given)))
@@ -90,19 +80,32 @@ def _together(graph: Graph, function: Callable[..., Any], form: Any, columns: li
         graph.recording = False
     made: list[Any] = []
     shape = _flatten(result, made)
-    if any(isinstance(x, Traced) and x.op == "less" for row in (made, *rows) for x in row):
+    if any(isinstance(x, Traced) and x.op == "less" for row in (made, *rows.values()) for x in row):
         return [function(*_rebuild(form, iter(column))) for column in columns]  # conditions are no numbers
-    body = LoopBody(symbols, made, len(columns))
-    if not body.nodes:  # it only passes numbers on
-        results = [[dict(zip(symbols, c, strict=True)).get(x, x) for x in made] for c in zip(*rows, strict=True)]
-        results = results or [made] * len(columns)
-    else:
-        results = _parts(graph, body, made, rows)
-    return [_rebuild(shape, iter(numbers)) for numbers in results]
+    body = LoopBody([*rows], made, len(columns))
+    return [_rebuild(shape, iter(numbers)) for numbers in _parts(graph, body, made, [*rows.values()])]
+
+
+def _symbols(graph: Graph, columns: list[list[Any]]) -> tuple[list[Any], dict[Traced, tuple[Any, ...]]]:
+    """What stands for the numbers of all columns, and what each symbol among it stands for.
+
+    What all columns have in common stands for itself: it is no part of the loop.
+    """
+    seen: dict[tuple[Any, ...], Any] = {}
+    rows: dict[Traced, tuple[Any, ...]] = {}
+    given = [*zip(*columns, strict=True)]
+    for row in given:
+        if row not in seen:
+            same = all(x is row[0] or (type(x) is float and x == row[0]) for x in row)
+            seen[row] = row[0] if same else graph.symbol()
+            if not same:
+                rows[seen[row]] = row
+    return [seen[row] for row in given], rows
 
 
 def _parts(graph: Graph, body: LoopBody, made: list[Any], rows: list[tuple[Any, ...]]) -> list[list[Any]]:
-    loop = graph.node("loop", body, *body.shared, *(x for row in rows for x in row))
+    """The results of each pass: numbers that are passed on, and parts of one loop where there is something to do."""
+    loop = graph.node("loop", body, *body.shared, *(x for row in rows for x in row)) if body.nodes else None
     inner, place = set(body.nodes), {symbol: r for r, symbol in enumerate(body.symbols)}
     output = {x: r for r, x in reversed([*enumerate(made)]) if x in inner}  # equal ones are one
 

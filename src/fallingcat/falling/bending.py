@@ -53,28 +53,28 @@ def bendings(model: Model, joints: Sequence[str] | None = None) -> list[Bending]
     taken at the neutral shape: the one that turns most for the least joint rates, the one that turns most of what
     limits leave room for, and that one with every joint bent as far as it can; and the two joints that turn most.
     """
+    _check(model, joints)
+    if joints is None and set(SPINE) <= set(model.joint_names):
+        legs = [name for name in model.joint_names if name.endswith("_leg")]
+        return [_pair(model, SPINE, {name: -STRETCHED if name.startswith("front") else STRETCHED for name in legs})]
+    if joints is not None and len(joints) == 2:
+        return [_pair(model, (joints[0], joints[1]), {})]
+    names = hinges(model) if joints is None else tuple(joints)
+    stiffest = min(names, key=lambda name: _room(model, name))
+    if not _room(model, stiffest) > 0.0:
+        raise ModelError(f"joint {stiffest!r} cannot bend both ways from the neutral shape")
+    free = model.lock([name for name in model.joint_names if name not in names]).merge_fixed()
+    room = np.array([_room(model, name) for name in free.joint_names])
+    planes = [_shared(free, first, second) for first, second in _planes(free, room)]
+    return _different([*planes, _pair(free, strongest_pair(free), {})])
+
+
+def _check(model: Model, joints: Sequence[str] | None) -> None:
     check_model(model)
     if isinstance(joints, str) or (joints is not None and (not isinstance(joints, Sequence) or len(joints) < 2)):
         raise ModelError(f"joints are names of two joints or more, not {told(joints)}")
     if not isinstance(model.base, SE3):
         raise ModelError(f"the base of {model.name!r} is not free ({model.base}): it does not fall")
-    if joints is None and set(SPINE) <= set(model.joint_names):
-        legs = [name for name in model.joint_names if name.endswith("_leg")]
-        tuck = {name: -STRETCHED if name.startswith("front") else STRETCHED for name in legs}
-        return [_pair(model, SPINE, tuck)]
-    if joints is not None and len(joints) == 2:
-        return [_pair(model, (joints[0], joints[1]), {})]
-    names = hinges(model) if joints is None else tuple(joints)
-    room = np.array([_room(model, name) for name in names])
-    if joints is not None and not (room > 0.0).all():
-        raise ModelError(f"joint {names[int(np.argmin(room))]!r} cannot bend both ways from the neutral shape")
-    free = model.lock([name for name in model.joint_names if name not in names]).merge_fixed()
-    order = [free.joint_names.index(name) for name in names]
-    places = np.argsort(order)
-    names, room = tuple(names[i] for i in places), room[places]
-    planes = [_shared(free, first, second) for first, second in _planes(free, room)]
-    alone = [_pair(free, strongest_pair(free), {})]
-    return _different(planes + alone)
 
 
 def hinges(model: Model) -> tuple[str, ...]:

@@ -77,29 +77,16 @@ def load(
     ...     load(file)
     <Model 'brick': base SE(3), 1 links, 0 joint dof, 1 kg>
     """
-    words: Any = {"fixed": fixed, "physics": physics, "massless": massless, "xacro": xacro, "loops": loops}
+    words = {"fixed": fixed, "physics": physics, "massless": massless, "xacro": xacro, "loops": loops}
     model, messages = read(path, base=base, gravity=gravity, inside=inside, root=root, **words)
     if messages:
         warnings.warn(FileWarning("\n".join(messages)), stacklevel=2)
     return model
 
 
-def read(
-    path: str | os.PathLike[str],
-    *,
-    base: str | Group | None = None,
-    fixed: Literal["merge", "keep"] = "merge",
-    physics: Literal["strict", "warn"] = "strict",
-    gravity: Any | None = None,
-    inside: str | os.PathLike[str] | None = None,
-    root: str | None = None,
-    massless: Literal["keep", "weld"] = "keep",
-    xacro: Literal["refuse", "expand", "skip"] = "refuse",
-    loops: Literal["open", "close"] | None = None,
-) -> tuple[Model, list[str]]:
+def read(path: str | os.PathLike[str], **options: Any) -> tuple[Model, list[str]]:
     """As :func:`load`, with the warnings as data instead of as warnings."""
-    words = {"fixed": fixed, "physics": physics, "massless": massless, "xacro": xacro, "loops": loops}
-    return examine(path, base=base, gravity=gravity, inside=inside, root=root, **words)[:2]
+    return examine(path, **options)[:2]
 
 
 class Examined(NamedTuple):
@@ -112,19 +99,11 @@ class Examined(NamedTuple):
     """What stands there as it should and nothing here makes use of, and why: how often."""
 
 
-def examine(
-    path: str | os.PathLike[str],
-    *,
-    base: str | Group | None = None,
-    gravity: Any | None = None,
-    inside: str | os.PathLike[str] | None = None,
-    root: str | None = None,
-    **words: Any,
-) -> Examined:
+def examine(path: str | os.PathLike[str], **options: Any) -> Examined:
     """As :func:`read`, with what is ignored."""
     check_path(path)
     path = _found(path)
-    reader = Reader(path, _options(path, base, gravity, inside, root, words))
+    reader = Reader(path, _options(path, **options))
     try:
         return Examined(_read(reader), reader.warnings, dict(reader.ignored))
     except ModelError as error:  # a rule that only the whole model can break
@@ -226,11 +205,12 @@ def _found(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
 
 def _options(
     path: str | os.PathLike[str],
-    base: str | Group | None,
-    gravity: Any | None,
-    inside: object,
-    root: object,
-    words: dict[str, Any],
+    *,
+    base: Any = None,
+    gravity: Any = None,
+    inside: object = None,
+    root: object = None,
+    **words: Any,
 ) -> Options:
     """The caller's wishes, checked: a wrong one is the caller's mistake, not the file's."""
     if isinstance(base, str):
@@ -239,11 +219,12 @@ def _options(
         base = PLAIN_BASES[base]
     elif base is not None and not isinstance(base, Group):
         raise FallingCatError(f"base is a group or the name of one, not {base!r}")
-    for name, word in words.items():
+    for name, known in _WORDS.items():
+        word = words.get(name, known[0])
         if name == "loops" and word is None:  # as the format has it
             continue
-        if not isinstance(word, str) or word not in _WORDS[name]:
-            choices = " or ".join(f'"{choice}"' for choice in _WORDS[name])
+        if not isinstance(word, str) or word not in known:
+            choices = " or ".join(f'"{choice}"' for choice in known)
             raise FallingCatError(f"{name} is {choices}, not {told(word)}")
     vector = None if gravity is None else frozen_array(gravity, (3,), "gravity")
     if root is not None and not (isinstance(root, str) and PurePath(path).suffix.lower() == ".xml"):

@@ -61,8 +61,7 @@ def test_scheduling_keeps_the_numbers_and_few_values_waiting():
     made = program(traced.inputs, traced.outputs)
     order = schedule.schedule(made.instructions, made.inputs, made.outputs)
     assert sorted(order) == sorted(made.instructions)
-    by = {line.value: line for line in order}
-    operands = {v: schedule._operands(line, by) for v, line in by.items()}
+    operands = schedule.operands_of(order)
     before = schedule.waiting([line.value for line in made.instructions], operands)
     assert schedule.waiting([line.value for line in order], operands) <= before
 
@@ -75,8 +74,7 @@ def test_recomputing_keeps_the_numbers_and_fewer_values(example):
 
     def waiting(lines):
         order = schedule.schedule(lines, again.inputs, again.outputs)
-        by = {line.value: line for line in order}
-        return schedule.waiting([x.value for x in order], {v: schedule._operands(x, by) for v, x in by.items()})
+        return schedule.waiting([x.value for x in order], schedule.operands_of(order))
 
     assert waiting(again.instructions) < 0.7 * waiting(made.instructions)
     assert len(again.instructions) < 1.5 * len(made.instructions)

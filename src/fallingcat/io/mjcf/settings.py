@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -80,7 +81,6 @@ def boolean(reader: Reader, element: Element, attribute: str, default: bool) -> 
 
 
 def _compiler(compiler: Element, reader: Reader, tally: Tally) -> dict[str, Any]:
-    found: dict[str, Any] = {}
     if choice(reader, compiler, "coordinate", ("local", "global"), "local") == "global":
         reader.fail(compiler, "global coordinates are not read", "MuJoCo up to 2.3.3 converts such a file")
     if boolean(reader, compiler, "alignfree", False):
@@ -90,35 +90,58 @@ def _compiler(compiler: Element, reader: Reader, tally: Tally) -> dict[str, Any]
     for name in ("meshdir", "texturedir", "assetdir"):
         if compiler.get(name).strip():
             check_uri(reader, compiler, compiler.get(name), climbs=True)
-    for name in ("assetdir", "meshdir"):  # the second holds where both are given
-        if name in compiler.attributes:
-            found["meshdir"] = compiler.get(name)
-    if "angle" in compiler.attributes:
-        unit = choice(reader, compiler, "angle", ("degree", "radian"), "degree")
-        found["angle"] = 1.0 if unit == "radian" else math.pi / 180.0
-    if "eulerseq" in compiler.attributes:
-        found["eulerseq"] = _eulerseq(compiler, reader)
-    if "inertiafromgeom" in compiler.attributes:
-        found["inertiafromgeom"] = choice(reader, compiler, "inertiafromgeom", ("auto", "true", "false"), "auto")
-    if "inertiagrouprange" in compiler.attributes:
-        found["groups"] = tuple(vector(reader, compiler, "inertiagrouprange", 2).tolist())
-    for name in ("autolimits", "balanceinertia", "strippath", "fitaabb"):
-        if name in compiler.attributes:
-            found[name] = boolean(reader, compiler, name, False)
-    for name, most in (("boundmass", MAX_MASS), ("boundinertia", MAX_INERTIA), ("settotalmass", MAX_MASS)):
-        if name in compiler.attributes:
-            value = number(reader, compiler, name)
-            if value > most or (value < 0.0 and name != "settotalmass"):  # a negative total means: as it is
-                reader.fail(compiler, f"{name!r} lies between 0 and {most:g}", f"is {value:g}")
-            found[name] = value
-    return found
+    return {
+        setting: read(compiler, reader, name)
+        for name, (setting, read) in _COMPILER.items()
+        if name in compiler.attributes
+    }
 
 
-def _eulerseq(compiler: Element, reader: Reader) -> str:
-    sequence = compiler.get("eulerseq")
+def _text(compiler: Element, reader: Reader, name: str) -> str:
+    return compiler.get(name)
+
+
+def _flag(compiler: Element, reader: Reader, name: str) -> bool:
+    return boolean(reader, compiler, name, False)
+
+
+def _angle(compiler: Element, reader: Reader, name: str) -> float:
+    return 1.0 if choice(reader, compiler, name, ("degree", "radian"), "degree") == "radian" else math.pi / 180.0
+
+
+def _from_geoms(compiler: Element, reader: Reader, name: str) -> str:
+    return choice(reader, compiler, name, ("auto", "true", "false"), "auto")
+
+
+def _pair(compiler: Element, reader: Reader, name: str) -> tuple[float, ...]:
+    return tuple(vector(reader, compiler, name, 2).tolist())
+
+
+def _amount(compiler: Element, reader: Reader, name: str) -> float:
+    value, most = number(reader, compiler, name), MAX_INERTIA if name == "boundinertia" else MAX_MASS
+    if value > most or (value < 0.0 and name != "settotalmass"):  # a negative total means: as it is
+        reader.fail(compiler, f"{name!r} lies between 0 and {most:g}", f"is {value:g}")
+    return value
+
+
+def _eulerseq(compiler: Element, reader: Reader, name: str) -> str:
+    sequence = compiler.get(name)
     if len(sequence) != 3 or set(sequence) - set("xyzXYZ"):
-        reader.fail(compiler, f"'eulerseq' is three of x, y, z, X, Y, Z, not {sequence[:80]!r}")
+        reader.fail(compiler, f"{name!r} is three of x, y, z, X, Y, Z, not {sequence[:80]!r}")
     return sequence
+
+
+_COMPILER: Final[dict[str, tuple[str, Callable[[Element, Reader, str], Any]]]] = {
+    "assetdir": ("meshdir", _text),
+    "meshdir": ("meshdir", _text),  # holds where both are given
+    "angle": ("angle", _angle),
+    "eulerseq": ("eulerseq", _eulerseq),
+    "inertiafromgeom": ("inertiafromgeom", _from_geoms),
+    "inertiagrouprange": ("groups", _pair),
+    **{name: (name, _flag) for name in ("autolimits", "balanceinertia", "strippath", "fitaabb")},
+    **{name: (name, _amount) for name in ("boundmass", "boundinertia", "settotalmass")},
+}
+"""attribute -> the setting that it gives, and how it is read"""
 
 
 def _option(option: Element, reader: Reader, tally: Tally) -> dict[str, Any]:

@@ -219,6 +219,17 @@ def _field(i: int, name: str, offset: int, type_: str) -> Iterator[str]:
     yield f"  %{name}{i} = load {type_}, ptr %p{name}{i}"
 
 
+def _repeated(step: int) -> Iterator[str]:
+    """The end of a loop over ``%count`` states or blocks, and of the function around it."""
+    yield f"  %k1 = add i64 %k, {step}"
+    yield "  %more = icmp slt i64 %k1, %count"
+    yield "  br i1 %more, label %loop, label %end"
+    yield "end:"
+    yield "  call void @free(ptr %heap)"
+    yield "  ret i32 0"
+    yield "}"
+
+
 def blocks(program: Program, type_: Type) -> Iterator[str]:
     """``int blocks(arguments..., out, count)``: ``count`` blocks in the layout ``[block][value][lane]``.
 
@@ -241,13 +252,7 @@ def blocks(program: Program, type_: Type) -> Iterator[str]:
     yield f"  %out = getelementptr {type_.text}, ptr %bout, i64 %sout"
     arguments = ", ".join([*(f"ptr %a{i}" for i in range(count)), "ptr %out", "ptr %work"])
     yield f"  call void @kernel({arguments})"
-    yield "  %k1 = add i64 %k, 1"
-    yield "  %more = icmp slt i64 %k1, %count"
-    yield "  br i1 %more, label %loop, label %end"
-    yield "end:"
-    yield "  call void @free(ptr %heap)"
-    yield "  ret i32 0"
-    yield "}"
+    yield from _repeated(1)
 
 
 def iterate(program: Program, type_: Type) -> Iterator[str]:
@@ -296,7 +301,7 @@ def batch(program: Program, type_: Type) -> Iterator[str]:
 
     The last block repeats the last state in the lanes that are left over.
     """
-    count, lanes = len(program.argument_sizes), type_.lanes
+    count = len(program.argument_sizes)
     parameters = ", ".join([*(f"ptr %b{i}" for i in range(count)), "ptr %bout", "i64 %count"])
     yield f"define i32 @batch({parameters}) nounwind {{"
     yield "entry:"
@@ -314,13 +319,7 @@ def batch(program: Program, type_: Type) -> Iterator[str]:
     yield f"  call void @gather(ptr %bout, ptr %out, i64 %k, i64 %last, i64 {len(program.outputs)})"
     yield "  br label %next"
     yield "next:"
-    yield f"  %k1 = add i64 %k, {lanes}"
-    yield "  %more = icmp slt i64 %k1, %count"
-    yield "  br i1 %more, label %loop, label %end"
-    yield "end:"
-    yield "  call void @free(ptr %heap)"
-    yield "  ret i32 0"
-    yield "}"
+    yield from _repeated(type_.lanes)
     yield from _transposing("spread", type_, into_lanes=True)
     yield from _transposing("gather", type_, into_lanes=False)
 

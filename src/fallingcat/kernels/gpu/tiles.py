@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ..ir.instructions import Instruction
 from ..ir.program import Program
-from ..ir.schedule import schedule
+from ..ir.schedule import operands_of, schedule, users_of
 from .stages import LARGEST, Stages, bounds, connected, cost
 
 ROOM = {"float32": 170, "float64": 115}
@@ -35,33 +35,24 @@ def tiled(program: Program, dtype: str) -> Stages:
 def _private(program: Program) -> list[list[Instruction]]:
     """For each result that nothing uses but its own negative, the instructions that only it needs, operands first."""
     by = {line.value: line for line in program.instructions}
-    users: dict[int, list[int]] = {line.value: [] for line in program.instructions}
-    for line in program.instructions:
-        for x in dict.fromkeys(line.operands):
-            if isinstance(x, int) and x in users:
-                users[x].append(line.value)
+    operands = operands_of(program.instructions)
+    users = users_of(operands)
     results = dict.fromkeys(x for x in program.outputs if isinstance(x, int) and x in by)
-    place = {line.value: k for k, line in enumerate(program.instructions)}
     signs = {v for v in results if by[v].op == "neg" and not users[v] and by[v].operands[0] in results}
+    inner = {v for v, us in users.items() if len(us) == 1 and v not in results}
+    place = {v: k for k, v in enumerate(by)}
     trees = []
     for root in results:
-        if root in signs or not signs.issuperset(users[root]):
-            continue
-        tree, todo = {root, *users[root]}, [root]
-        while todo:
-            for x in by[todo.pop()].operands:
-                if isinstance(x, int) and x in by and len(users[x]) == 1 and x not in results and x not in tree:
-                    tree.add(x)
-                    todo.append(x)
-        trees.append([by[v] for v in sorted(tree, key=place.__getitem__)])
+        if root not in signs and signs.issuperset(users[root]):
+            tree = [root]
+            for v in tree:  # grows on the way
+                tree += [x for x in operands[v] if x in inner]
+            trees.append([by[v] for v in sorted([*tree, *users[root]], key=place.__getitem__)])
     return trees
 
 
 def _grouped(trees: Sequence[list[Instruction]], inside: set[int], dtype: str) -> list[list[int]]:
-    """The trees in groups that read few values each.
-
-    A group grows by the values that complete most trees for each value read: so rows and columns in turn, to a square.
-    """
+    """The trees in groups that read few values each."""
     bit: dict[int, int] = {}
     missing: dict[int, int] = {}  # tree -> what it still has to read, as the bits of a whole number
     for k, tree in enumerate(trees):
@@ -70,25 +61,25 @@ def _grouped(trees: Sequence[list[Instruction]], inside: set[int], dtype: str) -
     costs = [sum(cost(line, dtype) for line in tree) + 4.0 for tree in trees]
     groups: list[list[int]] = []
     while missing:
-        held, work, lacking = 0, 0.0, dict(missing)
-        group: list[int] = []
-        while work < LARGEST:
-            room = ROOM[dtype] - held.bit_count() if group else len(bit)
-            counts = Counter(lacking.values())
-            fitting = [x for x in counts if x.bit_count() <= room]
-            if not fitting:
-                break
-            best = (
-                max(fitting, key=lambda x: counts[x] / (1 + x.bit_count())) if group else next(iter(lacking.values()))
-            )
-            held |= best
-            lacking = {k: x & ~best for k, x in lacking.items()}
-            done = [k for k, x in lacking.items() if not x]
-            work += sum(costs[k] for k in done)
-            group += done
-            for k in done:
-                del lacking[k], missing[k]
-            if not lacking:
-                break
-        groups.append(group)
+        groups.append(_group(missing, costs, ROOM[dtype]))
+        for k in groups[-1]:
+            del missing[k]
     return groups
+
+
+def _group(missing: dict[int, int], costs: list[float], room: int) -> list[int]:
+    """A group that begins with the first tree, whatever that reads, until it is long or has no room for more.
+
+    It grows by the values that complete most trees for each value read: so rows and columns in turn, to a square.
+    """
+    group: list[int] = []
+    held, lacking, more = 0, missing, next(iter(missing.values()))
+    while True:
+        held |= more
+        lacking = {k: x & ~more for k, x in lacking.items()}
+        group += [k for k, x in lacking.items() if not x]
+        lacking = {k: x for k, x in lacking.items() if x}
+        fitting = Counter(x for x in lacking.values() if x.bit_count() <= room - held.bit_count())
+        if not fitting or sum(costs[k] for k in group) >= LARGEST:
+            return group
+        more = max(fitting, key=lambda x: fitting[x] / (1 + x.bit_count()))

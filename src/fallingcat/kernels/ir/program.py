@@ -21,7 +21,7 @@ from ...arrays import Traced
 from .fuse import fused, lines_of
 from .instructions import Chunk, Input, Instruction, Loop
 from .loops import Layout, levels, phases
-from .schedule import schedule
+from .schedule import depth_first, schedule
 
 CHUNK = 150  # weight of a chunk, in operations
 LONG = 10_000  # a program without loops that is no longer stays whole in batches: values stay in registers
@@ -146,21 +146,10 @@ def _depth_first(outputs: list[Traced]) -> list[Traced]:
     """All nodes that the outputs need, each after its operands and as late as possible before its first use, from the
     last results on (which need the most).
     """
-    order: list[Traced] = []
-    done: set[Traced] = set()
-    for root in sorted(set(outputs), key=lambda node: -node.index):
-        stack = [(root, False)]
-        while stack:
-            node, ready = stack.pop()
-            if node in done:
-                continue
-            if ready:
-                done.add(node)
-                order.append(node)
-                continue
-            stack.append((node, True))
-            stack.extend([(a, False) for a in reversed(node.args) if type(a) is Traced and a not in done])
-    return order
+    done: dict[Traced, None] = {}  # in order
+    roots = sorted(set(outputs), key=lambda node: -node.index)
+    depth_first(roots, lambda node: [a for a in reversed(node.args) if type(a) is Traced], done.setdefault, done.keys())
+    return list(done)
 
 
 def _places(results: list[Any], direct: Iterable[int] = ()) -> dict[int, list[int]]:
@@ -228,21 +217,13 @@ def _rest(results: list[Any], lines: list[Instruction], size: int, direct: Itera
 def _connect(chunks: list[Chunk], kept: dict[int, list[int]] | None = None, first: int = 0) -> int:
     """Gives slots of the workspace to values that live across chunks; how large it becomes."""
     made = {line.value: c for c, chunk in enumerate(chunks) for line in chunk.instructions}
-    last_use: dict[int, int] = {}
-    for c, chunk in enumerate(chunks):
-        for line in chunk.instructions:
-            for x in line.operands:
-                if isinstance(x, int) and x in made:
-                    last_use[x] = c
+    last_use = {x: c for c, chunk in enumerate(chunks) for x in _read(chunk) if x in made}
     free: list[int] = []
     slots = first
     slot_of = {x: places[0] for x, places in (kept or {}).items() if x in made}
     expiring: dict[int, list[int]] = {}
     for c, chunk in enumerate(chunks):
-        for line in chunk.instructions:
-            for x in line.operands:
-                if isinstance(x, int) and x in slot_of and made[x] != c:
-                    chunk.loads[x] = slot_of[x]
+        chunk.loads.update({x: slot_of[x] for x in _read(chunk) if x in slot_of and made[x] != c})
         free.extend(expiring.pop(c, []))  # read here for the last time, so free for what is written here
         for line in chunk.instructions:
             if last_use.get(line.value, c) > c and line.value not in slot_of:
@@ -252,3 +233,8 @@ def _connect(chunks: list[Chunk], kept: dict[int, list[int]] | None = None, firs
                 slot = slot_of[line.value] = chunk.stores[line.value] = free.pop()
                 expiring.setdefault(last_use[line.value], []).append(slot)
     return slots
+
+
+def _read(chunk: Chunk) -> list[int]:
+    """The values that a chunk's instructions read, its own among them."""
+    return [x for line in chunk.instructions for x in line.operands if isinstance(x, int)]

@@ -6,10 +6,12 @@ whatever is ready and frees as many values as it makes is done at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Container, Iterable, Sequence
+from typing import Any, TypeVar
 
 from .instructions import Input, Instruction
+
+T = TypeVar("T")
 
 SMALL = 15_000
 """Up to so many instructions the size of each expression is counted exactly; beyond, its depth stands in."""
@@ -18,7 +20,7 @@ SMALL = 15_000
 def schedule(lines: Sequence[Instruction], inputs: dict[int, Input], results: Iterable[Any]) -> list[Instruction]:
     """The same instructions, operands first, in the best of a few such orders."""
     by = {line.value: line for line in lines}
-    operands = {line.value: _operands(line, by) for line in lines}
+    operands = operands_of(lines)
     weight = _sizes(lines, operands) if len(lines) <= SMALL else _depths(lines, operands)
     roots = list(dict.fromkeys(x for x in results if isinstance(x, int) and x in by))
     starts: list[Callable[[int], int]] = [lambda v: -weight[v], lambda v: v]
@@ -61,8 +63,21 @@ def waiting(order: Sequence[int], operands: dict[int, list[int]]) -> int:
     return most
 
 
-def _operands(line: Instruction, by: dict[int, Instruction]) -> list[int]:
-    return list(dict.fromkeys(x for x in line.operands if isinstance(x, int) and x in by))
+def operands_of(lines: Sequence[Instruction]) -> dict[int, list[int]]:
+    """value -> those of its operands that these instructions make, each once."""
+    made = {line.value for line in lines}
+    return {
+        line.value: list(dict.fromkeys(x for x in line.operands if isinstance(x, int) and x in made)) for line in lines
+    }
+
+
+def users_of(operands: dict[int, list[int]]) -> dict[int, list[int]]:
+    """value -> the values that it is an operand of."""
+    users: dict[int, list[int]] = {v: [] for v in operands}
+    for v, xs in operands.items():
+        for x in xs:
+            users[x].append(v)
+    return users
 
 
 def _sizes(lines: Sequence[Instruction], operands: dict[int, list[int]]) -> dict[int, int]:
@@ -84,47 +99,63 @@ def _depths(lines: Sequence[Instruction], operands: dict[int, list[int]]) -> dic
 
 
 def _eager(roots: list[int], operands: dict[int, list[int]], weight: dict[int, int]) -> list[int]:
-    users: dict[int, list[int]] = {v: [] for v in operands}
-    for v, xs in operands.items():
-        for x in xs:
-            users[x].append(v)
-    uses = {v: len(us) for v, us in users.items()}
-    missing = {v: len(xs) for v, xs in operands.items()}
-    order: list[int] = []
-    done: set[int] = set()
+    """Depth first from the roots, the heavier operand first; at once whatever frees as many values as it makes."""
+    growing = _Growing(operands)
+    depth_first(roots, lambda v: sorted(operands[v], key=weight.__getitem__), growing.emit, growing.done)
+    return growing.order
 
-    def emit(first: int) -> None:
-        todo = [first]
+
+class _Growing:
+    """An order of values that grows."""
+
+    def __init__(self, operands: dict[int, list[int]]) -> None:
+        self.order: list[int] = []
+        self.done: set[int] = set()
+        self._operands, self._users = operands, users_of(operands)
+        self._uses = {v: len(users) for v, users in self._users.items()}
+        """how often a value will still be used"""
+        self._missing = {v: len(xs) for v, xs in operands.items()}
+        """how many operands of a value are not there yet"""
+
+    def emit(self, value: int) -> None:
+        """This value, and whatever frees as many values as it makes once it is there."""
+        todo = [value]
         while todo:
             v = todo.pop()
-            if v in done:
-                continue
-            done.add(v)
-            order.append(v)
-            near = []  # what this may have made ready, or worth doing at once
-            for u in users[v]:
-                missing[u] -= 1
-                if not missing[u]:
-                    near.append(u)
-            for x in operands[v]:
-                uses[x] -= 1
-                if uses[x] == 1:
-                    near += [u for u in users[x] if u not in done and not missing[u]]
-            # at once what frees as many values as it makes
-            todo += [u for u in near if not users[u] or any(uses[x] == 1 for x in operands[u])]
+            if v not in self.done:
+                self.done.add(v)
+                self.order.append(v)
+                todo += [u for u in self._near(v) if self._frees(u)]
 
+    def _near(self, v: int) -> list[int]:
+        """What ``v`` has made ready, and what is ready and has come to be the last use of an operand of ``v``."""
+        near = []
+        for u in self._users[v]:
+            self._missing[u] -= 1
+            if not self._missing[u]:
+                near.append(u)
+        for x in self._operands[v]:
+            self._uses[x] -= 1
+            if self._uses[x] == 1:
+                near += [u for u in self._users[x] if u not in self.done and not self._missing[u]]
+        return near
+
+    def _frees(self, v: int) -> bool:
+        return not self._users[v] or any(self._uses[x] == 1 for x in self._operands[v])
+
+
+def depth_first(
+    roots: Iterable[T], before: Callable[[T], Iterable[T]], visit: Callable[[T], None], done: Container[T]
+) -> None:
+    """Visits the roots, each after what it needs: ``before(x)``, the last of them first.  Visits add to ``done``."""
     for root in roots:
         stack = [(root, False)]
         while stack:
-            v, ready = stack.pop()
-            if v in done:
+            x, ready = stack.pop()
+            if x in done:
                 continue
             if ready:
-                emit(v)
-                continue
-            stack.append((v, True))
-            waiting = [x for x in operands[v] if x not in done]
-            if len(waiting) > 1:
-                waiting.sort(key=weight.__getitem__)
-            stack.extend([(x, False) for x in waiting])
-    return order
+                visit(x)
+            else:
+                stack.append((x, True))
+                stack.extend([(y, False) for y in before(x) if y not in done])
