@@ -85,11 +85,11 @@ def test_limp_quadrupeds_fall_on_the_floor(seed):
 
 
 def test_points_share_a_load_that_least_norm_would_let_slip():
-    """At 0.57 s no forces were found: by least norm a point would slip that others hold.  Steps leave 1e-4 at most."""
+    """At 0.57 s no forces were found: by least norm a point would slip that others hold.  Then it slides into a jam."""
     model, points = DOG
-    run = fc.simulate(model, thrown(model, points, 4), 0.58, contact=floor_of(points, 4), dt=2e-3)
+    run = fc.simulate(model, thrown(model, points, 4), 0.61, contact=floor_of(points, 4), dt=2e-3)
     assert run.status == "finished"
-    assert growth(run) < 1e-4
+    assert growth(run) < 1e-6
 
 
 @pytest.mark.slow
@@ -109,4 +109,4 @@ def test_a_hundred_quadrupeds(seed):
     run = fc.simulate(model, thrown(model, points, seed), 1.5, contact=floor_of(points, seed), dt=2e-3)
     assert run.status == "finished" or run.status.startswith("stopped after ")
     assert len(run.events) <= 3000
-    assert growth(run) < 1e-3
+    assert growth(run) < 1e-6

@@ -23,10 +23,10 @@ DEPENDENT = 1e-11
 """Singular values, relative to the largest, of impulses that change nothing."""
 MOST_STEPS = 20
 PATIENCE = 3
-"""Steps of Newton's method that do not halve what is left, until it gives up."""
+"""Steps of Newton's method in a row that do not halve what is left, until it gives up."""
 SPLITTINGS = [(steps, rho) for steps in (20, 80, 320) for rho in (1.0, 0.1, 0.3, 0.03)]
 """Steps of :meth:`Collision._split` and their penalties, one after the other; the best depends on the masses."""
-MORE = [(1280, 0.3), (1280, 0.03), (5120, 0.3), (5120, 1.0)]
+MORE = [(1280, 0.3), (1280, 0.03), (5120, 0.1), (5120, 1.0)]
 """More of them, where there is an answer: with a symmetric ``G``."""
 
 
@@ -92,7 +92,10 @@ class Collision:
             for steps, rho in SPLITTINGS + (MORE if symmetric and (np.diag(self.scaled) >= 0.0).all() else []):
                 if best.left <= LOOSE:
                     break
-                best = min(best, self._newton(self._split(held, steps, rho)), key=lambda guess: guess.left)
+                start = self._split(held, steps, rho)
+                guesses = (self._newton(start, whole) for whole in (True, False))
+                best = min(best, *guesses, key=lambda guess: guess.left)
+            best = min(best, self._newton(best.x), key=lambda guess: guess.left)
         if not best.left <= LOOSE:
             raise NumericsError(f"no way was found in which {len(self.rows)} points share an impact", value=best.left)
         return Impulses(self.spread @ best.x, best.status)
@@ -106,20 +109,31 @@ class Collision:
             self.short = self.short - beyond
         return np.asarray(-Vt[:rank].T @ ((U[:, :rank].T @ self.short) / s[:rank]))
 
-    def _newton(self, x: np.ndarray) -> Guess:
-        """Newton's method on ``x = projection(x - v+)``, law by law (Alart and Curnier)."""
-        best, waited = Guess(x, np.inf, ()), 0
+    def _newton(self, x: np.ndarray, whole: bool = True) -> Guess:
+        """Newton's method on ``x = projection(x - v+)``, law by law (Alart and Curnier).
+
+        With ``whole`` steps, or with such that end where the first point would no longer push: beyond it the law is
+        another, and where points nearly depend on each other steps are long.
+        """
+        best, waited, last = Guess(x, np.inf, ()), 0, np.inf
         for _ in range(MOST_STEPS):
             fault, slope, status = self._projected(x)
             left = float(np.abs(fault).max()) / self.speed
             if not np.isfinite(left):
                 break
-            waited = 0 if left < 0.5 * best.left else waited + 1
+            waited, last = (0 if left < 0.5 * last else waited + 1), left
             best = Guess(x - fault, left, status) if left < best.left else best
             if left <= EXACT or waited == PATIENCE:
                 break
-            x = x - np.linalg.lstsq(slope, fault, rcond=1e-12)[0]
+            step = np.linalg.lstsq(slope, fault, rcond=1e-12)[0]
+            x = x - (1.0 if whole else self._reach(x, step)) * step
         return best
+
+    def _reach(self, x: np.ndarray, step: np.ndarray) -> float:
+        """The part of a step after which the first point pushes no more, a hair beyond it."""
+        push, less = (x - self.short - self.scaled @ x)[::3], (step - self.scaled @ step)[::3]
+        ends = push[(push > 0.0) & (less > push)] / less[(push > 0.0) & (less > push)]
+        return float(ends.min(initial=1.0)) * (1.0 + 1e-9)
 
     def _projected(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
         """What is left of ``x - projection(x - v+)``, its derivative, and what each point does."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays.arguments import holds_numbers, look_first
 from ..dynamics.checks import check_fields, check_model
-from ..errors import ModelError, told
+from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
 from .points import Plane
 
@@ -123,6 +123,20 @@ class Contact(ABC):
     @abstractmethod
     def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
         """What happens where guard number ``guard`` has become negative, under the ``applied`` forces (nv)."""
+
+    def seize(
+        self, model: Model, mode: Mode, state: State, memory: np.ndarray, applied: np.ndarray, within: float
+    ) -> Jump:
+        """What happens where forces grow so fast that no step, however small, holds the points: something does
+        ``within`` a time (s) shorter than any step.  Unless a contact says what, an error that names them.
+        """
+        raise self.unheld(mode)
+
+    def unheld(self, mode: Mode, time: float | None = None) -> NumericsError:
+        """The error of a step in which points that should be held move, or energy comes from nowhere, however short."""
+        names = ", ".join(sorted(self.touching(mode)))
+        what = f"holds {names} on the ground" if names else "accounts for the energy of the motion"
+        return NumericsError(f"no step, however small, {what}", time=time)
 
     def memory_rate(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
         """``d memory / dt``; zero unless the contact slips."""

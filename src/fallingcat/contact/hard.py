@@ -338,6 +338,15 @@ class HardContacts(Contact):
                 raise NumericsError(f"{self.points[i]!r} slips under other forces than its jump was told")
         return Transition(self, model, mode, at, memory, applied).settled(verb, i)
 
+    def seize(
+        self, model: Model, mode: Mode, state: State, memory: np.ndarray, applied: np.ndarray, within: float
+    ) -> Jump:
+        """Friction that drives points into the ground the more the harder they push: at once, one of them stops."""
+        jump = Transition(self, model, mode, self.see(model, state), memory, applied).seized(within)
+        if jump is None:
+            raise self.unheld(mode)
+        return jump
+
     def _relieved(self, model: Model, mode: Mode, at: Situation, memory: np.ndarray, applied: np.ndarray) -> Jump:
         """Points that have come to depend on each other, and demand different things: one of them lifts off."""
         loads = self.loads(model, mode, at, memory, applied)[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from ..model import Model, State
 from .complementarity import DEPENDENT, OPEN, SLIDE, STICK, Collision, Impulses
 from .contact import Mode
 from .points import stacked
+from .sharing import centred
 from .situation import Situation
 from .solving import LEFT
 
@@ -24,8 +25,6 @@ SLOW = 1e-4
 MOST_CHANGES = 60
 FAINT = 1e3
 """Forces below so many of :meth:`HardContacts.hair` carry nothing: a point that pushes no more begins to leave."""
-MARGINS = (0.5, 0.9, 0.99)
-"""Parts of the bound of friction within which points that hold share the load, if they can."""
 
 
 Fault = tuple[float, str, np.ndarray | None]
@@ -40,16 +39,21 @@ class Calm(NamedTuple):
 
 
 def calm(model: Model, at: Situation, J: np.ndarray) -> Calm:
-    """The nearest velocity (in the metric of the mass matrix) with ``J v = 0``: it can only lose energy.
+    """The nearest velocity (in the metric of the mass matrix) with ``J v = 0``: it can only lose energy."""
+    v, loss = without(at, J, at.state.velocity)
+    return Calm(at.state._replace(twist=v[: model.m], rates=v[model.m :]), loss)
 
-    With ``M^-1 = L L'`` and ``v = L w`` that is the nearest ``w`` with ``J L w = 0``.
+
+def without(at: Situation, J: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, float]:
+    """A velocity ``v`` (nv) without what ``J`` holds back, and the kinetic energy of that.
+
+    With ``M^-1 = L L'`` and ``v = L w`` it is the nearest ``w`` with ``J L w = 0``.
     """
-    L = np.linalg.cholesky(at.respond(np.eye(model.nv)))
-    w = np.linalg.solve(L, at.state.velocity)
+    L = np.linalg.cholesky(at.respond(np.eye(len(v))))
+    w = np.linalg.solve(L, v)
     _, s, Vt = np.linalg.svd(J @ L, full_matrices=False)
     stopped = (s > DEPENDENT * s.max(initial=0.0)) * (Vt @ w)
-    v = L @ (w - stopped @ Vt)
-    return Calm(at.state._replace(twist=v[: model.m], rates=v[model.m :]), 0.5 * float(stopped @ stopped))
+    return L @ (w - stopped @ Vt), 0.5 * float(stopped @ stopped)
 
 
 @dataclass
@@ -104,16 +108,16 @@ class Settling:
     def _shared(self, held: Mode) -> dict[int, str]:
         """What each point does by :class:`Collision`, for accelerations; sets shares, and ways that begin."""
         law = self._law(held)
-        answer, slides = self._eased(law, law.solve())
+        forces, slides = self._eased(law, law.solve())
         statuses = {}
-        for k, own, status, begins in zip(self.resting, law.rows, answer.status, slides, strict=True):
-            x = answer.impulse[own]
+        for k, own, begins in zip(self.resting, law.rows, slides, strict=True):
+            x = forces[own]
             if begins:
                 self.ways[k] = -x[1:] / np.linalg.norm(x[1:])
             self.shares[k] = np.zeros(3)
             self.shares[k][self.contact.axes(self.model)[k][: len(x)]] = x
             faint = x[0] <= FAINT * self.contact.hair(self.model)
-            statuses[k] = OPEN if status == OPEN or faint else SLIDE if begins else held[k]
+            statuses[k] = OPEN if faint else SLIDE if begins else held[k]
         return statuses
 
     def _law(self, held: Mode) -> Collision:
@@ -134,28 +138,28 @@ class Settling:
         before = J @ respond(self.applied - self.at.bias_forces) + np.concatenate([np.zeros(0), *biases])
         return Collision(J @ respond(K.T), before, tuple(own), np.zeros(len(own)), mu)
 
-    def _eased(self, law: Collision, answer: Impulses) -> tuple[Impulses, np.ndarray]:
-        """An answer with which points begin to slide.
+    def _eased(self, law: Collision, answer: Impulses) -> tuple[np.ndarray, np.ndarray]:
+        """Forces of the same effect as the answer, well within their bounds, and with which points begin to slide.
 
-        At the limit of friction a point may be held still, by others.  Where the load can be shared so that those that
-        do not move are well within friction it is: else each would slip by its share, and none by its motion.
+        At the limit of friction a point may be held still by others, or touch without a load.  Where the load can be
+        shared so that all that do not move carry and are within friction it is: else each would slip or lift off by its
+        share, and none by its motion.  Else those that do not carry leave; else it is the answer itself.
         """
-        moves = self._moves(law, answer)
-        for margin in MARGINS if law.friction else ():
-            try:
-                eased = replace(law, friction=law.friction * np.where(moves, 1.0, margin)).solve()
-            except NumericsError:
-                continue
-            if np.array_equal(self._moves(law, eased), moves):
-                return eased, moves
-        which = zip(law.rows, answer.status, strict=True)
-        return answer, np.array([s == SLIDE and answer.impulse[own[1:]].any() for own, s in which], dtype=bool)
-
-    def _moves(self, law: Collision, answer: Impulses) -> np.ndarray:
-        """Which points slide so that it can be told from rounding."""
-        after = law.before + law.G @ answer.impulse
-        which = zip(law.rows, answer.status, strict=True)
-        return np.array([s == SLIDE and np.linalg.norm(after[own[1:]]) > LEFT for own, s in which], dtype=bool)
+        x, after = answer.impulse, law.before + law.G @ answer.impulse
+        slides, idle = [], []
+        for own, status in zip(law.rows, answer.status, strict=True):
+            slides.append(status == SLIDE and bool(np.linalg.norm(after[own[1:]]) > LEFT))
+            idle.append(status == OPEN)
+        for leaves in ([i and a > LEFT for i, a in zip(idle, after[[own[0] for own in law.rows]], strict=True)], idle):
+            ways = []
+            for own, slid, left in zip(law.rows, slides, leaves, strict=True):
+                way = x[own] / x[own[0]] if slid else np.zeros(len(own))
+                ways.append(way[:, None] if slid else np.eye(len(own))[:, : 0 if left else None])
+            eased = centred(law, x, ways)
+            if eased is not None:
+                return eased, np.array(slides)
+        pairs = zip(law.rows, answer.status, strict=True)
+        return x, np.array([s == SLIDE and bool(x[own[1:]].any()) for own, s in pairs])
 
     def _closed(self, k: int) -> str:
         return SLIDE if k in self.moving or self.contact.friction == 0.0 else STICK

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,8 @@ from ..model import Model, State
 from .complementarity import OPEN, SLIDE, STICK
 from .contact import Jump, Mode
 from .impacts import pushing, restitutions, touching
-from .settling import SLOW, Calm, Settling, calm
+from .points import stacked
+from .settling import SLOW, Calm, Settling, calm, without
 from .situation import Situation
 
 if TYPE_CHECKING:
@@ -60,6 +61,31 @@ class Transition:
         landed = [k for k in hit if self.mode[k] == OPEN and before[k] < 0.0] or [i]
         verb = "touchdown" if set(landed) & set(resting) else "bounce"
         return self._named(jump, verb, landed, lost + loss)
+
+    def seized(self, within: float) -> Jump | None:
+        """The jam towards which forces grow without bound: the impulse ``s F`` with which friction stops a first point.
+
+        Normals, and points that stick, stay held: with ``P`` the projection onto such velocities,
+        ``v+ = P (v + s M^-1 T' F_t)`` takes ``-s F_t' (v_t + v+_t) / 2``, which is never negative while all slide on.
+        None where ``s`` is longer than ``within`` (s): then it is not friction that no step resolves.
+        """
+        c, at = self.contact, self.at
+        loads = c.loads(self.model, self.mode, at, self.memory, self.applied)[0]
+        slides = {k: load for k, load in loads.items() if self.mode[k] == SLIDE and len(load.J) > 1}
+        held = stacked([load.J[:1] if k in slides else load.J for k, load in loads.items()], self.model.nv)
+        drag = sum((load.J[1:].T @ load.drag for load in slides.values()), start=np.zeros(self.model.nv))
+        v, loss = without(at, held, at.state.velocity)
+        change, _ = without(at, held, at.respond(drag))
+        along = {k: c.way(self.model, self.memory, k)[: len(load.J) - 1] @ load.J[1:] for k, load in slides.items()}
+        times = {k: -float(row @ v) / float(row @ change) for k, row in along.items() if row @ change < 0.0}
+        first = min(times, key=lambda k: times[k], default=None)
+        if first is None or times[first] > within:
+            return None
+        after, s = v + times[first] * change, times[first]
+        state = at.state._replace(twist=after[: self.model.m], rates=after[self.model.m :])
+        stuck = replace(self, at=c.see(self.model, state)).settled("stick", first)
+        loss += stuck.loss - 0.5 * s * float(drag @ (v + after))
+        return stuck._replace(name=f"jam {c.points[first]}", loss=loss)
 
     def _struck(self, hit: list[int], elastic: np.ndarray) -> tuple[State, float]:
         """The state after an impact, and the kinetic energy (J) that it took."""

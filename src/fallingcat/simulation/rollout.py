@@ -22,7 +22,6 @@ from .integrator import HALVINGS, Integrator, Step
 from .ledger import residuals
 from .rkmk4 import RKMK4
 from .rule import Rule
-from .run import unheld
 from .simulate import INTEGRATORS, system_of
 from .stiffness import DEFAULT_STEP, SHORTEST_DEFAULT, default_step
 from .system import System
@@ -227,7 +226,8 @@ class _Batch(_Together):
         out = np.array(self._steps[mode](packed, clock, threads=self.threads))  # type: ignore[call-arg]
         long = np.flatnonzero(self.layout.outcome(out).error > 1.0)
         if len(long) and halvings == 0:
-            raise unheld(self.system, mode, t)
+            assert self.system.contact is not None
+            raise self.system.contact.unheld(mode, t)
         if len(long):
             half = self._stepped(mode, packed[long], t, 0.5 * dt, halvings - 1)
             half = self.layout.outcome(half).packed

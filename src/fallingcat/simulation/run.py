@@ -32,8 +32,12 @@ WATCHED_STEP = 1e-2
 SMALLEST_STEP = 1e-13
 WHILE = 1e-3
 """The time (s) in which a contact may have :attr:`.Contact.most_events`."""
-LEAK = 1e-4
-"""Energy that a step may lose or create where points are held, relative to the largest kinetic energy so far."""
+LEAK = 1e-7
+"""Energy that a step may lose or create beside hard contacts, relative to the largest kinetic energy so far."""
+SEIZED = -1
+"""Instead of the number of a guard: no step, however small, holds what the contact should hold."""
+AN_INSTANT = 0.01
+"""Part of a step in which something has to happen there, at the latest, to count as happening at once."""
 AT_ONCE = 2000
 """Steps of a march between two looks at Ctrl-C and progress."""
 
@@ -145,6 +149,8 @@ class Run:
         """A step, its size, the values of events at its end, and those that end it."""
         while True:
             out, dt = self._step(dt)
+            if dt == 0.0:
+                return out, dt, self._values, [Hit(0.0, SEIZED)]
             values = self._events_at(out, self.t + dt) if self.events else []
             hits = self._hits(out, dt, values)
             last = max((hit.dt for hit in hits), default=dt)
@@ -164,7 +170,7 @@ class Run:
         return float(left if ahead > left - 1e-6 * self.largest else ahead)
 
     def _step(self, dt: float) -> tuple[np.ndarray, float]:
-        """A step that is finite and meets the tolerance, and its size."""
+        """A step that is finite and meets the tolerance, and its size; 0 where no step holds what it should."""
         while True:
             out = self._call(dt)
             finite = bool(np.isfinite(out).all())
@@ -175,7 +181,7 @@ class Run:
                     return out, dt
                 dt *= 0.5
                 if dt < self.largest * 0.5**HALVINGS:
-                    raise unheld(self.system, self.mode, self.t)
+                    return np.append(self.packed, 0.0), 0.0
                 continue
             size = float(out[-1])
             factor = min(6.0, max(0.2, 0.9 / max(size, 1e-12) ** (1.0 / self.method.order))) if finite else 0.1
@@ -189,11 +195,11 @@ class Run:
                 raise NumericsError("no step, however small, meets the tolerance", time=self.t, value=size)
 
     def _resolved(self, out: np.ndarray) -> bool:
-        """Whether a step meets its tolerance and holds what it should; and, where points are held, whether its energy
-        is accounted for: forces that grow without bound within a step may leave no other trace.
+        """Whether a step meets its tolerance and holds what it should, and its energy is accounted for: forces that
+        grow without bound within a step may leave no other trace.
         """
         contact = self.system.contact
-        if out[-1] > 1.0 or self.adaptive or contact is None or not (contact.passive and contact.touching(self.mode)):
+        if out[-1] > 1.0 or self.adaptive or contact is None or not contact.passive:
             return bool(out[-1] <= 1.0)
         both = self.layout.series(np.array([self.packed, self.layout.outcome(out).packed]))
         kinetic, potential = energies(self.system.model)(*both.states)
@@ -302,7 +308,11 @@ class Run:
         assert contact is not None
         state, memory, works = self.layout.unpack(self.packed)
         applied = self.system.applied_at(self.mode, self.t, state)
-        jump = contact.jump(self.system.model, self.mode, guard, state, memory, applied)
+        model, mode = self.system.model, self.mode
+        if guard == SEIZED:
+            jump = contact.seize(model, mode, state, memory, applied, AN_INSTANT * self.largest)
+        else:
+            jump = contact.jump(model, mode, guard, state, memory, applied)
         told, works = Happened(jump.name, self.t, jump.loss), works.copy()
         works[-1] -= jump.loss
         after = np.asarray(self.layout.pack(jump.state, jump.memory, works), dtype=float)
@@ -341,10 +351,3 @@ class Run:
         size, clocks = layout_of(bare, self.layout.memory).size, np.zeros((len(packed), 2))
         heights = guards(bare, nowhere, self.layout.memory)(np.ascontiguousarray(packed[:, :size]), clocks)
         return tuple(map(tuple, (np.asarray(heights) < 0.0).tolist()))
-
-
-def unheld(system: System, mode: Mode, t: float) -> NumericsError:
-    """The error of a step in which points that should be held move, however short it is."""
-    assert system.contact is not None
-    names = ", ".join(sorted(system.contact.touching(mode)))
-    return NumericsError(f"no step, however small, holds {names} on the ground", time=t)
