@@ -54,7 +54,8 @@ class KinDyn:
         **_unused: Any,
     ) -> None:
         in_memory = hasattr(description, "body_mass")
-        model = fc.from_mujoco_model(description) if in_memory else fc.load(description, base="free", physics="warn")
+        words = {"base": "free", "physics": "warn", "loops": "open"}  # adam's mimic joints are independent
+        model = fc.from_mujoco_model(description) if in_memory else fc.load(description, **words)
         names = list(model.joint_names if joints_name_list is None else joints_name_list)
         self.model = model.lock(dict.fromkeys(set(model.joint_names) - {*names}, 0.0)).merge_fixed()
         self.g = np.asarray(gravity, dtype=float)

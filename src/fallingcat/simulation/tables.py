@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 def columns(run: Trajectory) -> dict[str, np.ndarray]:
     """Name with unit, and values (N): time, base, joints, their rates, works by port, contact forces."""
     model, base = run.model, run.model.base
+    joints = [joint for joint in model.joints if joint.nv]
     table: dict[str, np.ndarray] = {"time (s)": run.times}
 
     def add(names: list[str], values: np.ndarray) -> None:
@@ -29,9 +30,9 @@ def columns(run: Trajectory) -> dict[str, np.ndarray]:
 
     if base.nq:
         add([f"base {name}" for name in base.coordinate_names], run.measure(base_coordinates))
-    add([f"{name} ({unit})" for joint in model.joints for name, unit in _coordinates(joint)], run.joints)
+    add([f"{name} ({unit})" for joint in joints for name, unit in _coordinates(joint)], run.joints)
     add([f"base velocity {i}" for i in range(model.m)], run.twists)
-    add([f"{name} ({unit}/s)" for joint in model.joints for name, unit in _rates(joint)], run.rates)
+    add([f"{name} ({unit}/s)" for joint in joints for name, unit in _rates(joint)], run.rates)
     add([f"work: {port} (J)" for port in run.ledger.ports], run.ledger.works)
     if run.system.ports == run.ledger.ports:  # else the contact is not known
         names = [f"{point} force {axis} (N)" for point in run.contact_points for axis in "xyz"]
