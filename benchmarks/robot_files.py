@@ -127,7 +127,7 @@ def beside_mujoco(path: str, model: Any) -> tuple[Any, ...]:
     mj.mj_integratePos(theirs, data.qpos, np.random.default_rng(0).normal(size=theirs.nv), 1.0)
     mj.mj_forward(theirs, data)
     M = np.zeros((theirs.nv, theirs.nv))
-    mj.mj_fullM(theirs, M, data.qM)
+    mj.mj_fullM(theirs, *((M, data.qM) if hasattr(data, "qM") else (data, M)))  # since version 4
     state = model.from_mujoco(data.qpos)
     T = np.stack([model.from_mujoco(data.qpos, column).velocity for column in np.eye(theirs.nv)], axis=1)
     poses = {theirs.body(i).name: np.eye(4) for i in range(1, theirs.nbody)}

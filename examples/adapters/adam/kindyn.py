@@ -57,12 +57,15 @@ class KinDyn:
         words = {"base": "free", "physics": "warn", "loops": "open"}  # adam's mimic joints are independent
         model = fc.from_mujoco_model(description) if in_memory else fc.load(description, **words)
         names = list(model.joint_names if joints_name_list is None else joints_name_list)
+        rotorless = tuple(replace(joint, armature=0.0) for joint in model.joints)  # as adam's robots are
+        model = replace(model, joints=rotorless)
         self.model = model.lock(dict.fromkeys(set(model.joint_names) - {*names}, 0.0)).merge_fixed()
         self.g = np.asarray(gravity, dtype=float)
         self.NDoF = len(names)
         self.representation: Representation = "mixed"
         self._order = np.eye(6 + self.NDoF)[[*range(6), *(6 + self.model.joint_names.index(name) for name in names)]]
-        self.rbdalgos = SimpleNamespace(model=SimpleNamespace(actuated_joints=names), NDoF=self.NDoF)
+        links = [*self.model.link_names, *(frame.name for frame in self.model.frames)]
+        self.rbdalgos = SimpleNamespace(model=SimpleNamespace(actuated_joints=names, links=links), NDoF=self.NDoF)
 
     @classmethod
     def from_urdf(cls, path: Any, *args: Any, **options: Any) -> Self:
