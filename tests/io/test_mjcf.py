@@ -239,10 +239,11 @@ class TestInertia:
 
 class TestWarnings:
     def test_one_for_each_kind(self, load):
-        before = "<default><joint frictionloss='.1' damping='1'/></default>"
+        before = "<default><joint frictionloss='.1' damping='1' springdamper='.1 1'/></default>"
         _, messages = load(FREE.replace("</body></body>", f"<body><joint/>{BALL}</body></body></body>"), before)
         assert len(messages) == 1
-        assert "'passive': no function here applies them (2 times in the file)" in messages[0]
+        assert "'springdamper' is not read" in messages[0]
+        assert "(2 times in the file)" in messages[0]
 
     def test_zero_is_not_worth_one(self, load):
         assert load(FREE, "<default><joint armature='0' damping='0' stiffness='0.0'/></default>")[1] == []
@@ -268,7 +269,7 @@ class TestIncludes:
 
     def test_errors_and_warnings_name_the_file_that_holds_them(self, folder):
         arm = folder / "parts" / "arm.xml"
-        arm.write_text(f"<mujoco>\n<body name='b'>\n<joint name='j' damping='1'/>{BALL}</body></mujoco>")
+        arm.write_text(f"<mujoco>\n<body name='b'>\n<joint name='j' springdamper='1 1'/>{BALL}</body></mujoco>")
         model, (message,) = read(folder / "robot.xml")
         assert model.joint_names == ("j",)
         assert message.startswith(f"{arm}:3: <joint name='j'>")

@@ -48,7 +48,7 @@ def model(tmp_path):
     with pytest.warns(fc.FileWarning) as caught:
         model = fc.load(tmp_path / "r.xml")
     said = "\n".join(str(each.message) for each in caught)
-    assert "actuators are data of the model: no function here applies them (7 times in the file)" in said
+    assert "actuators are off unless a law commands them, such as fc.control.Actuators (7 times in the file)" in said
     assert "checked and not kept: <tendon> (1), <actuator> (1)" in said
     for why in ("on a joint of type 'spherical'", "with 'timeconst'", "with dyntype 'filter'", "with 'dampratio'"):
         assert f"> {why} is not read" in said

@@ -198,12 +198,12 @@ def _print_summary(console: Console, model: Model, file: str) -> None:
         names = ", ".join(loop.name for loop in model.loops[:MOST_ROWS])
         rows["loops"] = f"{len(model.loops):,}: {names}; fallingcat.loops closes them, all else sees the open tree"
     if kept := _kept(model):
-        rows["data"] = f"{kept}: nothing here applies it"
+        rows["in runs"] = kept
     summary(console, rows)
 
 
 def _kept(model: Model) -> str:
-    """What joints have beside their motion and inertia, in words: it is read, and does not act by itself."""
+    """What joints have beside their motion and inertia, in words: it acts in simulations."""
     tests: dict[str, Callable[[Joint], float]] = {
         "end stops": lambda joint: math.isfinite(joint.limits.lower) or math.isfinite(joint.limits.upper),
         "damping": lambda joint: joint.passive.damping,
@@ -301,14 +301,13 @@ def _print_use(console: Console, model: Model, ignored: Mapping[str, int]) -> No
     acts = "joints alone" if model.kinematic else "joints, masses, inertias, gravity"
     rotors = ", rotors" if model.armature.any() and not model.kinematic else ""
     rows = [("acts", f"{acts}{rotors}")]
-    kept = {
+    runs = {
         "limits": any(joint.limits != Limits() for joint in model.joints),
         "damping, friction, springs": any(joint.passive.acts for joint in model.joints),
-        "actuators": bool(model.actuators),
+        "actuators where a law commands them": bool(model.actuators),
     }
-    if any(kept.values()):
-        names = ", ".join(name for name, there in kept.items() if there)
-        rows.append(("kept", f"{names}: data, which no simulation applies by itself"))
+    if any(runs.values()) and not model.kinematic:
+        rows.append(("in runs", ", ".join(name for name, there in runs.items() if there)))
     rows += [("ignored", f"{times:,} x {what}") for what, times in ignored.items()]
     console.print("\nuse", style="bold")
     for use, text in rows:

@@ -42,6 +42,10 @@ class Law(ABC):
     """
 
     name: str
+    commanded: bool = True
+    """Whether drives bring it about, so that their limits bound it; not so the springs that are built into a robot."""
+    answers: bool = False
+    """Whether its forces follow from what commanded laws and controller ask for: then :meth:`beside` gives them."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -61,6 +65,10 @@ class Law(ABC):
         """Generalised forces ``[base wrench; joint forces]`` (nv) at time ``t`` (s); ``touching``: points on the
         ground.
         """
+
+    def beside(self, model: Model, t: Any, state: State, touching: frozenset[str], asked: Any) -> Any:
+        """:meth:`forces` of a law that ``answers``, beside those (nv) that are ``asked`` of the drives."""
+        return self.forces(model, t, state, touching)
 
     def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray] | None:
         """Stiffness and damping (nv x nv) at most, near a state: how short steps have to be.  None: not said."""

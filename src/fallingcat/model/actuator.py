@@ -22,8 +22,8 @@ class Actuator:
 
     ``control`` (``motor``), ``kp (control - x) - kv dx/dt`` (``position``), ``kv (control - dx/dt)`` (``velocity``) or
     ``gain control + bias . (1, x, dx/dt)`` (``general``), within ``force_range``, and so ``gear`` times this on the
-    joint.  ``control`` is taken within ``control_range``.  As in MuJoCo.  It is data: :meth:`effort` is for laws of
-    yours, and no function of the library applies it.
+    joint.  ``control`` is taken within ``control_range``.  As in MuJoCo.  It acts where a law commands it,
+    such as :class:`fallingcat.control.Actuators`; else it is off.
 
     >>> Actuator("knee_motor", "knee", gear=50.0, force_range=(-2.0, 2.0)).effort(3.0, 0.0, 0.0)
     np.float64(100.0)

@@ -40,7 +40,8 @@ class Limits:
 class Passive:
     """What pulls on each rate of a joint by itself: ``-damping rate - friction sign(rate) - stiffness (q - rest)``.
 
-    It is data, for laws of yours and for exchange: no function of the library applies it.
+    Runs apply it: see :func:`fallingcat.control.passive`.  Dynamics of a single state, such as
+    :func:`fallingcat.forward_dynamics`, take forces as they are given.
 
     >>> Passive(damping=0.1, stiffness=20.0, rest=0.5)
     Passive(damping=0.1, friction=0.0, stiffness=20.0, rest=0.5)
@@ -108,7 +109,7 @@ class Joint(Frozen):
     ``armature`` (kg m^2, or kg of a slider; a number, or one for each joint rate) is the inertia of the rotor behind
     gears, as the joint feels it: its own inertia times the gear ratio squared.  It adds ``armature rates^2 / 2`` to the
     kinetic energy and nothing to momentum, as in MuJoCo and Pinocchio.  ``passive`` says which springs, dampers and dry
-    friction the joint has; like ``limits`` it is data, which does not act by itself.
+    friction the joint has; like ``limits`` it acts in runs (:func:`fallingcat.simulate`).
 
     With a ``mimic`` the joint follows another: it has no coordinate of its own (:attr:`nq`, :attr:`nv` are 0), ``q``
     and ``rates`` of the methods below are its leader's, and a motion subspace is that per rate of the leader.  Limits,

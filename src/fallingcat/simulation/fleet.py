@@ -15,7 +15,7 @@ from ..model import Model, State
 from .arguments import seconds, starts, whole
 from .field import layout_of
 from .implicit import Implicit, anchors
-from .simulate import system_of
+from .simulate import own_laws, system_of
 from .stiffness import DEFAULT_STEP
 from .system import System, held
 
@@ -26,7 +26,8 @@ class Fleet:
     Between steps you look at :attr:`state`, whose fields are arrays with a first axis over the robots, give joint
     ``forces`` (N x n; N m or N) that are held while steps are taken, and :meth:`reset` some.  ``target`` is ``cpu``
     (``threads`` of it, float64) or ``cuda``: there arrays are CuPy's and nothing leaves the GPU, and ``dtype`` may be
-    ``float32``.  ``driven`` says whether forces will be given.
+    ``float32``.  ``driven`` says whether forces will be given.  What the model holds acts as in
+    :func:`fallingcat.simulate`, unless ``passive=False``.
 
     >>> import fallingcat as fc
     >>> cat = fc.robots.two_cylinder_cat()
@@ -49,13 +50,15 @@ class Fleet:
         dtype: str = "float64",
         threads: int = 1,
         integrator: Implicit | None = None,
+        passive: bool = True,
     ) -> None:
-        many = starts(model, states)
-        system = system_of(model, State(*(x[0] for x in many)), laws, contact)
+        many, dt = starts(model, states), seconds(dt, "dt")
+        own = own_laws(model, dt, passive, many.joints, laws or driven)
+        system = system_of(model, State(*(x[0] for x in many)), laws, contact, own)
         if system.controller is not None:
             raise ModelError("a fleet takes force laws, and forces at each step instead of a function as a controller")
         self.system = System(model, system.laws, contact, held, external=True) if driven else system
-        self.dt, self.threads, self.count = seconds(dt, "dt"), whole(threads, "threads"), len(many.pose)
+        self.dt, self.threads, self.count = dt, whole(threads, "threads"), len(many.pose)
         memory = anchors(self.system, many)
         self.layout = layout_of(self.system, memory.shape[1])
         self.march = (integrator or Implicit()).stepper(self.system, (), memory.shape[1])

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import block, concatenate, cross, less, scale, where
+from ..arrays import absolute, block, concatenate, cross, less, scale, where
 from ..contact import CompliantFloor, Contact
 from ..contact.compliant import Support
 from ..contact.contact import Mode
@@ -213,6 +213,10 @@ class Pull(NamedTuple):
     stiffness: Any
     damping: Any
 
+    def scaled(self, share: Any) -> Pull:
+        """With a share (n) of its stiffness and damping: none where drives give all they can, whatever the motion."""
+        return Pull(self.forces, share * self.stiffness, share * self.damping)
+
     def then(self, rates: Any, change: Any, dt: Any) -> Any:
         """``nv``: the forces at the end of the step, in which the rates (n) change by ``change``."""
         less_ = self.stiffness * scale(dt, rates) + (self.damping + dt * self.stiffness) * change
@@ -249,13 +253,21 @@ def _pulls(system: System, t: Any, state: State, forces: Any) -> dict[str, Pull]
     points = _points(system, state)
     names = _floor(system).points if points else ()
     touching = {name: less(point.position[0], 0.0) for name, point in zip(names, points, strict=True)}
-    pulls, zero = {}, np.zeros(system.model.n)
+    pulls, zero, drives = {}, np.zeros(system.model.n), set(system.driven_ports)
     for law in system.laws:
-        pull = by_cases(lambda known, law=law: law.forces(system.model, t, state, known), touching)  # type: ignore[misc]
-        pulls[law.name] = Pull(pull, *_of_joints(law, system.model, state))
+        if not law.answers:
+            pull = by_cases(lambda known, law=law: law.forces(system.model, t, state, known), touching)  # type: ignore[misc]
+            pulls[law.name] = Pull(pull, *_of_joints(law, system.model, state))
     if system.controller is not None:
         pulls["controller"] = Pull(forces, zero, zero)
-    return pulls
+    asked = system.total({name: pull.forces for name, pull in pulls.items() if name in drives})
+    for law in system.laws:
+        if law.answers:
+            taken = law.beside(system.model, t, state, frozenset(), asked)
+            free = where(less(0.0, absolute(taken[system.model.m :])), 0.0, np.ones(system.model.n))
+            pulls = {name: pull.scaled(free) if name in drives else pull for name, pull in pulls.items()}
+            pulls[law.name] = Pull(taken, zero, zero)
+    return {port: pulls[port] for port in system.ports if port in pulls}
 
 
 def _of_joints(law: Law, model: Model, state: State) -> tuple[Any, Any]:

@@ -119,8 +119,8 @@ def passes(
     ``guess`` (nv) is the midpoint velocity seen from the center of mass, ``carried = [center; velocity; spin]`` at the
     start, ``given`` the joint forces of a controller that was ``asked``.
     """
-    system, dt = System(model, laws), clock[1]
-    layout = layout_of(System(model, laws, None, (lambda t, s: given) if asked else None), 0)
+    system, dt = System(model, laws, None, (lambda t, s: given) if asked else None), clock[1]
+    layout = layout_of(system, 0)
     start, _, works = layout.unpack(packed)
     light = replace(model, gravity=np.zeros(3))
     R, q = start.pose[:3, :3], start.joints
@@ -130,8 +130,8 @@ def passes(
         before = guess
         R_mid, q_mid = R @ exp(0.5 * dt * guess[3:6]), q + 0.5 * dt * guess[6:]
         middle = _in_flight(model, carried, 0.5 * dt, R_mid, q_mid, guess)
-        forces = {name: F[6:] for name, F in system.applied((), clock[0] + 0.5 * dt, middle).items()}
-        tau = sum(forces.values(), start=given)
+        forces = system.applied((), clock[0] + 0.5 * dt, middle, given)
+        tau = system.total(forces)[6:]
         slope = _kinetic_slope(light, q_mid, guess) + tau
         spin = _ROTATIONS.dexp_left(dt * guess[3:6]).T @ (
             R.T @ carried[6:]
@@ -139,8 +139,7 @@ def passes(
         guess = _velocity(light, spin, q_mid, p + 0.5 * dt * slope)
     end_R, end_q = R @ exp(dt * guess[3:6]), q + dt * guess[6:]
     end_v = _velocity(light, end_R.T @ carried[6:], end_q, p + dt * slope)
-    parts = [*forces.values(), *([given] if asked else [])]
-    done = [x for F in parts for x in (np.zeros(1), np.reshape(dt * (F @ guess[6:]), 1))]
+    done = [x for port in system.ports for x in (np.zeros(1), np.reshape(dt * (forces[port][6:] @ guess[6:]), 1))]
     works = works + concatenate([np.zeros(0), *done])
     middle, end = (
         layout.pack(_in_flight(model, carried, s, *at), np.zeros(0), works)

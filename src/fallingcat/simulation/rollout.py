@@ -22,7 +22,7 @@ from .integrator import HALVINGS, Integrator, Step
 from .ledger import residuals
 from .rkmk4 import RKMK4
 from .rule import Rule
-from .simulate import INTEGRATORS, system_of
+from .simulate import INTEGRATORS, own_laws, system_of
 from .stiffness import DEFAULT_STEP, SHORTEST_DEFAULT, default_step
 from .system import System
 
@@ -70,16 +70,18 @@ def rollout(
     threads: int = 1,
     target: str = "cpu",
     dtype: str = "float64",
+    passive: bool = True,
 ) -> Rollout:
     """Simulate from many states at once, in steps of ``dt`` (s), with SIMD across the simulations.
 
     ``states`` is a list, or one state whose fields are arrays with a first axis over the simulations.  For laws (not
     for plain functions) and integrators of fixed steps: ``implicit`` on compliant floors under three points or more,
     else ``rkmk4``, unless ``integrator`` says otherwise.  By default steps are 1 ms, or shorter where springs need it
-    at the first state.  Contacts of rules switch at the ends of steps, so their times are right to ``dt``.  Every
-    ``every``-th step is kept, or first and last only.  ``target="cuda"`` runs ``implicit`` on a GPU, in float64 or
-    float32; see :class:`Fleet` to step, steer and reset as you go.  Ctrl-C raises
-    :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the rollout so far.
+    at the first state.  What the model holds acts as in :func:`fallingcat.simulate`.  Contacts of rules switch at the
+    ends of steps, so their times are right to ``dt``.  Every ``every``-th step is kept, or first and last only.
+    ``target="cuda"`` runs ``implicit`` on a GPU, in float64 or float32; see :class:`Fleet` to step, steer and reset as
+    you go.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the
+    rollout so far.
 
     >>> import fallingcat as fc
     >>> cat = fc.robots.two_cylinder_cat()
@@ -93,14 +95,15 @@ def rollout(
     every = None if every is None else whole(every, "every")
     many = starts(model, states)
     first = _nth(many, 0)
-    system = system_of(model, first, controller, contact)
+    own = own_laws(model, dt, passive, many.joints, controller)
+    system = system_of(model, first, controller, contact, own)
     method = _method(system, integrator)
     if dt is None:
         dt = DEFAULT_STEP if method.stable else default_step(system, first)
     steps = max(1, round(duration / dt))
     dt = duration / steps
     if isinstance(method, Implicit):
-        about = {"target": target, "dtype": dtype, "threads": threads, "integrator": method}
+        about = {"target": target, "dtype": dtype, "threads": threads, "integrator": method, "passive": passive}
         batch: _Together = _March(Fleet(model, many, system.laws, contact, dt=dt, **about))  # type: ignore[arg-type]
     elif target != "cpu":
         raise ModelError(f"a rollout on {target!r} takes the integrator 'implicit', not {method.name!r}")
@@ -151,7 +154,8 @@ class _Together:
         series = self.layout.series(np.array([packed for _, packed in kept]))
         times, works = np.array([t for t, _ in kept]), series.base_works + series.joint_works
         finite, lead = np.isfinite(kept[-1][1]).all(axis=1), works.shape[:2]
-        kinetic, potential = energies(self.system.model)(*(x.reshape(-1, *x.shape[2:]) for x in series.states))
+        flat = [x.reshape(lead[0] * lead[1], *x.shape[2:]) for x in series.states]
+        kinetic, potential = energies(self.system.model)(*flat)
         residual = np.where(finite, residuals(kinetic.reshape(lead), potential.reshape(lead), works), np.nan)
         status = self._status(residual, dt)
         return Rollout(times, *series.states, works, self.system.ports, finite, residual, status)

@@ -10,8 +10,10 @@ import numpy as np
 from ..arrays import numbers_only
 from ..contact import Contact
 from ..control import Law
+from ..control import passive as passive_laws
+from ..control.passive import check_stops
 from ..dynamics.checks import check_model, choice
-from ..errors import ModelError
+from ..errors import ModelError, told
 from ..model import Model, State
 from .adaptive import SciPy
 from .arguments import controller_forces, countable, read_only, seconds, start, whole
@@ -23,7 +25,7 @@ from .rkmk4 import RKMK4
 from .rosenbrock import Rosenbrock
 from .run import Run
 from .semi_implicit import SemiImplicitEuler
-from .stiffness import DEFAULT_STEP
+from .stiffness import DEFAULT_STEP, RESOLVED, STABLE, STIFF_STEP, fastest
 from .system import Controller, System
 from .trajectory import Trajectory
 
@@ -45,6 +47,7 @@ def simulate(
     every: int = 1,
     events: Sequence[Event] = (),
     progress: Callable[[float], None] | None = None,
+    passive: bool = True,
 ) -> Trajectory:
     """The motion of a robot from ``state`` over ``duration`` (s).
 
@@ -54,7 +57,11 @@ def simulate(
     take steps of ``dt``, by default 1 ms, or less where springs need it.  Every ``every``-th step is kept.  ``events``
     are located to 1e-10 s and may end the run.
 
-    By default: the momentum-exact rule in free flight, the Rosenbrock method on stiff contacts, else RKMK4.
+    What the model holds acts: springs, damping, dry friction and stops of joints, effort and speed limits of drives, as
+    :func:`fallingcat.control.passive` makes them into laws; ``passive=False`` leaves them out.
+
+    By default: the momentum-exact rule in free flight, the Rosenbrock method on contacts and joints that are too stiff
+    for steps, else RKMK4.
 
     A run whose books do not balance (an energy residual above 0.01) says so in its ``status``, with the rate of the
     springs that its steps did not resolve.  A number that is not finite, a step that cannot be taken or contacts that
@@ -73,13 +80,29 @@ def simulate(
     countable(duration, DEFAULT_STEP if dt is None else dt)
     check_model(model)
     state = start(model, state)
-    system = system_of(model, state, controller, contact)
-    run = Run(system, method_of(system, integrator), state, duration, dt, every, checked_events(events), progress)
+    system = system_of(model, state, controller, contact, own_laws(model, dt, passive, state.joints, controller))
+    method = method_of(system, state, integrator, dt)
+    run = Run(system, method, state, duration, dt, every, checked_events(events), progress)
     return run.trajectory()
 
 
-def system_of(model: Model, state: State, controller: Any, contact: Contact | None) -> System:
-    """The controller's kind found out: laws, or a function that gives n or nv numbers."""
+def own_laws(model: Model, dt: float | None, wanted: Any, joints: np.ndarray, controller: Any) -> tuple[Law, ...]:
+    """What the robot's joints do by themselves, if it is ``wanted``, from these coordinates (... x joints) on, and what
+    limits take from the ``controller``, if there is one.
+    """
+    if not isinstance(wanted, (bool, np.bool_)):
+        raise ModelError(f"passive is True or False, not {told(wanted)}")
+    if not wanted:
+        return ()
+    check_stops(model, joints)
+    laws = passive_laws(model, DEFAULT_STEP if dt is None else dt)
+    return tuple(law for law in laws if controller or not law.answers)
+
+
+def system_of(
+    model: Model, state: State, controller: Any, contact: Contact | None, own: tuple[Law, ...] = ()
+) -> System:
+    """The controller's kind found out: laws, or a function that gives n or nv numbers; beside the robot's ``own``."""
     if model.loops:
         names = ", ".join(loop.name for loop in model.loops)
         way = "fc.loops.forward_dynamics gives their motion, model.open_loops() the tree alone"
@@ -88,7 +111,9 @@ def system_of(model: Model, state: State, controller: Any, contact: Contact | No
         raise ModelError(f"{contact!r} is no contact: derive it from fc.contact.Contact, as a frozen dataclass")
     laws = (controller,) if isinstance(controller, Law) else controller
     if laws is None or isinstance(laws, (tuple, list)):
-        return System(model, _checked(model, tuple(laws or ())), contact)
+        given = {getattr(law, "name", None) for law in laws or ()}  # a law of yours takes the place of one of these
+        own = tuple(law for law in own if law.name not in given)
+        return System(model, _checked(model, (*(laws or ()), *own)), contact)
     if not callable(laws):
         raise ModelError(f"a controller is a law, several, or a function of time and state, not {laws!r}")
     given = laws(0.0, read_only(state))
@@ -96,7 +121,7 @@ def system_of(model: Model, state: State, controller: Any, contact: Contact | No
     if size not in ((model.n,), (model.nv,)):
         raise ModelError(f"the controller gives {model.n} joint forces or {model.nv} forces, not shape {size}")
     controller_forces(model, given, size[0], 0.0)
-    return System(model, (), contact, laws, external=size == (model.nv,) and model.m > 0)
+    return System(model, own, contact, laws, external=size == (model.nv,) and model.m > 0)
 
 
 def _checked(model: Model, laws: tuple[Any, ...]) -> tuple[Law, ...]:
@@ -110,16 +135,19 @@ def _checked(model: Model, laws: tuple[Any, ...]) -> tuple[Law, ...]:
     return laws
 
 
-def method_of(system: System, wanted: str | Integrator | None) -> Integrator:
-    """The wanted integrator, or the one that suits the system."""
+def method_of(system: System, state: State, wanted: str | Integrator | None, dt: float | None) -> Integrator:
+    """The wanted integrator, or the one that suits the system, in steps of ``dt`` (s) if that is given."""
     if isinstance(wanted, Integrator):
         return wanted
     if wanted is not None:
         return INTEGRATORS[choice(wanted, tuple(INTEGRATORS), "integrator")]
     if system.contact is not None and system.contact.stiff:
         return INTEGRATORS["rosenbrock"]
+    fast = fastest(system, state) * (STIFF_STEP if dt is None else dt)
+    if fast > STABLE:
+        return INTEGRATORS["rosenbrock"]
     try:
         check(system)
-        return INTEGRATORS["momentum"]
     except ModelError:
         return INTEGRATORS["rkmk4"]
+    return INTEGRATORS["momentum" if dt is None or fast <= RESOLVED else "rkmk4"]

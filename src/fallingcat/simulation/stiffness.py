@@ -13,7 +13,11 @@ DEFAULT_STEP = 1e-3
 SHORTEST_DEFAULT = 1e-6
 """s: where springs are so stiff that steps had to be shorter, the run says so instead of taking them for ever"""
 RESOLVED = 0.5
-"""The product of step and rate up to which a rule of order 4 follows springs and dampers; it is stable up to 2.8."""
+"""The product of step and rate up to which a rule of order 4 follows springs and dampers."""
+STABLE = 2.0
+"""The same up to which such a rule is stable, with a margin (2.8 is where it ends)."""
+STIFF_STEP = 1e-5
+"""s: an implicit method is the default for what explicit ones could not follow in steps of this size"""
 
 
 def fastest(system: System, state: State) -> float:

@@ -60,6 +60,11 @@ class System:
         return (*own, *self.contact_ports)
 
     @property
+    def driven_ports(self) -> tuple[str, ...]:
+        """Those of drives: of laws that are commanded, and of the controller."""
+        return tuple(law.name for law in self.laws if law.commanded) + (("controller",) if self.controller else ())
+
+    @property
     def contact_ports(self) -> tuple[str, ...]:
         """Those of the contact, which come last; impacts are the very last, and all theirs counts as through joints."""
         return (*self.contact.ports, IMPACT) if self.contact else ()
@@ -74,14 +79,15 @@ class System:
         """Whether whole steps are compiled: all forces are written for every kind of number, and modes are few."""
         return self.controller is None and self.prepared is None
 
-    def applied(self, mode: Mode, t: Any, state: State) -> dict[str, Any]:
-        """Generalised forces (nv) of laws and controller, by port."""
-        touching = self.contact.touching(mode) if self.contact else frozenset()
-        forces = {law.name: law.forces(self.model, t, state, touching) for law in self.laws}
+    def applied(self, mode: Mode, t: Any, state: State, given: Any = None) -> dict[str, Any]:
+        """Generalised forces (nv) of laws and controller, by port; ``given`` (n or nv) if the controller was asked."""
+        at = (self.model, t, state, self.contact.touching(mode) if self.contact else frozenset())
+        forces = {law.name: law.forces(*at) for law in self.laws if not law.answers}
         if self.controller is not None:
-            given = self.asked(t, state)
-            forces["controller"] = given if self.external else np.concatenate([np.zeros(self.model.m), given])
-        return forces
+            given = self.asked(t, state) if given is None else given
+            forces["controller"] = given if self.external else concatenate([np.zeros(self.model.m), given])
+        asked = self.total({port: forces[port] for port in self.driven_ports if port in forces})
+        return forces | {law.name: law.beside(*at, asked) for law in self.laws if law.answers}
 
     def asked(self, t: float, state: State) -> np.ndarray:
         """What the controller gives, which sees the state and cannot change it: n or nv numbers, checked."""

@@ -150,9 +150,9 @@ class Trajectory:
         return np.asarray(kernel(self.poses[:, :3], self.joints, self.twists, self.rates))
 
     def joint_work(self) -> np.ndarray:
-        """Work (J) that laws and controller do through the joints, from the start to every sample."""
-        own = len(self.ledger.ports) - len(self._known_system().contact_ports)
-        return np.asarray(self.ledger.joints[:, :own].sum(axis=1))
+        """Work (J) that drives do through the joints, from the start to every sample: commanded laws and controller."""
+        driven = [self.ledger.ports.index(port) for port in self._known_system().driven_ports]
+        return np.asarray(self.ledger.joints[:, driven].sum(axis=1))
 
     @property
     def energy_residual(self) -> float:

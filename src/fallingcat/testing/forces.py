@@ -95,7 +95,7 @@ def _gradient(law: Any, model: Model, state: State, touches: frozenset[str]) -> 
 
 
 def _books(law: Law, model: Model, state: State, dt: float) -> float:
-    return whole(simulate(model, state, 0.05, law, integrator="rkmk4", dt=dt)).energy_residual
+    return whole(simulate(model, state, 0.05, law, integrator="rkmk4", dt=dt, passive=False)).energy_residual
 
 
 PLAIN_DATA = Requirement("plain data", "hashable, equal to its copy", 0.0, plain_data)

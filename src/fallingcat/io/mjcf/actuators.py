@@ -29,7 +29,7 @@ TYPES: Final = {"dyntype": "none", "gaintype": "fixed", "biastype": "none"}
 _AFFINE: Final = {**TYPES, "biastype": "affine"}
 _GENERAL: Final = frozenset([*TYPES, "gainprm", "biasprm"])
 _ACTIVATION: Final = ("dynprm", "actdim", "actearly", "actlimited", "actrange")  # none where the dyntype is none
-_DATA: Final = "actuators are data of the model: no function here applies them"
+_OFF: Final = "actuators are off unless a law commands them, such as fc.control.Actuators"
 
 
 def is_looked_at(element: Element) -> bool:
@@ -59,7 +59,7 @@ def read_actuators(
             continue
         name = element.get("name") or fresh(f"{joint.name}_{element.tag}", taken)
         found.append(drive.actuator(name, joint.name, **_numbers(drive, element, joint.limits, reader)))
-        tally.note(_DATA, element)
+        tally.note(_OFF, element)
     return found
 
 

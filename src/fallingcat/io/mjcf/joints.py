@@ -21,7 +21,6 @@ from .tally import Tally
 _TYPES: Final = ("free", "ball", "slide", "hinge")
 _UNIT_TOLERANCE: Final = 1e-6  # what six printed digits of a unit vector can miss
 FREE_ROTOR: Final = "the 'armature' of a free joint is not read: no rotor drives it, though MuJoCo adds one"
-_DATA: Final = "springs, dampers and dry friction are data of the joint, 'passive': no function here applies them"
 _CURVED: Final = "only the linear part of {!r} is read"
 
 
@@ -106,10 +105,7 @@ def _passive(element: Element, kind: str, settings: Settings, reader: FilesReade
     if "springdamper" in element.attributes and vector(reader, element, "springdamper", 2).any():
         tally.note("'springdamper' is not read: MuJoCo makes a spring and a damper of it and of the mass", element)
     rest = number(reader, element, "springref", default=0.0) * (settings.angle if kind == "hinge" else 1.0)
-    passive = Passive(**given, rest=rest if given["stiffness"] and kind != "ball" else 0.0)
-    if passive.acts:
-        tally.note(_DATA, element)
-    return passive
+    return Passive(**given, rest=rest if given["stiffness"] and kind != "ball" else 0.0)
 
 
 def _effort(element: Element, reader: FilesReader, tally: Tally) -> float:

@@ -1,0 +1,266 @@
+"""What a robot's joints do by themselves: springs, damping, dry friction, stops, and the limits of their drives.
+
+Made from the model by :func:`passive`, which every run adds to what moves the robot.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arrays import absolute, clip, concatenate, less, maximum, sqrt, where
+from ..dynamics import mass_matrix
+from ..dynamics.checks import check_model
+from ..errors import ModelError, told
+from ..model import Joint, Model, State
+from .law import Law
+from .springs import on_joints
+
+STEP = 1e-3
+"""s: what stops and friction are made for where no step is given"""
+CREEP = 1e-3
+"""rad/s or m/s: below it dry friction fades, or at a higher speed where steps are long"""
+SUNK = 0.1
+"""rad or m: how far beyond a stop a run may start, as it does after one that ended there"""
+FADE = 0.05
+"""the share of its speed limit over which a drive loses its force"""
+SHAPES = 4
+"""random configurations at which inertias are looked at, beside the neutral one; robots of many joints have none"""
+MANY = 60
+
+
+def passive(model: Model, dt: float = STEP) -> tuple[Law, ...]:
+    """The laws of what joints do by themselves, as the model's ``joint.passive`` and ``joint.limits`` have it, for runs
+    in steps of ``dt`` (s).
+
+    :func:`fallingcat.simulate` and :func:`fallingcat.rollout` add them by themselves, unless ``passive=False``.
+
+    >>> from fallingcat.model import robots
+    >>> [law.name for law in passive(robots.quadruped())]
+    ['joint stops', 'drive limits']
+    """
+    check_model(model)
+    if not isinstance(dt, (int, float, np.number)) or not 0.0 < dt < np.inf:
+        raise ModelError(f"dt is a finite number of seconds above zero, not {told(dt)}")
+    joints = model.joints
+    found: list[tuple[Law, bool]] = [
+        (PassiveSprings(), any(joint.passive.stiffness for joint in joints)),
+        (PassiveDamping(), any(joint.passive.damping for joint in joints)),
+        (DryFriction(float(dt)), any(joint.passive.friction for joint in joints)),
+        (JointStops(float(dt)), bool(_stopped(model).any())),
+        (DriveLimits(), bool(_limited(model, "effort").any() or _limited(model, "velocity").any())),
+    ]
+    return tuple(law for law, acts in found if acts)
+
+
+@dataclass(frozen=True)
+class PassiveSprings(Law):
+    """``tau = -stiffness (q - rest)``; of a ball and other groups, ``-stiffness log(q)``: the gradient of an energy."""
+
+    name: str = "passive springs"
+    commanded = False
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        parts = [_pull(joint, x) for joint, x in zip(model.joints, _stretches(model, state), strict=True)]
+        return concatenate([np.zeros(model.m), *parts])
+
+    def energy(self, model: Model, state: State) -> Any:
+        """``sum of stiffness |q - rest|^2 / 2`` (J)."""
+        pairs = zip(model.joints, _stretches(model, state), strict=True)
+        return sum((0.5 * joint.passive.stiffness * (x @ x) for joint, x in pairs if joint.passive.stiffness), 0.0)
+
+    def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
+        return on_joints(model, each_rate(model, lambda joint: joint.passive.stiffness)), np.zeros((model.nv, model.nv))
+
+
+@dataclass(frozen=True)
+class PassiveDamping(Law):
+    """``tau = -damping rates``."""
+
+    name: str = "passive damping"
+    commanded = False
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        return concatenate([np.zeros(model.m), -self._damping(model) * state.rates])
+
+    def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros((model.nv, model.nv)), on_joints(model, self._damping(model))
+
+    def _damping(self, model: Model) -> np.ndarray:
+        return each_rate(model, lambda joint: joint.passive.damping)
+
+
+@dataclass(frozen=True)
+class DryFriction(Law):
+    """``tau = -friction v / sqrt(v^2 + s^2)``: Coulomb's law but for speeds around ``s``, where joints creep.
+
+    ``s = max(CREEP, 4 friction step / m)`` with the inertia ``m`` that :func:`carried` finds: near rest the law is a
+    damper of at most ``m / (4 step)``, which no step overshoots.  So it takes energy, whatever the step; a joint under
+    a load below its friction creeps at less than ``s load / sqrt(friction^2 - load^2)``.
+    """
+
+    step: float
+    """s"""
+    name: str = "dry friction"
+    commanded = False
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        friction = each_rate(model, lambda joint: joint.passive.friction)
+        rubs = np.flatnonzero(friction)
+        f, v = friction[rubs], state.rates[rubs]
+        slow = maximum(f * (4.0 / carried(model)[rubs]) * self.step, np.full(len(rubs), CREEP))
+        return _onto(model, rubs, -f * v / sqrt(v * v + slow * slow))
+
+
+@dataclass(frozen=True)
+class JointStops(Law):
+    """Springs and dampers beyond ``limits.lower`` and ``limits.upper`` of a joint.
+
+    At a depth ``y`` beyond a stop, ``F = m w^2 y + 2 m w dy/dt``, not below 0 (stops do not pull) and not above
+    ``4 m w^2 y`` (so that it starts from 0), with the inertia ``m`` that :func:`carried` finds and
+    ``w = 1 / (4 max(step, 1 ms))``: as stiff as a step resolves, 250 rad/s at 1 ms and below.  It takes energy only. A
+    joint that arrives with inertia ``m`` and speed ``v`` goes 0.55 v / w beyond its stop and leaves with 0.20 v; with
+    more inertia ``a`` behind it, it goes at most ``sqrt(a / m) v / w`` beyond.
+
+    Equal stops say nothing, as in many files.
+    """
+
+    step: float
+    """s"""
+    name: str = "joint stops"
+    commanded = False
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        total = np.zeros(model.nv)
+        for sign, end in ((1.0, "lower"), (-1.0, "upper")):
+            places, rates, ends = _ends(model, end)
+            depth = maximum(sign * (ends - state.joints[places]), np.zeros(len(ends)))
+            total = total + _onto(model, rates, sign * self._push(model, rates, depth, -sign * state.rates[rates]))
+        return total
+
+    def _push(self, model: Model, rates: np.ndarray, depth: Any, speed: Any) -> Any:
+        m, w = carried(model)[rates], 0.25 / maximum(self.step, STEP)
+        spring = m * (w * w) * depth
+        return clip(spring + 2.0 * m * w * speed, np.zeros(len(rates)), 4.0 * spring)
+
+
+@dataclass(frozen=True)
+class DriveLimits(Law):
+    """What drives cannot do of what laws and controller ask of a joint: a force beyond ``limits.effort``, and, near
+    ``limits.velocity``, a force that makes it faster.
+
+    The force asked for is cut to the effort; in the direction of motion it then fades to zero over the last twentieth
+    of the speed limit, as that of a motor does whose own voltage uses up its supply.  So drives do not move a joint
+    faster than its limit, while gravity and impacts may.  Limits that are zero say nothing, as in many files.
+    """
+
+    name: str = "drive limits"
+    answers = True
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        return self.beside(model, t, state, touching, np.zeros(model.nv))
+
+    def beside(self, model: Model, t: Any, state: State, touching: frozenset[str], asked: Any) -> Any:
+        """What is missing of the forces ``asked`` (nv)."""
+        strong, fast = (np.flatnonzero(_limited(model, what)) for what in ("effort", "velocity"))
+        u = asked[model.m :]
+        most = each_rate(model, lambda joint: joint.limits.effort)[strong]
+        given = u + _onto(model, strong, clip(u[strong], -most, most) - u[strong])[model.m :]
+        top = each_rate(model, lambda joint: joint.limits.velocity)[fast]
+        u, v = given[fast], state.rates[fast]
+        lost = 1.0 - clip((top - absolute(v)) / (FADE * top), np.zeros(len(fast)), np.ones(len(fast)))
+        fading = _onto(model, fast, -where(less(0.0, u * v), lost * u, 0.0 * u))
+        return concatenate([np.zeros(model.m), given - asked[model.m :]]) + fading
+
+
+# the model's numbers ----------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=8)
+def carried(model: Model) -> np.ndarray:
+    """``m`` (n): inertias (kg m^2 or kg) that the robot has behind each of its joints at least, whatever others do.
+
+    With the joints' block ``B`` of ``M^-1`` (the base is free to give way), ``m_i = 1 / (c B_ii)`` with the least ``c``
+    for which ``diag(m) <= B^-1``; the smallest of the neutral and a few random configurations.
+    """
+    rng = np.random.default_rng(0)
+    count = SHAPES if model.n <= MANY else 0
+    states = [model.neutral(), *(model.random_state(rng) for _ in range(count))]
+    return np.min([_below(model, state) for state in states], axis=0)
+
+
+def _below(model: Model, state: State) -> np.ndarray:
+    B = np.linalg.inv(np.asarray(mass_matrix(model, state), dtype=float))[model.m :, model.m :]
+    alone = 1.0 / np.diag(B)
+    root = np.sqrt(alone)
+    return np.asarray(alone / np.linalg.eigvalsh(root[:, None] * B * root).max())
+
+
+def each_rate(model: Model, value: Callable[[Joint], float]) -> np.ndarray:
+    """One number for each rate (n): that of its joint."""
+    return np.concatenate([np.zeros(0), *(np.full(joint.kind.nv, float(value(joint))) for joint in model.joints)])
+
+
+def _stretches(model: Model, state: State) -> list[Any]:
+    """How far each joint is from the rest of its spring, in its group's exponential coordinates."""
+    found = []
+    for joint, place in zip(model.joints, model.q_slices, strict=True):
+        q, group = state.joints[place], joint.kind.group
+        if not joint.passive.stiffness:
+            found.append(np.zeros(joint.kind.nv))
+        else:
+            found.append(q - joint.passive.rest if group.additive else group.log(group.element(q)))
+    return found
+
+
+def _pull(joint: Joint, x: Any) -> Any:
+    """The gradient of ``-stiffness |x|^2 / 2`` along the joint's own velocities."""
+    group = joint.kind.group
+    slope = x if group.additive or not joint.passive.stiffness else group.dexp_right_inverse(x).T @ x
+    return -joint.passive.stiffness * slope
+
+
+def _stopped(model: Model) -> np.ndarray:
+    """Which joints have stops (bool)."""
+    limits = [(joint.limits.lower, joint.limits.upper, joint.kind.group.additive) for joint in model.joints]
+    return np.array([plain and a < b and (a > -np.inf or b < np.inf) for a, b, plain in limits], dtype=bool)
+
+
+def _ends(model: Model, end: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Places of coordinates and of rates, and where the stop is, of joints that have a lower or upper one."""
+    rows = [
+        (model.q_slices[i].start, model.v_slices[i].start, getattr(model.joints[i].limits, end))
+        for i in np.flatnonzero(_stopped(model))
+        if np.isfinite(getattr(model.joints[i].limits, end))
+    ]
+    q, v, ends = (np.array(x) for x in zip(*rows, strict=True)) if rows else (np.zeros(0),) * 3
+    return q.astype(int), v.astype(int), ends.astype(float)
+
+
+def check_stops(model: Model, joints: np.ndarray) -> None:
+    """An error if a joint starts far beyond a stop, which would throw it back; ``joints`` are ``... x (nq - base)``."""
+    for sign, end in ((1.0, "lower"), (-1.0, "upper")):
+        places, _, ends = _ends(model, end)
+        beyond = sign * (ends - joints[..., places])
+        if beyond.max(initial=0.0) > SUNK:
+            k = int(np.unravel_index(np.argmax(beyond), beyond.shape)[-1])
+            name = next(j.name for j, q in zip(model.joints, model.q_slices, strict=True) if q.start == places[k])
+            raise ModelError(
+                f"joint {name!r} starts {beyond.max():.3g} beyond its {end} stop at {ends[k]:.6g}: start within its "
+                "limits, or give passive=False"
+            )
+
+
+def _limited(model: Model, what: str) -> np.ndarray:
+    """Which rates have an ``effort`` or a ``velocity`` limit (n, bool)."""
+    top = each_rate(model, lambda joint: getattr(joint.limits, what) if joint.kind.nv == 1 else np.inf)
+    return (top > 0.0) & (top < np.inf)
+
+
+def _onto(model: Model, rates: np.ndarray, forces: Any) -> Any:
+    """Forces on some rates as generalised forces (nv)."""
+    return np.eye(model.nv)[:, model.m + rates] @ forces if len(rates) else np.zeros(model.nv)
