@@ -335,3 +335,31 @@ def test_sliders_have_stops_in_metres():
 
 def test_laws_are_as_they_print():
     assert (DryFriction(1e-3).commanded, JointStops(1e-3).commanded, DriveLimits().commanded) == (False, False, True)
+
+
+def test_joints_that_follow_others_bring_their_springs_and_stops_along():
+    """The same robot, with the follower tied to its leader by a loop in a run of the whole, is the oracle of forces."""
+    rng = np.random.default_rng(2)
+    free = fc.robots.random_tree(rng, 3, base=Trivial(), kinds=["revolute"], branching=0.0)
+    parts = [Passive(0.3, 0.0, 2.0, 0.1), Passive(0.2, 0.0, 5.0, -0.2), Passive(0.1, 0.0, 1.0, 0.0)]
+    free = replace(
+        free, joints=tuple(replace(j, passive=p, limits=Limits()) for j, p in zip(free.joints, parts, strict=True))
+    )
+    leader, follower = free.joints[0].name, free.joints[1].name
+    tied = replace(free.joints[1], mimic=fc.Mimic(leader, ratio=-0.5, offset=0.2), limits=Limits(-0.4, 0.6))
+    model = replace(free, joints=(free.joints[0], tied, free.joints[2]))
+    state = model.random_state(rng)
+    q, v = state.joints, state.rates
+    T = np.array([[1.0, 0.0], [-0.5, 0.0], [0.0, 1.0]])
+    whole = free.state(joints=T @ q + [0.0, 0.2, 0.0], rates=T @ v)
+    for mine, theirs in zip(fc.control.passive(model)[:2], fc.control.passive(free), strict=True):
+        expected = T.T @ theirs.forces(free, 0.0, whole, frozenset())
+        np.testing.assert_allclose(mine.forces(model, 0.0, state, frozenset()), expected, atol=1e-13)
+    run = fc.simulate(model, model.state(rates=[9.0, 0.0]), 0.5, integrator="rkmk4")
+    other = -0.5 * run.joints[:, 0] + 0.2
+    assert -0.45 < other.min() < other.max() < 0.65
+    assert run.energy_residual < 1e-3
+    assert follower not in model.joint_names
+    servo = fc.Actuator("servo", follower, "position", kp=3.0, kv=0.1)
+    pulls = fc.control.Actuators((0.3,)).forces(replace(model, actuators=(servo,)), 0.0, state, frozenset())
+    np.testing.assert_allclose(pulls, [-0.5 * servo.effort(0.3, -0.5 * q[0] + 0.2, -0.5 * v[0]), 0.0], atol=1e-14)

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import concatenate
+from ..arrays import concatenate, scale
 from ..dynamics.checks import vector
 from ..errors import ModelError
 from ..model import Model, State
 from .law import Law
+from .passive import follows
 from .springs import on_joints
 
 
@@ -50,8 +51,9 @@ class Actuators(Law):
             place = model.v_slices[model.joint_index(actuator.joint)]
             free = replace(actuator, force_range=(-np.inf, np.inf))
             at_rest = free.effort(0.0, 0.0, 0.0)
-            K[place] += max(0.0, float(at_rest - free.effort(0.0, 1.0, 0.0)))  # the force is linear in both
-            D[place] += max(0.0, float(at_rest - free.effort(0.0, 0.0, 1.0)))
+            share = follows(model.joints[model.joint_index(actuator.joint)]) ** 2
+            K[place] += share * max(0.0, float(at_rest - free.effort(0.0, 1.0, 0.0)))  # the force is linear in both
+            D[place] += share * max(0.0, float(at_rest - free.effort(0.0, 0.0, 1.0)))
         return on_joints(model, K), on_joints(model, D)
 
     def check(self, model: Model) -> None:
@@ -63,12 +65,13 @@ class Actuators(Law):
 
 def efforts(model: Model, controls: Any, state: State) -> Any:
     """Joint forces (n) of all actuators under ``controls``, one for each."""
-    forces: list[Any] = [np.zeros(joint.kind.nv) for joint in model.joints]
+    total: Any = np.zeros(model.n)
     for actuator, control in zip(model.actuators, controls, strict=True):
         i = model.joint_index(actuator.joint)
-        q, rate = state.joints[model.q_slices[i]], state.rates[model.v_slices[i]]
-        forces[i] = forces[i] + actuator.effort(control, q, rate)
-    return concatenate([np.zeros(0), *forces])
+        joint, ratio = model.joints[i], follows(model.joints[i])
+        q, v = joint.coordinates(state.joints[model.q_slices[i]])[0], model.v_slices[i].start
+        total = total + scale(ratio * actuator.effort(control, q, ratio * state.rates[v]), np.eye(model.n)[v])
+    return total
 
 
 def actuated(model: Model, function: Callable[[float, State], Any]) -> Callable[[float, State], Any]:

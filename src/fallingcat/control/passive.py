@@ -6,7 +6,6 @@ Made from the model by :func:`passive`, which every run adds to what moves the r
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +50,7 @@ def passive(model: Model, dt: float = STEP) -> tuple[Law, ...]:
         (PassiveSprings(), any(joint.passive.stiffness for joint in joints)),
         (PassiveDamping(), any(joint.passive.damping for joint in joints)),
         (DryFriction(float(dt)), any(joint.passive.friction for joint in joints)),
-        (JointStops(float(dt)), bool(_stopped(model).any())),
+        (JointStops(float(dt)), any(len(_ends(model, end)[0]) for end in ("lower", "upper"))),
         (DriveLimits(), bool(_limited(model, "effort").any() or _limited(model, "velocity").any())),
     ]
     return tuple(law for law, acts in found if acts)
@@ -65,16 +64,18 @@ class PassiveSprings(Law):
     commanded = False
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
-        parts = [_pull(joint, x) for joint, x in zip(model.joints, _stretches(model, state), strict=True)]
-        return concatenate([np.zeros(model.m), *parts])
+        total: Any = np.zeros(model.nv)
+        for joint, place, x in _stretches(model, state):
+            rates = np.arange(model.n)[place]
+            total = total + _onto(model, rates, -joint.passive.stiffness * follows(joint) * _gradient(joint, x))
+        return total
 
     def energy(self, model: Model, state: State) -> Any:
         """``sum of stiffness |q - rest|^2 / 2`` (J)."""
-        pairs = zip(model.joints, _stretches(model, state), strict=True)
-        return sum((0.5 * joint.passive.stiffness * (x @ x) for joint, x in pairs if joint.passive.stiffness), 0.0)
+        return sum((0.5 * joint.passive.stiffness * (x @ x) for joint, _, x in _stretches(model, state)), 0.0)
 
     def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
-        return on_joints(model, each_rate(model, lambda joint: joint.passive.stiffness)), np.zeros((model.nv, model.nv))
+        return on_joints(model, felt(model, "stiffness", 2)), np.zeros((model.nv, model.nv))
 
 
 @dataclass(frozen=True)
@@ -85,13 +86,10 @@ class PassiveDamping(Law):
     commanded = False
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
-        return concatenate([np.zeros(model.m), -self._damping(model) * state.rates])
+        return concatenate([np.zeros(model.m), -felt(model, "damping", 2) * state.rates])
 
     def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
-        return np.zeros((model.nv, model.nv)), on_joints(model, self._damping(model))
-
-    def _damping(self, model: Model) -> np.ndarray:
-        return each_rate(model, lambda joint: joint.passive.damping)
+        return np.zeros((model.nv, model.nv)), on_joints(model, felt(model, "damping", 2))
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ class DryFriction(Law):
     commanded = False
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
-        friction = each_rate(model, lambda joint: joint.passive.friction)
+        friction = felt(model, "friction", 1)
         rubs = np.flatnonzero(friction)
         f, v = friction[rubs], state.rates[rubs]
         slow = maximum(f * (4.0 / carried(model)[rubs]) * self.step, np.full(len(rubs), CREEP))
@@ -168,9 +166,9 @@ class DriveLimits(Law):
         """What is missing of the forces ``asked`` (nv)."""
         strong, fast = (np.flatnonzero(_limited(model, what)) for what in ("effort", "velocity"))
         u = asked[model.m :]
-        most = each_rate(model, lambda joint: joint.limits.effort)[strong]
+        most = _allowed(model, "effort")[strong]
         given = u + _onto(model, strong, clip(u[strong], -most, most) - u[strong])[model.m :]
-        top = each_rate(model, lambda joint: joint.limits.velocity)[fast]
+        top = _allowed(model, "velocity")[fast]
         u, v = given[fast], state.rates[fast]
         lost = 1.0 - clip((top - absolute(v)) / (FADE * top), np.zeros(len(fast)), np.ones(len(fast)))
         fading = _onto(model, fast, -where(less(0.0, u * v), lost * u, 0.0 * u))
@@ -200,43 +198,43 @@ def _below(model: Model, state: State) -> np.ndarray:
     return np.asarray(alone / np.linalg.eigvalsh(root[:, None] * B * root).max())
 
 
-def each_rate(model: Model, value: Callable[[Joint], float]) -> np.ndarray:
-    """One number for each rate (n): that of its joint."""
-    return np.concatenate([np.zeros(0), *(np.full(joint.kind.nv, float(value(joint))) for joint in model.joints)])
+def felt(model: Model, what: str, power: int) -> np.ndarray:
+    """Damping, friction or stiffness (n) of each rate, with ``|ratio|^power`` of that of joints that follow it."""
+    total = np.zeros(model.n)
+    for joint, place in zip(model.joints, model.v_slices, strict=True):
+        total[place] += getattr(joint.passive, what) * abs(follows(joint)) ** power
+    return total
 
 
-def _stretches(model: Model, state: State) -> list[Any]:
-    """How far each joint is from the rest of its spring, in its group's exponential coordinates."""
+def follows(joint: Joint) -> float:
+    """The rate of a joint per rate of the one that it follows; 1 if it is its own."""
+    return joint.mimic.ratio if joint.mimic else 1.0
+
+
+def _stretches(model: Model, state: State) -> list[tuple[Joint, slice, Any]]:
+    """Joints with springs, the place of their rates, and how far they are from rest in exponential coordinates."""
     found = []
-    for joint, place in zip(model.joints, model.q_slices, strict=True):
-        q, group = state.joints[place], joint.kind.group
-        if not joint.passive.stiffness:
-            found.append(np.zeros(joint.kind.nv))
-        else:
-            found.append(q - joint.passive.rest if group.additive else group.log(group.element(q)))
+    for joint, q_place, v_place in zip(model.joints, model.q_slices, model.v_slices, strict=True):
+        if joint.passive.stiffness and joint.kind.nv:
+            q, group = joint.coordinates(state.joints[q_place]), joint.kind.group
+            x = q - joint.passive.rest if group.additive else group.log(group.element(q))
+            found.append((joint, v_place, x))
     return found
 
 
-def _pull(joint: Joint, x: Any) -> Any:
-    """The gradient of ``-stiffness |x|^2 / 2`` along the joint's own velocities."""
+def _gradient(joint: Joint, x: Any) -> Any:
+    """Of ``|x|^2 / 2`` along the joint's own velocities."""
     group = joint.kind.group
-    slope = x if group.additive or not joint.passive.stiffness else group.dexp_right_inverse(x).T @ x
-    return -joint.passive.stiffness * slope
-
-
-def _stopped(model: Model) -> np.ndarray:
-    """Which joints have stops (bool)."""
-    limits = [(joint.limits.lower, joint.limits.upper, joint.kind.group.additive) for joint in model.joints]
-    return np.array([plain and a < b and (a > -np.inf or b < np.inf) for a, b, plain in limits], dtype=bool)
+    return x if group.additive else group.dexp_right_inverse(x).T @ x
 
 
 def _ends(model: Model, end: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Places of coordinates and of rates, and where the stop is, of joints that have a lower or upper one."""
-    rows = [
-        (model.q_slices[i].start, model.v_slices[i].start, getattr(model.joints[i].limits, end))
-        for i in np.flatnonzero(_stopped(model))
-        if np.isfinite(getattr(model.joints[i].limits, end))
-    ]
+    rows = []
+    for name, limits in zip(model.joint_names, model.limits, strict=True):
+        i, stop = model.joint_index(name), getattr(limits, end)
+        if model.joints[i].kind.group.additive and limits.lower < limits.upper and np.isfinite(stop):
+            rows.append((model.q_slices[i].start, model.v_slices[i].start, stop))
     q, v, ends = (np.array(x) for x in zip(*rows, strict=True)) if rows else (np.zeros(0),) * 3
     return q.astype(int), v.astype(int), ends.astype(float)
 
@@ -248,16 +246,23 @@ def check_stops(model: Model, joints: np.ndarray) -> None:
         beyond = sign * (ends - joints[..., places])
         if beyond.max(initial=0.0) > SUNK:
             k = int(np.unravel_index(np.argmax(beyond), beyond.shape)[-1])
-            name = next(j.name for j, q in zip(model.joints, model.q_slices, strict=True) if q.start == places[k])
+            name = next(n for n in model.joint_names if model.q_slices[model.joint_index(n)].start == places[k])
             raise ModelError(
                 f"joint {name!r} starts {beyond.max():.3g} beyond its {end} stop at {ends[k]:.6g}: start within its "
                 "limits, or give passive=False"
             )
 
 
+def _allowed(model: Model, what: str) -> np.ndarray:
+    """The ``effort`` or ``velocity`` limit of each rate (n)."""
+    pairs = zip(model.joint_names, model.limits, strict=True)
+    sizes = [(model.joints[model.joint_index(name)].nv, getattr(limits, what)) for name, limits in pairs]
+    return np.concatenate([np.zeros(0), *(np.full(nv, top if nv == 1 else np.inf) for nv, top in sizes)])
+
+
 def _limited(model: Model, what: str) -> np.ndarray:
-    """Which rates have an ``effort`` or a ``velocity`` limit (n, bool)."""
-    top = each_rate(model, lambda joint: getattr(joint.limits, what) if joint.kind.nv == 1 else np.inf)
+    """Which rates have such a limit (n, bool)."""
+    top = _allowed(model, what)
     return (top > 0.0) & (top < np.inf)
 
 
