@@ -249,5 +249,5 @@ def test_controllers_are_asked_at_each_step():
     assert len(asked) == 101  # once more to see what it gives
     by_laws = fc.simulate(model, state, 0.1, laws, floor, integrator="implicit", dt=1e-3)
     np.testing.assert_allclose(run.joints[-1], by_laws.joints[-1], atol=2e-3)
-    assert run.ledger.ports[0] == "controller"
+    assert "controller" in run.ledger.ports
     assert run.energy_residual < 0.02
