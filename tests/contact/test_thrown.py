@@ -95,6 +95,37 @@ def test_points_share_a_load_that_least_norm_would_let_slip():
     assert growth(run) < 1e-6
 
 
+LYING = {  # a trunk on four corners and two legs flat on the ground, which slide
+    "turn": (0.0, 0.0, -0.78495096),
+    "joints": (-1.57080294, -0.10757062, 0.33046662, -0.97731913, -0.19922258, -1.3708487, -1.57079633, -3.89264442,
+               0.12231557, 1.57079633, -4.85515703, 0.02347618),
+    "twist": (-0.00195004, 0.00515215, 0.0, 0.0, 0.0, 0.02070879),
+    "rates": (0.0062761, 0.00821724, -0.01493349, -0.77395489, -0.02013471, 1.50601949, 0.0, 0.0255874, 0.01295172, 0.0,
+              -0.0197704, 0.00321116),
+}  # fmt: skip
+
+
+def test_points_that_the_others_can_do_without_idle():
+    """A shank that could push 2e-4 N at most did, and lifted off, every 2e-7 s: contacts chattered."""
+    model, points = DOG
+    H = SE3().exp(np.array([0.0, 0.0, 0.0, *LYING["turn"]]))
+    state = model.state(pose=H, **{name: LYING[name] for name in ("joints", "twist", "rates")})
+    H[2, 3] = -min(fc.link_pose(model, state, p)[2, 3] for p in points)
+    floor, state = HardContacts(points, friction=0.3, restitution=0.9), state._replace(pose=H)
+    mode, memory = floor.begin(model, state)
+    applied = np.concatenate([np.zeros(6), -0.1 * state.rates])
+    shank = points.index("rear_right_shank")
+    guard = floor.guarded(model, mode).index((shank, "push"))
+    jump = floor.jump(model, mode, guard, state, memory, applied)
+    F = floor.point_forces(model, jump.mode, jump.state, jump.memory, applied)[:, 2]
+    assert jump.mode[shank] == "open"
+    assert F[[s != "open" for s in jump.mode]].min() > 1e-4 * model.mass * 9.81
+    at = floor.see(model, jump.state)
+    a = floor.loads(model, jump.mode, at, jump.memory, applied)[1].motion
+    rest = [i for i, s in enumerate(mode) if s != "open"]
+    assert min(at.J[i][0] @ a + at.biases[i][0] for i in rest) > -1e-3
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100))
 def test_a_hundred_boxes(seed):
@@ -113,3 +144,17 @@ def test_a_hundred_quadrupeds(seed):
     assert run.status == "finished" or run.status.startswith("stopped after ")
     assert len(run.events) <= 3000
     assert growth(run) < 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_damped_quadrupeds_come_to_rest(seed):
+    """With dampers in the joints, since limp legs swing for ever; all pairs of friction and restitution."""
+    model, points = DOG
+    damped = fc.control.JointDamper(0.1)
+    run = fc.simulate(model, thrown(model, points, seed), 8.0, damped, floor_of(points, seed), dt=2e-3)
+    assert run.status == "finished" or run.status.startswith("stopped after ")
+    assert len(run.events) <= 5000
+    assert growth(run) < 1e-6
+    if run.system.contact.friction and run.status == "finished":
+        assert fc.kinetic_energy(run.model, run.state(-1)) < 1e-9

@@ -23,8 +23,9 @@ SLOW = 1e-4
 """m/s: points slower than this are at rest when their friction turns round.  It is a tenth of the default
 ``rest_speed``; a stop from it takes 5e-9 J per kilogram; and friction has lost their way already (:data:`.TURNING`)."""
 MOST_CHANGES = 60
-FAINT = 1e3
-"""Forces below so many of :meth:`HardContacts.hair` carry nothing: a point that pushes no more begins to leave."""
+FAINT = 1e6
+"""Forces below so many of :meth:`HardContacts.hair`, 1e-4 of the weight, are not worth a share: a point that pushes no
+more begins to leave, or idles, if the others can carry without it."""
 
 
 Fault = tuple[float, str, np.ndarray | None]

@@ -83,6 +83,13 @@ def energies(model: Model) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
 
 
 @functools.lru_cache(maxsize=8)
+def energy(model: Model) -> Callable[..., list[float]]:
+    """``(rows of the pose, joints, twist, rates) -> [kinetic, potential]`` (J) of one state."""
+    kernel = compile(model, energies_at, state=State._fields)
+    return lambda *fields: kernel(*fields).tolist()
+
+
+@functools.lru_cache(maxsize=8)
 def displaced(model: Model) -> Callable[[State, np.ndarray, np.ndarray], tuple[State, np.ndarray]]:
     """``(start, x, velocity) -> the state there, dx/dt``."""
     kernel = compile(model, displaced_at, state=State._fields)

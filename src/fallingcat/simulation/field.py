@@ -71,6 +71,11 @@ class Layout(NamedTuple):
         pose, joints, twist, rates, memory, works = self._parts(packed)
         return State(pose_of(pose), joints, twist, rates), memory, works
 
+    def numbers(self, packed: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Rows of the pose (3 x 4), joints, twist, rates and works of a packed state: views of it."""
+        pose, joints, twist, rates, _, works = self._parts(packed)
+        return pose.reshape(3, 4), joints, twist, rates, works
+
     def table(self, states: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], memory: np.ndarray) -> np.ndarray:
         """``N x size``: poses, joints, twists, rates and memory of ``N`` states, packed, before any work."""
         poses, joints, twists, rates = states
