@@ -72,6 +72,19 @@ def test_cat_lands_on_its_feet(fall):
     assert fall.duration < fall.trajectory.times[-1]
 
 
+def test_it_starts_rolled_over(fall):
+    assert np.degrees(fall.start_tilt) == pytest.approx(180.0, abs=5.0)  # its axis is not quite level
+
+
+def test_a_turn_about_the_vertical_is_not_turning_over():
+    """A humanoid started upright, yawed by 180 degrees and was said to turn over."""
+    humanoid = fc.robots.humanoid()
+    with pytest.raises(ModelError, match=r"'humanoid' cannot turn over by 180 degrees: .* near the vertical"):
+        drop(height=4.0, model=humanoid)
+    _, yawing = easiest(bendings(humanoid), np.pi)  # which is what it did
+    assert abs(yawing.axis[2]) > 0.9
+
+
 def test_center_of_mass_falls_freely(fall):
     end = fall.trajectory.times[-1]
     assert fall.fallen == pytest.approx(0.5 * 9.81 * end**2, rel=1e-9)

@@ -16,7 +16,7 @@ from ..lie.rotations import log
 from ..model import Model, State, robots
 from ..simulation import Trajectory, simulate
 from .bending import Bending, bendings
-from .plan import Manoeuvre, easiest
+from .plan import Manoeuvre, easiest, tilted
 from .tracking import tracker
 
 STEPS = 1024
@@ -56,6 +56,11 @@ class Drop(NamedTuple):
         return self.trajectory.energy_residual
 
     @property
+    def start_tilt(self) -> float:
+        """rad: the angle between the base's up and the world's at the start."""
+        return tilted(self.trajectory.poses[0], -self.model.gravity / np.linalg.norm(self.model.gravity))
+
+    @property
     def fallen(self) -> float:
         """m: the way of the center of mass."""
         path = self.trajectory
@@ -79,7 +84,7 @@ def drop(
     it faces a random direction and drifts sideways.  The joints are driven by inverse dynamics of the shape; nothing
     pulls on the base but gravity.  The bend is carried by ``joints``, two or more, or by those that the curvature
     suggests (:func:`~fallingcat.falling.bendings`).  Too low a height raises a :class:`ModelError` that says how
-    much is needed.
+    much is needed; so does a robot whose joints turn it about the vertical only, which is not turning over.
     """
     tell = progress or (lambda what, share: None)
     began = time.perf_counter()
@@ -90,7 +95,7 @@ def drop(
     if g == 0.0:
         raise ModelError(f"{robot.name!r} has no gravity: it does not fall")
     up = -robot.gravity / g
-    bending, manoeuvre = easiest(found, tilt)
+    bending, manoeuvre = easiest(found, tilt, up)
     robot = bending.model
     standing = _clearance(robot, robot.neutral(), up)
     duration = _duration(height, standing, g, manoeuvre)
@@ -168,7 +173,7 @@ def _accounted(
         duration,
         trajectory,
         float(np.linalg.norm(log(first.T @ last))),
-        float(np.arccos(np.clip(up @ (last @ up), -1.0, 1.0))),
+        tilted(trajectory.poses[-1], up),
         spin / momentum_scale(trajectory),
         energy - energy[0],
         trajectory.joint_work(),

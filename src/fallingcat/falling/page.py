@@ -44,13 +44,18 @@ def _kept(fall: Drop) -> np.ndarray:
 def _facts(fall: Drop) -> list[Fact]:
     curve = fall.manoeuvre.curve
     return [
-        Fact("turned", f"{np.degrees(fall.turned):.2f}°", f"lands {np.degrees(fall.landing_tilt):.2f}° off upright"),
+        Fact("turned", f"{np.degrees(fall.turned):.2f}°", _tilts(fall)),
         Fact("angular momentum", f"{fall.angular_momentum.max():.0e}", "of what the joints move"),
         Fact("bend", f"{np.degrees(curve.bend):.1f}°", f"around {curve.turns:g} times in {fall.duration:.2f} s"),
         Fact("peak joint torque", f"{fall.peak_force:.1f} N m", "no wrench on the base"),
         Fact("energy minus work", f"{fall.energy_residual:.0e}", "of the energy moved or passed on"),
         Fact("fall", f"{fall.trajectory.times[-1]:.3f} s", f"{fall.fallen:.2f} m down"),
     ]
+
+
+def _tilts(fall: Drop) -> str:
+    ends = [float(np.degrees(x)) for x in (fall.start_tilt, fall.landing_tilt)]
+    return f"starts {ends[0]:.0f}°, lands {ends[1]:.2f}° off upright"
 
 
 def _scene(fall: Drop, whole: Model, keep: np.ndarray, is_cat: bool) -> Scene:

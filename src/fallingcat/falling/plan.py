@@ -24,6 +24,8 @@ TUCKS = (1.0, 0.7, 0.0)
 """Shares of the tuck that are tried: a small turn needs none, and is over sooner."""
 COARSE, FINE = 1e-7, 1e-11
 """Tolerances of displacements while searching, and of the result."""
+OVER = 0.9
+"""The share of a turn by which up has to tilt: less is a turn about an axis too near the vertical."""
 SAMPLES = 240
 
 
@@ -149,8 +151,11 @@ def ease(manoeuvre: Manoeuvre) -> tuple[float, float]:
     return round(manoeuvre.shortest, 6), float(manoeuvre.unit_forces.max())
 
 
-def easiest(found: Sequence[Bending], turn: float) -> tuple[Bending, Manoeuvre]:
-    """The bending with the quickest manoeuvre that turns by ``turn`` (rad), and that manoeuvre."""
+def easiest(found: Sequence[Bending], turn: float, up: np.ndarray | None = None) -> tuple[Bending, Manoeuvre]:
+    """The bending with the quickest manoeuvre that turns by ``turn`` (rad), and that manoeuvre.
+
+    With ``up`` (3, base frame) it turns over: a turn about the vertical is none.
+    """
     if not isinstance(found, Sequence) or not found or not all(isinstance(bending, Bending) for bending in found):
         raise ModelError(f"found is a list of bendings, as bendings(model) gives it, not {told(found)}")
     plans, most = [], 0.0
@@ -165,7 +170,23 @@ def easiest(found: Sequence[Bending], turn: float) -> tuple[Bending, Manoeuvre]:
             f"{found[0].model.name!r} cannot turn by {np.degrees(turn):.0f} degrees: a bend that is carried around "
             f"within the limits of its joints turns it by {np.degrees(most):.0f} degrees at most"
         )
-    return min(plans, key=lambda plan: ease(plan[1]))
+    over = [0.0 if up is None else tilted(manoeuvre.pose, up) for _, manoeuvre in plans]
+    rolling = [plan for plan, tilt in zip(plans, over, strict=True) if up is None or tilt >= OVER * turn]
+    if not rolling:
+        raise ModelError(
+            f"{found[0].model.name!r} cannot turn over by {np.degrees(turn):.0f} degrees: bends that are carried "
+            f"around turn it about axes near the vertical, and so tilt it by {np.degrees(max(over)):.0f} at most"
+        )
+    return min(rolling, key=lambda plan: ease(plan[1]))
+
+
+def tilted(pose: np.ndarray, up: np.ndarray) -> float:
+    """rad: how far a rotation (of a 4 x 4 pose) takes ``up`` (3) from itself.
+
+    >>> float(np.degrees(tilted(np.diag([1.0, -1.0, -1.0, 1.0]), np.array([0.0, 0.0, 1.0]))))
+    180.0
+    """
+    return float(np.arccos(np.clip(up @ pose[:3, :3] @ up, -1.0, 1.0)))
 
 
 def root(function: Callable[[float], float], low: float, high: float, tolerance: float) -> float:
