@@ -238,8 +238,15 @@ def test_what_is_wrong_is_named():
         loops.forward_dynamics(closed, closed.state(), np.zeros(3), "fast")
     with pytest.raises(ModelError, match="there is no joint 'x'"):
         loops.assemble(closed, closed.state(), held=["x"])
-    with pytest.raises(ModelError, match=r"'.*' has loops \(a\), which simulate does not close"):
-        fc.simulate(closed, closed.state(), 0.1)
+    with pytest.raises(ModelError, match=r"loop 'a' is open by 0.3 at the start: fc.loops.assemble"):
+        fc.simulate(closed, closed.state(joints=[0.3, 0.0, 0.0]), 0.1)
+    with pytest.raises(ModelError, match="loop 'a' opens at a rate of 1 at the start"):
+        fc.rollout(closed, [closed.state(), closed.state(rates=[1.0, 0.0, 0.0])], 0.1)
+    for integrator in ("momentum", "implicit"):
+        with pytest.raises(ModelError, match="takes trees, not the loops"):
+            fc.simulate(closed, closed.state(), 0.1, integrator=integrator)
+    with pytest.raises(ModelError, match="beside compliant floors only"):
+        fc.simulate(closed, closed.state(), 0.1, contact=fc.contact.HardContacts((closed.link_names[-1],)))
     with pytest.raises(FileError, match=r"URDF has no loops, as a of this robot \(a \.toml file has them"):
         fc.save(closed, "arm.urdf")
     with pytest.raises(ModelError, match="has not one coordinate"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..model import State
+from .closed import OPENED
 from .compiled import energies
 from .ledger import Ledger
 from .stiffness import too_fast
@@ -25,6 +26,9 @@ def books(run: Trajectory, dt: float | None) -> str:
     some = np.unique(np.linspace(0, len(run) - 1, LOOKED_AT).round().astype(int))
     ledger = Ledger(run.ledger.ports, run.ledger.base[some], run.ledger.joints[some])
     kinetic, potential = energies(run.model)(*(x[some] for x in (run.poses, run.joints, run.twists, run.rates)))
+    opened = float(run.loop_errors()[some].max()) if run.model.loops else 0.0
+    if opened > OPENED:
+        return f"finished, but loops opened by up to {opened:.2g}; take smaller steps"
     contact = run.system.contact
     if contact is not None and contact.passive:
         work = run.ledger.works[:, -len(run.system.contact_ports) :].sum(axis=1)

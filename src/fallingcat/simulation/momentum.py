@@ -182,6 +182,8 @@ def _largest(x: Any) -> Any:
 def check(system: System) -> None:
     """Refuses robots and forces that this rule is not for, by name."""
     model = system.model
+    if model.loops:
+        raise ModelError(f"the momentum-exact integrator takes trees, not the loops of {model.name!r}")
     if system.external or system.contact is not None:
         raise ModelError("the momentum-exact integrator takes joint forces only: nothing may pull on the base")
     if not isinstance(model.base, SE3):

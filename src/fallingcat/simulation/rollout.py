@@ -14,6 +14,7 @@ from ..errors import Interrupted, ModelError
 from ..model import Model, State
 from .arguments import countable, seconds, starts, whole
 from .books import UNBALANCED, verdict
+from .closed import check_closed
 from .compiled import energies
 from .field import layout_of
 from .fleet import Fleet
@@ -95,6 +96,7 @@ def rollout(
     every = None if every is None else whole(every, "every")
     many = starts(model, states)
     first = _nth(many, 0)
+    check_closed(model, *many)
     own = own_laws(model, dt, passive, many.joints, controller)
     system = system_of(model, first, controller, contact, own)
     method = _method(system, integrator)

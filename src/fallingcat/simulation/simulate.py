@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import numbers_only
-from ..contact import Contact
+from ..contact import CompliantFloor, Contact
 from ..control import Law
 from ..control import passive as passive_laws
 from ..control.passive import check_stops
@@ -17,6 +17,7 @@ from ..errors import ModelError, told
 from ..model import Model, State
 from .adaptive import SciPy
 from .arguments import controller_forces, countable, read_only, seconds, start, whole
+from .closed import check_closed
 from .events import Event, checked_events
 from .implicit import Implicit
 from .integrator import Integrator
@@ -58,7 +59,8 @@ def simulate(
     are located to 1e-10 s and may end the run.
 
     What the model holds acts: springs, damping, dry friction and stops of joints, effort and speed limits of drives, as
-    :func:`fallingcat.control.passive` makes them into laws; ``passive=False`` leaves them out.
+    :func:`fallingcat.control.passive` makes them into laws; ``passive=False`` leaves them out.  Loops stay closed, from
+    a start that is (:func:`fallingcat.loops.assemble`).
 
     By default: the momentum-exact rule in free flight, the Rosenbrock method on contacts and joints that are too stiff
     for steps, else RKMK4.
@@ -80,6 +82,7 @@ def simulate(
     countable(duration, DEFAULT_STEP if dt is None else dt)
     check_model(model)
     state = start(model, state)
+    check_closed(model, *(x[None] for x in state))
     system = system_of(model, state, controller, contact, own_laws(model, dt, passive, state.joints, controller))
     method = method_of(system, state, integrator, dt)
     run = Run(system, method, state, duration, dt, every, checked_events(events), progress)
@@ -103,12 +106,10 @@ def system_of(
     model: Model, state: State, controller: Any, contact: Contact | None, own: tuple[Law, ...] = ()
 ) -> System:
     """The controller's kind found out: laws, or a function that gives n or nv numbers; beside the robot's ``own``."""
-    if model.loops:
-        names = ", ".join(loop.name for loop in model.loops)
-        way = "fc.loops.forward_dynamics gives their motion, model.open_loops() the tree alone"
-        raise ModelError(f"{model.name!r} has loops ({names}), which simulate does not close: {way}")
     if contact is not None and (not isinstance(contact, Contact) or type(contact).__hash__ is None):
         raise ModelError(f"{contact!r} is no contact: derive it from fc.contact.Contact, as a frozen dataclass")
+    if model.loops and not (contact is None or isinstance(contact, CompliantFloor)):
+        raise ModelError(f"{model.name!r} has loops, which runs close beside compliant floors only, not {contact!r}")
     laws = (controller,) if isinstance(controller, Law) else controller
     if laws is None or isinstance(laws, (tuple, list)):
         given = {getattr(law, "name", None) for law in laws or ()}  # a law of yours takes the place of one of these

@@ -16,6 +16,7 @@ from ..control import Law
 from ..dynamics import forward_dynamics
 from ..model import Model, State
 from .arguments import controller_forces, read_only
+from .closed import LOOPS, closed_motion
 from .compiled import acceleration, touch
 
 Controller = Callable[[float, State], Any]
@@ -57,7 +58,7 @@ class System:
     def ports(self) -> tuple[str, ...]:
         """The ways in which energy passes, in the order of :attr:`Slope.powers`."""
         own = [law.name for law in self.laws] + (["controller"] if self.controller else [])
-        return (*own, *self.contact_ports)
+        return (*own, *((LOOPS,) if self.model.loops else ()), *self.contact_ports)
 
     @property
     def driven_ports(self) -> tuple[str, ...]:
@@ -103,14 +104,20 @@ class System:
     def forces(self, mode: Mode, t: Any, state: State, memory: Any) -> dict[str, Any]:
         """All generalised forces (nv), by port."""
         applied = self.applied(mode, t, state)
-        return applied | dict(self.touch(mode, state, memory, self.total(applied)).forces)
+        forces = applied | dict(self.touch(mode, state, memory, self.total(applied)).forces)
+        if self.model.loops:
+            forces[LOOPS] = closed_motion(self.model, state, self.total(forces))[1]
+        return forces
 
     def slope(self, mode: Mode, t: Any, state: State, memory: Any) -> Slope:
         """Acceleration, rate of the memory, and power through every port."""
         applied = self.applied(mode, t, state)
         there = self.touch(mode, state, memory, self.total(applied))
         forces = applied | dict(there.forces)
-        a = self._accelerated(state, self.total(forces)) if there.motion is None else there.motion
+        if self.model.loops:
+            a, forces[LOOPS] = closed_motion(self.model, state, self.total(forces))
+        else:
+            a = self._accelerated(state, self.total(forces)) if there.motion is None else there.motion
         m, zero = self.model.m, np.zeros(self.model.nv)
         powers: list[Any] = [
             np.reshape(power, 1)

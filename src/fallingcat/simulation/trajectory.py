@@ -19,6 +19,7 @@ from ..model.words import MomentumFrame
 from ..views import Page, Shape
 from . import files, pictures, tables
 from .between import interpolate
+from .closed import loop_errors
 from .compiled import energies
 from .events import Happened
 from .field import layout_of
@@ -153,6 +154,10 @@ class Trajectory:
         """Work (J) that drives do through the joints, from the start to every sample: commanded laws and controller."""
         driven = [self.ledger.ports.index(port) for port in self._known_system().driven_ports]
         return np.asarray(self.ledger.joints[:, driven].sum(axis=1))
+
+    def loop_errors(self) -> np.ndarray:
+        """``N``: how far the worst of the robot's loops is open (m or rad) at every sample."""
+        return loop_errors(self.model, self.poses, self.joints, self.twists, self.rates)
 
     @property
     def energy_residual(self) -> float:

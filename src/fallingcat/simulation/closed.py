@@ -1,0 +1,78 @@
+"""Runs of robots with closed loops: constraints that hold at every stage of a step, from a start that is closed."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..arrays import concatenate, is_numeric, takes
+from ..contact import loops
+from ..errors import ModelError
+from ..kernels import compile, fields
+from ..model import Model, State
+
+LOOPS = "loops"
+"""The port of the forces in loops; they work by what stabilisation draws back only."""
+STABILIZATION = 20.0
+"""1/s: what rounding and the rule open closes at this rate (Baumgarte)"""
+OPEN = 1e-8
+"""m or rad, and the same per second beside rates of 1: what counts as closed at the start of a run"""
+OPENED = 1e-6
+"""m or rad: beyond it at any time, the status of a run says so"""
+
+
+def closed_motion(model: Model, state: State, forces: Any) -> tuple[Any, Any]:
+    """Acceleration (nv) under ``forces`` (nv) that keeps loops closed, and the forces (nv) in them."""
+    if is_numeric(forces) and is_numeric(state.pose):
+        both = _kernel(model)(*fields(state), forces)
+    else:
+        both = closed_motion_at(model, state, forces)
+    return both[: model.nv], both[model.nv :]
+
+
+@takes(forces="nv")
+def closed_motion_at(model: Model, state: State, forces: Any) -> Any:
+    """Acceleration and forces in loops, one after the other."""
+    found = loops.forward_dynamics(model, state, forces, STABILIZATION)
+    return concatenate([found.acceleration, loops.equations(model, state).jacobian.T @ found.multipliers])
+
+
+def opening_at(model: Model, state: State) -> Any:
+    """Errors of all loops, and their rates, one after the other."""
+    rows = loops.equations(model, state)
+    return concatenate([rows.error, rows.jacobian @ state.velocity])
+
+
+@functools.lru_cache(maxsize=8)
+def _kernel(model: Model) -> Callable[..., Any]:
+    return compile(model, closed_motion_at, state=State._fields)
+
+
+@functools.lru_cache(maxsize=8)
+def _openings(model: Model) -> Callable[..., np.ndarray]:
+    """``(poses, joints, twists, rates) -> N x 2k``."""
+    kernel = compile(model, opening_at, state=State._fields)
+    return lambda poses, joints, twists, rates: np.asarray(kernel(poses[:, :3], joints, twists, rates))
+
+
+def loop_errors(model: Model, *states: np.ndarray) -> np.ndarray:
+    """``N``: how far the worst loop is open (m or rad), given poses, joints, twists and rates of ``N`` states."""
+    k = sum(loop.count for loop in model.loops)
+    return np.abs(_openings(model)(*states)[:, :k]).max(axis=1, initial=0.0)
+
+
+def check_closed(model: Model, *states: np.ndarray) -> None:
+    """An error that names a loop that is open, or that opens, at the start."""
+    if not model.loops:
+        return
+    names = [loop.name for loop in model.loops for _ in range(loop.count)]
+    error, rate = np.split(np.abs(_openings(model)(*states)), 2, axis=1)
+    fast = 1.0 + max(np.abs(x).max(initial=0.0) for x in states[2:])
+    for found, allowed, what in ((error, OPEN, "is open by"), (rate, OPEN * fast, "opens at a rate of")):
+        if found.max() > allowed:
+            worst = names[int(np.unravel_index(np.argmax(found), found.shape)[1])]
+            way = "fc.loops.assemble(model, state) gives a state near it that is closed"
+            raise ModelError(f"loop {worst!r} {what} {found.max():.3g} at the start: {way}")
