@@ -89,9 +89,9 @@ def beside_pinocchio(path: str, model: Any) -> tuple[Any, ...]:
     import pinocchio as pin
 
     free = model.m == 6
-    theirs = pin.buildModelFromUrdf(path)
+    theirs = pin.buildModelFromUrdf(path, mimic=True)
     if free and theirs.nv != model.nv:  # equal where the file itself has a floating joint below its root
-        theirs = pin.buildModelFromUrdf(path, pin.JointModelFreeFlyer())
+        theirs = pin.buildModelFromUrdf(path, pin.JointModelFreeFlyer(), mimic=True)
     theirs.gravity.linear = model.gravity
     data = theirs.createData()
     state = model.random_state(np.random.default_rng(0))
@@ -100,7 +100,7 @@ def beside_pinocchio(path: str, model: Any) -> tuple[Any, ...]:
     if free:
         q_theirs[:7], T[:6, :6] = q[:7], np.eye(6)
     for i, joint in enumerate(model.joints):
-        if not joint.kind.nv:
+        if not joint.kind.nv or joint.mimic:
             continue
         other = theirs.joints[theirs.getJointId(joint.name)]
         value = state.joints[model.q_slices[i]]

@@ -200,6 +200,8 @@ def test_refusals():
     hard = fc.contact.HardContacts(floor.points)
     with pytest.raises(fc.ModelError, match="takes compliant floors, not HardContacts"):
         fc.simulate(model, state, 0.01, laws, hard, integrator="implicit")
+    with pytest.raises(fc.ModelError, match="sweeps is a whole number above zero, not 0"):
+        Implicit(sweeps=0)
     twice = fc.contact.CompliantFloor(floor.points[:1] * 2, (1e4, 1e4), (1e2, 1e2))
     with pytest.raises(fc.ModelError, match="named twice"):
         fc.rollout(model, [state], 0.01, laws, twice)

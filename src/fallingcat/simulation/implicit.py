@@ -31,6 +31,7 @@ from ..kernels import compile
 from ..kernels.kernel import compile_step
 from ..lie.rotations import skew
 from ..model import Model, State
+from .arguments import whole
 from .cases import by_cases
 from .compiled import remembered
 from .field import layout_of
@@ -51,6 +52,9 @@ class Implicit(Integrator):
     name = "implicit"
     order = 1
     stable = True
+
+    def __post_init__(self) -> None:
+        whole(self.sweeps, "sweeps")
 
     def stepper(self, system: System, mode: Mode, memory: int) -> March:
         """Machine code for all modes."""
