@@ -94,6 +94,15 @@ def test_followers_restrict_their_leader():
         replace(GRIPPER, joints=(stops[0], replace(right, limits=fc.Limits(5.0, 6.0))))
 
 
+def test_limits_that_say_nothing_restrict_nothing():
+    """A speed of 0, and stops at the same place, as many files have them."""
+    left, right = GRIPPER.joints
+    mine = replace(left, limits=fc.Limits(-1.0, 1.0, 4.0, 9.0))
+    model = replace(GRIPPER, joints=(mine, replace(right, limits=fc.Limits(0.0, 0.0, 0.0, 0.0))))
+    (limits,) = model.limits
+    assert (limits.lower, limits.upper, limits.velocity, limits.effort) == (-1.0, 1.0, 4.0, 9.0)
+
+
 def test_locking_a_leader_welds_its_followers():
     drives = (fc.Actuator("motor", "left"), fc.Actuator("brake", "right"))
     model = replace(GRIPPER, actuators=drives)

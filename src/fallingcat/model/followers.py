@@ -47,7 +47,8 @@ def limits(model: Model) -> tuple[Limits, ...]:
             raise ModelError(
                 f"the limits of joint {joint.name!r}, which follows {joint.mimic.leader!r}, leave that one no room"
             )
-        speed = min(mine.velocity, joint.limits.velocity / abs(joint.mimic.ratio))
+        said = [v for v in (mine.velocity, joint.limits.velocity / abs(joint.mimic.ratio)) if v > 0.0]
+        speed = min(said, default=mine.velocity)  # a limit of 0 says nothing, as in many files
         found[joint.mimic.leader] = Limits(lower, upper, speed, mine.effort)
     return tuple(found.values())
 
@@ -55,6 +56,8 @@ def limits(model: Model) -> tuple[Limits, ...]:
 def room(leader: Limits, follower: Joint) -> tuple[float, float]:
     """Between which coordinates a leader stays within its limits and its follower's; crossed where there are none."""
     assert follower.mimic is not None
+    if follower.limits.lower == follower.limits.upper:  # equal stops say nothing, as in many files
+        return leader.lower, leader.upper
     ratio, offset = follower.mimic.ratio, follower.mimic.offset
     low, high = sorted((stop - offset) / ratio for stop in (follower.limits.lower, follower.limits.upper))
     return max(leader.lower, low), min(leader.upper, high)
