@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.arrays import array, cos, sin
+from fallingcat.arrays import array, cos, less, sin, where
 from fallingcat.errors import ModelError
 from fallingcat.kernels import compile
 from fallingcat.kernels.gpu import cuda, stages, tiles
@@ -256,6 +256,18 @@ def test_sines_of_any_number_are_no_larger_than_1(cupy, dtype):
     found = np.asarray(kernel.columns(*map(cupy.asarray, given)))
     assert (np.isnan(found) | (np.abs(found) <= 1.0 + 1e-6)).all()
     assert np.isfinite(found[:, np.abs(angles[0]) <= 1e4]).all()
+
+
+def test_infinity_needs_no_header(cupy):
+    """NVRTC has none: the text says itself what it is."""
+
+    def task(model, x):
+        return where(less(x, array([np.inf])), x, array([-np.inf]))
+
+    kernel = compile(fc.robots.cat(), task, target="cuda", inputs={"x": 1})
+    assert "< INFINITY" in kernel.source
+    assert "#define INFINITY __int_as_float(0x7f800000)" in kernel.source
+    np.testing.assert_array_equal(kernel(np.array([[2.0], [np.inf]])), [[2.0], [-np.inf]])
 
 
 def test_a_kernel_tells_what_it_is():

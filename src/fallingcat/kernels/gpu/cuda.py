@@ -225,6 +225,8 @@ def prelude(real: Real) -> Iterator[str]:
     """What the kernels call: addresses, and sine and cosine together, without a branch (off by less than 2 units in the
     last place up to |x| of some 1e4).
     """
+    for name, pattern in (("INFINITY", "0x7f800000"), ("NAN", "0x7fffffff")):  # NVRTC has no header for them
+        yield f"#ifndef {name}\n#define {name} __int_as_float({pattern})\n#endif"
     yield from _at(real)
     t, c, fma = real.text, real.constant, real.function("fma")
     whole, bits = ("long long", "__double_as_longlong") if t == "double" else ("int", "__float_as_int")
