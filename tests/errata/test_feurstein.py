@@ -206,7 +206,7 @@ def test_the_floor_pushes_up():
     pose = np.eye(4)
     pose[:3, 3] = [slip - foot[0], depth - foot[1], 0.0]
     state = hopper.state(pose=pose, joints=[1.0], twist=[0.03, -0.05, 0.0])
-    felt = floor.forces(hopper, (True,), state, np.zeros(2), None)
+    felt = floor.forces(hopper, (True,), state, np.zeros(2), np.zeros(hopper.nv))
     force = (felt["floor normal"] + felt["floor tangential"])[:2]
     printed = np.array([K * slip - D * 0.03, max(K * depth + D * 0.05, 0.0)])
     right = np.array([-K * slip - D * 0.03, max(-K * depth + D * 0.05, 0.0)])
