@@ -186,7 +186,7 @@ class Group(ABC):
 
     @abstractmethod
     def random_coordinates(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
-        """Flat coordinates (*batch, nq) of random elements: rotations uniform, positions normal with 1 m deviation."""
+        """Flat coordinates (``batch x nq``) of random elements: rotations uniform, positions normal, deviation 1 m."""
 
     def random(self, rng: np.random.Generator) -> np.ndarray:
         """A random element."""

@@ -317,7 +317,7 @@ class Model(Frozen):
         return self.integrate(q, scale(s, self.difference(q, p)))
 
     def random(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
-        """Random flat ``q`` (*batch, nq), by the law of :meth:`random_state`.
+        """Random flat ``q`` (``batch x nq``), by the law of :meth:`random_state`.
 
         >>> from fallingcat.model import robots
         >>> robots.cat().random(np.random.default_rng(0), 10_000).shape
