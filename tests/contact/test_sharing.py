@@ -5,7 +5,7 @@ import pytest
 from residuals import agree
 
 from fallingcat.contact.complementarity import Collision
-from fallingcat.contact.sharing import centred
+from fallingcat.contact.sharing import _newton, centred
 
 
 def loaded(rng, friction, points=7, slides=()):
@@ -56,3 +56,11 @@ def test_a_load_that_one_point_alone_must_lift_has_no_center():
     agree("halves", eased, [0.5, 0.5, 0.0], 1e-6)
     assert centred(law, np.zeros(3), [one[:, :0]] * 3) is None
     assert centred(law, np.zeros(3), [one] * 3) is None
+
+
+def test_a_force_on_its_bound_has_no_inside():
+    """Newton's method has no step there, and says so instead of failing."""
+    with np.errstate(all="ignore"):
+        step, size = _newton(np.zeros((1, 3)), np.array([[1.0, -1.0, -1.0]]), np.ones((1, 3, 1)))
+    assert step.tolist() == [0.0]
+    assert np.isnan(size)

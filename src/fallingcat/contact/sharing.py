@@ -49,6 +49,8 @@ def centred(law: Collision, x: np.ndarray, ways: Sequence[np.ndarray]) -> np.nda
     for _ in range(ROUNDS):
         for _ in range(MOST_STEPS):
             step, far = _newton(forces @ x + [short, 0.0, 0.0], A, forces @ free)
+            if not np.isfinite(far):  # a force lies on its bound: there is no inside to go to
+                return None
             x = x + free @ step
             if far < NEAR:
                 break
@@ -74,6 +76,8 @@ def _newton(y: np.ndarray, A: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, fl
     c, slope = (A * y**2).sum(axis=1), np.einsum("ij,ijk->ik", A * y, F)
     g = -2.0 * (slope / c[:, None]).sum(axis=0)
     H = 4.0 * (slope / c[:, None]).T @ (slope / c[:, None]) - 2.0 * np.einsum("ijk,ij,ijl->kl", F, A / c[:, None], F)
+    if not (np.isfinite(g).all() and np.isfinite(H).all()):
+        return np.zeros(len(g)), float("nan")
     step = -np.linalg.lstsq(H, g, rcond=1e-12)[0]
     size = float(np.sqrt(max(-float(g @ step), 0.0)))
     return step / (1.0 + size), size

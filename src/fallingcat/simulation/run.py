@@ -32,8 +32,9 @@ WATCHED_STEP = 1e-2
 SMALLEST_STEP = 1e-13
 WHILE = 1e-3
 """The time (s) in which a contact may have :attr:`.Contact.most_events`."""
-LEAK = 1e-7
-"""Energy that a step may lose or create beside hard contacts, relative to the largest kinetic energy so far."""
+LEAK, DRIFT = 1e-7, 1e-8
+"""Energy that a step may lose or create beside hard contacts, where points are held and in flight, relative to the
+largest kinetic energy so far."""
 SEIZED = -1
 """Instead of the number of a guard: no step, however small, holds what the contact should hold."""
 AN_INSTANT = 0.01
@@ -220,7 +221,8 @@ class Run:
             self._account = self.packed, self._energies(self.packed)
         before, after = self._account[1], self._energies(out)
         self.fastest = max(self.fastest, before.kinetic)
-        allowed = LEAK * max(self.fastest, after.kinetic) + ROUNDING * max(abs(before.potential), abs(after.potential))
+        share = LEAK if contact.touching(self.mode) else DRIFT
+        allowed = share * max(self.fastest, after.kinetic) + ROUNDING * max(abs(before.potential), abs(after.potential))
         return abs(after.unaccounted - before.unaccounted) <= allowed
 
     def _energies(self, packed: np.ndarray) -> Account:
