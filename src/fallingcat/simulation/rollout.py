@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -139,7 +140,7 @@ def _nth(many: State, i: int) -> State:
     return State(*(x[i] for x in many))
 
 
-class _Together:
+class _Together(ABC):
     """All simulations, packed side by side."""
 
     def __init__(self, system: System, many: State, memory: np.ndarray, threads: int) -> None:
@@ -148,9 +149,9 @@ class _Together:
         self.packed, self.done = self.layout.table(many, memory), 0
         self.begun = self.packed
 
+    @abstractmethod
     def advance(self, t: float, dt: float, until: int) -> None:
         """One step of all, or more, at most to step ``until``."""
-        raise NotImplementedError
 
     def record(self, kept: list[tuple[float, np.ndarray]], dt: float) -> Rollout:
         series = self.layout.series(np.array([packed for _, packed in kept]))

@@ -115,22 +115,22 @@ def guards(system: System, mode: Mode, memory: int) -> Step:
 
 def port_forces(system: System, mode: Mode, memory: int, packed: np.ndarray, times: np.ndarray) -> np.ndarray:
     """``K x ports x nv``: generalised forces of every port at ``K`` packed states of one mode."""
-    clocks = np.stack([times, np.zeros(len(times))], axis=1)
-    if system.compilable:
-        flat = compiled(by_port, system, mode, memory)(packed, clocks)
-    else:
-        flat = np.array([by_port(system, mode, memory, p, clock) for p, clock in zip(packed, clocks, strict=True)])
-    return np.asarray(flat).reshape(len(times), -1, system.model.nv)
+    return _along(by_port, system, mode, memory, packed, times).reshape(len(times), -1, system.model.nv)
 
 
 def points_at(system: System, mode: Mode, memory: int, packed: np.ndarray, times: np.ndarray) -> np.ndarray:
     """``K x points x 5``: what :func:`at_points` says of ``K`` packed states of one mode."""
+    return _along(at_points, system, mode, memory, packed, times).reshape(len(times), -1, 5)
+
+
+def _along(
+    what: Callable[..., Any], system: System, mode: Mode, memory: int, packed: np.ndarray, times: np.ndarray
+) -> np.ndarray:
+    """One of the functions above at ``K`` packed states of one mode."""
     clocks = np.stack([times, np.zeros(len(times))], axis=1)
     if system.compilable:
-        flat = compiled(at_points, system, mode, memory)(packed, clocks)
-    else:
-        flat = np.array([at_points(system, mode, memory, p, clock) for p, clock in zip(packed, clocks, strict=True)])
-    return np.asarray(flat).reshape(len(times), -1, 5)
+        return np.asarray(compiled(what, system, mode, memory)(packed, clocks))
+    return np.array([what(system, mode, memory, p, clock) for p, clock in zip(packed, clocks, strict=True)])
 
 
 def compiled(what: Callable[..., Any], system: System, mode: Mode, memory: int, **options: Any) -> Step:
