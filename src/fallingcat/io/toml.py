@@ -55,6 +55,7 @@ from .physics import check_ratio, remark_on_idle
 from .toml_tables import TABLES, UNIT_TOLERANCE, JointTable, LinkTable, RobotTable, meant
 from .toml_text import decoded, parsed
 from .toml_writer import document
+from .uris import check_uri
 
 MOST_ERRORS: Final = 20  # said in one message
 _HEADER: Final = re.compile(r"^[ \t]*\[\[[ \t]*[\"']?(link|joint|frame|actuator|loop)[\"']?[ \t]*\]\]", re.MULTILINE)
@@ -179,7 +180,7 @@ def _build(robot: RobotTable, places: _Places, reader: Reader) -> Model:
     parts = Parts(
         name=robot.name,
         base=base,
-        links=[Link(table.name, _body(table)) for table in robot.link],
+        links=[_link(table, places.of("link", i), reader) for i, table in enumerate(robot.link)],
         joints=joints,
         link_places=names["link"].places,
         joint_places=names["joint"].places,
@@ -198,6 +199,15 @@ def _build(robot: RobotTable, places: _Places, reader: Reader) -> Model:
     if reader.options.loops == "open":
         return model
     return model.close_loops(*(table.build() for table in robot.loop), *couples)
+
+
+def _link(table: LinkTable, place: Place, reader: Reader) -> Link:
+    for shape in (*table.visual, *table.collision):
+        if shape.path is not None:
+            check_uri(reader, place, shape.path)
+    folder = os.path.dirname(os.path.abspath(reader.file))
+    visuals, collisions = (tuple(s.build(folder) for s in each) for each in (table.visual, table.collision))
+    return Link(table.name, _body(table), visuals, collisions)
 
 
 def _body(table: LinkTable) -> Body:

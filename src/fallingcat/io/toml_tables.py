@@ -11,11 +11,12 @@ from pydantic_core import PydanticCustomError
 
 from ..lie import Group, rotations
 from ..lie.charts import EulerZYX
-from ..model import Couple, Loop, Pin, Weld
+from ..model import Couple, Loop, Pin, Shape, Weld
 from ..model.actuator import Actuator, ActuatorKind
 from ..model.joints import KINDS, JointKind, Reversed
+from ..model.shapes import KINDS as SHAPES
 from .bases import BASES
-from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MAX_MASS, MAX_NAME, MAX_SHAPES, MIN_MASS
+from .limits import MAX_ATTRIBUTE, MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MAX_MASS, MAX_NAME, MAX_SHAPES, MIN_MASS
 
 ELSEWHERE: Final = {"floating": "free", "ball": "spherical", "hinge": "revolute", "slide": "prismatic", "weld": "fixed"}
 """What other formats call a joint of ours."""
@@ -115,6 +116,7 @@ Point = Annotated[list[FiniteFloat], _numbers("a position", 2, 3), AfterValidato
 Axis = Annotated[list[FiniteFloat], _numbers("an axis", 2, 3), AfterValidator(_in_space), AfterValidator(_axis)]
 Quaternion = Annotated[list[FiniteFloat], _numbers("a quaternion", 4), AfterValidator(_quaternion)]
 RollPitchYaw = Annotated[list[FiniteFloat], _numbers("rpy", 3)]
+Length = Annotated[FiniteFloat, Field(gt=0.0, le=MAX_LENGTH)]
 Pitch = Annotated[FiniteFloat, AfterValidator(_pitch)]
 Mass = Annotated[FiniteFloat, Field(ge=0.0, le=MAX_MASS), AfterValidator(_not_denormal)]
 Inertia = Annotated[
@@ -189,14 +191,50 @@ class PointTable(Table):
     inertia: Inertia | None = None
 
 
+class ShapeTable(Placed):
+    """What a link looks like, or touches with."""
+
+    type: str
+    color: Annotated[list[Annotated[FiniteFloat, Field(ge=0.0, le=1.0)]], _numbers("a color", 4)] | None = None
+    radius: Length | None = None
+    radii: Annotated[list[Length], _numbers("radii", 3)] | None = None
+    length: Length | None = None
+    size: Annotated[list[Length], _numbers("a size", 3)] | None = None
+    path: Annotated[str, Field(min_length=1, max_length=MAX_ATTRIBUTE)] | None = None
+    scale: Annotated[list[FiniteFloat], _numbers("a scale", 3)] | None = None
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.type not in SHAPES:
+            raise wrong(f"there is no shape {self.type!r}{meant(self.type, SHAPES)}")
+        own = SHAPES[self.type].sizes or ("path", "scale")
+        for key in ("radius", "radii", "length", "size", "path", "scale"):
+            given = getattr(self, key) is not None
+            if given and key not in own:
+                raise wrong(f"a shape of type {self.type!r} has no {key}")
+            if not given and key in own and key != "scale":
+                raise wrong(f"{key!r} is missing")
+        if self.scale is not None and 0.0 in self.scale:
+            raise wrong("no number of a scale is zero")
+        return self
+
+    def build(self, folder: str) -> Shape:
+        """The shape; paths are seen from ``folder``."""
+        more: dict[str, Any] = {"folder": folder} if self.type == "mesh" else {}
+        more |= _given(self, "radius", "radii", "length", "size", "path", "scale", "color")
+        return SHAPES[self.type](placement=self.placement(), **more)
+
+
 class LinkTable(Table):
-    """A link: massless, or one body, or a list of point masses."""
+    """A link: massless, or one body, or a list of point masses; and its shapes."""
 
     name: Name
     mass: Mass | None = None
     center: Point | None = None
     inertia: Inertia | None = None
     points: list[PointTable] | None = None
+    visual: Annotated[list[ShapeTable], Field(max_length=MAX_SHAPES)] = []
+    collision: Annotated[list[ShapeTable], Field(max_length=MAX_SHAPES)] = []
 
     @model_validator(mode="after")
     def _one_body(self) -> Self:
@@ -369,6 +407,8 @@ TABLES: Final[dict[tuple[str, ...], type[Table]]] = {
     ("base",): BaseTable,
     ("link",): LinkTable,
     ("link", "points"): PointTable,
+    ("link", "visual"): ShapeTable,
+    ("link", "collision"): ShapeTable,
     ("joint",): JointTable,
     ("joint", "offset"): Placed,
     ("joint", "limits"): LimitsTable,

@@ -11,12 +11,29 @@ import numpy as np
 from ..errors import ModelError, NumericsError
 from ..lie import Group
 from ..lie.charts import EulerZYX
-from ..model import Actuator, Body, Couple, Frame, Joint, JointKind, Limits, Link, Loop, Model, Pin, Reversed, Weld
+from ..model import (
+    Actuator,
+    Body,
+    Couple,
+    Frame,
+    Joint,
+    JointKind,
+    Limits,
+    Link,
+    Loop,
+    Model,
+    Pin,
+    Reversed,
+    Shape,
+    Weld,
+)
 from ..model.joints import KINDS
+from ..model.shapes import Mesh
 from .bases import BASES
 from .diagnostics import Reader
 from .names import Names
 from .toml_tables import rolled, turned
+from .uris import seen_from
 
 
 def document(model: Model, path: str | os.PathLike[str]) -> str:
@@ -36,7 +53,7 @@ def document(model: Model, path: str | os.PathLike[str]) -> str:
     _check_names(model, path)
     head = {"name": model.name, "base": _base(model.base), "gravity": model.gravity}
     tables = ["\n".join(_lines(head))]
-    tables += [_table("link", _link(link)) for link in model.links]
+    tables += [_table("link", _link(link, path)) for link in model.links]
     tables += [_table("joint", _joint(joint)) for joint in model.joints]
     tables += [_table("frame", _frame(frame)) for frame in model.frames]
     tables += [_table("actuator", _actuator(actuator)) for actuator in model.actuators]
@@ -55,7 +72,7 @@ def _base(group: Group) -> Any:
     raise ModelError(f"the base group {group} cannot be written to a file")
 
 
-def _link(link: Link) -> dict[str, Any]:
+def _link(link: Link, path: str | os.PathLike[str]) -> dict[str, Any]:
     body: Body = link.body
     table: dict[str, Any] = {"name": link.name}
     if body.mass or body.center.any() or body.inertia.any():
@@ -65,7 +82,18 @@ def _link(link: Link) -> dict[str, Any]:
     if body.inertia.any():
         diagonal = np.diagonal(body.inertia)
         table["inertia"] = diagonal if np.array_equal(np.diag(diagonal), body.inertia) else body.inertia
+    for key, shapes in {"visual": link.visuals, "collision": link.collisions}.items():
+        if shapes:
+            table[key] = [_shape(shape, path) for shape in shapes]
     return table
+
+
+def _shape(shape: Shape, path: str | os.PathLike[str]) -> dict[str, Any]:
+    table: dict[str, Any] = {"type": shape.kind, **{key: getattr(shape, key) for key in shape.sizes}}
+    if isinstance(shape, Mesh):
+        table |= {"path": seen_from(path, shape), "scale": shape.scale}
+    table |= _placed(shape.placement, f"placement of a {shape.kind}")
+    return table if shape.color is None else table | {"color": shape.color}
 
 
 def _joint(joint: Joint) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """URDF, the robot format of ROS: ``<robot>`` with links and joints side by side.
 
 Read: links with their inertia; joints revolute, continuous, prismatic, fixed, floating and planar with origin, axis and
-limits, damping, mimic.  Checked, not kept: shapes, materials.  Passed over: transmission, gazebo, sensors.
+limits, damping, mimic; shapes with their colors.  Passed over: textures, transmission, gazebo, sensors.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .mimics import Asked, mimicking
 from .names import Names, check_name
 from .numbers import number, vector
 from .safe_xml import Element, only
-from .urdf_shapes import check_material, check_shape
+from .urdf_shapes import Colors, read_materials, read_shape
 from .urdf_strays import Strays
 
 _AXIAL: Final[dict[str, Callable[[tuple[float, float, float]], JointKind]]] = {
@@ -65,9 +65,10 @@ def read_urdf(root: Element, reader: Reader) -> Model:
     for names, elements in ((link_names, links), (joint_names, joints)):
         for element in elements:
             names.add(element.get("name"), element)
+    colors: Colors = {}
     for material in root.all("material"):
-        check_material(reader, material)
-    bodies = [Link(link.get("name"), _body(link, reader)) for link in links]
+        read_materials(reader, [material], colors)
+    bodies = [_link(link, colors, reader) for link in links]
     moving, couples = mimicking([_joint(joint, reader) for joint in joints], _mimics(joints, reader), reader)
     parts = Parts(
         name=_robot_name(root, reader),
@@ -107,11 +108,16 @@ def _robot_name(root: Element, reader: Reader) -> str:
 # links --------------------------------------------------------------------------------------------------------------
 
 
+def _link(link: Element, colors: Colors, reader: Reader) -> Link:
+    visuals, collisions = (
+        tuple(s for each in link.all(tag) for s in read_shape(reader, each, _origin(each, reader), colors))
+        for tag in ("visual", "collision")
+    )
+    return Link(link.get("name"), _body(link, reader), visuals, collisions)
+
+
 def _body(link: Element, reader: Reader) -> Body:
     """The inertia of a link, brought into the axes of its frame; massless without an ``<inertial>``."""
-    for shape in (*link.all("visual"), *link.all("collision")):
-        _origin(shape, reader)
-        check_shape(reader, shape)
     inertial = only(reader, link, "inertial")
     if inertial is None:
         return Body()

@@ -4,6 +4,8 @@ URDF has hinges, sliders, floating and planar joints, a base that is always free
 more is refused, with the name of the joint: TOML says everything.  Frames become massless links on fixed joints, as
 which they come back.  A hinge without end stops is a ``revolute`` joint whose ``<limit>`` has no ``lower``, ``upper``.
 
+Shapes are written, except ellipsoids, which URDF does not have.
+
 Numbers survive to the last digit, except rotations: URDF knows only roll, pitch and yaw, which give the matrix back to
 1e-15 (also at a pitch of 90 degrees, where they are not unique).
 """
@@ -22,13 +24,15 @@ import numpy as np
 from ..errors import ModelError
 from ..lie import SE3
 from ..lie.charts import EulerZYX
-from ..model import Body, Continuous, Fixed, Frame, Free, Joint, Limits, Model, Planar, Prismatic, Revolute
+from ..model import Body, Continuous, Fixed, Frame, Free, Joint, Limits, Link, Model, Planar, Prismatic, Revolute, Shape
 from ..model.joints.axial import Axial
 from ..model.model import GRAVITY
+from ..model.shapes import Mesh
 from .diagnostics import Reader
 from .files import write_text
 from .names import Names, check_name
 from .urdf import _z_to
+from .uris import seen_from
 
 TYPES: Final = {
     Revolute: "revolute",
@@ -67,9 +71,9 @@ def document(model: Model, path: str | os.PathLike[str] = "robot.urdf") -> str:
     _check(model, path)
     lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<robot name={quoteattr(model.name)}>"]
     for link in model.links:
-        lines += _link(link.name, link.body)
+        lines += _link(link, path)
     for frame in model.frames:
-        lines += _link(frame.name, Body())
+        lines += _link(Link(frame.name), path)
     taken = {joint.name for joint in model.joints}
     for part in _depth_first(model):
         lines += _joint(part) if isinstance(part, Joint) else _weld(part, taken)
@@ -102,19 +106,42 @@ def _refused(reason: str) -> ModelError:
 # links --------------------------------------------------------------------------------------------------------------
 
 
-def _link(name: str, body: Body) -> list[str]:
+def _link(link: Link, path: str | os.PathLike[str]) -> list[str]:
+    inside = [*_inertial(link.body)]
+    for tag, shapes in {"visual": link.visuals, "collision": link.collisions}.items():
+        for shape in shapes:
+            inside += _shape(tag, shape, path)
+    name = quoteattr(link.name)
+    return [f"  <link name={name}>", *inside, "  </link>"] if inside else [f"  <link name={name}/>"]
+
+
+def _inertial(body: Body) -> list[str]:
     if not (body.mass or body.inertia.any()):
-        return [f"  <link name={quoteattr(name)}/>"]
+        return []
     inertia = 0.5 * (body.inertia + body.inertia.T)
     moments = {f"i{'xyz'[i]}{'xyz'[j]}": inertia[i, j] for i in range(3) for j in range(i, 3)}
     return [
-        f"  <link name={quoteattr(name)}>",
         "    <inertial>",
         *([f'      <origin xyz="{_text(body.center)}"/>'] if body.center.any() else []),
         f'      <mass value="{_text([body.mass])}"/>',
         f"      <inertia {_attributes(moments)}/>",
         "    </inertial>",
-        "  </link>",
+    ]
+
+
+def _shape(tag: str, shape: Shape, path: str | os.PathLike[str]) -> list[str]:
+    if shape.kind == "ellipsoid":
+        return []
+    sizes = " ".join(f'{key}="{_text(np.atleast_1d(getattr(shape, key)))}"' for key in shape.sizes)
+    if isinstance(shape, Mesh):
+        sizes = f'filename={quoteattr(seen_from(path, shape))} scale="{_text(shape.scale)}"'
+    rgba = None if shape.color is None else f'<color rgba="{_text(shape.color)}"/>'
+    return [
+        f"    <{tag}>",
+        *(f"  {line}" for line in _origin(shape.placement)),
+        f"      <geometry><{shape.kind} {sizes}/></geometry>",
+        *([f'      <material name="">{rgba}</material>'] if rgba else []),
+        f"    </{tag}>",
     ]
 
 

@@ -1,11 +1,13 @@
-"""Addresses of meshes and textures.  No reader here opens one; a later drawing might, so bad ones stop at the door."""
+"""Addresses of meshes and textures.  No reader here opens one; a drawing might, so bad ones stop at the door."""
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Final
 from urllib.parse import unquote
 
+from ..model.shapes import Mesh
 from .diagnostics import Located, Reader
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # two letters at least: C:\\ is a drive
@@ -36,6 +38,22 @@ def check_uri(reader: Reader, place: Located, uri: str, *, climbs: bool = False)
     if not climbs and _upwards(path) > (0 if in_package else _MAX_UPWARDS):
         home = "its package" if in_package else "the robot's folders"
         reader.fail(place, f"the path {shown!r} climbs out of {home}")
+
+
+def seen_from(path: str | os.PathLike[str], mesh: Mesh) -> str:
+    """The address of a mesh as the robot's file ``path`` writes it: relative where that is near, else absolute.
+
+    >>> seen_from("/robots/dog/dog.toml", Mesh("meshes/leg.stl", "/robots/dog/urdf"))
+    'urdf/meshes/leg.stl'
+    """
+    if _SCHEME.match(mesh.path):
+        return mesh.path
+    here, whole = os.path.dirname(os.path.abspath(path)), os.path.join(mesh.folder, mesh.path)
+    try:
+        relative = os.path.relpath(whole, here).replace("\\", "/")
+    except ValueError:  # on another drive
+        return whole
+    return relative if _upwards(relative) <= _MAX_UPWARDS and not os.path.isabs(mesh.path) else whole
 
 
 def _upwards(path: str) -> int:

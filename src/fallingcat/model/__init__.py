@@ -1,6 +1,6 @@
 """Robots: bodies, joints and the frozen tree they form."""
 
-from . import joints, robots
+from . import joints, robots, shapes
 from .actuator import Actuator
 from .body import Body
 from .joint import Joint, Limits, Mimic, Passive
@@ -22,6 +22,7 @@ from .joints import (
 )
 from .loops import Couple, Loop, Pin, Weld
 from .model import Frame, Link, Model
+from .shapes import Shape
 from .state import State
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "Reversed",
     "Revolute",
     "Schoenflies",
+    "Shape",
     "Spherical",
     "State",
     "Translational",
@@ -55,4 +57,5 @@ __all__ = [
     "Weld",
     "joints",
     "robots",
+    "shapes",
 ]

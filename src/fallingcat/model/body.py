@@ -12,7 +12,6 @@ import numpy as np
 from ..errors import ModelError, told
 from ..lie.rotations import skew
 
-_ONE = np.eye(4)
 TRIANGLE_TOLERANCE = 1e-6  # relative: what six printed digits of a flat plate can break
 
 
@@ -179,8 +178,11 @@ def frozen_array(x: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
 def frozen_pose(x: Any, what: str) -> np.ndarray:
     """``x`` as a read-only rigid transformation (4x4), up to six printed digits, or an error that names ``what``."""
     H = frozen_array(x, (4, 4), what)
-    R = H[:3, :3]
-    rigid = np.abs(R @ R.T - _ONE[:3, :3]).max() <= 1e-6 and np.dot(np.cross(R[0], R[1]), R[2]) > 0.0
-    if not rigid or np.abs(H[3] - _ONE[3]).max() > 1e-6:
+    (a, b, c, _), (d, e, f, _), (g, h, i, _), last = H.tolist()  # nine floats: faster than arrays of them
+    products = (a * a + b * b + c * c, d * d + e * e + f * f, g * g + h * h + i * i)
+    across = (a * d + b * e + c * f, a * g + b * h + c * i, d * g + e * h + f * i)
+    misses = [*(p - 1.0 for p in products), *across, *last[:3], last[3] - 1.0]
+    volume = a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)
+    if not (max(map(abs, misses)) <= 1e-6 and volume > 0.0):
         raise ModelError(f"{what} is not a rigid transformation")
     return H

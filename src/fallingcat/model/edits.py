@@ -15,7 +15,7 @@ from .joint import Joint
 from .joints import Fixed
 
 if TYPE_CHECKING:
-    from .model import Frame, Model
+    from .model import Frame, Link, Model
 
 
 def reroot(model: Model, link: str) -> Model:
@@ -63,7 +63,7 @@ def lock(model: Model, joints: Mapping[str, Any] | Sequence[str]) -> Model:
 def merge_fixed(model: Model) -> Model:
     """The robot without fixed joints: bodies join their parents', links become frames."""
     home: dict[str, tuple[str, np.ndarray]] = {model.links[0].name: (model.links[0].name, np.eye(4))}
-    bodies: dict[str, list[Body]] = {}
+    parts: dict[str, list[Link]] = {}
     joints: list[Joint] = []
     frames: list[Frame] = []
     for joint in model.joints:  # parents first
@@ -76,16 +76,21 @@ def merge_fixed(model: Model) -> Model:
             joints.append(replace(joint, parent=link, placement=H @ joint.placement))
     for part in model.links:
         link, H = home[part.name]
-        bodies.setdefault(link, []).append(part.body if link == part.name else part.body.moved(H))
+        parts.setdefault(link, []).append(part if link == part.name else part.moved(H))
     for frame in model.frames:
         link, H = home[frame.link]
         frames.append(_frame(frame.name, link, H @ frame.placement))
-    links = tuple(
-        replace(part, body=bodies[part.name][0] if len(bodies[part.name]) == 1 else sum_bodies(bodies[part.name]))
-        for part in model.links
-        if part.name in bodies
-    )
+    links = tuple(_welded(parts[part.name]) for part in model.links if part.name in parts)
     return replace(model, links=links, joints=tuple(joints), frames=tuple(frames))
+
+
+def _welded(parts: Sequence[Link]) -> Link:
+    """Links of one frame as one: the first, with the bodies and shapes of all."""
+    first, *others = parts
+    if not others:
+        return first
+    visuals, collisions = (tuple(s for part in parts for s in getattr(part, w)) for w in ("visuals", "collisions"))
+    return replace(first, body=sum_bodies(part.body for part in parts), visuals=visuals, collisions=collisions)
 
 
 def replace_body(model: Model, link: str, body: Body) -> Model:

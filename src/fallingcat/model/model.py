@@ -20,6 +20,7 @@ from .body import Body, Frozen, frozen_array, frozen_pose
 from .configuration import Configuration
 from .joint import Joint, Limits
 from .loops import Loop
+from .shapes import Shape, shapes
 from .state import State
 from .tree import followed, no_twins, ordered, root
 
@@ -28,16 +29,25 @@ GRAVITY = (0.0, 0.0, -9.81)
 
 @dataclass(frozen=True, eq=False)
 class Link(Frozen):
-    """A named body."""
+    """A named body, with the shapes that are drawn for it and those that touch.  They move nothing by themselves."""
 
     name: str
     body: Body = field(default_factory=Body)
+    visuals: tuple[Shape, ...] = field(default=(), repr=False, metadata={"moves": False})  # no kernel depends on it
+    collisions: tuple[Shape, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             raise ModelError(f"the name of a link is a text, not {told(self.name)}")
         if not isinstance(self.body, Body):
             raise ModelError(f"the body of link {self.name!r} is a Body, not {told(self.body)}")
+        for what in ("visuals", "collisions"):
+            object.__setattr__(self, what, shapes(getattr(self, what), f"{what} of link {self.name!r}"))
+
+    def moved(self, H: np.ndarray) -> Link:
+        """The same link seen from another frame: ``H`` (4x4) maps coordinates of this one to those of the other."""
+        visuals, collisions = (tuple(shape.moved(H) for shape in each) for each in (self.visuals, self.collisions))
+        return Link(self.name, self.body.moved(H), visuals, collisions)
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,16 +88,25 @@ class Meshes:
             reader.fail(element, f"the volume of the mesh is {found.volume:.3g} m^3", why)
         return Weighed(found, vertices)
 
+    def path_of(self, element: Element) -> str:
+        """The file of a mesh, seen from :attr:`folder`; empty where it has none."""
+        name = self._file(element)
+        return str(PurePosixPath(self._meshdir, name)) if name else ""
+
+    @property
+    def _meshdir(self) -> str:
+        return self.settings.meshdir.replace("\\", "/")
+
+    def _file(self, element: Element) -> str:
+        name = element.get("file").replace("\\", "/")
+        return PurePosixPath(name).name if self.settings.strippath else name
+
     def _read(self, element: Element) -> Mesh:
         """The mesh in a file: seen from ``meshdir`` in the folder of the model, or from the included file."""
-        reader, name = self.reader, element.get("file").replace("\\", "/")
+        reader, name = self.reader, self._file(element)
         if not name:
             reader.fail(element, "the inertia of this mesh is not known: it has no file and no vertices")
-        name = PurePosixPath(name).name if self.settings.strippath else name
-        starts = [
-            self.folder / self.settings.meshdir.replace("\\", "/"),
-            Path(reader.file_of(element)).absolute().parent,
-        ]
+        starts = [self.folder / self._meshdir, Path(reader.file_of(element)).absolute().parent]
         path = locate(reader, element, name, starts, "a mass depends on it: give the body an <inertial>")
         inner = Reader(path, reader.options, reader.warnings, reader._seen)
         mesh, size = read_mesh(inner, MAX_BYTES)

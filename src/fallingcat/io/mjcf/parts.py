@@ -12,6 +12,7 @@ from ...model import Body, Fixed, Free, Joint, Link
 from ..diagnostics import Located, Reader
 from ..safe_xml import Element
 from .bodies import BodyPart
+from .shapes import link_of
 
 WORLD = "world"
 _SE3 = SE3()
@@ -65,10 +66,10 @@ class Pieces:
     joint_places: dict[str, Located | None] = field(default_factory=dict)
     virtual: set[str] = field(default_factory=set)
 
-    def link(self, name: str, body: Body, place: Located | None) -> None:
+    def link(self, link: Link, place: Located | None) -> None:
         """Add a link."""
-        self.links.append(Link(name, body))
-        self.link_places[name] = place
+        self.links.append(link)
+        self.link_places[link.name] = place
 
     def joint(self, joint: Joint, place: Located | None) -> None:
         """Add a joint."""
@@ -84,7 +85,7 @@ def make_pieces(
     for i, body in enumerate(bodies):
         if not kept[i]:
             continue
-        pieces.link(naming.bodies[i], masses[i], body.element)
+        pieces.link(link_of(naming.bodies[i], masses[i], body.geoms), body.element)
         if i == base:
             continue
         if body.free is not None:  # beside others: its coordinates are its pose in the world
@@ -114,7 +115,7 @@ def _chain(i: int, body: BodyPart, naming: Naming, pieces: Pieces, reader: Reade
         made.append(Joint(name, part.kind, parent, child, place, offset, *drive))
         pieces.joint(made[-1], part.element)
         if not last:
-            pieces.link(child, Body(), part.element)
+            pieces.link(Link(child), part.element)
             pieces.virtual.add(child)
         parent, placement = child, part.after
     if len(made) > 1 and _redundant(made):

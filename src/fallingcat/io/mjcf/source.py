@@ -20,9 +20,15 @@ class Source:
     settings: Settings
     defaults: Defaults
     meshes: Meshes
+    materials: dict[str, Element]
+    """By name, with their defaults applied."""
 
 
 def read_source(root: Element, folder: Path, reader: FilesReader, tally: Tally) -> Source:
     """The source of all that stands in ``root``, whose meshes are seen from ``folder``."""
     settings, defaults = read_settings(root, reader, tally), Defaults(root, reader)
-    return Source(settings, defaults, Meshes(root, folder, settings, defaults, reader, tally))
+    meshes = Meshes(root, folder, settings, defaults, reader, tally)
+    found = [material for asset in root.all("asset") for material in asset.all("material")]
+    drawn = [each for each in found if each.get("class", "main") in defaults.classes]
+    materials = {each.get("name"): defaults.applied(each, "main") for each in drawn}
+    return Source(settings, defaults, meshes, materials)

@@ -137,7 +137,8 @@ def _say(x: Any, out: list[bytes]) -> None:
     elif dataclasses.is_dataclass(x):
         out.append(_name(kind).encode())
         for field in dataclasses.fields(x):
-            _say(getattr(x, field.name), out)
+            if field.metadata.get("moves", True):
+                _say(getattr(x, field.name), out)
     else:
         raise Unknown(f"a {kind.__name__}")
 
