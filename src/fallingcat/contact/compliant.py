@@ -13,14 +13,17 @@ from ..model import Model, State
 from .contact import Contact, Jump, Mode
 from .points import (
     Plane,
+    PointMotion,
+    Site,
     check_point_mode,
     checked_points,
+    each_radius,
     floor_points,
     plane,
-    point_jacobian,
     point_motions,
     position,
     positions,
+    rim_jacobian,
 )
 
 
@@ -33,6 +36,21 @@ class Support(NamedTuple):
     """``3`` (N s/m), not negative"""
 
 
+class Pressed(NamedTuple):
+    """A point in the ground."""
+
+    axes: Any
+    """``3 x 3``: normal and tangents (world) as rows"""
+    J: Any
+    """``3 x nv``: its velocity along them"""
+    push: Any
+    """N, out of the ground"""
+    drag: Any
+    """``2`` (N), along it"""
+    memory_rate: Any
+    """``2`` (m/s)"""
+
+
 @dataclass(frozen=True)
 class CompliantFloor(Contact):
     """A visco-elastic plane under the points of the robot.
@@ -43,6 +61,10 @@ class CompliantFloor(Contact):
 
     With ``friction`` (Coulomb's coefficient) ``|F_t| <= friction F_n``: beyond that the anchor is dragged along, at
     the rate at which spring and damper together pull with exactly the limit.
+
+    With a ``radius`` it is a ball around the point that touches, at its lowest place, which moves over the body as it
+    rolls: velocities are those of the body there, ``v + r n x w``, and ``x - x_touchdown`` is the way that it has
+    slipped.
 
     >>> import fallingcat as fc
     >>> floor = fc.contact.CompliantFloor(("foot",), stiffness=(1e4, 1e4), damping=(1e3, 1e3))
@@ -63,6 +85,8 @@ class CompliantFloor(Contact):
     """out of the ground (world); None: against gravity"""
     height: float = 0.0
     """of the plane along its normal (m)"""
+    radius: float | tuple[float, ...] = 0.0
+    """of a ball around each point (m): one for all or one for each"""
 
     ports = ("floor normal", "floor tangential")
     asks_forces = False
@@ -71,6 +95,7 @@ class CompliantFloor(Contact):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "points", floor_points(self.points))
+        each_radius(self.radius, self.points)
         try:
             friction = 0.0 if self.friction is None else self.friction
             numbers = [float(x) for x in (*self.stiffness, *self.damping, self.height, friction)]
@@ -95,10 +120,10 @@ class CompliantFloor(Contact):
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
         """Points that start below the plane touch where they are: their springs start without tangential load."""
         checked_points(model, self.points)
-        ground = self.ground(model)
-        places = positions(model, state, self.points)
-        mode = tuple(bool(self._depth(ground, p) < 0.0) for p in places)
-        return mode, np.concatenate([np.zeros(0), *(ground.tangents @ p for p in places)])
+        ground, places = self.ground(model), positions(model, state, self.points)
+        sites = [ground.site(p, r) for p, r in zip(places, self.radii, strict=True)]
+        starts = [self.unloaded(i, site, p) for i, (site, p) in enumerate(zip(sites, places, strict=True))]
+        return tuple(bool(site.height < 0.0) for site in sites), np.concatenate([np.zeros(0), *starts])
 
     def touching(self, mode: Mode) -> frozenset[str]:
         return frozenset(place for place, touches in zip(self.points, mode, strict=True) if touches)
@@ -106,7 +131,8 @@ class CompliantFloor(Contact):
     def guards(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
         """Height of the points in the air, depth of the points in the ground."""
         ground = self.ground(model)
-        heights = [self._depth(ground, position(model, state, place)) for place in self.points]
+        balls = zip(self.points, self.radii, strict=True)
+        heights = [ground.site(position(model, state, place), r).height for place, r in balls]
         signed = [-h if touches else h for h, touches in zip(heights, mode, strict=True)]
         return concatenate([np.zeros(0), *(np.reshape(h, 1) for h in signed)])
 
@@ -116,61 +142,79 @@ class CompliantFloor(Contact):
         place, lands = self.points[guard], not mode[guard]
         mode = (*mode[:guard], lands, *mode[guard + 1 :])
         if lands:
-            memory = memory.copy()
-            memory[2 * guard : 2 * guard + 2] = self.ground(model).tangents @ position(model, state, place)
+            memory, p = memory.copy(), position(model, state, place)
+            memory[2 * guard : 2 * guard + 2] = self.unloaded(guard, self.ground(model).site(p), p)
         return Jump(f"{'touchdown' if lands else 'lift-off'} {place}", mode, state, memory)
 
     # forces ---------------------------------------------------------------------------------------------------
 
     def forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> dict[str, Any]:
         normal, tangential = np.zeros(model.nv), np.zeros(model.nv)
-        ground = self.ground(model)
         for i, touches in enumerate(mode):
             if touches:
-                J = ground.axes @ point_jacobian(model, state, self.points[i])
-                push, drag, _ = self._point(model, ground, i, state, memory, J)
-                normal = normal + J[0] * push
-                tangential = tangential + J[1:].T @ drag
+                at = self._point(model, i, state, memory)
+                normal = normal + at.J[0] * at.push
+                tangential = tangential + at.J[1:].T @ at.drag
         return {"floor normal": normal, "floor tangential": tangential}
 
     def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
         """``J' K J`` and ``J' D J`` of all points, as if all were in the ground."""
-        axes = self.ground(model).axes
-        J = np.array([axes @ motion.J for motion in point_motions(model, state, self.points)], dtype=float)
+        ground, motions = self.ground(model), point_motions(model, state, self.points)
+        axes = [ground.site(motion.position).axes for motion in motions]
+        rims = zip(axes, motions, self.radii, strict=True)
+        J = np.array([axes @ motion.rim(axes[0], r)[0] for axes, motion, r in rims], dtype=float)
         (K_n, K_t), (D_n, D_t) = self.stiffness, self.damping
         K, D = (np.einsum("pki,k,pkj->ij", J, x, J) for x in ((K_n, K_t, K_t), (D_n, D_t, D_t)))
         return K, D
 
     def point_forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
-        ground, rows = self.ground(model), [np.zeros((0, 3))]
+        rows = [np.zeros((0, 3))]
         for i, (touches, motion) in enumerate(zip(mode, point_motions(model, state, self.points), strict=True)):
-            push, drag, _ = self._point(model, ground, i, state, memory, ground.axes @ motion.J)
-            force = ground.axes.T @ concatenate([np.reshape(push, 1), drag])
+            at = self._point(model, i, state, memory, motion)
+            force = at.axes.T @ concatenate([np.reshape(at.push, 1), at.drag])
             rows.append(np.reshape(force if touches else np.zeros(3), (1, 3)))
         return concatenate(rows)
 
     def memory_rate(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
-        if self.friction is None:
-            return np.zeros(len(memory))
-        ground, rates = self.ground(model), [np.zeros(0)]
+        rates = [np.zeros(0)]
         for i, touches in enumerate(mode):
-            J = ground.axes @ point_jacobian(model, state, self.points[i]) if touches else None
-            rates.append(self._point(model, ground, i, state, memory, J)[2] if touches else np.zeros(2))
+            rates.append(self._point(model, i, state, memory).memory_rate if touches else np.zeros(2))
         return concatenate(rates)
 
-    def _point(self, model: Model, ground: Plane, i: int, state: State, memory: Any, J: Any) -> tuple[Any, Any, Any]:
-        """Normal force, tangential force (2) and rate of the anchor (2) of a point in the ground."""
-        p, v = position(model, state, self.points[i]), J @ state.velocity
+    def _point(self, model: Model, i: int, state: State, memory: Any, motion: PointMotion | None = None) -> Pressed:
+        """A point in the ground, whose ``motion`` may be known."""
+        place, radius, own = self.points[i], self.radii[i], memory[2 * i : 2 * i + 2]
+        p = position(model, state, place)
+        site = self.ground(model).site(p, radius)
+        rim = motion.rim(site.axes[0], radius)[0] if motion else rim_jacobian(model, state, place, site.axes[0], radius)
+        J = site.axes @ rim
+        v = J @ state.velocity
         (K_n, K_t), (D_n, D_t) = self.stiffness, self.damping
-        push = -K_n * self._depth(ground, p) - D_n * v[0]
+        push = -K_n * site.height - D_n * v[0]
         push = where(less(push, 0.0), 0.0 * push, push)
-        drag = -K_t * (ground.tangents @ p - memory[2 * i : 2 * i + 2]) - D_t * v[1:]
+        drag = -K_t * self.stretch(i, site, p, own) - D_t * v[1:]
+        slipping = v[1:] if self.rolls(i) else np.zeros(2)
         if self.friction is None:
-            return push, drag, np.zeros(2)
+            return Pressed(site.axes, J, push, drag, slipping)
         square, limit = drag @ drag, self.friction * push
         slides = less(limit * limit, square)
         share = where(slides, limit / sqrt(where(slides, square, 1.0 + 0.0 * square)), 1.0 + 0.0 * square)
-        return push, drag * share, drag * ((share - 1.0) / D_t)
+        yields = drag * ((share - 1.0) / D_t)
+        return Pressed(site.axes, J, push, drag * share, slipping - yields if self.rolls(i) else yields)
+
+    # what it remembers: where a point is held, or how far a ball has slipped ------------------------------------
+
+    def rolls(self, i: int) -> bool:
+        """Whether it remembers the way that it has slipped, since the place where it touches moves over the body."""
+        return self.radii[i] > 0.0
+
+    def unloaded(self, i: int, site: Site, p: Any) -> Any:
+        """``2``: what it remembers when it touches down at ``p`` (3, world)."""
+        return np.zeros(2) if self.rolls(i) else site.axes[1:] @ p
+
+    def stretch(self, i: int, site: Site, p: Any, remembered: Any) -> Any:
+        """``2``: how far (m) its tangential spring is drawn."""
+        return remembered if self.rolls(i) else site.axes[1:] @ p - remembered
 
     # steps ----------------------------------------------------------------------------------------------------
 
@@ -210,7 +254,3 @@ class CompliantFloor(Contact):
 
     def ground(self, model: Model) -> Plane:
         return plane(model, self.normal, self.height)
-
-    @staticmethod
-    def _depth(ground: Plane, p: Any) -> Any:
-        return ground.normal @ p - ground.height

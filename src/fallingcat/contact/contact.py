@@ -12,7 +12,7 @@ from ..arrays.arguments import holds_numbers, look_first
 from ..dynamics.checks import check_fields, check_model
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
-from .points import Plane
+from .points import Plane, each_radius
 
 Mode = tuple[Any, ...]
 """What is constant between two events, such as which points touch; hashable, plain data."""
@@ -79,6 +79,8 @@ class Contact(ABC):
     """Names of the ways in which energy passes, for the ledger."""
     points: tuple[str, ...]
     """Links and frames whose origins may touch; a contact of another kind has none."""
+    radius: float | tuple[float, ...] = 0.0
+    """of a ball around each point (m)"""
     asks_forces: bool = True
     """Whether guards and jumps look at the ``applied`` forces; where not, these need not be worked out."""
     stiff: bool = False
@@ -93,6 +95,11 @@ class Contact(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         look_first(cls, _LOOKS)
+
+    @property
+    def radii(self) -> tuple[float, ...]:
+        """The radius (m) of the ball around each point; 0: the point itself touches."""
+        return each_radius(self.radius, self.points)
 
     @property
     def memory_size(self) -> int | None:

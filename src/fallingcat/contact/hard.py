@@ -14,7 +14,7 @@ from ..model import Model, State
 from .complementarity import OPEN, SLIDE, STICK
 from .contact import Contact, Jump, Mode, Touch
 from .impacts import restitutions
-from .points import Plane, check_point_mode, checked_points, floor_points, plane, stacked
+from .points import Plane, check_point_mode, checked_points, each_radius, floor_points, plane, stacked
 from .settling import SLOW
 from .situation import Situation, situation
 from .solving import LEFT, Held, check_consistent, hold, plane_axes
@@ -83,6 +83,8 @@ class HardContacts(Contact):
     Points that depend on each other, such as the corners of a foot, share the forces of least norm; where one of them
     would have to pull or slip by that, all keep as near as they can to the shares with which the mode began.
 
+    With a ``radius`` it is a ball around the point that touches, where it is lowest: it sticks while it rolls.
+
     It ends a mode when an open point reaches the plane (impact), a closed one would have to pull (lift-off), friction
     cannot hold a sticking point, or a sliding one comes to rest.
 
@@ -115,6 +117,8 @@ class HardContacts(Contact):
     """of the plane along its normal (m)"""
     tolerance: float = 1e-6
     """how far (m) from the plane, and how fast (m/s), a point may start to count as resting on it"""
+    radius: float | tuple[float, ...] = 0.0
+    """of a ball around each point (m): one for all or one for each"""
 
     ports = ("contact normal", "contact tangential")
     passive = True
@@ -122,6 +126,7 @@ class HardContacts(Contact):
     def __post_init__(self) -> None:
         object.__setattr__(self, "points", floor_points(self.points))
         restitutions(self.restitution, self.points)
+        each_radius(self.radius, self.points)
         friction = 0.0 if self.friction is None else self.friction
         try:
             numbers = [self.rest_speed, self.frequency, self.damping, self.tolerance, friction, self.height]
@@ -381,10 +386,10 @@ class HardContacts(Contact):
         return plane(model, self.normal, self.height)
 
     def axes(self, model: Model) -> tuple[np.ndarray, ...]:
-        return plane_axes(model, self.points, self.normal)
+        return plane_axes(model, self.points, self.normal, self.radii)
 
     def see(self, model: Model, state: State) -> Situation:
-        return situation(model, state, self.points, self.ground(model))
+        return situation(model, state, self.points, self.ground(model), self.radii)
 
     def prepared(self, model: Model) -> Contact | None:
         """For many points of a large robot: its modes are many, and each takes long to compile."""

@@ -1,4 +1,4 @@
-"""Points of the robot that may touch, and the plane that they touch."""
+"""Points of the robot that may touch, and balls around them; and the plane that they touch."""
 
 from __future__ import annotations
 
@@ -32,6 +32,19 @@ class Plane(NamedTuple):
     def axes(self) -> np.ndarray:
         """``3 x 3``: normal first, then the tangents, as rows."""
         return np.vstack([self.normal, self.tangents])
+
+    def site(self, p: Any, radius: float = 0.0) -> Site:
+        """What a ball of ``radius`` (m) around ``p`` (3, world) finds below it."""
+        return Site(self.normal @ p - self.height - radius, self.axes)
+
+
+class Site(NamedTuple):
+    """The ground below a point or ball."""
+
+    height: Any
+    """m: how far its lowest point is above the ground"""
+    axes: Any
+    """``3 x 3``: the normal there, then two tangents, as rows (world)"""
 
 
 def plane(model: Model, normal: tuple[float, ...] | None = None, height: float = 0.0) -> Plane:
@@ -79,17 +92,39 @@ def point_jacobian(model: Model, state: State, place: str) -> Any:
     return jacobian(model, state, place, "mixed")[:3]
 
 
+def rim_jacobian(model: Model, state: State, place: str, normal: Any, radius: float) -> Any:
+    """``J`` (3 x nv) where a ball of ``radius`` (m) around that origin touches ground with this ``normal`` (3, world):
+    ``v + r n x w``.
+    """
+    J = jacobian(model, state, place, "mixed")
+    return J[:3] if radius == 0.0 else J[:3] + (radius * skew(normal)) @ J[3:]
+
+
 def point_bias(model: Model, state: State, place: str) -> Any:
     """``dJ/dt v`` (3): its acceleration when the quasi-velocity is constant."""
     return jacobian_derivative(model, state, place, "mixed")[:3] @ state.velocity
 
 
 class PointMotion(NamedTuple):
-    """A point in the world: where it is (3), ``J`` (3 x nv) and ``dJ/dt v`` (3)."""
+    """A point in the world: where it is (3), ``J`` (3 x nv) and ``dJ/dt v`` (3); and how its link turns: the same of
+    the angular velocity.
+    """
 
     position: Any
     J: Any
     bias: Any
+    J_turn: Any
+    bias_turn: Any
+
+    def rim(self, normal: Any, radius: float) -> tuple[Any, Any]:
+        """``J`` and ``dJ/dt v`` where a ball around the point touches a plane: its velocity is ``u = v + r n x w``.
+
+        The place of touch moves over the body as it rolls, so ``du/dt = dv/dt + r n x dw/dt``.
+        """
+        if radius == 0.0:
+            return self.J, self.bias
+        across = radius * skew(normal)
+        return self.J + across @ self.J_turn, self.bias + across @ self.bias_turn
 
 
 def point_motions(model: Model, state: State, places: Sequence[str]) -> list[PointMotion]:
@@ -112,7 +147,7 @@ def point_motions(model: Model, state: State, places: Sequence[str]) -> list[Poi
         J = s[:3] - skew(p) @ s[3:]
         w = geo.twists[link][3:]
         bias = a[:3] + cross(a[3:], p) + cross(w, geo.twists[link][:3] + cross(w, p))
-        motions.append(PointMotion(R @ p + state.pose[:3, 3], R @ J, R @ bias))
+        motions.append(PointMotion(R @ p + state.pose[:3, 3], R @ J, R @ bias, R @ s[3:], R @ a[3:]))
     return motions
 
 
@@ -134,6 +169,17 @@ def floor_points(points: Any) -> tuple[str, ...]:
     if not names or not all(isinstance(name, str) for name in names):
         raise ModelError(f"points are the names of at least one link or frame, such as ('foot',), not {told(points)}")
     return names
+
+
+def each_radius(radius: Any, points: Sequence[str]) -> tuple[float, ...]:
+    """One radius (m) for each point, finite and not negative."""
+    try:
+        given = np.array(radius, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        given = np.array(np.nan)
+    if given.shape not in ((), (len(points),)) or not ((given >= 0.0) & (given < np.inf)).all():
+        raise ModelError(f"radius is not negative, one number or one for each of {len(points)} points, not {radius!r}")
+    return tuple(np.broadcast_to(given, (len(points),)).tolist())
 
 
 def check_point_mode(mode: Any, points: tuple[str, ...], known: tuple[Any, ...]) -> None:

@@ -38,7 +38,7 @@ class PreparedContacts(HardContacts):
     """The same as :class:`HardContacts`, with all points at once."""
 
     def see(self, model: Model, state: State) -> Situation:
-        return situations(model, self.points, self.normal, self.height)(state)
+        return situations(model, self.points, self.normal, self.height, self.radii)(state)
 
     def touch(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
         at, kept, plan, mu = (

@@ -21,7 +21,7 @@ class Situation(NamedTuple):
 
     state: State
     places: Any
-    """``points x 3`` (m): the height over the plane, then along its tangents"""
+    """``points x 3`` (m): the height over the plane, then along its tangents; a ball rolls, it is nowhere along them"""
     J: Any
     """``points x 3 x nv``"""
     biases: Any
@@ -36,34 +36,48 @@ class Situation(NamedTuple):
         return self.J[i] @ self.state.velocity
 
 
-def situation(model: Model, state: State, points: tuple[str, ...], ground: Plane) -> Situation:
+def situation(
+    model: Model, state: State, points: tuple[str, ...], ground: Plane, radii: tuple[float, ...]
+) -> Situation:
     """Worked out on any kind of number."""
     motions, offset = point_motions(model, state, points), np.array([ground.height, 0.0, 0.0])
+    places, rims = [], [motion.rim(ground.normal, r) for motion, r in zip(motions, radii, strict=True)]
+    for motion, radius in zip(motions, radii, strict=True):
+        height = np.reshape(ground.site(motion.position, radius).height, 1)
+        place = ground.axes @ motion.position - offset
+        places.append(place if radius == 0.0 else concatenate([height, np.zeros(2)]))
     return Situation(
         state,
-        [ground.axes @ motion.position - offset for motion in motions],
-        [ground.axes @ motion.J for motion in motions],
-        [ground.axes @ motion.bias for motion in motions],
+        places,
+        [ground.axes @ J for J, _ in rims],
+        [ground.axes @ bias for _, bias in rims],
         bias_forces(model, state),
         responding(model, state),
     )
 
 
 def flat_situation(
-    model: Model, state: State, *, points: tuple[str, ...], normal: tuple[float, ...] | None, height: float
+    model: Model,
+    state: State,
+    *,
+    points: tuple[str, ...],
+    normal: tuple[float, ...] | None,
+    height: float,
+    radii: tuple[float, ...],
 ) -> Any:
     """``[places; biases; J; C v + g; M^-1]``, flat."""
-    at = situation(model, state, points, plane(model, normal, height))
+    at = situation(model, state, points, plane(model, normal, height), radii)
     J = [rows.reshape(-1) for rows in at.J]
     return concatenate([*at.places, *at.biases, *J, at.bias_forces, at.respond(np.eye(model.nv)).reshape(-1)])
 
 
 @functools.lru_cache(maxsize=8)
 def situations(
-    model: Model, points: tuple[str, ...], normal: tuple[float, ...] | None, height: float
+    model: Model, points: tuple[str, ...], normal: tuple[float, ...] | None, height: float, radii: tuple[float, ...]
 ) -> Callable[[State], Situation]:
     """:func:`situation` of plain numbers in native code, compiled once for a robot and its points."""
-    kernel = compile(model, flat_situation, state=State._fields, points=points, normal=normal, height=height)
+    about: dict[str, Any] = {"points": points, "normal": normal, "height": height, "radii": radii}
+    kernel = compile(model, flat_situation, state=State._fields, **about)
     k, nv = len(points), model.nv
     ends = np.cumsum([3 * k, 3 * k, 3 * k * nv, nv]).tolist()
 

@@ -14,7 +14,7 @@ from ..dynamics.sweeps import places_above
 from ..errors import NumericsError
 from ..lie.group import constant
 from ..model import Model, State
-from .points import plane, point_jacobian
+from .points import plane, rim_jacobian
 
 DEPENDENT = 1e-13
 """Squared singular values of ``J``, relative to their mean, around which a direction counts as redundant."""
@@ -125,8 +125,13 @@ def check_consistent(J: Any, demand: Any, names: Sequence[str], what: str) -> No
 
 
 @lru_cache(maxsize=64)
-def moving_axes(model: Model, points: tuple[str, ...], axes: tuple[tuple[float, ...], ...]) -> tuple[np.ndarray, ...]:
-    """For each point the axes (rows, world) along which it can move at all.
+def moving_axes(
+    model: Model,
+    points: tuple[str, ...],
+    axes: tuple[tuple[float, ...], ...],
+    radii: tuple[float, ...] | None = None,
+) -> tuple[np.ndarray, ...]:
+    """For each point the axes (rows, world) along which it, or the ball around it on the first axis, can move at all.
 
     A planar robot cannot leave its plane, a fixed base not at all: such rows of the Jacobian are zero whatever the
     state, which a few random states tell.
@@ -134,17 +139,20 @@ def moving_axes(model: Model, points: tuple[str, ...], axes: tuple[tuple[float, 
     rng, directions = np.random.default_rng(0), np.array(axes)
     states = [model.random_state(rng) for _ in range(3)]
     found = []
-    for place in points:
-        sizes = np.max(
-            [np.abs(directions @ point_jacobian(model, s, place)).max(axis=1, initial=0.0) for s in states], 0
-        )
+    for place, r in zip(points, radii or (0.0,) * len(points), strict=True):
+        rims = [directions @ rim_jacobian(model, s, place, directions[0], r) for s in states]
+        sizes = np.max([np.abs(J).max(axis=1, initial=0.0) for J in rims], 0)
         found.append(constant(np.flatnonzero(sizes > 1e-12)))
     return tuple(found)
 
 
 @lru_cache(maxsize=64)
 def plane_axes(
-    model: Model, points: tuple[str, ...], normal: tuple[float, ...] | None = None
+    model: Model,
+    points: tuple[str, ...],
+    normal: tuple[float, ...] | None = None,
+    radii: tuple[float, ...] | None = None,
 ) -> tuple[np.ndarray, ...]:
     """:func:`moving_axes` of a plane: 0 its normal, 1 and 2 its tangents."""
-    return moving_axes(model, points, tuple(tuple(float(x) for x in row) for row in plane(model, normal).axes))
+    axes = tuple(tuple(float(x) for x in row) for row in plane(model, normal).axes)
+    return moving_axes(model, points, axes, radii)

@@ -21,7 +21,7 @@ from ..arrays import absolute, block, concatenate, cross, less, scale, where
 from ..contact import CompliantFloor, Contact
 from ..contact.compliant import Support
 from ..contact.contact import Mode
-from ..contact.points import checked_points, plane, position
+from ..contact.points import checked_points, position
 from ..control import Law
 from ..dynamics.forward import Response, response
 from ..dynamics.spatial import motion_to_child
@@ -136,11 +136,13 @@ def stepped(
 
 
 class Point(NamedTuple):
-    """A point that may touch, at the start of a step."""
+    """A point or ball that may touch, at the start of a step."""
 
     link: int
-    place: np.ndarray
+    center: np.ndarray
     """``3``: in the link frame"""
+    place: Any
+    """``3``: where it touches, in the link frame: below the center of a ball"""
     axes: Any
     """``3 x 3``: normal and tangents of the ground as rows, in the link frame"""
     gravity: Any
@@ -148,14 +150,20 @@ class Point(NamedTuple):
     spin: Any
     """``3``: angular velocity, in the link frame"""
     position: Any
-    """``3``: height over the ground, and where along it"""
+    """``3``: height over the ground, and where along it, or how far it has slipped"""
     velocity: Any
     """``3``: its rate"""
+    anchor: Any
+    """``2``: where along the ground it is held"""
+    base: Any
+    """``3 x 3``: the axes in the base frame"""
+    lever: Any
+    """``3``: where it touches, in the base frame"""
 
     def ahead(self, found: Response, dt: Any) -> Any:
         """``3``: its velocity at the end of the step."""
         a, alpha = found.links[self.link][:3] + self.gravity, found.links[self.link][3:]
-        a = a + cross(alpha, self.place) + cross(self.spin, cross(self.spin, self.place))
+        a = a + cross(alpha, self.place) + cross(self.spin, cross(self.spin, self.center))
         return self.velocity + self.axes @ scale(dt, a)
 
     def wrench(self, force: Any) -> Any:
@@ -175,14 +183,13 @@ def advance(system: System, memory: int, t: Any, packed: Any, dt: Any, forces: A
     """What is packed, a step of ``dt`` after ``t``, whatever touches."""
     model, layout = system.model, layout_of(system, memory)
     state, anchors, works = layout.unpack(packed)
-    points, pulls = _points(system, state), _pulls(system, t, state, forces)
-    anchors = anchors.reshape(len(points), 2)
+    points = _points(system, state, anchors)
+    pulls = _pulls(system, t, state, forces, points)
     ahead, supports = [point.velocity for point in points], []
     for sweep in range(sweeps):
-        starts = zip(points, ahead, anchors, strict=True)
         supports = [
-            _floor(system).support(point.position, u, anchor, dt, sticks=sweep == 0 and sweeps > 1)
-            for point, u, anchor in starts
+            _floor(system).support(point.position, u, point.anchor, dt, sticks=sweep == 0 and sweeps > 1)
+            for point, u in zip(points, ahead, strict=True)
         ]
         found = _answer(model, state, pulls, points, supports, dt)
         ahead = [point.ahead(found, dt) for point in points]
@@ -190,12 +197,13 @@ def advance(system: System, memory: int, t: Any, packed: Any, dt: Any, forces: A
     after = model.configuration.displace(state, scale(dt, velocity))
     after = after._replace(twist=velocity[: model.m], rates=velocity[model.m :])
     felt = [support.force - support.gain * u for support, u in zip(supports, ahead, strict=True)]
-    held = [
-        _floor(system).anchor(point.position + scale(dt, u), u, force, anchor)
-        for point, u, force, anchor in zip(points, ahead, felt, anchors, strict=True)
-    ]
+    kept = []
+    for i, (point, u, force) in enumerate(zip(points, ahead, felt, strict=True)):
+        end = point.position + scale(dt, u)
+        held = _floor(system).anchor(end, u, force, point.anchor)
+        kept.append(end[1:] - held if _floor(system).rolls(i) else held)
     works = works + _works(system, state, velocity, pulls, points, ahead, felt, dt)
-    return layout.pack(after, concatenate([np.zeros(0), *held]), works)
+    return layout.pack(after, concatenate([np.zeros(0), *kept]), works)
 
 
 def anchors(system: System, many: State) -> np.ndarray:
@@ -207,9 +215,9 @@ def anchors(system: System, many: State) -> np.ndarray:
 
 
 def anchors_at(model: Model, state: State, *, floor: CompliantFloor) -> Any:
-    """Where the points of a floor are along it."""
-    ground = plane(model, floor.normal, floor.height)
-    return concatenate([ground.tangents @ position(model, state, place) for place in floor.points])
+    """What the points of a floor remember that have just touched it."""
+    ground, places = floor.ground(model), [position(model, state, place) for place in floor.points]
+    return concatenate([floor.unloaded(i, ground.site(p), p) + np.zeros(2) for i, p in enumerate(places)])
 
 
 class Pull(NamedTuple):
@@ -234,29 +242,35 @@ def _floor(system: System) -> CompliantFloor:
     return system.contact
 
 
-def _points(system: System, state: State) -> list[Point]:
-    """What may touch, from one sweep over the robot."""
+def _points(system: System, state: State, memory: Any) -> list[Point]:
+    """What may touch, from one sweep over the robot, with what the floor remembers of it."""
     if system.contact is None:
         return []
     model, floor = system.model, _floor(system)
-    ground, tree = plane(model, floor.normal, floor.height), nodes(model, state)
+    ground, tree = floor.ground(model), nodes(model, state)
     poses = outward(tree, state.pose, lambda node, H: H @ node.H)
     start = model.base.selection @ state.twist
     twists = outward(tree, start, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates)
-    points = []
-    for name in floor.points:
+    points, R_base, origin = [], state.pose[:3, :3], state.pose[:3, 3]
+    for i, (name, radius, own) in enumerate(zip(floor.points, floor.radii, memory.reshape(-1, 2), strict=True)):
         frame = model.frame(name)
         link = model.link_index(frame.link)
-        R, place, (v, w) = poses[link][:3, :3], frame.placement[:3, 3], (twists[link][:3], twists[link][3:])
-        axes = ground.axes @ R
-        position = ground.axes @ (R @ place + poses[link][:3, 3]) - np.array([ground.height, 0.0, 0.0])
-        points.append(Point(link, place, axes, R.T @ model.gravity, w, position, axes @ (v + cross(w, place))))
+        R, center, (v, w) = poses[link][:3, :3], frame.placement[:3, 3], (twists[link][:3], twists[link][3:])
+        p = R @ center + poses[link][:3, 3]
+        site = ground.site(p, radius)
+        axes, rolls = site.axes @ R, floor.rolls(i)
+        place, below = (center - radius * axes[0], p - radius * site.axes[0]) if radius else (center, p)
+        along, anchor = (own, np.zeros(2)) if rolls else (site.axes[1:] @ p, own)
+        position = concatenate([np.reshape(site.height, 1), along])
+        base = site.axes @ R_base
+        lever = base.T @ (site.axes @ below - site.axes @ origin)
+        velocity = axes @ (v + cross(w, place))
+        points.append(Point(link, center, place, axes, R.T @ model.gravity, w, position, velocity, anchor, base, lever))
     return points
 
 
-def _pulls(system: System, t: Any, state: State, forces: Any) -> dict[str, Pull]:
+def _pulls(system: System, t: Any, state: State, forces: Any, points: list[Point]) -> dict[str, Pull]:
     """All laws, and the controller, by their names."""
-    points = _points(system, state)
     names = _floor(system).points if points else ()
     touching = {name: less(point.position[0], 0.0) for name, point in zip(names, points, strict=True)}
     pulls, zero, drives = {}, np.zeros(system.model.n), set(system.driven_ports)
@@ -312,7 +326,7 @@ def _works(
     change = velocity[m:] - state.rates
     by_law = [(F[:m] @ mean[:m], F[m:] @ mean[m:]) for F in (p.then(state.rates, change, dt) for p in pulls.values())]
     along = [0.5 * (point.velocity + u) for point, u in zip(points, ahead, strict=True)]
-    carried = [_with_base(system, state, point, mean[:m]) for point in points]
+    carried = [_with_base(system, point, mean[:m]) for point in points]
     by_floor: list[tuple[Any, Any]] = []
     for part in (slice(0, 1), slice(1, 3)) if system.contact else ():
         base = sum((f[part] @ u[part] for f, u in zip(felt, carried, strict=True)), start=0.0)
@@ -323,10 +337,7 @@ def _works(
     return scale(dt, concatenate([np.zeros(0), *powers]))
 
 
-def _with_base(system: System, state: State, point: Point, twist: Any) -> Any:
+def _with_base(system: System, point: Point, twist: Any) -> Any:
     """``3``: the velocity of a point, along normal and tangents, if the robot were rigid."""
-    ground = plane(system.model, _floor(system).normal, _floor(system).height)
-    R, nu = state.pose[:3, :3], system.model.base.selection @ twist
-    axes, height = ground.axes @ R, np.array([ground.height, 0.0, 0.0])
-    p = axes.T @ (point.position + height - ground.axes @ state.pose[:3, 3])
-    return axes @ (nu[:3] + cross(nu[3:], p))
+    nu = system.model.base.selection @ twist
+    return point.base @ (nu[:3] + cross(nu[3:], point.lever))

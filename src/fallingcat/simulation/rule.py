@@ -95,10 +95,12 @@ def at_points(system: System, mode: Mode, memory: int, packed: Any, clock: Any) 
     applied = system.total(system.applied(mode, clock[0], state))
     forces = contact.point_forces(model, mode, state, remembered, applied)
     ground, touching, parts = contact.ground(model), contact.touching(mode), [np.zeros(0)]
-    for force, place, motion in zip(forces, contact.points, point_motions(model, state, contact.points), strict=True):
-        along = ground.tangents @ (motion.J @ state.velocity)
+    points = zip(contact.points, contact.radii, point_motions(model, state, contact.points), strict=True)
+    for force, (place, radius, motion) in zip(forces, points, strict=True):
+        site = ground.site(motion.position, radius)
+        along = site.axes[1:] @ (motion.rim(site.axes[0], radius)[0] @ state.velocity)
         slip = sqrt(along @ along) if place in touching else 0.0
-        parts += [force, np.reshape(ground.normal @ motion.position - ground.height, 1), np.reshape(slip, 1)]
+        parts += [force, np.reshape(site.height, 1), np.reshape(slip, 1)]
     return concatenate(parts)
 
 
