@@ -7,6 +7,7 @@ from .hard import HardContacts
 from .impacts import Impact, impact, switch
 from .points import Plane, plane, point_jacobian, position
 from .stance import center_of_pressure, contact_forces, corners, stance_base
+from .stops import Stop, joint_stops
 
 __all__ = [
     "CompliantFloor",
@@ -15,10 +16,12 @@ __all__ = [
     "Impact",
     "Jump",
     "Plane",
+    "Stop",
     "center_of_pressure",
     "contact_forces",
     "corners",
     "impact",
+    "joint_stops",
     "loops",
     "plane",
     "point_jacobian",

@@ -145,6 +145,10 @@ class Contact(ABC):
         what = f"holds {names} on the ground" if names else "accounts for the energy of the motion"
         return NumericsError(f"no step, however small, {what}", time=time)
 
+    def replaces(self) -> frozenset[str]:
+        """Names of laws of the robot's own joints that do not act beside it, because it does what they do."""
+        return frozenset()
+
     def memory_rate(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
         """``d memory / dt``; zero unless the contact slips."""
         return np.zeros(len(memory))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ import numpy as np
 
 from ..arrays import array, concatenate, scale, sqrt
 from ..errors import ModelError, NumericsError
+from ..lie.group import constant
 from ..model import Model, State
 from .complementarity import OPEN, SLIDE, STICK
 from .contact import Contact, Jump, Mode, Touch
@@ -18,6 +20,7 @@ from .points import Plane, check_point_mode, checked_points, each_radius, floor_
 from .settling import SLOW
 from .situation import Situation, situation
 from .solving import LEFT, Held, check_consistent, hold, plane_axes
+from .stops import LAW, Stop, beyond, checked_stops, with_stops
 from .transition import STILL, Transition
 
 TOUCH = 1e-10
@@ -34,6 +37,9 @@ SMALL = 40
 """Points times degrees of freedom: up to here every mode is compiled."""
 LOAD = 1e-10
 """Forces below this part of the robot's weight are rounding."""
+
+
+_NORMAL = constant(np.array([0]))
 
 
 class Kept(NamedTuple):
@@ -99,7 +105,7 @@ class HardContacts(Contact):
     True
     """
 
-    points: tuple[str, ...]
+    points: tuple[str, ...] = ()
     """links or frames whose origins may touch; :func:`.corners` makes those of a foot"""
     friction: float | None = None
     """Coulomb's coefficient; None: a point that touches sticks"""
@@ -119,12 +125,15 @@ class HardContacts(Contact):
     """how far (m) from the plane, and how fast (m/s), a point may start to count as resting on it"""
     radius: float | tuple[float, ...] = 0.0
     """of a ball around each point (m): one for all or one for each"""
+    stops: tuple[Stop, ...] = ()
+    """of joints, as :func:`.joint_stops` finds them: each is a ground that a coordinate hits and rests on"""
 
     ports = ("contact normal", "contact tangential")
     passive = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "points", floor_points(self.points))
+        stops_only = checked_stops(self.stops) and self.points == ()
+        object.__setattr__(self, "points", () if stops_only else floor_points(self.points))
         restitutions(self.restitution, self.points)
         each_radius(self.radius, self.points)
         friction = 0.0 if self.friction is None else self.friction
@@ -136,21 +145,37 @@ class HardContacts(Contact):
         if not np.isfinite([*rest, height]).all() or min(rest) < 0.0:
             raise ModelError("friction, speeds, gains and tolerance of contacts are finite and not negative")
 
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        """Of points and stops: modes and memory speak of both."""
+        return (*self.points, *(stop.name for stop in self.stops))
+
+    @functools.cached_property
+    def restitutions(self) -> np.ndarray:
+        """One for each of :attr:`names`."""
+        return np.append(restitutions(self.restitution, self.points), [stop.restitution for stop in self.stops])
+
     @property
     def memory_size(self) -> int:
-        return 8 * len(self.points)
+        return 8 * len(self.names)
 
     def check_mode(self, mode: Any) -> None:
-        check_point_mode(mode, self.points, (OPEN, STICK, SLIDE))
+        check_point_mode(mode, self.names, (OPEN, STICK, SLIDE))
+
+    def replaces(self) -> frozenset[str]:
+        return frozenset({LAW} if self.stops else ())
 
     # modes ----------------------------------------------------------------------------------------------------
 
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
         """Points that rest on the plane are closed, all others open; no point may start below it."""
         checked_points(model, self.points)
+        far = beyond(model, state.joints, self.stops, self.tolerance)
+        if far:
+            raise ModelError(f"{far}: start within its limits")
         memory: list[np.ndarray] = []
         mode, at = [], self.see(model, state)
-        for i, (place, axes) in enumerate(zip(self.points, self.axes(model), strict=True)):
+        for i, (place, axes) in enumerate(zip(self.names, self.axes(model), strict=True)):
             if 0 not in axes:
                 raise ModelError(f"{place!r} cannot move along the normal of the ground: it cannot touch it")
             p, v = at.places[i], at.speed(i)
@@ -164,7 +189,7 @@ class HardContacts(Contact):
         return tuple(mode), np.concatenate([np.zeros(0), *memory])
 
     def touching(self, mode: Mode) -> frozenset[str]:
-        return frozenset(place for place, status in zip(self.points, mode, strict=True) if status != OPEN)
+        return frozenset(place for place, status in zip(self.points, mode, strict=False) if status != OPEN)
 
     def _closed(self, slides: bool) -> str:
         return SLIDE if slides or self.friction == 0.0 else STICK
@@ -177,7 +202,8 @@ class HardContacts(Contact):
         """
         p, v = at.places[i], at.speed(i)[1:]
         size = float(np.linalg.norm(v))
-        start = min(p[0] + TOUCH - HAIR, 0.0) - (IDLE if resting else 0.0)
+        idle = IDLE if i < len(self.points) else TOUCH  # a coordinate does not drift
+        start = min(p[0] + TOUCH - HAIR, 0.0) - (idle if resting else 0.0)
         place = np.array([start, 0.0, 0.0]) if status == OPEN else p
         return Kept(place, v / size if status == SLIDE and size > 0.0 else np.zeros(2), np.zeros(3))
 
@@ -193,7 +219,7 @@ class HardContacts(Contact):
             tangential = tangential + load.J[1:].T @ load.drag
         forces = {"contact normal": normal, "contact tangential": tangential}
         still = Kept(np.zeros(3), np.zeros(2), np.zeros(3))
-        rates = [still] * len(self.points)
+        rates = [still] * len(mode)
         for i, status in enumerate(mode):
             if status == SLIDE and self.friction and len(loads[i].J) > 2:  # along a line there is nothing to turn
                 rates[i] = still._replace(way=self._turn(model, at, memory, i, held.motion))
@@ -213,7 +239,7 @@ class HardContacts(Contact):
         """The force (points x 3, N, world) on the robot at each point; zero where it is open."""
         ground, loads = self.ground(model), self.loads(model, mode, self.see(model, state), memory, applied)[0]
         rows = [np.zeros((0, 3))]
-        for i, axes in enumerate(self.axes(model)):
+        for i, axes in enumerate(self.axes(model)[: len(self.points)]):
             if i in loads:
                 along = concatenate([array([loads[i].push]), loads[i].drag])
                 rows.append(np.reshape(ground.axes[axes].T @ along, (1, 3)))
@@ -335,12 +361,12 @@ class HardContacts(Contact):
             memory = memory.copy()
             own, new = self.kept(memory, i), self.remembered(SLIDE, at, i)
             own.place[:], own.way[:] = new.place, new.way
-            return Jump(f"turn {self.points[i]}", mode, state, memory)
+            return Jump(f"turn {self.names[i]}", mode, state, memory)
         verb = {"push": "lift-off", "stop": "stick"}.get(what, "slip")
         if verb == "slip":
             load = self.loads(model, mode, at, memory, applied)[0][i]
             if np.linalg.norm(load.drag) < (self.friction or 0.0) * load.push * (1.0 - 1e-6):
-                raise NumericsError(f"{self.points[i]!r} slips under other forces than its jump was told")
+                raise NumericsError(f"{self.names[i]!r} slips under other forces than its jump was told")
         return Transition(self, model, mode, at, memory, applied).settled(verb, i)
 
     def seize(
@@ -359,7 +385,7 @@ class HardContacts(Contact):
         try:
             return Transition(self, model, mode, at, memory, applied).settled("lift-off", least)
         except NumericsError:
-            held = ", ".join(sorted(self.touching(mode)))
+            held = ", ".join(name for name, status in zip(self.names, mode, strict=True) if status != OPEN)
             raise NumericsError(
                 f"the forces that hold {held} cannot be resolved: masses or levers differ too much"
             ) from None
@@ -368,7 +394,7 @@ class HardContacts(Contact):
         """An error that names closed points whose accelerations cannot all be zero."""
         held = self._held(model, mode)
         biases = np.concatenate([np.zeros(0), *(at.biases[i][axes] for i, axes in held)])
-        names = [self.points[i] for i, axes in held for _ in axes]
+        names = [self.names[i] for i, axes in held for _ in axes]
         check_consistent(self._held_rows(model, mode, at), biases, names, "the contacts")
 
     def _held(self, model: Model, mode: Mode) -> list[tuple[int, np.ndarray]]:
@@ -386,16 +412,21 @@ class HardContacts(Contact):
         return plane(model, self.normal, self.height)
 
     def axes(self, model: Model) -> tuple[np.ndarray, ...]:
-        return plane_axes(model, self.points, self.normal, self.radii)
+        """Along which each of :attr:`names` moves: 0 its normal, 1 and 2 its tangents."""
+        return plane_axes(model, self.points, self.normal, self.radii) + (_NORMAL,) * len(self.stops)
+
+    def directions(self, model: Model) -> list[np.ndarray]:
+        """Of these axes in the world (3 x 3), for each of :attr:`names`; forces of stops have none."""
+        return [self.ground(model).axes] * len(self.points) + [np.zeros((3, 3))] * len(self.stops)
 
     def see(self, model: Model, state: State) -> Situation:
-        return situation(model, state, self.points, self.ground(model), self.radii)
+        return with_stops(situation(model, state, self.points, self.ground(model), self.radii), model, self.stops)
 
     def prepared(self, model: Model) -> Contact | None:
         """For many points of a large robot: its modes are many, and each takes long to compile."""
         from .prepared import PreparedContacts
 
-        small = len(self.points) * model.nv <= SMALL
+        small = len(self.names) * model.nv <= SMALL
         return None if small else PreparedContacts(*(getattr(self, field.name) for field in fields(self)))
 
     def gap(self, at: Situation, memory: Any, i: int) -> Any:

@@ -13,6 +13,7 @@ from .contact import Mode, Touch
 from .hard import DRIFT, TOUCH, TURNING, HardContacts, Kept
 from .situation import Situation, situations
 from .solving import LEFT, hold
+from .stops import with_stops
 from .transition import STILL
 
 GUARDS = ("gap", "push", "stop", "cone", "hold -", "hold +")
@@ -38,7 +39,8 @@ class PreparedContacts(HardContacts):
     """The same as :class:`HardContacts`, with all points at once."""
 
     def see(self, model: Model, state: State) -> Situation:
-        return situations(model, self.points, self.normal, self.height, self.radii)(state)
+        at = situations(model, self.points, self.normal, self.height, self.radii)(state)
+        return with_stops(at, model, self.stops)
 
     def touch(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
         at, kept, plan, mu = (

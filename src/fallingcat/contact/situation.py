@@ -17,7 +17,10 @@ from .solving import Response, responding
 
 
 class Situation(NamedTuple):
-    """Points in the axes of the plane, its normal first, and how the robot responds to forces."""
+    """Points in the axes of the plane, its normal first, and how the robot responds to forces.
+
+    A stop is a point that moves along its normal only: its height is the gap of the joint (rad or m).
+    """
 
     state: State
     places: Any

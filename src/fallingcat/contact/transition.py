@@ -11,7 +11,7 @@ from ..errors import NumericsError
 from ..model import Model, State
 from .complementarity import OPEN, SLIDE, STICK
 from .contact import Jump, Mode
-from .impacts import pushing, restitutions, touching
+from .impacts import pushing, touching
 from .points import stacked
 from .settling import SLOW, Calm, Settling, calm, without
 from .situation import Situation
@@ -52,7 +52,7 @@ class Transition:
         hit = [k for k, s in enumerate(self.mode) if s != OPEN or k == i or self._near(k)]
         before = {k: self.at.speed(k)[0] for k in hit}
         bounces = np.array([before[k] < -c.rest_speed for k in hit])
-        elastic = np.where(bounces, restitutions(c.restitution, c.points)[hit], 0.0)
+        elastic = np.where(bounces, c.restitutions[hit], 0.0)
         after, lost = self._struck(hit, elastic)
         limits = dict(zip(hit, np.where(elastic > 0.0, STILL, c.rest_speed), strict=True))
         resting, slow, loss = self._held_back(c.see(self.model, after), limits)
@@ -85,19 +85,19 @@ class Transition:
         state = at.state._replace(twist=after[: self.model.m], rates=after[self.model.m :])
         stuck = replace(self, at=c.see(self.model, state)).settled("stick", first)
         loss += stuck.loss - 0.5 * s * float(drag @ (v + after))
-        return stuck._replace(name=f"jam {c.points[first]}", loss=loss)
+        return stuck._replace(name=f"jam {c.names[first]}", loss=loss)
 
     def _struck(self, hit: list[int], elastic: np.ndarray) -> tuple[State, float]:
         """The state after an impact, and the kinetic energy (J) that it took."""
         c, at = self.contact, self.at
-        axes, ground = c.axes(self.model), c.ground(self.model)
-        parts, directions = [at.J[k][axes[k]] for k in hit], [ground.axes[axes[k]] for k in hit]
-        those = touching(self.model, [c.points[k] for k in hit], parts, directions)
+        axes = c.axes(self.model)
+        parts, directions = [at.J[k][axes[k]] for k in hit], [c.directions(self.model)[k][axes[k]] for k in hit]
+        those = touching(self.model, [c.names[k] for k in hit], parts, directions)
         found = pushing(self.model, at.state, at.respond, those, elastic, c.friction)
         return found.state, float(found.loss)
 
     def _named(self, jump: Jump, verb: str, points: list[int], loss: float) -> Jump:
-        name = f"{verb} {', '.join(self.contact.points[k] for k in points)}{jump.name}"
+        name = f"{verb} {', '.join(self.contact.names[k] for k in points)}{jump.name}"
         return jump._replace(name=name, loss=jump.loss + loss)
 
     def _begun(self, ended: Mode, state: State, resting: list[int], touched: list[int]) -> Jump:
@@ -106,7 +106,7 @@ class Transition:
         at = c.see(self.model, state)
         found = self._settling(at, resting, touched).settle(ended)
         if found is None:
-            names = ", ".join(c.points[k] for k in resting)
+            names = ", ".join(c.names[k] for k in resting)
             stopped, loss = self._calm(at, resting, jammed=True)
             at, name = c.see(self.model, stopped), f", jam {names}"
             found = self._settling(at, resting, touched).settle(ended)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import absolute, clip, concatenate, less, maximum, sqrt, where
+from ..contact.stops import LAW, LOWER, UPPER, beyond, joint_stops
 from ..dynamics import mass_matrix
 from ..dynamics.checks import check_model
 from ..errors import ModelError, told
@@ -50,7 +51,7 @@ def passive(model: Model, dt: float = STEP) -> tuple[Law, ...]:
         (PassiveSprings(), any(joint.passive.stiffness for joint in joints)),
         (PassiveDamping(), any(joint.passive.damping for joint in joints)),
         (DryFriction(float(dt)), any(joint.passive.friction for joint in joints)),
-        (JointStops(float(dt)), any(len(_ends(model, end)[0]) for end in ("lower", "upper"))),
+        (JointStops(float(dt)), bool(joint_stops(model))),
         (DriveLimits(), bool(_limited(model, "effort").any() or _limited(model, "velocity").any())),
     ]
     return tuple(law for law, acts in found if acts)
@@ -129,12 +130,12 @@ class JointStops(Law):
 
     step: float
     """s"""
-    name: str = "joint stops"
+    name: str = LAW
     commanded = False
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
         total = np.zeros(model.nv)
-        for sign, end in ((1.0, "lower"), (-1.0, "upper")):
+        for sign, end in ((1.0, LOWER), (-1.0, UPPER)):
             places, rates, ends = _ends(model, end)
             depth = maximum(sign * (ends - state.joints[places]), np.zeros(len(ends)))
             total = total + _onto(model, rates, sign * self._push(model, rates, depth, -sign * state.rates[rates]))
@@ -230,27 +231,17 @@ def _gradient(joint: Joint, x: Any) -> Any:
 
 def _ends(model: Model, end: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Places of coordinates and of rates, and where the stop is, of joints that have a lower or upper one."""
-    rows = []
-    for name, limits in zip(model.joint_names, model.limits, strict=True):
-        i, stop = model.joint_index(name), getattr(limits, end)
-        if model.joints[i].kind.group.additive and limits.lower < limits.upper and np.isfinite(stop):
-            rows.append((model.q_slices[i].start, model.v_slices[i].start, stop))
-    q, v, ends = (np.array(x) for x in zip(*rows, strict=True)) if rows else (np.zeros(0),) * 3
-    return q.astype(int), v.astype(int), ends.astype(float)
+    stops = [stop for stop in joint_stops(model) if stop.end == end]
+    places = np.array([stop.coordinate(model) for stop in stops], dtype=int)
+    rates = np.array([stop.rate(model) for stop in stops], dtype=int)
+    return places, rates, np.array([stop.limit for stop in stops])
 
 
 def check_stops(model: Model, joints: np.ndarray) -> None:
     """An error if a joint starts far beyond a stop, which would throw it back; ``joints`` are ``... x (nq - base)``."""
-    for sign, end in ((1.0, "lower"), (-1.0, "upper")):
-        places, _, ends = _ends(model, end)
-        beyond = sign * (ends - joints[..., places])
-        if beyond.max(initial=0.0) > SUNK:
-            k = int(np.unravel_index(np.argmax(beyond), beyond.shape)[-1])
-            name = next(n for n in model.joint_names if model.q_slices[model.joint_index(n)].start == places[k])
-            raise ModelError(
-                f"joint {name!r} starts {beyond.max():.3g} beyond its {end} stop at {ends[k]:.6g}: start within its "
-                "limits, or give passive=False"
-            )
+    found = beyond(model, joints, joint_stops(model), SUNK)
+    if found:
+        raise ModelError(f"{found}: start within its limits, or give passive=False")
 
 
 def _allowed(model: Model, what: str) -> np.ndarray:

@@ -110,6 +110,7 @@ def system_of(
         raise ModelError(f"{contact!r} is no contact: derive it from fc.contact.Contact, as a frozen dataclass")
     if model.loops and not (contact is None or isinstance(contact, CompliantFloor)):
         raise ModelError(f"{model.name!r} has loops, which runs close beside compliant floors only, not {contact!r}")
+    own = tuple(law for law in own if contact is None or law.name not in contact.replaces())
     laws = (controller,) if isinstance(controller, Law) else controller
     if laws is None or isinstance(laws, (tuple, list)):
         given = {getattr(law, "name", None) for law in laws or ()}  # a law of yours takes the place of one of these
