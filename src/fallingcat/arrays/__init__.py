@@ -44,7 +44,7 @@ from .composed import absolute, arccos, arcsin, arctan, clip, maximum, minimum
 from .declared import numbers_only, sizes_of, takes, why_numbers_only
 from .each import columns, each
 from .elementwise import arctan2, cos, exp, less, log, sin, sqrt, tanh, where
-from .linear import solve, solve_tree
+from .linear import inverse_root, solve, solve_tree
 from .structured import mirror, skew_mirror, turned
 from .traced import Graph, Traced
 
@@ -66,6 +66,7 @@ __all__ = [
     "each",
     "exp",
     "from_casadi",
+    "inverse_root",
     "is_numeric",
     "less",
     "log",

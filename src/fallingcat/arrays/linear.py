@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import NumericsError
 from .building import array, is_numeric, jax_numpy, stack
 from .each import each
+from .elementwise import sqrt
 
 
 def solve(a: Any, b: Any) -> Any:
@@ -63,6 +64,30 @@ def solve_tree(a: Any, b: Any, parents: Sequence[int]) -> Any:
     if b.ndim == 1:
         return column(b)
     return stack(each(column, list(b.T)), axis=1) if b.size else b
+
+
+def inverse_root(a: Any, parents: Sequence[int]) -> Any:
+    """``R`` (n, n) with ``R' a R = 1``, for ``a`` as in :func:`solve_tree`; ``|R^-1 x|^2 = x' a x``.
+
+    >>> a = np.array([[3.0, 1.0, 1.0], [1.0, 2.0, 0.0], [1.0, 0.0, 1.0]])
+    >>> R = inverse_root(a, [-1, 0, 0])
+    >>> (R.T @ a @ R).round(12).tolist() == np.eye(3).tolist()
+    True
+    """
+    jnp = jax_numpy(a)
+    if jnp is not None:
+        return solve(jnp.linalg.cholesky(a).T, np.eye(len(a)))
+    if is_numeric(a):
+        try:
+            return np.linalg.inv(np.linalg.cholesky(a)).T
+        except np.linalg.LinAlgError:
+            raise NumericsError(f"the {len(a)} x {len(a)} matrix of a norm is not positive definite") from None
+    factors, inverses = _factored(np.array(a, dtype=object), parents)
+    rows: list[Any] = []
+    for k, above in enumerate(factors):  # a = L' D L, R = L^-1 D^-1/2
+        row = np.eye(len(a))[k] * sqrt(inverses[k])
+        rows.append(sum((-factor * rows[i] for i, factor in above), start=row))
+    return stack(rows)
 
 
 def _factored(a: np.ndarray, parents: Sequence[int]) -> tuple[list[list[tuple[int, Any]]], list[Any]]:

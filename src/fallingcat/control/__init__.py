@@ -1,4 +1,4 @@
-"""Force laws, to be put side by side."""
+"""Force laws, to be put side by side; tasks and what brings them about."""
 
 from .actuators import Actuators, actuated
 from .hopping import (
@@ -12,27 +12,59 @@ from .hopping import (
     virtual_leg,
 )
 from .law import Law
+from .limits import JointLimits, Limit, RateLimits, SpeedLimit
 from .passive import DriveLimits, DryFriction, JointStops, PassiveDamping, PassiveSprings, passive
+from .priorities import Velocities, velocities
 from .springs import JointDamper, JointSpring
+from .tasks import (
+    BaseTask,
+    CenterOfMassTask,
+    CentroidalMomentumTask,
+    Demand,
+    JointsTask,
+    PointTask,
+    PoseTask,
+    PositionTask,
+    RelativeTask,
+    RotationTask,
+    Task,
+)
 
 __all__ = [
     "Actuators",
+    "BaseTask",
+    "CenterOfMassTask",
+    "CentroidalMomentumTask",
+    "Demand",
     "DriveLimits",
     "DryFriction",
     "EnergyController",
     "JointDamper",
+    "JointLimits",
     "JointSpring",
     "JointStops",
+    "JointsTask",
     "Law",
     "Leg",
+    "Limit",
     "LockedPolarSpring",
     "PassiveDamping",
     "PassiveSprings",
+    "PointTask",
     "PolarLaw",
     "PolarSpring",
+    "PoseTask",
+    "PositionTask",
     "RadialDamper",
     "RadialSpring",
+    "RateLimits",
+    "RelativeTask",
+    "RotationTask",
+    "SpeedLimit",
+    "Task",
+    "Velocities",
     "actuated",
     "passive",
+    "velocities",
     "virtual_leg",
 ]

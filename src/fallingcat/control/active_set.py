@@ -1,0 +1,143 @@
+"""Hierarchical least squares under inequalities: a sequence of convex problems, each solved by an active set.
+
+Each level moves only where no level before it feels it, so that priorities are strict by construction; rank loss is no
+special case, because steps are those of least norm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import NumericsError
+from .least_squares import RANK, Level
+
+TOLERANCE = 1e-9
+"""Of multipliers, relative to the gradient, and of limits, relative to their size."""
+
+
+class Limited(NamedTuple):
+    """What :func:`limited` found."""
+
+    x: np.ndarray
+    """``n``"""
+    multipliers: np.ndarray
+    """one for each limit, of the first level that it holds back; 0 where it holds back none"""
+    excess: np.ndarray
+    """by how much each limit has to give way because they contradict each other; all 0 where they do not"""
+    residual: float
+    """the largest violation of the optimality conditions, over all levels, relative to the gradients"""
+
+
+class _Reached(NamedTuple):
+    x: np.ndarray
+    multipliers: np.ndarray
+    residual: float
+
+
+def limited(levels: Sequence[Level], G: np.ndarray, h: np.ndarray, n: int, damping: float = 0.0) -> Limited:
+    """As :func:`.hierarchical`, with ``G x <= h`` above all levels: they give way to none.
+
+    Where limits contradict each other, those that ``x = 0`` breaks give way, by the least sum of squares.
+
+    >>> one = Level(np.eye(2), np.array([2.0, 1.0]), np.ones(2))
+    >>> found = limited([one], np.array([[1.0, 0.0]]), np.array([1.5]), 2)
+    >>> found.x.round(12), found.multipliers.round(12)
+    (array([1.5, 1. ]), array([0.5]))
+    """
+    x, excess, against, residual = _feasible(G, h, n)
+    room = h + excess
+    fixed, multipliers = np.zeros((0, n)), against
+    for A, b, weight in [*levels, Level(np.eye(n), np.zeros(n), np.ones(n))]:  # at last the least norm
+        w = np.sqrt(weight)
+        A, b = A * w[:, None], b * w
+        pulled, aim = (np.vstack([A, damping * np.eye(n)]), np.append(b, damping * x)) if damping else (A, b)
+        reached = _best(pulled, aim, G, room, fixed, x)
+        x, residual = reached.x, max(residual, reached.residual)
+        multipliers = np.where(multipliers > 0.0, multipliers, reached.multipliers)
+        fixed = np.vstack([fixed, _rows(A, fixed)])
+    return Limited(x, multipliers, excess, residual)
+
+
+def _feasible(G: np.ndarray, h: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """An ``x`` within all limits, or what they have to give, the multipliers that prove it, and their residual.
+
+    Limits that ``x = 0`` breaks get slack ``s``: ``|s|^2`` becomes least under ``G x - s <= h``.
+    """
+    broken = np.flatnonzero(h < 0.0)
+    excess, none = np.zeros(len(h)), np.zeros(len(h))
+    if not len(broken):
+        return np.zeros(n), excess, none, 0.0
+    k = len(broken)
+    slack = np.zeros((len(h), k))
+    slack[broken, range(k)] = -1.0
+    A = np.hstack([np.zeros((k, n)), np.eye(k)])
+    start = np.concatenate([np.zeros(n), -h[broken]])
+    reached = _best(A, np.zeros(k), np.hstack([G, slack]), h, np.zeros((0, n + k)), start)
+    size = max(1.0, float(np.abs(h[broken]).max()))
+    excess[broken] = np.where(reached.x[n:] > TOLERANCE * size, reached.x[n:], 0.0)
+    return reached.x[:n], excess, reached.multipliers if excess.any() else none, reached.residual
+
+
+def _best(A: np.ndarray, b: np.ndarray, G: np.ndarray, h: np.ndarray, fixed: np.ndarray, x: np.ndarray) -> _Reached:
+    """The nearest point to a feasible ``x`` where ``|A x - b|`` is least under ``G x <= h``, with ``fixed x`` as it is.
+
+    A primal active set: go to the best point of the faces one stands on; stop at the first limit in the way; leave the
+    face whose multiplier is most negative.
+    """
+    at: list[int] = []
+    scale = max(1.0, float(np.abs(x).max(initial=0.0)), float(np.abs(b).max(initial=0.0)))
+    most = 20 * (len(x) + len(h)) + 20
+    for round_ in range(most):
+        held = np.vstack([fixed, G[at]])
+        Z = _null(held)
+        AZ = A @ Z
+        p = Z @ (_inverse(AZ, A) @ (b - A @ x))
+        ahead = G @ p
+        ahead[at] = 0.0
+        room = np.maximum(h - G @ x, 0.0)
+        hit = np.flatnonzero(ahead > 1e-13 * max(1.0, float(np.abs(p).max(initial=0.0))))
+        ratios = room[hit] / ahead[hit]
+        if len(hit) and ratios.min() < 1.0:
+            x = x + ratios.min() * p
+            at.append(int(hit[np.argmin(ratios)]))
+            continue
+        x = x + p
+        gradient = A.T @ (A @ x - b)
+        forces = np.linalg.lstsq(held.T, -gradient, rcond=RANK)[0] if len(held) else np.zeros(0)
+        push, size = forces[len(fixed) :], max(1.0, float(np.abs(gradient).max(initial=0.0)))
+        wrong = [i for i, m in enumerate(push) if m < -TOLERANCE * size]
+        if not wrong:
+            multipliers = np.zeros(len(h))
+            multipliers[at] = np.where(push > TOLERANCE * size, push, 0.0)
+            unbalanced = gradient + held.T @ forces
+            beyond = np.maximum(G @ x - h, 0.0).max(initial=0.0)
+            return _Reached(x, multipliers, float(max(np.abs(unbalanced).max(initial=0.0) / size, beyond / scale)))
+        # the most negative, unless that has gone on for long: then the first, which cannot go in circles
+        worst = min(wrong, key=lambda i: push[i]) if round_ < most // 2 else min(wrong, key=lambda i: at[i])
+        at.pop(worst)
+    raise NumericsError(f"{len(h)} limits on {len(x)} velocities could not be sorted out in {most} rounds")
+
+
+def _null(rows: np.ndarray) -> np.ndarray:
+    """``n x k``: an orthonormal basis of what no row feels."""
+    if not len(rows):
+        return np.eye(rows.shape[1])
+    _, d, Vt = np.linalg.svd(rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None])
+    return Vt[int((d > RANK).sum()) :].T
+
+
+def _inverse(AZ: np.ndarray, A: np.ndarray) -> np.ndarray:
+    """The pseudo-inverse of ``AZ``, whose rank is judged by the size of ``A``."""
+    U, d, Vt = np.linalg.svd(AZ, full_matrices=False)
+    kept = d > RANK * np.linalg.norm(A)
+    return np.asarray((Vt[kept].T / d[kept]) @ U[:, kept].T)
+
+
+def _rows(A: np.ndarray, fixed: np.ndarray) -> np.ndarray:
+    """Orthonormal rows that span what ``A`` feels beyond ``fixed``."""
+    Z = _null(fixed)
+    _, d, Vt = np.linalg.svd(A @ Z, full_matrices=False)
+    return np.asarray(Vt[d > RANK * np.linalg.norm(A)] @ Z.T)

@@ -1,0 +1,153 @@
+"""Hierarchical least squares: each level as well as possible, without touching what the levels before it found.
+
+Floats go by singular values (LAPACK).  For other kinds of number rows are made orthogonal with pivoting, the largest
+first, by arithmetic and choices alone: that compiles to straight-line machine code, and differentiates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import array, is_numeric, less, scale, sqrt, where
+
+RANK = 1e-10
+"""A row that is this small after those before it were taken out, relative to the largest of its level, is dependent."""
+
+
+class Level(NamedTuple):
+    """``sum weight (A x - b)^2`` becomes as small as the levels before it allow."""
+
+    A: Any
+    """``rows x n``"""
+    b: Any
+    """``rows``"""
+    weight: Any
+    """``rows``, not negative"""
+
+
+class Solved(NamedTuple):
+    """What :func:`hierarchical` found."""
+
+    x: Any
+    """``n``: of all that are best, the one of least norm"""
+    ranks: list[Any]
+    """for each level how many of its rows were independent of each other and of the levels before it"""
+
+
+def hierarchical(levels: Sequence[Level], n: int, damping: Any = 0.0, root: Any = None) -> Solved:
+    """The ``x`` (n) that is best for the first level, among those for the second, ... and then of least norm.
+
+    That is [ETH] (2.220), with the projector of *all* levels before.  A level with ``damping`` minimises
+    ``|A x - b|^2 + damping^2 |dx|^2`` with ``dx`` what it adds (2.208): it gives up some of its own accuracy near
+    singularities, none of that of the levels before.  The norm is ``|x|``, or ``|root^-1 x|`` for an invertible
+    ``root`` (n x n), such as ``L^-T`` of a mass matrix ``L L'``.
+
+    >>> both = Level(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([1.0, 3.0]), np.ones(2))  # contradict each other
+    >>> found = hierarchical([both, Level(np.eye(2)[:1], np.array([5.0]), np.ones(1))], 2)
+    >>> found.x.round(12), [int(rank) for rank in found.ranks]
+    (array([ 5., -3.]), [1, 1])
+    """
+    seen = [level if root is None else level._replace(A=level.A @ root) for level in levels]
+    plain = all(is_numeric(x) for level in seen for x in level) and is_numeric(damping)
+    y, ranks = (_by_singular_values if plain else _by_elimination)(seen, n, damping)
+    return Solved(y if root is None else root @ y, ranks)
+
+
+def _by_singular_values(levels: Sequence[Level], n: int, damping: float) -> tuple[Any, list[Any]]:
+    """``Z``: what no level before feels; of ``A Z = U d V'`` each direction is met as far as damping lets it."""
+    y, Z, ranks = np.zeros(n), np.eye(n), list[Any]()
+    for A, b, weight in levels:
+        w = np.sqrt(weight)
+        U, d, Vt = np.linalg.svd((A * w[:, None]) @ Z)
+        rank = int((d > RANK * np.linalg.norm(A * w[:, None])).sum())
+        d, missing = d[:rank], (b - A @ y) * w
+        y = y + Z @ (Vt[:rank].T @ (d / (d * d + damping**2) * (U[:, :rank].T @ missing)))
+        Z, ranks = Z @ Vt[rank:].T, [*ranks, rank]
+    return y, ranks
+
+
+def _by_elimination(levels: Sequence[Level], n: int, damping: Any) -> tuple[Any, list[Any]]:
+    y, basis, ranks = np.zeros(n), list[Any](), list[Any]()
+    for A, b, weight in levels:
+        missing, w = b - A @ y, sqrt(weight)
+        rows, missing = [A[i] * w[i] for i in range(len(A))], [missing[i] * w[i] for i in range(len(A))]
+        found, factor, missing, rank = _orthogonal(rows, missing, basis, n)
+        step = _least_squares(factor, missing, damping, len(found))
+        y = sum((q * z for q, z in zip(found, step, strict=True)), start=y)
+        basis, ranks = [*basis, *found], [*ranks, rank]
+    return y, ranks
+
+
+def _orthogonal(rows: list[Any], b: list[Any], basis: list[Any], n: int) -> tuple[list[Any], list[list[Any]], Any, Any]:
+    """``rows = factor @ found`` beyond ``basis``, with orthonormal ``found`` (zeros where rows depend), ``b`` and
+    ``factor`` sorted alike, and the rank.
+
+    Gram-Schmidt with row pivoting, each direction made orthogonal twice.
+    """
+    largest = sum((row @ row for row in rows), start=0.0)
+    rows = [_beyond(row, basis) for row in rows]
+    factor: list[list[Any]] = [[] for _ in rows]
+    found: list[Any] = []
+    rank: Any = 0.0
+    for k in range(min(len(rows), n)):
+        sizes = [row @ row if i >= k else 0.0 for i, row in enumerate(rows)]
+        for i in range(k + 1, len(rows)):
+            swap = less(sizes[k], sizes[i])
+            for things in (rows, sizes, b):
+                things[k], things[i] = where(swap, things[i], things[k]), where(swap, things[k], things[i])
+            pairs = [(where(swap, x, y), where(swap, y, x)) for x, y in zip(factor[i], factor[k], strict=True)]
+            factor[k], factor[i] = [x for x, _ in pairs], [y for _, y in pairs]
+        q = _beyond(rows[k], [*basis, *found])
+        size = q @ q
+        independent = less(RANK**2 * largest, size)
+        q = q * where(independent, 1.0 / sqrt(where(independent, size, 1.0)), 0.0)
+        rank = rank + where(independent, 1.0, 0.0)
+        for i in range(len(rows)):
+            along = rows[i] @ q if i >= k else 0.0
+            factor[i].append(along)
+            if i >= k:
+                rows[i] = rows[i] - along * q
+        found.append(q)
+    return found, factor, b, rank
+
+
+def _beyond(row: Any, basis: list[Any]) -> Any:
+    """``row`` without what it has in common with orthonormal directions; one after the other, which is stable."""
+    for q in basis:
+        row = row - (row @ q) * q
+    return row
+
+
+def _least_squares(factor: list[list[Any]], b: list[Any], damping: Any, count: int) -> list[Any]:
+    """The ``z`` (count) that minimises ``|factor z - b|^2 + damping^2 |z|^2``; 0 where a column of ``factor`` is."""
+    if not count:
+        return []
+    damped = not (isinstance(damping, float) and damping == 0.0)
+    columns = [array([row[k] for row in factor]) for k in range(count)]
+    if damped:
+        columns = [np.concatenate([c, scale(damping, np.eye(count)[k])]) for k, c in enumerate(columns)]
+        b = [*b, *[0.0] * count]
+    rest, z = array(b), []
+    upper: list[list[Any]] = []
+    units: list[Any] = []
+    for column in columns:
+        upper.append([])
+        for unit in units:
+            upper[-1].append(column @ unit)
+            column = column - upper[-1][-1] * unit
+        size = column @ column
+        some = less(0.0, size)
+        length = sqrt(where(some, size, 1.0))
+        units.append(column * where(some, 1.0 / length, 0.0))
+        upper[-1].append(where(some, length, 1.0))
+    for unit in units:
+        z.append(rest @ unit)
+        rest = rest - z[-1] * unit
+    for k in reversed(range(count)):
+        z[k] = z[k] / upper[k][k]
+        for i in range(k):
+            z[i] = z[i] - upper[k][i] * z[k]
+    return z

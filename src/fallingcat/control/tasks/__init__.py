@@ -1,0 +1,23 @@
+"""Tasks: what should move, where to, how fast, and how much that counts."""
+
+from .base import BaseTask
+from .joints import JointsTask
+from .mass import CenterOfMassTask, CentroidalMomentumTask
+from .places import PointTask, PoseTask, PositionTask, RotationTask
+from .relative import RelativeTask
+from .task import Demand, Motion, Task
+
+__all__ = [
+    "BaseTask",
+    "CenterOfMassTask",
+    "CentroidalMomentumTask",
+    "Demand",
+    "JointsTask",
+    "Motion",
+    "PointTask",
+    "PoseTask",
+    "PositionTask",
+    "RelativeTask",
+    "RotationTask",
+    "Task",
+]

@@ -1,0 +1,63 @@
+"""The task of one place as seen from another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...arrays import concatenate, cross, skew
+from ...lie import SE3
+from ...model import Model, State
+from .places import place_motion, pose_error
+from .task import Motion, Task, check_poses
+
+_SE3 = SE3()
+
+
+@dataclass(frozen=True, eq=False)
+class RelativeTask(Task):
+    """The pose of ``place`` seen from ``other``, both links or frames, becomes ``goal`` (4 x 4).
+
+    Six rows along the axes of ``other``: with the mixed velocities ``v, w`` and ``v_o, w_o`` of both and the way ``d``
+    from one to the other, the velocity is ``R_o' [v - v_o - w_o x d; w - w_o]``.
+
+    >>> import fallingcat as fc
+    >>> arm = fc.robots.planar_arm(fc.lie.SE3())
+    >>> RelativeTask("end_effector", "link2", np.eye(4)).demand(arm, arm.neutral()).error.round(12)
+    array([ 0.,  0., -2.,  0.,  0.,  0.])
+    """
+
+    place: str
+    other: str
+    goal: Any = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.goal is not None:
+            check_poses(self.goal, f"goal of {self.name}")
+
+    @property
+    def name(self) -> str:
+        return f"RelativeTask({self.place!r}, {self.other!r})"
+
+    def goal_shape(self, model: Model) -> tuple[int, ...]:
+        for place in (self.place, self.other):
+            model.frame(place)
+        return (4, 4)
+
+    def size(self, model: Model) -> int:
+        return 6
+
+    def motion(self, model: Model, state: State) -> Motion:
+        H, J, bias = place_motion(model, state, self.place)
+        H_o, J_o, bias_o = place_motion(model, state, self.other)
+        d, Rt, v = H[:3, 3] - H_o[:3, 3], H_o[:3, :3].T, state.velocity
+        apart = J - J_o
+        w_o, rate = J_o[3:] @ v, apart @ v
+        moved, turned = apart[:3] + skew(d) @ J_o[3:], apart[3:]
+        faster = (bias - bias_o)[:3] - cross(bias_o[3:], d) - cross(w_o, rate[:3]) - cross(w_o, moved @ v)
+        turning = (bias - bias_o)[3:] - cross(w_o, rate[3:])
+        error = np.zeros(6) if self.goal is None else pose_error(self.goal, _SE3.inverse(H_o) @ H)
+        return Motion(error, concatenate([Rt @ moved, Rt @ turned]), concatenate([Rt @ faster, Rt @ turning]))

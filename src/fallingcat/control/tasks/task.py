@@ -1,0 +1,280 @@
+"""What every task is: something that should move in a certain way, and how that depends on the motion of the robot."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from ...arrays import array, concatenate, is_numeric
+from ...arrays.arguments import shape_of
+from ...dynamics.checks import check_fields, check_model
+from ...errors import ModelError, told
+from ...lie import SE3
+from ...model import Model, State
+from ...model.states import POSE_TOLERANCE
+
+
+class Motion(NamedTuple):
+    """A task at a state, all rows: ``J v`` should become what brings ``error`` to zero."""
+
+    error: Any
+    """``rows``: where it should be, seen from where it is, by the group logarithm (m, rad)"""
+    J: Any
+    """``rows x nv``: its velocity is ``J [twist; rates]``"""
+    bias: Any
+    """``rows``: ``dJ/dt v``, its acceleration at constant quasi-velocity"""
+
+
+class Demand(NamedTuple):
+    """What a task asks for at a state, on the rows that its mask keeps; every kind of number."""
+
+    error: Any
+    """``rows`` (m, rad)"""
+    J: Any
+    """``rows x nv``"""
+    bias: Any
+    """``rows``: ``dJ/dt v``"""
+    velocity: Any
+    """``rows``: ``J v`` should be this, ``velocity + gain error`` ([ETH] (2.257), (2.258))"""
+    acceleration: Any
+    """``rows``: ``J a + bias`` should be this, ``acceleration + 2 gain (velocity - J v) + gain^2 error``: errors then
+    decay critically damped, with the same ``gain``"""
+    weight: Any
+    """``rows``: of the squares of what is missed, beside other tasks of the same priority"""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Task(ABC):
+    """Something that should move in a certain way: a goal, how fast to go there, and how much it counts.
+
+    Write your own as a frozen dataclass (``eq=False``) with a field ``goal`` (None: it stays where it is, or moves with
+    ``velocity``), :meth:`goal_shape`, :meth:`size` and :meth:`motion`, on every kind of number.  Its numbers - those
+    named in :attr:`numbers` - may change from call to call without new code; all else is what code is compiled for.
+    """
+
+    velocity: Any = None
+    """feed-forward, of all rows (m/s, rad/s); None: zero"""
+    acceleration: Any = None
+    """feed-forward, of all rows (m/s^2, rad/s^2); None: zero"""
+    gain: Any = 1.0
+    """1/s, one or one for each row: an error decays as ``exp(-gain t)``"""
+    weight: Any = 1.0
+    """one or one for each row, not negative"""
+    mask: tuple[bool, ...] | None = None
+    """which rows count; None: all"""
+
+    numbers: ClassVar[tuple[str, ...]] = ("goal", "velocity", "acceleration", "gain", "weight")
+
+    # what a kind of task says ---------------------------------------------------------------------------------
+
+    @abstractmethod
+    def goal_shape(self, model: Model) -> tuple[int, ...]:
+        """The shape of its goal."""
+
+    @abstractmethod
+    def size(self, model: Model) -> int:
+        """How many rows it has, before its mask."""
+
+    @abstractmethod
+    def motion(self, model: Model, state: State) -> Motion:
+        """Error, Jacobian and bias, before its mask; without a goal the error is zero."""
+
+    @property
+    def name(self) -> str:
+        """How reports and errors call it."""
+        return type(self).__name__
+
+    @property
+    def aim(self) -> Any:
+        """Its goal, or None."""
+        return vars(self)["goal"]
+
+    # what all have in common ----------------------------------------------------------------------------------
+
+    def __post_init__(self) -> None:
+        for name in ("velocity", "acceleration", "gain", "weight"):
+            object.__setattr__(self, name, _numbers(getattr(self, name), f"{name} of {self.name}"))
+        for name in ("gain", "weight"):
+            x = getattr(self, name)
+            if x is None or (is_numeric(x) and (np.asarray(x) < 0.0).any()):
+                raise ModelError(f"{name} of {self.name} is not negative, not {told(x)}")
+        object.__setattr__(self, "goal", _numbers(self.aim, f"goal of {self.name}"))
+        if self.mask is not None:
+            object.__setattr__(self, "mask", _mask(self.mask, self.name))
+
+    def check(self, model: Model) -> None:
+        """Raises where the task does not fit ``model``: an unknown place, a goal, velocity or mask of another shape."""
+        check_model(model)
+        shape, size = self.goal_shape(model), self.size(model)
+        if self.aim is not None and (shape_of(self.aim) or ())[-len(shape) :] != shape:
+            raise ModelError(f"goal of {self.name} has shape {shape}, not {shape_of(self.aim)}")
+        for name in ("velocity", "acceleration", "gain", "weight"):
+            x = getattr(self, name)
+            if x is not None and shape_of(x) not in ((), (size,)):
+                raise ModelError(f"{name} of {self.name} has shape ({size},), not {shape_of(x)}")
+        if self.mask is not None and len(self.mask) != size:
+            raise ModelError(f"mask of {self.name} has {size} entries, not {len(self.mask)}")
+
+    def rows(self, model: Model) -> int:
+        """How many rows its mask keeps."""
+        return self.size(model) if self.mask is None else sum(self.mask)
+
+    def demand(self, model: Model, state: State) -> Demand:
+        """What it asks for at a state.
+
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> up = fc.control.PositionTask("end_effector", [0.0, 0.0, 3.5], gain=2.0, mask=(True, False, True))
+        >>> up.demand(arm, arm.neutral()).velocity  # at (0, 0, 4) it should come down with 2 * 0.5 m/s
+        array([ 0., -1.])
+        """
+        check_fields(model, state)
+        self.check(model)
+        error, J, bias = self.motion(model, state)
+        size = self.size(model)
+        v, a, gain, weight = (_all(x, size) for x in (self.velocity, self.acceleration, self.gain, self.weight))
+        rate = J @ state.velocity
+        wanted = a + 2.0 * gain * (v - rate) + gain * gain * error
+        rows = (error, J, bias, v + gain * error, wanted, weight)
+        return Demand(*rows) if self.mask is None else Demand(*(x[np.flatnonzero(self.mask)] for x in rows))
+
+    # code and numbers -----------------------------------------------------------------------------------------
+
+    @property
+    def form(self) -> Self:
+        """The task without its numbers: what code is compiled for; equal where it can be the same code."""
+        bare = object.__new__(type(self))
+        for field in fields(self):
+            x = getattr(self, field.name)
+            kept = None if x is None else () if field.name in self.numbers else x
+            object.__setattr__(bare, field.name, kept)
+        return bare
+
+    def number_shapes(self, model: Model) -> dict[str, tuple[int, ...]]:
+        """The shape of each of :attr:`numbers` that it has."""
+        size = (self.size(model),)
+        shapes = dict.fromkeys(self.numbers, size) | {"goal": self.goal_shape(model)}
+        return {name: shapes[name] for name in self.numbers if getattr(self, name) is not None}
+
+    def packed(self, model: Model) -> np.ndarray:
+        """All numbers one after the other; a goal may be one of many, ``(count, ...)``."""
+        parts = []
+        for name, shape in self.number_shapes(model).items():
+            x = np.asarray(getattr(self, name), dtype=float)
+            parts.append(x.reshape(*x.shape[: x.ndim - len(shape)], -1) if x.ndim >= len(shape) else np.full(shape, x))
+        lead = max((part.shape[:-1] for part in parts), key=len)
+        return np.concatenate([np.broadcast_to(part, (*lead, part.shape[-1])) for part in parts], axis=-1)
+
+    def filled(self, model: Model, numbers: Any) -> Self:
+        """The task of this form with these :meth:`packed` numbers, of any kind."""
+        found, start = object.__new__(type(self)), 0
+        for field in fields(self):
+            object.__setattr__(found, field.name, getattr(self, field.name))
+        for name, shape in self.number_shapes(model).items():
+            end = start + int(np.prod(shape, dtype=int))
+            object.__setattr__(found, name, numbers[start:end].reshape(shape))
+            start = end
+        return found
+
+    def replaced(self, **changes: Any) -> Self:
+        """The same task with other numbers: ``task.replaced(goal=H)``."""
+        return dataclasses.replace(self, **changes)
+
+    def _said(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, f.name) for f in fields(self) if f.name not in self.numbers)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        pairs = ((getattr(self, name), getattr(other, name)) for name in self.numbers)
+        return self._said() == other._said() and all(a is b or np.array_equal(a, b) for a, b in pairs)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._said()))
+
+
+def packed(model: Model, tasks: Sequence[Task]) -> np.ndarray:
+    """The numbers of several tasks one after the other, ``(..., count)``."""
+    parts = [task.packed(model) for task in tasks]
+    lead = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
+    return np.concatenate([np.zeros((*lead, 0)), *(np.broadcast_to(x, (*lead, x.shape[-1])) for x in parts)], axis=-1)
+
+
+def filled(model: Model, forms: Sequence[Task], numbers: Any) -> list[Task]:
+    """The inverse of :func:`packed`."""
+    tasks, start = [], 0
+    for form in forms:
+        end = start + count(model, (form,))
+        tasks.append(form.filled(model, numbers[start:end]))
+        start = end
+    return tasks
+
+
+def count(model: Model, forms: Sequence[Task]) -> int:
+    """How many numbers :func:`packed` holds."""
+    return sum(int(np.prod(shape, dtype=int)) for form in forms for shape in form.number_shapes(model).values())
+
+
+def check_poses(goal: Any, what: str) -> None:
+    """An error unless these numbers are one or many poses (..., 4, 4); other kinds of number are not looked at."""
+    if not is_numeric(goal):
+        return
+    goal = np.asarray(goal)
+    if goal.shape[-2:] != (4, 4):
+        raise ModelError(f"{what} is a pose (4 x 4), not {told(goal)}")
+    R, last = goal[..., :3, :3], np.array([0.0, 0.0, 0.0, 1.0])
+    wrong = np.abs(R.swapaxes(-1, -2) @ R - np.eye(3)).max(axis=(-2, -1)) > POSE_TOLERANCE
+    wrong |= (np.linalg.det(R) < 0.0) | (np.abs(goal[..., 3, :] - last).max(axis=-1) > POSE_TOLERANCE)
+    if wrong.any():
+        which = "" if goal.ndim == 2 else f" at index {int(np.argmax(wrong))}"
+        raise ModelError(f"{what}{which} is no pose: [R p; 0 1] with a rotation R is one")
+
+
+def check_rotations(goal: Any, what: str) -> None:
+    """:func:`check_poses` for rotations (..., 3, 3)."""
+    if is_numeric(goal):
+        goal = np.asarray(goal)
+        if goal.shape[-2:] != (3, 3):
+            raise ModelError(f"{what} is a rotation (3 x 3), not {told(goal)}")
+        poses = np.broadcast_to(SE3().identity(), (*goal.shape[:-2], 4, 4)).copy()
+        poses[..., :3, :3] = goal
+        check_poses(poses, what)
+
+
+def _numbers(x: Any, what: str) -> Any:
+    """``x`` as an array of any kind of number, finite if it can be looked at; None stays."""
+    if isinstance(x, (list, tuple)):
+        try:
+            x = np.array(x, dtype=float)
+        except (TypeError, ValueError):
+            x = array(x)
+    if x is None or not is_numeric(x):
+        if isinstance(x, (str, bytes, dict, set)) or callable(x):
+            raise ModelError(f"{what} is made of numbers, not {told(x)}")
+        return x
+    if not (np.isrealobj(x) and np.isfinite(x).all()):
+        raise ModelError(f"{what} holds a number that is not finite: {told(x)}")
+    return np.asarray(x, dtype=float) if np.ndim(x) else float(x)
+
+
+def _mask(given: Any, name: str) -> tuple[bool, ...]:
+    """True or False for each row."""
+    rows = list(given) if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str) else []
+    if not any(rows) or not all(isinstance(x, (bool, np.bool_)) or x in (0, 1) for x in rows):
+        raise ModelError(f"mask of {name} says True or False for each row, True at least once, not {told(given)}")
+    return tuple(bool(x) for x in rows)
+
+
+def _all(x: Any, size: int) -> Any:
+    """One number for each row."""
+    return np.zeros(size) if x is None else x + np.zeros(size) if shape_of(x) == () else x
+
+
+def stacked(parts: Sequence[Any], empty: tuple[int, ...]) -> Any:
+    """Parts under each other; none at all gives zeros of the shape ``empty``."""
+    return concatenate(list(parts)) if parts else np.zeros(empty)
