@@ -74,6 +74,12 @@ class Law(ABC):
         """Stiffness and damping (nv x nv) at most, near a state: how short steps have to be.  None: not said."""
         return None
 
+    def grip(self, model: Model) -> np.ndarray | None:
+        """Dry friction (n): the forces up to which the law holds joints at rest, and with which it pulls against their
+        motion.  Steps that can do so hold them exactly, instead of by :meth:`forces`.  None: it is no such law.
+        """
+        return None
+
     def check(self, model: Model) -> None:  # noqa: B027 (most laws suit every model)
         """Raises where the law cannot act on ``model``; asked once before a run, whatever is compiled later."""
 

@@ -99,7 +99,8 @@ class DryFriction(Law):
 
     ``s = max(CREEP, 4 friction step / m)`` with the inertia ``m`` that :func:`carried` finds: near rest the law is a
     damper of at most ``m / (4 step)``, which no step overshoots.  So it takes energy, whatever the step; a joint under
-    a load below its friction creeps at less than ``s load / sqrt(friction^2 - load^2)``.
+    a load below its friction creeps at less than ``s load / sqrt(friction^2 - load^2)``.  Steps of ``implicit`` hold it
+    instead: they take Coulomb's law itself (:meth:`grip`).
     """
 
     step: float
@@ -113,6 +114,9 @@ class DryFriction(Law):
         f, v = friction[rubs], state.rates[rubs]
         slow = maximum(f * (4.0 / carried(model)[rubs]) * self.step, np.full(len(rubs), CREEP))
         return _onto(model, rubs, -f * v / sqrt(v * v + slow * slow))
+
+    def grip(self, model: Model) -> np.ndarray:
+        return felt(model, "friction", 1)
 
 
 @dataclass(frozen=True)

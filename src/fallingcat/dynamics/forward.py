@@ -74,6 +74,8 @@ class Response(NamedTuple):
     """``nv``"""
     links: list[Any]
     """of each link, in its frame: acceleration of its origin less gravity, and angular acceleration (6)"""
+    beyond: Any
+    """``n``: of the joints, beyond what was ``given``"""
 
 
 def response(
@@ -83,11 +85,13 @@ def response(
     wrenches: Sequence[tuple[int, Any]] = (),
     resisting: Sequence[tuple[int, Any]] = (),
     armature: Any = None,
+    given: Any = None,
 ) -> Response:
     """The accelerations of joints and links under ``forces`` and wrenches on links, in their frames.
 
     ``resisting`` links have a further inertia (6x6) that gravity does not pull; ``armature`` (n) is what further the
-    joints feel: springs and dampers at the end of a step act so, see :mod:`fallingcat.simulation.implicit`.
+    joints feel: springs and dampers at the end of a step act so, see :mod:`fallingcat.simulation.implicit`.  It resists
+    accelerations beyond those that are ``given`` (n): a joint with very much of it accelerates as given.
     """
     tree = nodes(model, state)
     S0 = model.base.selection
@@ -105,14 +109,15 @@ def response(
     fall = concatenate([cross(twist[3:], twist[:3]) - state.pose[:3, :3].T @ model.gravity, np.zeros(3)])
     if any(joint.mimic for joint in model.joints):
         M = composite_mass(model, tree, [_Whole(body.inertia) for body in own] if resisting else bodies)
-        return _tied(model, tree, angular, own, fall, forces, M if armature is None else _with(M, armature))
+        return _tied(model, tree, angular, own, fall, forces, M if armature is None else _with(M, armature), given)
 
     joints: dict[int, _Joint] = {}
 
     def carry(node: Node, body: _Articulated) -> _Articulated:
         v = model.v_slices[node.link - 1]
         more = None if armature is None else armature[v]
-        joints[node.link] = joint = _joint(model, node, body, forces[model.m :][v], angular[node.parent], more)
+        joint = _joint(model, node, body, forces[model.m :][v], angular[node.parent], more)
+        joints[node.link] = joint = joint if given is None else _given(model, node, joint, given[v])
         return _seen_by_parent(node, body, joint)
 
     base = inward(tree, own, carry)[0]
@@ -129,7 +134,19 @@ def response(
         return a + node.S @ rates_dot[-1]
 
     links = outward(tree, S0 @ twist_dot + fall, step)
-    return Response(Places.of(model).vector([twist_dot, *rates_dot]), links)
+    beyond = Places.of(model).vector([twist_dot, *rates_dot])
+    return Response(_total(model, beyond, given), links, beyond[model.m :])
+
+
+def _given(model: Model, node: Node, joint: _Joint, acceleration: Any) -> _Joint:
+    """The same joint, whose ``rates_dot`` are those beyond an acceleration: the link has it, and the rotor."""
+    rotor = model.joints[node.link - 1].armature
+    return joint._replace(c=joint.c + node.S @ acceleration, u=joint.u - rotor * acceleration)
+
+
+def _total(model: Model, beyond: Any, given: Any) -> Any:
+    """``nv``: what the joints are given, and all beyond it."""
+    return beyond if given is None else beyond + concatenate([np.zeros(model.m), given])
 
 
 class _Whole(NamedTuple):
@@ -160,11 +177,17 @@ def _tied(
     fall: Any,
     forces: Any,
     M: Any,
+    given: Any,
 ) -> Response:
     """Where joints follow others, links of different branches answer together: ``M acceleration = forces - bias``."""
     _check_mass(model, M)
     S0 = model.base.selection
     drifts = [np.zeros(6), *(_coriolis(node, angular[node.parent]) for node in tree)]
+    if given is not None:
+        drifts = drifts[:1] + [
+            c + node.S @ given[model.v_slices[node.link - 1]] for c, node in zip(drifts[1:], tree, strict=True)
+        ]
+        forces = forces - concatenate([np.zeros(model.m), model.armature * given])
     drift = outward(tree, fall, lambda node, a: motion_to_child(node.H, a) + drifts[node.link])
     needed = [body.inertia @ a + body.bias for body, a in zip(own, drift, strict=True)]
     needed = inward(tree, needed, lambda node, wrench: wrench_to_parent(node.H, wrench))
@@ -175,7 +198,8 @@ def _tied(
     def step(node: Node, a: Any) -> Any:
         return motion_to_child(node.H, a) + drifts[node.link] + node.S @ rates_dot[node.link - 1]
 
-    return Response(acceleration, outward(tree, S0 @ acceleration[: model.m] + fall, step))
+    links = outward(tree, S0 @ acceleration[: model.m] + fall, step)
+    return Response(_total(model, acceleration, given), links, acceleration[model.m :])
 
 
 def _check_mass(model: Model, M: Any) -> None:

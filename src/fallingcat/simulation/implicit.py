@@ -35,6 +35,7 @@ from .arguments import whole
 from .cases import by_cases
 from .compiled import remembered
 from .field import layout_of
+from .grip import Grip
 from .integrator import Integrator
 from .numbers import apart, tuned
 from .system import System, held
@@ -183,16 +184,17 @@ def advance(system: System, memory: int, t: Any, packed: Any, dt: Any, forces: A
     """What is packed, a step of ``dt`` after ``t``, whatever touches."""
     model, layout = system.model, layout_of(system, memory)
     state, anchors, works = layout.unpack(packed)
-    points = _points(system, state, anchors)
-    pulls = _pulls(system, t, state, forces, points)
+    points, grip = _points(system, state, anchors), _gripping(system, state, dt) if sweeps > 1 else None
+    pulls = _pulls(system, t, state, forces, points, grip)
     ahead, supports = [point.velocity for point in points], []
     for sweep in range(sweeps):
         supports = [
             _floor(system).support(point.position, u, point.anchor, dt, sticks=sweep == 0 and sweeps > 1)
             for point, u in zip(points, ahead, strict=True)
         ]
-        found = _answer(model, state, pulls, points, supports, dt)
+        found = _answer(model, state, pulls, grip, points, supports, dt)
         ahead = [point.ahead(found, dt) for point in points]
+        grip = grip.next(found.beyond) if grip is not None and sweep + 1 < sweeps else grip
     velocity = state.velocity + scale(dt, found.acceleration)
     after = model.configuration.displace(state, scale(dt, velocity))
     after = after._replace(twist=velocity[: model.m], rates=velocity[model.m :])
@@ -202,6 +204,8 @@ def advance(system: System, memory: int, t: Any, packed: Any, dt: Any, forces: A
         end = point.position + scale(dt, u)
         held = _floor(system).anchor(end, u, force, point.anchor)
         kept.append(end[1:] - held if _floor(system).rolls(i) else held)
+    if grip is not None:
+        pulls[grip.name] = Pull(grip.forces(found.beyond), *np.zeros((2, model.n)))
     works = works + _works(system, state, velocity, pulls, points, ahead, felt, dt)
     return layout.pack(after, concatenate([np.zeros(0), *kept]), works)
 
@@ -269,13 +273,23 @@ def _points(system: System, state: State, memory: Any) -> list[Point]:
     return points
 
 
-def _pulls(system: System, t: Any, state: State, forces: Any, points: list[Point]) -> dict[str, Pull]:
-    """All laws, and the controller, by their names."""
+def _gripping(system: System, state: State, dt: Any) -> Grip | None:
+    """The first law of dry friction."""
+    law = next((law for law in system.laws if law.grip(system.model) is not None), None)
+    return None if law is None else Grip.begun(law, system.model, state, dt)
+
+
+def _pulls(
+    system: System, t: Any, state: State, forces: Any, points: list[Point], grip: Grip | None
+) -> dict[str, Pull]:
+    """All laws, and the controller, by their names; of one that grips, nothing yet."""
     names = _floor(system).points if points else ()
     touching = {name: less(point.position[0], 0.0) for name, point in zip(names, points, strict=True)}
     pulls, zero, drives = {}, np.zeros(system.model.n), set(system.driven_ports)
     for law in system.laws:
-        if not law.answers:
+        if grip is not None and law.name == grip.name:
+            pulls[law.name] = Pull(np.zeros(system.model.nv), zero, zero)
+        elif not law.answers:
             pull = by_cases(lambda known, law=law: law.forces(system.model, t, state, known), touching)  # type: ignore[misc]
             pulls[law.name] = Pull(pull, *_of_joints(law, system.model, state))
     if system.controller is not None:
@@ -300,7 +314,13 @@ def _of_joints(law: Law, model: Model, state: State) -> tuple[Any, Any]:
 
 
 def _answer(
-    model: Model, state: State, pulls: dict[str, Pull], points: list[Point], supports: list[Support], dt: Any
+    model: Model,
+    state: State,
+    pulls: dict[str, Pull],
+    grip: Grip | None,
+    points: list[Point],
+    supports: list[Support],
+    dt: Any,
 ) -> Response:
     """The accelerations of a step on given supports."""
     zero = np.zeros(model.n)
@@ -308,7 +328,10 @@ def _answer(
     armature = sum((scale(dt, pull.damping + dt * pull.stiffness) for pull in pulls.values()), start=zero)
     wrenches = [(p.link, p.wrench(s.force - s.gain * p.velocity)) for p, s in zip(points, supports, strict=True)]
     resisting = [(p.link, p.resistance(scale(dt, s.gain))) for p, s in zip(points, supports, strict=True)]
-    return response(model, state, forces, wrenches, resisting, armature)
+    if grip is None:
+        return response(model, state, forces, wrenches, resisting, armature)
+    forces = forces + grip.sliding - concatenate([np.zeros(model.m), armature * grip.given])
+    return response(model, state, forces, wrenches, resisting, armature + grip.armature, grip.given)
 
 
 def _works(
