@@ -6,6 +6,7 @@ from .contact import Contact, Jump
 from .hard import HardContacts
 from .impacts import Impact, impact, switch
 from .points import Plane, plane, point_jacobian, position
+from .relief import HeightField, Relief
 from .stance import center_of_pressure, contact_forces, corners, stance_base
 from .stops import Stop, joint_stops
 
@@ -13,9 +14,11 @@ __all__ = [
     "CompliantFloor",
     "Contact",
     "HardContacts",
+    "HeightField",
     "Impact",
     "Jump",
     "Plane",
+    "Relief",
     "Stop",
     "center_of_pressure",
     "contact_forces",

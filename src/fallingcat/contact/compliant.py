@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import array, concatenate, less, sqrt, where
-from ..errors import ModelError
+from ..errors import ModelError, told
 from ..model import Model, State
 from .contact import Contact, Jump, Mode
 from .points import (
-    Plane,
+    Ground,
     PointMotion,
     Site,
     check_point_mode,
@@ -25,6 +25,7 @@ from .points import (
     positions,
     rim_jacobian,
 )
+from .relief import Relief, Uneven
 
 
 class Support(NamedTuple):
@@ -53,7 +54,7 @@ class Pressed(NamedTuple):
 
 @dataclass(frozen=True)
 class CompliantFloor(Contact):
-    """A visco-elastic plane under the points of the robot.
+    """A visco-elastic plane, with a ``relief`` or without, under the points of the robot.
 
     A point below the plane, at depth ``y < 0``, feels ``F_n = max(-K_n y - D_n dy/dt, 0)`` out of it and, along it,
     ``F_t = -K_t (x - x_touchdown) - D_t dx/dt``: [Feurstein] (4.13)-(4.14) with their signs put right and the place of
@@ -87,6 +88,8 @@ class CompliantFloor(Contact):
     """of the plane along its normal (m)"""
     radius: float | tuple[float, ...] = 0.0
     """of a ball around each point (m): one for all or one for each"""
+    relief: Relief | None = None
+    """heights over the plane, such as :class:`.HeightField`; None: it is flat"""
 
     ports = ("floor normal", "floor tangential")
     asks_forces = False
@@ -96,6 +99,8 @@ class CompliantFloor(Contact):
     def __post_init__(self) -> None:
         object.__setattr__(self, "points", floor_points(self.points))
         each_radius(self.radius, self.points)
+        if not (self.relief is None or isinstance(self.relief, Relief)):
+            raise ModelError(f"relief is a Relief, such as a HeightField, not {told(self.relief)}")
         try:
             friction = 0.0 if self.friction is None else self.friction
             numbers = [float(x) for x in (*self.stiffness, *self.damping, self.height, friction)]
@@ -120,6 +125,8 @@ class CompliantFloor(Contact):
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
         """Points that start below the plane touch where they are: their springs start without tangential load."""
         checked_points(model, self.points)
+        if self.relief is not None:
+            self.relief.check_radius(max(self.radii))
         ground, places = self.ground(model), positions(model, state, self.points)
         sites = [ground.site(p, r) for p, r in zip(places, self.radii, strict=True)]
         starts = [self.unloaded(i, site, p) for i, (site, p) in enumerate(zip(sites, places, strict=True))]
@@ -205,8 +212,8 @@ class CompliantFloor(Contact):
     # what it remembers: where a point is held, or how far a ball has slipped ------------------------------------
 
     def rolls(self, i: int) -> bool:
-        """Whether it remembers the way that it has slipped, since the place where it touches moves over the body."""
-        return self.radii[i] > 0.0
+        """Whether it remembers how far it has slipped, and not a place on the ground: balls, and all on a relief."""
+        return self.radii[i] > 0.0 or self.relief is not None
 
     def unloaded(self, i: int, site: Site, p: Any) -> Any:
         """``2``: what it remembers when it touches down at ``p`` (3, world)."""
@@ -252,5 +259,6 @@ class CompliantFloor(Contact):
         slides = less(force[1:] @ force[1:] * (1.0 + 1e-9), pulled @ pulled)
         return where(less(position[0], 0.0), where(slides, dragged, before), here)
 
-    def ground(self, model: Model) -> Plane:
-        return plane(model, self.normal, self.height)
+    def ground(self, model: Model) -> Ground:
+        flat = plane(model, self.normal, self.height)
+        return flat if self.relief is None else Uneven(flat, self.relief)

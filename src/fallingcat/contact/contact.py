@@ -12,7 +12,7 @@ from ..arrays.arguments import holds_numbers, look_first
 from ..dynamics.checks import check_fields, check_model
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
-from .points import Plane, each_radius
+from .points import Ground, each_radius
 
 Mode = tuple[Any, ...]
 """What is constant between two events, such as which points touch; hashable, plain data."""
@@ -162,8 +162,8 @@ class Contact(ABC):
         """The force (points x 3, N, world) on the robot at each of :attr:`points`; zero where nothing touches."""
         raise ModelError(f"{type(self).__name__} does not say what it does at single points: it needs point_forces")
 
-    def ground(self, model: Model) -> Plane:
-        """The plane that points touch."""
+    def ground(self, model: Model) -> Ground:
+        """What points touch."""
         raise ModelError(f"{type(self).__name__} does not say where the ground is: it needs ground")
 
     def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray] | None:

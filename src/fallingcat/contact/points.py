@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -36,6 +36,13 @@ class Plane(NamedTuple):
     def site(self, p: Any, radius: float = 0.0) -> Site:
         """What a ball of ``radius`` (m) around ``p`` (3, world) finds below it."""
         return Site(self.normal @ p - self.height - radius, self.axes)
+
+
+class Ground(Protocol):
+    """What balls and points touch."""
+
+    def site(self, p: Any, radius: float = 0.0) -> Site:
+        """What a ball of ``radius`` (m) around ``p`` (3, world) finds below it."""
 
 
 class Site(NamedTuple):

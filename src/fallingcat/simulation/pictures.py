@@ -140,10 +140,8 @@ def _contacts(run: Trajectory) -> list[Chart]:
     names = run.contact_points
     if not names:
         return []
-    assert run.system.contact is not None
-    ground = run.system.contact.ground(run.model)
-    pushes = run.contact_forces @ ground.normal
-    drags = np.linalg.norm(run.contact_forces - pushes[:, :, None] * ground.normal, axis=2)
+    pushes = run.contact_pushes
+    drags = np.sqrt(np.maximum((run.contact_forces**2).sum(axis=2) - pushes**2, 0.0))
     series = (
         ("contact forces out of the ground", pushes, "N"),
         ("contact forces along the ground", drags, "N"),

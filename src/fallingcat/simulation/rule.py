@@ -86,8 +86,8 @@ def by_port(system: System, mode: Mode, memory: int, packed: Any, clock: Any) ->
 
 
 def at_points(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
-    """For each point that may touch, one after the other: its force (3, world), height over the ground and the speed
-    along it, which is zero in the air.
+    """For each point that may touch, one after the other: its force (3, world), height over the ground, the speed along
+    it, which is zero in the air, and the part of the force out of the ground.
     """
     model, contact = system.model, system.contact
     assert contact is not None
@@ -100,7 +100,7 @@ def at_points(system: System, mode: Mode, memory: int, packed: Any, clock: Any) 
         site = ground.site(motion.position, radius)
         along = site.axes[1:] @ (motion.rim(site.axes[0], radius)[0] @ state.velocity)
         slip = sqrt(along @ along) if place in touching else 0.0
-        parts += [force, np.reshape(site.height, 1), np.reshape(slip, 1)]
+        parts += [force, *(np.reshape(x, 1) for x in (site.height, slip, site.axes[0] @ force))]
     return concatenate(parts)
 
 
@@ -121,8 +121,8 @@ def port_forces(system: System, mode: Mode, memory: int, packed: np.ndarray, tim
 
 
 def points_at(system: System, mode: Mode, memory: int, packed: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """``K x points x 5``: what :func:`at_points` says of ``K`` packed states of one mode."""
-    return _along(at_points, system, mode, memory, packed, times).reshape(len(times), -1, 5)
+    """``K x points x 6``: what :func:`at_points` says of ``K`` packed states of one mode."""
+    return _along(at_points, system, mode, memory, packed, times).reshape(len(times), -1, 6)
 
 
 def _along(

@@ -100,6 +100,11 @@ class Trajectory:
         return self._contacts[:, :, :3]
 
     @property
+    def contact_pushes(self) -> np.ndarray:
+        """``N x points``: the part of :attr:`contact_forces` (N) along the normal of the ground."""
+        return self._contacts[:, :, 5]
+
+    @property
     def penetration(self) -> np.ndarray:
         """``N x points``: how deep each point is in the ground (m); 0 above it."""
         return np.maximum(-self._contacts[:, :, 3], 0.0)
@@ -111,7 +116,7 @@ class Trajectory:
 
     @cached_property
     def _contacts(self) -> np.ndarray:
-        return self._by_mode(points_at, (len(self.contact_points), 5))
+        return self._by_mode(points_at, (len(self.contact_points), 6))
 
     def _by_mode(self, function: Any, shape: tuple[int, int]) -> np.ndarray:
         """``N x shape``: a function of packed states, mode by mode."""

@@ -10,6 +10,7 @@ from .contacts import check_contact
 from .forces import check_law
 from .integrators import check_integrator
 from .joints import check_joint
+from .reliefs import check_relief
 from .report import Report
 
-__all__ = ["Report", "check_change", "check_contact", "check_integrator", "check_joint", "check_law"]
+__all__ = ["Report", "check_change", "check_contact", "check_integrator", "check_joint", "check_law", "check_relief"]
