@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fallingcat.arrays import Graph, arctan2, array, cos, exp, less, log, sin, sqrt, where
-from fallingcat.arrays.differentiate import jacobian, substitute
+from fallingcat.arrays.differentiate import jacobian, pulled, pushed, substitute
 
 
 def smooth(x):
@@ -47,11 +47,32 @@ def test_angles_and_cases(x):
     np.testing.assert_allclose(J, np.array(rows).T, atol=1e-9)
 
 
+@pytest.mark.parametrize("law", [smooth, kinked])
+def test_along_one_direction_and_for_one_weight(law):
+    x, d = np.random.default_rng(6).normal(size=(2, 3))
+    graph = Graph()
+    inputs, directions = graph.inputs("x", 3), graph.inputs("d", 3)
+    outputs = law(inputs)
+    weights = graph.inputs("w", len(outputs))
+    w = np.arange(1.0, 1.0 + len(outputs))
+    names = {f"{name}{i}": z for name, zs in (("x", x), ("d", d), ("w", w)) for i, z in enumerate(zs)}
+    J = evaluate(graph, jacobian(outputs, inputs), x)
+    forward = graph.evaluate(pushed(outputs, dict(zip(inputs, directions, strict=True))), names)
+    backward = graph.evaluate(pulled(outputs, weights, inputs), names)
+    np.testing.assert_allclose(forward, J @ d, rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(backward, w @ J, rtol=1e-13, atol=1e-14)
+    some = graph.evaluate(pulled(outputs, weights, inputs[:1]), names)
+    np.testing.assert_allclose(some, (w @ J)[:1], rtol=1e-13, atol=1e-14)
+
+
 def test_what_does_not_depend_is_exactly_zero():
     graph = Graph()
     x = graph.inputs("x", 3)
     assert jacobian(array([x[0] * x[0], 3.0 + 0.0 * x[1]]), x)[1].tolist() == [0.0, 0.0, 0.0]
     assert jacobian(np.array([1.0, 2.0]), np.array([0.5])).tolist() == [[0.0], [0.0]]
+    assert pushed([x[0], 2.0], {x[1]: x[2]}) == [0.0, 0.0]
+    assert pulled([x[0], 2.0], [x[1], x[1]], [x[2], x[0]]) == [0.0, x[1]]
+    assert pulled([], [], []) == []
 
 
 def test_substitution_folds_and_keeps_the_rest():

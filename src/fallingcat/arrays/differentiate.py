@@ -2,7 +2,8 @@
 
 :func:`jacobian` goes forward, entry by entry, so that what does not depend on an input costs nothing.  It is meant
 for small expressions of few inputs, such as one force law; the dynamics of large robots have derivatives of their own,
-written by hand.
+written by hand.  Along one direction (:func:`pushed`) and for one weight of the outputs (:func:`pulled`) any expression
+has derivatives for two to four times its own operations.
 
 >>> from fallingcat.arrays import Graph
 >>> graph = Graph()
@@ -66,17 +67,49 @@ def derivative(function: Callable[[Any], Any], like: Any) -> Any:
 def jacobian(outputs: Any, inputs: Any) -> np.ndarray:
     """``d outputs / d inputs`` (k x n) of a vector of traced numbers or floats."""
     out = np.full((len(outputs), len(inputs)), 0.0, dtype=object)
-    graph = next((x.graph for x in inputs if isinstance(x, Traced)), None)
-    if graph is None:
-        return out
-    known: dict[Traced, Slopes] = {x: {i: 1.0} for i, x in enumerate(inputs)}
-    for node in graph.needed(outputs):
-        if node not in known:
-            known[node] = _chain(node, [known.get(a, {}) if isinstance(a, Traced) else {} for a in node.args])
-    for i, y in enumerate(outputs):
-        for j, slope in known.get(y, {}).items() if isinstance(y, Traced) else ():
+    for i, slopes in enumerate(_forward(outputs, {x: {j: 1.0} for j, x in enumerate(inputs)})):
+        for j, slope in slopes.items():
             out[i, j] = slope
     return out
+
+
+def pushed(outputs: Any, directions: Mapping[Traced, Any]) -> list[Any]:
+    """How traced ``outputs`` (a list) change where inputs change along ``directions``: ``J d``, forward.
+
+    >>> from fallingcat.arrays import Graph
+    >>> x, y, dx = map(Graph().input, ("x", "y", "dx"))
+    >>> pushed([x * y, y, 2.0], {x: dx})
+    [y * dx, 0.0, 0.0]
+    """
+    return [slopes.get(0, 0.0) for slopes in _forward(outputs, {x: {0: d} for x, d in directions.items()})]
+
+
+def pulled(outputs: Any, weights: Any, inputs: Any) -> list[Any]:
+    """How ``weights @ outputs`` changes with each of the traced ``inputs``: ``J' w``, backward, in one sweep for all.
+
+    >>> from fallingcat.arrays import Graph
+    >>> x, y, a, b = map(Graph().input, "xyab")
+    >>> pulled([x * y, y], [a, b], [x, y])
+    [y * a, b + x * a]
+    """
+    graph = next((x.graph for x in inputs), None)
+    nodes = [] if graph is None else graph.needed(outputs)
+    matters = set(inputs)
+    for node in nodes:
+        if any(a in matters for a in node.args if type(a) is Traced):
+            matters.add(node)
+    adjoint: dict[Traced, Any] = {}
+    for y, weight in zip(outputs, weights, strict=True):
+        if y in matters:
+            adjoint[y] = adjoint.get(y, 0.0) + weight
+    for node in reversed(nodes):
+        own = adjoint.get(node, 0.0)
+        if node.op == "input" or (type(own) is float and own == 0.0):
+            continue
+        for a, share in zip(node.args, _shares(node, own), strict=False):
+            if a in matters:
+                adjoint[a] = adjoint.get(a, 0.0) + share
+    return [adjoint.get(x, 0.0) for x in inputs]
 
 
 def substitute(outputs: Any, values: Mapping[Traced, Any]) -> np.ndarray:
@@ -97,6 +130,23 @@ def substitute(outputs: Any, values: Mapping[Traced, Any]) -> np.ndarray:
 
 def _make(node: Traced, arguments: list[Any]) -> Any:
     return node if node.op == "input" else MAKE[node.op](*arguments)
+
+
+def _forward(outputs: Any, known: dict[Traced, Slopes]) -> list[Slopes]:
+    """The slopes of ``outputs``, from those of inputs."""
+    graph = next((x.graph for x in known if isinstance(x, Traced)), None)
+    for node in [] if graph is None else graph.needed(outputs):
+        if node not in known:
+            known[node] = _chain(node, [known.get(a, {}) if isinstance(a, Traced) else {} for a in node.args])
+    return [known.get(y, {}) if isinstance(y, Traced) else {} for y in outputs]
+
+
+def _shares(node: Traced, own: Any) -> list[Any]:
+    """What of the slope along ``node`` is due to each of its operands."""
+    if node.op == "select":
+        condition = node.args[0]
+        return [0.0, traced.select(condition, own, 0.0), traced.select(condition, 0.0, own)]
+    return [weight * own for weight in OPERATIONS[node.op].slopes(node, *node.args)]
 
 
 def _chain(node: Traced, slopes: list[Slopes]) -> Slopes:

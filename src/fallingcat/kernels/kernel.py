@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,7 +20,7 @@ from .cpu.threads import once, shares, together
 from .ir.inputs import FLAT, Argument, Shape, check_inputs, given_state, named, parameters_of
 from .ir.program import LONG, Program, program, recut
 from .ir.results import builder, is_array, leaves, rebuild, size
-from .ir.trace import Face, Recipe, TooLarge, Trace, trace, tried
+from .ir.trace import Face, Recipe, TooLarge, Trace, trace, tried, undisturbed
 from .store.recall import Memory
 
 DTYPES = {"float64": ("double", 8), "float32": ("float", 4)}
@@ -290,7 +288,7 @@ def compile(
     """
     inputs = {} if inputs is None else inputs
     _check_call(model, function, inputs, state, options)
-    with _undisturbed():
+    with undisturbed():
         given = given_state(function, inputs, state)
         return _compiled(Recipe(model, function, dict(inputs), given, options, dtype), target)
 
@@ -298,7 +296,7 @@ def compile(
 def compile_step(model: Model, function: Callable[..., Any], inputs: Mapping[str, Shape], **options: Any) -> Kernel:
     """:func:`compile` for a function that is only iterated: no code for single calls is made."""
     _check_call(model, function, inputs, None, options)
-    with _undisturbed():
+    with undisturbed():
         recipe = Recipe(model, function, dict(inputs), given_state(function, inputs, None), options, "float64")
         kernel: Kernel = _compiled(recipe, "cpu", single=False)
         return kernel
@@ -306,29 +304,16 @@ def compile_step(model: Model, function: Callable[..., Any], inputs: Mapping[str
 
 def _made_of(*recipe: Any) -> Kernel:
     """The kernel of a recipe; for copies and pickles."""
-    with _undisturbed():
+    with undisturbed():
         kernel: Kernel = _compiled(Recipe(*recipe), "cpu")
         return kernel
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Without the garbage collector, which would look at a hundred thousand new expressions again and again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _compiled(recipe: Recipe, target: str, single: bool = True) -> Any:
     if recipe.dtype not in DTYPES:
         raise ModelError(f"dtype is one of {', '.join(DTYPES)}, not {recipe.dtype!r}")
     if target != "cpu":
-        targets.check(target)
-        return targets.build(target, recipe.model, recipe.function, trace(recipe), recipe.dtype)
+        return targets.build(target, recipe)
     why = plain.reason()
     if why is not None:
         plain.tell(why)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
 
 from ..errors import ModelError
-from ..model import Model
-from .ir.trace import Trace
+from .ir.trace import Recipe
 
-TARGETS: Final = {"c": ".text.c", "cuda": ".gpu.kernel", "casadi": ".text.casadi", "jax": ".text.jax"}
-"""target -> the module whose ``build(model, function, traced, dtype)`` serves it"""
+TARGETS: Final = {"c": ".text.c", "cuda": ".gpu.kernel", "casadi": ".text.casadi", "jax": ".xla.function"}
+"""target -> the module whose ``build(recipe)`` serves it"""
 
 
-def build(target: str, model: Model, function: Callable[..., Any], traced: Trace, dtype: str) -> Any:
+def build(target: str, recipe: Recipe) -> Any:
     """What ``compile(model, function, target=target)`` returns for a target other than ``cpu``."""
     check(target)
-    return import_module(TARGETS[target], __package__).build(model, function, traced, dtype)
+    return import_module(TARGETS[target], __package__).build(recipe)
 
 
 def check(target: str) -> None:

@@ -104,10 +104,9 @@ def test_c_passes_the_sanitizers(tmp_path):
 @needs_cc
 def test_c_in_single_precision_and_with_fused_products(tmp_path):
     model = fc.robots.cat()
-    traced = trace(Recipe(model, fc.inverse_dynamics))
-    names = [a.name for a in traced.arguments]
+    names = [a.name for a in trace(Recipe(model, fc.inverse_dynamics)).arguments]
     for dtype, fma, tolerance in (("float32", False, 1e-4), ("float64", True, 1e-12)):
-        source = c.build(model, fc.inverse_dynamics, traced, dtype, fma=fma)
+        source = c.build(Recipe(model, fc.inverse_dynamics, dtype=dtype), fma=fma)
         assert ("fma(" in source.source) == fma
         printed = run_c(source, tmp_path)
         for row, arguments in zip(printed, source.inputs, strict=True):

@@ -295,15 +295,16 @@ def iterate(program: Program, type_: Type) -> Iterator[str]:
     yield "}"
 
 
-def batch(program: Program, type_: Type) -> Iterator[str]:
+def batch(program: Program, type_: Type, element: str = "") -> Iterator[str]:
     """``int batch(arguments..., out, count)``: plain arrays ``(count, n)``, transposed into lanes and back, block by
     block.
 
-    The last block repeats the last state in the lanes that are left over.
+    The last block repeats the last state in the lanes that are left over.  With ``element``, arrays hold numbers of
+    this type, whatever the kernel computes in, and the function is ``batch_{element}``.
     """
-    count = len(program.argument_sizes)
+    count, suffix = len(program.argument_sizes), element and f"_{element}"
     parameters = ", ".join([*(f"ptr %b{i}" for i in range(count)), "ptr %bout", "i64 %count"])
-    yield f"define i32 @batch({parameters}) nounwind {{"
+    yield f"define i32 @batch{suffix}({parameters}) nounwind {{"
     yield "entry:"
     inputs = {f"a{i}": n for i, n in enumerate(program.argument_sizes)}
     yield from _rooms({"work": program.slots, **inputs, "out": len(program.outputs)}, type_)
@@ -313,20 +314,20 @@ def batch(program: Program, type_: Type) -> Iterator[str]:
     yield "loop:"
     yield "  %k = phi i64 [ 0, %start ], [ %k1, %next ]"
     for i, n in enumerate(program.argument_sizes):
-        yield f"  call void @spread(ptr %b{i}, ptr %a{i}, i64 %k, i64 %last, i64 {n})"
+        yield f"  call void @spread{suffix}(ptr %b{i}, ptr %a{i}, i64 %k, i64 %last, i64 {n})"
     arguments = ", ".join([*(f"ptr %a{i}" for i in range(count)), "ptr %out", "ptr %work"])
     yield f"  call void @kernel({arguments})"
-    yield f"  call void @gather(ptr %bout, ptr %out, i64 %k, i64 %last, i64 {len(program.outputs)})"
+    yield f"  call void @gather{suffix}(ptr %bout, ptr %out, i64 %k, i64 %last, i64 {len(program.outputs)})"
     yield "  br label %next"
     yield "next:"
     yield from _repeated(type_.lanes)
-    yield from _transposing("spread", type_, into_lanes=True)
-    yield from _transposing("gather", type_, into_lanes=False)
+    yield from _transposing(f"spread{suffix}", type_, element or type_.element, into_lanes=True)
+    yield from _transposing(f"gather{suffix}", type_, element or type_.element, into_lanes=False)
 
 
-def _transposing(name: str, type_: Type, into_lanes: bool) -> Iterator[str]:
-    """Copies ``n`` numbers of each of the states ``first`` ... between rows of a plain array and lanes."""
-    e, lanes = type_.element, type_.lanes
+def _transposing(name: str, type_: Type, e: str, into_lanes: bool) -> Iterator[str]:
+    """Copies ``n`` numbers of each of the states ``first`` ... between rows of a plain array of ``e`` and lanes."""
+    own, lanes = type_.element, type_.lanes
     parameters = "ptr noalias %rows, ptr noalias %lanes, i64 %first, i64 %last, i64 %n"
     yield f"define internal void @{name}({parameters}) noinline nounwind {{"
     yield "entry:"
@@ -346,14 +347,16 @@ def _transposing(name: str, type_: Type, into_lanes: bool) -> Iterator[str]:
     if into_lanes:
         whole = "poison"
         for i in range(lanes):
-            yield f"  %x{i} = load {e}, ptr %p{i}"
-            yield f"  %v{i} = insertelement {type_.text} {whole}, {e} %x{i}, i32 {i}"
+            yield f"  %r{i} = load {e}, ptr %p{i}"
+            yield _converted(f"%x{i}", f"%r{i}", e, own)
+            yield f"  %v{i} = insertelement {type_.text} {whole}, {own} %x{i}, i32 {i}"
             whole = f"%v{i}"
         yield f"  store {type_.text} {whole}, ptr %lane, align {type_.bytes}"
     else:
         yield f"  %v = load {type_.text}, ptr %lane, align {type_.bytes}"
         for i in range(lanes):
-            yield f"  %x{i} = extractelement {type_.text} %v, i32 {i}"
+            yield f"  %r{i} = extractelement {type_.text} %v, i32 {i}"
+            yield _converted(f"%x{i}", f"%r{i}", own, e)
             yield f"  store {e} %x{i}, ptr %p{i}"
     yield "  %j1 = add i64 %j, 1"
     yield "  %more = icmp slt i64 %j1, %n"
@@ -361,3 +364,9 @@ def _transposing(name: str, type_: Type, into_lanes: bool) -> Iterator[str]:
     yield "end:"
     yield "  ret void"
     yield "}"
+
+
+def _converted(new: str, old: str, given: str, wanted: str) -> str:
+    """``new``: the number ``old`` in the type that is wanted."""
+    how = "bitcast" if given == wanted else "fpext" if wanted == "double" else "fptrunc"
+    return f"  {new} = {how} {given} {old} to {wanted}"

@@ -104,6 +104,10 @@ class Library:
         function.library = self  # the code lives as long as someone may call it
         return function
 
+    def address(self, name: str) -> int:
+        """Where a function lies; its code is there as long as this object."""
+        return int(self._tracker[name])
+
     def python_function(self, slow: Any, build: Any, name: str, dtype: np.dtype) -> Any:
         """``single`` as a builtin function; ``slow`` takes what it cannot, ``build`` puts arrays together."""
         table = self._tracker["table"]

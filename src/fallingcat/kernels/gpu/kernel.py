@@ -16,7 +16,7 @@ from ..ir.inputs import Argument
 from ..ir.program import Program, program
 from ..ir.results import rebuild
 from ..ir.schedule import schedule
-from ..ir.trace import Trace
+from ..ir.trace import Recipe, Trace, trace
 from ..text.shared import Real, identifier, table
 from . import cuda
 from .recompute import recompute
@@ -24,9 +24,9 @@ from .stages import LARGEST, Stages, length, stages
 from .tiles import tiled
 
 
-def build(model: Model, function: Callable[..., Any], traced: Trace, dtype: str) -> CudaKernel:
+def build(recipe: Recipe) -> CudaKernel:
     """The kernel; its text can be read on a machine without a GPU."""
-    return CudaKernel(model, function, traced, dtype)
+    return CudaKernel(recipe.model, recipe.function, trace(recipe), recipe.dtype)
 
 
 class CudaKernel:

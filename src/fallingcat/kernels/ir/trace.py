@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,6 +98,18 @@ def trace(recipe: Recipe, loops: bool = False) -> Trace:
         del arguments[1], flat[1]
         given = FLAT[:1]
     return Trace(tuple(arguments), given, flat, outputs, result, graph)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Without the garbage collector, which would look at a hundred thousand new expressions again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def tried(recipe: Recipe) -> Face:

@@ -6,7 +6,7 @@ operations without branches.  Names are generated; what the robot calls its part
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from ...model import Model
 from ..ir.inputs import said
 from ..ir.instructions import Chunk
 from ..ir.program import Program, program
-from ..ir.trace import Trace
+from ..ir.trace import Recipe, Trace, trace
 from .shared import Real, identifier, statement, table
 
 TESTS = 2
@@ -44,15 +44,16 @@ class CSource:
         return [Path(folder, file) for file in texts]
 
 
-def build(model: Model, function: Callable[..., Any], traced: Trace, dtype: str, fma: bool = False) -> CSource:
+def build(recipe: Recipe, fma: bool = False) -> CSource:
     """The texts.  ``fma=True`` calls ``fma()`` for products that are added at once: one rounding less, fast only where
     the processor has the instruction.
     """
+    model, traced = recipe.model, trace(recipe)
     made = program(traced.inputs, traced.outputs, fuse=fma)
-    name, real = identifier(function), Real(dtype)
+    name, real = identifier(recipe.function), Real(recipe.dtype)
     operations = sum(traced.graph.count(traced.outputs).values())
     about = ["/*", *table(model, traced.arguments, traced, operations), " */"]
-    inputs = _test_inputs(model, traced, dtype)
+    inputs = _test_inputs(model, traced, recipe.dtype)
     return CSource(
         name,
         "\n".join([*about, *_header(made, real, name), ""]),

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ...arrays.operations import OPERATIONS
 from ...errors import ExtraMissingError, ModelError
-from ...model import Model
 from ..ir.program import program
 from ..ir.results import named
-from ..ir.trace import Trace
+from ..ir.trace import Recipe, trace
 from .shared import identifier
 
 
-def build(model: Model, function: Callable[..., Any], traced: Trace, dtype: str) -> Any:
+def build(recipe: Recipe) -> Any:
     """``casadi.Function`` with inputs named like the arguments; outputs are named like the fields of the result, or
     ``out``.
 
@@ -26,8 +25,9 @@ def build(model: Model, function: Callable[..., Any], traced: Trace, dtype: str)
         import casadi
     except ImportError:
         raise ExtraMissingError("casadi", purpose="target='casadi'") from None
-    if dtype != "float64":
-        raise ModelError(f"target='casadi' computes in float64, not in {dtype}")
+    if recipe.dtype != "float64":
+        raise ModelError(f"target='casadi' computes in float64, not in {recipe.dtype}")
+    traced = trace(recipe)
     made = program(traced.inputs, traced.outputs, fuse=False)
     widths = [math.prod(argument.shape[1:]) for argument in traced.arguments]
     inputs = [
@@ -47,7 +47,9 @@ def build(model: Model, function: Callable[..., Any], traced: Trace, dtype: str)
     results = [
         _plain(name, f"out{k}") if name else ("out" if len(names) == 1 else f"out{k}") for k, name in enumerate(names)
     ]
-    return casadi.Function(identifier(function), inputs, outputs, arguments, _different(results, "out", arguments))
+    return casadi.Function(
+        identifier(recipe.function), inputs, outputs, arguments, _different(results, "out", arguments)
+    )
 
 
 def _apply(casadi: Any, op: str, operands: list[Any]) -> Any:

@@ -1,0 +1,1 @@
+"""Kernels that JAX calls: XLA's foreign function interface."""

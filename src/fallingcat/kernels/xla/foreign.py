@@ -1,0 +1,151 @@
+"""Programs that XLA can call, and the programs of their derivatives."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...arrays.differentiate import pulled, pushed
+from ...arrays.traced import TooLong
+from ..cpu import entry, llvm, native
+from ..cpu.threads import making, once
+from ..ir.program import LONG, Program, program, recut
+from ..ir.trace import Recipe, undisturbed
+from ..store.recall import Memory
+from .handler import handler, version
+
+ELEMENTS = {"float64": "double", "float32": "float"}
+
+
+class Expressions(NamedTuple):
+    """Traced inputs, one flat array for each argument, and the outputs that they make."""
+
+    inputs: list[np.ndarray]
+    outputs: list[Any]
+
+
+class Linear(NamedTuple):
+    """A program that is linear in its last arguments: ``J d`` or ``J' w`` of another one."""
+
+    parent: Foreign
+    active: tuple[int, ...]
+    """the arguments of the parent along which ``J`` is the derivative"""
+    forward: bool
+
+
+class Foreign:
+    """A program from flat arguments ``(count, size)`` to flat outputs ``(count, outputs)``.
+
+    ``expressions(loops)`` says it, with loops kept or not; ``which`` names it among those of the same recipe.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        which: str,
+        sizes: Sequence[int],
+        outputs: int,
+        expressions: Callable[[bool], Expressions],
+        linear: Linear | None = None,
+    ) -> None:
+        self.sizes, self.outputs, self.linear = tuple(sizes), outputs, linear
+        self._recipe, self._which, self._expressions = recipe, which, expressions
+        self._derived: dict[tuple[bool, tuple[int, ...]], Foreign] = {}
+
+    # derivatives ----------------------------------------------------------------------------------------------
+
+    def tangent(self, active: tuple[int, ...]) -> Foreign:
+        """``(x, d) -> J d``: how the outputs change where the ``active`` arguments change along ``d``."""
+        return self._derivative(active, True)
+
+    def cotangent(self, active: tuple[int, ...]) -> Foreign:
+        """``(x, w) -> J' w``: how ``w @ outputs`` changes with the ``active`` arguments, one after the other."""
+        return self._derivative(active, False)
+
+    def _derivative(self, active: tuple[int, ...], forward: bool) -> Foreign:
+        with making:
+            key = (forward, active)
+            if key not in self._derived:
+                self._derived[key] = self._derive(active, forward)
+            return self._derived[key]
+
+    def _derive(self, active: tuple[int, ...], forward: bool) -> Foreign:
+        path = f"{self._which}/{'tangent' if forward else 'cotangent'}"
+        moved = [self.sizes[i] for i in active]
+
+        def expressions(loops: bool) -> Expressions:
+            inputs, outputs = self._straight
+            given = [x for i in active for x in inputs[i]]
+            graph = inputs[active[0]][0].graph
+            try:
+                if forward:
+                    along = [graph.inputs(f"{path} {i} ", self.sizes[i]) for i in active]
+                    directions = dict(zip(given, (d for ds in along for d in ds), strict=True))
+                    return Expressions([*inputs, *along], pushed(outputs, directions))
+                weights = graph.inputs(f"{path} ", len(outputs))
+                return Expressions([*inputs, weights], pulled(outputs, weights, given))
+            except TooLong:
+                raise self._recipe.too_large from None
+
+        sizes = [*self.sizes, *(moved if forward else [self.outputs])]
+        which = f"{path} {','.join(map(str, active))}"
+        count = self.outputs if forward else sum(moved)
+        return Foreign(self._recipe, which, sizes, count, expressions, Linear(self, active, forward))
+
+    @once
+    def _straight(self) -> Expressions:
+        """Without loops: what derivatives and other platforms are made of."""
+        return self._expressions(False)
+
+    @once
+    def program(self) -> Program:
+        """One operation after the other, none of them fused."""
+        return program(self._straight.inputs, self._straight.outputs, fuse=False)
+
+    # code -----------------------------------------------------------------------------------------------------
+
+    @once
+    def _code(self) -> bytes:
+        with undisturbed():
+            return Memory(self._recipe).code(f"xla{version()}{self._which}", self._text)
+
+    def _text(self) -> str:
+        inputs, outputs = self._expressions(True)
+        cut = recut(program(inputs, outputs, fuse=native.cpu().fma), LONG)
+        element = ELEMENTS[self._recipe.dtype]
+        type_ = llvm.Type(element, native.cpu().width // np.dtype(self._recipe.dtype).itemsize)
+        lines = [llvm.module(cut, type_, "kernel"), "declare ptr @malloc(i64)\ndeclare void @free(ptr)"]
+        for outside in ELEMENTS.values():
+            lines += [*entry.batch(cut, type_, outside), *handler(len(self.sizes), outside, version())]
+        return "\n".join(lines)
+
+    @cached_property
+    def _name(self) -> str:
+        """Says the code: XLA may keep what calls it in files, for other processes."""
+        return f"fallingcat_{hashlib.sha256(self._code).hexdigest()}"
+
+    def target(self, dtype: str) -> str:
+        """The name by which XLA finds the function for arrays of this type; it and its code live as long as the
+        process.
+        """
+        name = f"{self._name}_{dtype}"
+        with making:
+            if name not in _registered:
+                import jax
+
+                if self._name not in _libraries:
+                    functions = [f"handle_{element}" for element in ELEMENTS.values()]
+                    _libraries[self._name] = native.Library(self._code, functions)
+                ffi: Any = jax.ffi
+                address = _libraries[self._name].address(f"handle_{ELEMENTS[dtype]}")
+                ffi.register_ffi_target(name, ffi.pycapsule(address), platform="cpu")
+                _registered.add(name)
+        return name
+
+
+_libraries: dict[str, native.Library] = {}
+_registered: set[str] = set()

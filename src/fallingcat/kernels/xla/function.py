@@ -1,0 +1,116 @@
+"""``compile(model, function, target="jax")``: machine code under ``jit``, ``vmap`` and ``grad``."""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import ExtraMissingError, ModelError
+from ..cpu import plain
+from ..ir.inputs import FLAT
+from ..ir.program import program
+from ..ir.results import rebuild
+from ..ir.results import size as size_of
+from ..ir.trace import Face, Recipe, Trace, trace
+from ..store.recall import Memory
+from ..text.jax import interpreted
+from ..text.shared import identifier
+from .foreign import Expressions, Foreign
+from .handler import version
+
+
+def build(recipe: Recipe) -> Callable[..., Any]:
+    """``f(q, v, ...)`` of JAX arrays ``(..., *shape)`` whose batch shapes fit together.
+
+    On the CPU XLA calls machine code, which computes in the recipe's ``dtype``; results are of the type of the arrays.
+    On other platforms XLA compiles the program itself, and computes in the type of the arrays.
+    """
+    try:
+        import jax  # noqa: F401
+    except ImportError:
+        raise ExtraMissingError("jax", purpose="target='jax'") from None
+    why = plain.reason() or _reason()
+    if why is None:
+        return _function(recipe, *_foreign(recipe))
+    _tell(why)
+    traced = trace(recipe)
+    made = program(traced.inputs, traced.outputs, fuse=False)
+    return _function(recipe, traced.face, functools.partial(interpreted, made))
+
+
+def _foreign(recipe: Recipe) -> tuple[Face, Callable[..., Any]]:
+    """What the kernel looks like, and machine code for its flat arguments."""
+    memory = Memory(recipe)
+    traced: Callable[[bool], Trace] = functools.cache(functools.partial(trace, recipe))
+    face = memory.face()
+    if face is None:
+        face = traced(True).face
+        memory.keep(face)
+    if face.operations is None:
+        raise recipe.too_large
+    outputs = size_of(face.result)
+
+    def expressions(loops: bool) -> Expressions:
+        return Expressions(traced(loops).inputs, traced(loops).outputs)
+
+    kernel = Foreign(recipe, "", [a.size for a in face.arguments], outputs, expressions)
+
+    def call(flats: list[Any], lead: tuple[int, ...], dtype: Any) -> Any:
+        import jax.numpy as jnp
+
+        from .primitive import call
+
+        count = math.prod(lead)
+        rows = [jnp.broadcast_to(x, (*lead, x.shape[-1])).astype(dtype).reshape((count, x.shape[-1])) for x in flats]
+        return call.bind(*rows, kernel=kernel, count=count, dtype=dtype.name).reshape((*lead, outputs))
+
+    return face, call
+
+
+def _function(recipe: Recipe, face: Face, flat: Callable[..., Any]) -> Callable[..., Any]:
+    """From and to arrays and records as users have them."""
+    import jax.numpy as jnp
+
+    names = ", ".join(a.name for a in face.arguments)
+
+    def run(*arguments: Any) -> Any:
+        if face.state == FLAT[:1] and len(arguments) == len(face.arguments) + 1:
+            arguments = (arguments[0], *arguments[2:])  # f(q, v, ...) where the velocity does not matter
+        if len(arguments) != len(face.arguments):
+            raise ModelError(f"{run.__name__} takes {len(face.arguments)} arguments ({names}), not {len(arguments)}")
+        arrays = [jnp.asarray(x) for x in arguments]
+        for argument, x in zip(face.arguments, arrays, strict=True):
+            if x.dtype.kind not in "fiuV":
+                raise ModelError(f"{argument.name} holds {x.dtype} and not real numbers")
+        leads = [argument.lead(x.shape) for argument, x in zip(face.arguments, arrays, strict=True)]
+        try:
+            lead = jnp.broadcast_shapes(*leads)
+        except ValueError:
+            raise ModelError(f"the batch shapes {', '.join(map(str, leads))} do not fit together") from None
+        flats = [x.reshape((*own, a.size)) for a, x, own in zip(face.arguments, arrays, leads, strict=True)]
+        dtype = jnp.result_type(*arrays, jnp.float32) if arrays else jnp.result_type(float)
+        return rebuild(face.result, flat(flats, lead, dtype))
+
+    run.__name__ = run.__qualname__ = identifier(recipe.function)
+    run.__doc__ = f"{', '.join(map(str, face.arguments))} -> {size_of(face.result)} numbers"
+    return run
+
+
+@functools.cache
+def _reason() -> str | None:
+    """Why XLA cannot call machine code here; None when it can."""
+    try:
+        version()
+    except (OSError, ValueError) as error:
+        return str(error)
+    return None
+
+
+@functools.cache
+def _tell(why: str) -> None:
+    """Say once that XLA compiles kernels itself, and why."""
+    told = f"target='jax' lets XLA compile the program, for seconds instead of calling machine code: {why}"
+    warnings.warn(told, RuntimeWarning, stacklevel=6)

@@ -1,0 +1,105 @@
+"""LLVM text of the function that XLA calls: ``XLA_FFI_Error *handle(XLA_FFI_CallFrame *)``, around ``batch``.
+
+It is what a C compiler makes of XLA's header ``xla/ffi/api/c_api.h``: the places of the fields below are those of its
+structures, which are the same in every version listed in :data:`VERSIONS`.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+VERSIONS: Final = ((0, 1), (0, 2), (0, 3))
+"""of XLA's foreign function interface"""
+
+# places of fields, in bytes (64-bit machines)
+FRAME_EXTENSION, FRAME_API, FRAME_ARGUMENTS, FRAME_RESULTS = 8, 16, 72, 112
+BUFFER_DATA, BUFFER_SHAPE = 24, 40
+EXTENSION_KIND, EXTENSION_METADATA = 8, 24
+METADATA_VERSION, METADATA_TRAITS = 8, 32
+API_ERROR_CREATE = 48
+METADATA = 1
+"""the kind of extension by which XLA asks what a handler was made for"""
+RESOURCE_EXHAUSTED = 8
+NO_MEMORY = "there is no memory for a batch"
+
+
+def handler(inputs: int, element: str, version: tuple[int, int]) -> Iterator[str]:
+    """``handle_{element}``: ``batch_{element}`` of the call's buffers, all ``(count, size)``."""
+    text = f"{NO_MEMORY}\\00"
+    yield f'@message_{element} = internal constant [{len(NO_MEMORY) + 1} x i8] c"{text}"'
+    yield f"define ptr @handle_{element}(ptr %frame) nounwind {{"
+    yield "entry:"
+    yield "  %error = alloca [32 x i8], align 8"
+    yield from _load("extension", "frame", FRAME_EXTENSION)
+    yield "  %plain = icmp eq ptr %extension, null"
+    yield "  br i1 %plain, label %run, label %look"
+    yield "look:"
+    yield from _load("kind", "extension", EXTENSION_KIND, "i32")
+    yield f"  %asked = icmp eq i32 %kind, {METADATA}"
+    yield "  br i1 %asked, label %tell, label %run"
+    yield "tell:"
+    yield from _load("metadata", "extension", EXTENSION_METADATA)
+    yield from _store("metadata", METADATA_VERSION, "i64 24", "ptr null", f"i32 {version[0]}", f"i32 {version[1]}")
+    yield from _store("metadata", METADATA_TRAITS, "i32 0")
+    yield "  ret ptr null"
+    yield "run:"
+    yield from _load("arguments", "frame", FRAME_ARGUMENTS)
+    for i in range(inputs):
+        yield from _load(f"buffer{i}", "arguments", 8 * i)
+        yield from _load(f"b{i}", f"buffer{i}", BUFFER_DATA)
+    yield from _load("results", "frame", FRAME_RESULTS)
+    yield from _load("result", "results", 0)
+    yield from _load("bout", "result", BUFFER_DATA)
+    yield from _load("shape", "result", BUFFER_SHAPE)
+    yield "  %count = load i64, ptr %shape"
+    pointers = ", ".join([*(f"ptr %b{i}" for i in range(inputs)), "ptr %bout", "i64 %count"])
+    yield f"  %failed = call i32 @batch_{element}({pointers})"
+    yield "  %fine = icmp eq i32 %failed, 0"
+    yield "  br i1 %fine, label %done, label %say"
+    yield "done:"
+    yield "  ret ptr null"
+    yield "say:"
+    yield from _load("api", "frame", FRAME_API)
+    yield from _load("create", "api", API_ERROR_CREATE)
+    yield from _store("error", 0, "i64 28", "ptr null", f"ptr @message_{element}", f"i32 {RESOURCE_EXHAUSTED}")
+    yield "  %made = call ptr %create(ptr %error)"
+    yield "  ret ptr %made"
+    yield "}"
+
+
+def _load(name: str, base: str, place: int, kind: str = "ptr") -> Iterator[str]:
+    """``%name``: the field of the structure at ``%base``."""
+    yield f"  %at_{name} = getelementptr i8, ptr %{base}, i64 {place}"
+    yield f"  %{name} = load {kind}, ptr %at_{name}"
+
+
+def _store(base: str, place: int, *fields: str) -> Iterator[str]:
+    """Writes fields one after the other into the structure at ``%base``."""
+    for field in fields:
+        yield f"  %to_{base}{place} = getelementptr i8, ptr %{base}, i64 {place}"
+        yield f"  store {field}, ptr %to_{base}{place}"
+        place += 4 if field.startswith("i32") else 8
+
+
+@functools.cache
+def version() -> tuple[int, int]:
+    """The version of the interface in the header that comes with JAX; an :class:`OSError` or :class:`ValueError` says
+    why it cannot be used.
+    """
+    import jax
+
+    ffi: Any = getattr(jax, "ffi", None)
+    if ffi is None:
+        raise ValueError(f"JAX {jax.__version__} has no jax.ffi")
+    text = Path(ffi.include_dir(), "xla", "ffi", "api", "c_api.h").read_text(encoding="utf-8")
+    found = [re.search(rf"#define XLA_FFI_API_{part} (\d+)", text) for part in ("MAJOR", "MINOR")]
+    numbers = tuple(int(x[1]) for x in found if x)
+    if numbers not in VERSIONS:
+        known = ", ".join(".".join(map(str, v)) for v in VERSIONS)
+        told = ".".join(map(str, numbers)) or "without a number"
+        raise ValueError(f"the foreign function interface of JAX {jax.__version__} is {told}, not one of {known}")
+    return numbers[0], numbers[1]
