@@ -40,10 +40,10 @@ from .building import (
     stack,
     to_casadi,
 )
-from .composed import absolute, arccos, arcsin, arctan, clip, maximum, minimum
+from .composed import absolute, arccos, arcsin, arctan, clip, maximum, minimum, sign
 from .declared import numbers_only, sizes_of, takes, why_numbers_only
 from .each import columns, each
-from .elementwise import arctan2, cos, exp, less, log, sin, sqrt, tanh, where
+from .elementwise import arctan2, cos, exp, less, less_equal, log, sin, sqrt, tanh, where
 from .linear import inverse_root, solve, solve_tree
 from .structured import mirror, skew_mirror, turned
 from .traced import Graph, Traced
@@ -69,6 +69,7 @@ __all__ = [
     "inverse_root",
     "is_numeric",
     "less",
+    "less_equal",
     "log",
     "maximum",
     "minimum",
@@ -76,6 +77,7 @@ __all__ = [
     "numbers_only",
     "rigid_product",
     "scale",
+    "sign",
     "sin",
     "sizes_of",
     "skew",

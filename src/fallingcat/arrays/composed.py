@@ -21,6 +21,15 @@ def absolute(x: Any) -> Any:
     return where(less(x, 0.0), -x, x)
 
 
+def sign(x: Any) -> Any:
+    """1 above zero, -1 below, else ``x`` itself (0, or NaN), entry by entry.
+
+    >>> sign(np.array([-2.0, 0.0, 3.0]))
+    array([-1.,  0.,  1.])
+    """
+    return where(less(x, 0.0), -1.0, where(less(0.0, x), 1.0, x))
+
+
 def maximum(a: Any, b: Any) -> Any:
     """The larger of ``a`` and ``b``, entry by entry; NaN where either is.
 

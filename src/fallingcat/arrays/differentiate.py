@@ -26,7 +26,7 @@ import numpy as np
 from . import traced
 from .building import jax_numpy
 from .elementwise import kind_of
-from .operations import FUNCTIONS, OPERATIONS
+from .operations import CONDITIONS, FUNCTIONS, OPERATIONS
 from .traced import Traced
 
 STEP: Final = 1e-40
@@ -179,5 +179,5 @@ MAKE: Final[dict[str, Callable[..., Any]]] = {
     "div": lambda a, b: a / b,
     "neg": lambda a: -a,
     "select": traced.select,
-    **{name: _remade(name) for name in ("less", *FUNCTIONS)},
+    **{name: _remade(name) for name in (*CONDITIONS, *FUNCTIONS)},
 }

@@ -14,6 +14,7 @@ import numpy as np
 
 from .building import stack
 from .loops import LoopBody
+from .operations import CONDITIONS
 from .traced import Graph, Traced
 
 FEWEST = 4
@@ -80,7 +81,7 @@ def _together(graph: Graph, function: Callable[..., Any], form: Any, columns: li
         graph.recording = False
     made: list[Any] = []
     shape = _flatten(result, made)
-    if any(isinstance(x, Traced) and x.op == "less" for row in (made, *rows.values()) for x in row):
+    if any(isinstance(x, Traced) and x.op in CONDITIONS for row in (made, *rows.values()) for x in row):
         return [function(*_rebuild(form, iter(column))) for column in columns]  # conditions are no numbers
     body = LoopBody([*rows], made, len(columns))
     return [_rebuild(shape, iter(numbers)) for numbers in _parts(graph, body, made, [*rows.values()])]
@@ -96,7 +97,7 @@ def _symbols(graph: Graph, columns: list[list[Any]]) -> tuple[list[Any], dict[Tr
     given = [*zip(*columns, strict=True)]
     for row in given:
         if row not in seen:
-            same = all(x is row[0] or (type(x) is float and x == row[0]) for x in row)
+            same = all(x is row[0] or (type(x) is type(row[0]) is float and x == row[0]) for x in row)
             seen[row] = row[0] if same else graph.symbol()
             if not same:
                 rows[seen[row]] = row
@@ -119,7 +120,7 @@ def _parts(graph: Graph, body: LoopBody, made: list[Any], rows: list[tuple[Any, 
 
 def _graph(x: Any) -> Graph | None:
     """The graph of the first traced number in a nest of tuples, lists and arrays."""
-    if type(x) is np.ndarray:
+    if isinstance(x, np.ndarray):
         return next((e.graph for e in x.flat if type(e) is Traced), None) if x.dtype.hasobject else None
     if type(x) is Traced:
         return x.graph

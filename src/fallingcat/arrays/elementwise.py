@@ -59,7 +59,7 @@ def _wrap(x: Any) -> np.ndarray:
     if isinstance(x, np.ndarray):
         return x
     out = np.empty((), dtype=object)
-    out[()] = x
+    out[()] = x.item() if isinstance(x, np.generic) else x  # which would ask NumPy again
     return out
 
 
@@ -75,6 +75,7 @@ log = _elementwise("log", 1, "The natural logarithm of each entry of ``x``.")
 tanh = _elementwise("tanh", 1, "The hyperbolic tangent of each entry of ``x``.")
 arctan2 = _elementwise("arctan2", 2, "The angle of the point ``(x, y)``, called as ``arctan2(y, x)``, in radians.")
 less = _elementwise("less", 2, "``a < b`` for each entry; complex numbers are compared by their real parts.")
+less_equal = _elementwise("less_equal", 2, "``a <= b`` for each entry, as :func:`less`.")
 where = _elementwise(
     "select",
     3,

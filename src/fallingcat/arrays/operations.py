@@ -38,6 +38,11 @@ def _function(
     return Operation(evaluate, slopes, {package: names.get(package, name) for package in PACKAGES}, cost, inputs)
 
 
+def _comparison(holds: Callable[[float, float], bool], numpy: str, casadi: str, sign: str, llvm: str) -> Operation:
+    names = {"numpy": numpy, "casadi": casadi, "c": f"{{}} {sign} {{}}", "llvm": f"fcmp {llvm}"}
+    return Operation(lambda a, b: holds(a.real, b.real), lambda _, a, b: (), names)
+
+
 def _either(name: str) -> Callable[..., Any]:
     """Python's function of floats, or that of complex numbers."""
     on_floats, on_complex = getattr(math, name), getattr(cmath, name)
@@ -53,10 +58,6 @@ def _other(name: str) -> Callable[[Any], Any]:
         return getattr(elementwise, name)(x)
 
     return function
-
-
-def _real(x: complex) -> float:
-    return x.real
 
 
 def _by_inverse(result: Any, a: Any, b: Any) -> tuple[Any, Any]:
@@ -77,7 +78,8 @@ ARITHMETIC: Final[dict[str, Operation]] = {
     "mul": Operation(operator.mul, lambda _, a, b: (b, a), {"numpy": "multiply", "c": "{} * {}", "llvm": "fmul"}),
     "div": Operation(operator.truediv, _by_inverse, {"numpy": "divide", "c": "{} / {}", "llvm": "fdiv"}, cost=(4, 12)),
     "neg": Operation(operator.neg, lambda _, a: (-1.0,), {"numpy": "negative", "c": "-{}", "llvm": "fneg"}),
-    "less": Operation(lambda a, b: _real(a) < _real(b), lambda _, a, b: (), {"numpy": "less", "casadi": "lt"}),
+    "less": _comparison(operator.lt, "less", "lt", "<", "olt"),
+    "less_equal": _comparison(operator.le, "less_equal", "le", "<=", "ole"),
     "select": Operation(
         lambda condition, a, b: a if condition else b,
         lambda _, condition, a, b: (),  # the slope of the branch that is taken: see `differentiate`
@@ -97,5 +99,8 @@ FUNCTIONS: Final[dict[str, Operation]] = {
     "arctan2": _function("arctan2", math.atan2, _around, (60, 100), 2, casadi="atan2", sympy="atan2", c="atan2"),
 }
 """Elementary functions, by the name that they have in ``arrays``."""
+
+CONDITIONS: Final = ("less", "less_equal")
+"""What holds or does not, and is no number."""
 
 OPERATIONS: Final = {**ARITHMETIC, **FUNCTIONS}

@@ -18,6 +18,7 @@ x * y
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -26,11 +27,21 @@ from typing import Any, Final, Union
 
 import numpy as np
 
-from .operations import FUNCTIONS, OPERATIONS
+from .operations import CONDITIONS, FUNCTIONS, OPERATIONS
 
 Number = Union[float, "Traced"]
 
+_BRANCH = "write where(x > 0, a, b), (c) & (d), np.minimum, np.maximum or np.clip instead of if, and, min, max"
+_EQUAL = "write where(abs(x - y) < tolerance, a, b) instead of =="
+_BUILD = (
+    "write tau = np.zeros_like(state.rates); tau[0] = x, or array([x, 0.0]) of fallingcat.arrays, instead of "
+    "tau = np.zeros(n), and np.sin, ... instead of math.sin"
+)
 _NUMBERS = (int, float, np.floating, np.integer)
+
+
+class NoNumber(TypeError):
+    """Asked of an expression what only a number can give; the message says what to write instead."""
 
 
 class Traced:
@@ -81,8 +92,12 @@ class Traced:
         return self
 
     def __pow__(self, exponent: Any) -> Any:
-        if not isinstance(exponent, int):
-            raise TypeError("a traced number is raised to whole powers only; use exp and log, or sqrt")
+        halves = 2 * exponent if isinstance(exponent, _NUMBERS) else 0.5
+        if halves != int(halves):
+            raise NoNumber(f"traced numbers have whole and half powers: write exp(p * log(x)), not x**{exponent!r}")
+        if halves % 2:
+            return _apply("sqrt", self) * self ** ((halves - 1) // 2)
+        exponent = int(exponent)
         if exponent < 0:
             return 1.0 / self**-exponent
         result: Number = 1.0
@@ -91,6 +106,15 @@ class Traced:
             result = result * self if bit == "1" else result
         return result
 
+    def __rpow__(self, base: Any) -> Any:
+        return _apply("exp", math.log(base) * self)
+
+    def __mod__(self, other: Any) -> Any:
+        raise NoNumber(f"no remainder of {self!r}: write arctan2(sin(x), cos(x)) for an angle within half a turn")
+
+    def __abs__(self) -> Any:
+        return select(less(self, 0.0), _neg(self), self)
+
     # comparisons give traced conditions, for `where`
     def __lt__(self, other: Any) -> Any:
         return less(self, other)
@@ -98,11 +122,49 @@ class Traced:
     def __gt__(self, other: Any) -> Any:
         return less(other, self)
 
+    def __le__(self, other: Any) -> Any:
+        return less_equal(self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return less_equal(other, self)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, _NUMBERS):
+            raise NoNumber(f"whether {self!r} equals {other!r} is not known yet: {_EQUAL}")
+        return self is other
+
+    __hash__ = object.__hash__
+
+    def __and__(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else _holds(select(self, select(other, 1.0, 0.0), 0.0))
+
+    __rand__ = __and__
+
+    def __or__(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else _holds(select(self, 1.0, select(other, 1.0, 0.0)))
+
+    __ror__ = __or__
+
+    def __invert__(self) -> Any:
+        return _holds(select(self, 0.0, 1.0))
+
+    # what only a number can give
     def __bool__(self) -> bool:
-        raise TypeError(f"a branch on the traced value {self!r}: use fallingcat.arrays.where instead of `if`")
+        raise NoNumber(f"whether {self!r} holds is not known yet: {_BRANCH}")
 
     def __float__(self) -> float:
-        raise TypeError(f"the traced value {self!r} has no number yet: keep it in an array of dtype object")
+        raise NoNumber(f"the traced value {self!r} has no number yet: {_BUILD}")
+
+    # NumPy's functions of it, and of arrays of it
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        from .natural import of_ufunc  # which is built on this file
+
+        return of_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, given: Any, named: Any) -> Any:
+        from .natural import of_function
+
+        return of_function(function, given, named)
 
     def conjugate(self) -> Traced:
         return self
@@ -315,19 +377,34 @@ def _apply(name: str, *xs: Any) -> Number:
 
 
 def less(a: Any, b: Any) -> Any:
+    return _compared("less", a, b)
+
+
+def less_equal(a: Any, b: Any) -> Any:
+    return _compared("less_equal", a, b)
+
+
+def _compared(name: str, a: Any, b: Any) -> Any:
     a, b = _operand(a), _operand(b)
     if a is NotImplemented or b is NotImplemented:
         return NotImplemented
-    return _graph(a, b).node("less", a, b)
+    return _graph(a, b).node(name, a, b)
 
 
 def select(condition: Any, a: Any, b: Any) -> Any:
     if not isinstance(condition, Traced):
         return a if condition else b
+    if condition.op not in (*CONDITIONS, "symbol"):
+        raise NoNumber(f"a choice is by a condition such as x > 0, not by the number {condition!r}")
     a, b = _operand(a), _operand(b)
     if a is b or (type(a) is float and type(b) is float and a == b):
         return a
     return condition.graph.node("select", condition, a, b)
+
+
+def _holds(number: Any) -> Any:
+    """The condition of which ``number`` is the 1 or 0."""
+    return less(0.5, number) if isinstance(number, Traced) else number > 0.5
 
 
 def _graph(*xs: Any) -> Graph:
@@ -343,7 +420,14 @@ def _flat(outputs: Iterable[Any]) -> list[Any]:
     return [outputs]
 
 
-_INFIX: Final = {"add": (" + ", 1), "sub": (" - ", 1), "mul": (" * ", 2), "div": (" / ", 2), "less": (" < ", 0)}
+_INFIX: Final = {
+    "add": (" + ", 1),
+    "sub": (" - ", 1),
+    "mul": (" * ", 2),
+    "div": (" / ", 2),
+    "less": (" < ", 0),
+    "less_equal": (" <= ", 0),
+}
 
 
 def _text(x: Any, level: int) -> str:

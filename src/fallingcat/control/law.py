@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Set
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from ..arrays import is_numeric
 from ..arrays.arguments import is_scalar, look_first
+from ..arrays.natural import natural, plain
+from ..arrays.traced import NoNumber
 from ..dynamics.checks import check_fields, check_model
 from ..errors import ModelError, told
 from ..model import Model, State
@@ -32,12 +35,34 @@ _LOOKS: Mapping[str, Callable[..., None]] = {
 }
 
 
+def _natural(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method of a law, given its state so that NumPy's own functions take expressions too."""
+
+    @wraps(method)
+    def asked(law: Law, *given: Any, **named: Any) -> Any:
+        state = next((x for x in (*given, *named.values()) if isinstance(x, State)), None)
+        if state is None or all(is_numeric(x) for x in state):
+            return method(law, *given, **named)
+        given = tuple(State(*map(natural, x)) if isinstance(x, State) else natural(x) for x in given)
+        try:
+            return plain(method(law, *given, **named))
+        except TypeError as error:
+            instead = "" if isinstance(error, NoNumber) else "; write it with functions of fallingcat.arrays"
+            raise ModelError(f"law {law.name!r} on expressions, of which steps are made: {error}{instead}") from error
+
+    return asked
+
+
+_WRITTEN = {"forces", "beside", "energy"}
+"""The methods that a user writes for every kind of number."""
+
+
 class Law(ABC):
     """Forces on a robot, written for every kind of number, so that a whole simulation step can be compiled.
 
-    Write your own as a frozen dataclass: ``name`` is its line in the energy ledger, and :meth:`forces` uses
-    ``fallingcat.arrays`` for sines and cases instead of ``if`` on values.  Whether something touches *is* plain data:
-    a law may ask ``if "foot" in touching``.  A law that is the gradient of an energy may say so by a method
+    Write your own as a frozen dataclass: ``name`` is its line in the energy ledger, and :meth:`forces` uses NumPy or
+    ``fallingcat.arrays``, with ``where`` for cases instead of ``if`` on values.  Whether something touches *is* plain
+    data: a law may ask ``if "foot" in touching``.  A law that is the gradient of an energy may say so by a method
     ``energy(model, state)`` (J), which :func:`fallingcat.testing.check_law` then holds it to.
     """
 
@@ -49,6 +74,8 @@ class Law(ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        for name in _WRITTEN & vars(cls).keys():
+            setattr(cls, name, _natural(vars(cls)[name]))
         look_first(cls, _LOOKS)
 
     def __post_init__(self) -> None:

@@ -28,5 +28,9 @@ def less(a: Any, b: Any) -> Any:
     return np.real(a) < np.real(b)
 
 
+def less_equal(a: Any, b: Any) -> Any:
+    return np.real(a) <= np.real(b)
+
+
 def select(condition: Any, a: Any, b: Any) -> Any:
     return np.where(condition, a, b)[()]  # scalars stay scalars

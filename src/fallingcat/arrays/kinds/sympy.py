@@ -48,6 +48,7 @@ class Less(_Printed, Application, Boolean):  # type: ignore[misc]
     (Less(x**2, 1), False, x**2 < 1)
     """
 
+    relation: ClassVar[Any] = sympy.Lt
     nargs = 2
     binary_symbols: ClassVar[frozenset[Any]] = frozenset()  # none of the symbols in a and b is a proposition
 
@@ -55,14 +56,20 @@ class Less(_Printed, Application, Boolean):  # type: ignore[misc]
     def eval(cls, a: Any, b: Any) -> Any:
         if not (a.is_number and b.is_number and a.is_extended_real and b.is_extended_real):
             return None
-        decided = sympy.Lt(a, b)
+        decided = cls.relation(a, b)
         return decided if decided in (sympy.true, sympy.false) else None
 
     def known(self) -> Any:
-        return sympy.Lt(*self.args, evaluate=False)
+        return self.relation(*self.args, evaluate=False)
 
     def _eval_rewrite_as_Relational(self, a: Any, b: Any, **_: Any) -> Any:
-        return sympy.Lt(a, b)
+        return self.relation(a, b)
+
+
+class LessEqual(Less):
+    """``LessEqual(a, b)``, as :class:`Less`: ``.rewrite(Relational)`` gives SymPy's ``a <= b``."""
+
+    relation = sympy.Le
 
 
 class Select(_Printed, sympy.Function):  # type: ignore[misc]
@@ -100,7 +107,7 @@ class Select(_Printed, sympy.Function):  # type: ignore[misc]
         return sympy.Piecewise((a, condition.rewrite("Relational")), (b, True))
 
 
-less, select = Less, Select
+less, less_equal, select = Less, LessEqual, Select
 
 
 def derivative(function: Callable[[Any], Any]) -> np.ndarray:

@@ -76,8 +76,6 @@ def instruction(type_: Type, value: int, op: str, x: list[str]) -> list[str]:
         ]
     if op == "sqrt":
         return [f"  {v} = call {t} @llvm.sqrt.{type_.suffix}({t} {x[0]})"]
-    if op == "less":
-        return [f"  {v} = fcmp olt {t} {x[0]}, {x[1]}"]
     if op == "select":
         return [f"  {v} = select {type_.condition} {x[0]}, {t} {x[1]}, {t} {x[2]}"]
     names = OPERATIONS[op].names

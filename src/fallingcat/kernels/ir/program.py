@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Traced
+from ...arrays.operations import CONDITIONS
 from .fuse import fused, lines_of
 from .instructions import Chunk, Input, Instruction, Loop
 from .loops import Layout, levels, phases
@@ -51,7 +52,7 @@ class Program:
     @cached_property
     def conditions(self) -> frozenset[int]:
         """Values that hold or do not; in the workspace they are 1 or 0."""
-        return frozenset(line.value for line in self.instructions if line.op == "less")
+        return frozenset(line.value for line in self.instructions if line.op in CONDITIONS)
 
     @property
     def operations(self) -> dict[str, int]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ...arrays import Traced, where
+from ...arrays.operations import CONDITIONS
 from ...errors import ModelError
 from ...lie import Group
 from ...model import Model
@@ -94,7 +95,7 @@ def flatten(value: Any, outputs: list[Any]) -> Result:
 
 def _number(x: Any) -> Any:
     if isinstance(x, Traced):
-        return where(x, 1.0, 0.0) if x.op == "less" else x
+        return where(x, 1.0, 0.0) if x.op in CONDITIONS else x
     return float(x)
 
 

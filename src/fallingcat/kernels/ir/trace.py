@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import Graph, why_numbers_only
+from ...arrays.natural import natural
 from ...arrays.traced import TooLong
 from ...errors import ModelError
 from ...model import Model
@@ -145,6 +146,8 @@ def _arguments(recipe: Recipe) -> list[Argument]:
 def called(recipe: Recipe, given: Sequence[str], arguments: Sequence[Argument], values: Sequence[Any]) -> Any:
     """What the function gives for flat ``values`` of any kind; the first arguments, ``given``, say the state."""
     model, function, _, state, options, _ = recipe
+    if str(getattr(function, "__module__", "")).partition(".")[0] != __name__.partition(".")[0]:
+        values = [natural(x) for x in values]  # a function of the user may be written in plain NumPy
     shaped = [x.reshape(a.shape)[()] for a, x in zip(arguments, values, strict=True)]
     first = [] if state is None else [state_of(model, dict(zip(given, shaped, strict=False)))]
     bound = inspect.signature(function).bind_partial(model, *first, **options)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..._version import __version__
-from ...arrays.operations import OPERATIONS
+from ...arrays.operations import CONDITIONS, OPERATIONS
 from ...model import Model
 from ..ir.inputs import Argument
 from ..ir.instructions import Instruction
@@ -52,8 +52,8 @@ def expression(real: Real, op: str, x: list[str]) -> str:
     if op in ("fma", "fms", "fnma"):
         a, b, c = x
         return f"{real.function('fma')}({'-' if op == 'fnma' else ''}{a}, {b}, {'-' if op == 'fms' else ''}{c})"
-    if op == "less":
-        return f"({x[0]} < {x[1]}) ? {real.constant(1.0)} : {real.constant(0.0)}"
+    if op in CONDITIONS:
+        return f"({OPERATIONS[op].names['c'].format(*x)}) ? {real.constant(1.0)} : {real.constant(0.0)}"
     if op == "select":
         return f"({x[0]} != {real.constant(0.0)}) ? {x[1]} : {x[2]}"
     text = OPERATIONS[op].names["c"]
