@@ -3,16 +3,20 @@
 from . import loops
 from .compliant import CompliantFloor
 from .contact import Contact, Jump
+from .distances import Distance, distances, self_pairs
 from .hard import HardContacts
 from .impacts import Impact, impact, switch
 from .points import Plane, plane, point_jacobian, position
 from .relief import HeightField, Relief
+from .shapes import CollisionPoints, collision_points
 from .stance import center_of_pressure, contact_forces, corners, stance_base
 from .stops import Stop, joint_stops
 
 __all__ = [
+    "CollisionPoints",
     "CompliantFloor",
     "Contact",
+    "Distance",
     "HardContacts",
     "HeightField",
     "Impact",
@@ -21,14 +25,17 @@ __all__ = [
     "Relief",
     "Stop",
     "center_of_pressure",
+    "collision_points",
     "contact_forces",
     "corners",
+    "distances",
     "impact",
     "joint_stops",
     "loops",
     "plane",
     "point_jacobian",
     "position",
+    "self_pairs",
     "stance_base",
     "switch",
 ]

@@ -1,0 +1,106 @@
+"""The collision shapes of a robot's file as points and balls that may touch: several on a link, as many as it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import singledispatch
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from ..dynamics.checks import check_model
+from ..errors import ModelError, told
+from ..model import Frame, Model
+from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
+
+RIM = 8
+"""Points on each rim of a cylinder: it lies 8 % of its radius lower on an edge between two of them than on one."""
+WAYS = np.array([way for way in product((-1.0, 0.0, 1.0), repeat=3) if np.abs(way).sum() in (1.0, 3.0)])
+"""``14 x 3``: along the axes and the diagonals of a box; the farthest points that way stand for what is not flat."""
+
+Ball = tuple[np.ndarray, float]
+"""A center (3, m, in the frame of a shape) and a radius (m)."""
+
+
+class CollisionPoints(NamedTuple):
+    """What touches: give ``points`` and ``radii`` to a floor, and simulate ``model``."""
+
+    model: Model
+    """with a frame at each point"""
+    points: tuple[str, ...]
+    radii: tuple[float, ...]
+    """m; 0 for a corner"""
+
+
+def collision_points(model: Model, links: Sequence[str] | None = None) -> CollisionPoints:
+    """The collision shapes of ``links`` (of all that have some if left out) as points and balls.
+
+    A sphere is a ball, a capsule two, a box its eight corners, a cylinder eight points on each rim, an ellipsoid 14
+    points.  So a plane is touched where the shape itself touches it, by cylinders and ellipsoids up to the gaps between
+    their points.
+
+    >>> import fallingcat as fc
+    >>> from fallingcat.model.shapes import Box, Capsule
+    >>> shapes = Box((0.2, 0.1, 0.1)), Capsule(0.05, 0.3)
+    >>> body = fc.Link("body", fc.Body(1.0, (0, 0, 0), np.eye(3)), collisions=shapes)
+    >>> model, points, radii = collision_points(fc.Model("brick", fc.lie.SE3(), (body,)))
+    >>> points[0], points[-1], radii[-2:]
+    ('body_box1_1', 'body_capsule2_2', (0.05, 0.05))
+    """
+    check_model(model)
+    known = {link.name: link for link in model.links}
+    wanted = [name for name, link in known.items() if link.collisions] if links is None else links
+    if isinstance(wanted, str) or not isinstance(wanted, Sequence) or not all(name in known for name in wanted):
+        raise ModelError(f"links are names of links of {model.name!r}, not {told(links)}")
+    frames, radii = [], []
+    for name in wanted:
+        for number, shape in enumerate(known[name].collisions, start=1):
+            parts = balls(shape)
+            for k, (center, radius) in enumerate(parts, start=1):
+                own = f"{name}_{shape.kind}{number}" + (f"_{k}" if len(parts) > 1 else "")
+                H = np.eye(4)
+                H[:3, 3] = center
+                frames.append(Frame(own, name, shape.placement @ H))
+                radii.append(radius)
+    if not frames:
+        where = ", ".join(map(repr, links or [model.name]))
+        raise ModelError(f"there are no collision shapes in {where}: name points yourself, or see corners()")
+    return CollisionPoints(
+        replace(model, frames=(*model.frames, *frames)), tuple(frame.name for frame in frames), tuple(radii)
+    )
+
+
+@singledispatch
+def balls(shape: Shape) -> list[Ball]:
+    """The balls and points that stand for a shape, in its frame; register your own kind of shape here."""
+    raise ModelError(f"no points stand for a {shape.kind}: give the link a simpler collision shape, or name its points")
+
+
+@balls.register
+def _(shape: Sphere) -> list[Ball]:
+    return [(np.zeros(3), shape.radius)]
+
+
+@balls.register
+def _(shape: Capsule) -> list[Ball]:
+    return [(np.array([0.0, 0.0, z]), shape.radius) for z in (0.5 * shape.length, -0.5 * shape.length)]
+
+
+@balls.register
+def _(shape: Box) -> list[Ball]:
+    return [(0.5 * np.array(corner) * shape.size, 0.0) for corner in product((1.0, -1.0), repeat=3)]
+
+
+@balls.register
+def _(shape: Cylinder) -> list[Ball]:
+    angles = 2.0 * np.pi * np.arange(RIM) / RIM
+    rim = [(shape.radius * np.cos(a), shape.radius * np.sin(a)) for a in angles]
+    return [(np.array([x, y, z]), 0.0) for z in (0.5 * shape.length, -0.5 * shape.length) for x, y in rim]
+
+
+@balls.register
+def _(shape: Ellipsoid) -> list[Ball]:
+    ways = WAYS / np.linalg.norm(WAYS, axis=1)[:, None]
+    return [(way * shape.radii, 0.0) for way in ways]
