@@ -15,6 +15,7 @@ from .law import Law
 from .limits import JointLimits, Limit, RateLimits, SpeedLimit
 from .passive import DriveLimits, DryFriction, JointStops, PassiveDamping, PassiveSprings, passive
 from .priorities import Velocities, velocities
+from .reaching import Reached, inverse_kinematics
 from .springs import JointDamper, JointSpring
 from .tasks import (
     BaseTask,
@@ -58,12 +59,14 @@ __all__ = [
     "RadialDamper",
     "RadialSpring",
     "RateLimits",
+    "Reached",
     "RelativeTask",
     "RotationTask",
     "SpeedLimit",
     "Task",
     "Velocities",
     "actuated",
+    "inverse_kinematics",
     "passive",
     "velocities",
     "virtual_leg",

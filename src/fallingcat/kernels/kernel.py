@@ -204,6 +204,40 @@ class Kernel:
         found = iterated(function, flat, self._size, 1 if one else self.lanes, rows, every, threads, self._work)
         return found.reshape(rows, *lead, self._size)
 
+    def until(self, *arguments: Any, most: int, threads: int = 1) -> np.ndarray:
+        """``x -> f(x, ...)`` again and again in machine code until the last output is positive: ``(batch) x outputs``.
+
+        As :meth:`iterate`, for what converges: each state stops by itself, after ``most`` times at most, with what the
+        last time gave.  A state that is done must give itself again, as others of its block may go on.
+        """
+        arrays, lead = self._prepared(arguments)
+        if not arrays or self.signature[0].size >= self._size:
+            raise ModelError(f"{self.name} cannot be repeated: its outputs are not its first argument and a last flag")
+        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+            raise ModelError(f"most is a whole number above zero, not {told(most)}")
+        count = math.prod(lead)
+        out = np.empty((count, self._size), dtype=self.dtype)
+        rows = [*(x.reshape(count, a.size) for x, a in zip(arrays, self.signature, strict=True)), out]
+        if not count:
+            return out.reshape(*lead, self._size)
+        if self._plain is not None:
+            for _ in range(most):
+                self._plain(rows[:-1], out)
+                rows[0] = np.ascontiguousarray(out[:, : rows[0].shape[1]])
+                if (out[:, -1] > 0.0).all():
+                    break
+            return out.reshape(*lead, self._size)
+        library, unit = (self._until_one, 1) if not lead else (self._until_block, self.lanes)
+        function = library.function("until", len(rows), counts=2)
+
+        def part(bounds: tuple[int, int]) -> None:
+            first, end = bounds
+            if function(*(x[first:].ctypes.data for x in rows), end - first, most):
+                raise MemoryError(f"there is no memory to repeat {self.name}")
+
+        together(part, shares(count, threads, unit, self._work * most))
+        return out.reshape(*lead, self._size)
+
     # code -----------------------------------------------------------------------------------------------------
 
     def _type(self, lanes: int) -> llvm.Type:
@@ -247,14 +281,22 @@ class Kernel:
     def _iterate_block(self) -> native.Library:
         return self._iterating(self.lanes)
 
-    def _iterating(self, lanes: int) -> native.Library:
+    @once
+    def _until_one(self) -> native.Library:
+        return self._iterating(1, "until")
+
+    @once
+    def _until_block(self) -> native.Library:
+        return self._iterating(self.lanes, "until")
+
+    def _iterating(self, lanes: int, which: str = "iterate") -> native.Library:
         assert self._memory is not None
 
         def text() -> str:
             type_, cut = self._type(lanes), self.program if lanes == 1 else recut(self.program, LONG)
-            return "\n".join([llvm.module(cut, type_, "kernel", self.lanes), *entry.iterate(cut, type_)])
+            return "\n".join([llvm.module(cut, type_, "kernel", self.lanes), *getattr(entry, which)(cut, type_)])
 
-        return native.Library(self._memory.code(f"iterate{lanes}", text), ("iterate",))
+        return native.Library(self._memory.code(f"{which}{lanes}", text), (which,))
 
 
 def compile(

@@ -46,6 +46,9 @@ class BaseTask(Task):
             if not model.base.contains(goal, POSE_TOLERANCE):
                 raise ModelError(f"goal of {self.name} is no element of the base group {model.base} of {model.name!r}")
 
+    def here(self, model: Model, state: State) -> Any:
+        return state.pose
+
     def motion(self, model: Model, state: State) -> Motion:
         H, J, bias = place_motion(model, state, model.link_names[0])
         return Motion(np.zeros(6) if self.goal is None else pose_error(self.goal, H), J, bias)

@@ -53,6 +53,9 @@ class JointsTask(Task):
     def size(self, model: Model) -> int:
         return sum(model.joints[i].nv for i in self._chosen(model))
 
+    def here(self, model: Model, state: State) -> Any:
+        return stacked([state.joints[model.q_slices[i]] for i in self._chosen(model)], (0,))
+
     def motion(self, model: Model, state: State) -> Motion:
         chosen = self._chosen(model)
         places = np.concatenate([np.zeros(0, int), *(np.r_[model.v_slices[i]] for i in chosen)]).astype(int)

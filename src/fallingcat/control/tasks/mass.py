@@ -14,6 +14,7 @@ from ...dynamics import (
     centroidal_momentum_matrix,
     centroidal_momentum_matrix_derivative,
 )
+from ...errors import ModelError
 from ...model import Model, State
 from .task import Motion, Task
 
@@ -35,6 +36,9 @@ class CenterOfMassTask(Task):
 
     def size(self, model: Model) -> int:
         return 3
+
+    def here(self, model: Model, state: State) -> Any:
+        return center_of_mass(model, state)
 
     def motion(self, model: Model, state: State) -> Motion:
         error = np.zeros(3) if self.goal is None else self.goal - center_of_mass(model, state)
@@ -61,6 +65,9 @@ class CentroidalMomentumTask(Task):
 
     def size(self, model: Model) -> int:
         return 6
+
+    def here(self, model: Model, state: State) -> Any:
+        raise ModelError("a CentroidalMomentumTask has no goal to be at: momentum is a velocity")
 
     def motion(self, model: Model, state: State) -> Motion:
         rate = centroidal_momentum_matrix_derivative(model, state) @ state.velocity

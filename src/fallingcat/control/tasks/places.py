@@ -69,6 +69,9 @@ class PoseTask(PlaceTask):
     def size(self, model: Model) -> int:
         return 6
 
+    def here(self, model: Model, state: State) -> Any:
+        return link_pose(model, state, self.place)
+
     def motion(self, model: Model, state: State) -> Motion:
         H, J, bias = place_motion(model, state, self.place)
         return Motion(np.zeros(6) if self.goal is None else pose_error(self.goal, H), J, bias)
@@ -81,6 +84,9 @@ class PositionTask(PlaceTask):
     >>> PositionTask("foot", [0.0, 0.0, 0.1]).name
     "PositionTask('foot')"
     """
+
+    def here(self, model: Model, state: State) -> Any:
+        return link_pose(model, state, self.place)[:3, 3]
 
     def motion(self, model: Model, state: State) -> Motion:
         H, J, bias = place_motion(model, state, self.place)
@@ -105,6 +111,9 @@ class RotationTask(PlaceTask):
         model.frame(self.place)
         return (3, 3)
 
+    def here(self, model: Model, state: State) -> Any:
+        return link_pose(model, state, self.place)[:3, :3]
+
     def motion(self, model: Model, state: State) -> Motion:
         H, J, bias = place_motion(model, state, self.place)
         return Motion(np.zeros(3) if self.goal is None else turned_to(self.goal, H[:3, :3]), J[3:], bias[3:])
@@ -127,6 +136,10 @@ class PointTask(PlaceTask):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "point", _numbers(self.point, f"point of {self.name}"))
+
+    def here(self, model: Model, state: State) -> Any:
+        H = link_pose(model, state, self.place)
+        return H[:3, :3] @ self.point + H[:3, 3]
 
     def motion(self, model: Model, state: State) -> Motion:
         H, J, bias = place_motion(model, state, self.place)

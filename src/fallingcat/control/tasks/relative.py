@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import concatenate, cross, skew
+from ...dynamics import link_pose
 from ...lie import SE3
 from ...model import Model, State
 from .places import place_motion, pose_error
@@ -49,6 +50,9 @@ class RelativeTask(Task):
 
     def size(self, model: Model) -> int:
         return 6
+
+    def here(self, model: Model, state: State) -> Any:
+        return _SE3.inverse(link_pose(model, state, self.other)) @ link_pose(model, state, self.place)
 
     def motion(self, model: Model, state: State) -> Motion:
         H, J, bias = place_motion(model, state, self.place)

@@ -53,8 +53,8 @@ class Task(ABC):
     """Something that should move in a certain way: a goal, how fast to go there, and how much it counts.
 
     Write your own as a frozen dataclass (``eq=False``) with a field ``goal`` (None: it stays where it is, or moves with
-    ``velocity``), :meth:`goal_shape`, :meth:`size` and :meth:`motion`, on every kind of number.  Its numbers - those
-    named in :attr:`numbers` - may change from call to call without new code; all else is what code is compiled for.
+    ``velocity``), :meth:`goal_shape`, :meth:`size`, :meth:`here` and :meth:`motion`, on every kind of number.
+    Its :attr:`numbers` may change from call to call without new code; all else is what code is made for.
     """
 
     velocity: Any = None
@@ -83,6 +83,10 @@ class Task(ABC):
     @abstractmethod
     def motion(self, model: Model, state: State) -> Motion:
         """Error, Jacobian and bias, before its mask; without a goal the error is zero."""
+
+    @abstractmethod
+    def here(self, model: Model, state: State) -> Any:
+        """The goal that it has reached at a state."""
 
     @property
     def name(self) -> str:
@@ -163,12 +167,18 @@ class Task(ABC):
 
     def packed(self, model: Model) -> np.ndarray:
         """All numbers one after the other; a goal may be one of many, ``(count, ...)``."""
-        parts = []
+        parts: list[np.ndarray] = []
+        lead: tuple[int, ...] = ()
         for name, shape in self.number_shapes(model).items():
-            x = np.asarray(getattr(self, name), dtype=float)
-            parts.append(x.reshape(*x.shape[: x.ndim - len(shape)], -1) if x.ndim >= len(shape) else np.full(shape, x))
-        lead = max((part.shape[:-1] for part in parts), key=len)
-        return np.concatenate([np.broadcast_to(part, (*lead, part.shape[-1])) for part in parts], axis=-1)
+            x = getattr(self, name)
+            if not isinstance(x, np.ndarray):
+                x = np.full(shape, x)
+            elif x.ndim > len(shape):
+                lead = x.shape[: x.ndim - len(shape)]
+            parts.append(x.reshape(*x.shape[: x.ndim - len(shape)], -1) if x.ndim > 1 else x)
+        if lead:
+            parts = [np.broadcast_to(part, (*lead, part.shape[-1])) for part in parts]
+        return np.concatenate(parts, axis=-1)
 
     def filled(self, model: Model, numbers: Any) -> Self:
         """The task of this form with these :meth:`packed` numbers, of any kind."""
@@ -201,6 +211,8 @@ class Task(ABC):
 def packed(model: Model, tasks: Sequence[Task]) -> np.ndarray:
     """The numbers of several tasks one after the other, ``(..., count)``."""
     parts = [task.packed(model) for task in tasks]
+    if len(parts) == 1:
+        return parts[0]
     lead = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
     return np.concatenate([np.zeros((*lead, 0)), *(np.broadcast_to(x, (*lead, x.shape[-1])) for x in parts)], axis=-1)
 

@@ -325,6 +325,57 @@ def batch(program: Program, type_: Type, element: str = "") -> Iterator[str]:
     yield from _transposing(f"gather{suffix}", type_, element or type_.element, into_lanes=False)
 
 
+def until(program: Program, type_: Type) -> Iterator[str]:
+    """``int until(arguments..., out, count, most)``: each of ``count`` states again and again, its first outputs being
+    its first argument the next time, until its last output is positive, ``most`` times at most; plain arrays.
+
+    The states in the lanes of a block go on until all are done.
+    """
+    count, lanes, outputs = len(program.argument_sizes), type_.lanes, len(program.outputs)
+    parameters = ", ".join([*(f"ptr %b{i}" for i in range(count)), "ptr %bout", "i64 %count", "i64 %most"])
+    copy = "call void @llvm.memcpy.p0.p0.i64"
+    yield "declare ptr @malloc(i64)\ndeclare void @free(ptr)"
+    yield "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+    yield f"define i32 @until({parameters}) nounwind {{"
+    yield "entry:"
+    inputs = {f"a{i}": n for i, n in enumerate(program.argument_sizes)}
+    yield from _rooms({"work": program.slots, **inputs, "out": outputs}, type_)
+    yield "  %last = sub i64 %count, 1"
+    yield "  %any = icmp sgt i64 %count, 0"
+    yield "  br i1 %any, label %loop, label %end"
+    yield "loop:"
+    yield "  %k = phi i64 [ 0, %start ], [ %k1, %next ]"
+    for i, n in enumerate(program.argument_sizes):
+        yield f"  call void @spread(ptr %b{i}, ptr %a{i}, i64 %k, i64 %last, i64 {n})"
+    yield "  br label %step"
+    yield "step:"
+    yield "  %s = phi i64 [ 0, %loop ], [ %s1, %step ]"
+    arguments = ", ".join([*(f"ptr %a{i}" for i in range(count)), "ptr %out", "ptr %work"])
+    yield f"  call void @kernel({arguments})"
+    yield f"  {copy}(ptr %a0, ptr %out, i64 {program.argument_sizes[0] * type_.bytes}, i1 false)"
+    yield f"  %pflag = getelementptr {type_.text}, ptr %out, i64 {outputs - 1}"
+    yield f"  %flag = load {type_.text}, ptr %pflag, align {type_.bytes}"
+    yield f"  %done = fcmp ogt {type_.text} %flag, zeroinitializer"
+    all_done = (
+        f"call i1 @llvm.vector.reduce.and.v{lanes}i1(<{lanes} x i1> %done)" if lanes > 1 else "or i1 %done, false"
+    )
+    yield f"  %all = {all_done}"
+    yield "  %s1 = add i64 %s, 1"
+    yield "  %fewer = icmp slt i64 %s1, %most"
+    yield "  %open = xor i1 %all, true"
+    yield "  %again = and i1 %fewer, %open"
+    yield "  br i1 %again, label %step, label %stop"
+    yield "stop:"
+    yield f"  call void @gather(ptr %bout, ptr %out, i64 %k, i64 %last, i64 {outputs})"
+    yield "  br label %next"
+    yield "next:"
+    yield from _repeated(lanes)
+    yield from _transposing("spread", type_, type_.element, into_lanes=True)
+    yield from _transposing("gather", type_, type_.element, into_lanes=False)
+    if lanes > 1:
+        yield f"declare i1 @llvm.vector.reduce.and.v{lanes}i1(<{lanes} x i1>)"
+
+
 def _transposing(name: str, type_: Type, e: str, into_lanes: bool) -> Iterator[str]:
     """Copies ``n`` numbers of each of the states ``first`` ... between rows of a plain array of ``e`` and lanes."""
     own, lanes = type_.element, type_.lanes
@@ -344,7 +395,11 @@ def _transposing(name: str, type_: Type, e: str, into_lanes: bool) -> Iterator[s
     yield f"  %lane = getelementptr {type_.text}, ptr %lanes, i64 %j"
     for i in range(lanes):
         yield f"  %p{i} = getelementptr {e}, ptr %row{i}, i64 %j"
-    if into_lanes:
+    if lanes == 1:
+        source, target = ("%p0", "%lane") if into_lanes else ("%lane", "%p0")
+        yield f"  %v = load {e}, ptr {source}"
+        yield f"  store {e} %v, ptr {target}"
+    elif into_lanes:
         whole = "poison"
         for i in range(lanes):
             yield f"  %r{i} = load {e}, ptr %p{i}"

@@ -1,0 +1,267 @@
+"""Inverse kinematics: reached to the tolerance, within limits, or said why not."""
+
+import importlib.metadata
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import fallingcat as fc
+from fallingcat import control
+from fallingcat.control import inverse_kinematics
+from fallingcat.control.reaching import step
+from fallingcat.errors import ModelError
+from fallingcat.lie.charts import EulerXYZ, EulerZYX, RotationVector
+
+
+def arm(seed, n=7, base=None, kinds=("revolute",)):
+    rng = np.random.default_rng(seed)
+    base = fc.lie.Trivial() if base is None else base
+    return fc.robots.random_tree(rng, n, kinds=list(kinds), base=base, branching=0.0, fixed=0.0)
+
+
+def poses(model, place, count, seed=0):
+    q = model.random(np.random.default_rng(seed), count)
+    return np.array([fc.link_pose(model, model.unflatten(row), place) for row in q])
+
+
+def missed(model, state, place, goal):
+    """Distance and angle by which a pose is missed, by a way of their own."""
+    H = np.linalg.inv(goal) @ fc.link_pose(model, state, place)
+    turn = np.linalg.norm(H[:3, :3] - np.eye(3)) / np.sqrt(8.0)
+    return np.linalg.norm(H[:3, 3]), 2.0 * np.arcsin(min(turn, 1.0))
+
+
+def within(model, joints, slack=0.0):
+    lower, upper = (np.array([getattr(limit, side) for limit in model.limits]) for side in ("lower", "upper"))
+    return bool(((joints >= lower - slack) & (joints <= upper + slack)).all())
+
+
+@pytest.fixture(scope="module")
+def panda():
+    path = next(f for f in importlib.metadata.files("example-robot-data") if f.name == "panda.urdf").locate()
+    model = fc.load(str(path), base="fixed")
+    return model.lock([name for name in model.joint_names if "finger" in name])
+
+
+def test_every_reachable_pose_of_a_panda_is_reached(panda):
+    hand, count = "panda_hand_tcp", 1000
+    goals = fc.compile(panda, fc.link_pose, link=hand)(panda.random(np.random.default_rng(0), count))
+    found = inverse_kinematics(panda, [control.PoseTask(hand, goals)])
+    assert found.converged.all()
+    assert set(found.status) == {"converged"}
+    assert all(within(panda, joints) for joints in found.state.joints)
+    for i in range(0, count, 10):
+        far, turned = missed(panda, panda.state(joints=found.state.joints[i]), hand, goals[i])
+        assert far < 1e-5
+        assert turned < 1e-4
+
+
+def test_one_goal_after_the_other_is_the_same_as_many(panda):
+    goals = poses(panda, "panda_hand_tcp", 20)
+    many = inverse_kinematics(panda, [control.PoseTask("panda_hand_tcp", goals)], restarts=0)
+    for i, goal in enumerate(goals):
+        one = inverse_kinematics(panda, [control.PoseTask("panda_hand_tcp", goal)], restarts=0, iterations=40)
+        assert (one.status, one.iterations) == (many.status[i], many.iterations[i]) or many.status[i] != "converged"
+        if many.converged[i]:
+            assert_allclose(one.state.joints, many.state.joints[i], atol=1e-9)
+            assert_allclose(one.errors[0], many.errors[0][i], atol=1e-9)
+
+
+def test_restarts_are_seeded(panda):
+    task = control.PoseTask("panda_hand_tcp", poses(panda, "panda_hand_tcp", 30))
+    a, b = (inverse_kinematics(panda, [task], seed=3) for _ in range(2))
+    assert_allclose(a.state.joints, b.state.joints, rtol=0.0, atol=0.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_joints_of_other_kinds(seed):
+    model = arm(seed, 4, kinds=("spherical", "revolute", "prismatic"))
+    goal = fc.link_pose(model, model.random_state(np.random.default_rng(9)), model.link_names[-1])
+    found = inverse_kinematics(model, [control.PoseTask(model.link_names[-1], goal)])
+    assert found.converged
+    assert max(missed(model, found.state, model.link_names[-1], goal)) < 1e-5
+
+
+@pytest.mark.parametrize("base", [fc.lie.SE3(), fc.lie.SE2(), fc.lie.SO3()], ids=str)
+def test_bases_that_move(base):
+    model = arm(5, 4, base)
+    goal = model.random_state(np.random.default_rng(3))
+    tasks = [control.PoseTask(name, fc.link_pose(model, goal, name)) for name in (model.link_names[-1], "link1")]
+    found = inverse_kinematics(model, tasks, model.state(pose=goal.pose))
+    assert found.converged
+    for task in tasks:
+        assert max(missed(model, found.state, task.place, task.goal)) < 1e-5
+    assert model.base.contains(found.state.pose, 1e-9)
+
+
+def test_a_crouching_quadruped_keeps_its_feet():
+    dog = fc.robots.quadruped()
+    start = dog.state(joints=np.tile([0.0, 0.6, -1.2], 4))
+    lower = start.pose.copy()
+    lower[2, 3] -= 0.05
+    feet = [control.PositionTask(f"{end}_{side}_foot") for end in ("front", "rear") for side in ("left", "right")]
+    found = inverse_kinematics(dog, [control.BaseTask(lower), *feet], start)
+    assert found.converged
+    for foot in feet:
+        here, there = (fc.link_pose(dog, at, foot.place)[:3, 3] for at in (start, found.state))
+        assert_allclose(here, there, atol=2e-6)
+    assert_allclose(found.state.pose, lower, atol=2e-6)
+    assert [len(e) for e in found.errors] == [6, 3, 3, 3, 3]
+
+
+def test_a_stationary_point_is_reported_and_left():
+    """[ETH] 2.9.3: the upright arm, 2 m above its goal: ``J' e = 0``."""
+    up = fc.robots.planar_arm()
+    task = control.PositionTask("end_effector", [0.0, 0.0, 2.0])
+    demand = task.demand(up, up.neutral())
+    assert_allclose(demand.J.T @ demand.error, 0.0, atol=1e-15)
+    stuck = inverse_kinematics(up, [task], restarts=0)
+    assert (stuck.converged, stuck.status, stuck.iterations) == (False, "stationary", 0)
+    assert stuck.error == pytest.approx(2.0)
+    assert_allclose(stuck.state.joints, 0.0)
+    free = inverse_kinematics(up, [task])
+    assert (free.converged, free.limits) == (True, ())
+
+
+def test_out_of_reach_says_by_how_much():
+    up = fc.robots.planar_arm()
+    goal = np.array([0.0, 0.0, 1.0]) + 4.2 * np.array([0.6, 0.0, 0.8])
+    found = inverse_kinematics(up, [control.PositionTask("end_effector", goal)])
+    assert found.status == "out of reach"
+    assert np.linalg.norm(found.errors[0]) == pytest.approx(1.2, abs=1e-6)
+    tip = fc.link_pose(up, found.state, "end_effector")[:3, 3]
+    assert_allclose(tip, [1.8, 0.0, 3.4], atol=1e-4)
+    beside = inverse_kinematics(up, [control.PositionTask("end_effector", [1.0, 0.5, 2.0])])  # out of its plane
+    assert (beside.status, round(beside.error, 9)) == ("out of reach", 0.5)
+
+
+def test_limits_that_hold_it_back_are_named():
+    model = fc.robots.quadruped()
+    model = fc.Model("leg", fc.lie.Trivial(), model.links, model.joints, frames=model.frames)
+    start = model.state(joints=np.tile([0.0, 0.6, -1.2], 4))
+    goal = fc.link_pose(model, start, "front_left_foot")[:3, 3] + [0.0, 0.35, 0.3]
+    task = control.PositionTask("front_left_foot", goal)
+    found = inverse_kinematics(model, [task], start)
+    assert found.status == "limited"
+    assert "front_left_roll" in found.limits
+    assert within(model, found.state.joints)
+    free = inverse_kinematics(model, [task], start, limited=False)
+    assert free.error < found.error
+    assert free.limits == ()
+
+
+def test_weights_decide_what_is_given_up():
+    up = fc.robots.planar_arm()
+    start = up.state(joints=[0.3, 0.3, 0.3])
+    apart = [control.PositionTask("end_effector", [2.0, 0.0, 2.0]), control.PositionTask("link3", [-1.0, 0.0, 2.0])]
+    for heavy in (0, 1):
+        tasks = [task.replaced(weight=1e4 if i == heavy else 1.0) for i, task in enumerate(apart)]
+        found = inverse_kinematics(up, tasks, start)
+        assert not found.converged
+        assert np.linalg.norm(found.errors[heavy]) < 1e-3 < np.linalg.norm(found.errors[1 - heavy])
+
+
+def test_a_start_beyond_a_limit_is_brought_back():
+    dog = fc.robots.quadruped()
+    beyond = dog.state(joints=np.tile([0.0, 0.6, 0.5], 4))
+    found = inverse_kinematics(dog, [control.BaseTask(np.eye(4))], beyond)
+    assert within(dog, found.state.joints)
+
+
+def test_the_last_steps_converge_quadratically():
+    model = arm(1)
+    rng = np.random.default_rng(0)
+    goal = model.random_state(rng)
+    start = model.configuration.displace(goal, 0.05 * rng.normal(size=model.nv))
+    task = control.PoseTask(model.link_names[-1], fc.link_pose(model, goal, model.link_names[-1]))
+    x, sizes = np.append(model.flatten(start)[0], 0.0), []
+    for _ in range(4):
+        out = step(model, x, task.packed(model), np.array([0.0, 0.3]), forms=(task.form,), limited=False)
+        sizes.append(np.linalg.norm(out[model.nq + 1 : -1 - model.nv]))
+        x = out[: model.nq + 1]
+    assert all(b < 10.0 * a * a + 1e-14 for a, b in itertools.pairwise(sizes))
+
+
+# [ETH] Examples 2.9.7, 2.9.8 ------------------------------------------------------------------------------------------
+
+
+def wrist():
+    """Three hinges about z, y and x, one after the other (2.245)."""
+    links = tuple(fc.Link(name) for name in ("base", "z", "y", "x"))
+    axes = np.eye(3)[::-1]
+    joints = tuple(
+        fc.Joint(f"q{b}", fc.joints.Revolute(tuple(axis)), a, b)
+        for (a, b), axis in zip([("base", "z"), ("z", "y"), ("y", "x")], axes, strict=True)
+    )
+    return fc.Model("wrist", fc.lie.Trivial(), links, joints)
+
+
+@pytest.mark.parametrize(
+    ("chart", "updates", "angle"),
+    [(EulerZYX, 5656, 3.395), (EulerXYZ, 5866, 3.712), (RotationVector, 5803, 3.279), (None, 5704, 2.9972)],
+)
+def test_four_paths_on_the_sphere(chart, updates, angle):
+    """Small steps along a chart, and along the shortest rotation (2.255): the figure's four paths, by their lengths."""
+    model, place, k = wrist(), "x", 0.001
+    state = model.state(joints=[-0.7, 0.0, 1.5])
+    goal = fc.link_pose(model, model.state(joints=[0.7, 1.5, -0.5]), place)[:3, :3]
+    R, way, count = fc.link_pose(model, state, place)[:3, :3], 0.0, 0
+    task = control.RotationTask(place, goal, gain=k)
+    ask = fc.compile(
+        model, _along, state=("joints",), inputs={"goal": (3, 3)}, chart=None if chart is None else chart()
+    )
+    while True:
+        wanted, J, error = ask(state.joints, goal)
+        if np.linalg.norm(error) < 0.01:
+            break
+        state = state._replace(joints=state.joints + k * np.linalg.solve(J, wanted))
+        last, R = R, fc.link_pose(model, state, place)[:3, :3]
+        way += np.arccos(np.clip((np.trace(last.T @ R) - 1.0) / 2.0, -1.0, 1.0))
+        count += 1
+    assert count == updates
+    assert way == pytest.approx(angle, abs=6e-4)
+    if chart is None:
+        assert_allclose(control.velocities(model, state, [[task]]).rates, k * np.linalg.solve(J, wanted), atol=1e-9)
+
+
+def _along(model, state, goal, *, chart):
+    """What a step follows, its Jacobian, and the error: along a chart (2.243), or the shortest rotation (2.255)."""
+    R, J = fc.link_pose(model, state, "x")[:3, :3], fc.jacobian(model, state, "x", "mixed")[3:]
+    if chart is None:
+        error = control.RotationTask("x", goal).motion(model, state).error
+        return error, J, error
+    here = chart.from_matrix(R)
+    error = chart.from_matrix(goal) - here
+    return error, chart.rate_matrix_inverse(here) @ J, error
+
+
+# bad input ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m: inverse_kinematics(m, []), "at least one task"),
+        (lambda m: inverse_kinematics(m, control.PoseTask("link3")), "tasks is a list of at least one task"),
+        (lambda m: inverse_kinematics(m, [control.PoseTask("link4")]), "do you mean"),
+        (lambda m: inverse_kinematics(m, [control.CentroidalMomentumTask()]), "momentum is a velocity"),
+        (lambda m: inverse_kinematics(m, [control.PoseTask("link3")], tolerance=0.0), "tolerance is a positive number"),
+        (lambda m: inverse_kinematics(m, [control.PoseTask("link3")], restarts=-1), "whole numbers"),
+        (lambda m: inverse_kinematics(m, [control.PoseTask("link3")], [0.0, 0.0, 0.0]), "pass a State"),
+        (
+            lambda m: inverse_kinematics(
+                m, [control.PositionTask("link3", np.zeros((2, 3))), control.PositionTask("link2", np.zeros((3, 3)))]
+            ),
+            "2 and 3 goals",
+        ),
+        (
+            lambda m: inverse_kinematics(m, [control.PoseTask("link3", np.stack([np.eye(4), 2.0 * np.eye(4)]))]),
+            "at index 1 is no pose",
+        ),
+    ],
+)
+def test_what_cannot_be_reached_for_is_refused(call, message):
+    with pytest.raises(ModelError, match=message):
+        call(fc.robots.planar_arm())

@@ -1,0 +1,71 @@
+"""Steps that are repeated in machine code until each state is done."""
+
+import numpy as np
+import pytest
+
+import fallingcat as fc
+from fallingcat.arrays import concatenate, less, stack, where
+from fallingcat.errors import ModelError
+
+
+def root(model, x, a):
+    """Newton's step to the root of ``a``, and a count: ``[x; count; flag]``."""
+    done = less(abs_(x[0] * x[0] - a), 1e-12 * (1.0 + a))
+    moved = where(done, x[0], 0.5 * (x[0] + a / x[0]))
+    return concatenate([stack([moved, x[1] + where(done, 0.0, 1.0)]), stack([where(done, 1.0, 0.0)])])
+
+
+def abs_(x):
+    return where(less(x, 0.0), -x, x)
+
+
+@pytest.fixture(scope="module")
+def kernel():
+    return fc.compile(fc.robots.planar_arm(), root, inputs={"x": 2, "a": ()})
+
+
+def by_hand(kernel, x, a, most):
+    for _ in range(most):
+        out = kernel(x, a)
+        x = out[:2]
+        if out[2] > 0.0:
+            break
+    return out
+
+
+def test_one_stops_when_it_is_done(kernel):
+    out = kernel.until(np.array([1.0, 0.0]), 2.0, most=100)
+    assert out[0] == pytest.approx(np.sqrt(2.0), rel=1e-12)
+    assert out[2] == 1.0
+    np.testing.assert_array_equal(out, by_hand(kernel, np.array([1.0, 0.0]), 2.0, 100))
+    assert kernel.until(np.array([1.0, 0.0]), 2.0, most=2)[1:].tolist() == [2.0, 0.0]
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 100])
+def test_each_of_many_stops_by_itself(kernel, count):
+    a = np.geomspace(1e-3, 1e6, max(count, 1))[:count]
+    x = np.stack([np.ones(count), np.zeros(count)], axis=1)
+    out = kernel.until(x, a, most=200, threads=2)
+    assert out.shape == (count, 3)
+    for row, number in zip(out, a, strict=True):
+        np.testing.assert_allclose(row, by_hand(kernel, np.array([1.0, 0.0]), number, 200), rtol=1e-15)
+
+
+def test_without_machine_code_it_is_the_same(kernel, monkeypatch):
+    from fallingcat.kernels.cpu import plain
+
+    x, a = np.ones((5, 2)), np.arange(1.0, 6.0)
+    want = kernel.until(x, a, most=50)
+    monkeypatch.setattr(plain, "reason", lambda: "for this test")
+    plain.tell.cache_clear()
+    with pytest.warns(RuntimeWarning, match="for this test"):
+        slow = fc.compile(fc.robots.planar_arm(), root, inputs={"x": 2, "a": ()})
+    np.testing.assert_allclose(slow.until(x, a, most=50), want, rtol=1e-14)
+
+
+def test_what_cannot_be_repeated_is_refused(kernel):
+    with pytest.raises(ModelError, match="most is a whole number"):
+        kernel.until(np.ones(2), 1.0, most=0)
+    still = fc.compile(fc.robots.planar_arm(), lambda model, x: x, inputs={"x": 2})
+    with pytest.raises(ModelError, match="cannot be repeated"):
+        still.until(np.ones(2), most=3)
