@@ -1,6 +1,6 @@
 """The linearly implicit step: against its equation solved densely, closed forms, and the Rosenbrock reference."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from fallingcat.contact.points import point_bias, point_jacobian
 from fallingcat.model.robots.random_tree import random_tree
 from fallingcat.simulation.cases import by_cases
 from fallingcat.simulation.field import layout_of
-from fallingcat.simulation.implicit import Implicit
+from fallingcat.simulation.implicit import Implicit, conclusion, foresight, stepped
+from fallingcat.simulation.numbers import apart
 from fallingcat.simulation.simulate import system_of
 
 SIT = tuple(np.tile([0.0, 0.6, -1.2], 4))
@@ -193,6 +194,59 @@ def test_whole_runs():
     assert burst.status.startswith("stopped after")
     assert "no longer finite" in burst.status
     assert np.isfinite(burst.joints).all()
+
+
+@pytest.mark.parametrize("rub", [0.0, 0.5])
+def test_what_is_foreseen_and_concluded_is_the_step(rub):
+    """As GPUs compute it, in two kernels: lifting, sliding and sticking feet, and joints that dry friction holds."""
+    model, state, laws, floor = quadruped(0.33)
+    joints = tuple(replace(joint, passive=fc.Passive(friction=rub)) for joint in model.joints)
+    model = replace(model, joints=joints)
+    rng, matters = np.random.default_rng(1), []
+    for height in (0.2, 0.30, 0.33, 0.5):
+        state.pose[2, 3] = height
+        start = state._replace(twist=rng.normal(size=6), rates=0.1 * rng.normal(size=model.n))
+        system = system_of(model, start, (*laws, *fc.control.passive(model)), floor)
+        _, memory = floor.begin(model, start)
+        layout = layout_of(system, len(memory))
+        x = np.concatenate([[0.1], layout.pack(start, memory, rng.normal(size=layout.works))])
+        laws_alone, numbers = apart(system.laws)
+        given = (model, x, np.array([2e-3]), numbers, np.zeros(0))
+        about = {"laws": laws_alone, "contact": floor, "memory": len(memory)}
+        signs = foresight(*given, **about, sweeps=2)
+        assert len(signs) == 3 * len(floor.points) + (2 * model.n if rub else 0)
+        found, expected = conclusion(*given, signs, **about), stepped(*given, **about, sweeps=2)
+        np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-14)
+        matters.append(np.abs(stepped(*given, **about, sweeps=1) - expected).max() > 1e-9)
+    assert any(matters)
+
+
+def test_one_sweep_where_steps_resolve_the_floor():
+    """``points dt^2 K <= mass / 4``: there its errors are those of two; at four times as much, points flicker."""
+    model, state, laws, _ = quadruped(0.33)
+    points, dt = tuple(frame.name for frame in model.frames), 2e-3
+
+    def floor(stiffness):
+        return fc.contact.CompliantFloor(points, (stiffness, stiffness), (300.0, 300.0), friction=0.6)
+
+    def sweeps(stiffness, robot=model):
+        return Implicit().at(system_of(robot, state, fc.control.passive(robot), floor(stiffness)), dt).sweeps
+
+    def error(stiffness, count):
+        run, fine = (
+            fc.simulate(model, state, 0.3, laws, floor(stiffness), integrator=Implicit(n), dt=step).poses[-1, :3, 3]
+            for n, step in ((count, dt), (2, dt / 32.0))
+        )
+        return np.abs(run - fine).max()
+
+    limit = 0.25 * model.mass / (len(points) * dt**2)
+    assert [sweeps(x * limit) for x in (0.01, 0.999, 1.001, 100.0)] == [1, 1, 2, 2]
+    rubs = replace(model, joints=tuple(replace(j, passive=fc.Passive(friction=0.1)) for j in model.joints))
+    assert sweeps(0.01 * limit, rubs) == 2
+    assert Implicit(3).at(system_of(model, state, laws, None), 1e-3).sweeps == 3
+    for stiffness in (0.03 * limit, limit):
+        assert error(stiffness, 1) < 1.5 * error(stiffness, 2)
+    assert error(4.0 * limit, 1) > 10.0 * error(4.0 * limit, 2)
 
 
 def test_refusals():

@@ -14,7 +14,8 @@ from ..errors import ModelError, told
 from ..model import Model, State
 from .arguments import seconds, starts, whole
 from .field import layout_of
-from .implicit import Implicit, anchors
+from .implicit import Implicit
+from .implicit_step import anchors
 from .simulate import own_laws, system_of
 from .stiffness import DEFAULT_STEP
 from .system import System, held
@@ -61,7 +62,7 @@ class Fleet:
         self.dt, self.threads, self.count = dt, whole(threads, "threads"), len(many.pose)
         memory = anchors(self.system, many)
         self.layout = layout_of(self.system, memory.shape[1])
-        self.march = (integrator or Implicit()).stepper(self.system, (), memory.shape[1])
+        self.march = (integrator or Implicit()).at(self.system, dt).stepper(self.system, (), memory.shape[1])
         if target == "cpu" and dtype != "float64":
             raise ModelError(f"a fleet on the CPU counts in float64, not {told(dtype)}")
         self._gpu = None if target == "cpu" else _Gpu(self.march.on(target, dtype), self.march.numbers)
@@ -147,13 +148,13 @@ class Fleet:
 class _Gpu:
     """Steps on the GPU, robots in columns."""
 
-    def __init__(self, kernel: Any, numbers: np.ndarray) -> None:
+    def __init__(self, kernels: list[Any], numbers: np.ndarray) -> None:
         import cupy
 
-        self.cupy, self.kernel, self.numbers = cupy, kernel, numbers
+        self.cupy, self.kernels, self.numbers, self.dtype = cupy, kernels, numbers, kernels[-1].dtype
 
     def sent(self, x: np.ndarray) -> Any:
-        return self.cupy.ascontiguousarray(self.cupy.asarray(x.T, dtype=self.kernel.dtype))
+        return self.cupy.ascontiguousarray(self.cupy.asarray(x.T, dtype=self.dtype))
 
     def fetched(self, x: Any) -> np.ndarray:
         if isinstance(x, self.cupy.ndarray):
@@ -163,18 +164,19 @@ class _Gpu:
     def padded(self, forces: Any, above: int) -> Any:
         """``nv x N``: nothing on the base."""
         joints = self.cupy.from_dlpack(forces) if hasattr(forces, "__dlpack__") else self.cupy.asarray(forces)
-        whole = self.cupy.zeros((above + joints.shape[1], joints.shape[0]), dtype=self.kernel.dtype)
+        whole = self.cupy.zeros((above + joints.shape[1], joints.shape[0]), dtype=self.dtype)
         whole[above:] = joints.T
         return whole
 
     def marched(self, x: Any, dt: float, forces: Any, steps: int) -> Any:
         same = self._same(dt, x.shape[1])
         for _ in range(steps):
-            x = self.kernel.columns(x, *same, forces)
+            ahead = [kernel.columns(x, *same, forces) for kernel in self.kernels[:-1]]
+            x = self.kernels[-1].columns(x, *same, forces, *ahead)
         return x
 
     @functools.lru_cache(maxsize=2)  # noqa: B019 (lives as long as its fleet)
     def _same(self, dt: float, count: int) -> tuple[Any, Any]:
         """What all robots have in common, in columns."""
         shared = [np.array([dt]), self.numbers]
-        return tuple(self.cupy.asarray(np.tile(s[:, None], (1, count)), dtype=self.kernel.dtype) for s in shared)
+        return tuple(self.cupy.asarray(np.tile(s[:, None], (1, count)), dtype=self.dtype) for s in shared)

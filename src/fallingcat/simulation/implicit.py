@@ -13,49 +13,58 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ..arrays import absolute, block, concatenate, cross, less, scale, where
-from ..contact import CompliantFloor, Contact
-from ..contact.compliant import Support
+from ..contact import CompliantFloor
 from ..contact.contact import Mode
-from ..contact.points import checked_points, position
+from ..contact.points import checked_points
 from ..control import Law
-from ..dynamics.forward import Response, response
-from ..dynamics.spatial import motion_to_child
-from ..dynamics.sweeps import nodes, outward
 from ..errors import ModelError
 from ..kernels import compile
 from ..kernels.kernel import compile_step
-from ..lie.rotations import skew
-from ..model import Model, State
+from ..model import Model
 from .arguments import whole
-from .cases import by_cases
 from .compiled import remembered
 from .field import layout_of
-from .grip import Grip
+from .implicit_step import begun, concluded, foreseen, law_that_grips
 from .integrator import Integrator
-from .numbers import apart, tuned
-from .system import System, held
+from .numbers import apart
+from .system import System
 
 
 @dataclass(frozen=True)
 class Implicit(Integrator):
     """Order 1: for floors under many points, and for runs whose speed counts more than their last digits.
 
-    A step is worked out twice: as if all that touches stuck, then with what lifts off and slides of that.  ``sweeps=1``
-    takes half the time: what lifts off and slides follows from the velocities at the start of the step.
+    With two ``sweeps`` a step is worked out twice: as if all that touches stuck, then with what lifts off and slides of
+    that.  With one, what lifts off and slides follows from the velocities at the start of the step.  By default one
+    where steps resolve the floor, else two: see :meth:`at`.
     """
 
-    sweeps: int = 2
+    sweeps: int | None = None
     name = "implicit"
     order = 1
     stable = True
 
     def __post_init__(self) -> None:
-        whole(self.sweeps, "sweeps")
+        if self.sweeps is not None:
+            whole(self.sweeps, "sweeps")
+
+    def at(self, system: System, dt: float) -> Implicit:
+        """One sweep while ``points dt^2 K <= m / 4``, with the mass ``m`` of the robot and the largest stiffness ``K``;
+        two also where dry friction holds joints.
+
+        One sweep lets go of a point that rises fast enough to come out of the ground within the step, which for a
+        depth of ``m g / (points K)``, that of a robot at rest, is ``m g / (points K dt)``.  Where this is less than
+        ``g dt``, what gravity takes back in the step, points that are loaded flicker; four times as much is asked for.
+        """
+        floor = system.contact
+        if self.sweeps is not None or not isinstance(floor, CompliantFloor):
+            return self
+        resolved = len(floor.points) * dt**2 * max(floor.stiffness) <= 0.25 * system.model.mass
+        return Implicit(1 if resolved and law_that_grips(system) is None else 2)
 
     def stepper(self, system: System, mode: Mode, memory: int) -> March:
         """Machine code for all modes."""
@@ -66,7 +75,7 @@ class Implicit(Integrator):
             raise ModelError(f"the integrator {self.name!r} takes trees, not the loops of {system.model.name!r}")
         if system.contact is not None:
             checked_points(system.model, system.contact.points)
-        return March(system, memory, self.sweeps)
+        return March(system, memory, self.sweeps or 2)
 
 
 class March:
@@ -88,9 +97,16 @@ class March:
         about = (stepped, self._model, *self._inputs.values(), *self._options.values())
         return remembered(about, lambda: compile_step(self._model, stepped, self._inputs, **self._options))
 
-    def on(self, target: str, dtype: str) -> Any:
-        """The same for another machine."""
-        return compile(self._model, stepped, target=target, dtype=dtype, inputs=self._inputs, **self._options)
+    def on(self, target: str, dtype: str) -> list[Any]:
+        """The same for another machine: one kernel, or the :func:`foresight` that a :func:`conclusion` takes as one
+        argument more.  There, work done twice is cheaper than what it would take to remember between the two.
+        """
+        about, options = {"target": target, "dtype": dtype}, dict(self._options)
+        if options.pop("sweeps") == 1 or (self.system.contact is None and law_that_grips(self.system) is None):
+            return [compile(self._model, stepped, inputs=self._inputs, **about, **self._options)]
+        first = compile(self._model, foresight, inputs=self._inputs, **about, **self._options)
+        inputs = self._inputs | {"signs": first.size}
+        return [first, compile(self._model, conclusion, inputs=inputs, **about, **options)]
 
     def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
         forces = None
@@ -126,241 +142,43 @@ def stepped(
     forces: Any,
     *,
     laws: tuple[Law, ...],
-    contact: Contact | None,
+    contact: Any,
     memory: int,
     sweeps: int,
 ) -> Any:
     """``x = [t; packed]`` a step later, under held ``forces`` if there are any."""
-    system = System(model, tuned(laws, numbers), contact, held if len(forces) else None)
-    after = advance(system, memory, x[0], x[1:], dt[0], forces, sweeps)
-    return concatenate([x[:1] + dt, after])
+    start, signs = begun(model, x, dt, numbers, forces, laws, contact, memory, sweeps > 1)
+    return concluded(start, foreseen(start, signs, sweeps))
 
 
-class Point(NamedTuple):
-    """A point or ball that may touch, at the start of a step."""
-
-    link: int
-    center: np.ndarray
-    """``3``: in the link frame"""
-    place: Any
-    """``3``: where it touches, in the link frame: below the center of a ball"""
-    axes: Any
-    """``3 x 3``: normal and tangents of the ground as rows, in the link frame"""
-    gravity: Any
-    """``3``: in the link frame"""
-    spin: Any
-    """``3``: angular velocity, in the link frame"""
-    position: Any
-    """``3``: height over the ground, and where along it, or how far it has slipped"""
-    velocity: Any
-    """``3``: its rate"""
-    anchor: Any
-    """``2``: where along the ground it is held"""
-    base: Any
-    """``3 x 3``: the axes in the base frame"""
-    lever: Any
-    """``3``: where it touches, in the base frame"""
-
-    def ahead(self, found: Response, dt: Any) -> Any:
-        """``3``: its velocity at the end of the step."""
-        a, alpha = found.links[self.link][:3] + self.gravity, found.links[self.link][3:]
-        a = a + cross(alpha, self.place) + cross(self.spin, cross(self.spin, self.center))
-        return self.velocity + self.axes @ scale(dt, a)
-
-    def wrench(self, force: Any) -> Any:
-        """``6``: of a force (3) along normal and tangents, in the link frame."""
-        f = self.axes.T @ force
-        return concatenate([f, cross(self.place, f)])
-
-    def resistance(self, gain: Any) -> Any:
-        """``6 x 6``: ``X' G X``, the wrench of dampers along normal and tangents per twist of the link."""
-        normal, P = self.axes[0], skew(self.place)
-        G = gain[1] * np.eye(3) + (gain[0] - gain[1]) * (normal[:, None] * normal[None, :])
-        GP = G @ P
-        return block([[G, -GP], [-GP.T, -P @ GP]])
-
-
-def advance(system: System, memory: int, t: Any, packed: Any, dt: Any, forces: Any, sweeps: int) -> Any:
-    """What is packed, a step of ``dt`` after ``t``, whatever touches."""
-    model, layout = system.model, layout_of(system, memory)
-    state, anchors, works = layout.unpack(packed)
-    points, grip = _points(system, state, anchors), _gripping(system, state, dt) if sweeps > 1 else None
-    pulls = _pulls(system, t, state, forces, points, grip)
-    ahead, supports = [point.velocity for point in points], []
-    for sweep in range(sweeps):
-        supports = [
-            _floor(system).support(point.position, u, point.anchor, dt, sticks=sweep == 0 and sweeps > 1)
-            for point, u in zip(points, ahead, strict=True)
-        ]
-        found = _answer(model, state, pulls, grip, points, supports, dt)
-        ahead = [point.ahead(found, dt) for point in points]
-        grip = grip.next(found.beyond) if grip is not None and sweep + 1 < sweeps else grip
-    velocity = state.velocity + scale(dt, found.acceleration)
-    after = model.configuration.displace(state, scale(dt, velocity))
-    after = after._replace(twist=velocity[: model.m], rates=velocity[model.m :])
-    felt = [support.force - support.gain * u for support, u in zip(supports, ahead, strict=True)]
-    kept = []
-    for i, (point, u, force) in enumerate(zip(points, ahead, felt, strict=True)):
-        end = point.position + scale(dt, u)
-        held = _floor(system).anchor(end, u, force, point.anchor)
-        kept.append(end[1:] - held if _floor(system).rolls(i) else held)
-    if grip is not None:
-        pulls[grip.name] = Pull(grip.forces(found.beyond), *np.zeros((2, model.n)))
-    works = works + _works(system, state, velocity, pulls, points, ahead, felt, dt)
-    return layout.pack(after, concatenate([np.zeros(0), *kept]), works)
-
-
-def anchors(system: System, many: State) -> np.ndarray:
-    """``N x memory``: what a floor remembers of ``N`` states from which it starts: where its points are."""
-    if system.contact is None:
-        return np.zeros((len(many.pose), 0))
-    where_at = compile(system.model, anchors_at, state=["pose", "joints"], floor=_floor(system))
-    return np.asarray(where_at(many.pose[:, :3], many.joints))
-
-
-def anchors_at(model: Model, state: State, *, floor: CompliantFloor) -> Any:
-    """What the points of a floor remember that have just touched it."""
-    ground, places = floor.ground(model), [position(model, state, place) for place in floor.points]
-    return concatenate([floor.unloaded(i, ground.site(p), p) + np.zeros(2) for i, p in enumerate(places)])
-
-
-class Pull(NamedTuple):
-    """A law at the start of a step: forces (nv), and how those of joints fall with their coordinates and rates (n)."""
-
-    forces: Any
-    stiffness: Any
-    damping: Any
-
-    def scaled(self, share: Any) -> Pull:
-        """With a share (n) of its stiffness and damping: none where drives give all they can, whatever the motion."""
-        return Pull(self.forces, share * self.stiffness, share * self.damping)
-
-    def then(self, rates: Any, change: Any, dt: Any) -> Any:
-        """``nv``: the forces at the end of the step, in which the rates (n) change by ``change``."""
-        less_ = self.stiffness * scale(dt, rates) + (self.damping + dt * self.stiffness) * change
-        return self.forces - concatenate([np.zeros(len(self.forces) - len(less_)), less_])
-
-
-def _floor(system: System) -> CompliantFloor:
-    assert isinstance(system.contact, CompliantFloor)
-    return system.contact
-
-
-def _points(system: System, state: State, memory: Any) -> list[Point]:
-    """What may touch, from one sweep over the robot, with what the floor remembers of it."""
-    if system.contact is None:
-        return []
-    model, floor = system.model, _floor(system)
-    ground, tree = floor.ground(model), nodes(model, state)
-    poses = outward(tree, state.pose, lambda node, H: H @ node.H)
-    start = model.base.selection @ state.twist
-    twists = outward(tree, start, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates)
-    points, R_base, origin = [], state.pose[:3, :3], state.pose[:3, 3]
-    for i, (name, radius, own) in enumerate(zip(floor.points, floor.radii, memory.reshape(-1, 2), strict=True)):
-        frame = model.frame(name)
-        link = model.link_index(frame.link)
-        R, center, (v, w) = poses[link][:3, :3], frame.placement[:3, 3], (twists[link][:3], twists[link][3:])
-        p = R @ center + poses[link][:3, 3]
-        site = ground.site(p, radius)
-        axes, rolls = site.axes @ R, floor.rolls(i)
-        place, below = (center - radius * axes[0], p - radius * site.axes[0]) if radius else (center, p)
-        along, anchor = (own, np.zeros(2)) if rolls else (site.axes[1:] @ p, own)
-        position = concatenate([np.reshape(site.height, 1), along])
-        base = site.axes @ R_base
-        lever = base.T @ (site.axes @ below - site.axes @ origin)
-        velocity = axes @ (v + cross(w, place))
-        points.append(Point(link, center, place, axes, R.T @ model.gravity, w, position, velocity, anchor, base, lever))
-    return points
-
-
-def _gripping(system: System, state: State, dt: Any) -> Grip | None:
-    """The first law of dry friction."""
-    law = next((law for law in system.laws if law.grip(system.model) is not None), None)
-    return None if law is None else Grip.begun(law, system.model, state, dt)
-
-
-def _pulls(
-    system: System, t: Any, state: State, forces: Any, points: list[Point], grip: Grip | None
-) -> dict[str, Pull]:
-    """All laws, and the controller, by their names; of one that grips, nothing yet."""
-    names = _floor(system).points if points else ()
-    touching = {name: less(point.position[0], 0.0) for name, point in zip(names, points, strict=True)}
-    pulls, zero, drives = {}, np.zeros(system.model.n), set(system.driven_ports)
-    for law in system.laws:
-        if grip is not None and law.name == grip.name:
-            pulls[law.name] = Pull(np.zeros(system.model.nv), zero, zero)
-        elif not law.answers:
-            pull = by_cases(lambda known, law=law: law.forces(system.model, t, state, known), touching)  # type: ignore[misc]
-            pulls[law.name] = Pull(pull, *_of_joints(law, system.model, state))
-    if system.controller is not None:
-        pulls["controller"] = Pull(forces, zero, zero)
-    asked = system.total({name: pull.forces for name, pull in pulls.items() if name in drives})
-    for law in system.laws:
-        if law.answers:
-            taken = law.beside(system.model, t, state, frozenset(), asked)
-            free = where(less(0.0, absolute(taken[system.model.m :])), 0.0, np.ones(system.model.n))
-            pulls = {name: pull.scaled(free) if name in drives else pull for name, pull in pulls.items()}
-            pulls[law.name] = Pull(taken, zero, zero)
-    return {port: pulls[port] for port in system.ports if port in pulls}
-
-
-def _of_joints(law: Law, model: Model, state: State) -> tuple[Any, Any]:
-    """Stiffness and damping (n each) of a law in single joints; what is negative stays explicit, it is not stable."""
-    said = law.impedance(model, state)
-    if said is None:
-        return np.zeros(model.n), np.zeros(model.n)
-    K, D = (np.diagonal(x)[model.m :] for x in said)
-    return where(less(0.0, K), K, 0.0 * K), where(less(0.0, D), D, 0.0 * D)
-
-
-def _answer(
+def foresight(
     model: Model,
-    state: State,
-    pulls: dict[str, Pull],
-    grip: Grip | None,
-    points: list[Point],
-    supports: list[Support],
+    x: Any,
     dt: Any,
-) -> Response:
-    """The accelerations of a step on given supports."""
-    zero = np.zeros(model.n)
-    forces = sum((pull.then(state.rates, zero, dt) for pull in pulls.values()), start=np.zeros(model.nv))
-    armature = sum((scale(dt, pull.damping + dt * pull.stiffness) for pull in pulls.values()), start=zero)
-    wrenches = [(p.link, p.wrench(s.force - s.gain * p.velocity)) for p, s in zip(points, supports, strict=True)]
-    resisting = [(p.link, p.resistance(scale(dt, s.gain))) for p, s in zip(points, supports, strict=True)]
-    if grip is None:
-        return response(model, state, forces, wrenches, resisting, armature)
-    forces = forces + grip.sliding - concatenate([np.zeros(model.m), armature * grip.given])
-    return response(model, state, forces, wrenches, resisting, armature + grip.armature, grip.given)
-
-
-def _works(
-    system: System,
-    state: State,
-    velocity: Any,
-    pulls: dict[str, Pull],
-    points: list[Point],
-    ahead: list[Any],
-    felt: list[Any],
-    dt: Any,
+    numbers: Any,
+    forces: Any,
+    *,
+    laws: tuple[Law, ...],
+    contact: Any,
+    memory: int,
+    sweeps: int,
 ) -> Any:
-    """J, two for each port: what the forces of the step do along the mean of the velocities before and after."""
-    m, mean = system.model.m, 0.5 * (state.velocity + velocity)
-    change = velocity[m:] - state.rates
-    by_law = [(F[:m] @ mean[:m], F[m:] @ mean[m:]) for F in (p.then(state.rates, change, dt) for p in pulls.values())]
-    along = [0.5 * (point.velocity + u) for point, u in zip(points, ahead, strict=True)]
-    carried = [_with_base(system, point, mean[:m]) for point in points]
-    by_floor: list[tuple[Any, Any]] = []
-    for part in (slice(0, 1), slice(1, 3)) if system.contact else ():
-        base = sum((f[part] @ u[part] for f, u in zip(felt, carried, strict=True)), start=0.0)
-        whole = sum((f[part] @ u[part] for f, u in zip(felt, along, strict=True)), start=0.0)
-        by_floor.append((base, whole - base))
-    impacts = [(0.0, 0.0)] if system.contact else []
-    powers = [np.reshape(x, 1) for pair in (*by_law, *by_floor, *impacts) for x in pair]
-    return scale(dt, concatenate([np.zeros(0), *powers]))
+    """:class:`Signs` (flat) that :func:`stepped` would find in all sweeps but the last."""
+    return foreseen(*begun(model, x, dt, numbers, forces, laws, contact, memory, True), sweeps).flat
 
 
-def _with_base(system: System, point: Point, twist: Any) -> Any:
-    """``3``: the velocity of a point, along normal and tangents, if the robot were rigid."""
-    nu = system.model.base.selection @ twist
-    return point.base @ (nu[:3] + cross(nu[3:], point.lever))
+def conclusion(
+    model: Model,
+    x: Any,
+    dt: Any,
+    numbers: Any,
+    forces: Any,
+    signs: Any,
+    *,
+    laws: tuple[Law, ...],
+    contact: Any,
+    memory: int,
+) -> Any:
+    """:func:`stepped`, given the :func:`foresight`."""
+    start, first = begun(model, x, dt, numbers, forces, laws, contact, memory, True)
+    return concluded(start, first.read(signs))

@@ -31,6 +31,10 @@ class Integrator(ABC):
     stable: bool = False
     """whether steps of any size follow springs and dampers, however stiff: the default step does not look at them"""
 
+    def at(self, system: System, dt: float) -> Integrator:
+        """The method as it suits steps of ``dt`` (s) of a system."""
+        return self
+
     @abstractmethod
     def stepper(self, system: System, mode: Mode, memory: int) -> Step:
         """The step of a system in one mode of its contacts, with ``memory`` remembered numbers."""

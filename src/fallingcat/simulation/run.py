@@ -96,7 +96,8 @@ class Run:
         self.accepted = 0
         self.fastest = 0.0  # kinetic energy (J) at most, before steps beside hard contacts
         self._values = self._events_at(self.packed, self.t)
-        step = method.stepper(system, self.mode, len(memory))
+        self.method = method.at(system, dt)
+        step = self.method.stepper(system, self.mode, len(memory))
         self.march = step if isinstance(step, March) else None
         if self.march is not None:
             self.mode = ()  # of no matter to it: see _record

@@ -1,5 +1,7 @@
 """Without a GPU: the orders, moves and stages behind CUDA text, and what is said where CuPy is missing."""
 
+import functools
+import itertools
 import os
 import shutil
 import subprocess
@@ -13,9 +15,10 @@ import fallingcat as fc
 from fallingcat.arrays.operations import OPERATIONS
 from fallingcat.errors import ExtraMissingError
 from fallingcat.kernels import compile
-from fallingcat.kernels.gpu import recompute, registers, stages
+from fallingcat.kernels.gpu import recompute, registers, stages, waists, ways
 from fallingcat.kernels.ir import schedule
-from fallingcat.kernels.ir.program import program
+from fallingcat.kernels.ir.instructions import Input, Instruction
+from fallingcat.kernels.ir.program import Program, program
 from fallingcat.kernels.ir.trace import Recipe, trace
 from fallingcat.kernels.text import c
 
@@ -51,7 +54,7 @@ def example():
     return made, arguments, known, np.asarray(fc.forward_dynamics(model, model.unflatten(q, v), forces))
 
 
-def results(made, known):
+def results_of(made, known):
     return np.array([known[x] if isinstance(x, int) else x for x in made.outputs])
 
 
@@ -70,7 +73,7 @@ def test_recomputing_keeps_the_numbers_and_fewer_values(example):
     made, arguments, _, expected = example
     again = recompute.recompute(made)
     known = {x: float(arguments[place[0]][place[1]]) for x, place in again.inputs.items()}
-    close(results(again, evaluated(again.instructions, known)), expected, 1e-10)
+    close(results_of(again, evaluated(again.instructions, known)), expected, 1e-10)
 
     def waiting(lines):
         order = schedule.schedule(lines, again.inputs, again.outputs)
@@ -95,18 +98,13 @@ def test_moves_bring_every_value_back_in_time(example, keep):
         else:
             computed[step.value] = hand[step.value] = evaluated([step.line], hand)[step.value]
         assert step.place < plan.places
-    close(results(made, computed), expected, 1e-10)
+    close(results_of(made, computed), expected, 1e-10)
     assert (plan.places == 0) == (keep == 10_000)
 
 
-@pytest.mark.parametrize("largest", [700, 3_000, 100_000])
-def test_stages_hand_over_what_the_next_ones_need(example, largest):
-    made, arguments, _, expected = example
-    made = replace(made, instructions=schedule.schedule(made.instructions, made.inputs, made.outputs))
-    cut = stages.stages(made, "float32", largest)
-    assert (len(cut.stages) == 1) == (largest == 100_000)
-    workspace = np.full(cut.places, np.nan)
-    out = np.full(len(made.outputs), np.nan)
+def through(cut, arguments, count):
+    """What stages write, one after the other."""
+    workspace, out = np.full(cut.places, np.nan), np.full(count, np.nan)
     for stage in cut.stages:
         sources = [*arguments, workspace]
         known = {x: float(sources[place[0]][place[1]]) for x, place in stage.inputs.items()}
@@ -115,7 +113,87 @@ def test_stages_hand_over_what_the_next_ones_need(example, largest):
             workspace[place] = known[x]
         for place, x in stage.outputs:
             out[place] = known[x] if isinstance(x, int) else x
-    close(out, expected, 1e-10)
+    return out
+
+
+@pytest.mark.parametrize("largest", [700, 3_000, 100_000])
+def test_stages_hand_over_what_the_next_ones_need(example, largest):
+    made, arguments, _, expected = example
+    made = replace(made, instructions=schedule.schedule(made.instructions, made.inputs, made.outputs))
+    cut = stages.stages(made, "float32", largest)
+    assert (len(cut.stages) == 1) == (largest == 100_000)
+    assert len(stages.stages(made, "float32", largest, more=1).stages) == len(cut.stages) + 1
+    close(through(cut, arguments, len(made.outputs)), expected, 1e-10)
+
+
+def test_the_waist_of_a_floating_robot_is_the_acceleration_of_its_base(example):
+    """Six values; what comes after them needs fewer at a time than the whole, and gives the same."""
+    made, arguments, _, expected = example
+    parts = waists.parted(made)
+    cut = stages.stages(parts.program, "float32", 100_000, first=parts.first)
+    assert [len(stage.stores) for stage in cut.stages] == [6, 0]
+    assert cut.places == 6
+    close(through(cut, arguments, len(made.outputs)), expected, 1e-10)
+
+    def waiting(lines):
+        return schedule.waiting([x.value for x in lines], schedule.operands_of(lines))
+
+    assert max(waiting(stage.lines) for stage in cut.stages) < 0.7 * waiting(made.instructions)
+
+
+def narrowing(wide, narrow):
+    """``wide`` sums of all inputs, ``narrow`` sums of those, and results of these and single inputs."""
+    lines, number = [], itertools.count(8)
+
+    def added(op, *operands):
+        lines.append(Instruction(next(number), op, operands))
+        return lines[-1].value
+
+    def all_of(op, values, start):
+        return functools.reduce(lambda a, b: added(op, a, b), values, start)
+
+    first = [all_of("add", range(8), added("mul", 0, float(k))) for k in range(wide)]
+    sums = [all_of("add", first, added("mul", k % 8, 2.0 + k)) for k in range(narrow)]
+    total = all_of("mul", sums[1:], sums[0])
+    results = [*(added("mul", total, k) for k in range(8)), *(added("mul", x, x) for x in sums)]
+    return Program((8,), {k: Input(0, k) for k in range(8)}, lines, results, [], 0)
+
+
+@pytest.mark.parametrize(("wide", "narrow"), [(7, 1), (7, 2), (9, 5), (3, 7)])
+def test_waists_are_found_where_programs_narrow(wide, narrow):
+    made, arguments = narrowing(wide, narrow), [np.arange(1.0, 9.0)]
+    parts = waists.parted(made)
+    cut = stages.stages(parts.program, "float64", 100_000, first=parts.first)
+    assert len(cut.stages[0].stores) == min(wide, narrow)
+    known = evaluated(made.instructions, {k: arguments[0][k] for k in range(8)})
+    close(through(cut, arguments, len(made.outputs)), results_of(made, known), 1e-12)
+
+
+def test_what_does_not_narrow_has_no_waist():
+    none = waists.parted(narrowing(waists.WIDEST + 1, waists.WIDEST + 1)) is None
+    assert none
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_fastest_way_is_one_of_those_that_compute_the_same(example, dtype):
+    made, arguments, _, expected = example
+    took = []
+    for way in ways._ways(made, dtype):
+        close(through(way, arguments, len(made.outputs)), expected, 1e-10)
+        took.append(sum(ways.seconds(stage, dtype) for stage in way.stages))
+    assert len(took) >= 4
+    best = ways.fastest(made, dtype)
+    assert sum(ways.seconds(stage, dtype) for stage in best.stages) == min(took)
+
+
+def test_time_grows_with_instructions_traffic_and_what_waits(example):
+    made = example[0]
+    whole = stages.stages(made, "float32", 100_000).stages[0]
+    half = stages.stages(made, "float32", 100_000, more=1)
+    assert ways.seconds(half.stages[0], "float32") < ways.seconds(whole, "float32")
+    crowded = whole._replace(stores=[(k, line.value) for k, line in enumerate(whole.lines)])
+    assert ways.seconds(crowded, "float32") > 2.0 * ways.seconds(whole, "float32")
+    assert ways.seconds(whole, "float64") > ways.seconds(whole, "float32")
 
 
 def test_without_cupy_there_is_the_text_and_a_clear_error(monkeypatch):

@@ -5,7 +5,7 @@ Value ``k`` of state ``i`` lies at ``[k * n + i]``, so that neighbouring threads
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import pi
 from typing import Any, NamedTuple
 
@@ -90,7 +90,7 @@ def text(stage: Stage, arguments: int, dtype: str, name: str, shape: Shape | Non
     workspace.
     """
     real = Real(dtype)
-    shape, moves = _laid_out(stage, [shape] if shape else SHAPES[dtype])
+    shape, moves = laid_out(stage, dtype, shape)
     size = 8 if dtype == "float64" else 4
     while moves.places * shape.block * size > SHARED and shape.block > 32:
         shape = shape._replace(block=shape.block // 2, least=2 * shape.least)
@@ -121,12 +121,13 @@ def text(stage: Stage, arguments: int, dtype: str, name: str, shape: Shape | Non
     return Text(name, "\n".join([*lines, *body.finished(), "}", ""]), shape.block, shared)
 
 
-def _laid_out(stage: Stage, shapes: Sequence[Shape]) -> tuple[Shape, Plan]:
-    for shape in shapes:
-        moves = plan(stage.lines, stage.inputs, shape.keep)
-        if moves.places <= shape.aside:
+def laid_out(stage: Stage, dtype: str, shape: Shape | None = None) -> tuple[Shape, Plan]:
+    """The shape, if none is given, and the moves of a stage."""
+    for found in [shape] if shape else SHAPES[dtype]:
+        moves = plan(stage.lines, stage.inputs, found.keep)
+        if moves.places <= found.aside:
             break
-    return shape, moves
+    return found, moves
 
 
 def _second_pointers(count: int, real: Real) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -13,15 +12,13 @@ import numpy as np
 from ...errors import ExtraMissingError, ModelError
 from ...model import Model
 from ..ir.inputs import Argument
-from ..ir.program import Program, program
+from ..ir.program import program
 from ..ir.results import rebuild
-from ..ir.schedule import schedule
 from ..ir.trace import Recipe, Trace, trace
 from ..text.shared import Real, identifier, table
 from . import cuda
-from .recompute import recompute
-from .stages import LARGEST, Stages, length, stages
-from .tiles import tiled
+from .stages import Stages
+from .ways import fastest
 
 
 def build(recipe: Recipe) -> CudaKernel:
@@ -46,27 +43,15 @@ class CudaKernel:
         """Name, shape and meaning of each argument."""
         return self._trace.arguments
 
-    @cached_property
-    def program(self) -> Program:
-        """The straight-line program behind it, in an order for few registers."""
-        plain = program(self._trace.inputs, self._trace.outputs, fuse=True)
-        ordered = _ordered(plain)
-        if LARGEST < length(plain, self.dtype.name) < 4 * LARGEST:  # with many stages values pass through memory anyway
-            again = _ordered(recompute(plain))
-            if self._passed_on(again) < self._passed_on(ordered):
-                return again
-        return ordered
-
-    def _passed_on(self, program: Program) -> int:
-        """How many values go through memory from stage to stage."""
-        return sum(len(stage.stores) for stage in stages(program, self.dtype.name).stages)
+    @property
+    def size(self) -> int:
+        """How many numbers it gives."""
+        return len(self._trace.outputs)
 
     @cached_property
     def stages(self) -> Stages:
-        """The program as one GPU kernel, or several one after the other."""
-        if length(self.program, self.dtype.name) > 4 * LARGEST:
-            return tiled(self.program, self.dtype.name)
-        return stages(self.program, self.dtype.name)
+        """The function as one GPU kernel, or several one after the other."""
+        return fastest(program(self._trace.inputs, self._trace.outputs, fuse=True), self.dtype.name)
 
     @property
     def operations(self) -> dict[str, int]:
@@ -76,10 +61,8 @@ class CudaKernel:
     @cached_property
     def texts(self) -> list[cuda.Text]:
         """For each stage its kernel and what a launch needs; :attr:`source` has all of them."""
-        count = len(self.program.argument_sizes)
-        return [
-            cuda.text(stage, count, self.dtype.name, f"{self.name}_{k}") for k, stage in enumerate(self.stages.stages)
-        ]
+        count, dtype = len(self._trace.inputs), self.dtype.name
+        return [cuda.text(stage, count, dtype, f"{self.name}_{k}") for k, stage in enumerate(self.stages.stages)]
 
     @cached_property
     def source(self) -> str:
@@ -126,7 +109,7 @@ class CudaKernel:
         for argument, x in zip(self.signature, arrays, strict=True):
             rows = cupy.broadcast_to(x, (*lead, *argument.shape)).reshape(count, argument.size)
             columns.append(cupy.ascontiguousarray(rows.T, dtype=self.dtype))
-        flat = self._launch(columns, count).T.reshape(*lead, len(self._trace.outputs))
+        flat = self._launch(columns, count).T.reshape(*lead, self.size)
         return rebuild(self._trace.result, _returned(flat, arguments[0]))
 
     def _check_count(self, arrays: list[Any]) -> None:
@@ -136,7 +119,7 @@ class CudaKernel:
 
     def _launch(self, columns: list[Any], count: int) -> Any:
         cupy = _cupy()
-        out = cupy.empty((len(self._trace.outputs), count), dtype=self.dtype)
+        out = cupy.empty((self.size, count), dtype=self.dtype)
         if not count:
             return out
         if count >= 1 << 31:
@@ -197,7 +180,3 @@ def _returned(x: Any, like: Any) -> Any:
 
         return jax.dlpack.from_dlpack(cupy.ascontiguousarray(x))  # JAX has no strides
     return x.get() if isinstance(like, (np.ndarray, list, tuple, float, int)) else x
-
-
-def _ordered(program: Program) -> Program:
-    return replace(program, instructions=schedule(program.instructions, program.inputs, program.outputs))

@@ -11,15 +11,17 @@ from dataclasses import replace
 from ..ir.instructions import Input, Instruction
 from ..ir.program import Program
 
+SHARED = 0.5
+"""An input that reaches this share of the results matters to all of the robot."""
 LATE = 0.85
-"""A value belongs to the way out if it depends on this share of the inputs."""
+"""A value belongs to the way out if it depends on this share of such inputs."""
 PRICE = 8
 """So many instructions may be repeated for each value that need not be kept."""
 
 
 def recompute(program: Program, price: float = PRICE) -> Program:
     """The same function, with cheap values of the way in computed anew on the way out."""
-    late = _late(program)
+    late = late_values(program)
     by = {line.value: line for line in program.instructions}
     wanted: dict[int, None] = {}
     for line in program.instructions:
@@ -31,17 +33,27 @@ def recompute(program: Program, price: float = PRICE) -> Program:
     return _with_copies(program, late, again)
 
 
-def _late(program: Program) -> set[int]:
-    depends = {x: 1 << k for k, x in enumerate(program.inputs)}
-    enough = LATE * len(program.inputs)
+def late_values(program: Program) -> set[int]:
+    """What is found on the way out."""
+    reaches: dict[int, int] = {}  # results, as the bits of a whole number
+    for place, x in enumerate(program.outputs):
+        if isinstance(x, int):
+            reaches[x] = reaches.get(x, 0) | 1 << place
+    for line in reversed(program.instructions):
+        for x in line.operands:
+            if isinstance(x, int):
+                reaches[x] = reaches.get(x, 0) | reaches.get(line.value, 0)
+    many = SHARED * sum(isinstance(x, int) for x in program.outputs)
+    shared = [x for x in program.inputs if reaches.get(x, 0).bit_count() >= many]
+    depends = {x: 1 << k for k, x in enumerate(shared)}
     late = set()
     for line in program.instructions:
         mine = 0
         for x in line.operands:
             if isinstance(x, int):
-                mine |= depends[x]
+                mine |= depends.get(x, 0)
         depends[line.value] = mine
-        if mine.bit_count() >= enough:
+        if shared and mine.bit_count() >= LATE * len(shared):
             late.add(line.value)
     return late
 

@@ -49,14 +49,18 @@ def length(program: Program, dtype: str) -> float:
     return sum(cost(line, dtype) for line in program.instructions) + 2 * len(program.inputs) + 4 * len(program.outputs)
 
 
-def stages(program: Program, dtype: str, largest: int = LARGEST) -> Stages:
-    """The program (in the order of its instructions) in as few stages as fit."""
-    lines = program.instructions
+def stages(program: Program, dtype: str, largest: int = LARGEST, first: int = 0, more: int = 0) -> Stages:
+    """The program (in the order of its instructions) in as few stages as fit, or in some ``more``; with a cut after the
+    ``first`` instructions, if that is said.
+    """
     written = _results(program)
-    costs = [cost(line, dtype) + 4 * len(written.get(line.value, ())) for line in lines]
-    count = -int(-length(program, dtype) // largest)
-    cuts = bounds(lines, program.inputs, costs, count)
-    cut = [list(lines[a:b]) for a, b in zip([0, *cuts], [*cuts, len(lines)], strict=True)]
+    cut: list[list[Instruction]] = []
+    for part in (slice(first), slice(first, None)) if first else (slice(None),):
+        lines = program.instructions[part]
+        costs = [cost(line, dtype) + 4 * len(written.get(line.value, ())) for line in lines]
+        count = max(1, -int(-(sum(costs) + 2 * len(program.inputs)) // largest))
+        cuts = bounds(lines, program.inputs, costs, count + more)
+        cut += [list(lines[a:b]) for a, b in zip([0, *cuts], [*cuts, len(lines)], strict=True)]
     return connected(program, cut)
 
 

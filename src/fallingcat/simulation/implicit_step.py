@@ -1,0 +1,322 @@
+"""What a step of :class:`.Implicit` computes, on any kind of number."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import absolute, block, concatenate, cross, less, scale, where
+from ..contact import CompliantFloor
+from ..contact.compliant import Support
+from ..contact.points import position
+from ..control import Law
+from ..dynamics.forward import Response, response
+from ..dynamics.spatial import motion_to_child
+from ..dynamics.sweeps import nodes, outward
+from ..kernels import compile
+from ..lie.rotations import skew
+from ..model import Model, State
+from .cases import by_cases
+from .field import layout_of
+from .grip import Grip
+from .numbers import tuned
+from .system import System, held
+
+
+class Point(NamedTuple):
+    """A point or ball that may touch, at the start of a step."""
+
+    link: int
+    center: np.ndarray
+    """``3``: in the link frame"""
+    place: Any
+    """``3``: where it touches, in the link frame: below the center of a ball"""
+    axes: Any
+    """``3 x 3``: normal and tangents of the ground as rows, in the link frame"""
+    gravity: Any
+    """``3``: in the link frame"""
+    spin: Any
+    """``3``: angular velocity, in the link frame"""
+    position: Any
+    """``3``: height over the ground, and where along it, or how far it has slipped"""
+    velocity: Any
+    """``3``: its rate"""
+    anchor: Any
+    """``2``: where along the ground it is held"""
+    base: Any
+    """``3 x 3``: the axes in the base frame"""
+    lever: Any
+    """``3``: where it touches, in the base frame"""
+
+    def ahead(self, found: Response, dt: Any) -> Any:
+        """``3``: its velocity at the end of the step."""
+        a, alpha = found.links[self.link][:3] + self.gravity, found.links[self.link][3:]
+        a = a + cross(alpha, self.place) + cross(self.spin, cross(self.spin, self.center))
+        return self.velocity + self.axes @ scale(dt, a)
+
+    def wrench(self, force: Any) -> Any:
+        """``6``: of a force (3) along normal and tangents, in the link frame."""
+        f = self.axes.T @ force
+        return concatenate([f, cross(self.place, f)])
+
+    def resistance(self, gain: Any) -> Any:
+        """``6 x 6``: ``X' G X``, the wrench of dampers along normal and tangents per twist of the link."""
+        normal, P = self.axes[0], skew(self.place)
+        G = gain[1] * np.eye(3) + (gain[0] - gain[1]) * (normal[:, None] * normal[None, :])
+        GP = G @ P
+        return block([[G, -GP], [-GP.T, -P @ GP]])
+
+
+class Start(NamedTuple):
+    """What a step begins with."""
+
+    system: System
+    t: Any
+    state: State
+    works: Any
+    points: list[Point]
+    pulls: dict[str, Pull]
+    dt: Any
+
+    def answer(self, signs: Signs, sticks: bool) -> tuple[Response, list[Support]]:
+        """Accelerations, and supports, if signs are right."""
+        supports = [
+            _floor(self.system).support(point.position, u, point.anchor, self.dt, sticks)
+            for point, u in zip(self.points, signs.ahead, strict=True)
+        ]
+        return _answer(self.system.model, self.state, self.pulls, signs.grip, self.points, supports, self.dt), supports
+
+    def ahead(self, found: Response) -> list[Any]:
+        """The velocities of points (3 each) at the end of the step."""
+        return [point.ahead(found, self.dt) for point in self.points]
+
+
+class Signs(NamedTuple):
+    """By which a step knows what will lift off and slide."""
+
+    ahead: list[Any]
+    """the velocities of points (3 each)"""
+    grip: Grip | None
+    """joints that dry friction holds"""
+
+    @property
+    def flat(self) -> Any:
+        """All numbers that sweeps find."""
+        return concatenate([np.zeros(0), *self.ahead, *((self.grip.holds, self.grip.way) if self.grip else ())])
+
+    def read(self, flat: Any) -> Signs:
+        """The same with other numbers."""
+        velocities = flat[: 3 * len(self.ahead)].reshape(len(self.ahead), 3)
+        grips = flat[3 * len(self.ahead) :].reshape(2, -1)
+        grip = self.grip._replace(holds=grips[0], way=grips[1]) if self.grip else None
+        return Signs(list(velocities), grip)
+
+
+def begun(
+    model: Model,
+    x: Any,
+    dt: Any,
+    numbers: Any,
+    forces: Any,
+    laws: tuple[Law, ...],
+    contact: Any,
+    memory: int,
+    grips: bool,
+) -> tuple[Start, Signs]:
+    """A step, and what its start tells: how points move, and what dry friction could stop if nothing else pulled."""
+    system = System(model, tuned(laws, numbers), contact, held if len(forces) else None)
+    state, anchors, works = layout_of(system, memory).unpack(x[1:])
+    points, grip = _points(system, state, anchors), _gripping(system, state, dt[0]) if grips else None
+    start = Start(system, x[0], state, works, points, _pulls(system, x[0], state, forces, points, grip), dt[0])
+    return start, Signs([point.velocity for point in points], grip)
+
+
+def foreseen(start: Start, signs: Signs, sweeps: int) -> Signs:
+    """What sweeps before the last find, the first of which takes all that touches to stick."""
+    for sweep in range(sweeps - 1):
+        found, _ = start.answer(signs, sticks=sweep == 0)
+        signs = Signs(start.ahead(found), signs.grip.next(found.beyond) if signs.grip else None)
+    return signs
+
+
+def concluded(start: Start, signs: Signs) -> Any:
+    """``[t; packed]`` at the end of a step."""
+    system, state, points, dt = start.system, start.state, start.points, start.dt
+    found, supports = start.answer(signs, sticks=False)
+    velocity = state.velocity + scale(dt, found.acceleration)
+    after = system.model.configuration.displace(state, scale(dt, velocity))
+    after = after._replace(twist=velocity[: system.model.m], rates=velocity[system.model.m :])
+    ahead = start.ahead(found)
+    felt = [support.force - support.gain * u for support, u in zip(supports, ahead, strict=True)]
+    kept, pulls = [np.zeros(0)], start.pulls
+    for i, (point, u, force) in enumerate(zip(points, ahead, felt, strict=True)):
+        end = point.position + scale(dt, u)
+        held = _floor(system).anchor(end, u, force, point.anchor)
+        kept.append(end[1:] - held if _floor(system).rolls(i) else held)
+    if signs.grip:
+        pulls = pulls | {signs.grip.name: Pull(signs.grip.forces(found.beyond), *np.zeros((2, system.model.n)))}
+    works = start.works + _works(system, state, velocity, pulls, points, ahead, felt, dt)
+    memory = concatenate(kept)
+    packed = layout_of(system, len(memory)).pack(after, memory, works)
+    return concatenate([np.reshape(start.t + dt, 1), packed])
+
+
+def anchors(system: System, many: State) -> np.ndarray:
+    """``N x memory``: what a floor remembers of ``N`` states from which it starts: where its points are."""
+    if system.contact is None:
+        return np.zeros((len(many.pose), 0))
+    where_at = compile(system.model, anchors_at, state=["pose", "joints"], floor=_floor(system))
+    return np.asarray(where_at(many.pose[:, :3], many.joints))
+
+
+def anchors_at(model: Model, state: State, *, floor: CompliantFloor) -> Any:
+    """What the points of a floor remember that have just touched it."""
+    ground, places = floor.ground(model), [position(model, state, place) for place in floor.points]
+    return concatenate([floor.unloaded(i, ground.site(p), p) + np.zeros(2) for i, p in enumerate(places)])
+
+
+class Pull(NamedTuple):
+    """A law at the start of a step: forces (nv), and how those of joints fall with their coordinates and rates (n)."""
+
+    forces: Any
+    stiffness: Any
+    damping: Any
+
+    def scaled(self, share: Any) -> Pull:
+        """With a share (n) of its stiffness and damping: none where drives give all they can, whatever the motion."""
+        return Pull(self.forces, share * self.stiffness, share * self.damping)
+
+    def then(self, rates: Any, change: Any, dt: Any) -> Any:
+        """``nv``: the forces at the end of the step, in which the rates (n) change by ``change``."""
+        less_ = self.stiffness * scale(dt, rates) + (self.damping + dt * self.stiffness) * change
+        return self.forces - concatenate([np.zeros(len(self.forces) - len(less_)), less_])
+
+
+def _floor(system: System) -> CompliantFloor:
+    assert isinstance(system.contact, CompliantFloor)
+    return system.contact
+
+
+def _points(system: System, state: State, memory: Any) -> list[Point]:
+    """What may touch, from one sweep over the robot, with what the floor remembers of it."""
+    if system.contact is None:
+        return []
+    model, floor = system.model, _floor(system)
+    ground, tree = floor.ground(model), nodes(model, state)
+    poses = outward(tree, state.pose, lambda node, H: H @ node.H)
+    start = model.base.selection @ state.twist
+    twists = outward(tree, start, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates)
+    points, R_base, origin = [], state.pose[:3, :3], state.pose[:3, 3]
+    for i, (name, radius, own) in enumerate(zip(floor.points, floor.radii, memory.reshape(-1, 2), strict=True)):
+        frame = model.frame(name)
+        link = model.link_index(frame.link)
+        R, center, (v, w) = poses[link][:3, :3], frame.placement[:3, 3], (twists[link][:3], twists[link][3:])
+        p = R @ center + poses[link][:3, 3]
+        site = ground.site(p, radius)
+        axes, rolls = site.axes @ R, floor.rolls(i)
+        place, below = (center - radius * axes[0], p - radius * site.axes[0]) if radius else (center, p)
+        along, anchor = (own, np.zeros(2)) if rolls else (site.axes[1:] @ p, own)
+        position = concatenate([np.reshape(site.height, 1), along])
+        base = site.axes @ R_base
+        lever = base.T @ (site.axes @ below - site.axes @ origin)
+        velocity = axes @ (v + cross(w, place))
+        points.append(Point(link, center, place, axes, R.T @ model.gravity, w, position, velocity, anchor, base, lever))
+    return points
+
+
+def _gripping(system: System, state: State, dt: Any) -> Grip | None:
+    law = law_that_grips(system)
+    return None if law is None else Grip.begun(law, system.model, state, dt)
+
+
+def law_that_grips(system: System) -> Law | None:
+    """The first law of dry friction."""
+    return next((law for law in system.laws if law.grip(system.model) is not None), None)
+
+
+def _pulls(
+    system: System, t: Any, state: State, forces: Any, points: list[Point], grip: Grip | None
+) -> dict[str, Pull]:
+    """All laws, and the controller, by their names; of one that grips, nothing yet."""
+    names = _floor(system).points if points else ()
+    touching = {name: less(point.position[0], 0.0) for name, point in zip(names, points, strict=True)}
+    pulls, zero, drives = {}, np.zeros(system.model.n), set(system.driven_ports)
+    for law in system.laws:
+        if grip is not None and law.name == grip.name:
+            pulls[law.name] = Pull(np.zeros(system.model.nv), zero, zero)
+        elif not law.answers:
+            pull = by_cases(lambda known, law=law: law.forces(system.model, t, state, known), touching)  # type: ignore[misc]
+            pulls[law.name] = Pull(pull, *_of_joints(law, system.model, state))
+    if system.controller is not None:
+        pulls["controller"] = Pull(forces, zero, zero)
+    asked = system.total({name: pull.forces for name, pull in pulls.items() if name in drives})
+    for law in system.laws:
+        if law.answers:
+            taken = law.beside(system.model, t, state, frozenset(), asked)
+            free = where(less(0.0, absolute(taken[system.model.m :])), 0.0, np.ones(system.model.n))
+            pulls = {name: pull.scaled(free) if name in drives else pull for name, pull in pulls.items()}
+            pulls[law.name] = Pull(taken, zero, zero)
+    return {port: pulls[port] for port in system.ports if port in pulls}
+
+
+def _of_joints(law: Law, model: Model, state: State) -> tuple[Any, Any]:
+    """Stiffness and damping (n each) of a law in single joints; what is negative stays explicit, it is not stable."""
+    said = law.impedance(model, state)
+    if said is None:
+        return np.zeros(model.n), np.zeros(model.n)
+    K, D = (np.diagonal(x)[model.m :] for x in said)
+    return where(less(0.0, K), K, 0.0 * K), where(less(0.0, D), D, 0.0 * D)
+
+
+def _answer(
+    model: Model,
+    state: State,
+    pulls: dict[str, Pull],
+    grip: Grip | None,
+    points: list[Point],
+    supports: list[Support],
+    dt: Any,
+) -> Response:
+    """The accelerations of a step on given supports."""
+    zero = np.zeros(model.n)
+    forces = sum((pull.then(state.rates, zero, dt) for pull in pulls.values()), start=np.zeros(model.nv))
+    armature = sum((scale(dt, pull.damping + dt * pull.stiffness) for pull in pulls.values()), start=zero)
+    wrenches = [(p.link, p.wrench(s.force - s.gain * p.velocity)) for p, s in zip(points, supports, strict=True)]
+    resisting = [(p.link, p.resistance(scale(dt, s.gain))) for p, s in zip(points, supports, strict=True)]
+    if grip is None:
+        return response(model, state, forces, wrenches, resisting, armature)
+    forces = forces + grip.sliding - concatenate([np.zeros(model.m), armature * grip.given])
+    return response(model, state, forces, wrenches, resisting, armature + grip.armature, grip.given)
+
+
+def _works(
+    system: System,
+    state: State,
+    velocity: Any,
+    pulls: dict[str, Pull],
+    points: list[Point],
+    ahead: list[Any],
+    felt: list[Any],
+    dt: Any,
+) -> Any:
+    """J, two for each port: what the forces of the step do along the mean of the velocities before and after."""
+    m, mean = system.model.m, 0.5 * (state.velocity + velocity)
+    change = velocity[m:] - state.rates
+    by_law = [(F[:m] @ mean[:m], F[m:] @ mean[m:]) for F in (p.then(state.rates, change, dt) for p in pulls.values())]
+    along = [0.5 * (point.velocity + u) for point, u in zip(points, ahead, strict=True)]
+    carried = [_with_base(system, point, mean[:m]) for point in points]
+    by_floor: list[tuple[Any, Any]] = []
+    for part in (slice(0, 1), slice(1, 3)) if system.contact else ():
+        base = sum((f[part] @ u[part] for f, u in zip(felt, carried, strict=True)), start=0.0)
+        whole = sum((f[part] @ u[part] for f, u in zip(felt, along, strict=True)), start=0.0)
+        by_floor.append((base, whole - base))
+    impacts = [(0.0, 0.0)] if system.contact else []
+    powers = [np.reshape(x, 1) for pair in (*by_law, *by_floor, *impacts) for x in pair]
+    return scale(dt, concatenate([np.zeros(0), *powers]))
+
+
+def _with_base(system: System, point: Point, twist: Any) -> Any:
+    """``3``: the velocity of a point, along normal and tangents, if the robot were rigid."""
+    nu = system.model.base.selection @ twist
+    return point.base @ (nu[:3] + cross(nu[3:], point.lever))
