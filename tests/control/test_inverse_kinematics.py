@@ -10,9 +10,8 @@ from numpy.testing import assert_allclose
 import fallingcat as fc
 from fallingcat import control
 from fallingcat.control import inverse_kinematics
-from fallingcat.control.reaching import step
+from fallingcat.control.reaching_step import step
 from fallingcat.errors import ModelError
-from fallingcat.lie.charts import EulerXYZ, EulerZYX, RotationVector
 
 
 def arm(seed, n=7, base=None, kinds=("revolute",)):
@@ -62,11 +61,31 @@ def test_one_goal_after_the_other_is_the_same_as_many(panda):
     goals = poses(panda, "panda_hand_tcp", 20)
     many = inverse_kinematics(panda, [control.PoseTask("panda_hand_tcp", goals)], restarts=0)
     for i, goal in enumerate(goals):
-        one = inverse_kinematics(panda, [control.PoseTask("panda_hand_tcp", goal)], restarts=0, iterations=40)
+        one = inverse_kinematics(panda, [control.PoseTask("panda_hand_tcp", goal)], restarts=0)
         assert (one.status, one.iterations) == (many.status[i], many.iterations[i]) or many.status[i] != "converged"
         if many.converged[i]:
             assert_allclose(one.state.joints, many.state.joints[i], atol=1e-9)
             assert_allclose(one.errors[0], many.errors[0][i], atol=1e-9)
+
+
+def test_prepared_for_a_loop_it_is_the_same(panda):
+    hand, start = "panda_hand_tcp", panda.neutral()
+    reach = control.InverseKinematics(panda, [control.PoseTask(hand)])
+    for goal in poses(panda, hand, 20):
+        loop, plain = reach(start, goal), inverse_kinematics(panda, [control.PoseTask(hand, goal)], start)
+        assert (loop.status, loop.iterations) == (plain.status, plain.iterations)
+        assert_allclose(loop.state.joints, plain.state.joints, rtol=0.0, atol=0.0)
+    kept = loop.state.joints.copy()
+    reach(start, np.eye(4))
+    assert_allclose(loop.state.joints, kept, rtol=0.0, atol=0.0)  # an answer is not overwritten by the next
+    with pytest.raises(ModelError, match="is no pose"):
+        reach(start, 2.0 * np.eye(4))
+    with pytest.raises(ModelError, match="as many goals as tasks"):
+        reach(start)
+    with pytest.raises(ModelError, match="joints has shape"):
+        reach(fc.robots.planar_arm().neutral(), np.eye(4))
+    with pytest.raises(ModelError, match=r"goal of .* has shape \(3,\)"):
+        control.InverseKinematics(panda, [control.PositionTask(hand)])(start, [1.0, 2.0])
 
 
 def test_restarts_are_seeded(panda):
@@ -182,59 +201,6 @@ def test_the_last_steps_converge_quadratically():
         sizes.append(np.linalg.norm(out[model.nq + 1 : -1 - model.nv]))
         x = out[: model.nq + 1]
     assert all(b < 10.0 * a * a + 1e-14 for a, b in itertools.pairwise(sizes))
-
-
-# [ETH] Examples 2.9.7, 2.9.8 ------------------------------------------------------------------------------------------
-
-
-def wrist():
-    """Three hinges about z, y and x, one after the other (2.245)."""
-    links = tuple(fc.Link(name) for name in ("base", "z", "y", "x"))
-    axes = np.eye(3)[::-1]
-    joints = tuple(
-        fc.Joint(f"q{b}", fc.joints.Revolute(tuple(axis)), a, b)
-        for (a, b), axis in zip([("base", "z"), ("z", "y"), ("y", "x")], axes, strict=True)
-    )
-    return fc.Model("wrist", fc.lie.Trivial(), links, joints)
-
-
-@pytest.mark.parametrize(
-    ("chart", "updates", "angle"),
-    [(EulerZYX, 5656, 3.395), (EulerXYZ, 5866, 3.712), (RotationVector, 5803, 3.279), (None, 5704, 2.9972)],
-)
-def test_four_paths_on_the_sphere(chart, updates, angle):
-    """Small steps along a chart, and along the shortest rotation (2.255): the figure's four paths, by their lengths."""
-    model, place, k = wrist(), "x", 0.001
-    state = model.state(joints=[-0.7, 0.0, 1.5])
-    goal = fc.link_pose(model, model.state(joints=[0.7, 1.5, -0.5]), place)[:3, :3]
-    R, way, count = fc.link_pose(model, state, place)[:3, :3], 0.0, 0
-    task = control.RotationTask(place, goal, gain=k)
-    ask = fc.compile(
-        model, _along, state=("joints",), inputs={"goal": (3, 3)}, chart=None if chart is None else chart()
-    )
-    while True:
-        wanted, J, error = ask(state.joints, goal)
-        if np.linalg.norm(error) < 0.01:
-            break
-        state = state._replace(joints=state.joints + k * np.linalg.solve(J, wanted))
-        last, R = R, fc.link_pose(model, state, place)[:3, :3]
-        way += np.arccos(np.clip((np.trace(last.T @ R) - 1.0) / 2.0, -1.0, 1.0))
-        count += 1
-    assert count == updates
-    assert way == pytest.approx(angle, abs=6e-4)
-    if chart is None:
-        assert_allclose(control.velocities(model, state, [[task]]).rates, k * np.linalg.solve(J, wanted), atol=1e-9)
-
-
-def _along(model, state, goal, *, chart):
-    """What a step follows, its Jacobian, and the error: along a chart (2.243), or the shortest rotation (2.255)."""
-    R, J = fc.link_pose(model, state, "x")[:3, :3], fc.jacobian(model, state, "x", "mixed")[3:]
-    if chart is None:
-        error = control.RotationTask("x", goal).motion(model, state).error
-        return error, J, error
-    here = chart.from_matrix(R)
-    error = chart.from_matrix(goal) - here
-    return error, chart.rate_matrix_inverse(here) @ J, error
 
 
 # bad input ------------------------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ def test_equal_priorities_share_what_they_miss(example):
 def test_priorities_of_the_lecture_notes(example):
     arm, state, tip, still = example
     found = control.velocities(arm, state, [[tip], [still]])
-    assert_allclose(found.rates, (-0.169, -0.085, -1.070), atol=6e-4)  # (2.236)
+    assert_allclose(found.rates, (-0.169, -0.085, -1.070), atol=6e-4)  # (2.238)
     assert_allclose(found.rates, np.array([2 * ROOT3 - 6, ROOT3 - 3, 3 - 11 * ROOT3]) / 15, atol=1e-14)
     assert_allclose([r @ r for r in found.residuals], (0.0, 0.036), atol=5e-4)
     assert found.unmet == ("JointsTask('joint1', 'joint2')",)

@@ -32,7 +32,7 @@ published = "1"
 
 def test_the_studies_are_there():
     wanted = {f"prismatic-{k}" for k in (1, 2, 3)} | {f"revolute-{k}" for k in range(1, 7)}
-    assert set(names()) == wanted | {"revolute-scan", "revolute-locked", "orbital-gait"}
+    assert set(names()) == wanted | {"revolute-scan", "revolute-locked", "orbital-gait", "eth-kinematics"}
 
 
 @pytest.mark.parametrize("name", names())

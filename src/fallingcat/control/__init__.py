@@ -15,7 +15,7 @@ from .law import Law
 from .limits import JointLimits, Limit, RateLimits, SpeedLimit
 from .passive import DriveLimits, DryFriction, JointStops, PassiveDamping, PassiveSprings, passive
 from .priorities import Velocities, velocities
-from .reaching import Reached, inverse_kinematics
+from .reaching import InverseKinematics, Reached, inverse_kinematics
 from .springs import JointDamper, JointSpring
 from .tasks import (
     BaseTask,
@@ -40,6 +40,7 @@ __all__ = [
     "DriveLimits",
     "DryFriction",
     "EnergyController",
+    "InverseKinematics",
     "JointDamper",
     "JointLimits",
     "JointSpring",

@@ -86,7 +86,7 @@ def velocities(
     >>> at = arm.state(joints=[np.pi / 6, np.pi / 3, np.pi / 3])
     >>> tip = fc.control.PositionTask("end_effector", velocity=[1.0, 0.0, 1.0], mask=(True, False, True))
     >>> still = fc.control.JointsTask(joints=("joint1", "joint2"))
-    >>> fc.control.velocities(arm, at, [[tip], [still]]).rates.round(3)  # [ETH] (2.236)
+    >>> fc.control.velocities(arm, at, [[tip], [still]]).rates.round(3)  # [ETH] (2.238)
     array([-0.169, -0.085, -1.07 ])
     """
     levels = _checked(model, state, tasks)

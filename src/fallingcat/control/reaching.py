@@ -9,27 +9,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import absolute, concatenate, less, maximum, scale, solve_tree, sqrt, stack, where
-from ..dynamics import mass_matrix
-from ..dynamics.checks import check_dynamic, check_state, positive
-from ..dynamics.sweeps import places_above
+from ..dynamics.checks import check_fields, check_state, positive
 from ..errors import ModelError, told
 from ..kernels import Kernel
-from ..kernels.kernel import compile_step
+from ..lie.group import constant
 from ..model import Model, State
-from .limits import joint_bounds
-from .tasks.task import Task, count, filled, packed, stacked
+from .reaching_step import DAMPING, REACHED, STATIONARY, Plan, plan_of
+from .tasks.task import Task, count, packed
 
 MANY = 64
 """Starts at once when few goals are left."""
-CHUNK = 16
+STARTS = 2048
+"""Random ones, before they come again."""
+CHUNK = 10
 """Steps of a batch until those that are done make room for others."""
-STILL = 1e-9
-"""Of the gradient ``J' W e``, relative to ``|J| |W e|``, below which a point is stationary."""
-REACHED, STATIONARY = 1.0, 2.0
-DAMPING, LEAST = 0.3, 1e-10
-"""Of steps, relative to the mean of the diagonal of ``J W^-1 J'``: times the mean squared error, and at least.  For a
-Panda half as much takes as many steps, ten times as much half as many again."""
 PATIENT = ((10.0, 10), (100.0, 100))
 """Where no start reached the goal the best one comes to rest: times the damping, times the iterations."""
 
@@ -63,7 +56,7 @@ def inverse_kinematics(
     *,
     limited: bool = True,
     tolerance: float = 1e-6,
-    iterations: int = 40,
+    iterations: int = 30,
     restarts: int = 20,
     seed: int = 0,
 ) -> Reached:
@@ -89,18 +82,101 @@ def inverse_kinematics(
     """
     start = model.neutral() if start is None else start
     aims = _checked(model, tasks, start)
-    settings = np.array([positive(tolerance, "tolerance"), DAMPING])
-    rules = _Rules(settings, _whole(iterations, 1), _whole(restarts, 0), seed)
+    rules = _rules(tolerance, iterations, restarts, seed)
     numbers = packed(model, aims)
-    plan = _plan(model, tuple(task.form for task in aims), bool(limited))
-    q = model.base.coordinates(start.pose) if model.m else _NOTHING
-    q = np.minimum(np.maximum(np.concatenate([q, start.joints]), plan.lower), plan.upper)
+    plan = plan_of(model, tuple(task.form for task in aims), bool(limited))
+    x = np.zeros((*numbers.shape[:-1], model.nq + 1))
+    x[..., :-1] = _coordinates(model, plan, start)
     if numbers.ndim == 1:
-        return _one(model, plan, _search(model, plan.kernel, q, numbers[None], rules, single=True)[0], rules)
-    return _many(model, plan, _search(model, plan.kernel, q, numbers, rules, single=False), rules)
+        first = plan.kernel.until(x, numbers, rules.settings, most=rules.iterations)
+        return _one(model, plan, _restarted(model, plan.kernel, first[None], numbers[None], rules)[0], rules)
+    first = _steps(plan.kernel, x[:, None], numbers[:, None], rules)[:, 0]
+    return _many(model, plan, _restarted(model, plan.kernel, first, numbers, rules), rules)
 
 
-_NOTHING = np.zeros(0)
+class InverseKinematics:
+    """:func:`inverse_kinematics` prepared for a loop: ``found = reach(start, goal, ...)``, one goal for each task.
+
+    What is given once is checked once, and a call is one call of machine code.  Tasks need no goals here.
+
+    >>> import fallingcat as fc
+    >>> arm = fc.robots.planar_arm()
+    >>> reach = InverseKinematics(arm, [fc.control.PositionTask("end_effector")])
+    >>> found = reach(arm.state(joints=[0.1, 0.2, 0.3]), [1.5, 0.0, 2.0])
+    >>> found.status, found.iterations
+    ('converged', 5)
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        tasks: Sequence[Task],
+        *,
+        limited: bool = True,
+        tolerance: float = 1e-6,
+        iterations: int = 30,
+        restarts: int = 20,
+        seed: int = 0,
+    ) -> None:
+        aims = _checked(model, tasks, model.neutral())
+        self.model, self.tasks = model, tuple(aims)
+        self._rules = _rules(tolerance, iterations, restarts, seed)
+        self._plan = plan_of(model, tuple(task.form for task in aims), bool(limited))
+        self._numbers, self._x = packed(model, aims), np.zeros(model.nq + 1)
+        if self._numbers.ndim > 1:
+            raise ModelError("an InverseKinematics takes goals when it is called, not many at once before")
+        self._places = _goal_places(model, aims)
+        self._go, self._out = self.kernel.repeater(
+            self._x, self._numbers, self._rules.settings, most=self._rules.iterations
+        )
+
+    @property
+    def kernel(self) -> Kernel:
+        """One step: ``k.until(x, numbers, [tolerance, damping], most=...)`` with ``x = [q; steps]``."""
+        return self._plan.kernel
+
+    def numbers(self, *goals: Any) -> np.ndarray:
+        """What the kernel is given for goals."""
+        if len(goals) != len(self.tasks):
+            raise ModelError(f"as many goals as tasks are needed, {len(self.tasks)}, not {len(goals)}")
+        for task, place, goal in zip(self.tasks, self._places, goals, strict=True):
+            task.check_goal(goal)
+            try:
+                self._numbers[place] = np.reshape(goal, -1)
+            except ValueError:
+                shape = task.goal_shape(self.model)
+                raise ModelError(f"goal of {task.name} has shape {shape}, not {np.shape(goal)}") from None
+        return self._numbers
+
+    def __call__(self, start: State, *goals: Any) -> Reached:
+        """The state that reaches the goals, found from ``start``; one call at a time."""
+        numbers = self.numbers(*goals)
+        check_fields(self.model, start)
+        self._x[:-1] = _coordinates(self.model, self._plan, start)
+        self._x[-1] = 0.0
+        self._go()
+        found = self._out
+        if found[-1] != REACHED:
+            found = _restarted(self.model, self.kernel, found[None].copy(), numbers[None], self._rules)[0]
+        return _one(self.model, self._plan, found.copy(), self._rules)
+
+
+def _rules(tolerance: float, iterations: int, restarts: int, seed: int) -> _Rules:
+    settings = np.array([positive(tolerance, "tolerance"), DAMPING])
+    return _Rules(settings, _whole(iterations, 1), _whole(restarts, 0), _whole(seed, 0))
+
+
+def _coordinates(model: Model, plan: Plan, start: State) -> np.ndarray:
+    """Flat, within the limits."""
+    q = np.concatenate([model.base.coordinates(start.pose), start.joints]) if model.m else start.joints
+    return np.minimum(np.maximum(q, plan.lower), plan.upper)
+
+
+def _goal_places(model: Model, tasks: Sequence[Task]) -> list[slice]:
+    """Where the goal of each task stands among the numbers; it comes first among those of its task."""
+    starts = np.cumsum([0, *(count(model, (task,)) for task in tasks)])
+    sizes = [int(np.prod(task.goal_shape(model), dtype=int)) for task in tasks]
+    return [slice(int(start), int(start) + size) for start, size in zip(starts, sizes, strict=False)]
 
 
 class _Rules(NamedTuple):
@@ -110,137 +186,21 @@ class _Rules(NamedTuple):
     seed: int
 
 
-class _Plan(NamedTuple):
-    """What is known of a robot and kinds of tasks before any number is."""
-
-    kernel: Kernel
-    lower: np.ndarray
-    upper: np.ndarray
-    """of each flat coordinate"""
-    ends: np.ndarray
-    """where the rows of one task end and those of the next begin"""
-
-
-# one step -------------------------------------------------------------------------------------------------------------
-
-
-def step(model: Model, x: Any, numbers: Any, settings: Any, *, forms: tuple[Task, ...], limited: bool) -> Any:
-    """One damped step from ``x = [q; steps so far]``: ``[q; steps; errors; pushed; flag]``, of any kind of number.
-
-    ``settings`` are the tolerance, and the damping for each unit of the mean squared error.  ``pushed`` is the gradient
-    along each rate where a joint stands at its limit and is pushed against it, else 0.  The flag is 1 where the goal is
-    reached, 2 where the gradient vanishes, else 0: a state with a flag stays as it is.
-    """
-    q, state = x[: model.nq], model.unflatten(x[: model.nq])
-    demands = [task.demand(model, state) for task in filled(model, forms, numbers)]
-    e, weight = (stacked([getattr(d, name) for d in demands], (0,)) for name in ("error", "weight"))
-    w = sqrt(weight)
-    A, r = stacked([d.J for d in demands], (0, model.nv)) * w[:, None], e * w
-    gradient = A.T @ r
-    held = _held(model, state, gradient) if limited else [False] * model.nv
-    free = [g if h is False else where(h, 0.0, g) for g, h in zip(gradient, held, strict=True)]
-    A = stack([A[:, i] if h is False else where(h, 0.0, A[:, i]) for i, h in enumerate(held)], axis=1)
-    cost, slope = r @ r, _sum([g * g for g in free])
-    largest = _largest(e)
-    done = where(less(settings[0], largest), 0.0, REACHED)
-    size = _sum(A.reshape(-1) * A.reshape(-1))
-    still = where(less(STILL**2 * cost * size, slope), 0.0, STATIONARY)
-    flag = where(less(done, 0.5), still, done)
-    dx = _damped(model, state, A, r, settings[1] * cost / _sum(weight) + LEAST, held)
-    moves = less(flag, 0.5)
-    moved = model.integrate(q, dx)
-    moved = _clipped(model, moved) if limited else moved
-    pushed = stack([0.0 * g if h is False else where(h, g, 0.0) for g, h in zip(gradient, held, strict=True)])
-    steps = x[model.nq] + where(moves, 1.0, 0.0)
-    return concatenate([where(moves, moved, q), stack([steps]), e, pushed, stack([flag])])
-
-
-def _damped(model: Model, state: State, A: Any, r: Any, damping: Any, held: list[Any]) -> Any:
-    """``W^-1 A' (A W^-1 A' + l)^-1 r``, with ``l`` as large as ``damping`` times the mean of the diagonal before it."""
-    if model.m:  # kinetic energy is the norm of a base that moves, see velocities
-        M = mass_matrix(model, state)
-        heavy = stack([M[i, i] if h is False else where(h, 1e9 * M[i, i], M[i, i]) for i, h in enumerate(held)])
-        M = M + np.eye(model.nv) * (heavy - stack([M[i, i] for i in range(model.nv)]))
-        Y = solve_tree(M, A.T, places_above(model))
-    else:
-        Y = A.T
-    G = A @ Y
-    mean = _sum([G[i, i] for i in range(len(G))]) * (1.0 / len(G))
-    return Y @ solve_tree(G + scale(damping * mean + 1e-300, np.eye(len(G))), r, range(-1, len(G) - 1))
-
-
-def _held(model: Model, state: State, gradient: Any) -> list[Any]:
-    """For each rate whether its joint stands at a limit and is pushed against it; False where it has none."""
-    held: list[Any] = [False] * model.nv
-    bounds = joint_bounds(model)
-    for k, (rate, place) in enumerate(zip(bounds.rates, bounds.coordinates, strict=True)):
-        lower, upper, q, g = bounds.lower[k], bounds.upper[k], state.joints[place], gradient[model.m + rate]
-        if np.isfinite(upper) or np.isfinite(lower):
-            above = where(less(q, upper), 0.0, where(less(0.0, g), 1.0, 0.0)) if np.isfinite(upper) else 0.0
-            below = where(less(lower, q), 0.0, where(less(g, 0.0), 1.0, 0.0)) if np.isfinite(lower) else 0.0
-            held[model.m + rate] = less(0.5, above + below)
-    return held
-
-
-def _clipped(model: Model, q: Any) -> Any:
-    entries, bounds = list(q), joint_bounds(model)
-    for k, place in enumerate(bounds.coordinates + model.base.nq):
-        lower, upper = float(bounds.lower[k]), float(bounds.upper[k])
-        if np.isfinite(upper):
-            entries[place] = where(less(upper, entries[place]), upper, entries[place])
-        if np.isfinite(lower):
-            entries[place] = where(less(entries[place], lower), lower, entries[place])
-    return stack(entries)
-
-
-def _sum(terms: Any) -> Any:
-    return sum(terms[1:], start=terms[0])
-
-
-def _largest(e: Any) -> Any:
-    largest: Any = 0.0
-    for x in e:
-        largest = maximum(largest, absolute(x))
-    return largest
-
-
-@lru_cache(maxsize=64)
-def _plan(model: Model, forms: tuple[Task, ...], limited: bool) -> _Plan:
-    if model.m:
-        check_dynamic(model)
-    inputs: dict[str, int | tuple[int, ...]] = {"x": model.nq + 1, "numbers": count(model, forms), "settings": 2}
-    kernel = compile_step(model, step, inputs, forms=forms, limited=limited)
-    lower, upper, bounds = np.full(model.nq, -np.inf), np.full(model.nq, np.inf), joint_bounds(model)
-    if limited:
-        lower[bounds.coordinates + model.base.nq] = bounds.lower
-        upper[bounds.coordinates + model.base.nq] = bounds.upper
-    return _Plan(kernel, lower, upper, np.cumsum([form.rows(model) for form in forms])[:-1])
-
-
 # many steps, many starts ----------------------------------------------------------------------------------------------
 
 
-def _search(
-    model: Model, kernel: Kernel, q: np.ndarray, numbers: np.ndarray, rules: _Rules, single: bool
-) -> np.ndarray:
-    """The last outputs of :func:`step` (count x outputs) of the best of all starts."""
-    x = np.zeros((len(numbers), model.nq + 1))
-    x[:, :-1] = q
-    if single:
-        best = kernel.until(x[0], numbers[0], rules.settings, most=rules.iterations)[None]
-    else:
-        best = _steps(kernel, x, numbers, rules)
-    todo = np.flatnonzero(best[:, -1] != REACHED)
-    rng = np.random.default_rng(rules.seed) if len(todo) else None
+def _restarted(model: Model, kernel: Kernel, best: np.ndarray, numbers: np.ndarray, rules: _Rules) -> np.ndarray:
+    """The last outputs of :func:`.step` (count x outputs) of the best of all starts, ``best`` being the first."""
+    todo, starts, used = np.flatnonzero(best[:, -1] != REACHED), _starts(model, rules.seed), 0
     for round_ in range(rules.restarts):
-        if rng is None or not len(todo):
+        if not len(todo):
             return best
         # of few goals many at once, which takes hardly longer: first the lanes of one block, then more
         tries = max(1, (kernel.lanes if round_ == 0 else MANY) // len(todo))
-        which = np.repeat(todo, tries)
-        x = np.zeros((len(which), model.nq + 1))
-        x[:, :-1] = model.random(rng, len(which))
-        found = _steps(kernel, x, numbers[which], rules).reshape(len(todo), tries, -1)
+        x = np.zeros((len(todo), tries, model.nq + 1))
+        x[..., :-1] = starts[np.arange(used, used + tries) % STARTS]
+        used += tries
+        found = _steps(kernel, x, np.repeat(numbers[todo, None], tries, axis=1), rules)
         chosen = found[np.arange(len(todo)), np.argmin(_cost(model, found), axis=1)]
         better = _cost(model, chosen) < _cost(model, best[todo])
         best[todo[better]] = chosen[better]
@@ -248,23 +208,33 @@ def _search(
     for damping, times in PATIENT:
         todo = todo[best[todo, -1] == 0.0]
         patient = rules._replace(settings=rules.settings * [1.0, damping], iterations=times * rules.iterations)
-        best[todo] = _steps(kernel, best[todo, : model.nq + 1], numbers[todo], patient)
+        best[todo] = _steps(kernel, best[todo, None, : model.nq + 1], numbers[todo, None], patient)[:, 0]
     return best
 
 
+@lru_cache(maxsize=32)
+def _starts(model: Model, seed: int) -> np.ndarray:
+    """Random flat coordinates: the same for every goal, so that none depends on the others of its batch."""
+    return constant(model.random(np.random.default_rng(seed), STARTS))
+
+
 def _steps(kernel: Kernel, x: np.ndarray, numbers: np.ndarray, rules: _Rules) -> np.ndarray:
-    """Up to ``iterations`` steps of each; those that are done leave the batch now and then."""
-    left, size = np.arange(len(x)), x.shape[1]
-    out = np.empty((0, 0))
+    """Up to ``iterations`` steps of each (goals x starts x ...); a goal that one of its starts reaches leaves the batch
+    now and then, and so does a start that is done.
+    """
+    shape, size = x.shape[:2], x.shape[2]
+    x, numbers = x.reshape(-1, size), numbers.reshape(-1, numbers.shape[-1])
+    left, out = np.arange(len(x)), np.empty((0, 0))
     for taken in range(0, rules.iterations, CHUNK):
         now = kernel.until(x[left], numbers[left], rules.settings, most=min(CHUNK, rules.iterations - taken))
         out = now if not taken else out
         out[left] = now
-        x[left] = now[:, :size]
-        left = left[now[:, -1] == 0.0]
+        reached = np.repeat((out[:, -1] == REACHED).reshape(shape).any(axis=1), shape[1])
+        left = np.flatnonzero(~reached & (out[:, -1] == 0.0))
         if not len(left):
             break
-    return out
+        x = out[:, :size]
+    return out.reshape(*shape, out.shape[1])
 
 
 def _cost(model: Model, found: np.ndarray) -> Any:
@@ -294,21 +264,21 @@ def _checked(model: Model, tasks: Any, start: Any) -> list[Task]:
 
 def _whole(x: Any, least: int) -> int:
     if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or x < least:
-        raise ModelError(f"iterations and restarts are whole numbers from {least} on, not {told(x)}")
+        raise ModelError(f"iterations, restarts and seed are whole numbers from {least} on, not {told(x)}")
     return int(x)
 
 
-def _one(model: Model, plan: _Plan, found: np.ndarray, rules: _Rules) -> Reached:
+def _one(model: Model, plan: Plan, found: np.ndarray, rules: _Rules) -> Reached:
     nq, nv, flag = model.nq, model.nv, float(found[-1])
     errors = found[nq + 1 : -1 - nv]
     limits = () if flag == REACHED else _pushed(model, found)
     pose = np.asarray(model.base.element(found[: model.base.nq])) if model.m else np.eye(4)
     state = State(pose, found[model.base.nq : nq], np.zeros(model.m), np.zeros(model.n))
-    worst, parts = float(np.abs(errors).max()), tuple(np.split(errors, plan.ends)) if len(plan.ends) else (errors,)
+    worst, parts = max(map(abs, errors.tolist())), tuple(np.split(errors, plan.ends)) if len(plan.ends) else (errors,)
     return Reached(state, flag == REACHED, _status(flag, limits, rules), int(found[nq]), worst, parts, limits)
 
 
-def _many(model: Model, plan: _Plan, found: np.ndarray, rules: _Rules) -> Reached:
+def _many(model: Model, plan: Plan, found: np.ndarray, rules: _Rules) -> Reached:
     nq, nv, flags = model.nq, model.nv, found[:, -1]
     errors, converged = found[:, nq + 1 : -1 - nv], flags == REACHED
     status = np.full(len(found), "converged", dtype="<U12")

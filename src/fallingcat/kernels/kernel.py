@@ -238,6 +238,27 @@ class Kernel:
         together(part, shares(count, threads, unit, self._work * most))
         return out.reshape(*lead, self._size)
 
+    def repeater(self, *arrays: np.ndarray, most: int) -> tuple[Callable[[], Any], np.ndarray]:
+        """:meth:`until` of one state for a loop: ``go, out = k.repeater(x, ...)``; each ``go()`` starts from what the
+        arrays hold by then, and what it finds is in ``out``.
+        """
+        if not all(isinstance(x, np.ndarray) and x.dtype == self.dtype and x.flags.c_contiguous for x in arrays):
+            raise ModelError(f"a repeater takes contiguous {self.dtype} arrays")
+        out = self.until(*arrays, most=most)
+        if out.ndim > 1:
+            raise ModelError("a repeater takes one state, without batch axes")
+        if self._plain is not None:
+            return lambda: np.copyto(out, self.until(*arrays, most=most)), out
+        addresses = [x.ctypes.data for x in (*arrays, out)]
+        function = self._until_one.function("until", len(addresses), counts=2)
+
+        def go() -> Any:
+            if function(*addresses, 1, most):
+                raise MemoryError(f"there is no memory to repeat {self.name}")
+            return arrays  # which live as long as this
+
+        return go, out
+
     # code -----------------------------------------------------------------------------------------------------
 
     def _type(self, lanes: int) -> llvm.Type:

@@ -1,10 +1,11 @@
 """Published experiments, run again: parameters as data, numbers beside the published ones, figures as a page.
 
 ``run("revolute-6")`` runs one; ``names()`` lists them; :func:`load` reads one's own.  What can be studied is a
-:class:`StudyKind`: hoppers (:mod:`.hoppers`), the gait of an arm in orbit (:mod:`.orbital`), and one's own.
+:class:`StudyKind`: hoppers (:mod:`.hoppers`), the gait of an arm in orbit (:mod:`.orbital`), kinematic
+control (:mod:`.kinematics`), and one's own.
 """
 
-from . import hoppers, orbital
+from . import hoppers, kinematics, orbital
 from .kind import Figures, Parameters, Progress, StudyKind, kind_of, kinds, study_kind
 from .simulated import SimulatedKind
 from .study import Row, StudyResult, run, run_study
@@ -22,6 +23,7 @@ __all__ = [
     "hoppers",
     "kind_of",
     "kinds",
+    "kinematics",
     "load",
     "names",
     "orbital",

@@ -51,6 +51,19 @@ def test_each_of_many_stops_by_itself(kernel, count):
         np.testing.assert_allclose(row, by_hand(kernel, np.array([1.0, 0.0]), number, 200), rtol=1e-15)
 
 
+def test_a_repeater_starts_from_what_its_arrays_hold(kernel):
+    x, a = np.array([1.0, 0.0]), np.array(2.0)
+    go, out = kernel.repeater(x, a, most=100)
+    for number in (2.0, 9.0):
+        x[:], a[()] = [1.0, 0.0], number
+        go()
+        np.testing.assert_array_equal(out, kernel.until(np.array([1.0, 0.0]), number, most=100))
+    with pytest.raises(ModelError, match="contiguous float64"):
+        kernel.repeater([1.0, 0.0], a, most=1)
+    with pytest.raises(ModelError, match="one state"):
+        kernel.repeater(np.ones((3, 2)), np.ones(3), most=1)
+
+
 def test_without_machine_code_it_is_the_same(kernel, monkeypatch):
     from fallingcat.kernels.cpu import plain
 

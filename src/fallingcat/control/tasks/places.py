@@ -57,10 +57,8 @@ class PoseTask(PlaceTask):
     array([ 0.2995,  0.    , -0.015 ,  0.    ,  0.1   ,  0.    ])
     """
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.goal is not None:
-            check_poses(self.goal, f"goal of {self.name}")
+    def check_goal(self, goal: Any) -> None:
+        check_poses(goal, f"goal of {self.name}")
 
     def goal_shape(self, model: Model) -> tuple[int, ...]:
         model.frame(self.place)
@@ -102,10 +100,8 @@ class RotationTask(PlaceTask):
     fallingcat.errors.ModelError: goal of RotationTask('hand') is no pose: [R p; 0 1] with a rotation R is one
     """
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.goal is not None:
-            check_rotations(self.goal, f"goal of {self.name}")
+    def check_goal(self, goal: Any) -> None:
+        check_rotations(goal, f"goal of {self.name}")
 
     def goal_shape(self, model: Model) -> tuple[int, ...]:
         model.frame(self.place)

@@ -108,8 +108,13 @@ class Task(ABC):
             if x is None or (is_numeric(x) and (np.asarray(x) < 0.0).any()):
                 raise ModelError(f"{name} of {self.name} is not negative, not {told(x)}")
         object.__setattr__(self, "goal", _numbers(self.aim, f"goal of {self.name}"))
+        if self.aim is not None:
+            self.check_goal(self.aim)
         if self.mask is not None:
             object.__setattr__(self, "mask", _mask(self.mask, self.name))
+
+    def check_goal(self, goal: Any) -> None:  # noqa: B027 (for most goals any numbers will do)
+        """Raises where numbers of the right shape are no goal: a pose that is none."""
 
     def check(self, model: Model) -> None:
         """Raises where the task does not fit ``model``: an unknown place, a goal, velocity or mask of another shape."""
@@ -239,12 +244,23 @@ def check_poses(goal: Any, what: str) -> None:
     goal = np.asarray(goal)
     if goal.shape[-2:] != (4, 4):
         raise ModelError(f"{what} is a pose (4 x 4), not {told(goal)}")
+    if goal.ndim == 2 and _is_pose(goal.tolist()):
+        return
     R, last = goal[..., :3, :3], np.array([0.0, 0.0, 0.0, 1.0])
     wrong = np.abs(R.swapaxes(-1, -2) @ R - np.eye(3)).max(axis=(-2, -1)) > POSE_TOLERANCE
     wrong |= (np.linalg.det(R) < 0.0) | (np.abs(goal[..., 3, :] - last).max(axis=-1) > POSE_TOLERANCE)
     if wrong.any():
         which = "" if goal.ndim == 2 else f" at index {int(np.argmax(wrong))}"
         raise ModelError(f"{what}{which} is no pose: [R p; 0 1] with a rotation R is one")
+
+
+def _is_pose(rows: list[list[float]]) -> bool:
+    """Plain numbers are faster than arrays for a single one: axes of length 1, across each other, right-handed."""
+    (a, b, c, _), (d, e, f, _), (g, h, i, _), last = rows
+    x, y, z = e * i - f * h, f * g - d * i, d * h - e * g  # the first row is the product of the others
+    off = max(abs(a - x), abs(b - y), abs(c - z), abs(a * a + b * b + c * c - 1.0), abs(d * g + e * h + f * i))
+    lengths = max(abs(d * d + e * e + f * f - 1.0), abs(g * g + h * h + i * i - 1.0))
+    return off <= POSE_TOLERANCE and lengths <= POSE_TOLERANCE and last == [0.0, 0.0, 0.0, 1.0]
 
 
 def check_rotations(goal: Any, what: str) -> None:
