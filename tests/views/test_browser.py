@@ -38,7 +38,7 @@ def opened(browser):
     def open_(path):
         page = browser.new_page(viewport={"width": 1280, "height": 860})
         heard = []
-        page.on("console", lambda message: heard.append(message.text))
+        page.on("console", lambda message: heard.append(message.text) if "GL Driver" not in message.text else None)
         page.on("pageerror", lambda error: heard.append(str(error)))
         page.on("request", lambda request: heard.append(request.url) if request.url != path.as_uri() else None)
         page.on("dialog", lambda dialog: (heard.append(dialog.message), dialog.dismiss()))
@@ -169,3 +169,81 @@ def long_run(count):
         modes=((),) * count,
         ledger=Ledger((), np.zeros((count, 0)), np.zeros((count, 0))),
     )
+
+
+def swinging(links, times=(0.0, 1.0)):
+    """A run, made by hand, of a robot of one link that moves from -2 to 2 m along y and turns."""
+    model = fc.Model("shown", fc.lie.SE3(), links)
+    one = fc.simulate(model, model.neutral(), 0.0)
+    t = np.linspace(*times, 30)
+    poses = np.tile(np.eye(4), (30, 1, 1))
+    poses[:, 1, 3] = np.linspace(-2.0, 2.0, 30)
+    poses[:, 2, 3] = 1.0
+    still = {"joints": np.zeros((30, 0)), "rates": np.zeros((30, 0)), "memory": np.zeros((30, 0)), "modes": ((),) * 30}
+    ledger = Ledger((), np.zeros((30, 0)), np.zeros((30, 0)))
+    return replace(one, times=t, poses=poses, twists=np.zeros((30, 6)), ledger=ledger, **still)
+
+
+LIT = """(t) => {
+  const x = document.getElementById("timeline"); x.value = t; x.dispatchEvent(new Event("input"));
+  const canvas = document.querySelector(".scene canvas"), copy = document.createElement("canvas");
+  copy.width = canvas.width; copy.height = canvas.height;
+  const c = copy.getContext("2d");
+  c.drawImage(canvas, 0, 0);
+  const { data } = c.getImageData(0, 0, copy.width, copy.height);
+  let count = 0, low = [1, 1], high = [0, 0];
+  for (let y = 0; y < copy.height; y++) for (let x = 0; x < copy.width; x++) {
+    const at = 4 * (y * copy.width + x);
+    if (data[at] < 90 || data[at + 2] > 0.7 * data[at]) continue;
+    count++;
+    low = [Math.min(low[0], x / copy.width), Math.min(low[1], y / copy.height)];
+    high = [Math.max(high[0], x / copy.width), Math.max(high[1], y / copy.height)];
+  }
+  return { count, low, high };
+}"""
+
+
+def test_the_whole_robot_is_in_the_picture_over_the_whole_run(opened, tmp_path):
+    """What is orange, a long rod, is never cut off, and nearly fills the picture at one of the ends."""
+    rod = fc.model.shapes.Capsule(0.05, 1.0, color=(1.0, 0.4, 0.0, 1.0))
+    body = fc.Body(1.0, np.zeros(3), np.eye(3))
+    page, heard = opened(swinging((fc.Link("rod", body, (rod,)),)).animate("energies").write(tmp_path / "rod.html"))
+    page.click("text=center of mass")
+    seen = [page.evaluate(LIT, t) for t in (0.0, 0.5, 1.0)]
+    assert all(one["count"] > 100 for one in seen)
+    low, high = np.min([one["low"] for one in seen], axis=0), np.max([one["high"] for one in seen], axis=0)
+    assert (low > 0.01).all()
+    assert (high < 0.99).all()
+    assert max(high - low) > 0.8
+    assert heard == []
+
+
+def test_meshes_are_drawn_and_what_is_missing_is_said(opened, tmp_path):
+    corners = np.array([[0, 0, 0], [0.5, 0, 0], [0, 0.5, 0], [0, 0, 0.5]])
+    text = "".join(f"v {x} {y} {z}\n" for x, y, z in corners) + "o one\nf 1 3 2\nf 1 2 4\no two\nf 1 4 3\nf 2 3 4\n"
+    (tmp_path / "a.obj").write_text(text)
+    orange = (1.0, 0.4, 0.0, 1.0)
+    shapes = [fc.model.shapes.Mesh(name, str(tmp_path), color=orange) for name in ("a.obj", "lost.stl")]
+    link = fc.Link("rod", fc.Body(1.0, np.zeros(3), np.eye(3)), tuple(shapes))
+    page, heard = opened(swinging((link,)).animate("energies").write(tmp_path / "mesh.html"))
+    page.click("text=center of mass")
+    assert page.evaluate(LIT, 0.5)["count"] > 100
+    assert "not drawn: lost.stl (there is no such file)" in page.inner_text(".scene .hint")
+    assert heard == []
+
+
+def test_forces_center_and_frames_are_switched(opened, tmp_path):
+    hopper = fc.robots.revolute_hopper()
+    floor = fc.contact.CompliantFloor(("foot",), stiffness=(1e4, 1e4), damping=(1e2, 1e2))
+    run = fc.simulate(hopper, hopper.neutral(), 0.05, contact=floor)
+    page, heard = opened(run.animate("joints", "rates", "energies", "contacts").write(tmp_path / "hopper.html"))
+    page.evaluate(JUMP.replace("0.3", "0.02"))
+    names = [button.inner_text() for button in page.locator(".switches button").all()]
+    assert names == ["center of mass", "contact forces", "frames"]
+    for name in ("frames", "center of mass"):
+        before = pixels(page, ".scene canvas")
+        page.click(f"text={name}")
+        assert pixels(page, ".scene canvas") != before
+    widths = {round(chart.bounding_box()["width"]) for chart in page.locator(".chart").all()}
+    assert len(widths) == 1
+    assert heard == []

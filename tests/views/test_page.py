@@ -10,11 +10,8 @@ import pytest
 from defusedxml import ElementTree
 from nasty_page import NASTY, nasty_page
 
-import fallingcat as fc
 from fallingcat.errors import FileError, ModelError
 from fallingcat.views import (
-    Box,
-    Capsule,
     HeatMap,
     Page,
     Picture,
@@ -22,9 +19,7 @@ from fallingcat.views import (
     Surface,
     Table,
     Trace,
-    body_shape,
     map_svg,
-    model_shapes,
     side_by_side,
     surface_svg,
 )
@@ -73,19 +68,6 @@ def test_shapes_that_do_not_fit_are_refused():
         HeatMap("map", [0, 1], [0, 1, 2], np.zeros((3, 2))).data()
     with pytest.raises(ModelError, match="poses of"):
         Scene([0.0, 1.0], {"a": np.zeros((3, 4, 4))}, {"a": []}).data()
-
-
-def test_bodies_look_like_their_inertia():
-    ball = body_shape(fc.robots.cat().links[fc.robots.cat().link_index("head")].body)
-    assert isinstance(ball, Capsule)
-    assert ball.radius == pytest.approx(0.045)
-    front = body_shape(fc.robots.cat().links[0].body)
-    length = np.linalg.norm(np.subtract(front.end, front.start)) + 2.0 * front.radius
-    assert (front.radius, length) == (pytest.approx(0.055), pytest.approx(0.2))
-    plate = body_shape(fc.Body(3.0, np.zeros(3), np.diag([1.0001, 1.0001, 2.0])))
-    assert isinstance(plate, Box)
-    assert body_shape(fc.Body()) is None
-    assert set(model_shapes(fc.robots.humanoid())) == set(fc.robots.humanoid().link_names)
 
 
 def saddle(count=21):

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePath
 from typing import Final
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from .diagnostics import Reader
 from .files import read_bytes
-from .limits import MAX_BYTES, MAX_FACES, MAX_LENGTH
+from .limits import MAX_BYTES, MAX_FACES, MAX_LENGTH, MAX_MESH_BYTES
 from .polygons import MOST_CORNERS, triangles_of
 
 _STL: Final = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
@@ -79,10 +80,23 @@ def _msh(data: bytes, reader: Reader) -> Mesh:
     return Mesh(points, _existing(numbers, points, reader))
 
 
-def _obj(data: bytes, reader: Reader) -> Mesh:
-    """Vertices, and the faces of the first object that has some."""
+def read_drawn(reader: Reader) -> Mesh:
+    """The mesh in the reader's file, to be drawn: of an OBJ file all objects."""
+    suffix = PurePath(reader.file).suffix.lower()
+    every: Callable[[bytes, Reader], Mesh] = partial(_obj, every=True)
+    readers = {".stl": _stl, ".obj": every, ".msh": _msh}
+    if suffix not in readers:
+        reader.fail(None, f"meshes are drawn from {', '.join(readers)} and .dae files, not from {suffix!r}")
+    mesh = readers[suffix](read_bytes(reader, MAX_MESH_BYTES), reader)
+    if not (np.abs(mesh.vertices) <= MAX_LENGTH).all():  # false for nan, too
+        reader.fail(None, f"the vertices of a mesh are finite numbers up to {MAX_LENGTH:g}")
+    return mesh
+
+
+def _obj(data: bytes, reader: Reader, every: bool = False) -> Mesh:
+    """Vertices, and the faces of the first object that has some, or of all."""
     points = _points(_VERTEX.findall(data), reader)
-    face = _FACE.search(data)
+    face = None if every else _FACE.search(data)
     other = _OBJECT.search(data, face.end()) if face else None
     corners, sizes = _faces(data if other is None else data[: other.start()], points, reader)
     whole = (sizes <= MOST_CORNERS).all() and (other is None or not _FACE.search(data, other.end()))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
+from ..errors import FileError
 from ..model.shapes import Mesh
 from .diagnostics import Located, Reader
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # two letters at least: C:\\ is a drive
 _LOCAL: Final = ("package", "model", "file")
+_ROS: Final = ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH")
 _MAX_UPWARDS: Final = 2  # robot/urdf/v2/x.urdf with meshes in robot/meshes
 
 
@@ -54,6 +57,36 @@ def seen_from(path: str | os.PathLike[str], mesh: Mesh) -> str:
     except ValueError:  # on another drive
         return whole
     return relative if _upwards(relative) <= _MAX_UPWARDS and not os.path.isabs(mesh.path) else whole
+
+
+def located(mesh: Mesh) -> Path:
+    """The file of a mesh, if there is one; a package is a folder above the robot's file, or one that ROS knows.
+
+    >>> located(Mesh("no/such.stl", "/robots"))
+    Traceback (most recent call last):
+    fallingcat.errors.FileError: no/such.stl: there is no such file
+    """
+    scheme = _SCHEME.match(mesh.path)
+    path = unquote(mesh.path[scheme.end() :] if scheme else mesh.path).replace("\\", "/")
+    if scheme is None or scheme[1].lower() == "file":
+        if (
+            scheme is None and _upwards(path) > _MAX_UPWARDS
+        ):  # of an MJCF file: others were looked at when they were read
+            raise FileError("the path climbs out of the robot's folders", file=mesh.path)
+        places = [Path(mesh.folder, path.replace("///", "/") if scheme else path)]
+    else:
+        package, *steps = [step for step in path.split("/") if step]
+        above = [Path(mesh.folder), *Path(mesh.folder).parents]
+        known = [Path(each) for name in _ROS for each in os.environ.get(name, "").split(os.pathsep) if each]
+        homes = [folder for folder in above if folder.name == package]
+        homes += [folder / package for folder in above] + [
+            root / p for root in known for p in (package, f"share/{package}")
+        ]
+        places = [home.joinpath(*steps) for home in (*homes, *above[:-1])]
+    for place in places:
+        if place.is_file():
+            return place
+    raise FileError("there is no such file", file=mesh.path)
 
 
 def _upwards(path: str) -> int:

@@ -11,7 +11,9 @@ import numpy as np
 from ..dynamics import center_of_mass, forward_kinematics
 from ..dynamics.checks import choice, positive
 from ..errors import ModelError, told
-from ..views import Chart, Fact, Line, Page, Scene, Shape, model_shapes
+from ..model import State
+from ..views import Arrows, Axes, Chart, Dot, Fact, Line, Page, Scene, Shape, looks
+from ..views.page import Extra
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory
@@ -38,7 +40,7 @@ def animation(
     for state in states:
         for name, H in forward_kinematics(run.model, state).items():
             poses.setdefault(name, []).append(upright @ H)
-    drawn = model_shapes(run.model) if shapes is None else shapes
+    drawn, notes = looks(run.model) if shapes is None else (shapes, [])
     if not isinstance(drawn, Mapping) or not drawn.keys() <= poses.keys():
         raise ModelError(f"shapes is a mapping from names of links to solids, not {told(shapes)}")
     places = np.array([[H[:3, 3] for H in poses[name]] for name in poses])  # names x times x 3
@@ -48,11 +50,56 @@ def animation(
         {name: np.array(poses[name]) for name in drawn},
         drawn,
         speed=speed,
-        floor=run.system.contact is not None,
+        floor=_floor(run, upright),
         follow=bool(travel > 5.0 * (size + 0.1)),
+        extras=_extras(run, times, states, upright, poses, float(size)),
+        notes=notes,
     )
     charts = page(run, names)
     return Page(charts.title, charts.subtitle, charts.facts, (scene, *charts.blocks))
+
+
+def _floor(run: Trajectory, upright: np.ndarray) -> np.ndarray | bool:
+    """Pose of the ground in the picture, z out of it."""
+    if run.system.contact is None:
+        return False
+    try:
+        ground = run.system.contact.ground(run.model)
+    except ModelError:  # a contact that does not say where it is
+        return True
+    H = np.eye(4)
+    H[:3, :3] = np.stack([*ground.tangents, ground.normal], axis=1)
+    H[:3, 3] = ground.height * ground.normal
+    return np.asarray(upright @ H)
+
+
+def _extras(
+    run: Trajectory,
+    times: np.ndarray,
+    states: Sequence[State],
+    upright: np.ndarray,
+    poses: Mapping[str, Sequence[np.ndarray]],
+    size: float,
+) -> list[Extra]:
+    """Contact forces, the weight half as long as the robot; the center of mass; the frames of links."""
+    turn = upright[:3, :3]
+    centers = [turn @ np.asarray(center_of_mass(run.model, state)) for state in states] if run.model.mass else []
+    extras: list[Extra] = [Dot("center of mass", np.array(centers))] if centers else []
+    known = [i for i, name in enumerate(_points(run)) if name in poses]
+    if known:
+        near = np.clip(np.searchsorted(run.times, times, side="right") - 1, 0, len(run) - 1)
+        weight = run.model.mass * float(np.linalg.norm(run.model.gravity)) or 1.0
+        arrows = run.contact_forces[near][:, known] @ turn.T * (0.5 * size / weight)
+        lengths = np.linalg.norm(arrows, axis=2, keepdims=True)
+        arrows = arrows * np.minimum(1.0, 0.6 * size / np.maximum(lengths, 1e-12))  # impacts stay in the picture
+        starts = np.array([[poses[_points(run)[i]][k][:3, 3] for i in known] for k in range(len(times))])
+        extras.append(Arrows("contact forces", starts, arrows))
+    return [*extras, Axes()]
+
+
+def _points(run: Trajectory) -> tuple[str, ...]:
+    """Of the contact; none where a run from a file was not given its laws."""
+    return run.contact_points if run.system.ports == run.ledger.ports else ()
 
 
 def _upright(gravity: np.ndarray) -> np.ndarray:

@@ -191,7 +191,8 @@ class Trajectory:
     def animate(self, *names: str, speed: float = 1.0, shapes: Mapping[str, Sequence[Shape]] | None = None) -> Page:
         """A page with the robot in motion, above the charts of :meth:`plot`.
 
-        Links are drawn as solids of their mass distribution unless ``shapes`` says otherwise (link or frame: solids).
+        Links are drawn with the shapes of their file (:func:`fallingcat.views.looks`) unless ``shapes`` says otherwise
+        (link or frame: solids).  Buttons show the center of mass, contact forces and frames.
         """
         return pictures.animation(self, names or ("joints", "energies", "works"), speed, shapes)
 

@@ -1,26 +1,34 @@
 """Pages that show models, series and maps, and know nothing of where they come from."""
 
 from .figures import Surface, map_svg, side_by_side, surface_svg
-from .page import Chart, Fact, HeatMap, Line, Page, Picture, Scene, Table, Text, Trace
-from .shapes import Box, Capsule, Shape, Triangle, body_shape, model_shapes
+from .looks import Looks, looks, model_shapes
+from .meshes import Triangles
+from .page import Arrows, Axes, Chart, Dot, Fact, HeatMap, Line, Page, Picture, Scene, Table, Text, Trace
+from .shapes import Box, Capsule, Shape, Solid, Triangle
 
 __all__ = [
+    "Arrows",
+    "Axes",
     "Box",
     "Capsule",
     "Chart",
+    "Dot",
     "Fact",
     "HeatMap",
     "Line",
+    "Looks",
     "Page",
     "Picture",
     "Scene",
     "Shape",
+    "Solid",
     "Surface",
     "Table",
     "Text",
     "Trace",
     "Triangle",
-    "body_shape",
+    "Triangles",
+    "looks",
     "map_svg",
     "model_shapes",
     "side_by_side",

@@ -19,11 +19,11 @@ import numpy as np
 
 from ..errors import ModelError
 from ..io.files import write_text
-from .shapes import Shape
+from .shapes import Shape, Solid
 from .thinning import picked, thinned
 
 TIME = "time (s)"
-SCRIPTS = ("drawing.js", "scene.js", "charts.js", "tables.js", "player.js")
+SCRIPTS = ("drawing.js", "triangles.js", "render.js", "scene.js", "charts.js", "tables.js", "player.js")
 
 
 @dataclass(frozen=True)
@@ -129,10 +129,58 @@ class HeatMap:
 
 
 @dataclass(frozen=True)
+class Arrows:
+    """Arrows beside the parts of a scene: ``starts`` and ``vectors`` (N x arrows x 3, m), shown or not by a button."""
+
+    name: str
+    starts: Any
+    vectors: Any
+    color: str = "#ffd166"
+    shown: bool = True
+
+    def data(self, keep: np.ndarray) -> dict[str, Any]:
+        """As plain numbers, of the times that are kept."""
+        starts, vectors = (numbers(np.asarray(x, dtype=float)[keep], 5) for x in (self.starts, self.vectors))
+        head = {"kind": "arrows", "name": self.name, "color": self.color, "shown": self.shown}
+        return head | {"starts": starts, "vectors": vectors}
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A point that moves with a scene: ``points`` (N x 3, m), shown or not by a button."""
+
+    name: str
+    points: Any
+    color: str = "#f3f4f8"
+    shown: bool = True
+
+    def data(self, keep: np.ndarray) -> dict[str, Any]:
+        """As plain numbers, of the times that are kept."""
+        points = numbers(np.asarray(self.points, dtype=float)[keep], 5)
+        return {"kind": "dot", "name": self.name, "color": self.color, "shown": self.shown, "points": points}
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The axes of every part of a scene, x red, y green, z blue, shown or not by a button."""
+
+    name: str = "frames"
+    shown: bool = False
+
+    def data(self, keep: np.ndarray) -> dict[str, Any]:
+        """What it is."""
+        return {"kind": "frames", "name": self.name, "shown": self.shown}
+
+
+Extra = Arrows | Dot | Axes
+
+
+@dataclass(frozen=True)
 class Scene:
     """Parts that move: ``poses`` (part: N x 4 x 4, part to world) at ``times``, and the solids fixed to them.
 
-    z is up and the floor is at z = 0 where there is one.  ``speed`` is that of the player: 0.2 is slow motion.
+    z is up; ``floor`` says whether there is one at z = 0, or is its pose (4 x 4, z out of it).  ``speed`` is that of
+    the player: 0.2 is slow motion.
     ``ghosts`` are times at which the parts leave a faint picture.  With ``follow`` the camera moves along, instead of
     seeing the whole motion: in all directions, or, where it is ``"level"``, at a constant height.  A ``strip`` is as
     wide as the page and goes round: whatever the time is, it shows its own motion again and again.
@@ -142,36 +190,49 @@ class Scene:
     poses: Mapping[str, Any]
     shapes: Mapping[str, Sequence[Shape]]
     speed: float = 1.0
-    floor: bool = True
+    floor: bool | np.ndarray = True
     ghosts: Sequence[float] = ()
     azimuth: float = -60.0
     elevation: float = 12.0
     follow: bool | str = False
     strip: bool = False
     caption: str = ""
+    extras: Sequence[Extra] = ()
+    notes: Sequence[str] = ()
+    """said below the picture, such as what could not be drawn"""
 
     def data(self) -> dict[str, Any]:
         """As plain numbers, no more pictures than can be seen: each pose as the 12 numbers of its upper rows."""
         parts, keep = [], picked(len(self.times))
+        solids = [shape for shapes in self.shapes.values() for shape in shapes if isinstance(shape, Solid)]
+        meshes = list({id(solid.triangles): solid.triangles for solid in solids}.values())
+        number = {id(mesh): i for i, mesh in enumerate(meshes)}
         for name, shapes in self.shapes.items():
             poses = np.asarray(self.poses[name], dtype=float)
             if poses.shape != (len(self.times), 4, 4):
                 raise ModelError(f"poses of {name!r} have shape ({len(self.times)}, 4, 4), not {poses.shape}")
             if shapes:
                 flat = numbers(poses[keep, :3].ravel(), 5)
-                parts.append({"name": name, "shapes": [shape.data() for shape in shapes], "poses": flat})
+                drawn = [
+                    shape.data() | ({"mesh": number[id(shape.triangles)]} if isinstance(shape, Solid) else {})
+                    for shape in shapes
+                ]
+                parts.append({"name": name, "shapes": drawn, "poses": flat})
         return {
             "kind": "scene",
             "t": numbers(np.asarray(self.times)[keep]),
             "parts": parts,
             "speed": self.speed,
-            "floor": self.floor,
+            "floor": None if self.floor is False else numbers(np.eye(4)[:3] if self.floor is True else self.floor[:3]),
             "ghosts": numbers(self.ghosts),
             "azimuth": self.azimuth,
             "elevation": self.elevation,
             "follow": self.follow,
             "strip": self.strip,
             "caption": self.caption,
+            "meshes": [mesh.data() for mesh in meshes],
+            "extras": [extra.data(keep) for extra in self.extras],
+            "notes": list(self.notes),
         }
 
 

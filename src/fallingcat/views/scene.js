@@ -1,57 +1,70 @@
-// A 3-D scene on a plain canvas: capsules, boxes and triangles, sorted by depth, with shadows on a floor.
+// A 3-D scene: parts that move, what is drawn beside them, and the camera.
+
+const VIEW = 26 * (Math.PI / 180); // angle from the lower to the upper edge of the picture
 
 function makeScene(parent, data) {
-  const box = element("section", data.strip ? "block scene strip" : "block scene");
+  const box = element("section", data.strip ? "block scene strip" : "block scene"), canvas = element("canvas");
   parent.append(box);
-  const centers = data.parts.map((part) => part.shapes.map(middleOf));
-  const bounds = boundsOf(data, centers, data.follow === true ? 1 : data.t.length);
-  const target = bounds.low.map((x, i) => (x + bounds.high[i]) / 2);
-  const camera = {
-    azimuth: (data.azimuth * Math.PI) / 180, elevation: (data.elevation * Math.PI) / 180,
-    distance: 3.0 * bounds.size, focal: 2.3, target, fit: bounds,
-  };
-  let now = data.t[0];
-  const view = canvasIn(box, (c, w, h) => drawScene(c, w, h, data, camera, now));
+  box.append(canvas);
   if (data.caption) box.append(element("p", "caption", data.caption));
-  box.append(element("p", "hint", "drag to look around, scroll to zoom"));
-  dragging(view.canvas, camera, view.redraw);
+  const renderer = makeRenderer(canvas);
+  if (!renderer) {
+    box.append(element("p", "hint", "nothing is drawn here: this browser has no WebGL 2, or it is switched off"));
+    return { show() {} };
+  }
+  box.append(element("p", "hint", [...data.notes, "drag to look around, scroll to zoom"].join(" · ")));
+  const meshes = data.meshes.map(decoded), parts = data.parts.map((part) => uploaded(part, meshes, renderer));
+  const world = { data, canvas, renderer, parts, capsule: renderer.upload(unitCapsule()), cone: renderer.upload(unitCone()), shown: new Set() };
+  for (const extra of data.extras) if (extra.shown) world.shown.add(extra.name);
+  const camera = { azimuth: radians(data.azimuth), elevation: radians(data.elevation), zoom: 1 };
+  const outline = outlineOf(world);
+  let now = data.t[0];
+  const redraw = () => {
+    const ratio = window.devicePixelRatio || 1, width = Math.round(canvas.clientWidth * ratio), height = Math.round(canvas.clientHeight * ratio);
+    if (!width || !height) return;
+    if (canvas.width !== width || canvas.height !== height) { canvas.width = width; canvas.height = height; }
+    fit(camera, outline, width / height);
+    drawScene(world, camera, width / height, now);
+  };
+  window.addEventListener("resize", redraw);
+  box.append(switches(world, redraw));
+  dragging(canvas, camera, redraw);
   const first = data.t[0], length = data.t[data.t.length - 1] - first;
   const round = (t) => first + ((((t - first) % length) + length) % length);
-  return { show(t) { now = data.strip && t !== null ? round(t) : t; view.redraw(); } };
+  return { canvas, show(t) { now = data.strip && t !== null ? round(t) : t; redraw(); } };
 }
 
-function middleOf(shape) {
-  if (shape.kind === "capsule") return shape.a.map((x, i) => (x + shape.b[i]) / 2);
-  return shape.kind === "box" ? shape.c : [0, 1, 2].map((i) => (shape.p[0][i] + shape.p[1][i] + shape.p[2][i]) / 3);
+const radians = (degrees) => (degrees * Math.PI) / 180;
+
+// The triangles of a part on the graphics card, its capsules, and the corners of a box around them all.
+function uploaded(part, meshes, renderer) {
+  const { opaque, clear } = trianglesOf(part.shapes, meshes), low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
+  const around = (p, r) => { for (let a = 0; a < 3; a++) { low[a] = Math.min(low[a], p[a] - r); high[a] = Math.max(high[a], p[a] + r); } };
+  for (const list of [...opaque.position, ...clear.position])
+    for (let i = 0; i < list.length; i += 3) around([list[i], list[i + 1], list[i + 2]], 0);
+  const capsules = part.shapes.filter((shape) => shape.kind === "capsule"), corners = [];
+  if (high[0] >= low[0]) for (let k = 0; k < 8; k++) corners.push([0, 1, 2].map((a) => (k & (1 << a) ? high : low)[a]));
+  return { ...part, opaque: renderer.upload(opaque), clear: renderer.upload(clear), capsules, corners };
 }
 
-function boundsOf(data, centers, count) {
-  const low = [Infinity, Infinity, data.floor && data.follow !== true ? 0 : Infinity], high = [-Infinity, -Infinity, -Infinity];
-  data.parts.forEach((part, k) => {
-    for (let i = 0; i < count; i++)
-      for (const center of centers[k]) {
-        const p = apply(poseAt(part, i, 0), center);
-        for (let a = 0; a < 3; a++) { low[a] = Math.min(low[a], p[a] - 0.06); high[a] = Math.max(high[a], p[a] + 0.06); }
-      }
-  });
-  if (!isFinite(high[0])) return { low: [-1, -1, 0], high: [1, 1, 1], size: 1 };
-  const wide = Math.hypot(high[0] - low[0], high[1] - low[1]), tall = Math.max(high[2] - low[2], 0.05);
-  if (data.strip) return { low, high, size: tall, wide };
-  if (data.follow === "level") return { low, high, size: 1.1 * tall };
-  return { low, high, size: Math.max(wide, tall) * (data.follow ? 2 : 1) };
-}
-
-function middleOfAll(data, index, fraction) {
-  const sum = [0, 0, 0];
-  for (const part of data.parts) {
-    const pose = poseAt(part, index, fraction);
-    sum.forEach((_, i) => { sum[i] += pose[4 * i + 3] / data.parts.length; });
+function switches(world, redraw) {
+  const bar = element("div", "switches");
+  for (const { name } of world.data.extras) {
+    const button = element("button", "", name);
+    button.type = "button";
+    const mark = () => button.setAttribute("aria-pressed", world.shown.has(name));
+    button.addEventListener("click", () => {
+      if (!world.shown.delete(name)) world.shown.add(name);
+      mark(); redraw();
+    });
+    mark();
+    bar.append(button);
   }
-  return sum;
+  return bar;
 }
 
-function poseAt(part, index, fraction) {
-  const at = 12 * index, out = new Array(12), poses = part.poses;
+function poseAt(poses, index, fraction) {
+  const at = 12 * index, out = new Array(12);
   for (let i = 0; i < 12; i++) out[i] = fraction ? poses[at + i] + fraction * (poses[at + 12 + i] - poses[at + i]) : poses[at + i];
   return out;
 }
@@ -60,151 +73,180 @@ function apply(m, p) {
   return [0, 4, 8].map((r) => m[r] * p[0] + m[r + 1] * p[1] + m[r + 2] * p[2] + m[r + 3]);
 }
 
-// World to screen: x right, y down, depth away; `scale` is pixels per meter at that depth.
-function projector(camera, width, height) {
-  const ca = Math.cos(camera.azimuth), sa = Math.sin(camera.azimuth), ce = Math.cos(camera.elevation), se = Math.sin(camera.elevation);
-  const { size, wide } = camera.fit, ratio = wide ? Math.min(height / size, width / wide) : Math.min(height, 1.9 * width) / size;
-  const pixels = (0.9 * ratio * camera.distance) / 1.04;
-  return (p) => {
-    const x = p[0] - camera.target[0], y = p[1] - camera.target[1], z = p[2] - camera.target[2];
-    const right = -sa * x + ca * y, out = ca * x + sa * y;
-    const up = ce * z - se * out, depth = camera.distance - (se * z + ce * out);
-    const scale = pixels / Math.max(depth, 0.05 * camera.distance);
-    return { x: width / 2 + scale * right, y: height / 2 - scale * up, depth, scale };
-  };
+function pointAt(points, index, fraction, k, count) {
+  const at = 3 * (index * count + k), next = 3 * count;
+  return [0, 1, 2].map((a) => points[at + a] + (fraction ? fraction * (points[at + next + a] - points[at + a]) : 0));
 }
 
-function drawScene(c, width, height, data, camera, t) {
-  const [index, fraction] = place(data.t, t);
-  if (data.follow) camera.target = middleOfAll(data, index, fraction);
-  if (data.follow === "level") camera.target[2] = (camera.fit.low[2] + camera.fit.high[2]) / 2;
-  const project = projector(camera, width, height);
-  if (data.floor) drawFloor(c, project, camera);
-  drawGhosts(c, width, height, data, camera, project);
-  if (data.floor) drawShadows(c, data, project, index, fraction);
-  drawParts(c, data, project, index, fraction);
-}
+// the camera ------------------------------------------------------------------------------------------------------------
 
-// Faint pictures of other times, on a sheet of their own that is drawn again only when the camera moves.
-function drawGhosts(c, width, height, data, camera, project) {
-  if (!data.ghosts.length) return;
-  const key = [width, height, camera.azimuth, camera.elevation, camera.fit.size].join();
-  const ratio = window.devicePixelRatio || 1;
-  if (camera.ghostKey !== key) {
-    const sheet = element("canvas");
-    sheet.width = Math.round(width * ratio); sheet.height = Math.round(height * ratio);
-    const g = sheet.getContext("2d");
-    g.scale(ratio, ratio);
-    for (const ghost of data.ghosts) drawParts(g, data, project, ...place(data.t, ghost));
-    camera.ghosts = sheet; camera.ghostKey = key;
-  }
-  c.globalAlpha = 0.2;
-  c.drawImage(camera.ghosts, 0, 0, width, height);
-  c.globalAlpha = 1;
-}
-
-function drawFloor(c, project, camera) {
-  const step = Math.pow(10, Math.floor(Math.log10((camera.fit.wide || camera.fit.size) / 4))) * 2, n = 8;
-  const cx = Math.round(camera.target[0] / step) * step, cy = Math.round(camera.target[1] / step) * step;
-  c.lineWidth = 1;
-  for (let k = -n; k <= n; k++)
-    for (let j = -n; j < n; j++) {
-      const fade = Math.max(0, 1 - Math.hypot(k, j + 0.5) / n);
-      if (fade <= 0) continue;
-      c.strokeStyle = `rgba(130,150,190,${0.34 * fade})`;
-      for (const [a, b] of [[[k, j], [k, j + 1]], [[j, k], [j + 1, k]]]) {
-        const p = project([cx + a[0] * step, cy + a[1] * step, 0]), q = project([cx + b[0] * step, cy + b[1] * step, 0]);
-        c.beginPath(); c.moveTo(p.x, p.y); c.lineTo(q.x, q.y); c.stroke();
-      }
-    }
-}
-
-function drawShadows(c, data, project, index, fraction) {
-  c.save();
-  for (const part of data.parts) {
-    const pose = poseAt(part, index, fraction);
-    for (const shape of part.shapes) {
-      if (shape.kind !== "capsule") continue;
-      const a = apply(pose, shape.a), b = apply(pose, shape.b), height = Math.max(0, (a[2] + b[2]) / 2);
-      const p = project([a[0], a[1], 0]), q = project([b[0], b[1], 0]);
-      c.strokeStyle = `rgba(4,6,12,${0.42 / (1 + 2.5 * height)})`;
-      c.lineWidth = Math.max(1, 1.5 * shape.r * p.scale * (1 + 0.5 * height));
-      c.lineCap = "round";
-      c.beginPath(); c.moveTo(p.x, p.y); c.lineTo(q.x + 0.01, q.y); c.stroke();
-    }
-  }
-  c.restore();
-}
-
-function drawParts(c, data, project, index, fraction) {
-  const items = [];
-  for (const part of data.parts) {
-    const pose = poseAt(part, index, fraction);
-    for (const shape of part.shapes) itemsOf(shape, pose, project, items);
-  }
-  items.sort((a, b) => b.depth - a.depth);
-  for (const item of items) item.draw(c);
-}
-
-function itemsOf(shape, pose, project, items) {
-  if (shape.kind === "capsule") return capsuleItems(shape, apply(pose, shape.a), apply(pose, shape.b), project, items);
-  if (shape.kind === "triangle") return faceItem(shape.p.map((p) => apply(pose, p)), shape.color, project, items, true);
-  const corner = (i, j, k) => apply(pose, shape.c.map((x, a) => x + i * shape.e[0][a] + j * shape.e[1][a] + k * shape.e[2][a]));
-  for (const s of [-1, 1]) {
-    faceItem([corner(s, -1, -1), corner(s, 1, -1), corner(s, 1, 1), corner(s, -1, 1)], shape.color, project, items);
-    faceItem([corner(-1, s, -1), corner(1, s, -1), corner(1, s, 1), corner(-1, s, 1)], shape.color, project, items);
-    faceItem([corner(-1, -1, s), corner(1, -1, s), corner(1, 1, s), corner(-1, 1, s)], shape.color, project, items);
-  }
-}
-
-// Long capsules are cut into pieces that overlap, so that sorting by depth is right for crossing ones.
-function capsuleItems(shape, a, b, project, items) {
-  const length = Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
-  const count = Math.max(1, Math.min(12, Math.ceil(length / (1.2 * shape.r))));
-  const ends = [project(a), project(b)];
-  const angle = Math.atan2(ends[1].y - ends[0].y, ends[1].x - ends[0].x);
-  const flat = Math.hypot(ends[1].y - ends[0].y, ends[1].x - ends[0].x) < 2;
-  for (let k = 0; k < count; k++) {
-    const at = (s) => project(a.map((x, i) => x + s * (b[i] - x)));
-    const p = at(k / count), q = at((k + 1) / count), radius = Math.max(0.6, (shape.r * (p.scale + q.scale)) / 2);
-    const draw = (c) => {
-      c.strokeStyle = c.fillStyle = length === 0 || flat ? ball(c, p, radius, shape.color) : tube(c, p, q, angle, radius, shape.color);
-      c.lineWidth = 2 * radius; c.lineCap = "round";
-      c.beginPath();
-      if (length === 0 || flat) { c.arc(p.x, p.y, radius, 0, 7); c.fill(); return; }
-      c.moveTo(p.x, p.y); c.lineTo(q.x, q.y); c.stroke();
+// Points that the picture has to hold over the whole run; seen from the middle of the robot where the camera follows it.
+function outlineOf({ data, parts }) {
+  const points = [], low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity], levels = [];
+  const stride = Math.max(1, Math.floor(data.t.length / 60));
+  for (let i = 0; i < data.t.length; i += stride) {
+    const from = data.follow ? middleOfAll(parts, i, 0) : [0, 0, 0];
+    if (data.follow === "level") { levels.push(from[2]); from[2] = 0; }
+    const take = (p, r) => {
+      const q = p.map((x, a) => x - from[a]);
+      for (let a = 0; a < 3; a++) { low[a] = Math.min(low[a], q[a] - r); high[a] = Math.max(high[a], q[a] + r); }
+      points.push([...q, r]);
     };
-    items.push({ depth: (p.depth + q.depth) / 2 - 0.5 * shape.r, draw });
+    for (const part of parts) {
+      const pose = poseAt(part.poses, i, 0);
+      for (const corner of part.corners) take(apply(pose, corner), 0);
+      for (const { a, b, r } of part.capsules) { take(apply(pose, a), r); take(apply(pose, b), r); }
+    }
+    if (data.floor && data.follow !== true) take(apply(data.floor, downTo(data.floor, from.map((x, a) => x + (low[a] + high[a]) / 2))), 0);
+  }
+  if (!points.length) return { points: [[0, 0, 0, 1]], low: [-1, -1, -1], high: [1, 1, 1], size: 1 };
+  return { points, low, high, size: Math.max(...high.map((x, a) => x - low[a])) };
+}
+
+function middleOfAll(parts, index, fraction) {
+  const sum = [0, 0, 0];
+  for (const part of parts) {
+    const pose = poseAt(part.poses, index, fraction);
+    sum.forEach((_, i) => { sum[i] += pose[4 * i + 3] / parts.length; });
+  }
+  return sum;
+}
+
+function axesOf({ azimuth, elevation }) {
+  const ca = Math.cos(azimuth), sa = Math.sin(azimuth), ce = Math.cos(elevation), se = Math.sin(elevation);
+  return { right: [-sa, ca, 0], up: [-se * ca, -se * sa, ce], back: [ce * ca, ce * sa, se] };
+}
+
+const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+
+// Middle and distance at which all points are in the picture, with a margin; again only where its sides have changed.
+function fit(camera, outline, aspect) {
+  if (camera.aspect === aspect) return;
+  camera.aspect = aspect; camera.outline = outline;
+  const { right, up, back } = axesOf(camera), tall = 0.9 * Math.tan(VIEW / 2), wide = tall * aspect;
+  const seen = outline.points.map((p) => [dot(p, right), dot(p, up), dot(p, back), p[3]]);
+  let x = 0, y = 0, distance = 0;
+  const enough = ([a, b, c, r]) => c + Math.max((Math.abs(a - x) + r) / wide, (Math.abs(b - y) + r) / tall);
+  for (let round = 0; round < 8; round++) { // near points ask for more: the middle moves with the distance
+    distance = Math.max(...seen.map(enough));
+    const reach = (k, sign, from) => Math.max(...seen.map((p) => (sign * (p[k] - from) + p[3]) / (distance - p[2])));
+    const near = distance - Math.max(...seen.map((p) => p[2]));
+    x += 0.5 * near * (reach(0, 1, x) - reach(0, -1, x));
+    y += 0.5 * near * (reach(1, 1, y) - reach(1, -1, y));
+  }
+  distance = Math.max(...seen.map(enough));
+  camera.distance = distance;
+  camera.target = [0, 1, 2].map((a) => x * right[a] + y * up[a]);
+}
+
+// Column by column: world to clip space, and where the eye is.
+function lens(camera, moved) {
+  const { right, up, back } = axesOf(camera), distance = camera.distance * camera.zoom;
+  const eye = [0, 1, 2].map((a) => camera.target[a] + moved[a] + distance * back[a]);
+  const size = camera.outline.size, near = Math.max(0.02 * distance, distance - 6 * size), far = distance + 12 * size;
+  const f = 1 / Math.tan(VIEW / 2), g = f / camera.aspect, a = (far + near) / (near - far), b = (2 * far * near) / (near - far);
+  const view = [];
+  for (let k = 0; k < 3; k++) view.push(g * right[k], f * up[k], a * back[k], -back[k]);
+  view.push(-g * dot(right, eye), -f * dot(up, eye), -a * dot(back, eye) + b, dot(back, eye));
+  return { view, eye };
+}
+
+// one picture -----------------------------------------------------------------------------------------------------------
+
+function drawScene(world, camera, aspect, t) {
+  const { data, renderer, parts } = world, [index, fraction] = place(data.t, t);
+  const moved = data.follow ? middleOfAll(parts, index, fraction) : [0, 0, 0];
+  if (data.follow === "level") moved[2] = 0;
+  const { view, eye } = lens(camera, moved);
+  renderer.begin(view, eye);
+  drawBackground(world, camera, view, moved);
+  if (data.floor) {
+    const n = [2, 6, 10].map((k) => data.floor[k]), p = [3, 7, 11].map((k) => data.floor[k]);
+    renderer.shadow(() => drawParts(world, index, fraction, "opaque"), [...n, dot(n, p)], 0.38);
+  }
+  renderer.forget();
+  drawParts(world, index, fraction, "opaque");
+  renderer.clear(() => drawParts(world, index, fraction, "clear"));
+  renderer.forget(); // what follows is seen through the robot
+  for (const extra of data.extras) if (world.shown.has(extra.name)) EXTRAS[extra.kind](world, camera, extra, index, fraction);
+}
+
+// Floor and faint pictures of other times: they are drawn again only when the camera moves.
+function drawBackground(world, camera, view, moved) {
+  const { data, renderer } = world, key = [...view, world.canvas.width, world.canvas.height].join();
+  if (world.key === key) return renderer.recall();
+  world.key = key;
+  if (data.floor) {
+    const { low, high, size } = camera.outline, reach = 1.6 * Math.hypot(high[0] - low[0], high[1] - low[1]) + 2.4 * size;
+    const middle = downTo(data.floor, moved.map((x, a) => x + (low[a] + high[a]) / 2));
+    renderer.floor({ view, pose: columns(data.floor), middle, reach, cell: Math.pow(10, Math.floor(Math.log10(reach / 6.4))) });
+  }
+  for (const ghost of data.ghosts) renderer.faint((opacity) => drawParts(world, ...place(data.t, ghost), "opaque", opacity), 0.22);
+  renderer.keep();
+}
+
+function drawParts(world, index, fraction, which, opacity = 1) {
+  for (const part of world.parts) {
+    const pose = poseAt(part.poses, index, fraction);
+    if (part[which]) world.renderer.solid(part[which], columns(pose), [1, 1, 1, opacity]);
+    for (const { a, b, r, color, opacity: own = 1 } of part.capsules)
+      if ((own < 1) === (which === "clear")) drawCapsule(world, apply(pose, a), apply(pose, b), r, rgb(color), own * opacity);
   }
 }
 
-function ball(c, p, radius, color) {
-  const g = c.createRadialGradient(p.x - 0.35 * radius, p.y - 0.45 * radius, 0.1 * radius, p.x, p.y, 1.05 * radius);
-  g.addColorStop(0, shade(color, 1.35)); g.addColorStop(0.55, shade(color, 0.95)); g.addColorStop(1, shade(color, 0.5));
-  return g;
+// The point of the floor below a point, in the coordinates of the floor.
+function downTo(floor, p) {
+  const way = p.map((x, a) => x - floor[4 * a + 3]);
+  return [0, 1].map((k) => way[0] * floor[k] + way[1] * floor[4 + k] + way[2] * floor[8 + k]).concat(0);
 }
 
-// Light comes from above: across the tube it falls on the side that points up on the screen.
-function tube(c, p, q, angle, radius, color) {
-  let nx = -Math.sin(angle), ny = Math.cos(angle);
-  if (ny > 0 || (Math.abs(ny) < 1e-6 && nx > 0)) { nx = -nx; ny = -ny; }
-  const x = (p.x + q.x) / 2, y = (p.y + q.y) / 2;
-  const g = c.createLinearGradient(x + nx * radius, y + ny * radius, x - nx * radius, y - ny * radius);
-  g.addColorStop(0, shade(color, 0.86)); g.addColorStop(0.28, shade(color, 1.3));
-  g.addColorStop(0.6, shade(color, 0.9)); g.addColorStop(1, shade(color, 0.46));
-  return g;
+const columns = (m) => [m[0], m[4], m[8], 0, m[1], m[5], m[9], 0, m[2], m[6], m[10], 0, m[3], m[7], m[11], 1];
+
+function drawCapsule(world, a, b, r, color, opacity) {
+  const way = b.map((x, i) => x - a[i]), [u, v, w] = frameAlong(way);
+  world.renderer.solid(world.capsule, scaled(u, v, w, [r, r, r], a), [...color.map((x) => x / 255), opacity], way);
 }
 
-function faceItem(corners, color, project, items, always) {
-  const p = corners.map(project), [a, b, d] = corners;
-  const u = b.map((x, i) => x - a[i]), v = d.map((x, i) => x - a[i]);
-  const n = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
-  const light = Math.abs(0.25 * n[0] + 0.35 * n[1] + 0.9 * n[2]) / (Math.hypot(...n) || 1);
-  const depth = p.reduce((s, x) => s + x.depth, 0) / p.length;
-  items.push({ depth: always ? depth - 0.01 : depth, draw(c) {
-    c.fillStyle = shade(color, 0.5 + 0.6 * light);
-    c.beginPath(); p.forEach((x, i) => (i ? c.lineTo(x.x, x.y) : c.moveTo(x.x, x.y))); c.closePath(); c.fill();
-  } });
+// Three axes at right angles, the last along a vector.
+function frameAlong(way) {
+  const length = Math.hypot(...way), w = length ? way.map((x) => x / length) : [0, 0, 1];
+  const side = Math.abs(w[2]) < 0.9 ? [-w[1], w[0], 0] : [0, -w[2], w[1]], size = Math.hypot(...side), u = side.map((x) => x / size);
+  return [u, [w[1] * u[2] - w[2] * u[1], w[2] * u[0] - w[0] * u[2], w[0] * u[1] - w[1] * u[0]], w];
+}
+
+const scaled = (u, v, w, [a, b, c], p) => [...u.map((x) => a * x), 0, ...v.map((x) => b * x), 0, ...w.map((x) => c * x), 0, ...p, 1];
+
+// what is drawn beside the parts ------------------------------------------------------------------------------------------
+
+const EXTRAS = { arrows: drawArrows, dot: drawDot, frames: drawFrames };
+
+function drawArrow(world, from, way, thick, color) {
+  const length = Math.hypot(...way);
+  if (length < 0.5 * thick) return;
+  const [u, v, w] = frameAlong(way), head = Math.min(length, 7 * thick), neck = from.map((x, a) => x + (length - head) * w[a]);
+  drawCapsule(world, from, neck, thick, color, 1);
+  world.renderer.solid(world.cone, scaled(u, v, w, [2.6 * thick, 2.6 * thick, head], neck), [...color.map((x) => x / 255), 1]);
+}
+
+function drawArrows(world, camera, extra, index, fraction) {
+  const count = extra.starts.length / (3 * world.data.t.length), thick = 0.0045 * camera.distance * camera.zoom;
+  for (let k = 0; k < count; k++) {
+    const way = pointAt(extra.vectors, index, fraction, k, count);
+    drawArrow(world, pointAt(extra.starts, index, fraction, k, count), way, thick, rgb(extra.color));
+  }
+}
+
+function drawDot(world, camera, extra, index, fraction) {
+  const p = pointAt(extra.points, index, fraction, 0, 1);
+  drawCapsule(world, p, p, 0.009 * camera.distance * camera.zoom, rgb(extra.color), 1);
+}
+
+function drawFrames(world, camera, extra, index, fraction) {
+  const long = 0.05 * camera.distance * camera.zoom, colors = [[235, 96, 96], [110, 205, 120], [96, 150, 245]];
+  for (const part of world.parts) {
+    const m = poseAt(part.poses, index, fraction), from = [m[3], m[7], m[11]];
+    colors.forEach((color, a) => drawArrow(world, from, [m[a], m[4 + a], m[8 + a]].map((x) => long * x), 0.035 * long, color));
+  }
 }
 
 function dragging(canvas, camera, redraw) {
@@ -213,15 +255,23 @@ function dragging(canvas, camera, redraw) {
   canvas.addEventListener("pointerup", () => { last = null; });
   canvas.addEventListener("pointermove", (e) => {
     if (!last) return;
+    const middle = camera.outline.low.map((x, a) => (x + camera.outline.high[a]) / 2), before = axesOf(camera);
     camera.azimuth -= (e.clientX - last[0]) * 0.008;
     camera.elevation = Math.max(-0.2, Math.min(1.5, camera.elevation + (e.clientY - last[1]) * 0.006));
+    turnAbout(camera, middle, before, axesOf(camera));
     last = [e.clientX, e.clientY];
     redraw();
   });
   canvas.addEventListener("wheel", (e) => {
     e.preventDefault();
-    const factor = Math.exp(0.001 * e.deltaY), { size, wide } = camera.fit;
-    camera.fit = { ...camera.fit, size: size * factor, wide: wide && wide * factor };
+    camera.zoom *= Math.exp(0.001 * e.deltaY);
     redraw();
   }, { passive: false });
+}
+
+// The middle of the scene stays where it is in the picture.
+function turnAbout(camera, middle, before, after) {
+  const way = camera.target.map((x, a) => x - middle[a]);
+  const seen = [dot(way, before.right), dot(way, before.up), dot(way, before.back)];
+  camera.target = middle.map((x, a) => x + seen[0] * after.right[a] + seen[1] * after.up[a] + seen[2] * after.back[a]);
 }

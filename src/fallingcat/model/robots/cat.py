@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...lie import SE3
-from ..body import Body
 from ..joint import Joint, Limits
 from ..joints import Revolute
 from ..model import Frame, Link, Model
-from .shapes import at, box, cylinder, sphere
+from .shapes import at, box_link, cylinder_link, sphere_link
 
 _X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
@@ -33,13 +32,13 @@ def cat() -> Model:
     <Model 'cat': base SE(3), 11 links, 10 joint dof, 4 kg>
     """
     links = [
-        Link("front", cylinder(1.35, 0.055, 0.2, along="x")),
-        Link("vertebra1", _vertebra()),
-        Link("vertebra2", _vertebra()),
-        Link("rear", cylinder(1.45, 0.055, 0.2, along="x", center=(-0.1, 0.0, 0.0))),
-        Link("head", sphere(0.4, 0.045, (0.04, 0.0, 0.0))),
-        Link("tail_root", sphere(0.02, 0.01)),
-        Link("tail", cylinder(0.08, 0.01, 0.25, along="x", center=(-0.125, 0.0, 0.0))),
+        cylinder_link("front", 1.35, 0.055, 0.2, along="x"),
+        _vertebra("vertebra1"),
+        _vertebra("vertebra2"),
+        cylinder_link("rear", 1.45, 0.055, 0.2, along="x", center=(-0.1, 0.0, 0.0)),
+        sphere_link("head", 0.4, 0.045, (0.04, 0.0, 0.0)),
+        sphere_link("tail_root", 0.02, 0.01),
+        cylinder_link("tail", 0.08, 0.01, 0.25, along="x", center=(-0.125, 0.0, 0.0)),
     ]
     joints = [
         _hinge("spine_side", _Z, "front", "vertebra1", at(x=-0.1), 1.4, 10.0),
@@ -53,7 +52,7 @@ def cat() -> Model:
     for half, x in (("front", 0.06), ("rear", -0.16)):
         for side, y in (("left", 0.04), ("right", -0.04)):
             leg = f"{half}_{side}_leg"
-            links.append(Link(f"{leg}_link", cylinder(0.15, 0.014, 0.2, center=(0.0, 0.0, -0.1))))
+            links.append(cylinder_link(f"{leg}_link", 0.15, 0.014, 0.2, center=(0.0, 0.0, -0.1)))
             joints.append(_hinge(leg, _Y, half, f"{leg}_link", at(x, y, -0.03), 1.6, 5.0))
             frames.append(Frame(f"{half}_{side}_paw", f"{leg}_link", at(z=-0.2)))
     return Model("cat", SE3(), tuple(links), tuple(joints), frames=tuple(frames))
@@ -74,9 +73,9 @@ def two_cylinder_cat() -> Model:
     <Model 'two_cylinder_cat': base SE(3), 3 links, 2 joint dof, 4 kg>
     """
     links = (
-        Link("front", cylinder(2.0, 0.055, 0.28, along="x")),
+        cylinder_link("front", 2.0, 0.055, 0.28, along="x"),
         Link("spine"),
-        Link("rear", cylinder(2.0, 0.055, 0.28, along="x", center=(-0.14, 0.0, 0.0))),
+        cylinder_link("rear", 2.0, 0.055, 0.28, along="x", center=(-0.14, 0.0, 0.0)),
     )
     joints = (
         Joint("spine_z", Revolute(_Z), "front", "spine", at(x=-0.14)),
@@ -85,8 +84,8 @@ def two_cylinder_cat() -> Model:
     return Model("two_cylinder_cat", SE3(), links, joints)
 
 
-def _vertebra() -> Body:
-    return box(0.05, (0.03, 0.03, 0.03))
+def _vertebra(name: str) -> Link:
+    return box_link(name, 0.05, (0.03, 0.03, 0.03))
 
 
 def _hinge(

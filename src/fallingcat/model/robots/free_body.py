@@ -7,7 +7,7 @@ import numpy as np
 from ...lie import R2, SE2, SE3, Group
 from ..body import Body
 from ..model import GRAVITY, Link, Model
-from .shapes import box
+from .shapes import box_link
 
 
 def free_body(group: Group | None = None, body: Body | None = None) -> Model:
@@ -24,6 +24,6 @@ def free_body(group: Group | None = None, body: Body | None = None) -> Model:
     array([ 0.  , -9.81,  0.  ])
     """
     group = SE3() if group is None else group
-    body = box(2.0, (0.3, 0.2, 0.1)) if body is None else body
+    link = box_link("body", 2.0, (0.3, 0.2, 0.1)) if body is None else Link("body", body)
     gravity = (0.0, GRAVITY[2], 0.0) if isinstance(group, (SE2, R2)) else GRAVITY
-    return Model("free_body", group, (Link("body", body),), gravity=np.array(gravity))
+    return Model("free_body", group, (link,), gravity=np.array(gravity))

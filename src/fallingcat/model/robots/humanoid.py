@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...lie import SE3
-from ..body import Body
 from ..joint import Joint, Limits
 from ..joints import Revolute
 from ..model import Frame, Link, Model
-from .shapes import at, box, cylinder, sphere
+from .shapes import Vector, at, box_link, cylinder_link, sphere_link
 
 _AXES = {"roll": (1.0, 0.0, 0.0), "pitch": (0.0, 1.0, 0.0), "yaw": (0.0, 0.0, 1.0)}
-_Row = tuple[str, tuple[float, float, float], tuple[float, float], float, Body]
+Solid = Callable[[str], Link]
+"""A link, but for its name."""
+_Row = tuple[str, tuple[float, float, float], tuple[float, float], float, Solid]
 THIGH, SHANK, UPPER_ARM, FOREARM = 0.40, 0.40, 0.28, 0.25  # lengths (m)
 
 
@@ -30,7 +33,7 @@ def humanoid() -> Model:
     >>> humanoid()
     <Model 'humanoid': base SE(3), 31 links, 30 joint dof, 64 kg>
     """
-    links = [Link("pelvis", box(8.0, (0.18, 0.28, 0.16)))]
+    links = [box_link("pelvis", 8.0, (0.18, 0.28, 0.16))]
     joints: list[Joint] = []
     frames: list[Frame] = []
     for side, s in (("left", 1.0), ("right", -1.0)):
@@ -46,10 +49,10 @@ def humanoid() -> Model:
 
 def _grow(links: list[Link], joints: list[Joint], parent: str, side: str, rows: list[_Row], effort: float) -> str:
     """Adds a chain: for each row the joint, where it sits on its parent, its range (rad), and the link it carries."""
-    for joint, position, (lower, upper), velocity, body in rows:
+    for joint, position, (lower, upper), velocity, solid in rows:
         name = f"{side}{joint}"
         child = f"{name}_link"
-        links.append(Link(child, body))
+        links.append(solid(child))
         kind = Revolute(_AXES[joint.rpartition("_")[2]])
         joints.append(Joint(name, kind, parent, child, at(*position), limits=Limits(lower, upper, velocity, effort)))
         parent = child
@@ -61,24 +64,24 @@ def _leg(s: float) -> list[_Row]:
     return [
         ("hip_yaw", (0.0, 0.1 * s, -0.02), _mirrored(s, -0.6, 1.0), 10.0, _motor(1.0)),
         ("hip_roll", (0.0, 0.0, 0.0), _mirrored(s, -0.5, 1.0), 10.0, _motor(1.0)),
-        ("hip_pitch", (0.0, 0.0, 0.0), (-2.2, 0.8), 12.0, cylinder(5.0, 0.07, THIGH, center=(0.0, 0.0, -0.5 * THIGH))),
+        ("hip_pitch", (0.0, 0.0, 0.0), (-2.2, 0.8), 12.0, _rod(5.0, 0.07, THIGH)),
         ("knee_pitch", (0.0, 0.0, -THIGH), (0.0, 2.4), 12.0, _rod(3.0, 0.05, SHANK)),
         ("ankle_pitch", (0.0, 0.0, -SHANK), (-1.0, 0.8), 12.0, _motor(0.4)),
-        ("ankle_roll", (0.0, 0.0, 0.0), (-0.5, 0.5), 12.0, box(1.0, (0.24, 0.1, 0.05), (0.04, 0.0, -0.055))),
+        ("ankle_roll", (0.0, 0.0, 0.0), (-0.5, 0.5), 12.0, _box(1.0, (0.24, 0.1, 0.05), (0.04, 0.0, -0.055))),
     ]
 
 
 def _waist() -> list[_Row]:
     return [
         ("waist_yaw", (0.0, 0.0, 0.1), (-1.2, 1.2), 8.0, _motor(1.0)),
-        ("waist_pitch", (0.0, 0.0, 0.0), (-0.3, 1.0), 8.0, box(17.0, (0.2, 0.32, 0.42), (0.0, 0.0, 0.23))),
+        ("waist_pitch", (0.0, 0.0, 0.0), (-0.3, 1.0), 8.0, _box(17.0, (0.2, 0.32, 0.42), (0.0, 0.0, 0.23))),
     ]
 
 
 def _neck() -> list[_Row]:
     return [
         ("neck_yaw", (0.0, 0.0, 0.46), (-1.4, 1.4), 8.0, _motor(0.4)),
-        ("neck_pitch", (0.0, 0.0, 0.0), (-0.5, 0.8), 8.0, sphere(4.0, 0.1, (0.02, 0.0, 0.1))),
+        ("neck_pitch", (0.0, 0.0, 0.0), (-0.5, 0.8), 8.0, _ball(4.0, 0.1, (0.02, 0.0, 0.1))),
     ]
 
 
@@ -90,7 +93,7 @@ def _arm(s: float) -> list[_Row]:
         ("elbow_pitch", (0.0, 0.0, -UPPER_ARM), (-2.4, 0.0), 10.0, _rod(1.2, 0.035, FOREARM)),
         ("wrist_yaw", (0.0, 0.0, -FOREARM), (-1.5, 1.5), 10.0, _motor(0.3)),
         ("wrist_roll", (0.0, 0.0, 0.0), (-0.6, 0.6), 10.0, _motor(0.2)),
-        ("wrist_pitch", (0.0, 0.0, 0.0), (-1.2, 1.2), 10.0, box(0.5, (0.08, 0.03, 0.16), (0.0, 0.0, -0.08))),
+        ("wrist_pitch", (0.0, 0.0, 0.0), (-1.2, 1.2), 10.0, _box(0.5, (0.08, 0.03, 0.16), (0.0, 0.0, -0.08))),
     ]
 
 
@@ -98,9 +101,17 @@ def _mirrored(s: float, lower: float, upper: float) -> tuple[float, float]:
     return (lower, upper) if s > 0.0 else (-upper, -lower)
 
 
-def _rod(mass: float, radius: float, length: float) -> Body:
-    return cylinder(mass, radius, length, center=(0.0, 0.0, -0.5 * length))
+def _rod(mass: float, radius: float, length: float) -> Solid:
+    return lambda name: cylinder_link(name, mass, radius, length, center=(0.0, 0.0, -0.5 * length))
 
 
-def _motor(mass: float) -> Body:
-    return cylinder(mass, 0.04, 0.06)
+def _motor(mass: float) -> Solid:
+    return lambda name: cylinder_link(name, mass, 0.04, 0.06)
+
+
+def _box(mass: float, size: Vector, center: Vector) -> Solid:
+    return lambda name: box_link(name, mass, size, center)
+
+
+def _ball(mass: float, radius: float, center: Vector) -> Solid:
+    return lambda name: sphere_link(name, mass, radius, center)

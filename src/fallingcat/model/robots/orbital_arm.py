@@ -9,7 +9,8 @@ from ..body import Body
 from ..joint import Joint, Limits
 from ..joints import Revolute
 from ..model import Frame, Link, Model
-from .shapes import at, box, sphere
+from ..shapes import Box
+from .shapes import at, box_link, sphere_link
 
 _Z, _Y, _MINUS_Y = (0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (0.0, -1.0, 0.0)
 _AXES = (_Z, _MINUS_Y, _Z, _Y, _Z, _MINUS_Y, _Z)
@@ -33,10 +34,10 @@ def orbital_arm() -> Model:
     >>> orbital_arm()
     <Model 'orbital_arm': base SE(3), 8 links, 7 joint dof, 19.6 kg>
     """
-    bodies = [box(2.7, (0.06, 0.12, 0.26), center) for center in _CENTERS]
-    bodies += [sphere(1.3, 0.06, (0.0, 0.0, 0.06)), sphere(1.3, 0.06)]
-    links = [Link("spacecraft", Body(3.5, np.zeros(3), np.diag([0.12, 0.14, 0.12])))]
-    links += [Link(f"link{i + 1}", body) for i, body in enumerate(bodies)]
+    hull = Box((0.5, 0.4, 0.2))
+    links = [Link("spacecraft", Body(3.5, np.zeros(3), np.diag([0.12, 0.14, 0.12])), (hull,), (hull,))]
+    links += [box_link(f"link{i + 1}", 2.7, (0.06, 0.12, 0.26), center) for i, center in enumerate(_CENTERS)]
+    links += [sphere_link("link6", 1.3, 0.06, (0.0, 0.0, 0.06)), sphere_link("link7", 1.3, 0.06)]
     joints = tuple(
         Joint(
             f"joint{i + 1}",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...lie import Group, Trivial
 from ..joint import Joint
 from ..joints import Revolute
-from ..model import Frame, Link, Model
-from .shapes import at, box
+from ..model import Frame, Model
+from .shapes import at, box_link
 
 LENGTH = 1.0  # of every link (m), [ETH] Example 2.9.1
 
@@ -28,7 +28,7 @@ def planar_arm(base: Group | None = None) -> Model:
     """
     size, middle = (0.05, 0.05, LENGTH), (0.0, 0.0, 0.5 * LENGTH)
     names = ["post", "link1", "link2", "link3"]
-    links = tuple(Link(name, box(5.0 if name == "post" else 1.0, size, middle)) for name in names)
+    links = tuple(box_link(name, 5.0 if name == "post" else 1.0, size, middle) for name in names)
     joints = tuple(
         Joint(f"joint{i + 1}", Revolute((0.0, 1.0, 0.0)), names[i], names[i + 1], at(z=LENGTH)) for i in range(3)
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...lie import SE3
 from ..joint import Joint, Limits
 from ..joints import Revolute
-from ..model import Frame, Link, Model
-from .shapes import at, box, cylinder
+from ..model import Frame, Model
+from .shapes import at, box_link, cylinder_link
 
 _X, _Y = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
 LENGTH = 0.2  # of thigh and shank (m)
@@ -24,16 +24,16 @@ def quadruped() -> Model:
     >>> quadruped()
     <Model 'quadruped': base SE(3), 13 links, 12 joint dof, 18 kg>
     """
-    links = [Link("trunk", box(10.0, (0.5, 0.25, 0.12)))]
+    links = [box_link("trunk", 10.0, (0.5, 0.25, 0.12))]
     joints: list[Joint] = []
     frames: list[Frame] = []
     for end, x in (("front", 0.2), ("rear", -0.2)):
         for side, y in (("left", 0.1), ("right", -0.1)):
             name, outwards = f"{end}_{side}", 0.06 if side == "left" else -0.06
             links += [
-                Link(f"{name}_hip_link", box(0.7, (0.08, 0.08, 0.08), (0.0, 0.5 * outwards, 0.0))),
-                Link(f"{name}_thigh", cylinder(1.0, 0.03, LENGTH, center=(0.0, 0.0, -0.5 * LENGTH))),
-                Link(f"{name}_shank", cylinder(0.3, 0.015, LENGTH, center=(0.0, 0.0, -0.5 * LENGTH))),
+                box_link(f"{name}_hip_link", 0.7, (0.08, 0.08, 0.08), (0.0, 0.5 * outwards, 0.0)),
+                cylinder_link(f"{name}_thigh", 1.0, 0.03, LENGTH, center=(0.0, 0.0, -0.5 * LENGTH)),
+                cylinder_link(f"{name}_shank", 0.3, 0.015, LENGTH, center=(0.0, 0.0, -0.5 * LENGTH)),
             ]
             chain = ["trunk", *(link.name for link in links[-3:])]
             joints += [

@@ -1,4 +1,4 @@
-"""Simple solid bodies for the sample robots: boxes, cylinders, spheres, and where to put joints."""
+"""Simple solids for the sample robots: boxes, cylinders, spheres, as bodies and as links, and where to put joints."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 
 from ...lie.rotations import homogeneous
 from ..body import Body
+from ..model import Link
+from ..shapes import Box, Capsule, Cylinder, Shape, Sphere
 
 Vector = Sequence[float] | np.ndarray
 
@@ -41,3 +43,29 @@ def cylinder(mass: float, radius: float, length: float, along: str = "z", center
 def sphere(mass: float, radius: float, center: Vector = (0.0, 0.0, 0.0)) -> Body:
     """A solid ball (kg, m): ``2 m r^2 / 5`` about every axis."""
     return Body(mass, np.asarray(center), 0.4 * mass * radius**2 * np.eye(3))
+
+
+def box_link(name: str, mass: float, size: Vector, center: Vector = (0.0, 0.0, 0.0)) -> Link:
+    """A link that is a :func:`box`."""
+    x, y, z = (float(edge) for edge in size)
+    return _link(name, box(mass, size, center), Box((x, y, z), placement=at(*center)))
+
+
+def cylinder_link(
+    name: str, mass: float, radius: float, length: float, along: str = "z", center: Vector = (0.0, 0.0, 0.0)
+) -> Link:
+    """A link that is a :func:`cylinder`, drawn with round ends where it is long."""
+    H = at(*center)
+    H[:3, :3] = np.roll(np.eye(3), 2 - "xyz".index(along), axis=1)  # z to the axis
+    rod = Capsule(radius, length - 2.0 * radius, placement=H) if length > 2.0 * radius else None
+    plain = Cylinder(radius, length, placement=H)
+    return _link(name, cylinder(mass, radius, length, along, center), plain, rod)
+
+
+def sphere_link(name: str, mass: float, radius: float, center: Vector = (0.0, 0.0, 0.0)) -> Link:
+    """A link that is a :func:`sphere`."""
+    return _link(name, sphere(mass, radius, center), Sphere(radius, placement=at(*center)))
+
+
+def _link(name: str, body: Body, touches: Shape, drawn: Shape | None = None) -> Link:
+    return Link(name, body, (drawn or touches,), (touches,))
