@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ..dynamics import center_of_mass, forward_kinematics
 from ..dynamics.checks import choice, positive
 from ..errors import ModelError, told
 from ..model import State
-from ..views import Arrows, Axes, Chart, Dot, Fact, Line, Page, Scene, Shape, looks
+from ..views import Arrows, Axes, Chart, Dot, Fact, Line, Page, Scene, Shape, Solid, looks, surface
 from ..views.page import Extra
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 FRAMES = 400
 """Pictures in an animation."""
+PATCH = 61
+"""Heights along each side of uneven ground."""
 
 
 def page(run: Trajectory, names: Sequence[str]) -> Page:
@@ -50,7 +52,7 @@ def animation(
         {name: np.array(poses[name]) for name in drawn},
         drawn,
         speed=speed,
-        floor=_floor(run, upright),
+        **_ground(run, upright, places),
         follow=bool(travel > 5.0 * (size + 0.1)),
         extras=_extras(run, times, states, upright, poses, float(size)),
         notes=notes,
@@ -59,18 +61,28 @@ def animation(
     return Page(charts.title, charts.subtitle, charts.facts, (scene, *charts.blocks))
 
 
-def _floor(run: Trajectory, upright: np.ndarray) -> np.ndarray | bool:
-    """Pose of the ground in the picture, z out of it."""
+def _ground(run: Trajectory, upright: np.ndarray, places: np.ndarray) -> dict[str, Any]:
+    """The ground in the picture: a plane, or what rises above it around ``places`` (... x 3, in the picture)."""
     if run.system.contact is None:
-        return False
+        return {"floor": False}
     try:
-        ground = run.system.contact.ground(run.model)
+        ground: Any = run.system.contact.ground(run.model)
     except ModelError:  # a contact that does not say where it is
-        return True
+        return {"floor": True}
+    plane = getattr(ground, "plane", ground)
     H = np.eye(4)
-    H[:3, :3] = np.stack([*ground.tangents, ground.normal], axis=1)
-    H[:3, 3] = ground.height * ground.normal
-    return np.asarray(upright @ H)
+    H[:3, :3] = np.stack([*plane.tangents, plane.normal], axis=1)
+    H[:3, 3] = plane.height * plane.normal
+    H = upright @ H
+    if ground is plane:
+        return {"floor": H}
+    around = (places.reshape(-1, 3) - H[:3, 3]) @ H[:3, :2]
+    margin = 0.5 * float(np.ptp(places, axis=(0, 1)).max()) + 0.2
+    x, y = (
+        np.linspace(low - margin, high + margin, PATCH) for low, high in zip(around.min(0), around.max(0), strict=True)
+    )
+    heights = np.array([[float(ground.relief.height(a, b)) for b in y] for a in x])
+    return {"floor": False, "ground": (Solid(surface(x, y, heights), H, "#5b6b86"),)}
 
 
 def _extras(
@@ -85,21 +97,20 @@ def _extras(
     turn = upright[:3, :3]
     centers = [turn @ np.asarray(center_of_mass(run.model, state)) for state in states] if run.model.mass else []
     extras: list[Extra] = [Dot("center of mass", np.array(centers))] if centers else []
-    known = [i for i, name in enumerate(_points(run)) if name in poses]
+    try:
+        forces = run.contact_forces
+    except ModelError:  # a contact without forces at points, or a run from a file without its laws
+        return [*extras, Axes()]
+    known = {name: i for i, name in enumerate(run.contact_points) if name in poses}
     if known:
         near = np.clip(np.searchsorted(run.times, times, side="right") - 1, 0, len(run) - 1)
         weight = run.model.mass * float(np.linalg.norm(run.model.gravity)) or 1.0
-        arrows = run.contact_forces[near][:, known] @ turn.T * (0.5 * size / weight)
+        arrows = forces[near][:, list(known.values())] @ turn.T * (0.5 * size / weight)
         lengths = np.linalg.norm(arrows, axis=2, keepdims=True)
         arrows = arrows * np.minimum(1.0, 0.6 * size / np.maximum(lengths, 1e-12))  # impacts stay in the picture
-        starts = np.array([[poses[_points(run)[i]][k][:3, 3] for i in known] for k in range(len(times))])
+        starts = np.stack([np.array(poses[name])[:, :3, 3] for name in known], axis=1)
         extras.append(Arrows("contact forces", starts, arrows))
     return [*extras, Axes()]
-
-
-def _points(run: Trajectory) -> tuple[str, ...]:
-    """Of the contact; none where a run from a file was not given its laws."""
-    return run.contact_points if run.system.ports == run.ledger.ports else ()
 
 
 def _upright(gravity: np.ndarray) -> np.ndarray:

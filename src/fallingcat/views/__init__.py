@@ -1,7 +1,7 @@
 """Pages that show models, series and maps, and know nothing of where they come from."""
 
 from .figures import Surface, map_svg, side_by_side, surface_svg
-from .looks import Looks, looks, model_shapes
+from .looks import Looks, looks, model_shapes, surface
 from .meshes import Triangles
 from .page import Arrows, Axes, Chart, Dot, Fact, HeatMap, Line, Page, Picture, Scene, Table, Text, Trace
 from .shapes import Box, Capsule, Shape, Solid, Triangle
@@ -32,5 +32,6 @@ __all__ = [
     "map_svg",
     "model_shapes",
     "side_by_side",
+    "surface",
     "surface_svg",
 ]

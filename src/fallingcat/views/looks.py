@@ -137,6 +137,15 @@ def tube(sides: int = 32) -> Triangles:
     return Triangles(points, np.concatenate([np.stack(each, axis=1) for each in sets]))
 
 
+def surface(x: np.ndarray, y: np.ndarray, heights: np.ndarray) -> Triangles:
+    """``heights`` (len(x) x len(y), m) over a grid."""
+    points = np.stack([*np.meshgrid(x, y, indexing="ij"), heights], axis=-1).reshape(-1, 3)
+    here = np.arange(heights.size).reshape(heights.shape)[:-1, :-1].ravel()
+    right = here + len(y)
+    faces = [np.stack([here, right, right + 1], axis=1), np.stack([here, right + 1, here + 1], axis=1)]
+    return Triangles(points, np.concatenate(faces))
+
+
 @cache
 def ball(rings: int = 16, sides: int = 28) -> Triangles:
     """A ball of radius 1."""

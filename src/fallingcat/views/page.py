@@ -200,24 +200,26 @@ class Scene:
     extras: Sequence[Extra] = ()
     notes: Sequence[str] = ()
     """said below the picture, such as what could not be drawn"""
+    ground: Sequence[Shape] = ()
+    """what stands still below the parts; the camera does not care for it"""
 
     def data(self) -> dict[str, Any]:
         """As plain numbers, no more pictures than can be seen: each pose as the 12 numbers of its upper rows."""
         parts, keep = [], picked(len(self.times))
-        solids = [shape for shapes in self.shapes.values() for shape in shapes if isinstance(shape, Solid)]
+        solids = [s for shapes in (self.ground, *self.shapes.values()) for s in shapes if isinstance(s, Solid)]
         meshes = list({id(solid.triangles): solid.triangles for solid in solids}.values())
         number = {id(mesh): i for i, mesh in enumerate(meshes)}
+
+        def drawn(shapes: Sequence[Shape]) -> list[dict[str, Any]]:
+            return [s.data() | ({"mesh": number[id(s.triangles)]} if isinstance(s, Solid) else {}) for s in shapes]
+
         for name, shapes in self.shapes.items():
             poses = np.asarray(self.poses[name], dtype=float)
             if poses.shape != (len(self.times), 4, 4):
                 raise ModelError(f"poses of {name!r} have shape ({len(self.times)}, 4, 4), not {poses.shape}")
             if shapes:
                 flat = numbers(poses[keep, :3].ravel(), 5)
-                drawn = [
-                    shape.data() | ({"mesh": number[id(shape.triangles)]} if isinstance(shape, Solid) else {})
-                    for shape in shapes
-                ]
-                parts.append({"name": name, "shapes": drawn, "poses": flat})
+                parts.append({"name": name, "shapes": drawn(shapes), "poses": flat})
         return {
             "kind": "scene",
             "t": numbers(np.asarray(self.times)[keep]),
@@ -233,6 +235,7 @@ class Scene:
             "meshes": [mesh.data() for mesh in meshes],
             "extras": [extra.data(keep) for extra in self.extras],
             "notes": list(self.notes),
+            "ground": drawn(self.ground),
         }
 
 

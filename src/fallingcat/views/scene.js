@@ -14,7 +14,8 @@ function makeScene(parent, data) {
   }
   box.append(element("p", "hint", [...data.notes, "drag to look around, scroll to zoom"].join(" · ")));
   const meshes = data.meshes.map(decoded), parts = data.parts.map((part) => uploaded(part, meshes, renderer));
-  const world = { data, canvas, renderer, parts, capsule: renderer.upload(unitCapsule()), cone: renderer.upload(unitCone()), shown: new Set() };
+  const ground = uploaded({ shapes: data.ground }, meshes, renderer);
+  const world = { data, canvas, renderer, parts, ground, capsule: renderer.upload(unitCapsule()), cone: renderer.upload(unitCone()), shown: new Set() };
   for (const extra of data.extras) if (extra.shown) world.shown.add(extra.name);
   const camera = { azimuth: radians(data.azimuth), elevation: radians(data.elevation), zoom: 1 };
   const outline = outlineOf(world);
@@ -165,6 +166,7 @@ function drawScene(world, camera, aspect, t) {
     renderer.shadow(() => drawParts(world, index, fraction, "opaque"), [...n, dot(n, p)], 0.38);
   }
   renderer.forget();
+  if (world.ground.opaque) renderer.solid(world.ground.opaque, IDENTITY);
   drawParts(world, index, fraction, "opaque");
   renderer.clear(() => drawParts(world, index, fraction, "clear"));
   renderer.forget(); // what follows is seen through the robot
@@ -199,6 +201,8 @@ function downTo(floor, p) {
   const way = p.map((x, a) => x - floor[4 * a + 3]);
   return [0, 1].map((k) => way[0] * floor[k] + way[1] * floor[4 + k] + way[2] * floor[8 + k]).concat(0);
 }
+
+const IDENTITY = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1];
 
 const columns = (m) => [m[0], m[4], m[8], 0, m[1], m[5], m[9], 0, m[2], m[6], m[10], 0, m[3], m[7], m[11], 1];
 
