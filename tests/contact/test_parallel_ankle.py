@@ -49,3 +49,15 @@ def test_the_table(capsys):
     rows = capsys.readouterr().out.splitlines()
     assert len(rows) == 6
     assert "[5. 5.]" in rows[1]
+
+
+def test_implicit_steps_keep_rods_closed_and_converge():
+    start = example.bent(MODEL, 0.2, 0.1)
+    fine = fc.simulate(MODEL, start, 0.1, integrator="rkmk4", dt=1e-3)
+    missed = []
+    for dt in (1e-3, 5e-4):
+        run = fc.simulate(MODEL, start, 0.1, integrator="implicit", dt=dt)
+        assert run.status == "finished"
+        assert run.loop_errors().max() < 1e-8
+        missed.append(np.abs(run.joints[-1] - fine.joints[-1]).max())
+    assert np.log2(missed[0] / missed[1]) > 0.8

@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 import fallingcat as fc
 from fallingcat.control import JointDamper
+from fallingcat.simulation import Fleet
 
 ARM = fc.robots.planar_arm()
 
@@ -66,3 +68,61 @@ def test_steps_that_open_a_loop_are_told():
     run = fc.simulate(model, start, 0.5, integrator="semi_implicit", dt=5e-3)
     assert run.loop_errors().max() > 1e-6
     assert run.status.startswith("finished, but loops opened by up to")
+
+
+# implicit steps -----------------------------------------------------------------------------------------------------
+
+
+def test_implicit_steps_close_a_four_bar_to_the_third_power_of_the_step():
+    model, start = four_bar()
+    fine = fc.simulate(model, start, 1.0, integrator="rkmk4", dt=1e-3)
+    opened, missed = [], []
+    for dt in (2e-3, 1e-3, 5e-4):
+        run = fc.simulate(model, start, 1.0, integrator="implicit", dt=dt)
+        assert run.status == "finished"
+        opened.append(run.loop_errors().max())
+        missed.append(np.abs(run.joints[-1] - fine.joints[-1]).max())
+    assert np.log2(opened[0] / opened[1]) > 2.8
+    assert opened[2] < 1e-8
+    assert np.log2(missed[1] / missed[2]) > 0.9  # order 1
+    assert run.energy_residual < 2e-3
+    assert np.abs(run.ledger.work("loops")).max() < 1e-4
+
+
+def test_implicit_steps_move_a_gear_as_one_coordinate():
+    """The same step: with fewer coordinates the implicit rule is the same, to rounding."""
+    first, second, _ = ARM.joint_names
+    geared = ARM.close_loops(fc.Couple("gear", second, first, (0.2, -0.5)))
+    joints = [replace(j, mimic=fc.Mimic(first, -0.5, 0.2)) if j.name == second else j for j in ARM.joints]
+    follower = replace(ARM, joints=tuple(joints))
+    start = geared.state(joints=[0.3, 0.05, 0.5], rates=[1.0, -0.5, 0.2])
+    alone, law = follower.state(joints=[0.3, 0.5], rates=[1.0, 0.2]), JointDamper(0.1, only=(first,))
+    lean = fc.simulate(follower, alone, 0.5, law, integrator="implicit")
+    run = fc.simulate(geared, start, 0.5, law, integrator="implicit")
+    np.testing.assert_allclose(run.joints[:, [0, 2]], lean.joints, atol=1e-10)
+    assert run.loop_errors().max() < 1e-12
+    fleet = Fleet(geared, [start, start], law)
+    fleet.step(500)
+    np.testing.assert_allclose(fleet.state.joints[1, [0, 2]], lean.joints[-1], atol=1e-10)
+    with pytest.raises(fc.ModelError, match="loop 'gear' is open by"):
+        Fleet(geared, [geared.state(joints=[1.0, 1.0, 0.0])])
+
+
+def test_implicit_steps_close_loops_on_a_floor():
+    """A quadruped whose knees are geared to its hips, with springs, on four feet: as fewer coordinates have it."""
+    dog = fc.robots.quadruped()
+    legs = [name.removesuffix("_knee") for name in dog.joint_names if name.endswith("_knee")]
+    closed = dog.close_loops(*(fc.Couple(f"{leg} gear", f"{leg}_knee", f"{leg}_hip", (0.0, -2.0)) for leg in legs))
+    follow = [
+        replace(j, mimic=fc.Mimic(j.name.replace("knee", "hip"), -2.0)) if j.name.endswith("knee") else j
+        for j in dog.joints
+    ]
+    lean = replace(dog, joints=tuple(follow))
+    feet = [f"{leg}_foot" for leg in legs]
+    floor = fc.contact.CompliantFloor(tuple(feet), stiffness=(2e4, 2e4), damping=(200.0, 200.0), friction=0.8)
+    pose = np.eye(4)
+    pose[2, 3] = 0.01 - min(fc.forward_kinematics(lean, lean.neutral())[foot][2, 3] for foot in feet)
+    one = fc.simulate(closed, closed.state(pose=pose), 0.2, contact=floor, integrator="implicit", passive=False)
+    two = fc.simulate(lean, lean.state(pose=pose), 0.2, contact=floor, integrator="implicit", passive=False)
+    np.testing.assert_allclose(one.poses, two.poses, atol=1e-8)
+    assert one.loop_errors().max() < 1e-10

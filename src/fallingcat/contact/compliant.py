@@ -94,6 +94,7 @@ class CompliantFloor(Contact):
     ports = ("floor normal", "floor tangential")
     asks_forces = False
     stiff = True
+    beside_loops = True
     most_events = 100_000  # a foot that settles flips between spring and damper every microsecond: that is its physics
 
     def __post_init__(self) -> None:

@@ -87,6 +87,8 @@ class Contact(ABC):
     """Whether its forces change within a step of the others, as a floor of springs does: then an implicit integrator is
     the default."""
 
+    beside_loops: bool = False
+    """Whether it acts on robots with closed loops."""
     most_events: int = 1000
     """within a millisecond; more are chatter, and the run stops"""
     passive: bool = False

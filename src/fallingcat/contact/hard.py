@@ -22,6 +22,7 @@ from .situation import Situation, situation
 from .solving import LEFT, Held, check_consistent, hold, plane_axes
 from .stops import LAW, Stop, beyond, checked_stops, with_stops
 from .transition import STILL, Transition
+from .within import within_loops
 
 TOUCH = 1e-10
 """Depth (m) at which an open point touches down: rounding is no touchdown."""
@@ -130,6 +131,7 @@ class HardContacts(Contact):
 
     ports = ("contact normal", "contact tangential")
     passive = True
+    beside_loops = True
 
     def __post_init__(self) -> None:
         stops_only = checked_stops(self.stops) and self.points == ()
@@ -420,13 +422,14 @@ class HardContacts(Contact):
         return [self.ground(model).axes] * len(self.points) + [np.zeros((3, 3))] * len(self.stops)
 
     def see(self, model: Model, state: State) -> Situation:
-        return with_stops(situation(model, state, self.points, self.ground(model), self.radii), model, self.stops)
+        at = situation(model, state, self.points, self.ground(model), self.radii)
+        return within_loops(with_stops(at, model, self.stops), model)
 
     def prepared(self, model: Model) -> Contact | None:
-        """For many points of a large robot: its modes are many, and each takes long to compile."""
+        """For many points of a large robot, whose modes are many, and each takes long to compile; and for loops."""
         from .prepared import PreparedContacts
 
-        small = len(self.names) * model.nv <= SMALL
+        small = len(self.names) * model.nv <= SMALL and not model.loops
         return None if small else PreparedContacts(*(getattr(self, field.name) for field in fields(self)))
 
     def gap(self, at: Situation, memory: Any, i: int) -> Any:

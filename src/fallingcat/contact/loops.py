@@ -37,6 +37,8 @@ __all__ = ["Driven", "assemble", "equations", "forward_dynamics", "inverse_dynam
 MOST_STEPS = 100
 CLOSED = 1e-11
 """m or rad: what counts as closed, beside lengths of a metre."""
+STABILIZATION = 20.0
+"""1/s: what rounding and rules of integration open closes at this rate in runs (Baumgarte)"""
 LONGEST_STEP = 0.5
 """rad or m: how far one step of the assembly goes at most."""
 

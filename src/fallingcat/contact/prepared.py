@@ -15,6 +15,7 @@ from .situation import Situation, situations
 from .solving import LEFT, hold
 from .stops import with_stops
 from .transition import STILL
+from .within import within_loops
 
 GUARDS = ("gap", "push", "stop", "cone", "hold -", "hold +")
 """The kinds of guards, in the order in which they are worked out for all points."""
@@ -40,7 +41,7 @@ class PreparedContacts(HardContacts):
 
     def see(self, model: Model, state: State) -> Situation:
         at = situations(model, self.points, self.normal, self.height, self.radii)(state)
-        return with_stops(at, model, self.stops)
+        return within_loops(with_stops(at, model, self.stops), model)
 
     def touch(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
         at, kept, plan, mu = (

@@ -48,10 +48,11 @@ def calm(model: Model, at: Situation, J: np.ndarray) -> Calm:
 def without(at: Situation, J: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, float]:
     """A velocity ``v`` (nv) without what ``J`` holds back, and the kinetic energy of that.
 
-    With ``M^-1 = L L'`` and ``v = L w`` it is the nearest ``w`` with ``J L w = 0``.
+    With ``M^-1 = L L'`` and ``v = L w`` it is the nearest ``w`` with ``J L w = 0``; loops leave fewer motions ``N w``.
     """
-    L = np.linalg.cholesky(at.respond(np.eye(len(v))))
-    w = np.linalg.solve(L, v)
+    N = np.eye(len(v)) if at.motions is None else at.motions
+    root = np.linalg.cholesky(N.T @ at.respond(N))
+    L, w = N @ root, np.linalg.solve(root, N.T @ v)
     _, s, Vt = np.linalg.svd(J @ L, full_matrices=False)
     stopped = (s > DEPENDENT * s.max(initial=0.0)) * (Vt @ w)
     return L @ (w - stopped @ Vt), 0.5 * float(stopped @ stopped)

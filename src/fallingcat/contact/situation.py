@@ -33,6 +33,8 @@ class Situation(NamedTuple):
     """``nv``: ``C v + g``"""
     respond: Response
     """``M^-1``"""
+    motions: Any = None
+    """``nv x k``: a basis of those that keep loops closed; None: all"""
 
     def speed(self, i: int) -> Any:
         """The velocity (3, m/s) of a point."""

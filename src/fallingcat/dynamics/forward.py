@@ -149,6 +149,14 @@ def _total(model: Model, beyond: Any, given: Any) -> Any:
     return beyond if given is None else beyond + concatenate([np.zeros(model.m), given])
 
 
+def resisting_mass(model: Model, state: State, resisting: Sequence[tuple[int, Any]], armature: Any) -> Any:
+    """``nv x nv``: the mass matrix of :func:`response`, with further inertia of links and armature (n) of joints."""
+    own = [_Whole(inertia.matrix()) for inertia in rigid_inertias(model)]
+    for link, inertia in resisting:
+        own[link] = own[link] + _Whole(inertia)
+    return _with(composite_mass(model, nodes(model, state), own), armature)
+
+
 class _Whole(NamedTuple):
     """What a link resists with, as :func:`composite_mass` adds it up (6x6)."""
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import concatenate, is_numeric, takes
+from ..arrays import concatenate, is_numeric, scale, solve_tree, takes
 from ..contact import loops
+from ..contact.solving import hold
+from ..dynamics.sweeps import places_above
 from ..errors import ModelError
 from ..kernels import compile, fields
 from ..model import Model, State
 
 LOOPS = "loops"
 """The port of the forces in loops; they work by what stabilisation draws back only."""
-STABILIZATION = 20.0
-"""1/s: what rounding and the rule open closes at this rate (Baumgarte)"""
 OPEN = 1e-8
 """m or rad, and the same per second beside rates of 1: what counts as closed at the start of a run"""
 OPENED = 1e-6
@@ -36,8 +36,21 @@ def closed_motion(model: Model, state: State, forces: Any) -> tuple[Any, Any]:
 @takes(forces="nv")
 def closed_motion_at(model: Model, state: State, forces: Any) -> Any:
     """Acceleration and forces in loops, one after the other."""
-    found = loops.forward_dynamics(model, state, forces, STABILIZATION)
+    found = loops.forward_dynamics(model, state, forces, loops.STABILIZATION)
     return concatenate([found.acceleration, loops.equations(model, state).jacobian.T @ found.multipliers])
+
+
+def closing_forces(model: Model, state: State, free: Any, mass: Any, dt: Any) -> Any:
+    """Forces (nv) in loops that close them at the end of a step of ``dt`` (s), which would else accelerate by ``free``
+    (nv) with this ``mass`` (nv x nv).
+
+    Along ``exp(dt v+)`` the error becomes ``error + dt J v+ + dt^2 bias / 2``, but for third powers of ``dt``: so
+    ``J v+ = -error / dt - dt bias / 2``, and nothing adds up from step to step.
+    """
+    error, J, bias = loops.equations(model, state)
+    demand = scale(-1.0 / dt, J @ state.velocity + scale(1.0 / dt, error)) - 0.5 * bias
+    above = places_above(model)
+    return J.T @ hold(lambda f: solve_tree(mass, f, above), J, J, free, demand).forces
 
 
 def opening_at(model: Model, state: State) -> Any:

@@ -13,6 +13,7 @@ from ..control import Law
 from ..errors import ModelError, told
 from ..model import Model, State
 from .arguments import seconds, starts, whole
+from .closed import check_closed
 from .field import layout_of
 from .implicit import Implicit
 from .implicit_step import anchors
@@ -54,6 +55,7 @@ class Fleet:
         passive: bool = True,
     ) -> None:
         many, dt = starts(model, states), seconds(dt, "dt")
+        check_closed(model, *many)
         own = own_laws(model, dt, passive, many.joints, laws or driven)
         system = system_of(model, State(*(x[0] for x in many)), laws, contact, own)
         if system.controller is not None:
@@ -116,6 +118,7 @@ class Fleet:
     def reset(self, which: Any, states: Sequence[State] | State) -> None:
         """Robots ``which`` (indices, or N truth values) start anew from ``states``, one for each."""
         many = starts(self.system.model, states)
+        check_closed(self.system.model, *many)
         which = np.asarray(self._gpu.fetched(which) if self._gpu else which)
         places = np.flatnonzero(which) if which.dtype == bool and which.shape == (self.count,) else which
         if places.shape != (len(many.pose),) or places.dtype.kind not in "iu" or not (abs(places) < self.count).all():

@@ -71,8 +71,6 @@ class Implicit(Integrator):
         if not (system.contact is None or isinstance(system.contact, CompliantFloor)):
             kind = type(system.contact).__name__
             raise ModelError(f"the integrator {self.name!r} takes compliant floors, not {kind}")
-        if system.model.loops:
-            raise ModelError(f"the integrator {self.name!r} takes trees, not the loops of {system.model.name!r}")
         if system.contact is not None:
             checked_points(system.model, system.contact.points)
         return March(system, memory, self.sweeps or 2)

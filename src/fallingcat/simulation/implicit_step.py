@@ -11,13 +11,14 @@ from ..contact import CompliantFloor
 from ..contact.compliant import Support
 from ..contact.points import position
 from ..control import Law
-from ..dynamics.forward import Response, response
+from ..dynamics.forward import Response, resisting_mass, response
 from ..dynamics.spatial import motion_to_child
 from ..dynamics.sweeps import nodes, outward
 from ..kernels import compile
 from ..lie.rotations import skew
 from ..model import Model, State
 from .cases import by_cases
+from .closed import LOOPS, closing_forces
 from .field import layout_of
 from .grip import Grip
 from .numbers import tuned
@@ -79,13 +80,14 @@ class Start(NamedTuple):
     pulls: dict[str, Pull]
     dt: Any
 
-    def answer(self, signs: Signs, sticks: bool) -> tuple[Response, list[Support]]:
-        """Accelerations, and supports, if signs are right."""
+    def answer(self, signs: Signs, sticks: bool) -> tuple[Response, list[Support], Any]:
+        """Accelerations, supports, and the forces (nv) that close loops, if signs are right."""
         supports = [
             _floor(self.system).support(point.position, u, point.anchor, self.dt, sticks)
             for point, u in zip(self.points, signs.ahead, strict=True)
         ]
-        return _answer(self.system.model, self.state, self.pulls, signs.grip, self.points, supports, self.dt), supports
+        found, closing = _answer(self.system.model, self.state, self.pulls, signs.grip, self.points, supports, self.dt)
+        return found, supports, closing
 
     def ahead(self, found: Response) -> list[Any]:
         """The velocities of points (3 each) at the end of the step."""
@@ -135,7 +137,7 @@ def begun(
 def foreseen(start: Start, signs: Signs, sweeps: int) -> Signs:
     """What sweeps before the last find, the first of which takes all that touches to stick."""
     for sweep in range(sweeps - 1):
-        found, _ = start.answer(signs, sticks=sweep == 0)
+        found, _, _ = start.answer(signs, sticks=sweep == 0)
         signs = Signs(start.ahead(found), signs.grip.next(found.beyond) if signs.grip else None)
     return signs
 
@@ -143,7 +145,7 @@ def foreseen(start: Start, signs: Signs, sweeps: int) -> Signs:
 def concluded(start: Start, signs: Signs) -> Any:
     """``[t; packed]`` at the end of a step."""
     system, state, points, dt = start.system, start.state, start.points, start.dt
-    found, supports = start.answer(signs, sticks=False)
+    found, supports, closing = start.answer(signs, sticks=False)
     velocity = state.velocity + scale(dt, found.acceleration)
     after = system.model.configuration.displace(state, scale(dt, velocity))
     after = after._replace(twist=velocity[: system.model.m], rates=velocity[system.model.m :])
@@ -154,6 +156,8 @@ def concluded(start: Start, signs: Signs) -> Any:
         end = point.position + scale(dt, u)
         held = _floor(system).anchor(end, u, force, point.anchor)
         kept.append(end[1:] - held if _floor(system).rolls(i) else held)
+    if system.model.loops:
+        pulls = pulls | {LOOPS: Pull(closing, *np.zeros((2, system.model.n)))}
     if signs.grip:
         pulls = pulls | {signs.grip.name: Pull(signs.grip.forces(found.beyond), *np.zeros((2, system.model.n)))}
     works = start.works + _works(system, state, velocity, pulls, points, ahead, felt, dt)
@@ -231,7 +235,9 @@ def _gripping(system: System, state: State, dt: Any) -> Grip | None:
 
 
 def law_that_grips(system: System) -> Law | None:
-    """The first law of dry friction."""
+    """The first law of dry friction; beside loops, which may hold the same joints, it is a law as others are."""
+    if system.model.loops:
+        return None
     return next((law for law in system.laws if law.grip(system.model) is not None), None)
 
 
@@ -277,17 +283,22 @@ def _answer(
     points: list[Point],
     supports: list[Support],
     dt: Any,
-) -> Response:
-    """The accelerations of a step on given supports."""
+) -> tuple[Response, Any]:
+    """The accelerations of a step on given supports, and the forces (nv) that close loops."""
     zero = np.zeros(model.n)
     forces = sum((pull.then(state.rates, zero, dt) for pull in pulls.values()), start=np.zeros(model.nv))
     armature = sum((scale(dt, pull.damping + dt * pull.stiffness) for pull in pulls.values()), start=zero)
     wrenches = [(p.link, p.wrench(s.force - s.gain * p.velocity)) for p, s in zip(points, supports, strict=True)]
     resisting = [(p.link, p.resistance(scale(dt, s.gain))) for p, s in zip(points, supports, strict=True)]
-    if grip is None:
-        return response(model, state, forces, wrenches, resisting, armature)
-    forces = forces + grip.sliding - concatenate([np.zeros(model.m), armature * grip.given])
-    return response(model, state, forces, wrenches, resisting, armature + grip.armature, grip.given)
+    if grip is not None:
+        forces = forces + grip.sliding - concatenate([np.zeros(model.m), armature * grip.given])
+        return response(model, state, forces, wrenches, resisting, armature + grip.armature, grip.given), zero
+    found = response(model, state, forces, wrenches, resisting, armature)
+    if not model.loops:
+        return found, zero
+    mass = resisting_mass(model, state, resisting, armature)
+    closing = closing_forces(model, state, found.acceleration, mass, dt)
+    return response(model, state, forces + closing, wrenches, resisting, armature), closing
 
 
 def _works(

@@ -110,6 +110,8 @@ def rollout(
         batch: _Together = _March(Fleet(model, many, system.laws, contact, dt=dt, **about))  # type: ignore[arg-type]
     elif target != "cpu":
         raise ModelError(f"a rollout on {target!r} takes the integrator 'implicit', not {method.name!r}")
+    elif model.loops and system.prepared is not None:
+        raise ModelError(f"{model.name!r} has loops beside hard contacts: simulate runs it, rollout does not")
     else:
         batch = _Batch(system, method, many, threads)
     kept, resolves = [(0.0, batch.packed)], 0.0 if method.stable else dt

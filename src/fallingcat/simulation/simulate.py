@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import numbers_only
-from ..contact import CompliantFloor, Contact
+from ..contact import Contact
 from ..control import Law
 from ..control import passive as passive_laws
 from ..control.passive import check_stops
@@ -108,8 +108,8 @@ def system_of(
     """The controller's kind found out: laws, or a function that gives n or nv numbers; beside the robot's ``own``."""
     if contact is not None and (not isinstance(contact, Contact) or type(contact).__hash__ is None):
         raise ModelError(f"{contact!r} is no contact: derive it from fc.contact.Contact, as a frozen dataclass")
-    if model.loops and not (contact is None or isinstance(contact, CompliantFloor)):
-        raise ModelError(f"{model.name!r} has loops, which runs close beside compliant floors only, not {contact!r}")
+    if model.loops and not (contact is None or contact.beside_loops):
+        raise ModelError(f"{model.name!r} has loops, beside which {type(contact).__name__} does not act")
     own = tuple(law for law in own if contact is None or law.name not in contact.replaces())
     laws = (controller,) if isinstance(controller, Law) else controller
     if laws is None or isinstance(laws, (tuple, list)):
