@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate
+from ..arrays import array, concatenate
 from ..dynamics import bias_forces
 from ..kernels import compile, fields
 from ..model import Model, State
@@ -48,7 +48,7 @@ def situation(
     motions, offset = point_motions(model, state, points), np.array([ground.height, 0.0, 0.0])
     places, rims = [], [motion.rim(ground.normal, r) for motion, r in zip(motions, radii, strict=True)]
     for motion, radius in zip(motions, radii, strict=True):
-        height = np.reshape(ground.site(motion.position, radius).height, 1)
+        height = array([ground.site(motion.position, radius).height])
         place = ground.axes @ motion.position - offset
         places.append(place if radius == 0.0 else concatenate([height, np.zeros(2)]))
     return Situation(
