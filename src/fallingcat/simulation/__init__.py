@@ -7,6 +7,7 @@ from .fleet import Fleet
 from .implicit import Implicit
 from .integrator import Integrator
 from .ledger import Ledger
+from .located import Located
 from .momentum import MomentumMidpoint
 from .rkmk4 import RKMK4
 from .rollout import Rollout, rollout
@@ -26,6 +27,7 @@ __all__ = [
     "Implicit",
     "Integrator",
     "Ledger",
+    "Located",
     "MomentumMidpoint",
     "Rollout",
     "Rosenbrock",

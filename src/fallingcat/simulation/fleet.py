@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,19 +17,23 @@ from .closed import check_closed
 from .field import layout_of
 from .implicit import Implicit
 from .implicit_step import anchors
+from .located import ATTEMPTS, Located, LocatedMarch
+from .machines import Cpu, Gpu, Machine
 from .simulate import own_laws, system_of
 from .stiffness import DEFAULT_STEP
-from .system import System, held
+from .system import held
 
 
 class Fleet:
-    """``N`` simulations of one robot in steps of ``dt`` (s), by the integrator :class:`Implicit`.
+    """``N`` simulations of one robot in steps of ``dt`` (s), by the integrator :class:`Implicit`, or by
+    :class:`Located` in steps of their own of at most ``dt``.
 
     Between steps you look at :attr:`state`, whose fields are arrays with a first axis over the robots, give joint
     ``forces`` (N x n; N m or N) that are held while steps are taken, and :meth:`reset` some.  ``target`` is ``cpu``
     (``threads`` of it, float64) or ``cuda``: there arrays are CuPy's and nothing leaves the GPU, and ``dtype`` may be
     ``float32``.  ``driven`` says whether forces will be given.  What the model holds acts as in
-    :func:`fallingcat.simulate`, unless ``passive=False``.
+    :func:`fallingcat.simulate`, unless ``passive=False``.  ``ledger=False`` leaves out the works, which saves a quarter
+    of the time.
 
     >>> import fallingcat as fc
     >>> cat = fc.robots.two_cylinder_cat()
@@ -51,8 +55,9 @@ class Fleet:
         target: str = "cpu",
         dtype: str = "float64",
         threads: int = 1,
-        integrator: Implicit | None = None,
+        integrator: Implicit | Located | None = None,
         passive: bool = True,
+        ledger: bool = True,
     ) -> None:
         many, dt = starts(model, states), seconds(dt, "dt")
         check_closed(model, *many)
@@ -60,22 +65,35 @@ class Fleet:
         system = system_of(model, State(*(x[0] for x in many)), laws, contact, own)
         if system.controller is not None:
             raise ModelError("a fleet takes force laws, and forces at each step instead of a function as a controller")
-        self.system = System(model, system.laws, contact, held, external=True) if driven else system
-        self.dt, self.threads, self.count = dt, whole(threads, "threads"), len(many.pose)
-        memory = anchors(self.system, many)
-        self.layout = layout_of(self.system, memory.shape[1])
-        self.march = (integrator or Implicit()).at(self.system, dt).stepper(self.system, (), memory.shape[1])
+        self.system = replace(system, controller=held if driven else None, external=driven, ledger=ledger)
+        method = integrator or Implicit()
+        if not isinstance(method, (Implicit, Located)):
+            raise ModelError(f"the integrator of a fleet is Implicit() or Located(), not {told(integrator)}")
+        method = method.at(self.system, dt)
+        if not ledger and isinstance(method, Implicit):
+            raise ModelError("steps of the integrator Implicit() always have a ledger, which costs them little")
+        size = 0 if contact is None else contact.memory_size or 0
+        self.dt, self.layout, self.march = dt, layout_of(self.system, size), method.march(self.system, size)
         if target == "cpu" and dtype != "float64":
             raise ModelError(f"a fleet on the CPU counts in float64, not {told(dtype)}")
-        self._gpu = None if target == "cpu" else _Gpu(self.march.on(target, dtype), self.march.numbers)
-        self._x = self._given(self._fresh(many, memory))
+        numbers, threads = self.march.numbers, whole(threads, "threads")
+        cpu = target == "cpu"
+        self._on: Machine = (
+            Cpu(self.march.kernel, numbers, threads) if cpu else Gpu(self.march.on(target, dtype), numbers)
+        )
+        self._x = self._on.sent(self._fresh(many))
 
     # looking --------------------------------------------------------------------------------------------------
 
     @property
+    def count(self) -> int:
+        """How many robots there are."""
+        return len(self._on.rows(self._x))
+
+    @property
     def times(self) -> Any:
         """``N`` (s): since each started, or was reset."""
-        return self._x[0] if self._gpu else self._x[:, 0]
+        return self._on.times(self._x)
 
     @property
     def state(self) -> State:
@@ -95,91 +113,60 @@ class Fleet:
 
     def packed(self) -> np.ndarray:
         """``N x size``: everything, as floats in this computer's memory; see :class:`.Layout`."""
-        return np.asarray(self._gpu.fetched(self._x) if self._gpu else self._x, dtype=float)[:, 1:]
+        return np.asarray(self._on.fetched(self._x), dtype=float)[:, self.march.head :]
+
+    def fetched(self, x: Any) -> np.ndarray:
+        """An array of the fleet, or of your own beside it, in this computer's memory."""
+        return self._on.fetched(x)
 
     def _series(self) -> Any:
-        return self.layout.series((self._x.T if self._gpu else self._x)[:, 1:])
+        return self.layout.series(self._on.rows(self._x)[:, self.march.head :])
 
     # moving ---------------------------------------------------------------------------------------------------
 
     def step(self, steps: int = 1, forces: Any = None) -> None:
         """``steps`` of ``dt``, all robots, under joint ``forces`` (N x n) that stay the same meanwhile."""
-        steps = whole(steps, "steps")
-        if (forces is not None) != (self.system.controller is not None):
-            raise ModelError("forces are given to a fleet that is made with driven=True, and to no other")
-        applied = self._applied(forces)
-        if self._gpu:
-            self._x = self._gpu.marched(self._x, self.dt, applied, steps)
-        else:
-            rows = self.march.rows(self._x[:, 0], self._x[:, 1:], self.dt, 1, steps, self.threads, applied)[0]
-            times = self._x[:, :1] + steps * self.dt
-            self._x = np.concatenate([times, rows], axis=1)
+        self._x = self.march.taken(self._on, self._x, self.dt, whole(steps, "steps"), self._applied(forces))
+
+    attempts = ATTEMPTS
+    """at steps, of every robot, in each :meth:`approach`"""
+
+    def approach(self, until: Any, forces: Any = None) -> Any:
+        """Some attempts at steps of robots that choose their own, none beyond its time in ``until`` (N, s): N truth
+        values, who has arrived.  So nobody waits for the slowest.
+        """
+        if not isinstance(self.march, LocatedMarch):
+            raise ModelError("robots approach times of their own by the integrator Located()")
+        if tuple(getattr(until, "shape", ())) != (self.count,):
+            raise ModelError(f"until is a time (s) for each of {self.count} robots, not {told(until)}")
+        self._x = self.march.toward(self._on, self._x, until, self.dt, self._applied(forces))
+        return self.times >= until
+
+    def keep(self, which: Any) -> None:
+        """Robots ``which`` (indices, or N truth values) stay, the others leave."""
+        self._x = self._on.kept(self._x, which)
 
     def reset(self, which: Any, states: Sequence[State] | State) -> None:
         """Robots ``which`` (indices, or N truth values) start anew from ``states``, one for each."""
         many = starts(self.system.model, states)
         check_closed(self.system.model, *many)
-        which = np.asarray(self._gpu.fetched(which) if self._gpu else which)
+        which = self._on.fetched(which)
         places = np.flatnonzero(which) if which.dtype == bool and which.shape == (self.count,) else which
         if places.shape != (len(many.pose),) or places.dtype.kind not in "iu" or not (abs(places) < self.count).all():
             raise ModelError(f"which of {self.count} robots to reset is {len(many.pose)} indices, not {told(which)}")
-        fresh = self._given(self._fresh(many, anchors(self.system, many)))
-        if self._gpu:
-            self._x[:, places] = fresh
-        else:
-            self._x[places] = fresh
+        self._on.put(self._x, places, self._on.sent(self._fresh(many)))
 
-    def _fresh(self, many: State, memory: np.ndarray) -> np.ndarray:
-        return np.hstack([np.zeros((len(memory), 1)), self.layout.table(tuple(many), memory)])
-
-    def _given(self, x: np.ndarray) -> Any:
-        return self._gpu.sent(x) if self._gpu else x
+    def _fresh(self, many: State) -> np.ndarray:
+        return self.march.begun(many, self.layout.table(tuple(many), anchors(self.system, many)))
 
     def _applied(self, forces: Any) -> Any:
-        """``N x nv`` (columns on the GPU): joint forces, and none on the base."""
-        model = self.system.model
+        """Joint forces, and none on the base, as the machine keeps them."""
+        if (forces is not None) != (self.system.controller is not None):
+            raise ModelError("forces are given to a fleet that is made with driven=True, and to no other")
         if forces is None:
-            return self._given(np.zeros((self.count, 0)))
-        forces = forces if self._gpu else np.asarray(forces, dtype=float)
+            return self._on.sent(np.zeros((self.count, 0)))
+        model = self.system.model
+        forces = np.asarray(forces, dtype=float) if isinstance(self._on, Cpu) else forces
         if tuple(getattr(forces, "shape", ())) != (self.count, model.n):
             raise ModelError(f"forces have shape ({self.count}, {model.n}), not {told(forces)}")
-        if self._gpu:
-            return self._gpu.padded(forces, model.m)
-        return np.hstack([np.zeros((self.count, model.m)), forces])
-
-
-class _Gpu:
-    """Steps on the GPU, robots in columns."""
-
-    def __init__(self, kernels: list[Any], numbers: np.ndarray) -> None:
-        import cupy
-
-        self.cupy, self.kernels, self.numbers, self.dtype = cupy, kernels, numbers, kernels[-1].dtype
-
-    def sent(self, x: np.ndarray) -> Any:
-        return self.cupy.ascontiguousarray(self.cupy.asarray(x.T, dtype=self.dtype))
-
-    def fetched(self, x: Any) -> np.ndarray:
-        if isinstance(x, self.cupy.ndarray):
-            return np.asarray(self.cupy.asnumpy(x).T)
-        return np.asarray(x)
-
-    def padded(self, forces: Any, above: int) -> Any:
-        """``nv x N``: nothing on the base."""
-        joints = self.cupy.from_dlpack(forces) if hasattr(forces, "__dlpack__") else self.cupy.asarray(forces)
-        whole = self.cupy.zeros((above + joints.shape[1], joints.shape[0]), dtype=self.dtype)
-        whole[above:] = joints.T
-        return whole
-
-    def marched(self, x: Any, dt: float, forces: Any, steps: int) -> Any:
-        same = self._same(dt, x.shape[1])
-        for _ in range(steps):
-            ahead = [kernel.columns(x, *same, forces) for kernel in self.kernels[:-1]]
-            x = self.kernels[-1].columns(x, *same, forces, *ahead)
-        return x
-
-    @functools.lru_cache(maxsize=2)  # noqa: B019 (lives as long as its fleet)
-    def _same(self, dt: float, count: int) -> tuple[Any, Any]:
-        """What all robots have in common, in columns."""
-        shared = [np.array([dt]), self.numbers]
-        return tuple(self.cupy.asarray(np.tile(s[:, None], (1, count)), dtype=self.dtype) for s in shared)
+        return self._on.padded(forces, model.m)

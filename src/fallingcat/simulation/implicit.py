@@ -24,7 +24,7 @@ from ..control import Law
 from ..errors import ModelError
 from ..kernels import compile
 from ..kernels.kernel import compile_step
-from ..model import Model
+from ..model import Model, State
 from .arguments import whole
 from .compiled import remembered
 from .field import layout_of
@@ -68,6 +68,10 @@ class Implicit(Integrator):
 
     def stepper(self, system: System, mode: Mode, memory: int) -> March:
         """Machine code for all modes."""
+        return self.march(system, memory)
+
+    def march(self, system: System, memory: int) -> March:
+        """The same, for many robots."""
         if not (system.contact is None or isinstance(system.contact, CompliantFloor)):
             kind = type(system.contact).__name__
             raise ModelError(f"the integrator {self.name!r} takes compliant floors, not {kind}")
@@ -81,6 +85,9 @@ class March:
 
     A controller is asked at the start of a step, and what it says is held.
     """
+
+    head = 1
+    """numbers of a robot before its packed state: its time"""
 
     def __init__(self, system: System, memory: int, sweeps: int) -> None:
         laws, self.numbers = apart(system.laws)
@@ -105,6 +112,14 @@ class March:
         first = compile(self._model, foresight, inputs=self._inputs, **about, **self._options)
         inputs = self._inputs | {"signs": first.size}
         return [first, compile(self._model, conclusion, inputs=inputs, **about, **options)]
+
+    def begun(self, many: State, packed: np.ndarray) -> np.ndarray:
+        """``N x size``: ``x`` of robots that start now."""
+        return np.hstack([np.zeros((len(packed), 1)), packed])
+
+    def taken(self, on: Any, x: Any, dt: float, steps: int, forces: Any) -> Any:
+        """``x`` some steps later, on the machine ``on`` which it is: see :class:`.Fleet`."""
+        return on.iterated(x, np.array([dt]), forces, steps)
 
     def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
         forces = None

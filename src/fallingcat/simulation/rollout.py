@@ -22,8 +22,10 @@ from .fleet import Fleet
 from .implicit import Implicit
 from .integrator import HALVINGS, Integrator, Step
 from .ledger import residuals
+from .located import Located
 from .rkmk4 import RKMK4
-from .rule import Rule
+from .rosenbrock import Rosenbrock
+from .rule import SMALL, Rule
 from .simulate import INTEGRATORS, own_laws, system_of
 from .stiffness import DEFAULT_STEP, SHORTEST_DEFAULT, default_step
 from .system import System
@@ -77,13 +79,14 @@ def rollout(
     """Simulate from many states at once, in steps of ``dt`` (s), with SIMD across the simulations.
 
     ``states`` is a list, or one state whose fields are arrays with a first axis over the simulations.  For laws (not
-    for plain functions) and integrators of fixed steps: ``implicit`` on compliant floors under three points or more,
-    else ``rkmk4``, unless ``integrator`` says otherwise.  By default steps are 1 ms, or shorter where springs need it
-    at the first state.  What the model holds acts as in :func:`fallingcat.simulate`.  Contacts of rules switch at the
-    ends of steps, so their times are right to ``dt``.  Every ``every``-th step is kept, or first and last only.
-    ``target="cuda"`` runs ``implicit`` on a GPU, in float64 or float32; see :class:`Fleet` to step, steer and reset as
-    you go.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the
-    rollout so far.
+    for plain functions) and integrators of fixed steps, or :class:`Located`: unless ``integrator`` says otherwise,
+    ``implicit`` on compliant floors under three points or more, ``located`` under one or two, else ``rkmk4``.  By
+    default steps are 1 ms, or shorter where springs need it at the first state, or the tolerance of ``located``.  What
+    the model holds acts as in :func:`fallingcat.simulate`.  Contacts of rules switch at the ends of steps, so their
+    times are right to ``dt``; those of ``located`` switch where they do.  Every ``every``-th step is kept, or first and
+    last only.  ``target="cuda"`` runs ``implicit`` and ``located`` on a GPU, in float64 or, ``implicit``, float32; see
+    :class:`Fleet` to step, steer and reset as you go.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a
+    ``KeyboardInterrupt`` whose ``result`` is the rollout so far.
 
     >>> import fallingcat as fc
     >>> cat = fc.robots.two_cylinder_cat()
@@ -105,11 +108,11 @@ def rollout(
         dt = DEFAULT_STEP if method.stable else default_step(system, first)
     steps = max(1, round(duration / dt))
     dt = duration / steps
-    if isinstance(method, Implicit):
+    if isinstance(method, (Implicit, Located)):
         about = {"target": target, "dtype": dtype, "threads": threads, "integrator": method, "passive": passive}
         batch: _Together = _March(Fleet(model, many, system.laws, contact, dt=dt, **about))  # type: ignore[arg-type]
     elif target != "cpu":
-        raise ModelError(f"a rollout on {target!r} takes the integrator 'implicit', not {method.name!r}")
+        raise ModelError(f"a rollout on {target!r} takes the integrator 'implicit' or 'located', not {method.name!r}")
     elif model.loops and system.prepared is not None:
         raise ModelError(f"{model.name!r} has loops beside hard contacts: simulate runs it, rollout does not")
     else:
@@ -128,14 +131,21 @@ def rollout(
         raise Interrupted(f"interrupted at t = {last[0]:.6g} s", batch.record(kept, resolves)) from None
 
 
-def _method(system: System, wanted: str | Integrator | None) -> Rule | Implicit:
-    """The wanted integrator, or the one that suits the system: both of fixed steps."""
-    many = isinstance(system.contact, CompliantFloor) and len(system.contact.points) >= MANY
-    suits = Implicit() if many else RKMK4()
-    method = suits if wanted is None else INTEGRATORS.get(wanted) if isinstance(wanted, str) else wanted
-    if not isinstance(method, (Rule, Implicit)) or method.tolerance is not None or system.controller is not None:
+def _method(system: System, wanted: str | Integrator | None) -> Rule | Implicit | Located:
+    """The wanted integrator, or the one that suits the system."""
+    method = _suits(system) if wanted is None else INTEGRATORS.get(wanted) if isinstance(wanted, str) else wanted
+    fixed = isinstance(method, (Rule, Implicit)) and method.tolerance is None
+    if not (fixed or isinstance(method, Located)) or system.controller is not None:
         raise ModelError("a rollout takes force laws, and an integrator that is a rule of fixed steps, such as 'rkmk4'")
-    return method
+    return method  # type: ignore[return-value]
+
+
+def _suits(system: System) -> Rule | Implicit | Located:
+    if not isinstance(system.contact, CompliantFloor):
+        return RKMK4()
+    if len(system.contact.points) >= MANY:
+        return Implicit()
+    return Located(Rosenbrock() if system.model.nv <= SMALL else RKMK4())
 
 
 def _nth(many: State, i: int) -> State:

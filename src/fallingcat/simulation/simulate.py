@@ -21,6 +21,7 @@ from .closed import check_closed
 from .events import Event, checked_events
 from .implicit import Implicit
 from .integrator import Integrator
+from .located import Located
 from .momentum import MomentumMidpoint, check
 from .rkmk4 import RKMK4
 from .rosenbrock import Rosenbrock
@@ -31,7 +32,7 @@ from .system import Controller, System
 from .trajectory import Trajectory
 
 INTEGRATORS: dict[str, Integrator] = {
-    i.name: i for i in (MomentumMidpoint(), RKMK4(), SemiImplicitEuler(), Implicit(), Rosenbrock(), SciPy())
+    i.name: i for i in (MomentumMidpoint(), RKMK4(), SemiImplicitEuler(), Implicit(), Rosenbrock(), Located(), SciPy())
 }
 
 

@@ -53,10 +53,14 @@ class System:
     controller: Controller | None = None
     external: bool = False
     """Whether the controller gives forces on the base too"""
+    ledger: bool = True
+    """Whether the work through every port is integrated; without it there are no ports"""
 
     @property
     def ports(self) -> tuple[str, ...]:
         """The ways in which energy passes, in the order of :attr:`Slope.powers`."""
+        if not self.ledger:
+            return ()
         own = [law.name for law in self.laws] + (["controller"] if self.controller else [])
         return (*own, *((LOOPS,) if self.model.loops else ()), *self.contact_ports)
 

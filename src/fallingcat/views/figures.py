@@ -51,12 +51,12 @@ def map_svg(chart: HeatMap, width: int = 460, height: int = 400) -> str:
     >>> map_svg(HeatMap("roll", [0.0, 1.0], [0.0, 1.0], np.eye(2))).startswith("<svg")
     True
     """
-    return _document(width, height, _map(chart, width, height))
+    return document(width, height, _map(chart, width, height))
 
 
 def surface_svg(surface: Surface, width: int = 460, height: int = 400) -> str:
     """A surface as a picture."""
-    return _document(width, height, _surface(surface, width, height))
+    return document(width, height, _surface(surface, width, height))
 
 
 def side_by_side(pictures: Sequence[str], width: int = 460, height: int = 400, columns: int = 3) -> str:
@@ -66,10 +66,11 @@ def side_by_side(pictures: Sequence[str], width: int = 460, height: int = 400, c
     for k, picture in enumerate(pictures):
         at = f'<svg x="{width * (k % columns)}" y="{height * (k // columns)}"'
         parts.append(picture.replace("<svg", at, 1))
-    return _document(width * min(columns, len(pictures)), height * rows, parts)
+    return document(width * min(columns, len(pictures)), height * rows, parts)
 
 
-def _document(width: int, height: int, parts: Sequence[str] | Iterator[str]) -> str:
+def document(width: int, height: int, parts: Sequence[str] | Iterator[str]) -> str:
+    """A picture of these parts on white."""
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
     font = 'font-family="system-ui, Segoe UI, Roboto, Helvetica, Arial, sans-serif" font-size="12"'
     return (

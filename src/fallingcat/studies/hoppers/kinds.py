@@ -1,4 +1,4 @@
-"""Three kinds of study: one run of a hopper, a scan of its starts, and how far its gait can be pushed."""
+"""Kinds of study: one run of a hopper, a scan of starts, how far a gait can be pushed, and from where it is found."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from ...simulation import Trajectory
 from ..kind import Figures, Progress, study_kind
 from ..simulated import SimulatedKind
 from ..tables import Study
+from .attraction import SHARES, attraction
 from .basin import EDGES, basin
 from .hopper import robot, simulated, start
 from .measures import MEASURES, Measure, x_at
 from .observed import Observed
-from .parameters import BasinParameters, HopperParameters, ScanParameters
+from .parameters import AttractionParameters, BasinParameters, HopperParameters, ScanParameters
 from .scan import NUMBERS, about_scan, scanned
 
 P = TypeVar("P", bound=HopperParameters)
@@ -96,6 +97,23 @@ class HopperBasin(_Hopper[BasinParameters]):
 
     def more(self, model: Model, seen: Observed, parameters: BasinParameters, tell: Progress) -> Observed:
         return replace(seen, numbers=basin(model, seen, parameters, tell))
+
+
+@study_kind
+class HopperAttraction(_Hopper[AttractionParameters]):
+    """A run that converges, and from which starts its gait is found."""
+
+    name, parameters, measures = "hopper-attraction", AttractionParameters, _numbers(SHARES)
+    aside = frozenset({"leans", "heights", "joints", "speeds", "tolerance"})
+
+    def more(self, model: Model, seen: Observed, parameters: AttractionParameters, tell: Progress) -> Observed:
+        numbers, curves = attraction(model, seen, parameters, tell)
+        return replace(seen, numbers=numbers, curves=curves)
+
+    def figures(self, study: Study, seen: Observed) -> Figures:
+        from .slices import attraction_figures
+
+        return attraction_figures(seen)
 
 
 def _seldom(tell: Callable[[float], None]) -> Callable[[float], None]:

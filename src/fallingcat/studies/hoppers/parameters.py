@@ -9,6 +9,8 @@ from pydantic import Field, model_validator
 from ..checked import Gain, Positive, broken
 from ..kind import Parameters
 
+Count = Annotated[int, Field(ge=1, le=1000)]
+
 
 class HopperParameters(Parameters):
     """What a hopper is released with, and the gains of its controller: the columns of [Feurstein] Tables 4.6-4.8 and
@@ -88,3 +90,26 @@ class BasinParameters(HopperParameters):
     """hops within which a pushed gait must be back; 0: no pushes"""
     basin_steps: Annotated[int, Field(ge=1, le=30)] = 3
     """halvings of the interval in which the edge lies"""
+
+
+class AttractionParameters(HopperParameters):
+    """A run that converges, and the starts from which its gait is looked for: a grid of four axes, evenly spaced."""
+
+    tolerance: Annotated[float, Field(gt=0.0, le=1e-3)] = 1e-5
+    """of the steps of the runs from the grid"""
+    lean_first: float
+    """of the virtual leg from the vertical (rad)"""
+    lean_last: float
+    leans: Count
+    height_first: float
+    """of the foot above the floor (m)"""
+    height_last: float
+    heights: Count
+    joint_first: float
+    """rad"""
+    joint_last: float
+    joints: Count
+    speed_first: float
+    """of the whole robot, forward (m/s)"""
+    speed_last: float
+    speeds: Count

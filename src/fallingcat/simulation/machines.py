@@ -1,0 +1,132 @@
+"""Where the robots of a fleet are, and how their steps are taken there: on this processor, or on a GPU."""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+
+class Machine(ABC):
+    """Keeps ``x`` of all robots in arrays of its own and iterates a kernel ``(x, ahead, numbers, forces) -> x``."""
+
+    @abstractmethod
+    def sent(self, rows: np.ndarray) -> Any:
+        """Numbers of robots (N x size), as they are kept here."""
+
+    @abstractmethod
+    def fetched(self, x: Any) -> np.ndarray:
+        """``N x size`` in this computer's memory: the inverse of :meth:`sent`; what is there already stays as it is."""
+
+    @abstractmethod
+    def rows(self, x: Any) -> Any:
+        """``N x size``: a view, where it is."""
+
+    @abstractmethod
+    def paired(self, until: Any, dt: float) -> Any:
+        """``[until, dt]`` of each robot, as they are kept here."""
+
+    @abstractmethod
+    def padded(self, forces: Any, above: int) -> Any:
+        """Joint forces (N x n) below ``above`` zeros, as they are kept here."""
+
+    @abstractmethod
+    def iterated(self, x: Any, ahead: Any, forces: Any, count: int) -> Any:
+        """``x`` after ``count`` iterations; ``ahead`` is one vector for all robots, or as :meth:`paired` gives it."""
+
+    @abstractmethod
+    def kept(self, x: Any, which: Any) -> Any:
+        """``x`` of the robots ``which`` (N truth values, or indices) alone."""
+
+    @abstractmethod
+    def put(self, x: Any, places: np.ndarray, fresh: Any) -> None:
+        """``x[places] = fresh``."""
+
+    def times(self, x: Any) -> Any:
+        """``N`` (s): of each robot."""
+        return self.rows(x)[:, 0]
+
+
+class Cpu(Machine):
+    """Robots in rows."""
+
+    def __init__(self, kernel: Any, numbers: np.ndarray, threads: int) -> None:
+        self._kernel, self._numbers, self._threads = kernel, numbers, threads
+
+    def sent(self, rows: np.ndarray) -> Any:
+        return rows
+
+    def fetched(self, x: Any) -> np.ndarray:
+        return np.asarray(x)
+
+    def rows(self, x: Any) -> Any:
+        return x
+
+    def paired(self, until: Any, dt: float) -> Any:
+        return np.stack([until, np.full(len(until), dt)], axis=1)
+
+    def padded(self, forces: Any, above: int) -> Any:
+        return np.hstack([np.zeros((len(forces), above)), forces])
+
+    def iterated(self, x: Any, ahead: Any, forces: Any, count: int) -> Any:
+        given = (x, ahead, self._numbers, forces)
+        return self._kernel.iterate(*given, rows=1, every=count, threads=self._threads)[0] if len(x) else x
+
+    def kept(self, x: Any, which: Any) -> Any:
+        return x[which]
+
+    def put(self, x: Any, places: np.ndarray, fresh: Any) -> None:
+        x[places] = fresh
+
+
+class Gpu(Machine):
+    """Robots in columns, as CuPy's arrays; kernels before the last see what it takes as further arguments."""
+
+    def __init__(self, kernels: list[Any], numbers: np.ndarray) -> None:
+        import cupy
+
+        self._cupy, self._kernels, self._numbers, self._dtype = cupy, kernels, numbers, kernels[-1].dtype
+
+    def sent(self, rows: np.ndarray) -> Any:
+        return self._cupy.ascontiguousarray(self._cupy.asarray(rows.T, dtype=self._dtype))
+
+    def fetched(self, x: Any) -> np.ndarray:
+        return np.asarray(self._cupy.asnumpy(x).T) if isinstance(x, self._cupy.ndarray) else np.asarray(x)
+
+    def rows(self, x: Any) -> Any:
+        return x.T
+
+    def paired(self, until: Any, dt: float) -> Any:
+        until = self._cupy.asarray(until, dtype=self._dtype)
+        return self._cupy.stack([until, self._cupy.full_like(until, dt)])
+
+    def padded(self, forces: Any, above: int) -> Any:
+        joints = self._cupy.from_dlpack(forces) if hasattr(forces, "__dlpack__") else self._cupy.asarray(forces)
+        whole = self._cupy.zeros((above + joints.shape[1], joints.shape[0]), dtype=self._dtype)
+        whole[above:] = joints.T
+        return whole
+
+    def iterated(self, x: Any, ahead: Any, forces: Any, count: int) -> Any:
+        robots = x.shape[1]
+        ahead = self._tiled(tuple(ahead.tolist()), robots) if ahead.ndim == 1 else ahead
+        numbers = self._tiled(tuple(self._numbers.tolist()), robots)
+        for _ in range(count if robots else 0):
+            seen = [kernel.columns(x, ahead, numbers, forces) for kernel in self._kernels[:-1]]
+            x = self._kernels[-1].columns(x, ahead, numbers, forces, *seen)
+        return x
+
+    def kept(self, x: Any, which: Any) -> Any:
+        which = self._cupy.asarray(which)
+        places = self._cupy.flatnonzero(which) if which.dtype == bool else which
+        return self._cupy.ascontiguousarray(x.take(places, axis=1))
+
+    def put(self, x: Any, places: np.ndarray, fresh: Any) -> None:
+        x[:, places] = fresh
+
+    @functools.lru_cache(maxsize=4)  # noqa: B019 (lives as long as its fleet)
+    def _tiled(self, shared: tuple[float, ...], robots: int) -> Any:
+        """What all robots have in common, in columns."""
+        column = self._cupy.asarray(np.array(shared)[:, None], dtype=self._dtype)
+        return self._cupy.ascontiguousarray(self._cupy.broadcast_to(column, (len(shared), robots)))

@@ -1,0 +1,232 @@
+"""From which starts a gait is found: many runs at once, each until it is decided.
+
+A gait with period ``T`` and step ``S`` is known again without looking for hops: ``T`` later the robot is as it was,
+``S`` farther on.  So every run is looked at in the rhythm of the gait, whatever its phase.  Runs that have fallen
+leave, and so do those that have been in the gait for some periods: the others go on alone.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from ...contact.points import position
+from ...errors import ModelError
+from ...kernels import compile
+from ...model import Model, State
+from ...simulation import Fleet, Located, Rosenbrock
+from ..kind import Progress
+from .hopper import FOOT, floor, laws, start, upright_angle
+from .measures import hop_period, stationarity, step_length
+from .observed import Observed
+from .parameters import AttractionParameters
+
+VERDICTS: Final = ("undecided", "gait", "fell", "broke")
+"""What becomes of a run; its number is the place here.  ``broke``: no step met the tolerance."""
+UNDECIDED, GAIT, FELL, BROKE = range(4)
+SHARES: Final = ("runs", "in_the_gait", "fallen", "undecided", "broken")
+"""What :func:`attraction` finds."""
+LOOKS: Final = 8
+"""in a period, whether the base is below the floor"""
+PERIODS: Final = 5
+"""in a row that are like the gait"""
+LIKE: Final = np.array([2e-3, 2e-3, 0.03, 0.03, 0.03])
+"""How far a period may end from how it began, in the gait: x (beside the step), y (m), cos and sin of the base's angle,
+joint (rad)."""
+LONGEST_STEP: Final = 5e-3
+"""s"""
+CROWD: Final = 16
+"""Decided runs leave when they are one in so many."""
+PATIENCE: Final = 20
+"""Looks at all runs for each look that a whole run would need: what has not come so far then breaks."""
+
+
+def attraction(
+    model: Model, seen: Observed, p: AttractionParameters, tell: Progress
+) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+    """The :data:`SHARES`: how many runs there were, and how many end how (%); the axes of the grid, and ``verdicts``
+    and ``periods`` over them.  Not a number, and nothing, where the run itself does not end in a gait.
+    """
+    gait, grid = gait_of(seen), grid_of(p)
+    if gait is None:
+        return dict.fromkeys(SHARES, float("nan")), {}
+    found = judged(
+        model, starts(model, grid.values(np.arange(grid.size))), p, gait, tell=partial(tell, "from all starts")
+    )
+    shares = [100.0 * float(np.mean(found.verdicts == verdict)) for verdict in (GAIT, FELL, UNDECIDED, BROKE)]
+    series = {"verdicts": found.verdicts.reshape(grid.shape), "periods": found.periods.reshape(grid.shape)}
+    return dict(zip(SHARES, (float(grid.size), *shares), strict=True)), grid._asdict() | series
+
+
+class Grid(NamedTuple):
+    """Starts at rest but for a horizontal speed: a product of four axes, the last the fastest."""
+
+    lean: np.ndarray
+    """of the virtual leg from the vertical (rad), its foot in front where positive"""
+    height: np.ndarray
+    """of the foot above the floor (m)"""
+    joint: np.ndarray
+    """rad"""
+    speed: np.ndarray
+    """of the whole robot, forward (m/s)"""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Points along each axis."""
+        return tuple(len(axis) for axis in self)
+
+    @property
+    def size(self) -> int:
+        """Starts in all."""
+        return int(np.prod(self.shape))
+
+    def values(self, which: np.ndarray) -> np.ndarray:
+        """``N x 4``: of the starts with these numbers."""
+        places = np.unravel_index(which, self.shape)
+        return np.stack([axis[k] for axis, k in zip(self, places, strict=True)], axis=1)
+
+
+def starts(model: Model, values: np.ndarray) -> State:
+    """The states (batched) of starts given by lean, height, joint and speed (N x 4)."""
+    lean, height, joint, speed = values.T
+    knees, own = np.unique(joint, return_inverse=True)
+    theta = lean + np.array([upright_angle(model, float(q)) for q in knees])[own]
+    pose, c, s = np.tile(np.eye(4), (len(values), 1, 1)), np.cos(theta), np.sin(theta)
+    pose[:, 0, 0], pose[:, 0, 1], pose[:, 1, 0], pose[:, 1, 1] = c, -s, s, c
+    foot = compile(model, foot_at, state=["pose", "joints"])
+    pose[:, 1, 3] = height - foot(pose[:, :3], joint[:, None])[:, 1]
+    twist = np.stack([c * speed, -s * speed, np.zeros(len(values))], axis=1)
+    return State(pose, joint[:, None], twist, np.zeros((len(values), 1)))
+
+
+def foot_at(model: Model, state: State) -> Any:
+    """Where the foot is (m)."""
+    return position(model, state, FOOT)
+
+
+def grid_of(p: AttractionParameters) -> Grid:
+    """The starts of a study."""
+    return Grid(
+        np.linspace(p.lean_first, p.lean_last, p.leans),
+        np.linspace(p.height_first, p.height_last, p.heights),
+        np.linspace(p.joint_first, p.joint_last, p.joints),
+        np.linspace(p.speed_first, p.speed_last, p.speeds),
+    )
+
+
+class Gait(NamedTuple):
+    """What a gait is known again by."""
+
+    period: float
+    """s"""
+    step: float
+    """m"""
+
+
+def gait_of(seen: Observed) -> Gait | None:
+    """The gait in which a run ends, if it does."""
+    return Gait(hop_period(seen), step_length(seen)) if stationarity(seen) < 0.1 else None
+
+
+@dataclass
+class Judged:
+    """What became of runs."""
+
+    verdicts: np.ndarray
+    """``N``: places in :data:`VERDICTS`"""
+    periods: np.ndarray
+    """``N``: after how many periods of the gait it was decided"""
+    attempts: int = 0
+    """at steps, of all runs together"""
+
+
+def judged(
+    model: Model,
+    states: State,
+    p: AttractionParameters,
+    gait: Gait,
+    *,
+    target: str = "cpu",
+    threads: int = 1,
+    tell: Callable[[float], None] = lambda share: None,
+) -> Judged:
+    """Every run until it has fallen, has been in the gait for :data:`PERIODS`, or ends undecided."""
+    if "initial" in (p.r_des, p.E_des):
+        raise ModelError("r_des and E_des of a basin are numbers: all its runs have the same controller")
+    own = laws(model, start(model, p), p)
+    method = Located(Rosenbrock(p.tolerance))
+    how: dict[str, Any] = {"target": target, "threads": threads, "integrator": method, "ledger": False}
+    fleet = Fleet(model, states, own, floor(p), dt=LONGEST_STEP, **how)
+    count = fleet.count
+    watch, found = _Watch(fleet, p, gait), Judged(np.zeros(count, np.uint8), np.zeros(count, np.float32))
+    while fleet.count:
+        watch.look()
+        if watch.looked > PATIENCE * watch.last:
+            watch.give_up()
+        left = watch.leaving()
+        if left is not None:
+            _, found.verdicts[left[0]], found.periods[left[0]] = left
+            tell(1.0 - fleet.count / count)
+    found.attempts = watch.attempts
+    return found
+
+
+class _Watch:
+    """Runs under way, wherever their numbers are: when each was looked at last, and how it was then."""
+
+    def __init__(self, fleet: Fleet, p: AttractionParameters, gait: Gait) -> None:
+        self.fleet, self.attempts, self.looked = fleet, 0, 0
+        self.xp: Any = sys.modules[type(fleet.times).__module__.partition(".")[0]]  # NumPy, or CuPy
+        xp, count = self.xp, fleet.count
+        self.tick, self.last = gait.period / LOOKS, int(np.ceil(p.duration / gait.period)) * LOOKS
+        self.runs, self.looks = xp.arange(count), xp.zeros(count, dtype=xp.int64)
+        self.verdict, self.alike = xp.full(count, -1, dtype=xp.int64), xp.zeros(count, dtype=xp.int64)
+        self.before, self.like = self._places(), xp.asarray(LIKE)
+        self.shift = xp.asarray([gait.step, 0.0, 0.0, 0.0, 0.0])
+
+    def _places(self) -> Any:
+        """``N x 5``: x, y, cos and sin of the base's angle, joint."""
+        pose, joints, _, _ = self.fleet.state
+        columns = (pose[:, 0, 3], pose[:, 1, 3], pose[:, 0, 0], pose[:, 1, 0], joints[:, 0])
+        return self.xp.stack(columns, axis=1)
+
+    def look(self) -> None:
+        """Some attempts of all, and what can be said of those that have arrived."""
+        xp, open_ = self.xp, self.verdict < 0
+        arrived = self.fleet.approach((self.looks + open_) * self.tick) & open_
+        self.attempts += self.fleet.attempts * int(open_.sum())
+        self.looked += 1
+        self.looks += arrived
+        here = self._places()
+        period = arrived & (self.looks % LOOKS == 0)
+        alike = (xp.abs(here - self.before - self.shift) < self.like).all(axis=1)
+        self.alike = xp.where(period, xp.where(alike, self.alike + 1, 0), self.alike)
+        self.before = xp.where(period[:, None], here, self.before)
+        up = here[:, 1] >= 0.0
+        ends = [self.alike >= PERIODS, self.looks >= self.last]
+        says = xp.where(ends[0], GAIT, xp.where(ends[1], UNDECIDED, -1))
+        says = xp.where(up, says, FELL)
+        says = xp.where(xp.isfinite(here).all(axis=1), says, BROKE)
+        self.verdict = xp.where(arrived, says, self.verdict)
+
+    def give_up(self) -> None:
+        """On those that are still under way."""
+        self.verdict = self.xp.where(self.verdict < 0, BROKE, self.verdict)
+
+    def leaving(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """The decided ones, if they are enough: their numbers, verdicts and periods; the others stay."""
+        done = self.verdict >= 0
+        count = int(done.sum())
+        if not count or count * CROWD < len(done):
+            return None
+        left = [self.fleet.fetched(x[done]) for x in (self.runs, self.verdict, self.looks / LOOKS)]
+        stay = ~done
+        self.fleet.keep(stay)
+        for name in ("runs", "looks", "verdict", "alike", "before"):
+            setattr(self, name, getattr(self, name)[stay])
+        return left[0], left[1], left[2]
