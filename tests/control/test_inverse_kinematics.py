@@ -11,6 +11,7 @@ import fallingcat as fc
 from fallingcat import control
 from fallingcat.control import inverse_kinematics
 from fallingcat.control.reaching_step import step
+from fallingcat.control.tasks.task import packed
 from fallingcat.errors import ModelError
 
 
@@ -187,6 +188,42 @@ def test_a_start_beyond_a_limit_is_brought_back():
     beyond = dog.state(joints=np.tile([0.0, 0.6, 0.5], 4))
     found = inverse_kinematics(dog, [control.BaseTask(np.eye(4))], beyond)
     assert within(dog, found.state.joints)
+
+
+def test_no_direction_of_a_step_depends_on_the_base_that_was_chosen():
+    model = arm(6, 5, fc.lie.SE3())
+    start, goal = (model.random_state(np.random.default_rng(i)) for i in (1, 2))
+    place = model.link_names[-1]
+    tasks = [control.PoseTask(place, fc.link_pose(model, goal, place)), control.PositionTask("link1", np.zeros(3))]
+    numbers, forms = packed(model, tasks), tuple(task.form for task in tasks)
+
+    def moving(robot, state):
+        """The state with the step that it takes as its velocity."""
+        q = robot.flatten(state)[0]
+        out = step(robot, np.append(q, 0.0), numbers, np.array([1e-6, 0.3]), forms=forms, limited=True)
+        return robot.unflatten(q, robot.difference(q, out[: robot.nq]))
+
+    other, seen = model.reroot("link2"), fc.reroot_state(model, start, "link2")
+    here, there = moving(model, start), moving(other, seen)
+    for link in model.link_names:
+        assert_allclose(fc.link_twist(model, here, link), fc.link_twist(other, there, link), rtol=1e-7, atol=1e-7)
+
+
+def test_boundaries():
+    rock, body = fc.robots.free_body(fc.lie.Trivial()), fc.robots.free_body()
+    with pytest.raises(ModelError, match="there is nothing to find"):
+        inverse_kinematics(rock, [control.PositionTask(rock.link_names[0], np.ones(3))])
+    still = control.velocities(rock, rock.neutral(), [[control.PositionTask(rock.link_names[0], np.ones(3))]])
+    assert (still.status, still.velocity.shape, still.ranks) == ("compromise", (0,), (0,))
+    half = np.diag([-1.0, 1.0, -1.0, 1.0])
+    assert inverse_kinematics(body, [control.BaseTask(half)]).converged
+    none = inverse_kinematics(body, [control.PositionTask(body.link_names[0], np.zeros((0, 3)))])
+    assert (none.converged.shape, none.state.pose.shape, none.errors[0].shape) == ((0,), (0, 4, 4), (0, 3))
+    hinge = arm(0, 1)
+    assert inverse_kinematics(hinge, [control.JointsTask([0.3])], limited=False).state.joints == pytest.approx(0.3)
+    massless = fc.Model("bare", fc.lie.SE3(), (fc.Link("a"),))
+    with pytest.raises(ModelError, match="is a kinematic model"):
+        inverse_kinematics(massless, [control.BaseTask(half)])
 
 
 def test_the_last_steps_converge_quadratically():

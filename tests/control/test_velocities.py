@@ -405,7 +405,7 @@ def test_speed_limits_of_a_place(example):
     [
         (lambda arm, s, t: control.velocities(arm, s, [t]), "a list of priorities, each a list of tasks"),
         (lambda arm, s, t: control.velocities(arm, s, [["hand"]]), "a list of priorities, each a list of tasks"),
-        (lambda arm, s, t: control.velocities(arm, s, [[t]], damping=-1.0), "damping is a finite number"),
+        (lambda arm, s, t: control.velocities(arm, s, [[t]], damping=-1.0), "damping is a number from 0"),
         (lambda arm, s, t: control.velocities(arm, s, [[t]], metric="speed"), "metric is energy or rates or a matrix"),
         (lambda arm, s, t: control.velocities(arm, s, [[t]], metric=-np.eye(3)), "no symmetric positive definite"),
         (lambda arm, s, t: control.velocities(arm, s, [[t]], limits=[3.0]), "limits is a list of limits"),

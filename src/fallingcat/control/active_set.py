@@ -33,6 +33,8 @@ class Limited(NamedTuple):
 
 class _Reached(NamedTuple):
     x: np.ndarray
+    at: list[int]
+    """limits that it stands on"""
     multipliers: np.ndarray
     residual: float
 
@@ -47,15 +49,14 @@ def limited(levels: Sequence[Level], G: np.ndarray, h: np.ndarray, n: int, dampi
     >>> found.x.round(12), found.multipliers.round(12)
     (array([1.5, 1. ]), array([0.5]))
     """
-    x, excess, against, residual = _feasible(G, h, n)
-    room = h + excess
-    fixed, multipliers = np.zeros((0, n)), against
+    x, excess, multipliers, residual = _feasible(G, h, n)
+    room, fixed, at = h + excess, np.zeros((0, n)), list[int]()
     for A, b, weight in [*levels, Level(np.eye(n), np.zeros(n), np.ones(n))]:  # at last the least norm
         w = np.sqrt(weight)
         A, b = A * w[:, None], b * w
         pulled, aim = (np.vstack([A, damping * np.eye(n)]), np.append(b, damping * x)) if damping else (A, b)
-        reached = _best(pulled, aim, G, room, fixed, x)
-        x, residual = reached.x, max(residual, reached.residual)
+        reached = _best(pulled, aim, G, room, fixed, x, at)
+        x, at, residual = reached.x, reached.at, max(residual, reached.residual)
         multipliers = np.where(multipliers > 0.0, multipliers, reached.multipliers)
         fixed = np.vstack([fixed, _rows(A, fixed)])
     return Limited(x, multipliers, excess, residual)
@@ -75,58 +76,63 @@ def _feasible(G: np.ndarray, h: np.ndarray, n: int) -> tuple[np.ndarray, np.ndar
     slack[broken, range(k)] = -1.0
     A = np.hstack([np.zeros((k, n)), np.eye(k)])
     start = np.concatenate([np.zeros(n), -h[broken]])
-    reached = _best(A, np.zeros(k), np.hstack([G, slack]), h, np.zeros((0, n + k)), start)
+    reached = _best(A, np.zeros(k), np.hstack([G, slack]), h, np.zeros((0, n + k)), start, [])
     size = max(1.0, float(np.abs(h[broken]).max()))
     excess[broken] = np.where(reached.x[n:] > TOLERANCE * size, reached.x[n:], 0.0)
     return reached.x[:n], excess, reached.multipliers if excess.any() else none, reached.residual
 
 
-def _best(A: np.ndarray, b: np.ndarray, G: np.ndarray, h: np.ndarray, fixed: np.ndarray, x: np.ndarray) -> _Reached:
+def _best(
+    A: np.ndarray, b: np.ndarray, G: np.ndarray, h: np.ndarray, fixed: np.ndarray, x: np.ndarray, at: list[int]
+) -> _Reached:
     """The nearest point to a feasible ``x`` where ``|A x - b|`` is least under ``G x <= h``, with ``fixed x`` as it is.
 
-    A primal active set: go to the best point of the faces one stands on; stop at the first limit in the way; leave the
-    face whose multiplier is most negative.
+    A primal active set: go to the best point of the faces one stands on, at first those of ``at``; stop at the first
+    limit in the way; leave the face whose multiplier is most negative.
     """
-    at: list[int] = []
+    at = _independent(fixed, G, at)
     scale = max(1.0, float(np.abs(x).max(initial=0.0)), float(np.abs(b).max(initial=0.0)))
     most = 20 * (len(x) + len(h)) + 20
     for round_ in range(most):
-        held = np.vstack([fixed, G[at]])
-        Z = _null(held)
-        AZ = A @ Z
-        p = Z @ (_inverse(AZ, A) @ (b - A @ x))
-        ahead = G @ p
+        held = np.vstack([fixed, G[at]]).T
+        Q, R = np.linalg.qr(held, mode="complete")
+        Z, k = Q[:, held.shape[1] :], held.shape[1]
+        p = Z @ (_inverse(A @ Z, A) @ (b - A @ x))
+        ahead, room = G @ p, np.maximum(h - G @ x, 0.0)
         ahead[at] = 0.0
-        room = np.maximum(h - G @ x, 0.0)
         hit = np.flatnonzero(ahead > 1e-13 * max(1.0, float(np.abs(p).max(initial=0.0))))
         ratios = room[hit] / ahead[hit]
         if len(hit) and ratios.min() < 1.0:
             x = x + ratios.min() * p
-            at.append(int(hit[np.argmin(ratios)]))
+            at = [*at, int(hit[np.argmin(ratios)])]
             continue
         x = x + p
         gradient = A.T @ (A @ x - b)
-        forces = np.linalg.lstsq(held.T, -gradient, rcond=RANK)[0] if len(held) else np.zeros(0)
+        forces = np.linalg.solve(R[:k], -Q[:, :k].T @ gradient)
         push, size = forces[len(fixed) :], max(1.0, float(np.abs(gradient).max(initial=0.0)))
         wrong = [i for i, m in enumerate(push) if m < -TOLERANCE * size]
         if not wrong:
             multipliers = np.zeros(len(h))
             multipliers[at] = np.where(push > TOLERANCE * size, push, 0.0)
-            unbalanced = gradient + held.T @ forces
-            beyond = np.maximum(G @ x - h, 0.0).max(initial=0.0)
-            return _Reached(x, multipliers, float(max(np.abs(unbalanced).max(initial=0.0) / size, beyond / scale)))
+            unbalanced = np.abs(gradient + held @ forces).max(initial=0.0) / size
+            beyond = np.maximum(G @ x - h, 0.0).max(initial=0.0) / scale
+            return _Reached(x, at, multipliers, float(max(unbalanced, beyond)))
         # the most negative, unless that has gone on for long: then the first, which cannot go in circles
         worst = min(wrong, key=lambda i: push[i]) if round_ < most // 2 else min(wrong, key=lambda i: at[i])
-        at.pop(worst)
+        at = [*at[:worst], *at[worst + 1 :]]
     raise NumericsError(f"{len(h)} limits on {len(x)} velocities could not be sorted out in {most} rounds")
 
 
-def _null(rows: np.ndarray) -> np.ndarray:
-    """``n x k``: an orthonormal basis of what no row feels."""
-    if not len(rows):
-        return np.eye(rows.shape[1])
-    _, d, Vt = np.linalg.svd(rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None])
-    return Vt[int((d > RANK).sum()) :].T
+def _independent(fixed: np.ndarray, G: np.ndarray, at: list[int]) -> list[int]:
+    """Those limits whose rows do not depend on ``fixed``, which is orthonormal, and on those before them."""
+    basis, kept = fixed, list[int]()
+    for i in at:
+        row = G[i] - basis.T @ (basis @ G[i])
+        row = row - basis.T @ (basis @ row)
+        size = np.linalg.norm(row)
+        if size > 1e-6 * np.linalg.norm(G[i]):
+            basis, kept = np.vstack([basis, row / size]), [*kept, i]
+    return kept
 
 
 def _inverse(AZ: np.ndarray, A: np.ndarray) -> np.ndarray:
@@ -138,6 +144,6 @@ def _inverse(AZ: np.ndarray, A: np.ndarray) -> np.ndarray:
 
 def _rows(A: np.ndarray, fixed: np.ndarray) -> np.ndarray:
     """Orthonormal rows that span what ``A`` feels beyond ``fixed``."""
-    Z = _null(fixed)
+    Z = np.linalg.qr(fixed.T, mode="complete")[0][:, len(fixed) :]
     _, d, Vt = np.linalg.svd(A @ Z, full_matrices=False)
     return np.asarray(Vt[d > RANK * np.linalg.norm(A)] @ Z.T)

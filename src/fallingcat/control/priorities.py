@@ -164,7 +164,7 @@ def _asking(model: Model, forms: Levels, metric: str) -> Callable[[State, Any, A
         if not np.isfinite(found).all():
             raise NumericsError(f"what these tasks ask of {model.name!r} is not finite")
         *parts, last = np.split(found, ends)
-        levels = [Level(parts[3 * i].reshape(-1, nv), *parts[3 * i + 1 : 3 * i + 3]) for i in range(len(heights))]
+        levels = [Level(parts[3 * i].reshape(n, nv), *parts[3 * i + 1 : 3 * i + 3]) for i, n in enumerate(heights)]
         W = last.reshape(nv, nv) if metric == "energy" else W
         return levels, None if metric == "rates" else inverse_root(W, ())
 
@@ -215,8 +215,8 @@ def _checked(model: Model, state: State, tasks: Any) -> Levels:
 
 
 def _damping(damping: Any) -> float:
-    if isinstance(damping, bool) or not isinstance(damping, (int, float, np.number)) or not 0 <= damping < np.inf:
-        raise ModelError(f"damping is a finite number that is not negative, not {told(damping)}")
+    if isinstance(damping, bool) or not isinstance(damping, (int, float, np.number)) or not 0 <= damping <= 1e9:
+        raise ModelError(f"damping is a number from 0 to 1e9, not {told(damping)}")
     return float(damping)
 
 

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics.checks import check_fields, check_state, positive
+from ..dynamics.checks import check_fields, check_model, check_state, positive
 from ..errors import ModelError, told
 from ..kernels import Kernel
 from ..lie.group import constant
 from ..model import Model, State
 from .reaching_step import DAMPING, REACHED, STATIONARY, Plan, plan_of
-from .tasks.task import Task, count, packed
+from .tasks.task import Task, as_numbers, count, packed
 
 MANY = 64
 """Starts at once when few goals are left."""
@@ -80,11 +80,10 @@ def inverse_kinematics(
     >>> far.status, round(far.error, 6)
     ('out of reach', 2.0)
     """
-    start = model.neutral() if start is None else start
-    aims = _checked(model, tasks, start)
+    aims, start = _checked(model, tasks, start)
     rules = _rules(tolerance, iterations, restarts, seed)
     numbers = packed(model, aims)
-    plan = plan_of(model, tuple(task.form for task in aims), bool(limited))
+    plan = plan_of(model, tuple(task.form for task in aims), _flag(limited))
     x = np.zeros((*numbers.shape[:-1], model.nq + 1))
     x[..., :-1] = _coordinates(model, plan, start)
     if numbers.ndim == 1:
@@ -118,10 +117,10 @@ class InverseKinematics:
         restarts: int = 20,
         seed: int = 0,
     ) -> None:
-        aims = _checked(model, tasks, model.neutral())
+        aims, _ = _checked(model, tasks, None)
         self.model, self.tasks = model, tuple(aims)
         self._rules = _rules(tolerance, iterations, restarts, seed)
-        self._plan = plan_of(model, tuple(task.form for task in aims), bool(limited))
+        self._plan = plan_of(model, tuple(task.form for task in aims), _flag(limited))
         self._numbers, self._x = packed(model, aims), np.zeros(model.nq + 1)
         if self._numbers.ndim > 1:
             raise ModelError("an InverseKinematics takes goals when it is called, not many at once before")
@@ -140,12 +139,11 @@ class InverseKinematics:
         if len(goals) != len(self.tasks):
             raise ModelError(f"as many goals as tasks are needed, {len(self.tasks)}, not {len(goals)}")
         for task, place, goal in zip(self.tasks, self._places, goals, strict=True):
+            goal = as_numbers(goal, f"goal of {task.name}")
+            if np.shape(goal) != task.aim.shape:
+                raise ModelError(f"goal of {task.name} has shape {task.aim.shape}, not {np.shape(goal)}")
             task.check_goal(goal)
-            try:
-                self._numbers[place] = np.reshape(goal, -1)
-            except ValueError:
-                shape = task.goal_shape(self.model)
-                raise ModelError(f"goal of {task.name} has shape {shape}, not {np.shape(goal)}") from None
+            self._numbers[place] = goal.reshape(-1)
         return self._numbers
 
     def __call__(self, start: State, *goals: Any) -> Reached:
@@ -247,11 +245,15 @@ def _cost(model: Model, found: np.ndarray) -> Any:
 # what was given, and what is said of it -------------------------------------------------------------------------------
 
 
-def _checked(model: Model, tasks: Any, start: Any) -> list[Task]:
-    """The tasks, each with a goal."""
+def _checked(model: Model, tasks: Any, start: Any) -> tuple[list[Task], State]:
+    """The tasks, each with a goal, and where to start."""
+    check_model(model)
+    start = model.neutral() if start is None else start
     check_state(model, start)
     if not isinstance(tasks, (list, tuple)) or not tasks or not all(isinstance(task, Task) for task in tasks):
         raise ModelError(f"tasks is a list of at least one task, such as [PoseTask('hand', H)], not {told(tasks)}")
+    if not model.nv:
+        raise ModelError(f"{model.name!r} has no joint and no base that moves: there is nothing to find")
     aims = []
     for task in tasks:
         task.check(model)
@@ -259,7 +261,13 @@ def _checked(model: Model, tasks: Any, start: Any) -> list[Task]:
     counts = {len(task.aim) for task in aims if np.ndim(task.aim) > len(task.goal_shape(model))}
     if len(counts) > 1:
         raise ModelError(f"tasks have {' and '.join(map(str, sorted(counts)))} goals: as many for all, or one")
-    return aims
+    return aims, start
+
+
+def _flag(limited: Any) -> bool:
+    if not isinstance(limited, (bool, np.bool_)):
+        raise ModelError(f"limited is True or False, not {told(limited)}")
+    return bool(limited)
 
 
 def _whole(x: Any, least: int) -> int:

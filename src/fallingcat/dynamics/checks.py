@@ -97,7 +97,8 @@ def choice(x: Any, options: tuple[str, ...], what: str) -> str:
 
 def positive(x: Any, what: str) -> float:
     """``x`` if it is a finite number above zero."""
-    if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0 < x <= int(np.finfo(float).max):
+    x = x.item() if isinstance(x, np.number) else x  # a float32 beside a larger number would warn
+    if isinstance(x, bool) or not isinstance(x, (int, float)) or not 0 < x <= int(np.finfo(float).max):
         raise ModelError(f"{what} is a positive number, not {told(x)}")
     return float(x)
 

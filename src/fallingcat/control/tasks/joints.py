@@ -39,9 +39,9 @@ class JointsTask(Task):
             object.__setattr__(self, "joints", tuple(self.goal))
             parts = [x if np.ndim(x) else np.reshape(x, 1) for x in map(_listed, self.goal.values())]
             object.__setattr__(self, "goal", stacked(parts, (0,)))
-        super().__post_init__()
         if self.joints is not None:
             object.__setattr__(self, "joints", _names(self.joints))
+        super().__post_init__()
 
     @property
     def name(self) -> str:

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from ...arrays import concatenate, cross, skew
+from ...arrays.arguments import shape_of
 from ...dynamics import jacobian, jacobian_derivative, link_pose
+from ...errors import ModelError, told
 from ...lie import rotations
 from ...model import Model, State
-from .task import Motion, Task, _numbers, check_poses, check_rotations
+from .task import Motion, Task, as_numbers, check_poses, check_rotations
 
 
 def place_motion(model: Model, state: State, place: str) -> tuple[Any, Any, Any]:
@@ -131,7 +133,9 @@ class PointTask(PlaceTask):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "point", _numbers(self.point, f"point of {self.name}"))
+        object.__setattr__(self, "point", as_numbers(self.point, f"point of {self.name}"))
+        if shape_of(self.point) != (3,):
+            raise ModelError(f"point of {self.name} has shape (3,), not {shape_of(self.point) or told(self.point)}")
 
     def here(self, model: Model, state: State) -> Any:
         H = link_pose(model, state, self.place)

@@ -11,12 +11,15 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from ...arrays import array, concatenate, is_numeric
-from ...arrays.arguments import shape_of
+from ...arrays.arguments import holds_numbers, shape_of
 from ...dynamics.checks import check_fields, check_model
 from ...errors import ModelError, told
 from ...lie import SE3
 from ...model import Model, State
 from ...model.states import POSE_TOLERANCE
+
+LARGEST = 1e100
+"""Of the numbers of a task: their products stay finite."""
 
 
 class Motion(NamedTuple):
@@ -102,12 +105,12 @@ class Task(ABC):
 
     def __post_init__(self) -> None:
         for name in ("velocity", "acceleration", "gain", "weight"):
-            object.__setattr__(self, name, _numbers(getattr(self, name), f"{name} of {self.name}"))
+            object.__setattr__(self, name, as_numbers(getattr(self, name), f"{name} of {self.name}"))
         for name in ("gain", "weight"):
             x = getattr(self, name)
             if x is None or (is_numeric(x) and (np.asarray(x) < 0.0).any()):
                 raise ModelError(f"{name} of {self.name} is not negative, not {told(x)}")
-        object.__setattr__(self, "goal", _numbers(self.aim, f"goal of {self.name}"))
+        object.__setattr__(self, "goal", as_numbers(self.aim, f"goal of {self.name}"))
         if self.aim is not None:
             self.check_goal(self.aim)
         if self.mask is not None:
@@ -180,7 +183,8 @@ class Task(ABC):
                 x = np.full(shape, x)
             elif x.ndim > len(shape):
                 lead = x.shape[: x.ndim - len(shape)]
-            parts.append(x.reshape(*x.shape[: x.ndim - len(shape)], -1) if x.ndim > 1 else x)
+            size = int(np.prod(shape, dtype=int))
+            parts.append(x.reshape(*x.shape[: x.ndim - len(shape)], size) if x.ndim > 1 else x)
         if lead:
             parts = [np.broadcast_to(part, (*lead, part.shape[-1])) for part in parts]
         return np.concatenate(parts, axis=-1)
@@ -274,26 +278,30 @@ def check_rotations(goal: Any, what: str) -> None:
         check_poses(poses, what)
 
 
-def _numbers(x: Any, what: str) -> Any:
-    """``x`` as an array of any kind of number, finite if it can be looked at; None stays."""
-    if isinstance(x, (list, tuple)):
+def as_numbers(x: Any, what: str) -> Any:
+    """``x`` as a number or an array of any kind of number, of moderate size if it can be looked at; None stays."""
+    if isinstance(x, (list, tuple, range)):
         try:
-            x = np.array(x, dtype=float)
-        except (TypeError, ValueError):
-            x = array(x)
-    if x is None or not is_numeric(x):
-        if isinstance(x, (str, bytes, dict, set)) or callable(x):
-            raise ModelError(f"{what} is made of numbers, not {told(x)}")
+            x = np.array(x, dtype=float) if is_numeric(np.array(x)) else array(x)
+        except (TypeError, ValueError, OverflowError):
+            raise ModelError(f"{what} is made of numbers, not {told(x)}") from None
+    if x is None:
+        return None
+    if not (hasattr(x, "__mul__") and holds_numbers(x)) or callable(x) or isinstance(x, (str, bytes)):
+        raise ModelError(f"{what} is made of numbers, not {told(x)}")
+    if not is_numeric(x):
         return x
-    if not (np.isrealobj(x) and np.isfinite(x).all()):
-        raise ModelError(f"{what} holds a number that is not finite: {told(x)}")
+    if np.asarray(x).dtype.kind not in "fiub" or not (np.abs(np.asarray(x, dtype=float)) <= LARGEST).all():
+        raise ModelError(f"{what} holds a number that is not real, or not finite, or above {LARGEST:g}: {told(x)}")
     return np.asarray(x, dtype=float) if np.ndim(x) else float(x)
 
 
 def _mask(given: Any, name: str) -> tuple[bool, ...]:
     """True or False for each row."""
-    rows = list(given) if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str) else []
-    if not any(rows) or not all(isinstance(x, (bool, np.bool_)) or x in (0, 1) for x in rows):
+    rows = (
+        list(given) if isinstance(given, (tuple, list)) or (isinstance(given, np.ndarray) and given.ndim == 1) else []
+    )
+    if not all(isinstance(x, (bool, int, float, np.number, np.bool_)) and x in (0, 1) for x in rows) or not any(rows):
         raise ModelError(f"mask of {name} says True or False for each row, True at least once, not {told(given)}")
     return tuple(bool(x) for x in rows)
 
