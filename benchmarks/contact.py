@@ -1,12 +1,14 @@
 """Robots that land on four or eight points: error after a second over the processor time it takes, beside MuJoCo.
 
 python benchmarks/contact.py                  # this processor: single runs and batches, ours and MuJoCo's (Euler, RK4)
-python benchmarks/contact.py --gpu            # on a machine with a GPU and CuPy: fleets, and their error beside the CPU
+python benchmarks/contact.py --gpu            # on a machine with a GPU and CuPy: fleets, their error beside the CPU,
+                                              # and MuJoCo Warp if it is there
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import platform
 import statistics
@@ -194,16 +196,70 @@ def on_gpu(scene: Scene, dt: float, count: int, dtype: str) -> dict[str, Any]:
     small.step(steps)
     same.step(steps)
     off = np.abs(small.packed()[:, :12] - same.packed()[:, :12]).max(axis=1)
-    kernel = big.march.on("cuda", dtype)
+    kernels = big.march.on("cuda", dtype)
+    fine = fc.simulate(scene.model, scene.start, JUDGED, scene.laws, scene.floor, integrator="implicit", dt=dt / 64.0)
+    coarse = fc.simulate(scene.model, scene.start, JUDGED, scene.laws, scene.floor, integrator="implicit", dt=dt)
     return {
+        "method": "fallingcat implicit",
         "dtype": dtype,
         "dt": dt,
         "robots": count,
         "steps per s": count / statistics.median(times),
         "first step (s)": compiled,
         "pose beside CPU float64 after 0.1 s": {"median": float(np.median(off)), "worst": float(off.max())},
-        "operations": sum(kernel.operations.values()),
-        "stages": len(kernel.stages.stages),
+        "error after 1 s (m)": float(np.abs(fine.poses[-1, :3, 3] - coarse.poses[-1, :3, 3]).max()),
+        "operations": sum(sum(kernel.operations.values()) for kernel in kernels),
+        "stages": sum(len(kernel.stages.stages) for kernel in kernels),
+    }
+
+
+def warps(scene: Scene, dt: float, count: int) -> dict[str, Any]:
+    """MuJoCo Warp (float32, Euler) on the same scene: steps per second, and the error of one robot after a second."""
+    import mujoco
+    import mujoco_warp as mjw
+    import warp as wp
+
+    model = in_mujoco(scene)
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = scene.model.to_mujoco(scene.start)
+    model.opt.timestep = dt
+    mujoco.mj_forward(model, data)
+    rows = 4 * len(scene.points) + model.nv + 8
+
+    def fleet(n: int) -> tuple[Any, Callable[[int], float]]:
+        m, d = mjw.put_model(model), mjw.put_data(model, data, nworld=n, nconmax=len(scene.points) + 4, njmax=rows)
+        mjw.step(m, d)
+        with wp.ScopedCapture() as capture:
+            mjw.step(m, d)
+
+        def run(steps: int) -> float:
+            wp.synchronize()
+            began = time.perf_counter()
+            for _ in range(steps):
+                wp.capture_launch(capture.graph)
+            wp.synchronize()
+            return (time.perf_counter() - began) / steps
+
+        return d, run
+
+    began = time.perf_counter()
+    _, run = fleet(count)
+    compiled = time.perf_counter() - began
+    times = [run(50) for _ in range(7)]
+    one, alone = fleet(1)
+    alone(round(JUDGED / dt) - 1)  # one step was taken before the capture
+    end = one.qpos.numpy()[0, :3]
+    model.opt.timestep = dt / 64.0
+    for _ in range(round(64 * JUDGED / dt)):
+        mujoco.mj_step(model, data)
+    return {
+        "method": "MuJoCo Warp Euler",
+        "dtype": "float32",
+        "dt": dt,
+        "robots": count,
+        "steps per s": count / statistics.median(times),
+        "first step (s)": compiled,
+        "error after 1 s (m)": float(np.abs(end - data.qpos[:3]).max()),
     }
 
 
@@ -218,6 +274,8 @@ def main() -> None:
     for name, scene in SCENES.items():
         if options.gpu:
             rows = [on_gpu(scene(), 2e-3, options.count, dtype) for dtype in ("float32", "float64")]
+            if importlib.util.find_spec("mujoco_warp"):
+                rows += [warps(scene(), 2e-3, 1 << 17)]
         else:
             rows = [ours(scene(), dt, options.repeats) for dt in (1e-3, 2e-3, 4e-3)]
             rows += [mujocos(scene(), kind, 1e-3, options.repeats) for kind in ("Euler", "implicitfast", "RK4")]

@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import ExtraMissingError, ModelError
 from ...model import Model
 from ..ir.inputs import Argument
-from ..ir.program import program
+from ..ir.program import Program, program
 from ..ir.results import rebuild
 from ..ir.trace import Recipe, Trace, trace
 from ..text.shared import Real, identifier, table
@@ -49,9 +49,14 @@ class CudaKernel:
         return len(self._trace.outputs)
 
     @cached_property
+    def program(self) -> Program:
+        """The straight-line program behind it; :attr:`stages` may compute parts of it twice."""
+        return program(self._trace.inputs, self._trace.outputs, fuse=True)
+
+    @cached_property
     def stages(self) -> Stages:
         """The function as one GPU kernel, or several one after the other."""
-        return fastest(program(self._trace.inputs, self._trace.outputs, fuse=True), self.dtype.name)
+        return fastest(self.program, self.dtype.name)
 
     @property
     def operations(self) -> dict[str, int]:
