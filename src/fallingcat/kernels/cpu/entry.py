@@ -395,22 +395,20 @@ def _transposing(name: str, type_: Type, e: str, into_lanes: bool) -> Iterator[s
     yield f"  %lane = getelementptr {type_.text}, ptr %lanes, i64 %j"
     for i in range(lanes):
         yield f"  %p{i} = getelementptr {e}, ptr %row{i}, i64 %j"
-    if lanes == 1:
-        source, target = ("%p0", "%lane") if into_lanes else ("%lane", "%p0")
-        yield f"  %v = load {e}, ptr {source}"
-        yield f"  store {e} %v, ptr {target}"
-    elif into_lanes:
-        whole = "poison"
+    if into_lanes:
+        whole = "poison" if lanes > 1 else "%x0"
         for i in range(lanes):
             yield f"  %r{i} = load {e}, ptr %p{i}"
             yield _converted(f"%x{i}", f"%r{i}", e, own)
-            yield f"  %v{i} = insertelement {type_.text} {whole}, {own} %x{i}, i32 {i}"
-            whole = f"%v{i}"
+            if lanes > 1:
+                yield f"  %v{i} = insertelement {type_.text} {whole}, {own} %x{i}, i32 {i}"
+                whole = f"%v{i}"
         yield f"  store {type_.text} {whole}, ptr %lane, align {type_.bytes}"
     else:
         yield f"  %v = load {type_.text}, ptr %lane, align {type_.bytes}"
         for i in range(lanes):
-            yield f"  %r{i} = extractelement {type_.text} %v, i32 {i}"
+            lane = f"extractelement {type_.text} %v, i32 {i}" if lanes > 1 else f"bitcast {own} %v to {own}"
+            yield f"  %r{i} = {lane}"
             yield _converted(f"%x{i}", f"%r{i}", own, e)
             yield f"  store {e} %x{i}, ptr %p{i}"
     yield "  %j1 = add i64 %j, 1"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,44 +108,56 @@ class Foreign:
 
     # code -----------------------------------------------------------------------------------------------------
 
-    @once
-    def _code(self) -> bytes:
-        with undisturbed():
-            return Memory(self._recipe).code(f"xla{version()}{self._which}", self._text)
+    def target(self, dtype: str, count: int) -> str:
+        """The name by which XLA finds the code for ``count`` states in arrays of this type."""
+        return _registered(self._one if count == 1 else self._block, ELEMENTS[dtype])
 
-    def _text(self) -> str:
+    @once
+    def _one(self) -> bytes:
+        """One state in scalars."""
+        return self._code(1)
+
+    @once
+    def _block(self) -> bytes:
+        """A block of states in SIMD lanes."""
+        return self._code(self._lanes)
+
+    @property
+    def _lanes(self) -> int:
+        return native.cpu().width // np.dtype(self._recipe.dtype).itemsize
+
+    def _code(self, lanes: int) -> bytes:
+        with undisturbed():
+            return Memory(self._recipe).code(f"xla{version()} {lanes}{self._which}", partial(self._text, lanes))
+
+    def _text(self, lanes: int) -> str:
         inputs, outputs = self._expressions(True)
-        cut = recut(program(inputs, outputs, fuse=native.cpu().fma), LONG)
-        element = ELEMENTS[self._recipe.dtype]
-        type_ = llvm.Type(element, native.cpu().width // np.dtype(self._recipe.dtype).itemsize)
-        lines = [llvm.module(cut, type_, "kernel"), "declare ptr @malloc(i64)\ndeclare void @free(ptr)"]
+        made = program(inputs, outputs, fuse=native.cpu().fma)
+        cut = made if lanes == 1 else recut(made, LONG)
+        type_ = llvm.Type(ELEMENTS[self._recipe.dtype], lanes)
+        lines = [llvm.module(cut, type_, "kernel", self._lanes), "declare ptr @malloc(i64)\ndeclare void @free(ptr)"]
         for outside in ELEMENTS.values():
             lines += [*entry.batch(cut, type_, outside), *handler(len(self.sizes), outside, version())]
         return "\n".join(lines)
 
-    @cached_property
-    def _name(self) -> str:
-        """Says the code: XLA may keep what calls it in files, for other processes."""
-        return f"fallingcat_{hashlib.sha256(self._code).hexdigest()}"
 
-    def target(self, dtype: str) -> str:
-        """The name by which XLA finds the function for arrays of this type; it and its code live as long as the
-        process.
-        """
-        name = f"{self._name}_{dtype}"
-        with making:
-            if name not in _registered:
-                import jax
+def _registered(code: bytes, element: str) -> str:
+    """The name that XLA knows the code by: its digest, since XLA may keep what calls it in files, for other processes.
 
-                if self._name not in _libraries:
-                    functions = [f"handle_{element}" for element in ELEMENTS.values()]
-                    _libraries[self._name] = native.Library(self._code, functions)
-                ffi: Any = jax.ffi
-                address = _libraries[self._name].address(f"handle_{ELEMENTS[dtype]}")
-                ffi.register_ffi_target(name, ffi.pycapsule(address), platform="cpu")
-                _registered.add(name)
-        return name
+    The code stays as long as the process: nobody knows when XLA calls it for the last time.
+    """
+    import jax
+
+    name = f"fallingcat_{hashlib.sha256(code).hexdigest()}"
+    with making:
+        if name not in _libraries:
+            ffi: Any = jax.ffi
+            library = native.Library(code, [f"handle_{each}" for each in ELEMENTS.values()])
+            for each in ELEMENTS.values():
+                capsule = ffi.pycapsule(library.address(f"handle_{each}"))
+                ffi.register_ffi_target(f"{name}_{each}", capsule, platform="cpu")
+            _libraries[name] = library
+    return f"{name}_{element}"
 
 
 _libraries: dict[str, native.Library] = {}
-_registered: set[str] = set()

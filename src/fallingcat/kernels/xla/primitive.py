@@ -84,7 +84,7 @@ def _split(flat: Any, parent: Foreign, active: Sequence[int]) -> list[Any]:
 
 
 def _on_cpu(context: Any, *arguments: Any, kernel: Foreign, count: int, dtype: str) -> Any:
-    return jax.ffi.ffi_lowering(kernel.target(dtype))(context, *arguments)
+    return jax.ffi.ffi_lowering(kernel.target(dtype, count))(context, *arguments)
 
 
 def _elsewhere(*arguments: Any, kernel: Foreign, count: int, dtype: str) -> Any:
