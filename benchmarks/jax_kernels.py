@@ -1,14 +1,14 @@
-"""Kernels of a humanoid under JAX: time to the first answer and for each call, machine code beside XLA's own.
+"""A humanoid under JAX: time to the first answer and for each call, kernels beside the functions that XLA compiles.
 
-Processor time, nothing from a cache.  XLA compiles the program itself only where that ends within a minute.
+Processor time, nothing from a cache.  XLA is asked for what it compiles within a minute.
 """
 
 from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,6 @@ from rich.table import Table
 
 import fallingcat as fc
 from fallingcat.kernels.cpu import native
-from fallingcat.kernels.xla import function
 
 RESULT = Path(__file__).parent / "results" / "jax_kernels.json"
 BATCH, STEPS, DT = 4096, 1000, 1e-3
@@ -31,9 +30,9 @@ ALL = (0, 1, 2)
 
 
 class Case(NamedTuple):
-    """What is asked of a compiled function."""
+    """What is asked of a function of ``(model, q, v, u)``."""
 
-    compiled: Callable[[], Any]
+    function: Callable[..., Any]
     asked: Callable[[Any], Any]
     arguments: tuple[Any, ...]
     states: int = 1
@@ -41,8 +40,12 @@ class Case(NamedTuple):
     """whether XLA compiles it within a minute"""
 
 
+def dynamics(model: fc.Model, q: Any, v: Any, u: Any) -> Any:
+    return fc.forward_dynamics(model, model.unflatten(q, v), u)
+
+
 def step(model: fc.Model, q: Any, v: Any, u: Any) -> tuple[Any, Any]:
-    v = v + DT * fc.forward_dynamics(model, model.unflatten(q, v), u)
+    v = v + DT * dynamics(model, q, v, u)
     return model.integrate(q, DT * v), v
 
 
@@ -51,13 +54,6 @@ def cases(model: fc.Model) -> dict[str, Case]:
     q, v = map(jnp.asarray, model.flatten(model.random_state(rng)))
     x = (q, v, jnp.asarray(rng.normal(size=model.nv)))
     many = tuple(jnp.tile(a, (BATCH, 1)) for a in x)
-    sizes = {"q": model.nq, "v": model.nv, "u": model.nv}
-
-    def dynamics() -> Any:
-        return fc.compile(model, fc.forward_dynamics, target="jax")
-
-    def one_step() -> Any:
-        return fc.compile(model, step, target="jax", inputs=sizes)
 
     def scanned(f: Any) -> Any:
         def height(u: Any) -> Any:
@@ -65,48 +61,50 @@ def cases(model: fc.Model) -> dict[str, Case]:
 
         return height
 
-    def square(f: Any) -> Any:
-        return lambda *x: jnp.sum(f(*x) ** 2)
+    def gradient(f: Any) -> Any:
+        return jax.grad(lambda *x: jnp.sum(f(*x) ** 2), ALL)
 
     return {
         "forward dynamics": Case(dynamics, lambda f: f, x, xla=True),
-        "a batch of it": Case(dynamics, jax.vmap, many, BATCH, xla=True),
-        "a gradient of it": Case(dynamics, lambda f: jax.grad(square(f), ALL), x),
-        "a batch of gradients": Case(dynamics, lambda f: jax.vmap(jax.grad(square(f), ALL)), many, BATCH),
+        "a batch of it": Case(dynamics, jax.vmap, many, BATCH),
+        "a gradient of it": Case(dynamics, gradient, x, xla=True),
+        "a batch of gradients": Case(dynamics, lambda f: jax.vmap(gradient(f)), many, BATCH),
         "its Jacobian": Case(dynamics, lambda f: jax.jacrev(f, ALL), x),
-        "a step": Case(one_step, lambda f: f, x, xla=True),
-        "a scan of steps": Case(one_step, scanned, x[2:], STEPS),
-        "the gradient of a scan": Case(one_step, lambda f: jax.grad(scanned(f)), x[2:], STEPS),
-        "the Jacobian of a step": Case(one_step, lambda f: jax.jacfwd(f, ALL), x),
+        "a step": Case(step, lambda f: f, x),
+        "a scan of steps": Case(step, scanned, x[2:], STEPS),
+        "the gradient of a scan": Case(step, lambda f: jax.grad(scanned(f)), x[2:], STEPS),
+        "the Jacobian of a step": Case(step, lambda f: jax.jacfwd(f, ALL), x),
     }
 
 
-def row(case: Case) -> dict[str, float]:
+def row(case: Case, make: Callable[[Callable[..., Any]], Any]) -> dict[str, float]:
     jax.clear_caches()
     start = time.process_time()
-    made = jax.jit(case.asked(case.compiled()))
+    made = jax.jit(case.asked(make(case.function)))
     jax.block_until_ready(made(*case.arguments))
     first, count = time.process_time(), 0
     while time.process_time() - first < LEAST:
         jax.block_until_ready(made(*case.arguments))
         count += 1
-    each = (time.process_time() - first) / (count * case.states)
-    return {"first_s": first - start, "us": 1e6 * each}
+    return {"first_s": first - start, "us": 1e6 * (time.process_time() - first) / (count * case.states)}
 
 
 def measure(repeats: int) -> dict[str, Any]:
     os.environ["FALLINGCAT_CACHE"] = "off"
     jax.config.update("jax_enable_x64", True)
-    fc.compile(fc.robots.revolute_hopper(), fc.mass_matrix, target="jax")(np.zeros(4))  # imports everything
+    model, hopper = fc.robots.humanoid(), fc.robots.revolute_hopper()
+
+    def kernel(function: Callable[..., Any], model: fc.Model = model) -> Any:
+        sizes = {"q": model.nq, "v": model.nv, "u": model.nv}
+        return fc.compile(model, function, target="jax", inputs=sizes)
+
+    kernel(dynamics, hopper)(np.zeros(hopper.nq), np.zeros(hopper.nv), np.zeros(hopper.nv))  # imports everything
     rows: dict[str, Any] = {}
-    machine, xla = function._reason, lambda: "benchmark"
-    warnings.simplefilter("ignore")  # XLA's own way is asked for
-    for name, case in cases(fc.robots.humanoid()).items():
-        for way, reason in (("machine code", machine), ("XLA", xla)):
-            function._reason = reason
-            if reason is machine or case.xla:
-                found = [row(case) for _ in range(repeats if reason is machine else 1)]
-                rows.setdefault(name, {})[way] = {key: float(np.median([r[key] for r in found])) for key in found[0]}
+    for name, case in cases(model).items():
+        found = [row(case, kernel) for _ in range(repeats)]
+        rows[name] = {"kernel": {key: float(np.median([r[key] for r in found])) for key in found[0]}}
+        if case.xla:
+            rows[name]["XLA"] = row(case, lambda function: partial(function, model))
     versions = {"jax": jax.__version__, "fallingcat": fc.__version__}
     return {"repeats": repeats, "processor": native.cpu().name, "versions": versions, "rows": rows}
 
@@ -114,7 +112,7 @@ def measure(repeats: int) -> dict[str, Any]:
 def show(result: dict[str, Any]) -> None:
     table = Table("humanoid, 30 joints", "first answer (s)", "a state (us)", "XLA: first answer (s)", "a state (us)")
     for name, ways in result["rows"].items():
-        cells = [ways.get(way, {}) for way in ("machine code", "XLA")]
+        cells = [ways.get(way, {}) for way in ("kernel", "XLA")]
         table.add_row(name, *(f"{c[key]:.2f}" if key in c else "-" for c in cells for key in ("first_s", "us")))
     Console().print(table)
 

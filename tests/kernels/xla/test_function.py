@@ -1,5 +1,6 @@
 """Kernels under JAX: the numbers of the CPU's kernels under every transformation."""
 
+import gc
 import threading
 import warnings
 
@@ -11,6 +12,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.errors import ModelError
 from fallingcat.kernels.ir import trace as tracing
+from fallingcat.kernels.ir.instructions import Loop
 from fallingcat.kernels.xla import function, primitive
 
 CAT, HOPPER = fc.robots.two_cylinder_cat(), fc.robots.revolute_hopper()
@@ -82,6 +84,24 @@ def test_records_fields_single_numbers_and_nothing_at_all():
     same(mass(q, v), kernel(q))  # the velocity does not matter, but may be given
     constant, kernel = both(CAT, fc.mass_matrix, state=[])
     same(jax.jit(constant)(), kernel())
+
+
+def test_loops_in_kernels():
+    model = fc.robots.cat()
+    mass, kernel = both(model, fc.mass_matrix)
+    q = model.random(np.random.default_rng(5), 9)
+    assert any(isinstance(chunk, Loop) for chunk in kernel.program.chunks)
+    same(mass(q), kernel(q))
+    same(mass(q[3]), kernel(q[3]))
+
+
+def test_code_outlives_the_function():
+    f, kernel = both(HOPPER, fc.inverse_dynamics)
+    x = states(HOPPER, 3)
+    made = jax.jit(f).lower(*x).compile()
+    del f
+    gc.collect()
+    same(made(*x), kernel(*x))
 
 
 def test_a_step_scanned_a_thousand_times():

@@ -13,6 +13,7 @@ from ...arrays.differentiate import pulled, pushed
 from ...arrays.traced import TooLong
 from ..cpu import entry, llvm, native
 from ..cpu.threads import making, once
+from ..ir.inputs import named
 from ..ir.program import LONG, Program, program, recut
 from ..ir.trace import Recipe, undisturbed
 from ..store.recall import Memory
@@ -55,6 +56,9 @@ class Foreign:
         self.sizes, self.outputs, self.linear = tuple(sizes), outputs, linear
         self._recipe, self._which, self._expressions = recipe, which, expressions
         self._derived: dict[tuple[bool, tuple[int, ...]], Foreign] = {}
+
+    def __repr__(self) -> str:
+        return f"{named(self._recipe.function)}{self._which}"
 
     # derivatives ----------------------------------------------------------------------------------------------
 
