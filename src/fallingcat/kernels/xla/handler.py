@@ -1,7 +1,7 @@
 """LLVM text of the function that XLA calls: ``XLA_FFI_Error *handle(XLA_FFI_CallFrame *)``, around ``batch``.
 
 It is what a C compiler makes of XLA's header ``xla/ffi/api/c_api.h``: the places of the fields below are those of its
-structures, which are the same in every version listed in :data:`VERSIONS`.
+structures since version :data:`OLDEST`.  Later versions with the same first number only add fields behind them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-VERSIONS: Final = ((0, 1), (0, 2), (0, 3))
-"""of XLA's foreign function interface"""
+OLDEST: Final = (0, 1)
+"""version of XLA's foreign function interface"""
 
 # places of fields, in bytes (64-bit machines)
 FRAME_EXTENSION, FRAME_API, FRAME_ARGUMENTS, FRAME_RESULTS = 8, 16, 72, 112
@@ -88,7 +88,7 @@ def _store(base: str, place: int, *fields: str) -> Iterator[str]:
 @functools.cache
 def version() -> tuple[int, int]:
     """The version of the interface in the header that comes with JAX; an :class:`OSError` or :class:`ValueError` says
-    why it cannot be used.
+    why it cannot be used.  (It must be the right one: a handler that XLA refuses leaves JAX without its CPU.)
     """
     import jax
 
@@ -97,9 +97,7 @@ def version() -> tuple[int, int]:
         raise ValueError(f"JAX {jax.__version__} has no jax.ffi")
     text = Path(ffi.include_dir(), "xla", "ffi", "api", "c_api.h").read_text(encoding="utf-8")
     found = [re.search(rf"#define XLA_FFI_API_{part} (\d+)", text) for part in ("MAJOR", "MINOR")]
-    numbers = tuple(int(x[1]) for x in found if x)
-    if numbers not in VERSIONS:
-        known = ", ".join(".".join(map(str, v)) for v in VERSIONS)
-        told = ".".join(map(str, numbers)) or "without a number"
-        raise ValueError(f"the foreign function interface of JAX {jax.__version__} is {told}, not one of {known}")
-    return numbers[0], numbers[1]
+    major, minor = (int(x[1]) if x else -1 for x in found)
+    if major != OLDEST[0] or minor < OLDEST[1]:
+        raise ValueError(f"JAX {jax.__version__} has version {major}.{minor} of the interface, not 0.1 or a later 0")
+    return major, minor
