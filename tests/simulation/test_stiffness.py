@@ -8,7 +8,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.control import JointDamper
 from fallingcat.simulation import System
-from fallingcat.simulation.stiffness import RESOLVED, default_step, fastest
+from fallingcat.simulation.stiffness import RESOLVED, default_step, fastest, rebounding_step
 
 BALL = fc.robots.free_body()
 HOPPER = fc.robots.revolute_hopper()
@@ -124,3 +124,31 @@ def test_books_of_methods_that_choose_their_steps_are_looked_at_too():
     run = fc.simulate(BALL, above(BALL, 0.05), 0.5, contact=floor, integrator=loose)
     assert run.energy_residual > 0.01
     assert "the books do not balance" in run.status
+
+
+@pytest.mark.parametrize("stiffness", [1e3, 2e4, 1e6])
+@pytest.mark.parametrize("damping", [0.0, 0.1, 0.3])
+def test_rollouts_on_floors_take_steps_that_let_robots_rebound(stiffness, damping):
+    """They took 1 ms whatever the floor, which stopped what should bounce, with books that balanced."""
+    box, corners = fc.contact.corners(BALL, "body", (0.3, 0.2))
+    D = 2.0 * damping * np.sqrt(stiffness * box.mass / 4.0)
+    floor = fc.contact.CompliantFloor(corners, (stiffness, stiffness), (D, D + 1e-3), friction=0.5)
+    start = above(box, 0.02)
+    duration = np.sqrt(0.04 / 9.81) + np.pi * np.sqrt(box.mass / (4.0 * stiffness)) + 5e-3
+    many = fc.rollout(box, [start], duration, contact=floor, every=1)
+    assert many.status == "finished"
+    landed = np.sqrt(2.0 * 9.81 * 0.02)
+    leaves = many.twists[:, 0, 2].max()
+    exact = landed if damping == 0.0 else fc.simulate(box, start, duration, contact=floor).twists[:, 2].max()
+    assert abs(leaves - exact) < 0.06 * landed
+    fixed = fc.rollout(box, [start], duration, contact=floor, every=1, dt=1e-3).twists[:, 0, 2].max()
+    assert stiffness < 1e6 or abs(fixed - exact) > 0.2 * landed
+
+
+def test_floors_that_do_not_rebound_take_a_millisecond():
+    dog = fc.robots.quadruped()
+    feet = tuple(frame.name for frame in dog.frames)
+    for stiffness, damping in ((2e4, 200.0), (1e6, 1e4), (0.0, 10.0)):
+        floor = fc.contact.CompliantFloor(feet, (stiffness, stiffness), (damping, damping), friction=0.8)
+        assert rebounding_step(System(dog, contact=floor), dog.neutral()) == 1e-3
+    assert rebounding_step(System(dog), dog.neutral()) == 1e-3

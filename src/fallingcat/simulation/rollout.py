@@ -27,7 +27,7 @@ from .rkmk4 import RKMK4
 from .rosenbrock import Rosenbrock
 from .rule import SMALL, Rule
 from .simulate import INTEGRATORS, own_laws, system_of
-from .stiffness import DEFAULT_STEP, SHORTEST_DEFAULT, default_step
+from .stiffness import DEFAULT_STEP, SHORTEST_DEFAULT, default_step, rebounding_step
 from .system import System
 
 MANY = 3
@@ -81,12 +81,12 @@ def rollout(
     ``states`` is a list, or one state whose fields are arrays with a first axis over the simulations.  For laws (not
     for plain functions) and integrators of fixed steps, or :class:`Located`: unless ``integrator`` says otherwise,
     ``implicit`` on compliant floors under three points or more, ``located`` under one or two, else ``rkmk4``.  By
-    default steps are 1 ms, or shorter where springs need it at the first state, or the tolerance of ``located``.  What
-    the model holds acts as in :func:`fallingcat.simulate`.  Contacts of rules switch at the ends of steps, so their
-    times are right to ``dt``; those of ``located`` switch where they do.  Every ``every``-th step is kept, or first and
-    last only.  ``target="cuda"`` runs ``implicit`` and ``located`` on a GPU, in float64 or, ``implicit``, float32; see
-    :class:`Fleet` to step, steer and reset as you go.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a
-    ``KeyboardInterrupt`` whose ``result`` is the rollout so far.
+    default steps are 1 ms, or shorter where springs, or what rebounds from them, need it at the first state, or the
+    tolerance of ``located``.  What the model holds acts as in :func:`fallingcat.simulate`.  Contacts of rules switch at
+    the ends of steps, so their times are right to ``dt``; those of ``located`` switch where they do.  Every
+    ``every``-th step is kept, or first and last only.  ``target="cuda"`` runs ``implicit`` and ``located`` on a GPU, in
+    float64 or, ``implicit``, float32; see :class:`Fleet` to step, steer and reset as you go.  Ctrl-C raises
+    :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the rollout so far.
 
     >>> import fallingcat as fc
     >>> cat = fc.robots.two_cylinder_cat()
@@ -105,7 +105,8 @@ def rollout(
     system = system_of(model, first, controller, contact, own)
     method = _method(system, integrator)
     if dt is None:
-        dt = DEFAULT_STEP if method.stable else default_step(system, first)
+        suits = rebounding_step if method.stable else default_step
+        dt = DEFAULT_STEP if method.tolerance is not None else suits(system, first)
     steps = max(1, round(duration / dt))
     dt = duration / steps
     if isinstance(method, (Implicit, Located)):

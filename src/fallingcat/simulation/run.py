@@ -23,7 +23,7 @@ from .implicit import March
 from .integrator import HALVINGS, Integrator, Step
 from .ledger import ROUNDING, Ledger
 from .rule import guards
-from .stiffness import DEFAULT_STEP, default_step, too_fast
+from .stiffness import default_step, rebounding_step, too_fast
 from .system import System
 from .trajectory import Trajectory
 
@@ -81,7 +81,7 @@ class Run:
         self.adaptive = method.tolerance is not None
         if dt is None:
             own = WATCHED_STEP if events else duration
-            dt = own if self.adaptive else DEFAULT_STEP if method.stable else default_step(system, state)
+            dt = own if self.adaptive else (rebounding_step if method.stable else default_step)(system, state)
         self.largest = dt
         self.mode: Mode = ()
         memory = np.zeros(0)
