@@ -247,3 +247,18 @@ def test_forces_center_and_frames_are_switched(opened, tmp_path):
     widths = {round(chart.bounding_box()["width"]) for chart in page.locator(".chart").all()}
     assert len(widths) == 1
     assert heard == []
+
+
+def test_the_button_records_the_whole_animation(opened, tmp_path):
+    rod = fc.model.shapes.Capsule(0.05, 1.0, color=(1.0, 0.4, 0.0, 1.0))
+    link = fc.Link("rod", fc.Body(1.0, np.zeros(3), np.eye(3)), (rod,))
+    page, heard = opened(swinging((link,), times=(0.0, 0.5)).animate("energies").write(tmp_path / "rod.html"))
+    with page.expect_download(timeout=60_000) as waiting:
+        page.click("#record")
+        assert page.locator("#record.on").count() == 1
+    waiting.value.save_as(tmp_path / waiting.value.suggested_filename)
+    (video,) = tmp_path.glob("shown.*")
+    assert video.suffix in (".mp4", ".webm")
+    assert video.stat().st_size > 1000
+    assert page.locator("#record.on").count() == 0
+    assert [text for text in heard if not text.startswith("blob:")] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import numpy as np
 from ..dynamics import center_of_mass, forward_kinematics
 from ..dynamics.checks import choice, positive
 from ..errors import ModelError, told
+from ..io.diagnostics import check_path
 from ..model import State
 from ..views import Arrows, Axes, Chart, Dot, Fact, Line, Page, Scene, Shape, Solid, looks, surface
 from ..views.page import Extra
@@ -61,6 +63,26 @@ def animation(
     return Page(charts.title, charts.subtitle, charts.facts, (scene, *charts.blocks))
 
 
+def video(
+    run: Trajectory,
+    path: str | os.PathLike[str],
+    speed: float,
+    rate: int,
+    size: tuple[int, int],
+    shapes: Mapping[str, Sequence[Shape]] | None,
+) -> None:
+    """The animation alone, as a file."""
+    from ..views.video import write_video
+
+    check_path(path)
+    if isinstance(rate, bool) or not isinstance(rate, (int, np.integer)) or not 1 <= rate <= 120:
+        raise ModelError(f"rate is a number of pictures a second, from 1 to 120, not {told(rate)}")
+    sides = np.asarray(size) if isinstance(size, (tuple, list)) and len(size) == 2 else np.zeros(2)
+    if sides.dtype.kind not in "iu" or sides.min() < 16 or sides.max() > 4096:
+        raise ModelError(f"size is width and height in pixels, from 16 to 4096, not {told(size)}")
+    write_video(animation(run, (), speed, shapes), path, int(rate), (int(sides[0]), int(sides[1])))
+
+
 def _ground(run: Trajectory, upright: np.ndarray, places: np.ndarray) -> dict[str, Any]:
     """The ground in the picture: a plane, or what rises above it around ``places`` (... x 3, in the picture)."""
     if run.system.contact is None:
@@ -96,7 +118,7 @@ def _extras(
     """Contact forces, the weight half as long as the robot; the center of mass; the frames of links."""
     turn = upright[:3, :3]
     centers = [turn @ np.asarray(center_of_mass(run.model, state)) for state in states] if run.model.mass else []
-    extras: list[Extra] = [Dot("center of mass", np.array(centers))] if centers else []
+    extras: list[Extra] = [Dot("center of mass", np.array(centers), "#ff5d73")] if centers else []
     try:
         forces = run.contact_forces
     except ModelError:  # a contact without forces at points, or a run from a file without its laws

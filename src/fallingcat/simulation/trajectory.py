@@ -196,6 +196,21 @@ class Trajectory:
         """
         return pictures.animation(self, names or ("joints", "energies", "works"), speed, shapes)
 
+    def video(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        speed: float = 1.0,
+        rate: int = 30,
+        size: tuple[int, int] = (960, 720),
+        shapes: Mapping[str, Sequence[Shape]] | None = None,
+    ) -> None:
+        """Write the robot in motion to an ``.mp4`` or ``.gif`` file of ``rate`` pictures a second (extra ``video``).
+
+        The pictures are those of :meth:`animate`, which also has a button that records; ``size`` is in pixels.
+        """
+        pictures.video(self, path, speed, rate, size, shapes)
+
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write time, base, joints, rates, works and contact forces as a table with names and units, atomically."""
         tables.save_table(self, path)

@@ -23,7 +23,7 @@ from .shapes import Shape, Solid
 from .thinning import picked, thinned
 
 TIME = "time (s)"
-SCRIPTS = ("drawing.js", "triangles.js", "render.js", "scene.js", "charts.js", "tables.js", "player.js")
+SCRIPTS = ("drawing.js", "triangles.js", "render.js", "scene.js", "charts.js", "tables.js", "record.js", "player.js")
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,10 @@
   }
 
   const first = scene.t[0], last = scene.t[scene.t.length - 1], pause = 0.9; // seconds of rest at the end
-  const state = { t: first, playing: true, speed: scene.speed, wait: 0, frame: null };
+  const state = { t: first, playing: true, speed: scene.speed, wait: 0, frame: null, ended: null };
+  state.canvas = shown[data.blocks.indexOf(scene)].canvas;
+  state.seek = (t) => { state.playing = false; state.t = t; show(); };
+  state.start = (ended) => { state.playing = true; state.t = first; state.wait = 0; state.ended = ended; show(); };
   window.fallingcat = state;
   get("controls").hidden = false;
   const line = get("timeline");
@@ -43,6 +46,7 @@
       const passed = state.frame === null ? 0 : Math.min(0.1, (stamp - state.frame) / 1000);
       if (state.t >= last) {
         state.wait += passed;
+        if (state.ended && state.wait > 0.1) { state.ended(); state.ended = null; }
         if (state.wait > pause) { state.t = first; state.wait = 0; }
       } else state.t = Math.min(last, state.t + state.speed * passed);
       show();
@@ -57,6 +61,7 @@
   });
   line.addEventListener("input", () => { state.playing = false; state.t = Number(line.value); show(); });
   get("speed").addEventListener("change", () => { state.speed = Number(get("speed").value); });
+  recording(get("record"), state.canvas, state, data.title);
   document.addEventListener("keydown", (e) => { if (e.key === " " && e.target === document.body) { e.preventDefault(); get("play").click(); } });
   show();
   requestAnimationFrame(tick);

@@ -1,0 +1,89 @@
+"""The scene of a page as a video: a browser draws every picture and encodes it, at its own pace."""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from importlib import resources
+from pathlib import Path, PurePath
+from typing import Any, Final
+
+import numpy as np
+
+from ..errors import ExtraMissingError, FallingCatError, FileError
+from ..io.files import write_bytes
+from .mp4 import mp4
+from .page import Page, Scene
+
+CODECS: Final = ("avc1.640028", "avc1.42E01F", "vp09.00.31.08")
+"""What is tried, the best first: not every browser has H.264."""
+_BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "chrome")
+_ALONE: Final = """
+.scene { position: fixed; inset: 0; z-index: 9; border: 0; border-radius: 0; min-height: 0; }
+.scene .hint, .scene .switches { display: none; }
+"""
+
+
+def write_video(page: Page, path: str | os.PathLike[str], rate: int = 30, size: tuple[int, int] = (960, 720)) -> Path:
+    """Write the first scene of a page to an ``.mp4`` or ``.gif`` file of ``rate`` pictures a second.
+
+    Needs the extra ``video`` and Chromium: one of the system, or that of ``playwright install chromium``.
+    """
+    suffix = PurePath(path).suffix.lower()
+    if suffix not in (".mp4", ".gif"):
+        raise FileError(f"videos are written to .mp4 and .gif files, not to {suffix!r}", file=path)
+    scene = next((block for block in page.blocks if isinstance(block, Scene)), None)
+    if scene is None:
+        raise FallingCatError("a page without a scene has no video")
+    first, last = float(scene.times[0]), float(scene.times[-1])
+    count = max(2, round((last - first) / scene.speed * rate) + 1)
+    asked = {"times": np.linspace(first, last, count).tolist(), "rate": rate, "codecs": CODECS, "bits": 8_000_000}
+    width, height = (2 * max(1, round(side / 2)) for side in size)  # H.264 has even sides
+    with ThreadPoolExecutor(1) as thread:  # of its own: notebooks have a loop that playwright does not share
+        content = thread.submit(_encoded, page, suffix, asked, (width, height)).result()
+    write_bytes(path, content)
+    return Path(path)
+
+
+def _encoded(page: Page, suffix: str, asked: dict[str, Any], size: tuple[int, int]) -> bytes:
+    try:
+        from playwright.sync_api import Error, sync_playwright
+    except ImportError:
+        raise ExtraMissingError("video", package="playwright", purpose="a video") from None
+    scripts = (resources.files(__package__) / "encode.js").read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
+        file = page.write(Path(folder, "page.html"))
+        try:
+            browser = _browser(started.chromium, Error)
+            view = browser.new_page(viewport={"width": size[0], "height": size[1]})
+            view.add_init_script("window.fallingcatSmooth = true;")
+            view.goto(file.as_uri())
+            view.evaluate("window.fallingcat.playing = false")
+            view.add_style_tag(content=_ALONE)
+            call = "encodeGif" if suffix == ".gif" else "encodeFrames"
+            made = view.evaluate(f"(asked) => {{ {scripts}\nreturn {call}(asked); }}", asked)
+            browser.close()
+        except Error as error:
+            raise FallingCatError(f"the browser did not make the video: {str(error).splitlines()[0]}") from error
+    if suffix == ".gif":
+        return b"".join(base64.b64decode(part) for part in made)
+    if made is None or made["trouble"]:
+        raise FallingCatError(f"the browser has no encoder for the video: {(made or {}).get('trouble')}")
+    chunks = [(bool(key), base64.b64decode(data)) for key, data in made["chunks"]]
+    side = (int(made["width"]), int(made["height"]))
+    return mp4(made["codec"], base64.b64decode(made["description"]), chunks, side, int(asked["rate"]))
+
+
+def _browser(chromium: Any, error: type[Exception]) -> Any:
+    """Playwright's own, or one of the system."""
+    arguments = ["--enable-unsafe-swiftshader"] + (["--no-sandbox"] if getattr(os, "geteuid", lambda: 1)() == 0 else [])
+    try:
+        return chromium.launch(args=arguments)
+    except error:
+        found = next(filter(None, map(shutil.which, _BROWSERS)), None)
+        if found is None:
+            raise FallingCatError("videos need Chromium: run 'playwright install chromium'") from None
+        return chromium.launch(executable_path=found, args=arguments)

@@ -1,0 +1,147 @@
+"""Videos: a browser plays what was written, and finds the pictures in it that the page shows."""
+
+import shutil
+import sys
+
+import numpy as np
+import pytest
+
+import fallingcat as fc
+from fallingcat.errors import ExtraMissingError, FallingCatError, FileError, ModelError
+from fallingcat.views import Capsule, Page, Scene, video
+from fallingcat.views.mp4 import mp4
+from fallingcat.views.video import write_video
+
+playwright = pytest.importorskip("playwright.sync_api")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+
+
+def ball_page(**more):
+    """An orange ball that moves across the picture in one second."""
+    times = np.linspace(0.0, 1.0, 11)
+    poses = np.tile(np.eye(4), (11, 1, 1))
+    poses[:, 1, 3] = np.linspace(-1.0, 1.0, 11)
+    ball = Capsule((0, 0, 0), (0, 0, 0), 0.3, "#ff6600")
+    return Page("ball", blocks=[Scene(times, {"ball": poses}, {"ball": [ball]}, floor=False, azimuth=0.0, **more)])
+
+
+PLACE = """async ([file, t]) => {
+  const moves = file.endsWith("mp4"), shown = document.createElement(moves ? "video" : "img");
+  document.body.append(shown);
+  const loaded = new Promise((done, wrong) => {
+    shown[moves ? "onloadeddata" : "onload"] = done;
+    shown.onerror = wrong;
+  });
+  shown.src = file;
+  await loaded;
+  if (moves) { const there = new Promise((done) => { shown.onseeked = done; }); shown.currentTime = t; await there; }
+  const size = [shown.videoWidth ?? shown.naturalWidth, shown.videoHeight ?? shown.naturalHeight];
+  const copy = document.createElement("canvas");
+  [copy.width, copy.height] = size;
+  const c = copy.getContext("2d");
+  c.drawImage(shown, 0, 0);
+  const { data } = c.getImageData(0, 0, ...size);
+  let sum = 0, count = 0;
+  for (let i = 0; i < data.length; i += 4)
+    if (data[i] > 120 && data[i + 2] < 0.6 * data[i]) { sum += ((i / 4) % size[0]) / size[0]; count++; }
+  return { size, duration: shown.duration ?? null, place: count ? sum / count : null, count };
+}"""
+
+
+def look(path, t):
+    with playwright.sync_playwright() as started:
+        files = ["--no-sandbox", "--allow-file-access-from-files"]
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=files)
+        page = browser.new_page()
+        (path.parent / "empty.html").write_text("<body></body>")
+        page.goto((path.parent / "empty.html").as_uri())
+        seen = page.evaluate(PLACE, [path.as_uri(), t])
+        browser.close()
+    return seen
+
+
+@needs_browser
+def test_a_browser_plays_the_video_and_the_ball_is_where_it_was(tmp_path):
+    write_video(ball_page(speed=2.0), tmp_path / "ball.mp4", rate=20, size=(161, 120))
+    early, late = look(tmp_path / "ball.mp4", 0.05), look(tmp_path / "ball.mp4", 0.45)
+    assert early["size"] == [160, 120]
+    assert early["duration"] == pytest.approx(11 / 20)  # half a second, and the last picture
+    assert 0.05 < early["place"] < 0.4
+    assert 0.6 < late["place"] < 0.95
+
+
+@needs_browser
+def test_a_browser_shows_the_gif(tmp_path):
+    write_video(ball_page(), tmp_path / "ball.gif", rate=5, size=(160, 120))
+    seen = look(tmp_path / "ball.gif", 0.0)
+    assert seen["size"] == [160, 120]
+    assert 0.0 < seen["place"] < 0.4
+    content = (tmp_path / "ball.gif").read_bytes()
+    assert content.count(b"\x21\xf9\x04") == 6  # pictures
+
+
+def boxes(data):
+    """The boxes of an MP4 file, flat, by name."""
+    found, stack = {}, [data]
+    while stack:
+        rest = stack.pop()
+        while rest:
+            length, name = int.from_bytes(rest[:4], "big"), rest[4:8].decode()
+            assert 8 <= length <= len(rest)
+            found[name] = rest[8:length]
+            if name in ("moov", "trak", "mdia", "minf", "stbl"):
+                stack.append(rest[8:length])
+            rest = rest[length:]
+    return found
+
+
+def test_offsets_of_an_mp4_file_lead_to_its_pictures():
+    chunks = [(True, b"first"), (False, b"second"), (True, b"third!!")]
+    data = mp4("avc1.640028", b"\x01\x64", chunks, (320, 240), 30)
+    found = boxes(data)
+    start = int.from_bytes(found["stco"][8:12], "big")
+    assert data[start : start + 18] == b"firstsecondthird!!"
+    sizes = [int.from_bytes(found["stsz"][12 + 4 * i : 16 + 4 * i], "big") for i in range(3)]
+    assert sizes == [5, 6, 7]
+    assert found["stss"][4:] == bytes([0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 3])
+    assert int.from_bytes(found["mdhd"][16:20], "big") == 3 * 3000
+
+
+def test_a_missing_extra_is_one_line(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
+    with pytest.raises(ExtraMissingError) as caught:
+        write_video(ball_page(), tmp_path / "ball.mp4")
+    assert str(caught.value) == "a video needs playwright: pip install 'fallingcat[video]'"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_browser_is_one_line(monkeypatch, tmp_path):
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path / "none"))
+    monkeypatch.setattr(video.shutil, "which", lambda name: None)
+    with pytest.raises(FallingCatError, match="playwright install chromium"):
+        write_video(ball_page(), tmp_path / "ball.mp4")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda run, at: run.video(at / "a.avi"), FileError, ".mp4 and .gif"),
+        (lambda run, at: run.video(at / "a.mp4", rate=0), ModelError, "rate is a number of pictures"),
+        (lambda run, at: run.video(at / "a.mp4", rate=True), ModelError, "rate is a number of pictures"),
+        (lambda run, at: run.video(at / "a.mp4", size=(1, 2)), ModelError, "size is width and height"),
+        (lambda run, at: run.video(at / "a.mp4", size=3), ModelError, "size is width and height"),
+        (lambda run, at: run.video(at / "a.mp4", speed=0.0), FallingCatError, "speed"),
+        (lambda run, at: run.video(3), FallingCatError, ""),
+    ],
+)
+def test_wrong_wishes_are_named(tmp_path, call, error, words):
+    body = fc.robots.free_body()
+    with pytest.raises(error) as caught:
+        call(fc.simulate(body, body.neutral(), 0.0), tmp_path)
+    assert words in str(caught.value)
+
+
+def test_a_page_without_a_scene_has_no_video(tmp_path):
+    with pytest.raises(FallingCatError, match="without a scene"):
+        write_video(Page("still"), tmp_path / "a.mp4")
