@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from ...errors import ExtraMissingError, ModelError
 from ..cpu import plain
 from ..ir.inputs import FLAT
 from ..ir.program import program
-from ..ir.results import rebuild
+from ..ir.results import builder, leaves
 from ..ir.results import size as size_of
 from ..ir.trace import Face, Recipe, Trace, trace
 from ..store.recall import Memory
@@ -72,9 +74,19 @@ def _foreign(recipe: Recipe) -> tuple[Face, Callable[..., Any]]:
 
 def _function(recipe: Recipe, face: Face, flat: Callable[..., Any]) -> Callable[..., Any]:
     """From and to arrays and records as users have them."""
+    import jax
     import jax.numpy as jnp
 
     names = ", ".join(a.name for a in face.arguments)
+    parts, build = leaves(face.result), builder(face.result)
+
+    @functools.partial(jax.jit, inline=True)
+    def numbers(arrays: list[Any]) -> tuple[Any, ...]:
+        leads = _leads(face, arrays)
+        flats = [x.reshape((*own, a.size)) for a, x, own in zip(face.arguments, arrays, leads, strict=True)]
+        dtype = jnp.result_type(*arrays, jnp.float32) if arrays else jnp.result_type(float)
+        out = flat(flats, jnp.broadcast_shapes(*leads), dtype)
+        return tuple(out[..., p.start : p.end].reshape((*out.shape[:-1], *p.shape)) for p in parts)
 
     def run(*arguments: Any) -> Any:
         if face.state == FLAT[:1] and len(arguments) == len(face.arguments) + 1:
@@ -82,21 +94,25 @@ def _function(recipe: Recipe, face: Face, flat: Callable[..., Any]) -> Callable[
         if len(arguments) != len(face.arguments):
             raise ModelError(f"{run.__name__} takes {len(face.arguments)} arguments ({names}), not {len(arguments)}")
         arrays = [jnp.asarray(x) for x in arguments]
-        for argument, x in zip(face.arguments, arrays, strict=True):
-            if x.dtype.kind not in "fiuV":
-                raise ModelError(f"{argument.name} holds {x.dtype} and not real numbers")
-        leads = [argument.lead(x.shape) for argument, x in zip(face.arguments, arrays, strict=True)]
-        try:
-            lead = jnp.broadcast_shapes(*leads)
-        except ValueError:
-            raise ModelError(f"the batch shapes {', '.join(map(str, leads))} do not fit together") from None
-        flats = [x.reshape((*own, a.size)) for a, x, own in zip(face.arguments, arrays, leads, strict=True)]
-        dtype = jnp.result_type(*arrays, jnp.float32) if arrays else jnp.result_type(float)
-        return rebuild(face.result, flat(flats, lead, dtype))
+        _leads(face, arrays)
+        return build(numbers(arrays))
 
     run.__name__ = run.__qualname__ = identifier(recipe.function)
     run.__doc__ = f"{', '.join(map(str, face.arguments))} -> {size_of(face.result)} numbers"
     return run
+
+
+def _leads(face: Face, arrays: Sequence[Any]) -> list[tuple[int, ...]]:
+    """The batch shapes of real arrays that fit the arguments and each other."""
+    for argument, x in zip(face.arguments, arrays, strict=True):
+        if x.dtype.kind not in "fiuV":
+            raise ModelError(f"{argument.name} holds {x.dtype} and not real numbers")
+    leads = [argument.lead(x.shape) for argument, x in zip(face.arguments, arrays, strict=True)]
+    try:
+        np.broadcast_shapes(*leads)
+    except ValueError:
+        raise ModelError(f"the batch shapes {', '.join(map(str, leads))} do not fit together") from None
+    return leads
 
 
 @functools.cache
