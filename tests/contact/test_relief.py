@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kinds import as_casadi, as_float, as_jax, as_traced
 
 import fallingcat as fc
-from fallingcat.arrays import cos, sqrt
-from fallingcat.contact import CompliantFloor, HeightField, Relief
+from fallingcat.arrays import array, concatenate, cos, sqrt
+from fallingcat.contact import CompliantFloor, HardContacts, HeightField, Relief
 from fallingcat.errors import BrokenLawError, ModelError
 from fallingcat.lie import SE2
 from fallingcat.testing import check_contact, check_relief
@@ -27,6 +28,17 @@ class Waves(Relief):
 
     def height(self, x: Any, y: Any) -> Any:
         return self.amplitude * cos(self.number * x) * cos(self.number * y)
+
+
+@dataclass(frozen=True)
+class Slope(Relief):
+    """Along x, or along y."""
+
+    rise: float
+    sideways: bool = False
+
+    def height(self, x: Any, y: Any) -> Any:
+        return self.rise * (y if self.sideways else x)
 
 
 @dataclass(frozen=True)
@@ -165,6 +177,124 @@ def test_rollouts_on_a_relief_agree_with_runs() -> None:
         np.testing.assert_allclose(many.poses[-1, i], run.poses[-1], atol=1e-10)
         np.testing.assert_allclose(fleet.state.pose[i], run.poses[-1], atol=1e-10)
     assert run.plot("contacts").blocks
+
+
+@pytest.mark.parametrize("relief", [None, Waves(0.05, 3.0), HeightField([0.0, 0.05, 0.02], 0.4)])
+@pytest.mark.parametrize("radius", [0.0, RADIUS])
+def test_forces_are_the_same_on_every_kind_of_number(relief: Relief | None, radius: float) -> None:
+    floor = CompliantFloor(("body",), (1e4, 1e4), (50.0, 50.0), 0.5, radius=radius, relief=relief)
+    start = BALL.random_state(np.random.default_rng(0))
+
+    def asked(p: Any, twist: Any, memory: Any) -> Any:
+        rows = [[*start.pose[i, :3].tolist(), p[i]] for i in range(3)]
+        state = start._replace(pose=array([*rows, [0.0, 0.0, 0.0, 1.0]]), twist=twist)
+        told = (BALL, (True,), state, memory, np.zeros(6))
+        parts = [*floor.forces(*told).values(), floor.memory_rate(*told), floor.guards(*told)]
+        return concatenate([*parts, floor.point_forces(*told)[0]])
+
+    given = np.array([0.2, 0.3, -0.03]), start.twist, np.array([0.01, -0.02])
+    expected = as_float(asked, *given)
+    assert np.abs(expected).max() > 1.0
+    for kind in (as_traced, as_casadi, as_jax):
+        np.testing.assert_allclose(kind(asked, *given), expected, rtol=1e-10, atol=1e-10)
+
+
+# hard contacts --------------------------------------------------------------------------------------------------------
+
+
+def on(relief: Relief, x: float, y: float, radius: float) -> tuple[np.ndarray, np.ndarray]:
+    """The pose of a ball that rests there, and the normal."""
+    slopes = relief.slopes(x, y)
+    normal = np.array([-slopes.x, -slopes.y, 1.0]) / np.sqrt(1.0 + slopes.x**2 + slopes.y**2)
+    return at(*(np.array([x, y, slopes.h]) + radius * normal)), normal
+
+
+@pytest.mark.parametrize(("radius", "friction"), [(RADIUS, None), (RADIUS, 0.0), (0.0, 0.0)])
+def test_what_rolls_or_glides_over_hard_hills_keeps_its_energy(radius: float, friction: float | None) -> None:
+    relief = Waves(0.05, 3.0)
+    start, normal = on(relief, 0.3, 0.2, radius)
+    v = 0.5 * np.cross(normal, [0.0, 1.0, 0.0])
+    w = np.cross(normal, v) / radius if radius else np.zeros(3)
+    floor = HardContacts(("body",), friction, radius=radius, relief=relief)
+    run = fc.simulate(BALL, BALL.state(pose=start, twist=[*v, *w]), 0.6, contact=floor)
+    assert run.status == "finished"
+    assert run.modes[-1] == ("stick" if friction is None else "slide",)
+    assert np.ptp(sum(run.energies())) < 1e-8
+    assert run.penetration.max() < 1e-8
+    assert friction == 0.0 or run.slip.max() < 1e-7
+
+
+def test_a_ball_in_a_hard_pipe_swings_at_five_sevenths() -> None:
+    big, angle = 1.0, 0.05
+    floor = HardContacts(("body",), radius=RADIUS, relief=Pipe(big))
+    start, _ = on(Pipe(big), np.sin(angle), 0.0, RADIUS)
+    run = fc.simulate(BALL, BALL.state(pose=start), 2.0, contact=floor)
+    x = run.poses[:, 0, 3]
+    i = np.flatnonzero((x[:-1] < 0.0) != (x[1:] < 0.0))
+    times = run.times[i] - x[i] * (run.times[i + 1] - run.times[i]) / (x[i + 1] - x[i])
+    half = np.pi / np.sqrt(5.0 / 7.0 * 9.81 / (big - RADIUS)) * (1.0 + angle**2 / 16.0)
+    assert np.diff(times) == pytest.approx(half, rel=2e-7)
+
+
+def test_hard_heights_of_a_slope_are_the_hard_slope() -> None:
+    """Bounces, slides and sticks at the same times."""
+    slope = 0.3
+    up = np.array([np.sin(slope), 0.0, np.cos(slope)])
+    about = {"friction": 0.15, "restitution": 0.3, "radius": RADIUS}
+    flat = HardContacts(("body",), **about, normal=tuple(up))
+    grid = HardContacts(("body",), **about, relief=Slope(-np.tan(slope)))
+    start = BALL.state(pose=at(*((RADIUS + 0.02) * up)), twist=[0.5, 0.4, 0.0, 1.0, 0.0, 3.0])
+    one, other = (fc.simulate(BALL, start, 0.4, contact=contact) for contact in (flat, grid))
+    assert [e.name for e in other.events] == [e.name for e in one.events]
+    assert len(one.events) > 2
+    np.testing.assert_allclose([e.time for e in other.events], [e.time for e in one.events], atol=1e-8)
+    np.testing.assert_allclose(other.poses[-1], one.poses[-1], atol=1e-7)
+    np.testing.assert_allclose(other.contact_forces[-1], one.contact_forces[-1], atol=1e-5)
+
+
+def test_laws_of_contacts_hold_for_hard_hills() -> None:
+    floor = HardContacts(("body",), friction=0.3, radius=RADIUS, relief=Waves(0.03, 4.0))
+    check_contact(floor, BALL, BALL.state(pose=at(0.1, 0.0, 0.16), twist=[0.3, 0.0, 0.0, 1.0, 2.0, 3.0]), 0.3)
+
+
+def test_one_kernel_for_all_modes_knows_hard_hills() -> None:
+    dog = fc.robots.quadruped()
+    feet = tuple(f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right"))
+    floor = HardContacts(feet, friction=0.6, radius=(0.02, 0.0, 0.03, 0.02), relief=Waves(0.02, 4.0))
+    fast = floor.prepared(dog)
+    assert fast is not None
+    rng, mode = np.random.default_rng(0), ("stick", "slide", "open", "slide")
+    state, memory, applied = dog.random_state(rng), rng.normal(size=32), np.zeros(dog.nv)
+    one, other = (c.touch(dog, mode, state, memory, applied) for c in (floor, fast))
+    for port in floor.ports:
+        np.testing.assert_allclose(other.forces[port], one.forces[port], rtol=1e-7, atol=1e-6)
+    np.testing.assert_allclose(other.guards, one.guards, rtol=1e-6, atol=1e-6)
+    forces = [c.point_forces(dog, mode, state, memory, applied) for c in (floor, fast)]
+    np.testing.assert_allclose(forces[1], forces[0], rtol=1e-7, atol=1e-6)
+
+
+def test_a_planar_wheel_rolls_over_a_hard_profile() -> None:
+    wheel = fc.robots.free_body(SE2(), fc.Body(MASS, (0.0, 0.0, 0.0), 0.01 * np.eye(3)))
+    field = HeightField([0.0, 0.0, 0.03, 0.0, 0.0, 0.0], 0.5, (-1.0, 0.0))
+    slopes = field.slopes(-0.4, 0.0)
+    normal = np.array([-slopes.x, 1.0, 0.0]) / np.sqrt(1.0 + slopes.x**2)
+    start = at(*(np.array([-0.4, slopes.h, 0.0]) + RADIUS * normal))
+    v = 1.0 * np.array([normal[1], -normal[0]])
+    floor = HardContacts(("body",), friction=0.9, radius=RADIUS, relief=field)
+    run = fc.simulate(wheel, wheel.state(pose=start, twist=[*v, -1.0 / RADIUS]), 0.6, contact=floor)
+    assert run.modes[-1] == ("stick",)
+    assert run.events == ()
+    assert run.poses[-1, 0, 3] > 0.1
+    assert np.ptp(sum(run.energies())) < 1e-8
+
+
+def test_ground_that_tilts_out_of_the_plane_of_a_robot_is_refused() -> None:
+    wheel = fc.robots.free_body(SE2(), fc.Body(MASS, (0.0, 0.0, 0.0), 0.01 * np.eye(3)))
+    with pytest.raises(ModelError, match="the ground tilts 'body' out of the plane in which it moves"):
+        HardContacts(("body",), relief=Slope(0.2, sideways=True)).begin(wheel, wheel.state(pose=at(0.0, 1.0, 0.0)))
+
+
+# wrong calls ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import array, concatenate, less, sqrt, where
-from ..errors import ModelError, told
+from ..arrays import array, concatenate, less, scale, sqrt, where
+from ..errors import ModelError
 from ..model import Model, State
 from .contact import Contact, Jump, Mode
 from .points import (
@@ -25,7 +25,7 @@ from .points import (
     positions,
     rim_jacobian,
 )
-from .relief import Relief, Uneven
+from .relief import Relief, check_relief, grounded
 
 
 class Support(NamedTuple):
@@ -100,8 +100,7 @@ class CompliantFloor(Contact):
     def __post_init__(self) -> None:
         object.__setattr__(self, "points", floor_points(self.points))
         each_radius(self.radius, self.points)
-        if not (self.relief is None or isinstance(self.relief, Relief)):
-            raise ModelError(f"relief is a Relief, such as a HeightField, not {told(self.relief)}")
+        check_relief(self.relief)
         try:
             friction = 0.0 if self.friction is None else self.friction
             numbers = [float(x) for x in (*self.stiffness, *self.damping, self.height, friction)]
@@ -142,7 +141,7 @@ class CompliantFloor(Contact):
         balls = zip(self.points, self.radii, strict=True)
         heights = [ground.site(position(model, state, place), r).height for place, r in balls]
         signed = [-h if touches else h for h, touches in zip(heights, mode, strict=True)]
-        return concatenate([np.zeros(0), *(np.reshape(h, 1) for h in signed)])
+        return concatenate([np.zeros(0), *(array([h]) for h in signed)])
 
     def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
         if guard >= len(mode):
@@ -161,7 +160,7 @@ class CompliantFloor(Contact):
         for i, touches in enumerate(mode):
             if touches:
                 at = self._point(model, i, state, memory)
-                normal = normal + at.J[0] * at.push
+                normal = normal + scale(at.push, at.J[0])
                 tangential = tangential + at.J[1:].T @ at.drag
         return {"floor normal": normal, "floor tangential": tangential}
 
@@ -179,7 +178,7 @@ class CompliantFloor(Contact):
         rows = [np.zeros((0, 3))]
         for i, (touches, motion) in enumerate(zip(mode, point_motions(model, state, self.points), strict=True)):
             at = self._point(model, i, state, memory, motion)
-            force = at.axes.T @ concatenate([np.reshape(at.push, 1), at.drag])
+            force = at.axes.T @ concatenate([array([at.push]), at.drag])
             rows.append(np.reshape(force if touches else np.zeros(3), (1, 3)))
         return concatenate(rows)
 
@@ -207,8 +206,8 @@ class CompliantFloor(Contact):
         square, limit = drag @ drag, self.friction * push
         slides = less(limit * limit, square)
         share = where(slides, limit / sqrt(where(slides, square, 1.0 + 0.0 * square)), 1.0 + 0.0 * square)
-        yields = drag * ((share - 1.0) / D_t)
-        return Pressed(site.axes, J, push, drag * share, slipping - yields if self.rolls(i) else yields)
+        yields = scale((share - 1.0) / D_t, drag)
+        return Pressed(site.axes, J, push, scale(share, drag), slipping - yields if self.rolls(i) else yields)
 
     # what it remembers: where a point is held, or how far a ball has slipped ------------------------------------
 
@@ -244,7 +243,7 @@ class CompliantFloor(Contact):
             square, limit = drag @ drag, self.friction * push
             slides = less(limit * limit, square)
             share = holds * where(slides, limit / sqrt(where(slides, square, 1.0 + 0.0 * square)), 1.0 + 0.0 * square)
-        force = concatenate([np.reshape(-K_n * height * holds, 1), away * (-K_t * share)])
+        force = concatenate([array([-K_n * height * holds]), away * (-K_t * share)])
         return Support(force, array([gain_n * holds, gain_t * share, gain_t * share]))
 
     def anchor(self, position: Any, velocity: Any, force: Any, before: Any) -> Any:
@@ -261,5 +260,4 @@ class CompliantFloor(Contact):
         return where(less(position[0], 0.0), where(slides, dragged, before), here)
 
     def ground(self, model: Model) -> Ground:
-        flat = plane(model, self.normal, self.height)
-        return flat if self.relief is None else Uneven(flat, self.relief)
+        return grounded(plane(model, self.normal, self.height), self.relief)

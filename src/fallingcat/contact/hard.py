@@ -16,7 +16,8 @@ from ..model import Model, State
 from .complementarity import OPEN, SLIDE, STICK
 from .contact import Contact, Jump, Mode, Touch
 from .impacts import restitutions
-from .points import Plane, check_point_mode, checked_points, each_radius, floor_points, plane, stacked
+from .points import Ground, check_point_mode, checked_points, each_radius, floor_points, plane, stacked
+from .relief import Relief, check_relief, grounded
 from .settling import SLOW
 from .situation import Situation, situation
 from .solving import LEFT, Held, check_consistent, hold, plane_axes
@@ -128,6 +129,8 @@ class HardContacts(Contact):
     """of a ball around each point (m): one for all or one for each"""
     stops: tuple[Stop, ...] = ()
     """of joints, as :func:`.joint_stops` finds them: each is a ground that a coordinate hits and rests on"""
+    relief: Relief | None = None
+    """heights over the plane, such as :class:`.HeightField`; None: it is flat"""
 
     ports = ("contact normal", "contact tangential")
     passive = True
@@ -138,6 +141,7 @@ class HardContacts(Contact):
         object.__setattr__(self, "points", () if stops_only else floor_points(self.points))
         restitutions(self.restitution, self.points)
         each_radius(self.radius, self.points)
+        check_relief(self.relief)
         friction = 0.0 if self.friction is None else self.friction
         try:
             numbers = [self.rest_speed, self.frequency, self.damping, self.tolerance, friction, self.height]
@@ -172,6 +176,8 @@ class HardContacts(Contact):
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
         """Points that rest on the plane are closed, all others open; no point may start below it."""
         checked_points(model, self.points)
+        if self.relief is not None:
+            self.relief.check_radius(max(self.radii, default=0.0))
         far = beyond(model, state.joints, self.stops, self.tolerance)
         if far:
             raise ModelError(f"{far}: start within its limits")
@@ -180,6 +186,8 @@ class HardContacts(Contact):
         for i, (place, axes) in enumerate(zip(self.names, self.axes(model), strict=True)):
             if 0 not in axes:
                 raise ModelError(f"{place!r} cannot move along the normal of the ground: it cannot touch it")
+            if np.abs(np.delete(at.J[i], axes, axis=0)).max(initial=0.0) > 1e-9:
+                raise ModelError(f"the ground tilts {place!r} out of the plane in which it moves: it needs a profile")
             p, v = at.places[i], at.speed(i)
             if p[0] < -self.tolerance:
                 raise ModelError(f"{place!r} starts {-p[0]:.3g} m below the ground: start on it or above it")
@@ -239,12 +247,12 @@ class HardContacts(Contact):
 
     def point_forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
         """The force (points x 3, N, world) on the robot at each point; zero where it is open."""
-        ground, loads = self.ground(model), self.loads(model, mode, self.see(model, state), memory, applied)[0]
-        rows = [np.zeros((0, 3))]
+        at, rows = self.see(model, state), [np.zeros((0, 3))]
+        loads = self.loads(model, mode, at, memory, applied)[0]
         for i, axes in enumerate(self.axes(model)[: len(self.points)]):
             if i in loads:
                 along = concatenate([array([loads[i].push]), loads[i].drag])
-                rows.append(np.reshape(ground.axes[axes].T @ along, (1, 3)))
+                rows.append(np.reshape(at.axes[i][axes].T @ along, (1, 3)))
             else:
                 rows.append(np.zeros((1, 3)))
         return concatenate(rows)
@@ -410,16 +418,12 @@ class HardContacts(Contact):
 
     # places ---------------------------------------------------------------------------------------------------
 
-    def ground(self, model: Model) -> Plane:
-        return plane(model, self.normal, self.height)
+    def ground(self, model: Model) -> Ground:
+        return grounded(plane(model, self.normal, self.height), self.relief)
 
     def axes(self, model: Model) -> tuple[np.ndarray, ...]:
         """Along which each of :attr:`names` moves: 0 its normal, 1 and 2 its tangents."""
         return plane_axes(model, self.points, self.normal, self.radii) + (_NORMAL,) * len(self.stops)
-
-    def directions(self, model: Model) -> list[np.ndarray]:
-        """Of these axes in the world (3 x 3), for each of :attr:`names`; forces of stops have none."""
-        return [self.ground(model).axes] * len(self.points) + [np.zeros((3, 3))] * len(self.stops)
 
     def see(self, model: Model, state: State) -> Situation:
         at = situation(model, state, self.points, self.ground(model), self.radii)

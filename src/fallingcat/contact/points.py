@@ -33,16 +33,34 @@ class Plane(NamedTuple):
         """``3 x 3``: normal first, then the tangents, as rows."""
         return np.vstack([self.normal, self.tangents])
 
+    @property
+    def flat(self) -> bool:
+        """Whether :attr:`Site.axes` are the same everywhere."""
+        return True
+
     def site(self, p: Any, radius: float = 0.0) -> Site:
         """What a ball of ``radius`` (m) around ``p`` (3, world) finds below it."""
         return Site(self.normal @ p - self.height - radius, self.axes)
+
+    def place(self, p: Any) -> Any:
+        """``3`` (m): the height of ``p`` over it, and where along its tangents that is."""
+        return self.axes @ p - np.array([self.height, 0.0, 0.0])
 
 
 class Ground(Protocol):
     """What balls and points touch."""
 
+    @property
+    def flat(self) -> bool:
+        """Whether :attr:`Site.axes` are the same everywhere."""
+
     def site(self, p: Any, radius: float = 0.0) -> Site:
         """What a ball of ``radius`` (m) around ``p`` (3, world) finds below it."""
+
+    def place(self, p: Any) -> Any:
+        """``3`` (m): the height of ``p`` over it, and where along it a point that is held stays; 0 where that is not
+        known.
+        """
 
 
 class Site(NamedTuple):

@@ -40,7 +40,7 @@ class PreparedContacts(HardContacts):
     """The same as :class:`HardContacts`, with all points at once."""
 
     def see(self, model: Model, state: State) -> Situation:
-        at = situations(model, self.points, self.normal, self.height, self.radii)(state)
+        at = situations(model, self.points, self.normal, self.height, self.radii, self.relief)(state)
         return within_loops(with_stops(at, model, self.stops), model)
 
     def touch(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:

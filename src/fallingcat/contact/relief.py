@@ -67,6 +67,10 @@ class Uneven(NamedTuple):
     plane: Plane
     relief: Relief
 
+    @property
+    def flat(self) -> bool:
+        return False
+
     def site(self, p: Any, radius: float = 0.0) -> Site:
         """What a ball of ``radius`` (m) around ``p`` (3, world) finds below it, by the place that is nearest to ``p``.
 
@@ -85,6 +89,21 @@ class Uneven(NamedTuple):
         axes = _axes(at)
         away = axes[0] @ array([top - at.h, c[1] - x, c[2] - y])
         return Site(where(near, away, flat) - radius, axes @ self.plane.axes)
+
+    def place(self, p: Any) -> Any:
+        """``3`` (m): the height of ``p`` over it, and zeros: along a curved ground there are no coordinates."""
+        return array([self.site(p).height, 0.0, 0.0])
+
+
+def grounded(plane: Plane, relief: Relief | None) -> Plane | Uneven:
+    """A plane, with a relief if there is one."""
+    return plane if relief is None else Uneven(plane, relief)
+
+
+def check_relief(relief: Any) -> None:
+    """Refuses what is no relief, or none at all."""
+    if not (relief is None or isinstance(relief, Relief)):
+        raise ModelError(f"relief is a Relief, such as a HeightField, not {told(relief)}")
 
 
 def _nearer(x: Any, y: Any, c: Any, above: Any, at: Slopes) -> tuple[Any, Any]:

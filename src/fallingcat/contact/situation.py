@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import array, concatenate
+from ..arrays import array, concatenate, cross
+from ..arrays.differentiate import derivative
 from ..dynamics import bias_forces
 from ..kernels import compile, fields
 from ..model import Model, State
-from .points import Plane, plane, point_motions
+from .points import Ground, PointMotion, plane, point_motions
+from .relief import Relief, grounded
 from .solving import Response, responding
 
 
@@ -24,7 +26,7 @@ class Situation(NamedTuple):
 
     state: State
     places: Any
-    """``points x 3`` (m): the height over the plane, then along its tangents; a ball rolls, it is nowhere along them"""
+    """``points x 3`` (m): the height over the ground, then along its tangents; 0 for what rolls or is on a relief"""
     J: Any
     """``points x 3 x nv``"""
     biases: Any
@@ -33,6 +35,8 @@ class Situation(NamedTuple):
     """``nv``: ``C v + g``"""
     respond: Response
     """``M^-1``"""
+    axes: Any
+    """``points x 3 x 3``: normal and tangents where each is, as rows (world)"""
     motions: Any = None
     """``nv x k``: a basis of those that keep loops closed; None: all"""
 
@@ -42,23 +46,26 @@ class Situation(NamedTuple):
 
 
 def situation(
-    model: Model, state: State, points: tuple[str, ...], ground: Plane, radii: tuple[float, ...]
+    model: Model, state: State, points: tuple[str, ...], ground: Ground, radii: tuple[float, ...]
 ) -> Situation:
     """Worked out on any kind of number."""
-    motions, offset = point_motions(model, state, points), np.array([ground.height, 0.0, 0.0])
-    places, rims = [], [motion.rim(ground.normal, r) for motion, r in zip(motions, radii, strict=True)]
-    for motion, radius in zip(motions, radii, strict=True):
-        height = array([ground.site(motion.position, radius).height])
-        place = ground.axes @ motion.position - offset
-        places.append(place if radius == 0.0 else concatenate([height, np.zeros(2)]))
-    return Situation(
-        state,
-        places,
-        [ground.axes @ J for J, _ in rims],
-        [ground.axes @ bias for _, bias in rims],
-        bias_forces(model, state),
-        responding(model, state),
-    )
+    motions = point_motions(model, state, points)
+    pressed = [_pressed(motion, state.velocity, ground, r) for motion, r in zip(motions, radii, strict=True)]
+    places, J, biases, axes = ([point[k] for point in pressed] for k in range(4))
+    return Situation(state, places, J, biases, bias_forces(model, state), responding(model, state), axes)
+
+
+def _pressed(motion: PointMotion, v: Any, ground: Ground, radius: float) -> tuple[Any, Any, Any, Any]:
+    """Place, ``J``, ``dJ/dt v`` and axes ``A`` of a point or ball: ``d(A u)/dt = A du/dt + dA/dt u``, as they turn."""
+    site = ground.site(motion.position, radius)
+    axes, (J, bias) = site.axes, motion.rim(site.axes[0], radius)
+    place = array([site.height, 0.0, 0.0]) if radius else ground.place(motion.position)  # a ball rolls on
+    if ground.flat:
+        return place, axes @ J, axes @ bias, axes
+    p, speed = motion.position, motion.J @ v
+    turning = derivative(lambda t: ground.site(p + t * speed, radius).axes, like=[p, speed])
+    bias = bias + radius * cross(turning[0], motion.J_turn @ v)
+    return place, axes @ J, axes @ bias + turning @ (J @ v), axes
 
 
 def flat_situation(
@@ -69,27 +76,35 @@ def flat_situation(
     normal: tuple[float, ...] | None,
     height: float,
     radii: tuple[float, ...],
+    relief: Relief | None,
 ) -> Any:
-    """``[places; biases; J; C v + g; M^-1]``, flat."""
-    at = situation(model, state, points, plane(model, normal, height), radii)
-    J = [rows.reshape(-1) for rows in at.J]
-    return concatenate([*at.places, *at.biases, *J, at.bias_forces, at.respond(np.eye(model.nv)).reshape(-1)])
+    """``[places; biases; J; C v + g; M^-1; axes]``, flat."""
+    at = situation(model, state, points, grounded(plane(model, normal, height), relief), radii)
+    J, axes = ([rows.reshape(-1) for rows in each] for each in (at.J, at.axes))
+    inverse = at.respond(np.eye(model.nv)).reshape(-1)
+    return concatenate([*at.places, *at.biases, *J, at.bias_forces, inverse, *axes])
 
 
 @functools.lru_cache(maxsize=8)
 def situations(
-    model: Model, points: tuple[str, ...], normal: tuple[float, ...] | None, height: float, radii: tuple[float, ...]
+    model: Model,
+    points: tuple[str, ...],
+    normal: tuple[float, ...] | None,
+    height: float,
+    radii: tuple[float, ...],
+    relief: Relief | None,
 ) -> Callable[[State], Situation]:
     """:func:`situation` of plain numbers in native code, compiled once for a robot and its points."""
-    about: dict[str, Any] = {"points": points, "normal": normal, "height": height, "radii": radii}
+    about: dict[str, Any] = {"points": points, "normal": normal, "height": height, "radii": radii, "relief": relief}
     kernel = compile(model, flat_situation, state=State._fields, **about)
     k, nv = len(points), model.nv
-    ends = np.cumsum([3 * k, 3 * k, 3 * k * nv, nv]).tolist()
+    ends = np.cumsum([3 * k, 3 * k, 3 * k * nv, nv, nv * nv]).tolist()
 
     def at(state: State) -> Situation:
         flat = kernel(*fields(state))
-        places, biases, J, bias, inverse = np.split(flat, ends)
+        places, biases, J, bias, inverse, axes = np.split(flat, ends)
         respond = inverse.reshape(nv, nv).__matmul__
-        return Situation(state, places.reshape(k, 3), J.reshape(k, 3, nv), biases.reshape(k, 3), bias, respond)
+        places, biases, axes = places.reshape(k, 3), biases.reshape(k, 3), axes.reshape(k, 3, 3)
+        return Situation(state, places, J.reshape(k, 3, nv), biases, bias, respond, axes)
 
     return at

@@ -104,13 +104,15 @@ def with_stops(at: Situation, model: Model, stops: tuple[Stop, ...]) -> Situatio
     if not stops:
         return at
     places, signs, limits, rows, still = _stop_numbers(model, stops)
+    nowhere = np.zeros((len(stops), 3, 3))  # forces of stops have no direction in the world
     gaps = signs * (at.state.joints[places] - limits)
     whole = concatenate([np.reshape(gaps, (len(stops), 1)), still[:, 1:]], axis=1)
     if isinstance(at.J, list):
-        return at._replace(places=[*at.places, *whole], J=[*at.J, *rows], biases=[*at.biases, *still])
-    pairs = (at.places, whole), (at.J, rows), (at.biases, still)
-    places, J, biases = (np.concatenate(pair) for pair in pairs)
-    return at._replace(places=places, J=J, biases=biases)
+        all_axes = [*at.axes, *nowhere]
+        return at._replace(places=[*at.places, *whole], J=[*at.J, *rows], biases=[*at.biases, *still], axes=all_axes)
+    pairs = (at.places, whole), (at.J, rows), (at.biases, still), (at.axes, nowhere)
+    places, J, biases, axes = (np.concatenate(pair) for pair in pairs)
+    return at._replace(places=places, J=J, biases=biases, axes=axes)
 
 
 @functools.lru_cache(maxsize=64)

@@ -91,7 +91,7 @@ class Transition:
         """The state after an impact, and the kinetic energy (J) that it took."""
         c, at = self.contact, self.at
         axes = c.axes(self.model)
-        parts, directions = [at.J[k][axes[k]] for k in hit], [c.directions(self.model)[k][axes[k]] for k in hit]
+        parts, directions = ([rows[k][axes[k]] for k in hit] for rows in (at.J, at.axes))
         those = touching(self.model, [c.names[k] for k in hit], parts, directions)
         found = pushing(self.model, at.state, at.respond, those, elastic, c.friction)
         return found.state, float(found.loss)
