@@ -9,8 +9,8 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.contact import collision_points
-from fallingcat.errors import ModelError
-from fallingcat.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
+from fallingcat.errors import FileError, ModelError
+from fallingcat.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -130,6 +130,40 @@ def test_links_are_chosen_and_named(tmp_path: Path) -> None:
     assert foot.points[:2] == ("foot_sphere1", "foot_cylinder2_1")
     assert foot.radii == (0.1, *[0.0] * 16)
     np.testing.assert_allclose(foot.model.frame("foot_sphere1").placement[:3, 3], [0.0, 0.0, -0.5])
+
+
+def cube_file(folder: Path) -> None:
+    """A cube of edge 2 around the origin, as STL in text."""
+    x = np.array([-1.0, 1.0])
+    corners = np.stack(np.meshgrid(x, x, x, indexing="ij"), axis=-1).reshape(-1, 3)
+    quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    faces = [(a, b, c) for a, b, c, _ in quads] + [(a, c, d) for a, _, c, d in quads]
+    facets = "".join(
+        "facet normal 0 0 0\nouter loop\n"
+        + "".join("vertex {} {} {}\n".format(*corners[i]) for i in face)
+        + "endloop\nendfacet\n"
+        for face in faces
+    )
+    (folder / "cube.stl").write_text(f"solid cube\n{facets}endsolid cube\n")
+
+
+def test_a_mesh_of_a_box_has_the_points_of_the_box(tmp_path: Path) -> None:
+    cube_file(tmp_path)
+    placement = fc.robots.free_body().random_state(np.random.default_rng(2)).pose
+    mesh = Mesh("cube.stl", str(tmp_path), (0.1, 0.15, 0.05), placement=placement)
+    model, points, radii = collision_points(brick(mesh))
+    same, corners, _ = collision_points(brick(Box((0.2, 0.3, 0.1), placement=placement)))
+    found, expected = (
+        sorted(np.round(m.frame(p).placement[:3, 3], 6).tolist() for p in names)
+        for m, names in ((model, points), (same, corners))
+    )
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert radii == (0.0,) * 8
+
+
+def test_a_mesh_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"ghost\.stl"):
+        collision_points(brick(Mesh("ghost.stl", str(tmp_path))))
 
 
 def test_what_has_no_shapes_is_told() -> None:

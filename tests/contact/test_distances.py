@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,10 +12,9 @@ import pytest
 import fallingcat as fc
 from fallingcat.contact import distances, self_pairs
 from fallingcat.errors import ExtraMissingError, ModelError
-from fallingcat.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
+from fallingcat.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
 
 mujoco = pytest.importorskip("mujoco")
-KINDS = {"sphere": Sphere, "capsule": Capsule, "box": Box, "cylinder": Cylinder, "ellipsoid": Ellipsoid}
 
 
 def three(*shapes: tuple[Shape, ...]) -> fc.Model:
@@ -89,6 +89,31 @@ def test_a_bent_arm_hits_itself() -> None:
     (straight,), (folded,) = (distances(arm, arm.state(joints=q)) for q in ([0.0, 0.0], [2.2, 2.2]))
     assert straight.distance == pytest.approx(1.0 + 2 * 0.1 - 2 * 0.05, abs=1e-6)  # the rods end 0.1 before the joints
     assert folded.distance < 0.0
+
+
+def test_a_mesh_counts_as_its_convex_hull(tmp_path: Path) -> None:
+    """A pyramid of points, one of them inside; a flat one has no hull."""
+    pytest.importorskip("coal")
+    corners = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.1, 0.1, 0.1)]
+    lines = [f"v {x} {y} {z}" for x, y, z in corners] + [
+        "f 1 3 2",
+        "f 1 2 4",
+        "f 1 4 3",
+        "f 2 3 5",
+        "f 3 4 5",
+        "f 4 2 5",
+    ]
+    (tmp_path / "dented.obj").write_text("\n".join(lines))
+    (tmp_path / "flat.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    model = three((Mesh("dented.obj", str(tmp_path)),), (), (Sphere(0.1),))
+    expected = {1.0: 2.0 / np.sqrt(3.0) - 0.1, 0.2: (0.6 - 1.0) / np.sqrt(3.0) - 0.1}
+    for x, distance in expected.items():
+        state = model.state(joints={"to_c": np.array([x, x, x, 0.0, 0.0, 0.0, 1.0])})
+        (found,) = distances(model, state)
+        assert found.distance == pytest.approx(max(distance, -0.3), abs=1e-6)
+    flat = three((Mesh("flat.obj", str(tmp_path)),), (), (Sphere(0.1),))
+    with pytest.raises(ModelError, match=r"no convex hull of the mesh 'flat\.obj' was found"):
+        distances(flat, flat.neutral())
 
 
 def test_what_cannot_be_asked_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

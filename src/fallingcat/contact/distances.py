@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache, singledispatch
 from itertools import combinations, product
 from types import ModuleType
@@ -13,8 +14,9 @@ import numpy as np
 from ..dynamics.checks import check_model, check_robot
 from ..dynamics.kinematics import world_poses
 from ..errors import ExtraMissingError, ModelError, told
+from ..io.opened import read_vertices
 from ..model import Model, State
-from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
+from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
 
 
 class Distance(NamedTuple):
@@ -28,7 +30,7 @@ class Distance(NamedTuple):
 
 
 def distances(model: Model, state: State, pairs: Sequence[tuple[str, str]] | None = None) -> tuple[Distance, ...]:
-    """How far links are from each other, by their collision shapes (extra ``coal``).
+    """How far links are from each other, by their collision shapes (extra ``coal``); a mesh counts as its convex hull.
 
     ``pairs`` names the links, by default :func:`self_pairs`: then what is negative is a robot that hits itself.  Along
     a run, ask at each of ``run.states``; shapes are made once for a model.
@@ -131,3 +133,14 @@ def _(shape: Cylinder) -> Any:
 @solid.register
 def _(shape: Box) -> Any:
     return _coal().Box(*shape.size)
+
+
+@solid.register
+def _(shape: Mesh) -> Any:
+    coal, points = _coal(), _coal().StdVec_Vec3s()
+    for vertex in read_vertices(shape):
+        points.append(vertex)
+    for exactly in ("Qt", "QJ"):  # coal takes no corner with many neighbours; by a hair moved, it has fewer
+        with suppress(RuntimeError, ValueError):
+            return coal.Convex.convexHull(points, False, exactly)
+    raise ModelError(f"no convex hull of the mesh {shape.path!r} was found")

@@ -12,8 +12,9 @@ import numpy as np
 
 from ..dynamics.checks import check_model
 from ..errors import ModelError, told
+from ..io.opened import read_vertices
 from ..model import Frame, Model
-from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
+from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
 
 RIM = 8
 """Points on each rim of a cylinder: it lies 8 % of its radius lower on an edge between two of them than on one."""
@@ -38,8 +39,8 @@ def collision_points(model: Model, links: Sequence[str] | None = None) -> Collis
     """The collision shapes of ``links`` (of all that have some if left out) as points and balls.
 
     A sphere is a ball, a capsule two, a box its eight corners, a cylinder eight points on each rim, an ellipsoid 14
-    points.  So a plane is touched where the shape itself touches it, by cylinders and ellipsoids up to the gaps between
-    their points.
+    points; a mesh is at most 14 of its vertices, those farthest along the axes and diagonals of its frame.  So a plane
+    is touched where the shape itself touches it, by cylinders, ellipsoids and meshes up to the gaps between points.
 
     >>> import fallingcat as fc
     >>> from fallingcat.model.shapes import Box, Capsule
@@ -104,3 +105,10 @@ def _(shape: Cylinder) -> list[Ball]:
 def _(shape: Ellipsoid) -> list[Ball]:
     ways = WAYS / np.linalg.norm(WAYS, axis=1)[:, None]
     return [(way * shape.radii, 0.0) for way in ways]
+
+
+@balls.register
+def _(shape: Mesh) -> list[Ball]:
+    vertices = read_vertices(shape)
+    farthest = dict.fromkeys(int(i) for i in np.argmax(vertices @ WAYS.T, axis=0))
+    return [(vertices[i], 0.0) for i in farthest]

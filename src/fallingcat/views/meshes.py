@@ -10,12 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..errors import FileError
-from ..io.collada import read_collada
-from ..io.diagnostics import Reader
-from ..io.files import read_bytes
-from ..io.limits import MAX_MESH_BYTES
-from ..io.meshes import read_drawn
-from ..io.uris import located
+from ..io.opened import read_pieces
 from ..model.shapes import Color, Mesh
 
 MOST_FACES: Final = 150_000
@@ -66,12 +61,8 @@ def read_meshes(meshes: Sequence[Mesh], most: int = MOST_FACES) -> tuple[dict[Ke
 
 
 def _pieces(mesh: Mesh) -> Pieces:
-    reader = Reader(located(mesh))
-    if str(reader.file).lower().endswith(".dae"):
-        read = read_collada(read_bytes(reader, MAX_MESH_BYTES), reader)
-    else:
-        read = [(read_drawn(reader), None)]
-    return [(Triangles(each.vertices, each.faces), color) for each, color in read if len(each.faces)]
+    pieces = read_pieces(mesh)
+    return [(Triangles(each.vertices, each.faces), color) for each, color in pieces if len(each.faces)]
 
 
 def _thinned(found: Mapping[Key, Pieces], most: int) -> dict[Key, Pieces]:
