@@ -58,6 +58,21 @@ def test_every_reachable_pose_of_a_panda_is_reached(panda):
         assert turned < 1e-4
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of their files
+@pytest.mark.parametrize("name", ["ur5_robot.urdf", "kinova.urdf", "talos_left_arm.urdf", "z1.urdf"])
+def test_every_reachable_pose_of_other_arms_is_reached(name):
+    path = next(f for f in importlib.metadata.files("example-robot-data") if f.name == name).locate()
+    model = fc.load(str(path), base="fixed")
+    depth = {model.link_names[0]: 0}
+    for joint in model.joints:
+        depth[joint.child] = depth[joint.parent] + joint.nv
+    tip = max(depth, key=depth.get)
+    goals = fc.compile(model, fc.link_pose, link=tip)(model.random(np.random.default_rng(1), 500))
+    found = inverse_kinematics(model, [control.PoseTask(tip, goals)])
+    assert found.converged.all()
+    assert max(max(missed(model, model.state(joints=found.state.joints[i]), tip, goals[i])) for i in range(50)) < 1e-5
+
+
 def test_one_goal_after_the_other_is_the_same_as_many(panda):
     goals = poses(panda, "panda_hand_tcp", 20)
     many = inverse_kinematics(panda, [control.PoseTask("panda_hand_tcp", goals)], restarts=0)

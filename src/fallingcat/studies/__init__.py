@@ -2,10 +2,10 @@
 
 ``run("revolute-6")`` runs one; ``names()`` lists them; :func:`load` reads one's own.  What can be studied is a
 :class:`StudyKind`: hoppers (:mod:`.hoppers`), the gait of an arm in orbit (:mod:`.orbital`), kinematic
-control (:mod:`.kinematics`), and one's own.
+control (:mod:`.kinematics`, :mod:`.circling`), and one's own.
 """
 
-from . import hoppers, kinematics, orbital
+from . import circling, hoppers, kinematics, orbital
 from .kind import Figures, Parameters, Progress, StudyKind, kind_of, kinds, study_kind
 from .simulated import SimulatedKind
 from .study import Row, StudyResult, run, run_study
@@ -20,6 +20,7 @@ __all__ = [
     "Study",
     "StudyKind",
     "StudyResult",
+    "circling",
     "hoppers",
     "kind_of",
     "kinds",

@@ -148,7 +148,7 @@ def names() -> tuple[str, ...]:
     """The studies that come with the library.
 
     >>> names()[:3]
-    ('eth-kinematics', 'orbital-gait', 'prismatic-1')
+    ('circling-arm', 'eth-kinematics', 'orbital-gait')
     """
     files = (resources.files(__package__) / "data").iterdir()
     return tuple(sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")))
@@ -161,7 +161,7 @@ def load(study: str) -> Study:
     10.0
     >>> load("revolute-7")
     Traceback (most recent call last):
-    fallingcat.errors.ModelError: there is no study 'revolute-7'; do you mean 'revolute-6'? Studies: eth-kinematics, ...
+    fallingcat.errors.ModelError: there is no study 'revolute-7'; do you mean 'revolute-6'? Studies: circling-arm, ...
     """
     if not isinstance(study, str):
         raise ModelError(f"a study is given by its name or its file, not by {study!r}")
