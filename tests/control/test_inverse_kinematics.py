@@ -198,6 +198,36 @@ def test_weights_decide_what_is_given_up():
         assert np.linalg.norm(found.errors[heavy]) < 1e-3 < np.linalg.norm(found.errors[1 - heavy])
 
 
+def test_a_posture_comes_as_near_as_the_pose_lets_it(panda):
+    hand = "panda_hand_tcp"
+    liked = np.array([0.5 * (limit.lower + limit.upper) for limit in panda.limits])
+    goals = poses(panda, hand, 12, seed=3)
+    posture = control.JointsTask(liked)
+    many = inverse_kinematics(panda, [[control.PoseTask(hand, goals)], [posture]])
+    assert many.converged.all()
+    assert many.error.max() < 1e-6
+    rests = 0
+    for goal in goals:
+        alone = inverse_kinematics(panda, [control.PoseTask(hand, goal)])
+        found = inverse_kinematics(panda, [[control.PoseTask(hand, goal)], [posture]], alone.state)
+        assert found.converged
+        assert max(missed(panda, found.state, hand, goal)) < 1e-5
+        assert within(panda, found.state.joints)
+        assert np.linalg.norm(found.errors[1]) < np.linalg.norm(alone.state.joints - liked) + 1e-6
+        # at rest nothing is left along motions that the pose does not feel, unless a limit is in the way
+        J = fc.jacobian(panda, found.state, hand, "mixed")
+        left = found.errors[1] - np.linalg.pinv(J) @ (J @ found.errors[1])
+        pairs = zip(panda.limits, found.state.joints, strict=True)
+        if all(limit.lower + 1e-3 < q < limit.upper - 1e-3 for limit, q in pairs):
+            assert np.abs(left).max() < 1e-4
+            rests += 1
+    assert rests >= 6
+    start = panda.neutral()
+    found = inverse_kinematics(panda, [[control.PoseTask(hand, goal)], [posture]], start)
+    reach = control.InverseKinematics(panda, [[control.PoseTask(hand)], [control.JointsTask(liked)]])
+    assert_allclose(reach(start, goal, liked).state.joints, found.state.joints, atol=1e-9)
+
+
 def test_a_start_beyond_a_limit_is_brought_back():
     dog = fc.robots.quadruped()
     beyond = dog.state(joints=np.tile([0.0, 0.6, 0.5], 4))
@@ -215,7 +245,7 @@ def test_no_direction_of_a_step_depends_on_the_base_that_was_chosen():
     def moving(robot, state):
         """The state with the step that it takes as its velocity."""
         q = robot.flatten(state)[0]
-        out = step(robot, np.append(q, 0.0), numbers, np.array([1e-6, 0.3]), forms=forms, limited=True)
+        out = step(robot, np.append(q, 0.0), numbers, np.array([1e-6, 0.3, np.inf]), forms=(forms,), limited=True)
         return robot.unflatten(q, robot.difference(q, out[: robot.nq]))
 
     other, seen = model.reroot("link2"), fc.reroot_state(model, start, "link2")
@@ -249,7 +279,7 @@ def test_the_last_steps_converge_quadratically():
     task = control.PoseTask(model.link_names[-1], fc.link_pose(model, goal, model.link_names[-1]))
     x, sizes = np.append(model.flatten(start)[0], 0.0), []
     for _ in range(4):
-        out = step(model, x, task.packed(model), np.array([0.0, 0.3]), forms=(task.form,), limited=False)
+        out = step(model, x, task.packed(model), np.array([0.0, 0.3, np.inf]), forms=((task.form,),), limited=False)
         sizes.append(np.linalg.norm(out[model.nq + 1 : -1 - model.nv]))
         x = out[: model.nq + 1]
     assert all(b < 10.0 * a * a + 1e-14 for a, b in itertools.pairwise(sizes))

@@ -21,6 +21,8 @@ MANY = 64
 """Starts at once when few goals are left."""
 STARTS = 2048
 """Random ones, before they come again."""
+REST = 1e-6
+"""rad, m: lower priorities are done where a step of theirs is shorter."""
 CHUNK = 10
 """Steps of a batch until those that are done make room for others."""
 PATIENT = ((10.0, 10), (100.0, 100))
@@ -42,7 +44,7 @@ class Reached:
     iterations: Any
     """steps from the start, or from the restart, that led here"""
     error: Any
-    """the largest that is left (m, rad)"""
+    """the largest that is left, of the first priority (m, rad)"""
     errors: tuple[Any, ...]
     """of each task, all rows that count (m, rad)"""
     limits: Any
@@ -51,7 +53,7 @@ class Reached:
 
 def inverse_kinematics(
     model: Model,
-    tasks: Sequence[Task],
+    tasks: Sequence[Task] | Sequence[Sequence[Task]],
     start: State | None = None,
     *,
     limited: bool = True,
@@ -64,7 +66,8 @@ def inverse_kinematics(
 
     A goal may be one of many: ``PoseTask("hand", poses)`` with ``poses`` (count x 4 x 4).  Tasks without a goal stay
     where they are at the start.  Errors are weighed by the weights of the tasks; gains do not matter.  Joints stay
-    within their limits unless ``limited`` is False.
+    within their limits unless ``limited`` is False.  A list of lists gives priorities, as in :func:`.velocities`: the
+    first is reached, the others come as near as it lets them, such as a posture that a redundant arm prefers.
 
     Each step is ``dx = W^-1 J' (J W^-1 J' + l)^-1 e`` with a damping ``l`` that vanishes with the error, so that the
     last steps converge quadratically, and without joints that are pushed against their limits.  A start that does not
@@ -80,17 +83,17 @@ def inverse_kinematics(
     >>> far.status, round(far.error, 6)
     ('out of reach', 2.0)
     """
-    aims, start = _checked(model, tasks, start)
+    levels, start = _checked(model, tasks, start)
     rules = _rules(tolerance, iterations, restarts, seed)
-    numbers = packed(model, aims)
-    plan = plan_of(model, tuple(task.form for task in aims), _flag(limited))
+    numbers = packed(model, [task for level in levels for task in level])
+    plan = plan_of(model, tuple(tuple(task.form for task in level) for level in levels), _flag(limited))
     x = np.zeros((*numbers.shape[:-1], model.nq + 1))
     x[..., :-1] = _coordinates(model, plan, start)
     if numbers.ndim == 1:
         first = plan.kernel.until(x, numbers, rules.settings, most=rules.iterations)
-        return _one(model, plan, _restarted(model, plan.kernel, first[None], numbers[None], rules)[0], rules)
+        return _one(model, plan, _restarted(model, plan, first[None], numbers[None], rules)[0], rules)
     first = _steps(plan.kernel, x[:, None], numbers[:, None], rules)[:, 0]
-    return _many(model, plan, _restarted(model, plan.kernel, first, numbers, rules), rules)
+    return _many(model, plan, _restarted(model, plan, first, numbers, rules), rules)
 
 
 class InverseKinematics:
@@ -109,7 +112,7 @@ class InverseKinematics:
     def __init__(
         self,
         model: Model,
-        tasks: Sequence[Task],
+        tasks: Sequence[Task] | Sequence[Sequence[Task]],
         *,
         limited: bool = True,
         tolerance: float = 1e-6,
@@ -117,10 +120,11 @@ class InverseKinematics:
         restarts: int = 20,
         seed: int = 0,
     ) -> None:
-        aims, _ = _checked(model, tasks, None)
+        levels, _ = _checked(model, tasks, None)
+        aims = [task for level in levels for task in level]
         self.model, self.tasks = model, tuple(aims)
         self._rules = _rules(tolerance, iterations, restarts, seed)
-        self._plan = plan_of(model, tuple(task.form for task in aims), _flag(limited))
+        self._plan = plan_of(model, tuple(tuple(task.form for task in level) for level in levels), _flag(limited))
         self._numbers, self._x = packed(model, aims), np.zeros(model.nq + 1)
         if self._numbers.ndim > 1:
             raise ModelError("an InverseKinematics takes goals when it is called, not many at once before")
@@ -131,7 +135,7 @@ class InverseKinematics:
 
     @property
     def kernel(self) -> Kernel:
-        """One step: ``k.until(x, numbers, [tolerance, damping], most=...)`` with ``x = [q; steps]``."""
+        """One step: ``k.until(x, numbers, [tolerance, damping, rest], most=...)`` with ``x = [q; steps]``."""
         return self._plan.kernel
 
     def numbers(self, *goals: Any) -> np.ndarray:
@@ -154,13 +158,13 @@ class InverseKinematics:
         self._x[-1] = 0.0
         self._go()
         found = self._out
-        if found[-1] != REACHED:
-            found = _restarted(self.model, self.kernel, found[None].copy(), numbers[None], self._rules)[0]
+        if found[-1] != REACHED or self._plan.first < self._plan.rows:
+            found = _restarted(self.model, self._plan, found[None].copy(), numbers[None], self._rules)[0]
         return _one(self.model, self._plan, found.copy(), self._rules)
 
 
 def _rules(tolerance: float, iterations: int, restarts: int, seed: int) -> _Rules:
-    settings = np.array([positive(tolerance, "tolerance"), DAMPING])
+    settings = np.array([positive(tolerance, "tolerance"), DAMPING, np.inf])
     return _Rules(settings, _whole(iterations, 1), _whole(restarts, 0), _whole(seed, 0))
 
 
@@ -187,8 +191,27 @@ class _Rules(NamedTuple):
 # many steps, many starts ----------------------------------------------------------------------------------------------
 
 
-def _restarted(model: Model, kernel: Kernel, best: np.ndarray, numbers: np.ndarray, rules: _Rules) -> np.ndarray:
-    """The last outputs of :func:`.step` (count x outputs) of the best of all starts, ``best`` being the first."""
+def _restarted(model: Model, plan: Plan, best: np.ndarray, numbers: np.ndarray, rules: _Rules) -> np.ndarray:
+    """The last outputs of :func:`.step` (count x outputs) of the best of all starts, ``best`` being the first; lower
+    priorities then come to rest.
+    """
+    found = _nearest(model, plan, best, numbers, rules)
+    there = found[:, -1] == REACHED
+    if plan.first == plan.rows or not there.any():
+        return found
+    resting = rules._replace(
+        settings=np.array([*rules.settings[:2], REST]), iterations=PATIENT[0][1] * rules.iterations
+    )
+    x, aims = found[there, None, : model.nq + 1], numbers[there, None]
+    x = _steps(plan.kernel, x, aims, resting)[..., : model.nq + 1]
+    best = _steps(plan.kernel, x, aims, rules)[:, 0]
+    found[there] = np.where(best[:, -1:] == REACHED, best, found[there])
+    return found
+
+
+def _nearest(model: Model, plan: Plan, best: np.ndarray, numbers: np.ndarray, rules: _Rules) -> np.ndarray:
+    """The best of all starts for the first priority."""
+    kernel = plan.kernel
     todo, starts, used = np.flatnonzero(best[:, -1] != REACHED), _starts(model, rules.seed), 0
     for round_ in range(rules.restarts):
         if not len(todo):
@@ -199,13 +222,13 @@ def _restarted(model: Model, kernel: Kernel, best: np.ndarray, numbers: np.ndarr
         x[..., :-1] = starts[np.arange(used, used + tries) % STARTS]
         used += tries
         found = _steps(kernel, x, np.repeat(numbers[todo, None], tries, axis=1), rules)
-        chosen = found[np.arange(len(todo)), np.argmin(_cost(model, found), axis=1)]
-        better = _cost(model, chosen) < _cost(model, best[todo])
+        chosen = found[np.arange(len(todo)), np.argmin(_cost(model, plan, found), axis=1)]
+        better = _cost(model, plan, chosen) < _cost(model, plan, best[todo])
         best[todo[better]] = chosen[better]
         todo = todo[best[todo, -1] != REACHED]
     for damping, times in PATIENT:
         todo = todo[best[todo, -1] == 0.0]
-        patient = rules._replace(settings=rules.settings * [1.0, damping], iterations=times * rules.iterations)
+        patient = rules._replace(settings=rules.settings * [1.0, damping, 1.0], iterations=times * rules.iterations)
         best[todo] = _steps(kernel, best[todo, None, : model.nq + 1], numbers[todo, None], patient)[:, 0]
     return best
 
@@ -235,9 +258,9 @@ def _steps(kernel: Kernel, x: np.ndarray, numbers: np.ndarray, rules: _Rules) ->
     return out.reshape(*shape, out.shape[1])
 
 
-def _cost(model: Model, found: np.ndarray) -> Any:
-    """The largest error; a flag that says reached comes first."""
-    e = found[..., model.nq + 1 : -1 - model.nv]
+def _cost(model: Model, plan: Plan, found: np.ndarray) -> Any:
+    """The largest error of the first priority."""
+    e = found[..., model.nq + 1 : model.nq + 1 + plan.first]
     largest = np.abs(e).max(axis=-1, initial=0.0)
     return np.where(np.isnan(largest), np.inf, largest)
 
@@ -245,23 +268,28 @@ def _cost(model: Model, found: np.ndarray) -> Any:
 # what was given, and what is said of it -------------------------------------------------------------------------------
 
 
-def _checked(model: Model, tasks: Any, start: Any) -> tuple[list[Task], State]:
-    """The tasks, each with a goal, and where to start."""
+def _checked(model: Model, tasks: Any, start: Any) -> tuple[list[list[Task]], State]:
+    """The tasks by priority, each with a goal, and where to start."""
     check_model(model)
     start = model.neutral() if start is None else start
     check_state(model, start)
-    if not isinstance(tasks, (list, tuple)) or not tasks or not all(isinstance(task, Task) for task in tasks):
-        raise ModelError(f"tasks is a list of at least one task, such as [PoseTask('hand', H)], not {told(tasks)}")
+    levels = tasks if isinstance(tasks, (list, tuple)) and tasks and isinstance(tasks[0], (list, tuple)) else [tasks]
+    for level in levels:
+        if not isinstance(level, (list, tuple)) or not level or not all(isinstance(task, Task) for task in level):
+            raise ModelError(f"tasks is a list of at least one task, such as [PoseTask('hand', H)], not {told(tasks)}")
     if not model.nv:
         raise ModelError(f"{model.name!r} has no joint and no base that moves: there is nothing to find")
-    aims = []
-    for task in tasks:
-        task.check(model)
-        aims.append(task if task.aim is not None else task.replaced(goal=task.here(model, start)))
+    found: list[list[Task]] = []
+    for level in levels:
+        found.append([])
+        for task in level:
+            task.check(model)
+            found[-1].append(task if task.aim is not None else task.replaced(goal=task.here(model, start)))
+    aims = [task for level in found for task in level]
     counts = {len(task.aim) for task in aims if np.ndim(task.aim) > len(task.goal_shape(model))}
     if len(counts) > 1:
         raise ModelError(f"tasks have {' and '.join(map(str, sorted(counts)))} goals: as many for all, or one")
-    return aims, start
+    return found, start
 
 
 def _flag(limited: Any) -> bool:
@@ -282,7 +310,10 @@ def _one(model: Model, plan: Plan, found: np.ndarray, rules: _Rules) -> Reached:
     limits = () if flag == REACHED else _pushed(model, found)
     pose = np.asarray(model.base.element(found[: model.base.nq])) if model.m else np.eye(4)
     state = State(pose, found[model.base.nq : nq], np.zeros(model.m), np.zeros(model.n))
-    worst, parts = max(map(abs, errors.tolist())), tuple(np.split(errors, plan.ends)) if len(plan.ends) else (errors,)
+    worst, parts = (
+        max(map(abs, errors[: plan.first].tolist())),
+        tuple(np.split(errors, plan.ends)) if len(plan.ends) else (errors,),
+    )
     return Reached(state, flag == REACHED, _status(flag, limits, rules), int(found[nq]), worst, parts, limits)
 
 
@@ -299,7 +330,9 @@ def _many(model: Model, plan: Plan, found: np.ndarray, rules: _Rules) -> Reached
         poses = np.array([model.base.element(row) for row in found[:, : model.base.nq]]).reshape(-1, 4, 4)
     state = State(poses, found[:, model.base.nq : nq], *(np.zeros((len(found), size)) for size in (model.m, model.n)))
     parts = tuple(np.split(errors, plan.ends, axis=1))
-    return Reached(state, converged, status, found[:, nq].astype(int), np.abs(errors).max(axis=1), parts, limits)
+    return Reached(
+        state, converged, status, found[:, nq].astype(int), np.abs(errors[:, : plan.first]).max(axis=1), parts, limits
+    )
 
 
 def _pushed(model: Model, found: np.ndarray) -> tuple[str, ...]:

@@ -7,16 +7,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import absolute, concatenate, less, maximum, scale, solve_tree, sqrt, stack, where
+from ..arrays import absolute, concatenate, inverse_root, less, maximum, scale, solve_tree, sqrt, stack, where
 from ..dynamics import mass_matrix
 from ..dynamics.checks import check_dynamic
 from ..dynamics.sweeps import places_above
 from ..kernels import Kernel
 from ..kernels.kernel import compile_step
 from ..model import Model, State
+from .least_squares import Level, hierarchical
 from .limits import joint_bounds
-from .tasks.task import Task, count, filled, stacked
+from .tasks.task import Demand, Task, count, filled, stacked
 
+Levels = tuple[tuple[Task, ...], ...]
+EASE, LONGEST = 0.3, 0.3
+"""Of steps of lower priorities: their share of the way, and at most (rad, m).  A whole one overshoots where the first
+priority bends more than once over what is left of them."""
 STILL = 1e-9
 """Of the gradient ``J' W e``, relative to ``|J| |W e|``, below which a point is stationary."""
 REACHED, STATIONARY = 1.0, 2.0
@@ -34,31 +39,39 @@ class Plan(NamedTuple):
     """of each flat coordinate"""
     ends: np.ndarray
     """where the rows of one task end and those of the next begin"""
+    first: int
+    rows: int
+    """of the first priority, and of all"""
 
 
-def step(model: Model, x: Any, numbers: Any, settings: Any, *, forms: tuple[Task, ...], limited: bool) -> Any:
+def step(model: Model, x: Any, numbers: Any, settings: Any, *, forms: Levels, limited: bool) -> Any:
     """One damped step from ``x = [q; steps so far]``: ``[q; steps; errors; pushed; flag]``, of any kind of number.
 
-    ``settings`` are the tolerance, and the damping for each unit of the mean squared error.  ``pushed`` is the gradient
-    along each rate where a joint stands at its limit and is pushed against it, else 0.  The flag is 1 where the goal is
-    reached, 2 where the gradient vanishes, else 0: a state with a flag stays as it is.
+    ``settings`` are the tolerance, the damping for each unit of the mean squared error, and how small a step of lower
+    priorities means that they are done.  ``pushed`` is the gradient along each rate where a joint stands at its limit
+    and is pushed against it, else 0.  The flag is 1 where the goal is reached, 2 where the gradient vanishes, else 0: a
+    state with a flag stays as it is.
     """
     q, state = x[: model.nq], model.unflatten(x[: model.nq])
-    demands = [task.demand(model, state) for task in filled(model, forms, numbers)]
-    e, weight = (stacked([getattr(d, name) for d in demands], (0,)) for name in ("error", "weight"))
-    w = sqrt(weight)
-    A, r = stacked([d.J for d in demands], (0, model.nv)) * w[:, None], e * w
+    tasks = iter(filled(model, [form for level in forms for form in level], numbers))
+    first, *lower = ([next(tasks).demand(model, state) for _ in level] for level in forms)
+    e, A, r, weight = _rows(model, first)
     gradient = A.T @ r
     held = _held(model, state, gradient) if limited else [False] * model.nv
-    free = [g if h is False else where(h, 0.0, g) for g, h in zip(gradient, held, strict=True)]
-    A = stack([A[:, i] if h is False else where(h, 0.0, A[:, i]) for i, h in enumerate(held)], axis=1)
-    cost, slope = r @ r, _sum([g * g for g in free])
-    largest = _largest(e)
-    done = where(less(settings[0], largest), 0.0, REACHED)
-    size = _sum(A.reshape(-1) * A.reshape(-1))
-    still = where(less(STILL**2 * cost * size, slope), 0.0, STATIONARY)
-    flag = where(less(done, 0.5), still, done)
+    A = _without(A, held)
+    cost, slope = (
+        r @ r,
+        _sum([g if h is False else where(h, 0.0, g) for g, h in zip(gradient * gradient, held, strict=True)]),
+    )
+    done = where(less(settings[0], _largest(e)), 0.0, REACHED)
+    still = where(less(STILL**2 * cost * _sum(A.reshape(-1) * A.reshape(-1)), slope), 0.0, STATIONARY)
     dx = _damped(model, state, A, r, settings[1] * cost / _sum(weight) + LEAST, held)
+    if lower:
+        more = _beside(model, state, A, dx, [_rows(model, level) for level in lower], held, limited)
+        dx, done = dx + more, where(less(settings[2], _largest(more)), 0.0, done)
+        e = concatenate([e, *(d.error for level in lower for d in level)])
+        still = where(less(_largest(e[: len(r)]), settings[0]), 0.0, still)
+    flag = where(less(done, 0.5), still, done)
     moves = less(flag, 0.5)
     moved = model.integrate(q, dx)
     moved = _clipped(model, moved) if limited else moved
@@ -67,18 +80,53 @@ def step(model: Model, x: Any, numbers: Any, settings: Any, *, forms: tuple[Task
     return concatenate([where(moves, moved, q), stack([steps]), e, pushed, stack([flag])])
 
 
+def _rows(model: Model, demands: list[Demand]) -> tuple[Any, Any, Any, Any]:
+    """Error, weighted Jacobian, weighted error, weights."""
+    e, weight = (stacked([getattr(d, name) for d in demands], (0,)) for name in ("error", "weight"))
+    w = sqrt(weight)
+    return e, stacked([d.J for d in demands], (0, model.nv)) * w[:, None], e * w, weight
+
+
 def _damped(model: Model, state: State, A: Any, r: Any, damping: Any, held: list[Any]) -> Any:
     """``W^-1 A' (A W^-1 A' + l)^-1 r``, with ``l`` as large as ``damping`` times the mean of the diagonal before it."""
-    if model.m:  # kinetic energy is the norm of a base that moves, see velocities
-        M = mass_matrix(model, state)
-        heavy = stack([M[i, i] if h is False else where(h, 1e9 * M[i, i], M[i, i]) for i, h in enumerate(held)])
-        M = M + np.eye(model.nv) * (heavy - stack([M[i, i] for i in range(model.nv)]))
-        Y = solve_tree(M, A.T, places_above(model))
-    else:
-        Y = A.T
+    Y = solve_tree(_metric(model, state, held), A.T, places_above(model)) if model.m else A.T
     G = A @ Y
     mean = _sum([G[i, i] for i in range(len(G))]) * (1.0 / len(G))
     return Y @ solve_tree(G + scale(damping * mean + 1e-300, np.eye(len(G))), r, range(-1, len(G) - 1))
+
+
+def _beside(model: Model, state: State, A: Any, dx: Any, lower: list[Any], held: list[Any], limited: bool) -> Any:
+    """The step of lower priorities, which the first does not feel; not longer than is true of its linearisation."""
+
+    def found(held: list[Any]) -> Any:
+        levels = [Level(_without(A, held), np.zeros(len(A)), np.ones(len(A)))]
+        for _, rows, r, _ in lower:
+            rows = _without(rows, held)
+            levels.append(Level(rows, r - rows @ dx, np.ones(len(r))))
+        root = inverse_root(_metric(model, state, held), places_above(model)) if model.m else None
+        return hierarchical(levels, model.nv, 0.0, root).x
+
+    more = found(held)
+    if limited:  # once more without joints that it would push against their limits
+        also = _held(model, state, more)
+        more = found([a if a is False else _either(a, b) for a, b in zip(held, also, strict=True)])
+    return scale(EASE / maximum(1.0, _largest(more) * (EASE / LONGEST)), more)
+
+
+def _either(a: Any, b: Any) -> Any:
+    return less(0.5, where(a, 1.0, 0.0) + where(b, 1.0, 0.0))
+
+
+def _metric(model: Model, state: State, held: list[Any]) -> Any:
+    """Kinetic energy, the norm of a base that moves (see velocities), with joints that are held too heavy to move."""
+    M = mass_matrix(model, state)
+    more = [0.0 if h is False else where(h, 1e9 * M[i, i], 0.0) for i, h in enumerate(held)]
+    return M + np.eye(model.nv) * stack(more)
+
+
+def _without(A: Any, held: list[Any]) -> Any:
+    """Columns of joints that are held, zero."""
+    return stack([A[:, i] if h is False else where(h, 0.0, A[:, i]) for i, h in enumerate(held)], axis=1)
 
 
 def _held(model: Model, state: State, gradient: Any) -> list[Any]:
@@ -117,14 +165,16 @@ def _largest(e: Any) -> Any:
 
 
 @lru_cache(maxsize=64)
-def plan_of(model: Model, forms: tuple[Task, ...], limited: bool) -> Plan:
+def plan_of(model: Model, forms: Levels, limited: bool) -> Plan:
     """The step as machine code, made once for a robot and kinds of tasks."""
     if model.m:
         check_dynamic(model)
-    inputs: dict[str, int | tuple[int, ...]] = {"x": model.nq + 1, "numbers": count(model, forms), "settings": 2}
+    flat = [form for level in forms for form in level]
+    inputs: dict[str, int | tuple[int, ...]] = {"x": model.nq + 1, "numbers": count(model, flat), "settings": 3}
     kernel = compile_step(model, step, inputs, forms=forms, limited=limited)
     lower, upper, bounds = np.full(model.nq, -np.inf), np.full(model.nq, np.inf), joint_bounds(model)
     if limited:
         lower[bounds.coordinates + model.base.nq] = bounds.lower
         upper[bounds.coordinates + model.base.nq] = bounds.upper
-    return Plan(kernel, lower, upper, np.cumsum([form.rows(model) for form in forms])[:-1])
+    rows = [form.rows(model) for form in flat]
+    return Plan(kernel, lower, upper, np.cumsum(rows)[:-1], sum(rows[: len(forms[0])]), sum(rows))
