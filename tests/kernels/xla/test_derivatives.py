@@ -7,7 +7,7 @@ import pytest
 from support.random_robots import Robot, build, build_following
 
 import fallingcat as fc
-from fallingcat.arrays import less, where
+from fallingcat.arrays import array, concatenate, less, sqrt, where
 from fallingcat.kernels.ir.trace import Recipe, trace
 from fallingcat.lie import SE2, SE3, SO3, Trivial
 
@@ -191,6 +191,38 @@ def test_the_gradient_of_a_thousand_steps():
     for _ in range(1000):
         at = traced.graph.evaluate(traced.outputs, dict(zip(names, [*at, *u], strict=True)))
     close(backward[:, 3], [x.imag / STEP for x in at[: model.nq]], 1e-9)
+
+
+def test_the_gradient_through_a_landing():
+    """Of where a hopper is after it lands on a compliant floor with friction, against differences."""
+    model = fc.robots.revolute_hopper()
+    foot = model.link_names[-1]
+
+    def step(model, q, v):
+        state = model.unflatten(q, v)
+        pose, velocity = fc.forward_kinematics(model, state)[foot], fc.jacobian(model, state, foot) @ v
+        slip, sink, depth = *(pose[:2, :3] @ velocity[:3]), -pose[1, 3]
+        normal = where(less(0.0, depth), 2e3 * depth - 20.0 * sink, 0.0)
+        normal = where(less(0.0, normal), normal, 0.0)
+        force = array([-0.5 * normal * slip / sqrt(slip * slip + 1e-4), normal, 0.0])
+        wrench = concatenate([pose[:3, :3].T @ force, np.zeros(3)])
+        v = v + 2e-4 * fc.forward_dynamics(model, state, np.zeros(model.nv), wrenches={foot: wrench})
+        return model.integrate(q, 2e-4 * v), v
+
+    f = fc.compile(model, step, target="jax", inputs={"q": model.nq, "v": model.nv})
+    q, v = (np.array(x) for x in model.flatten(model.neutral()))
+    q[1] += 0.05 - fc.forward_kinematics(model, model.unflatten(q, v))[foot][1, 3]
+    v[:] = [0.3, -0.5, 0.1, 0.2]
+
+    def end(v):
+        (q_end, _), heights = jax.lax.scan(lambda x, _: (f(*x), x[0][1]), (jnp.asarray(q), v), None, length=700)
+        return q_end[0] + 2.0 * q_end[1], heights
+
+    gradient, heights = jax.jit(jax.grad(end, has_aux=True))(v)
+    assert jnp.diff(heights, n=2).max() > 0.0  # something pushed it up
+    value = jax.jit(lambda v: end(v)[0])
+    h = 1e-6
+    close(gradient, [(value(v + h * e) - value(v - h * e)) / (2 * h) for e in np.eye(model.nv)], 1e-7)
 
 
 def test_cases_have_the_slope_of_the_case_that_holds():
