@@ -16,6 +16,7 @@ from .limits import JointLimits, Limit, RateLimits, SpeedLimit
 from .passive import DriveLimits, DryFriction, JointStops, PassiveDamping, PassiveSprings, passive
 from .priorities import Velocities, velocities
 from .reaching import InverseKinematics, Reached, inverse_kinematics
+from .sampled import Sampled
 from .springs import JointDamper, JointSpring
 from .tasks import (
     BaseTask,
@@ -63,6 +64,7 @@ __all__ = [
     "Reached",
     "RelativeTask",
     "RotationTask",
+    "Sampled",
     "SpeedLimit",
     "Task",
     "Velocities",

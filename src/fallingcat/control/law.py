@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import is_numeric
+from ..arrays import Graph, is_numeric
 from ..arrays.arguments import is_scalar, look_first
 from ..arrays.natural import natural, plain
 from ..arrays.traced import NoNumber
@@ -119,3 +119,17 @@ def _is_number(x: Any) -> bool:
     if is_numeric(x):
         return bool(np.shape(x) == () and np.isrealobj(x) and abs(x) <= int(np.finfo(float).max))
     return not (x is None or callable(x) or isinstance(x, (str, bytes, list, tuple, dict, np.ndarray)))
+
+
+def pulls_on_base(model: Model, law: Law) -> bool:
+    """Whether a law's wrench on the base may be other than zero at any state: its expression is not just zeros.
+
+    >>> from fallingcat.control import JointDamper
+    >>> from fallingcat.model import robots
+    >>> pulls_on_base(robots.cat(), JointDamper(1.0))
+    False
+    """
+    graph = Graph()
+    state = model.unflatten(graph.inputs("q", model.nq), graph.inputs("v", model.nv))
+    wrench = law.forces(model, graph.input("t"), state, frozenset())[: model.m]
+    return any(not is_numeric(x) or x != 0.0 for x in wrench)

@@ -110,6 +110,23 @@ def _locked(x: Any) -> np.ndarray:
     return view
 
 
+def answered(controller: Any, t: float, state: State) -> Any:
+    """What a controller says; what goes wrong in it names the time."""
+    try:
+        return controller(t, read_only(state))
+    except Exception as error:
+        error.add_note(f"in the controller, at t = {t:.9g} s")
+        raise
+
+
+def controller_size(model: Model, given: Any) -> int:
+    """How many forces a controller gave: n or nv."""
+    size = np.shape(given)
+    if size not in ((model.n,), (model.nv,)):
+        raise ModelError(f"the controller gives {model.n} joint forces or {model.nv} forces, not shape {size}")
+    return size[0]
+
+
 def controller_forces(model: Model, given: Any, size: int, t: float) -> np.ndarray:
     """What a controller gave: ``size`` finite numbers, or an error that names the time and the joint."""
     try:

@@ -22,7 +22,7 @@ from ..kernels import compile
 from ..model import Model, State
 from .compiled import displaced, pose_of, remembered
 from .numbers import apart, tuned
-from .system import System
+from .system import System, given_size, with_given
 
 Slope = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """``(packed start, y, [t]) -> dy/dt``"""
@@ -168,11 +168,13 @@ def compiled_slope(system: System, mode: Mode, memory: int) -> Slope:
     """The field as machine code: ``(packed start, y, [t]) -> dy/dt``, with any leading batch shape."""
     layout = layout_of(system, memory)
     laws, numbers = apart(system.laws)
-    inputs = {"packed": layout.size, "y": 2 * layout.nv + memory + layout.works, "clock": 1, "numbers": len(numbers)}
+    size, given = 2 * layout.nv + memory + layout.works, given_size(system)
+    inputs = {"packed": layout.size, "y": size, "clock": 1, "numbers": len(numbers), "given": given}
     options: dict[str, Any] = {"laws": laws, "contact": system.contact, "mode": mode, "memory": memory}
     key = (slope_at, system.model, *inputs.values(), *options.values())
     kernel = remembered(key, lambda: compile(system.model, slope_at, inputs=inputs, **options))
-    return lambda packed, y, clock: kernel(packed, y, clock, numbers)
+    held = (lambda t: np.zeros(0)) if system.sampling is None else system.sampling.at
+    return lambda packed, y, clock: kernel(packed, y, clock, numbers, held(clock[..., 0]))
 
 
 def slope_at(
@@ -181,6 +183,7 @@ def slope_at(
     y: Any,
     clock: Any,
     numbers: Any,
+    given: Any,
     *,
     laws: tuple[Law, ...],
     contact: Contact | None,
@@ -188,5 +191,5 @@ def slope_at(
     memory: int,
 ) -> Any:
     """``dy/dt`` around the packed start."""
-    system = System(model, tuned(laws, numbers), contact)
+    system = with_given(model, tuned(laws, numbers), contact, given)
     return Field(system, mode, *layout_of(system, memory).unpack(packed))(clock[0], y)

@@ -19,6 +19,7 @@ from .implicit import Implicit
 from .implicit_step import anchors
 from .located import ATTEMPTS, Located, LocatedMarch
 from .machines import Cpu, Gpu, Machine
+from .numbers import apart
 from .simulate import own_laws, system_of
 from .stiffness import DEFAULT_STEP
 from .system import held
@@ -35,6 +36,8 @@ class Fleet:
     :func:`fallingcat.simulate`, unless ``passive=False``.  ``ledger=False`` leaves out the works, which saves a quarter
     of the time.
 
+    ``laws`` are those of all robots, or ``N`` lists of them, which differ in their numbers: gains of each robot.
+
     >>> import fallingcat as fc
     >>> cat = fc.robots.two_cylinder_cat()
     >>> fleet = Fleet(cat, [cat.state(rates=[0.1 * i, 0.5]) for i in range(100)], driven=True)
@@ -47,7 +50,7 @@ class Fleet:
         self,
         model: Model,
         states: Sequence[State] | State,
-        laws: Law | Sequence[Law] | None = None,
+        laws: Law | Sequence[Law] | Sequence[Sequence[Law]] | None = None,
         contact: Contact | None = None,
         *,
         dt: float = DEFAULT_STEP,
@@ -61,6 +64,7 @@ class Fleet:
     ) -> None:
         many, dt = starts(model, states), seconds(dt, "dt")
         check_closed(model, *many)
+        each, laws = _laws_of_each(laws, len(many.pose))
         own = own_laws(model, dt, passive, many.joints, laws or driven)
         system = system_of(model, State(*(x[0] for x in many)), laws, contact, own)
         if system.controller is not None:
@@ -76,7 +80,7 @@ class Fleet:
         self.dt, self.layout, self.march = dt, layout_of(self.system, size), method.march(self.system, size)
         if target == "cpu" and dtype != "float64":
             raise ModelError(f"a fleet on the CPU counts in float64, not {told(dtype)}")
-        numbers, threads = self.march.numbers, whole(threads, "threads")
+        numbers, threads = _numbers_of_each(each, self.march.numbers), whole(threads, "threads")
         cpu = target == "cpu"
         self._on: Machine = (
             Cpu(self.march.kernel, numbers, threads) if cpu else Gpu(self.march.on(target, dtype), numbers)
@@ -126,7 +130,11 @@ class Fleet:
 
     def step(self, steps: int = 1, forces: Any = None) -> None:
         """``steps`` of ``dt``, all robots, under joint ``forces`` (N x n) that stay the same meanwhile."""
-        self._x = self.march.taken(self._on, self._x, self.dt, whole(steps, "steps"), self._applied(forces))
+        self.marched(whole(steps, "steps"), self._applied(forces))
+
+    def marched(self, steps: int, applied: Any) -> None:
+        """:meth:`step` under forces (N x nv) on bases and joints, as the machine keeps them."""
+        self._x = self.march.taken(self._on, self._x, self.dt, steps, applied)
 
     attempts = ATTEMPTS
     """at steps, of every robot, in each :meth:`approach`"""
@@ -170,3 +178,27 @@ class Fleet:
         if tuple(getattr(forces, "shape", ())) != (self.count, model.n):
             raise ModelError(f"forces have shape ({self.count}, {model.n}), not {told(forces)}")
         return self._on.padded(forces, model.m)
+
+
+def _laws_of_each(laws: Any, count: int) -> tuple[list[tuple[Law, ...]], Any]:
+    """The laws of each robot, if they are given for each, and those of the first, for which code is made."""
+    if not isinstance(laws, (tuple, list)) or not laws or not isinstance(laws[0], (tuple, list)):
+        return [], laws
+    each = [tuple(some) if isinstance(some, (tuple, list)) else (some,) for some in laws]
+    if len(each) != count:
+        raise ModelError(f"laws of {count} robots are {count} lists of laws, not {len(each)}")
+    kinds = apart(each[0])[0]
+    for i, some in enumerate(each):
+        if apart(some)[0] != kinds:
+            raise ModelError(
+                f"laws of robot {i} differ from those of the first in more than numbers of the library's laws"
+            )
+    return each, each[0]
+
+
+def _numbers_of_each(each: list[tuple[Law, ...]], numbers: np.ndarray) -> np.ndarray:
+    """``N x numbers``: those of each robot's laws, then those of what they have in common."""
+    if not each:
+        return numbers
+    own = np.array([apart(laws)[1] for laws in each])
+    return np.hstack([own, np.tile(numbers[own.shape[1] :], (len(own), 1))])

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import absolute, block, concatenate, cross, less, scale, where
-from ..contact import CompliantFloor
+from ..contact import CompliantFloor, Contact
 from ..contact.compliant import Support
 from ..contact.points import position
 from ..control import Law
@@ -164,6 +164,19 @@ def concluded(start: Start, signs: Signs) -> Any:
     memory = concatenate(kept)
     packed = layout_of(system, len(memory)).pack(after, memory, works)
     return concatenate([np.reshape(start.t + dt, 1), packed])
+
+
+def commanded_at(
+    model: Model, packed: Any, clock: Any, numbers: Any, *, laws: tuple[Law, ...], contact: Contact | None, memory: int
+) -> Any:
+    """``nv``: the forces of laws at a packed state, whatever touches."""
+    system = System(model, tuned(laws, numbers), contact)
+    state, anchors, _ = layout_of(system, memory).unpack(packed)
+    names = () if contact is None else _floor(system).points
+    points = zip(names, _points(system, state, anchors), strict=True)
+    touching = {name: less(point.position[0], 0.0) for name, point in points}
+    at = (model, clock[0], state)
+    return by_cases(lambda known: system.total({law.name: law.forces(*at, known) for law in system.laws}), touching)
 
 
 def anchors(system: System, many: State) -> np.ndarray:

@@ -292,8 +292,6 @@ def _points(contact: Contact | None) -> int:
 class AnyMode(System):
     """A system whose mode says of each point whether it touches as a condition on numbers, under ``given`` forces."""
 
-    given: Any = None
-
     def applied(self, mode: Mode, t: Any, state: State, given: Any = None) -> dict[str, Any]:
         own = None if self.controller is None else self.given
         found = [System.applied(self, known, t, state, own) for known in _modes(mode)]

@@ -10,7 +10,9 @@ import numpy as np
 
 
 class Machine(ABC):
-    """Keeps ``x`` of all robots in arrays of its own and iterates a kernel ``(x, ahead, numbers, forces) -> x``."""
+    """Keeps ``x`` of all robots in arrays of its own and iterates a kernel ``(x, ahead, numbers, forces) -> x``; numbers
+    are the same for all robots, or one row for each.
+    """
 
     @abstractmethod
     def sent(self, rows: np.ndarray) -> Any:
@@ -75,6 +77,7 @@ class Cpu(Machine):
         return self._kernel.iterate(*given, rows=1, every=count, threads=self._threads)[0] if len(x) else x
 
     def kept(self, x: Any, which: Any) -> Any:
+        self._numbers = self._numbers[which] if self._numbers.ndim == 2 else self._numbers
         return x[which]
 
     def put(self, x: Any, places: np.ndarray, fresh: Any) -> None:
@@ -111,13 +114,16 @@ class Gpu(Machine):
     def iterated(self, x: Any, ahead: Any, forces: Any, count: int) -> Any:
         robots = x.shape[1]
         ahead = self._tiled(tuple(ahead.tolist()), robots) if ahead.ndim == 1 else ahead
-        numbers = self._tiled(tuple(self._numbers.tolist()), robots)
+        alike = self._numbers.ndim == 1
+        numbers = self._tiled(tuple(self._numbers.tolist()), robots) if alike else self.sent(self._numbers)
         for _ in range(count if robots else 0):
             seen = [kernel.columns(x, ahead, numbers, forces) for kernel in self._kernels[:-1]]
             x = self._kernels[-1].columns(x, ahead, numbers, forces, *seen)
         return x
 
     def kept(self, x: Any, which: Any) -> Any:
+        if self._numbers.ndim == 2:
+            self._numbers = self._numbers[self.fetched(which)]
         which = self._cupy.asarray(which)
         places = self._cupy.flatnonzero(which) if which.dtype == bool else which
         return self._cupy.ascontiguousarray(x.take(places, axis=1))

@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Graph, concatenate, is_numeric, less, where
+from ..arrays import concatenate, less, where
 from ..contact.contact import Mode
 from ..control import Law
+from ..control.law import pulls_on_base
 from ..dynamics import (
     bias_forces,
     center_of_mass,
@@ -194,17 +195,3 @@ def check(system: System) -> None:
     for joint in model.joints:
         if not joint.kind.group.additive:
             raise ModelError(f"joint {joint.name!r}: the momentum-exact integrator takes angles and lengths only")
-
-
-def pulls_on_base(model: Model, law: Law) -> bool:
-    """Whether a law's wrench on the base may be other than zero at any state: its expression is not just zeros.
-
-    >>> from fallingcat.control import JointDamper
-    >>> from fallingcat.model import robots
-    >>> pulls_on_base(robots.cat(), JointDamper(1.0))
-    False
-    """
-    graph = Graph()
-    state = model.unflatten(graph.inputs("q", model.nq), graph.inputs("v", model.nv))
-    wrench = law.forces(model, graph.input("t"), state, frozenset())[: model.m]
-    return any(not is_numeric(x) or x != 0.0 for x in wrench)

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..contact import CompliantFloor, Contact
 from ..contact.contact import Mode
-from ..control import Law
+from ..control import Law, Sampled
 from ..errors import Interrupted, ModelError
+from ..kernels import compile
 from ..model import Model, State
-from .arguments import countable, seconds, starts, whole
+from .arguments import MOST_STEPS, countable, seconds, starts, whole
 from .books import UNBALANCED, verdict
 from .closed import check_closed
-from .compiled import energies
+from .compiled import energies, remembered
 from .field import layout_of
 from .fleet import Fleet
 from .implicit import Implicit
+from .implicit_step import commanded_at
 from .integrator import HALVINGS, Integrator, Step
 from .ledger import residuals
 from .located import Located
+from .numbers import apart
 from .rkmk4 import RKMK4
 from .rosenbrock import Rosenbrock
-from .rule import SMALL, Rule
+from .rule import SMALL, Rule, commanded, compiled
+from .sampling import SampledTogether, common_step
 from .simulate import INTEGRATORS, own_laws, system_of
 from .stiffness import DEFAULT_STEP, SHORTEST_DEFAULT, default_step, rebounding_step
 from .system import System
@@ -65,7 +71,7 @@ def rollout(
     model: Model,
     states: Sequence[State] | State,
     duration: float,
-    controller: Law | Sequence[Law] | None = None,
+    controller: Law | Sampled | Sequence[Law | Sampled] | None = None,
     contact: Contact | None = None,
     *,
     integrator: str | Integrator | None = None,
@@ -79,14 +85,15 @@ def rollout(
     """Simulate from many states at once, in steps of ``dt`` (s), with SIMD across the simulations.
 
     ``states`` is a list, or one state whose fields are arrays with a first axis over the simulations.  For laws (not
-    for plain functions) and integrators of fixed steps, or :class:`Located`: unless ``integrator`` says otherwise,
-    ``implicit`` on compliant floors under three points or more, ``located`` under one or two, else ``rkmk4``.  By
-    default steps are 1 ms, or shorter where springs, or what rebounds from them, need it at the first state, or the
-    tolerance of ``located``.  What the model holds acts as in :func:`fallingcat.simulate`.  Contacts of rules switch at
-    the ends of steps, so their times are right to ``dt``; those of ``located`` switch where they do.  Every
-    ``every``-th step is kept, or first and last only.  ``target="cuda"`` runs ``implicit`` and ``located`` on a GPU, in
-    float64 or, ``implicit``, float32; see :class:`Fleet` to step, steer and reset as you go.  Ctrl-C raises
-    :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the rollout so far.
+    for plain functions), sampled or not, and integrators of fixed steps, or :class:`Located`: unless ``integrator``
+    says otherwise, ``implicit`` on compliant floors under three points or more, ``located`` under one or two, else
+    ``rkmk4``.  By default steps are 1 ms, or shorter where springs, or what rebounds from them, need it at the first
+    state, or the tolerance of ``located``, or where sampled laws look in between.  What the model holds acts as in
+    :func:`fallingcat.simulate`.  Contacts of rules switch at the ends of steps, so their times are right to ``dt``;
+    those of ``located`` switch where they do.  Every ``every``-th step is kept, or first and last only.
+    ``target="cuda"`` runs ``implicit`` and ``located`` on a GPU, in float64 or, ``implicit``, float32; see
+    :class:`Fleet` to step, steer and reset as you go.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a
+    ``KeyboardInterrupt`` whose ``result`` is the rollout so far.
 
     >>> import fallingcat as fc
     >>> cat = fc.robots.two_cylinder_cat()
@@ -107,22 +114,28 @@ def rollout(
     if dt is None:
         suits = rebounding_step if method.stable else default_step
         dt = DEFAULT_STEP if method.tolerance is not None else suits(system, first)
+        dt = dt if system.sampling is None else common_step(system.sampling.sampled, dt)
     steps = max(1, round(duration / dt))
     dt = duration / steps
     if isinstance(method, (Implicit, Located)):
         about = {"target": target, "dtype": dtype, "threads": threads, "integrator": method, "passive": passive}
-        batch: _Together = _March(Fleet(model, many, system.laws, contact, dt=dt, **about))  # type: ignore[arg-type]
+        driven = system.sampling is not None
+        if driven and target != "cpu":
+            raise ModelError(f"sampled laws run on the CPU, not on {target!r}: step a Fleet there, and give it forces")
+        fleet = Fleet(model, many, system.laws, contact, dt=dt, driven=driven, **about)  # type: ignore[arg-type]
+        batch: _Together = _March(fleet, system, dt)
     elif target != "cpu":
         raise ModelError(f"a rollout on {target!r} takes the integrator 'implicit' or 'located', not {method.name!r}")
     elif model.loops and system.prepared is not None:
         raise ModelError(f"{model.name!r} has loops beside hard contacts: simulate runs it, rollout does not")
     else:
-        batch = _Batch(system, method, many, threads)
+        batch = _Batch(system, method, many, threads, dt)
     kept, resolves = [(0.0, batch.packed)], 0.0 if method.stable else dt
     try:
         while batch.done < steps:
             next_kept = steps if every is None else min(steps, every * (batch.done // every + 1))
-            batch.advance(batch.done * dt, dt, next_kept)
+            next_look = batch.look(batch.done * dt)
+            batch.advance(batch.done * dt, dt, min(next_kept, next_look))
             if batch.done == steps or (every is not None and batch.done % every == 0):
                 kept.append((batch.done * duration / steps, batch.packed))
         return batch.record(kept, resolves)
@@ -136,7 +149,8 @@ def _method(system: System, wanted: str | Integrator | None) -> Rule | Implicit 
     """The wanted integrator, or the one that suits the system."""
     method = _suits(system) if wanted is None else INTEGRATORS.get(wanted) if isinstance(wanted, str) else wanted
     fixed = isinstance(method, (Rule, Implicit)) and method.tolerance is None
-    if not (fixed or isinstance(method, Located)) or system.controller is not None:
+    laws_only = system.controller is None or (system.sampling is not None and system.sampling.sampled.laws)
+    if not (fixed or isinstance(method, Located)) or not laws_only:
         raise ModelError("a rollout takes force laws, and an integrator that is a rule of fixed steps, such as 'rkmk4'")
     return method  # type: ignore[return-value]
 
@@ -149,6 +163,11 @@ def _suits(system: System) -> Rule | Implicit | Located:
     return Located(Rosenbrock() if system.model.nv <= SMALL else RKMK4())
 
 
+def _resized(packed: np.ndarray, size: int) -> np.ndarray:
+    """``N x size``: packed for a system with other works, which come last."""
+    return np.pad(packed[:, :size], ((0, 0), (0, max(0, size - packed.shape[1]))))
+
+
 def _nth(many: State, i: int) -> State:
     return State(*(x[i] for x in many))
 
@@ -156,11 +175,24 @@ def _nth(many: State, i: int) -> State:
 class _Together(ABC):
     """All simulations, packed side by side."""
 
+    held: SampledTogether | None = None
+
     def __init__(self, system: System, many: State, memory: np.ndarray, threads: int) -> None:
         self.system, self.threads, self.memory = system, threads, memory.shape[1]
         self.layout = layout_of(system, self.memory)
         self.packed, self.done = self.layout.table(many, memory), 0
         self.begun = self.packed
+
+    def look(self, t: float) -> int:
+        """What a sampled law does before the next step; the next step before which it does something."""
+        if self.held is None:
+            return MOST_STEPS
+        size = self.held.forces.shape[1]
+        return self.held.before(self.done, lambda: self.commanded(t)[:, self.system.model.nv - size :])
+
+    @abstractmethod
+    def commanded(self, t: float) -> np.ndarray:
+        """``N x nv``: what a sampled law asks for."""
 
     @abstractmethod
     def advance(self, t: float, dt: float, until: int) -> None:
@@ -189,9 +221,11 @@ class _Together(ABC):
 class _March(_Together):
     """Simulations whose steps are the same in all modes: many steps in one call."""
 
-    def __init__(self, fleet: Fleet) -> None:
-        self.fleet, self.system, self.layout, self.done = fleet, fleet.system, fleet.layout, 0
-        self.begun = self.packed
+    def __init__(self, fleet: Fleet, system: System, dt: float) -> None:
+        self.fleet, self.system, self.layout, self.done = fleet, system, fleet.layout, 0
+        self.begun, self.memory = self.packed, fleet.layout.memory
+        if system.sampling is not None:
+            self.held = SampledTogether(system.sampling.sampled, np.zeros((fleet.count, system.sampling.size)), dt)
 
     @property
     def packed(self) -> np.ndarray:  # type: ignore[override]
@@ -201,14 +235,31 @@ class _March(_Together):
     def advance(self, t: float, dt: float, until: int) -> None:
         """Some steps of all, at most to step ``until``."""
         steps = min(until - self.done, max(1, AT_ONCE // self.fleet.count))
-        self.fleet.step(steps)
+        if self.held is None:
+            self.fleet.step(steps)
+        else:
+            base = np.zeros((self.fleet.count, self.system.model.nv - self.held.forces.shape[1]))
+            self.fleet.marched(steps, np.hstack([base, self.held.forces]))
         self.done += steps
+
+    def commanded(self, t: float) -> np.ndarray:
+        """Whatever touches."""
+        assert self.system.sampling is not None
+        model, contact = self.system.model, self.system.contact
+        laws, numbers = apart(self.system.sampling.sampled.laws)
+        size = layout_of(System(model, laws, contact), self.memory).size
+        inputs = {"packed": size, "clock": 1, "numbers": len(numbers)}
+        about = {"laws": laws, "contact": contact, "memory": self.memory}
+        make = functools.partial(compile, model, commanded_at, inputs=inputs, **about)
+        kernel = remembered((commanded_at, model, *inputs.values(), *about.values()), make)
+        packed = self.packed
+        return np.asarray(kernel(_resized(packed, size), np.full((len(packed), 1), t), numbers))
 
 
 class _Batch(_Together):
     """Simulations in modes: which of them are in which."""
 
-    def __init__(self, system: System, rule: Rule, many: State, threads: int) -> None:
+    def __init__(self, system: System, rule: Rule, many: State, threads: int, dt: float) -> None:
         self.rule, self.modes = rule, np.empty(len(many.pose), dtype=object)
         contact, memory = system.contact, np.zeros((len(many.pose), 0))
         begun = [contact.begin(system.model, _nth(many, i)) for i in range(len(memory))] if contact else []
@@ -216,6 +267,8 @@ class _Batch(_Together):
         super().__init__(system, many, np.array([m for _, m in begun]) if contact else memory, threads)
         self.groups = self._grouped()
         self._steps: dict[Mode, Step] = {}
+        if system.sampling is not None:
+            self.held = SampledTogether(system.sampling.sampled, np.zeros((len(memory), system.sampling.size)), dt)
 
     def _grouped(self) -> dict[Mode, np.ndarray]:
         groups: dict[Mode, list[int]] = {}
@@ -229,7 +282,8 @@ class _Batch(_Together):
         for mode, members in self.groups.items():
             if mode not in self._steps:
                 self._steps[mode] = self.rule.kernel(self.system, mode, self.memory)
-            out = self._stepped(mode, self.packed[members], t, dt)
+            given = {} if self.held is None else {"given": self.held.forces[members]}
+            out = self._stepped(mode, self.packed[members], t, dt, given)
             after[members], guards, _ = self.layout.outcome(out)
             for row in np.flatnonzero((guards < 0.0).any(axis=1)):
                 if np.isfinite(out[row]).all():
@@ -240,18 +294,31 @@ class _Batch(_Together):
         if jumped:
             self.groups = self._grouped()
 
-    def _stepped(self, mode: Mode, packed: np.ndarray, t: float, dt: float, halvings: int = HALVINGS) -> np.ndarray:
+    def commanded(self, t: float) -> np.ndarray:
+        """Mode by mode."""
+        assert self.system.sampling is not None
+        model, contact = self.system.model, self.system.contact
+        bare, out = System(model, self.system.sampling.sampled.laws, contact), np.zeros((len(self.packed), model.nv))
+        for mode, members in self.groups.items():
+            packed = _resized(self.packed[members], layout_of(bare, self.memory).size)
+            out[members] = compiled(commanded, bare, mode, self.memory)(packed, np.tile([t, 0.0], (len(members), 1)))
+        return out
+
+    def _stepped(
+        self, mode: Mode, packed: np.ndarray, t: float, dt: float, given: dict[str, Any], halvings: int = HALVINGS
+    ) -> np.ndarray:
         """One step of some in a mode; where it is too long for what the contact holds, two of half its size."""
         clock = np.tile([t, dt], (len(packed), 1))
-        out = np.array(self._steps[mode](packed, clock, threads=self.threads))  # type: ignore[call-arg]
+        out = np.array(self._steps[mode](packed, clock, threads=self.threads, **given))  # type: ignore[call-arg]
         long = np.flatnonzero(self.layout.outcome(out).error > 1.0)
         if len(long) and halvings == 0:
             assert self.system.contact is not None
             raise self.system.contact.unheld(mode, t)
         if len(long):
-            half = self._stepped(mode, packed[long], t, 0.5 * dt, halvings - 1)
+            given = {name: x[long] for name, x in given.items()}
+            half = self._stepped(mode, packed[long], t, 0.5 * dt, given, halvings - 1)
             half = self.layout.outcome(half).packed
-            out[long] = self._stepped(mode, half, t + 0.5 * dt, 0.5 * dt, halvings - 1)
+            out[long] = self._stepped(mode, half, t + 0.5 * dt, 0.5 * dt, given, halvings - 1)
         return out
 
     def _jump(self, t: float, i: int, guard: int, packed: np.ndarray) -> np.ndarray:
@@ -259,7 +326,8 @@ class _Batch(_Together):
         contact, model = self.system.contact, self.system.model
         assert contact is not None
         state, memory, works = self.layout.unpack(packed)
-        applied = self.system.applied_at(self.modes[i], t, state)
+        given = None if self.held is None else self.held.forces[i]
+        applied = replace(self.system, given=given).applied_at(self.modes[i], t, state)
         jump = contact.jump(model, self.modes[i], guard, state, memory, applied)
         works = works.copy()
         works[-1] -= jump.loss

@@ -20,7 +20,7 @@ from .compiled import remembered
 from .field import Field, Slope, compiled_slope, layout_of
 from .integrator import Integrator, Step
 from .numbers import apart, tuned
-from .system import System
+from .system import System, given_size, with_given
 
 SMALL = 8
 """Degrees of freedom; a step that differentiates is compiled as a whole up to here."""
@@ -104,6 +104,11 @@ def at_points(system: System, mode: Mode, memory: int, packed: Any, clock: Any) 
     return concatenate(parts)
 
 
+def commanded(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
+    """``nv``: the sum of all laws."""
+    return system.total(system.applied(mode, clock[0], layout_of(system, memory).unpack(packed)[0]))
+
+
 def guards(system: System, mode: Mode, memory: int) -> Step:
     """The guards of a mode alone, as :data:`Step` takes its arguments."""
     if not system.compilable:
@@ -141,12 +146,21 @@ def compiled(what: Callable[..., Any], system: System, mode: Mode, memory: int, 
     It belongs to this library and its options are plain data, so that the kernels' cache knows it again.
     """
     laws, numbers = apart(system.laws)
-    inputs = {"packed": layout_of(system, memory).size, "clock": 2, "numbers": len(numbers)}
+    size, given = layout_of(system, memory).size, given_size(system)
+    inputs = {"packed": size, "clock": 2, "numbers": len(numbers), "given": given}
     about: dict[str, Any] = {"laws": laws, "contact": system.contact, "mode": mode, "memory": memory}
     key = (what, system.model, *inputs.values(), *about.values(), *options.items())
     make = functools.partial(compile, system.model, on_packed, inputs=inputs, what=what, options=options, **about)
     kernel = remembered(key, make)
-    return lambda packed, clock, **how: kernel(packed, clock, numbers, **how)
+    if system.sampling is None:
+        nothing = np.zeros(0)
+        return lambda packed, clock, **how: kernel(packed, clock, numbers, nothing, **how)
+    held = system.sampling.at
+
+    def run(packed: np.ndarray, clock: np.ndarray, given: np.ndarray | None = None, **how: Any) -> np.ndarray:
+        return np.asarray(kernel(packed, clock, numbers, held(clock[..., 0]) if given is None else given, **how))
+
+    return run
 
 
 def on_packed(
@@ -154,6 +168,7 @@ def on_packed(
     packed: Any,
     clock: Any,
     numbers: Any,
+    given: Any,
     *,
     what: Callable[..., Any],
     laws: tuple[Law, ...],
@@ -162,5 +177,5 @@ def on_packed(
     memory: int,
     options: dict[str, Any],
 ) -> Any:
-    """``what`` of the system whose laws have these numbers."""
-    return what(System(model, tuned(laws, numbers), contact), mode, memory, packed, clock, **options)
+    """``what`` of the system whose laws have these numbers, under the forces that a controller has ``given``."""
+    return what(with_given(model, tuned(laws, numbers), contact, given), mode, memory, packed, clock, **options)

@@ -135,12 +135,33 @@ class Run:
 
     def _advance(self) -> str:
         """One step, to its end or to the first event in it; what ends the run, if anything does."""
-        out, dt, values, hits = self._step_to_event(self._planned())
-        self.t, self.packed, self._values = self.t + dt, self.layout.outcome(out).packed, values
+        planned = self._planned()
+        out, dt, values, hits = self._step_to_event(planned)
+        after = self.instant if dt == self.instant - self.t else self.t + dt
+        self.t, self.packed, self._values = after, self.layout.outcome(out).packed, values
         self.accepted += 1
         if hits or self.accepted % self.every == 0:
             self._keep()
-        return self._handle(hits) if hits else "finished"
+        status = self._handle(hits) if hits else "finished"
+        if self.t == self.instant and status == "finished":
+            self._sample()
+        return status
+
+    @property
+    def instant(self) -> float:
+        """The next time (s) at which a sampled controller looks or acts; else none."""
+        sampling = self.system.sampling
+        return np.inf if sampling is None else sampling.next
+
+    def _sample(self) -> None:
+        """The controller looks, or what it said arrives: what was tried under the old forces is forgotten."""
+        if self.duration - self.t <= PRECISION:
+            return
+        contact, sampling = self.system.contact, self.system.sampling
+        mode = self.mode if self.march is None else self._modes(self.packed[None])[0]
+        assert sampling is not None
+        sampling.advance(self.t, self._seen(self.packed), contact.touching(mode) if contact else frozenset())
+        self._tried = self.packed, {}
 
     def _march(self, march: March) -> None:
         """All whole steps that are kept, in machine code."""
@@ -178,11 +199,12 @@ class Run:
 
     def _planned(self) -> float:
         """The next step's size: to the grid of fixed steps, or as the last error or the last halving advises."""
-        left = self.duration - self.t
+        left = min(self.duration, self.instant) - self.t
         if self.adaptive:
             return left if self.next > 0.9 * left else min(self.next, self.largest)
         ahead = (np.floor(self.t / self.largest + 1e-6) + 1.0) * self.largest - self.t
-        return min(self.next, float(left if ahead > left - 1e-6 * self.largest else ahead))
+        planned = float(left if ahead > left - 1e-6 * self.largest else ahead)
+        return planned if planned <= self.next * (1.0 + 1e-6) else self.next  # no slivers
 
     def _step(self, dt: float) -> tuple[np.ndarray, float]:
         """A step that is finite and meets the tolerance, and its size; 0 where no step holds what it should."""

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..arrays import numbers_only
 from ..contact import Contact
-from ..control import Law
+from ..control import Law, Sampled
 from ..control import passive as passive_laws
 from ..control.passive import check_stops
 from ..dynamics.checks import check_model, choice
 from ..errors import ModelError, told
 from ..model import Model, State
 from .adaptive import SciPy
-from .arguments import controller_forces, countable, read_only, seconds, start, whole
+from .arguments import answered, controller_forces, controller_size, countable, seconds, start, whole
 from .closed import check_closed
 from .events import Event, checked_events
 from .implicit import Implicit
@@ -26,6 +27,7 @@ from .momentum import MomentumMidpoint, check
 from .rkmk4 import RKMK4
 from .rosenbrock import Rosenbrock
 from .run import Run
+from .sampling import Sampling
 from .semi_implicit import SemiImplicitEuler
 from .stiffness import DEFAULT_STEP, RESOLVED, STABLE, STIFF_STEP, fastest
 from .system import Controller, System
@@ -41,7 +43,7 @@ def simulate(
     model: Model,
     state: State,
     duration: float,
-    controller: Controller | Law | Sequence[Law] | None = None,
+    controller: Controller | Law | Sampled | Sequence[Law | Sampled] | None = None,
     contact: Contact | None = None,
     *,
     integrator: str | Integrator | None = None,
@@ -54,10 +56,11 @@ def simulate(
     """The motion of a robot from ``state`` over ``duration`` (s).
 
     ``controller`` is a force law of :mod:`fallingcat.control` or several (then whole steps are compiled), or any
-    function of time and state that gives joint forces (n; N m or N), or forces on base and joints (nv).  ``contact`` is
-    what the robot touches.  Integrators with a step of their own choice take steps of at most ``dt`` (s); the others
-    take steps of ``dt``, by default 1 ms, or less where springs need it.  Every ``every``-th step is kept.  ``events``
-    are located to 1e-10 s and may end the run.
+    function of time and state that gives joint forces (n; N m or N), or forces on base and joints (nv);
+    :class:`fallingcat.control.Sampled` asks either at a rate, with a latency.  ``contact`` is what the robot touches.
+    Integrators with a step of their own choice take steps of at most ``dt`` (s); the others take steps of ``dt``, by
+    default 1 ms, or less where springs need it.  Every ``every``-th step is kept.  ``events`` are located to 1e-10 s
+    and may end the run.
 
     What the model holds acts: springs, damping, dry friction and stops of joints, effort and speed limits of drives, as
     :func:`fallingcat.control.passive` makes them into laws; ``passive=False`` leaves them out.  Loops stay closed, from
@@ -112,30 +115,43 @@ def system_of(
     if model.loops and not (contact is None or contact.beside_loops):
         raise ModelError(f"{model.name!r} has loops, beside which {type(contact).__name__} does not act")
     own = tuple(law for law in own if contact is None or law.name not in contact.replaces())
-    laws = (controller,) if isinstance(controller, Law) else controller
+    laws = (controller,) if isinstance(controller, (Law, Sampled)) else controller
     if laws is None or isinstance(laws, (tuple, list)):
         given = {getattr(law, "name", None) for law in laws or ()}  # a law of yours takes the place of one of these
         own = tuple(law for law in own if law.name not in given)
-        return System(model, _checked(model, (*(laws or ()), *own)), contact)
+        sampled = [law for law in laws or () if isinstance(law, Sampled)]
+        system = System(model, _checked(model, (*(laws or ()), *own)), contact)
+        return _with_sampled(system, state, sampled) if sampled else system
     if not callable(laws):
         raise ModelError(f"a controller is a law, several, or a function of time and state, not {laws!r}")
-    given = laws(0.0, read_only(state))
-    size = np.shape(given)
-    if size not in ((model.n,), (model.nv,)):
-        raise ModelError(f"the controller gives {model.n} joint forces or {model.nv} forces, not shape {size}")
-    controller_forces(model, given, size[0], 0.0)
-    return System(model, own, contact, laws, external=size == (model.nv,) and model.m > 0)
+    said = answered(laws, 0.0, state)
+    size = controller_size(model, said)
+    controller_forces(model, said, size, 0.0)
+    return System(model, own, contact, laws, external=size == model.nv and model.m > 0)
+
+
+def _with_sampled(system: System, state: State, sampled: list[Sampled]) -> System:
+    """Beside laws, a controller that is sampled."""
+    if len(sampled) > 1:
+        raise ModelError(f"a run has one sampled controller, not {len(sampled)}: put what they do into one function")
+    for law in sampled[0].laws:
+        law.check(system.model)
+    sampling = Sampling(system.model, sampled[0], state, system.contact)
+    external = sampling.size == system.model.nv and system.model.m > 0
+    return replace(system, controller=sampling, external=external)
 
 
 def _checked(model: Model, laws: tuple[Any, ...]) -> tuple[Law, ...]:
     for law in laws:
-        if not isinstance(law, Law):
+        if not isinstance(law, (Law, Sampled)):
             raise ModelError(f"{law!r} is no force law: give laws, or one function of time and state")
-        law.check(model)
     names = [law.name for law in laws]
     if len(set(names)) != len(names):
         raise ModelError(f"two laws have the same name, so their work could not be told apart: {', '.join(names)}")
-    return laws
+    checked = tuple(law for law in laws if isinstance(law, Law))
+    for law in checked:
+        law.check(model)
+    return checked
 
 
 def method_of(system: System, state: State, wanted: str | Integrator | None, dt: float | None) -> Integrator:

@@ -15,9 +15,10 @@ from ..contact.contact import Mode, Touch
 from ..control import Law
 from ..dynamics import forward_dynamics
 from ..model import Model, State
-from .arguments import controller_forces, read_only
+from .arguments import answered, controller_forces
 from .closed import LOOPS, closed_motion
 from .compiled import acceleration, touch
+from .sampling import Sampling
 
 Controller = Callable[[float, State], Any]
 """Joint forces (n), or forces on base and joints (nv), at a time (s) and state; plain Python, called as it is."""
@@ -26,6 +27,18 @@ Controller = Callable[[float, State], Any]
 def held(t: float, state: State) -> Any:
     """The controller of steps that are given their forces: it is never asked."""
     raise NotImplementedError
+
+
+def given_size(system: System) -> int:
+    """How many forces a compiled step of a system is given: those of a sampled controller."""
+    return 0 if system.sampling is None else system.sampling.size
+
+
+def with_given(model: Model, laws: tuple[Law, ...], contact: Contact | None, given: Any) -> System:
+    """A system whose controller, if there is one, has said what is ``given``, of any kind of number."""
+    if not len(given):
+        return System(model, laws, contact)
+    return System(model, laws, contact, held, external=len(given) == model.nv and model.m > 0, given=given)
 
 
 IMPACT = "impact"
@@ -55,19 +68,31 @@ class System:
     """Whether the controller gives forces on the base too"""
     ledger: bool = True
     """Whether the work through every port is integrated; without it there are no ports"""
+    given: Any = None
+    """What the controller has said (n or nv), of any kind of number; None: it is asked"""
 
     @property
     def ports(self) -> tuple[str, ...]:
         """The ways in which energy passes, in the order of :attr:`Slope.powers`."""
         if not self.ledger:
             return ()
-        own = [law.name for law in self.laws] + (["controller"] if self.controller else [])
-        return (*own, *((LOOPS,) if self.model.loops else ()), *self.contact_ports)
+        own = [law.name for law in self.laws]
+        return (*own, *self.controller_ports, *((LOOPS,) if self.model.loops else ()), *self.contact_ports)
 
     @property
     def driven_ports(self) -> tuple[str, ...]:
         """Those of drives: of laws that are commanded, and of the controller."""
-        return tuple(law.name for law in self.laws if law.commanded) + (("controller",) if self.controller else ())
+        return (*(law.name for law in self.laws if law.commanded), *self.controller_ports)
+
+    @property
+    def controller_ports(self) -> tuple[str, ...]:
+        """That of the controller, if there is one."""
+        return (getattr(self.controller, "name", "controller"),) if self.controller else ()
+
+    @property
+    def sampling(self) -> Sampling | None:
+        """The controller, if it is a sampled one."""
+        return self.controller if isinstance(self.controller, Sampling) else None
 
     @property
     def contact_ports(self) -> tuple[str, ...]:
@@ -81,8 +106,8 @@ class System:
 
     @property
     def compilable(self) -> bool:
-        """Whether whole steps are compiled: all forces are written for every kind of number, and modes are few."""
-        return self.controller is None and self.prepared is None
+        """Whether whole steps are compiled: modes are few, and forces held or written for every kind of number."""
+        return (self.controller is None or self.sampling is not None) and self.prepared is None
 
     def applied(self, mode: Mode, t: Any, state: State, given: Any = None) -> dict[str, Any]:
         """Generalised forces (nv) of laws and controller, by port; ``given`` (n or nv) if the controller was asked."""
@@ -90,15 +115,20 @@ class System:
         forces = {law.name: law.forces(*at) for law in self.laws if not law.answers}
         if self.controller is not None:
             given = self.asked(t, state) if given is None else given
-            forces["controller"] = given if self.external else concatenate([np.zeros(self.model.m), given])
+            (port,) = self.controller_ports
+            forces[port] = given if self.external else concatenate([np.zeros(self.model.m), given])
         asked = self.total({port: forces[port] for port in self.driven_ports if port in forces})
         return forces | {law.name: law.beside(*at, asked) for law in self.laws if law.answers}
 
-    def asked(self, t: float, state: State) -> np.ndarray:
+    def asked(self, t: float, state: State) -> Any:
         """What the controller gives, which sees the state and cannot change it: n or nv numbers, checked."""
         assert self.controller is not None
+        if self.given is not None:
+            return self.given
+        if self.sampling is not None:
+            return self.sampling(t)
         size = self.model.nv if self.external else self.model.n
-        return controller_forces(self.model, self.controller(t, read_only(state)), size, t)
+        return controller_forces(self.model, answered(self.controller, t, state), size, t)
 
     def applied_at(self, mode: Mode, t: float, state: State) -> np.ndarray:
         """Their sum (nv) at an event, for contacts that ask; else zero."""

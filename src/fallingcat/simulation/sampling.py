@@ -1,0 +1,114 @@
+"""A sampled controller in a run: when it looks, what it said, and from when on that acts."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..contact import Contact
+from ..control import Sampled
+from ..control.law import pulls_on_base
+from ..control.sampled import WHOLE
+from ..errors import ModelError
+from ..model import Model, State
+from .arguments import answered, controller_forces, controller_size, read_only
+
+
+class Sampling:
+    """The forces that a :class:`~fallingcat.control.Sampled` controller holds, as a function of time: the controller of
+    a run, which has looked once, at the start, and looks again by :meth:`advance` only.
+
+    ``times`` and ``values`` are the record: forces (``size``: n or nv) that act from each time on.
+    """
+
+    def __init__(self, model: Model, sampled: Sampled, state: State, contact: Contact | None) -> None:
+        self.model, self.sampled, self.name = model, sampled, sampled.name
+        touching = contact.touching(contact.begin(model, state)[0]) if contact and sampled.laws else frozenset()
+        first = self._answer(0.0, read_only(state), touching)
+        joints_only = contact is None and not any(pulls_on_base(model, law) for law in sampled.laws)
+        self.size = model.n if sampled.laws and joints_only else controller_size(model, first)
+        self.times, self.values = [0.0], [np.zeros(self.size)]
+        self._waiting = deque([(sampled.acts(0), self._checked(0.0, first))])
+        self._looked = 1
+        self._arrive(0.0)
+
+    @property
+    def next(self) -> float:
+        """The next instant (s) at which the controller looks or an answer of it arrives."""
+        looks = self.sampled.looks(self._looked)
+        return min(looks, self._waiting[0][0]) if self._waiting else looks
+
+    def advance(self, t: float, state: State, touching: frozenset[str]) -> None:
+        """Look if it is time to look, and let what has arrived act from ``t`` on."""
+        if self.sampled.looks(self._looked) <= t:
+            answer = self._checked(t, self._answer(t, read_only(state), touching))
+            self._waiting.append((self.sampled.acts(self._looked), answer))
+            self._looked += 1
+        self._arrive(t)
+
+    def __call__(self, t: float, state: State | None = None) -> np.ndarray:
+        """``size``: what acts at ``t`` (s); zero before the first answer arrives."""
+        return self.values[bisect_right(self.times, t) - 1]
+
+    def at(self, times: Any) -> np.ndarray:
+        """``... x size``: the same at many times."""
+        if np.ndim(times) == 0:
+            return self(float(times))
+        return np.array([self(t) for t in np.ravel(times).tolist()]).reshape(*np.shape(times), self.size)
+
+    def _arrive(self, t: float) -> None:
+        while self._waiting and self._waiting[0][0] <= t:
+            self.times.append(t)
+            self.values.append(self._waiting.popleft()[1])
+
+    def _answer(self, t: float, state: State, touching: frozenset[str]) -> Any:
+        model, laws = self.model, self.sampled.laws
+        if not laws:
+            return answered(self.sampled.controller, t, state)
+        return sum((law.forces(model, t, state, touching) for law in laws), start=np.zeros(model.nv))
+
+    def _checked(self, t: float, given: Any) -> np.ndarray:
+        given = given[len(given) - self.size :] if self.sampled.laws else given
+        return controller_forces(self.model, given, self.size, t)
+
+
+class SampledTogether:
+    """A sampled law in many runs of common steps, ``period`` steps from look to look and ``delay`` until it acts."""
+
+    def __init__(self, sampled: Sampled, forces: np.ndarray, dt: float) -> None:
+        self.period, self.delay = _steps(1.0 / sampled.rate, dt, "period"), _steps(sampled.latency, dt, "latency")
+        self.forces = forces
+        """``N x size``: what acts"""
+        self._waiting: deque[tuple[int, np.ndarray]] = deque()
+
+    def before(self, step: int, ask: Callable[[], np.ndarray]) -> int:
+        """Look and let act what is due before ``step``; the next step before which there is something to do."""
+        if step % self.period == 0:
+            self._waiting.append((step + self.delay, ask()))
+        while self._waiting and self._waiting[0][0] <= step:
+            self.forces = self._waiting.popleft()[1]
+        looks = step - step % self.period + self.period
+        return min(looks, self._waiting[0][0]) if self._waiting else looks
+
+
+def common_step(sampled: Sampled, largest: float) -> float:
+    """The longest step (s) up to ``largest`` of which period and latency of a controller are whole numbers."""
+    period, fewest = 1.0 / sampled.rate, max(1, int(np.ceil(1.0 / sampled.rate / largest - WHOLE)))
+    for count in range(fewest, 100 * fewest + 1):
+        if abs(sampled.latency / period * count - round(sampled.latency / period * count)) <= WHOLE * count:
+            return period / count
+    return largest  # which is then refused by name
+
+
+def _steps(time: float, dt: float, what: str) -> int:
+    steps = round(time / dt)
+    if abs(time / dt - steps) > 1e-6 * max(1, steps):
+        raise ModelError(
+            f"the {what} of a sampled law, {time:g} s, is no whole number of the rollout's steps of {dt:g} s: "
+            "give dt and duration so that it is, or use fallingcat.simulate"
+        )
+    return steps
