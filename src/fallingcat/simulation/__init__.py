@@ -1,5 +1,7 @@
 """Lie-group integrators, events and trajectories."""
 
+from typing import TYPE_CHECKING, Any
+
 from .adaptive import SciPy
 from .events import Event
 from .field import Field
@@ -17,6 +19,9 @@ from .semi_implicit import SemiImplicitEuler
 from .simulate import INTEGRATORS, simulate
 from .system import System
 from .trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from .environment import VectorEnvironment
 
 __all__ = [
     "INTEGRATORS",
@@ -36,7 +41,16 @@ __all__ = [
     "SemiImplicitEuler",
     "System",
     "Trajectory",
+    "VectorEnvironment",
     "error_size",
     "rollout",
     "simulate",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "VectorEnvironment":  # which needs Gymnasium
+        from .environment import VectorEnvironment
+
+        return VectorEnvironment
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,162 @@
+"""Many robots as a vector environment in the conventions of Gymnasium, for learning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..contact import Contact
+from ..control import Law
+from ..errors import ExtraMissingError, ModelError, told
+from ..model import Model, State
+from .arguments import seconds, whole
+from .fleet import Fleet
+from .stiffness import DEFAULT_STEP
+
+try:
+    from gymnasium.spaces import Box
+    from gymnasium.vector import AutoresetMode, VectorEnv
+    from gymnasium.vector.utils import batch_space
+except ImportError:
+    raise ExtraMissingError("gym", package="gymnasium", purpose="VectorEnvironment") from None
+
+
+class VectorEnvironment(VectorEnv):  # type: ignore[misc]
+    """``count`` robots in one :class:`Fleet`, as a ``gymnasium.vector.VectorEnv``: one compiled step moves all of them.
+
+    What the task is, plain functions of arrays say; a :class:`~fallingcat.State` there has a first axis over robots:
+
+    - ``start(rng)``: the state (of one robot) from which an episode starts, with the generator of that robot;
+    - ``observe(state)``: observations, ``N x k``; by default ``[R p]`` of the base (12), joints, twist and rates;
+    - ``reward(before, action, after)``: ``N``, of the states around the action;
+    - ``done(state)``: ``N`` truth values, whether episodes end there (terminate); by default never;
+    - ``control(action, state)``: joint forces, ``N x n``, held for ``period`` (s); by default the actions themselves.
+
+    ``actions`` are the bounds ``(low, high)`` of each robot's action, arrays of one shape; by default effort limits of
+    the joints.  Episodes are cut off (truncated) after ``horizon`` (s).  ``laws`` and ``contact`` act in between, in
+    steps of ``dt`` (s), as in :class:`Fleet`.
+
+    Robots are reset as Gymnasium's own vector environments do (``AutoresetMode.NEXT_STEP``): the step after the end of
+    an episode ignores the action and gives the first observation of the next, with a reward of 0.  A robot whose
+    numbers are no longer finite ends its episode with a reward of 0 and its last observation, and is named in
+    ``infos["broken"]``.  With a seed, robot ``i`` starts its generator from ``seed + i``: the same seed gives the same
+    numbers, whatever ``count`` and ``threads`` are.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}
+
+    def __init__(
+        self,
+        model: Model,
+        count: int,
+        start: Callable[[np.random.Generator], State],
+        reward: Callable[[State, np.ndarray, State], Any],
+        *,
+        observe: Callable[[State], Any] | None = None,
+        done: Callable[[State], Any] | None = None,
+        control: Callable[[np.ndarray, State], Any] | None = None,
+        actions: tuple[Any, Any] | None = None,
+        laws: Law | Sequence[Law] | Sequence[Sequence[Law]] | None = None,
+        contact: Contact | None = None,
+        period: float = 0.02,
+        horizon: float = 10.0,
+        dt: float = DEFAULT_STEP,
+        threads: int = 1,
+        passive: bool = True,
+    ) -> None:
+        self.num_envs, self.model = whole(count, "count"), model
+        self._start, self._reward, self._observe = start, reward, observe or default_observation
+        self._done, self._control = done, control
+        self._steps = _multiple(seconds(period, "period"), seconds(dt, "dt"))
+        self._horizon = seconds(horizon, "horizon")
+        self._generators = [np.random.default_rng() for _ in range(self.num_envs)]
+        begun = start(np.random.default_rng(0))
+        about: dict[str, Any] = {"dt": dt, "driven": True, "threads": threads, "passive": passive}
+        self.fleet = Fleet(model, [begun] * self.num_envs, laws, contact, **about)
+        low, high = _effort_limits(model) if actions is None else actions
+        self._low, self._high = np.broadcast_arrays(np.asarray(low, dtype=float), np.asarray(high, dtype=float))
+        self.single_action_space = Box(self._low, self._high, dtype=np.float64)
+        size = self._observed(self.fleet.state).shape[1]
+        self.single_observation_space = Box(-np.inf, np.inf, (size,), dtype=np.float64)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self._ended = np.ones(self.num_envs, dtype=bool)
+        self._seen = np.zeros((self.num_envs, size))
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """All robots start anew, or those of the truth values ``options["reset_mask"]`` (N); observations, and {}."""
+        seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, (int, np.integer)) else seed
+        if seeds is not None:
+            if len(seeds) != self.num_envs:
+                raise ModelError(f"seed is a whole number, or {self.num_envs} of them, not {told(seed)}")
+            fresh = [g if s is None else np.random.default_rng(s) for g, s in zip(self._generators, seeds, strict=True)]
+            self._generators = fresh
+        which = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, dtype=bool)))
+        if which.shape != (self.num_envs,) or which.dtype != bool:
+            raise ModelError(f"reset_mask is {self.num_envs} truth values, not {told(which)}")
+        self._restart(which)
+        self._seen = np.where(which[:, None], self._observed(self.fleet.state), self._seen)
+        return self._seen.copy(), {}
+
+    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Observations, rewards, terminations, truncations and infos after ``period`` under ``actions`` (N x k)."""
+        actions = np.asarray(actions, dtype=float)
+        if actions.shape != self.action_space.shape or not np.isfinite(actions).all():
+            raise ModelError(f"actions are finite numbers of shape {self.action_space.shape}, not {told(actions)}")
+        actions = np.clip(actions, self._low, self._high)
+        fresh, before = self._ended, self.fleet.state
+        with np.errstate(all="ignore"):  # what is broken starts anew
+            self.fleet.step(self._steps, actions if self._control is None else self._control(actions, before))
+        self._restart(fresh)
+        after = self.fleet.state
+        broken = ~np.logical_and.reduce([np.isfinite(x).reshape(self.num_envs, -1).all(axis=1) for x in after])
+        quiet = fresh | broken
+        with np.errstate(all="ignore"):
+            rewards = np.where(quiet, 0.0, self._of_each(self._reward(before, actions, after), "reward"))
+            stops = self._of_each(False if self._done is None else self._done(after), "done").astype(bool)
+            self._seen = np.where(broken[:, None], self._seen, self._observed(after))
+        terminations = (stops & ~fresh) | broken
+        late = self.fleet.times >= self._horizon - 0.5 * self.fleet.dt
+        truncations = late & ~fresh & ~terminations
+        self._ended = terminations | truncations
+        return self._seen.copy(), rewards, terminations, truncations, {"broken": broken} if broken.any() else {}
+
+    def _restart(self, which: np.ndarray) -> None:
+        if which.any():
+            self.fleet.reset(which, [self._start(self._generators[i]) for i in np.flatnonzero(which)])
+            self._ended = self._ended & ~which
+
+    def _observed(self, state: State) -> np.ndarray:
+        seen = np.asarray(self._observe(state), dtype=float)
+        if seen.ndim != 2 or len(seen) != self.num_envs:
+            raise ModelError(f"observe gives an array of shape ({self.num_envs}, k), not {told(seen)}")
+        return seen
+
+    def _of_each(self, x: Any, what: str) -> np.ndarray:
+        if np.shape(x) not in ((), (self.num_envs,)):
+            raise ModelError(f"{what} gives {self.num_envs} numbers, not {told(np.asarray(x))}")
+        return np.broadcast_to(np.asarray(x), self.num_envs)
+
+
+def default_observation(state: State) -> np.ndarray:
+    """``N x k``: rows ``[R p]`` of the base, joints, twist and rates."""
+    return np.hstack([state.pose[:, :3].reshape(-1, 12), state.joints, state.twist, state.rates])
+
+
+def _effort_limits(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    limits = dict(zip(model.joint_names, model.limits, strict=True))
+    effort = np.array([limits[name].effort for name in model.rate_joints])
+    if not (np.isfinite(effort) & (effort > 0.0)).all():
+        raise ModelError(f"{model.name!r} does not say how strong all its joints are: give actions=(low, high)")
+    return -effort, effort
+
+
+def _multiple(period: float, dt: float) -> int:
+    steps = round(period / dt)
+    if steps < 1 or abs(period / dt - steps) > 1e-6 * steps:
+        raise ModelError(f"period is a whole number of steps of {dt:g} s, not {period:g} s")
+    return steps
