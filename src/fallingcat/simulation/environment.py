@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ except ImportError:
     raise ExtraMissingError("gym", package="gymnasium", purpose="VectorEnvironment") from None
 
 
-class VectorEnvironment(VectorEnv):  # type: ignore[misc]
+class VectorEnvironment(VectorEnv):
     """``count`` robots in one :class:`Fleet`, as a ``gymnasium.vector.VectorEnv``: one compiled step moves all of them.
 
     What the task is, plain functions of arrays say; a :class:`~fallingcat.State` there has a first axis over robots:
@@ -45,7 +45,7 @@ class VectorEnvironment(VectorEnv):  # type: ignore[misc]
     numbers, whatever ``count`` and ``threads`` are.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}
+    metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}  # noqa: RUF012
 
     def __init__(
         self,

@@ -10,8 +10,9 @@ import numpy as np
 
 
 class Machine(ABC):
-    """Keeps ``x`` of all robots in arrays of its own and iterates a kernel ``(x, ahead, numbers, forces) -> x``; numbers
-    are the same for all robots, or one row for each.
+    """Keeps ``x`` of all robots in arrays of its own and iterates a kernel ``(x, ahead, numbers, forces) -> x``.
+
+    Numbers are the same for all robots, or one row for each.
     """
 
     @abstractmethod
