@@ -12,6 +12,7 @@ import numpy as np
 from ..dynamics.checks import check_model
 from ..errors import ModelError, told
 from ..model import Model
+from ..progress import telling
 from . import targets
 from .cpu import entry, llvm, native, plain
 from .cpu.iterating import aligned as aligned
@@ -375,8 +376,11 @@ def _made_of(*recipe: Any) -> Kernel:
 def _compiled(recipe: Recipe, target: str, single: bool = True) -> Any:
     if recipe.dtype not in DTYPES:
         raise ModelError(f"dtype is one of {', '.join(DTYPES)}, not {recipe.dtype!r}")
-    if target != "cpu":
-        return targets.build(target, recipe)
+    with telling(f"compiling {named(recipe.function)} of {recipe.model.name!r}"):
+        return _for_this_processor(recipe, single) if target == "cpu" else targets.build(target, recipe)
+
+
+def _for_this_processor(recipe: Recipe, single: bool) -> Kernel:
     why = plain.reason()
     if why is not None:
         plain.tell(why)

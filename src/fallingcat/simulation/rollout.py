@@ -16,6 +16,7 @@ from ..control import Law, Sampled
 from ..errors import Interrupted, ModelError
 from ..kernels import compile
 from ..model import Model, State
+from ..progress import telling
 from .arguments import MOST_STEPS, countable, seconds, starts, whole
 from .books import UNBALANCED, verdict
 from .closed import check_closed
@@ -132,12 +133,15 @@ def rollout(
         batch = _Batch(system, method, many, threads, dt)
     kept, resolves = [(0.0, batch.packed)], 0.0 if method.stable else dt
     try:
-        while batch.done < steps:
-            next_kept = steps if every is None else min(steps, every * (batch.done // every + 1))
-            next_look = batch.look(batch.done * dt)
-            batch.advance(batch.done * dt, dt, min(next_kept, next_look))
-            if batch.done == steps or (every is not None and batch.done % every == 0):
-                kept.append((batch.done * duration / steps, batch.packed))
+        with telling(f"{len(many.pose)} simulations of {model.name!r}") as tell:
+            while batch.done < steps:
+                next_kept = steps if every is None else min(steps, every * (batch.done // every + 1))
+                next_look = batch.look(batch.done * dt)
+                batch.advance(batch.done * dt, dt, min(next_kept, next_look))
+                if batch.done == steps or (every is not None and batch.done % every == 0):
+                    kept.append((batch.done * duration / steps, batch.packed))
+                if tell is not None:
+                    tell(batch.done / steps)
         return batch.record(kept, resolves)
     except KeyboardInterrupt:
         last = (batch.done * duration / steps, batch.packed)

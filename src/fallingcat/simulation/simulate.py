@@ -16,6 +16,7 @@ from ..control.passive import check_stops
 from ..dynamics.checks import check_model, choice
 from ..errors import ModelError, told
 from ..model import Model, State
+from ..progress import telling
 from .adaptive import SciPy
 from .arguments import answered, controller_forces, controller_size, countable, seconds, start, whole
 from .closed import check_closed
@@ -50,7 +51,7 @@ def simulate(
     dt: float | None = None,
     every: int = 1,
     events: Sequence[Event] = (),
-    progress: Callable[[float], None] | None = None,
+    progress: Callable[[float], None] | bool | None = None,
     passive: bool = True,
 ) -> Trajectory:
     """The motion of a robot from ``state`` over ``duration`` (s).
@@ -60,7 +61,8 @@ def simulate(
     :class:`fallingcat.control.Sampled` asks either at a rate, with a latency.  ``contact`` is what the robot touches.
     Integrators with a step of their own choice take steps of at most ``dt`` (s); the others take steps of ``dt``, by
     default 1 ms, or less where springs need it.  Every ``every``-th step is kept.  ``events`` are located to 1e-10 s
-    and may end the run.
+    and may end the run.  A run of more than a second shows a bar in a terminal or a notebook; ``progress`` is False or
+    True for never or always, or a function of the share that is done.
 
     What the model holds acts: springs, damping, dry friction and stops of joints, effort and speed limits of drives, as
     :func:`fallingcat.control.passive` makes them into laws; ``passive=False`` leaves them out.  Loops stay closed, from
@@ -89,8 +91,13 @@ def simulate(
     check_closed(model, *(x[None] for x in state))
     system = system_of(model, state, controller, contact, own_laws(model, dt, passive, state.joints, controller))
     method = method_of(system, state, integrator, dt)
-    run = Run(system, method, state, duration, dt, every, checked_events(events), progress)
-    return run.trajectory()
+    happens = checked_events(events)
+    if not (callable(progress) or progress is None or isinstance(progress, bool)):
+        raise ModelError(f"progress is True, False or a function of the share that is done, not {told(progress)}")
+    if callable(progress):
+        return Run(system, method, state, duration, dt, every, happens, progress).trajectory()
+    with telling(f"simulating {model.name!r}", progress) as tell:
+        return Run(system, method, state, duration, dt, every, happens, tell).trajectory()
 
 
 def own_laws(model: Model, dt: float | None, wanted: Any, joints: np.ndarray, controller: Any) -> tuple[Law, ...]:

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from ...model import Model
+from ...progress import telling
 from ..cpu import native
 from ..ir.inputs import Argument
 from ..ir.results import Constant, Leaf, Node, Result, fold
@@ -79,7 +80,8 @@ def _compiled(text: str, lead: str | None) -> bytes:
     key = digest(_environment(), "packed", text)
     code = cache.read(key)
     if code is None:
-        code = native.object_code(text)
+        with telling("compiling"):
+            code = native.object_code(text)
         cache.write(key, code)
     if lead is not None:
         cache.write(lead, key.encode())

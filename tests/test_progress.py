@@ -1,0 +1,127 @@
+"""Bars of runs and compiles: after a second, where somebody looks, gone when done."""
+
+import io
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+from rich import console as rich_console
+from rich.console import Console
+from rich.progress import Progress
+
+import fallingcat as fc
+from fallingcat import progress
+from fallingcat.errors import Interrupted
+
+CAT = fc.robots.two_cylinder_cat()
+SLOW = """
+import time
+import fallingcat as fc
+cat = fc.robots.two_cylinder_cat()
+def controller(t, state):
+    time.sleep(0.05)
+    return [0.0, 0.0]
+run = fc.simulate(cat, cat.neutral(), 0.4, controller, dt=0.02, integrator="rkmk4")
+print(run.status)
+"""
+
+
+@pytest.fixture
+def screen(monkeypatch):
+    """What a terminal shows, for bars that come at once."""
+    out = io.StringIO()
+    monkeypatch.setattr(progress, "AFTER", 0.0)
+    monkeypatch.setattr(progress, "OFTEN", 0.0)
+    monkeypatch.setattr(rich_console, "Console", lambda **_: Console(file=out, force_terminal=True, width=80))
+    return out
+
+
+def slowly(t, state):
+    time.sleep(2e-3)
+    return [0.0, 0.0]
+
+
+def test_a_run_shows_how_far_it_is(screen):
+    shares = []
+    run = fc.simulate(CAT, CAT.neutral(), 0.1, slowly, dt=0.01, integrator="rkmk4", progress=True)
+    assert run.status == "finished"
+    assert "simulating 'two_cylinder_cat'" in screen.getvalue()
+    assert "\x1b[2K" in screen.getvalue()  # the line is erased
+    before = screen.getvalue()
+    fc.simulate(CAT, CAT.neutral(), 0.1, slowly, dt=0.01, integrator="rkmk4", progress=shares.append)
+    assert shares == pytest.approx([0.1 * k for k in range(1, 11)])
+    fc.simulate(CAT, CAT.neutral(), 0.1, slowly, dt=0.01, integrator="rkmk4", progress=False)
+    fc.simulate(CAT, CAT.neutral(), 0.1, slowly, dt=0.01, integrator="rkmk4")  # a pipe
+    assert screen.getvalue() == before
+
+
+def test_it_is_gone_after_an_interrupt(screen):
+    def pressed(t, state):
+        if t > 0.05:
+            raise KeyboardInterrupt
+        return slowly(t, state)
+
+    with pytest.raises(Interrupted):
+        fc.simulate(CAT, CAT.neutral(), 1.0, pressed, dt=0.01, integrator="rkmk4", progress=True)
+    with Progress(console=Console(file=io.StringIO(), force_terminal=True)):
+        pass  # another bar may begin
+
+
+def test_beside_another_bar_it_stays_away(screen):
+    other = io.StringIO()
+    with Progress(console=Console(file=other, force_terminal=True)) as bar, progress.telling("work", True) as tell:
+        bar.add_task("mine", total=1.0)
+        time.sleep(0.05)
+        tell(0.5)
+    assert "mine" in other.getvalue()
+
+
+def test_what_is_done_within_a_second_says_nothing(screen, monkeypatch):
+    monkeypatch.setattr(progress, "AFTER", 60.0)
+    with progress.telling("work", True) as tell:
+        tell(0.5)
+    assert screen.getvalue() == ""
+
+
+def test_names_are_no_markup(screen):
+    with progress.telling("[bold]x[/bold]", True):
+        time.sleep(0.05)
+    assert "[bold]x[/bold]" in screen.getvalue()
+
+
+def test_compiles_tell_too(screen, monkeypatch):
+    told = []
+    monkeypatch.setattr(progress, "watched", lambda: True)
+    monkeypatch.setattr(progress._Bar, "show", lambda self: told.append(self._what))
+
+    def mine(model, state):
+        return fc.mass_matrix(model, state) + 1.0
+
+    fc.compile(CAT, mine)
+    assert "compiling mine of 'two_cylinder_cat'" in told
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_in_a_terminal_and_not_in_a_pipe():
+    import pty
+
+    piped = subprocess.run([sys.executable, "-c", SLOW], capture_output=True, text=True, check=True)
+    assert (piped.stdout, piped.stderr) == ("finished\n", "")
+    here, there = pty.openpty()
+    shown = subprocess.Popen(
+        [sys.executable, "-c", SLOW], stdout=subprocess.PIPE, stderr=there, env=os.environ | {"TERM": "xterm"}
+    )
+    os.close(there)
+    seen = b""
+    while True:
+        try:
+            part = os.read(here, 1 << 16)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        seen += part
+    assert shown.communicate()[0] == b"finished\n"
+    assert b"simulating 'two_cylinder_cat'" in seen
