@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -130,6 +131,23 @@ def test_links_are_chosen_and_named(tmp_path: Path) -> None:
     assert foot.points[:2] == ("foot_sphere1", "foot_cylinder2_1")
     assert foot.radii == (0.1, *[0.0] * 16)
     np.testing.assert_allclose(foot.model.frame("foot_sphere1").placement[:3, 3], [0.0, 0.0, -0.5])
+
+
+def test_feet_are_what_is_lowest() -> None:
+    """A dog of boxes and balls: its feet, in the pose in which it stands; tilted, two of them."""
+    dog = fc.robots.quadruped()
+    ends = [name for name in dog.link_names if name.endswith("shank")]
+    shapes = Sphere(0.02, placement=dog.frame("front_left_foot").placement), Box((0.05, 0.05, 0.05))
+    links = tuple(replace(link, collisions=shapes if link.name in ends else ()) for link in dog.links)
+    dog = replace(dog, links=links)
+    whole, standing = collision_points(dog), fc.contact.feet(dog)
+    assert len(whole.points) == 4 * 9
+    assert [name.removesuffix("_sphere1") for name in standing.points] == ends
+    assert standing.radii == (0.02,) * 4
+    nose = placed(turn=np.array([[np.cos(0.3), 0.0, np.sin(0.3)], [0.0, 1.0, 0.0], [-np.sin(0.3), 0.0, np.cos(0.3)]]))
+    tilted = fc.contact.feet(dog, dog.state(pose=nose))
+    assert len(tilted.points) == 2
+    assert set(tilted.points) < set(standing.points)
 
 
 def cube_file(folder: Path) -> None:

@@ -561,6 +561,7 @@ CALLS = [
     (lambda: contact.corners(DOG, DOG.link_names[-1], "square"), "the outline of a foot is a list of points"),
     (lambda: contact.collision_points(DOG, "trunk"), "links are names of links"),
     (lambda: contact.collision_points(DOG, [None]), "links are names of links"),
+    (lambda: contact.feet(None), "the first argument is a Model, not None"),
     (lambda: contact.distances(DOG, DOG.neutral(), [("ghost", "trunk")]), "no link of .quadruped. with collision"),
     (lambda: contact.distances(DOG, "state"), "state"),
     (lambda: contact.HeightField(None, 0.1), "heights are rows of finite numbers"),

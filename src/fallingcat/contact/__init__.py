@@ -8,7 +8,7 @@ from .hard import HardContacts
 from .impacts import Impact, impact, switch
 from .points import Plane, plane, point_jacobian, position
 from .relief import HeightField, Relief
-from .shapes import CollisionPoints, collision_points
+from .shapes import CollisionPoints, collision_points, feet
 from .stance import center_of_pressure, contact_forces, corners, stance_base
 from .stops import Stop, joint_stops
 
@@ -29,6 +29,7 @@ __all__ = [
     "contact_forces",
     "corners",
     "distances",
+    "feet",
     "impact",
     "joint_stops",
     "loops",

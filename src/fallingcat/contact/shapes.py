@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dynamics.checks import check_model
+from ..dynamics.checks import check_model, check_robot, positive
 from ..errors import ModelError, told
 from ..io.opened import read_vertices
-from ..model import Frame, Model
+from ..model import Frame, Model, State
 from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
+from .points import plane, positions
 
 RIM = 8
 """Points on each rim of a cylinder: it lies 8 % of its radius lower on an edge between two of them than on one."""
@@ -70,6 +71,29 @@ def collision_points(model: Model, links: Sequence[str] | None = None) -> Collis
         raise ModelError(f"there are no collision shapes in {where}: name points yourself, or see corners()")
     return CollisionPoints(
         replace(model, frames=(*model.frames, *frames)), tuple(frame.name for frame in frames), tuple(radii)
+    )
+
+
+def feet(model: Model, state: State | None = None, within: float = 0.01) -> CollisionPoints:
+    """Those of :func:`collision_points` at most ``within`` (m) above the lowest: what a robot that stands as in
+    ``state`` (neutral if left out) stands on.
+
+    >>> import fallingcat as fc
+    >>> from fallingcat.model.shapes import Box
+    >>> body = fc.Link("body", fc.Body(1.0, (0, 0, 0), np.eye(3)), collisions=(Box((0.2, 0.1, 0.1)),))
+    >>> feet(fc.Model("brick", fc.lie.SE3(), (body,))).points
+    ('body_box1_2', 'body_box1_4', 'body_box1_6', 'body_box1_8')
+    """
+    whole, points, radii = collision_points(model)
+    positive(within, "within")
+    at = model.neutral() if state is None else state
+    check_robot(model, at)
+    up = plane(model).normal
+    bottoms = np.array([up @ p - r for p, r in zip(positions(whole, at, points), radii, strict=True)], dtype=float)
+    low = np.flatnonzero(bottoms <= bottoms.min() + within)
+    frames = [whole.frame(points[i]) for i in low]
+    return CollisionPoints(
+        replace(model, frames=(*model.frames, *frames)), tuple(f.name for f in frames), tuple(radii[i] for i in low)
     )
 
 
