@@ -151,6 +151,24 @@ class TestMeshes:
         assert len(found.notes) == 3  # x.step does not exist either
         assert "lost0.stl, lost1.stl and 3 more (there is no such file)" in " ".join(found.notes)
 
+    def test_a_collada_file_knows_its_own_colors(self, tmp_path):
+        effect = (
+            "<effect id='e'><profile_COMMON><diffuse><color>0.2 0.4 0.6 1</color></diffuse></profile_COMMON></effect>"
+        )
+        part = "<triangles material='m'><input semantic='VERTEX' source='#v' offset='0'/><p>0 1 2</p></triangles>"
+        text = (
+            f"<COLLADA><library_effects>{effect}</library_effects>"
+            "<library_materials><material id='red'><instance_effect url='#e'/></material></library_materials>"
+            "<library_geometries><geometry id='g'><mesh><source id='p'><float_array>0 0 0 1 0 0 0 1 0</float_array>"
+            f"</source><vertices id='v'><input semantic='POSITION' source='#p'/></vertices>{part}</mesh></geometry>"
+            "</library_geometries><library_visual_scenes><visual_scene><node><instance_geometry url='#g'>"
+            "<instance_material symbol='m' target='#red'/></instance_geometry></node></visual_scene>"
+            "</library_visual_scenes></COLLADA>"
+        )
+        (tmp_path / "a.dae").write_text(text)
+        (solid,) = looks(one(Mesh("a.dae", str(tmp_path), color=(0.0, 0.0, 0.0, 1.0)))).shapes["a"]
+        assert solid.color == "#336699"
+
     def test_packages_are_found_above_the_file(self, tmp_path):
         mesh = self.sphere(4)
         home = tmp_path / "dog_description"

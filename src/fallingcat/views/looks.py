@@ -82,7 +82,7 @@ def _drawn(shape: solid.Shape, plain: str, pieces: Mapping[Key, Pieces]) -> Iter
         return
     H = shape.placement @ np.diag([*shape.scale, 1.0])
     for triangles, own in pieces[shape.path, shape.folder]:
-        yield Solid(triangles, H, color if own is None or shape.color is not None else _hex(own), opacity)
+        yield Solid(triangles, H, color if own is None else _hex(own), opacity)  # as ROS does: the mesh knows best
 
 
 def _hex(color: solid.Color) -> str:

@@ -98,6 +98,11 @@ function outlineOf({ data, parts }) {
       for (const corner of part.corners) take(apply(pose, corner), 0);
       for (const { a, b, r } of part.capsules) { take(apply(pose, a), r); take(apply(pose, b), r); }
     }
+    for (const { starts, vectors } of data.extras.filter((extra) => extra.kind === "arrows"))
+      for (let k = 0, count = starts.length / (3 * data.t.length); k < count; k++) {
+        const way = pointAt(vectors, i, 0, k, count);
+        if (Math.hypot(...way)) take(pointAt(starts, i, 0, k, count).map((x, a) => x + way[a]), 0);
+      }
     if (data.floor && data.follow !== true) take(apply(data.floor, downTo(data.floor, from.map((x, a) => x + (low[a] + high[a]) / 2))), 0);
   }
   if (!points.length) return { points: [[0, 0, 0, 1]], low: [-1, -1, -1], high: [1, 1, 1], size: 1 };
