@@ -5,8 +5,9 @@ python benchmarks/basin.py --gpu --runs 10000000 --out DIR      # on a machine w
 python benchmarks/basin.py --references --threads 16            # anywhere, long: 1,000 starts run one by one
 
 Chunks that are done are kept in DIR: a run that is stopped goes on from there.  It ends with DIR/basin.npz (axes,
-verdicts, periods until they were clear) and DIR/basin.json, which is also printed: runs, attempts at steps per second,
-how many end how, and how many of the 1,000 starts end as their references say.  Those are single runs of the Rosenbrock
+verdicts, periods until they were clear), DIR/basin.svg and DIR/basin.json, which is also printed: runs, evaluations of
+the step per second (of robots that wait for others, too), how many end how, and how many of the 1,000 starts end as
+their references say.  Those are single runs of the Rosenbrock
 method at a tolerance of 1e-7 over 20 s, with located events, judged by their hops and not by how they look in the
 rhythm of the gait.
 """
@@ -33,6 +34,7 @@ from fallingcat.studies.hoppers.basin import FALLEN
 from fallingcat.studies.hoppers.hopper import robot, simulated, start
 from fallingcat.studies.hoppers.measures import hop_period, step_length
 from fallingcat.studies.hoppers.parameters import AttractionParameters
+from fallingcat.studies.hoppers.slices import slices_svg
 
 REFERENCES = Path(__file__).parent / "results" / "basin_references.json"
 SAMPLES, SEED, TOLERANCE = 1000, 0, 1e-7
@@ -132,6 +134,7 @@ def measure(runs: int, out: Path, target: str, threads: int) -> dict[str, Any]:
     shape, periods = grid.shape, np.ceil(found.periods).astype(np.uint8)
     arrays: dict[str, Any] = {"verdicts": found.verdicts.reshape(shape), "periods": periods.reshape(shape)}
     np.savez_compressed(out / "basin.npz", **grid._asdict(), **arrays)
+    (out / "basin.svg").write_text(slices_svg(grid._asdict() | arrays))
     for file in out.glob(f"chunk-{grid.size}-*.npz"):
         file.unlink()
     return {
@@ -141,12 +144,11 @@ def measure(runs: int, out: Path, target: str, threads: int) -> dict[str, Any]:
         "gait": wanted._asdict(),
         "verdicts": {name: int((found.verdicts == k).sum()) for k, name in enumerate(VERDICTS)},
         "simulated_s": float(found.periods.sum() * wanted.period),
-        "attempts": found.attempts,
+        "steps": found.attempts,
         "wall_s": None if resumed else wall,
-        "attempts_per_s": None if resumed else found.attempts / wall,
+        "steps_per_s": None if resumed else found.attempts / wall,
         "runs_per_s": None if resumed else grid.size / wall,
         "first_s": warm - began,  # machine code, and the samples
-        "samples": [VERDICTS[v] for v in sampled.verdicts],
         "agreement": agreement(sampled),
         "target": target,
         "machine": {"python": platform.python_version(), "system": platform.platform(), "gpu": gpu(target)},

@@ -13,6 +13,7 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 import fallingcat as fc
+from fallingcat.studies.hoppers.slices import slices_svg
 
 FOLDER = Path(__file__).parent / "_static"
 STOP = "(t) => { const x = document.getElementById('timeline'); x.value = t; x.dispatchEvent(new Event('input')); }"
@@ -73,7 +74,14 @@ def charts(page: Any, titles: list[str], which: int, path: Path) -> None:
     page.locator("#blocks").screenshot(path=path)
 
 
+def basin(path: Path) -> None:
+    """Slices of the basin of the forward gait."""
+    found = fc.studies.run("revolute-basin", leans=56, heights=3, joints=3, speeds=45)
+    path.write_text(slices_svg(found.observed.curves))
+
+
 def main() -> None:
+    basin(FOLDER / "basin.svg")
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     with tempfile.TemporaryDirectory() as name, sync_playwright() as started:
         browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])

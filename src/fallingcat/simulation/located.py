@@ -46,7 +46,7 @@ FAR = 1e9
 """s: the aim of a step that aims at nothing"""
 HEAD = 3
 """Numbers of a robot before those that say what touches: time, advised step, aim."""
-ATTEMPTS = 32
+ATTEMPTS = 16
 """Between two looks at who has arrived."""
 
 

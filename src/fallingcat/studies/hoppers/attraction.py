@@ -142,7 +142,7 @@ class Judged:
     periods: np.ndarray
     """``N``: after how many periods of the gait it was decided"""
     attempts: int = 0
-    """at steps, of all runs together"""
+    """at steps, of all runs together, those that wait for the next look included"""
 
 
 def judged(
