@@ -66,7 +66,7 @@ def test_a_study_of_an_arm():
 def test_files_of_other_kinds_are_refused_by_name(tmp_path):
     _, text = Path(ARM).read_text(encoding="utf-8").split("\n", 1)  # without its comment
     wrong = {
-        ('"arm"', '"leg"'): "kind: there is no kind of study 'leg': they are hopper, hopper-scan",
+        ('"arm"', '"leg"'): "kind: there is no kind of study 'leg': they are .*hopper, hopper-scan",
         ('"orbital_arm"', '"revolute_hopper"'): "robot: should be 'orbital_arm', not 'revolute_hopper'",
         ("stiffness", "stifness"): "there is no parameter 'stifness'; do you mean 'stiffness'",
         ('"base_turn"', '"hop_periods"'): "there is no measure 'hop_periods'",
