@@ -102,5 +102,5 @@ def test_a_browser_shows_it(gait, tmp_path, width):
             pictures.append(page.evaluate("document.querySelector('.strip canvas').toDataURL()"))
             assert len(set(pictures)) > 1  # it moves
             assert page.evaluate("document.documentElement.scrollWidth") <= width
-            assert heard == []
+            assert [text for text in heard if "GL Driver" not in text] == []  # which minds that we look at pixels
         browser.close()
