@@ -52,8 +52,9 @@ from .files import write_text
 from .mimics import Asked, mimicking
 from .names import Names, check_name
 from .physics import check_ratio, remark_on_idle
-from .toml_tables import TABLES, UNIT_TOLERANCE, JointTable, LinkTable, RobotTable, meant
+from .toml_tables import TABLES, JointTable, LinkTable, RobotTable, meant
 from .toml_text import decoded, parsed
+from .toml_values import UNIT_TOLERANCE
 from .toml_writer import document
 from .uris import check_uri
 

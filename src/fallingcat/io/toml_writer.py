@@ -32,7 +32,7 @@ from ..model.shapes import Mesh
 from .bases import BASES
 from .diagnostics import Reader
 from .names import Names
-from .toml_tables import rolled, turned
+from .toml_values import rolled, turned
 from .uris import seen_from
 
 
