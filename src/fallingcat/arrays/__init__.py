@@ -44,9 +44,10 @@ from .composed import absolute, arccos, arcsin, arctan, clip, maximum, minimum, 
 from .declared import numbers_only, sizes_of, takes, why_numbers_only
 from .each import columns, each
 from .elementwise import arctan2, cos, exp, less, less_equal, log, sin, sqrt, tanh, where
+from .graph import Graph
 from .linear import inverse_root, solve, solve_tree
 from .structured import mirror, skew_mirror, turned
-from .traced import Graph, Traced
+from .traced import Traced
 
 __all__ = [
     "Graph",

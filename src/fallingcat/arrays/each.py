@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .building import stack
+from .graph import Graph
 from .loops import LoopBody
 from .operations import CONDITIONS
-from .traced import Graph, Traced
+from .traced import Traced
 
 FEWEST = 4
 """Things; fewer are not worth a loop."""

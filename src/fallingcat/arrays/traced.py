@@ -1,33 +1,29 @@
 """Traced scalars: numbers that write down how they were made.
 
-A :class:`Graph` stores each expression once (hash-consing), so common subexpressions are shared by construction.
 Exact zeros and ones disappear, constants fold, and signs move outwards (``-a * b`` is ``-(a * b)``, ``b - a`` shares
 the node of ``a - b``), so that an algorithm written with dense matrices leaves a sparse trace.
 
+>>> from fallingcat.arrays import Graph
 >>> graph = Graph()
 >>> x, y = graph.input("x"), graph.input("y")
 >>> (1.0 * x) * (y + 0.0) + 0.0 * x
 x * y
 >>> (x - y) * x + (y - x) * x
 0.0
->>> graph.count([x * y, x * y + 1.0])
-{'mul': 1, 'add': 1}
->>> graph.evaluate([x * y + 1.0], {"x": 2.0, "y": 3.0})
-[7.0]
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping
 from functools import partial
-from math import inf
-from typing import Any, Final, Union
+from typing import TYPE_CHECKING, Any, Final, Union
 
 import numpy as np
 
-from .operations import CONDITIONS, FUNCTIONS, OPERATIONS
+from .operations import CONDITIONS, FUNCTIONS
+
+if TYPE_CHECKING:
+    from .graph import Graph
 
 Number = Union[float, "Traced"]
 
@@ -45,7 +41,7 @@ class NoNumber(TypeError):
 
 
 class Traced:
-    """One node of a :class:`Graph`: an operation and its operands, each a :class:`Traced` or a float.
+    """One node of a :class:`.Graph`: an operation and its operands, each a :class:`Traced` or a float.
 
     ``index`` counts the nodes of the graph in the order of their making; operands come before results.
     Equality and hash are those of identity: two equal expressions *are* the same object.
@@ -171,98 +167,6 @@ class Traced:
 
     def __repr__(self) -> str:
         return _text(self, 0)
-
-
-class TooLong(Exception):
-    """A trace has more nodes than its graph may have."""
-
-
-class Graph:
-    """The expressions of one trace, each stored once.
-
-    ``nodes`` lists them in the order of their making, operands first: a program in straight line.  With ``loops``, what
-    :func:`.each` does to several things is one node ``loop(body, shared..., row by row what differs)``, and its results
-    are ``part(loop, output, thing)``; else everything is written out.  A trace that would have more than ``most`` nodes
-    ends with :class:`TooLong`.
-    """
-
-    def __init__(self, loops: bool = False, most: float = inf) -> None:
-        self.nodes: list[Traced] = []
-        self._most = most
-        self._known: dict[tuple[Any, ...], Traced] = {}
-        self.loops, self.recording = loops, False
-        """whether loops are kept, and whether the body of one is being traced"""
-
-    def symbol(self) -> Traced:
-        """A new number that stands for a different one in each pass of a loop."""
-        return self.node("symbol", len(self.nodes))
-
-    def input(self, name: str) -> Traced:
-        """The input called ``name``; the same name gives the same node."""
-        return self.node("input", name)
-
-    def inputs(self, prefix: str, count: int) -> np.ndarray:
-        """An array of ``count`` inputs ``prefix0``, ``prefix1``, ...
-
-        >>> Graph().inputs("q", 2)
-        array([q0, q1], dtype=object)
-        """
-        out = np.empty(count, dtype=object)
-        out[:] = [self.input(f"{prefix}{i}") for i in range(count)]
-        return out
-
-    def node(self, op: str, *args: Any) -> Traced:
-        """The node of ``op(*args)``, made when it is not there yet; no folding."""
-        key = (op, *args)
-        known = self._known.get(key)
-        if known is None:
-            index = len(self.nodes)
-            if index >= self._most:
-                raise TooLong(f"{index:,}")
-            known = self._known[key] = Traced(self, op, args, index)
-            self.nodes.append(known)
-        return known
-
-    def find(self, op: str, *args: Any) -> Traced | None:
-        """The node of ``op(*args)`` if it exists."""
-        return self._known.get((op, *args))
-
-    def needed(self, outputs: Iterable[Any]) -> list[Traced]:
-        """The nodes that ``outputs`` (numbers, traced or not, or arrays of them) are made of, operands first."""
-        seen: set[Traced] = set()
-        open_nodes = [x for x in _flat(outputs) if isinstance(x, Traced)]
-        while open_nodes:
-            node = open_nodes.pop()
-            if node not in seen:
-                seen.add(node)
-                open_nodes += [a for a in node.args if type(a) is Traced]
-        return sorted(seen, key=lambda node: node.index)
-
-    def count(self, outputs: Iterable[Any]) -> dict[str, int]:
-        """How many operations of each kind ``outputs`` need; inputs are free."""
-        counts: Counter[str] = Counter()
-        for node in self.needed(outputs):
-            if node.op == "loop":
-                for inner in node.args[0].nodes:
-                    counts[inner.op] += node.args[0].count
-            elif node.op not in ("input", "part"):
-                counts[node.op] += 1
-        return dict(counts)
-
-    def evaluate(self, outputs: Iterable[Any], values: Mapping[str, complex]) -> list[Any]:
-        """The numbers that ``outputs`` take when the inputs take ``values`` (floats, or complex for complex-step)."""
-        known: dict[Any, Any] = {}
-        for node in self.needed(outputs):
-            if node.op == "input":
-                known[node] = values[node.args[0]]
-            elif node.op == "loop":
-                known[node] = node.args[0].passes(node, known)  # a `loops.LoopBody`
-            elif node.op == "part":
-                known[node] = known[node.args[0]][node.args[2]][node.args[1]]
-            else:
-                operands = (known[a] if isinstance(a, Traced) else a for a in node.args)
-                known[node] = OPERATIONS[node.op].evaluate(*operands)
-        return [known[x] if isinstance(x, Traced) else x for x in _flat(outputs)]
 
 
 # the algebra: every function folds what is exact, then asks for the node
@@ -409,15 +313,6 @@ def _holds(number: Any) -> Any:
 
 def _graph(*xs: Any) -> Graph:
     return next(x.graph for x in xs if isinstance(x, Traced))
-
-
-def _flat(outputs: Iterable[Any]) -> list[Any]:
-    """The scalars in a nest of lists and arrays, in order."""
-    if isinstance(outputs, np.ndarray):
-        return list(outputs.flat)
-    if isinstance(outputs, (list, tuple)):
-        return [x for item in outputs for x in _flat(item)]
-    return [outputs]
 
 
 _INFIX: Final = {

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import Graph, why_numbers_only
+from ...arrays.graph import TooLong
 from ...arrays.natural import natural
-from ...arrays.traced import TooLong
 from ...errors import ModelError
 from ...model import Model
 from .inputs import FLAT, Argument, Shape, further_arguments, named, said, state_arguments, state_of

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays.differentiate import pulled, pushed
-from ...arrays.traced import TooLong
+from ...arrays.graph import TooLong
 from ..cpu import entry, llvm, native
 from ..cpu.threads import making, once
 from ..ir.inputs import named

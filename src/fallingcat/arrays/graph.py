@@ -1,0 +1,124 @@
+"""Expressions of traced scalars, each stored once (hash-consing): what is common is shared by construction.
+
+>>> graph = Graph()
+>>> x, y = graph.input("x"), graph.input("y")
+>>> x * y is y * x
+True
+>>> graph.count([x * y, x * y + 1.0])
+{'mul': 1, 'add': 1}
+>>> graph.evaluate([x * y + 1.0], {"x": 2.0, "y": 3.0})
+[7.0]
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from .operations import OPERATIONS
+from .traced import Traced
+
+
+class TooLong(Exception):
+    """A trace has more nodes than its graph may have."""
+
+
+class Graph:
+    """The expressions of one trace, each stored once.
+
+    ``nodes`` lists them in the order of their making, operands first: a program in straight line.  With ``loops``, what
+    :func:`.each` does to several things is one node ``loop(body, shared..., row by row what differs)``, and its results
+    are ``part(loop, output, thing)``; else everything is written out.  A trace that would have more than ``most`` nodes
+    ends with :class:`TooLong`.
+    """
+
+    def __init__(self, loops: bool = False, most: float = inf) -> None:
+        self.nodes: list[Traced] = []
+        self._most = most
+        self._known: dict[tuple[Any, ...], Traced] = {}
+        self.loops, self.recording = loops, False
+        """whether loops are kept, and whether the body of one is being traced"""
+
+    def symbol(self) -> Traced:
+        """A new number that stands for a different one in each pass of a loop."""
+        return self.node("symbol", len(self.nodes))
+
+    def input(self, name: str) -> Traced:
+        """The input called ``name``; the same name gives the same node."""
+        return self.node("input", name)
+
+    def inputs(self, prefix: str, count: int) -> np.ndarray:
+        """An array of ``count`` inputs ``prefix0``, ``prefix1``, ...
+
+        >>> Graph().inputs("q", 2)
+        array([q0, q1], dtype=object)
+        """
+        out = np.empty(count, dtype=object)
+        out[:] = [self.input(f"{prefix}{i}") for i in range(count)]
+        return out
+
+    def node(self, op: str, *args: Any) -> Traced:
+        """The node of ``op(*args)``, made when it is not there yet; no folding."""
+        key = (op, *args)
+        known = self._known.get(key)
+        if known is None:
+            index = len(self.nodes)
+            if index >= self._most:
+                raise TooLong(f"{index:,}")
+            known = self._known[key] = Traced(self, op, args, index)
+            self.nodes.append(known)
+        return known
+
+    def find(self, op: str, *args: Any) -> Traced | None:
+        """The node of ``op(*args)`` if it exists."""
+        return self._known.get((op, *args))
+
+    def needed(self, outputs: Iterable[Any]) -> list[Traced]:
+        """The nodes that ``outputs`` (numbers, traced or not, or arrays of them) are made of, operands first."""
+        seen: set[Traced] = set()
+        open_nodes = [x for x in _flat(outputs) if isinstance(x, Traced)]
+        while open_nodes:
+            node = open_nodes.pop()
+            if node not in seen:
+                seen.add(node)
+                open_nodes += [a for a in node.args if type(a) is Traced]
+        return sorted(seen, key=lambda node: node.index)
+
+    def count(self, outputs: Iterable[Any]) -> dict[str, int]:
+        """How many operations of each kind ``outputs`` need; inputs are free."""
+        counts: Counter[str] = Counter()
+        for node in self.needed(outputs):
+            if node.op == "loop":
+                for inner in node.args[0].nodes:
+                    counts[inner.op] += node.args[0].count
+            elif node.op not in ("input", "part"):
+                counts[node.op] += 1
+        return dict(counts)
+
+    def evaluate(self, outputs: Iterable[Any], values: Mapping[str, complex]) -> list[Any]:
+        """The numbers that ``outputs`` take when the inputs take ``values`` (floats, or complex for complex-step)."""
+        known: dict[Any, Any] = {}
+        for node in self.needed(outputs):
+            if node.op == "input":
+                known[node] = values[node.args[0]]
+            elif node.op == "loop":
+                known[node] = node.args[0].passes(node, known)  # a `loops.LoopBody`
+            elif node.op == "part":
+                known[node] = known[node.args[0]][node.args[2]][node.args[1]]
+            else:
+                operands = (known[a] if isinstance(a, Traced) else a for a in node.args)
+                known[node] = OPERATIONS[node.op].evaluate(*operands)
+        return [known[x] if isinstance(x, Traced) else x for x in _flat(outputs)]
+
+
+def _flat(outputs: Iterable[Any]) -> list[Any]:
+    """The scalars in a nest of lists and arrays, in order."""
+    if isinstance(outputs, np.ndarray):
+        return list(outputs.flat)
+    if isinstance(outputs, (list, tuple)):
+        return [x for item in outputs for x in _flat(item)]
+    return [outputs]
