@@ -10,27 +10,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import array, concatenate, scale, sqrt
-from ..errors import ModelError, NumericsError
+from ..errors import ModelError
 from ..lie.group import constant
 from ..model import Model, State
 from .complementarity import OPEN, SLIDE, STICK
 from .contact import Contact, Jump, Mode, Touch
 from .impacts import restitutions
+from .memory import IDLE, TOUCH, Kept
 from .points import Ground, check_point_mode, checked_points, each_radius, floor_points, plane, stacked
 from .relief import Relief, check_relief, grounded
-from .settling import SLOW
 from .situation import Situation, situation
 from .solving import LEFT, Held, check_consistent, hold, plane_axes
 from .stops import LAW, Stop, beyond, checked_stops, with_stops
 from .transition import STILL, Transition
 from .within import within_loops
 
-TOUCH = 1e-10
-"""Depth (m) at which an open point touches down: rounding is no touchdown."""
-HAIR = 1e-12
-"""m: how far an open point starts from touching down."""
-IDLE = 1e-8
-"""Depth (m) at which a point touches down that rests on the ground without a load."""
 TURNING = 2e-3
 """Below about this speed (m/s) the direction of friction is slow to turn: it keeps the equations from being stiff."""
 DRIFT = 1e-3
@@ -40,33 +34,7 @@ SMALL = 40
 LOAD = 1e-10
 """Forces below this part of the robot's weight are rounding."""
 
-
 _NORMAL = constant(np.array([0]))
-
-
-class Kept(NamedTuple):
-    """What a point remembers, in the axes of the plane; a run carries it flat, eight numbers for each point."""
-
-    place: Any
-    """3: where a closed point is held, or from where on an open one touches down (m)"""
-    way: Any
-    """2: the direction in which it slides"""
-    share: Any
-    """3: its share of the load, where points depend on each other (N)"""
-
-    @classmethod
-    def of(cls, memory: Any) -> Kept:
-        """``memory`` (..., 8) in its parts, which are views of it."""
-        return cls(memory[..., :3], memory[..., 3:5], memory[..., 5:])
-
-    @classmethod
-    def table(cls, memory: Any) -> Any:
-        """The flat memory of a run as ``points x 8``, a view of it."""
-        return memory.reshape(-1, 8)
-
-    @property
-    def flat(self) -> Any:
-        return concatenate(list(self))
 
 
 class Load(NamedTuple):
@@ -205,17 +173,9 @@ class HardContacts(Contact):
         return SLIDE if slides or self.friction == 0.0 else STICK
 
     def remembered(self, status: str, at: Situation, i: int, resting: bool = False) -> Kept:
-        """What a point that begins something else remembers: its place, the way it slides, and no share of the load.
-
-        The place is where a closed point is held.  An open one remembers how far below zero it started, if it did, so
-        that it does not touch down where it has just left; one that rests on the ground without a load, a little more.
-        """
-        p, v = at.places[i], at.speed(i)[1:]
-        size = float(np.linalg.norm(v))
+        """What a point that begins something else remembers; one that rests without a load touches down deeper."""
         idle = IDLE if i < len(self.points) else TOUCH  # a coordinate does not drift
-        start = min(p[0] + TOUCH - HAIR, 0.0) - (idle if resting else 0.0)
-        place = np.array([start, 0.0, 0.0]) if status == OPEN else p
-        return Kept(place, v / size if status == SLIDE and size > 0.0 else np.zeros(2), np.zeros(3))
+        return Kept.begun(status, at.places[i], at.speed(i)[1:], idle if resting else 0.0)
 
     # forces ---------------------------------------------------------------------------------------------------
 
@@ -358,26 +318,7 @@ class HardContacts(Contact):
 
     def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
         """``applied`` (nv) tells which points go on carrying, and in which way a sticking one begins to slide."""
-        guarded = self.guarded(model, mode)
-        at = self.see(model, state)
-        if guard == len(guarded):
-            return self._relieved(model, mode, at, memory, applied)
-        if guard > len(guarded):
-            raise ModelError(f"there is no guard {guard}: this mode has {len(guarded) + 1}")
-        i, what = guarded[guard]
-        if what == "gap":
-            return Transition(self, model, mode, at, memory, applied).landed(i)
-        if what == "stop" and float(np.linalg.norm(at.speed(i)[1:])) > SLOW:
-            memory = memory.copy()
-            own, new = self.kept(memory, i), self.remembered(SLIDE, at, i)
-            own.place[:], own.way[:] = new.place, new.way
-            return Jump(f"turn {self.names[i]}", mode, state, memory)
-        verb = {"push": "lift-off", "stop": "stick"}.get(what, "slip")
-        if verb == "slip":
-            load = self.loads(model, mode, at, memory, applied)[0][i]
-            if np.linalg.norm(load.drag) < (self.friction or 0.0) * load.push * (1.0 - 1e-6):
-                raise NumericsError(f"{self.names[i]!r} slips under other forces than its jump was told")
-        return Transition(self, model, mode, at, memory, applied).settled(verb, i)
+        return Transition(self, model, mode, self.see(model, state), memory, applied).ended(guard)
 
     def seize(
         self, model: Model, mode: Mode, state: State, memory: np.ndarray, applied: np.ndarray, within: float
@@ -387,18 +328,6 @@ class HardContacts(Contact):
         if jump is None:
             raise self.unheld(mode)
         return jump
-
-    def _relieved(self, model: Model, mode: Mode, at: Situation, memory: np.ndarray, applied: np.ndarray) -> Jump:
-        """Points that have come to depend on each other, and demand different things: one of them lifts off."""
-        loads = self.loads(model, mode, at, memory, applied)[0]
-        least = min(loads, key=lambda i: float(loads[i].push))
-        try:
-            return Transition(self, model, mode, at, memory, applied).settled("lift-off", least)
-        except NumericsError:
-            held = ", ".join(name for name, status in zip(self.names, mode, strict=True) if status != OPEN)
-            raise NumericsError(
-                f"the forces that hold {held} cannot be resolved: masses or levers differ too much"
-            ) from None
 
     def check(self, model: Model, mode: Mode, at: Situation) -> None:
         """An error that names closed points whose accelerations cannot all be zero."""

@@ -10,7 +10,8 @@ import numpy as np
 from ..model import Model, State
 from .complementarity import OPEN, SLIDE, STICK
 from .contact import Mode, Touch
-from .hard import DRIFT, TOUCH, TURNING, HardContacts, Kept
+from .hard import DRIFT, TURNING, HardContacts
+from .memory import TOUCH, Kept
 from .situation import Situation, situations
 from .solving import LEFT, hold
 from .stops import with_stops

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import NumericsError
+from ..errors import ModelError, NumericsError
 from ..model import Model, State
 from .complementarity import OPEN, SLIDE, STICK
 from .contact import Jump, Mode
@@ -17,7 +17,7 @@ from .settling import SLOW, Calm, Settling, calm, without
 from .situation import Situation
 
 if TYPE_CHECKING:
-    from .hard import HardContacts
+    from .hard import HardContacts, Load
 
 TOGETHER = 2e-8
 """Points nearer to the plane than this (m) take part in an impact."""
@@ -37,6 +37,22 @@ class Transition:
     at: Situation
     memory: np.ndarray
     applied: np.ndarray
+
+    def ended(self, guard: int) -> Jump:
+        """What happens where guard number ``guard`` of the mode has become negative."""
+        guarded = self.contact.guarded(self.model, self.mode)
+        if guard == len(guarded):
+            return self._relieved()
+        if guard > len(guarded):
+            raise ModelError(f"there is no guard {guard}: this mode has {len(guarded) + 1}")
+        i, what = guarded[guard]
+        if what == "gap":
+            return self.landed(i)
+        if what == "push":
+            return self.settled("lift-off", i)
+        if what == "stop":
+            return self._turned(i) if np.linalg.norm(self.at.speed(i)[1:]) > SLOW else self.settled("stick", i)
+        return self._slipped(i)
 
     def settled(self, verb: str, i: int) -> Jump:
         """No impact: points at rest share the load anew, and what is slower than rounding stops."""
@@ -70,7 +86,7 @@ class Transition:
         None where ``s`` is longer than ``within`` (s): then it is not friction that no step resolves.
         """
         c, at = self.contact, self.at
-        loads = c.loads(self.model, self.mode, at, self.memory, self.applied)[0]
+        loads = self._loads()
         slides = {k: load for k, load in loads.items() if self.mode[k] == SLIDE and len(load.J) > 1}
         held = stacked([load.J[:1] if k in slides else load.J for k, load in loads.items()], self.model.nv)
         drag = sum((load.J[1:].T @ load.drag for load in slides.values()), start=np.zeros(self.model.nv))
@@ -86,6 +102,36 @@ class Transition:
         stuck = replace(self, at=c.see(self.model, state)).settled("stick", first)
         loss += stuck.loss - 0.5 * s * float(drag @ (v + after))
         return stuck._replace(name=f"jam {c.names[first]}", loss=loss)
+
+    def _turned(self, i: int) -> Jump:
+        """A sliding point that does not move along its way any more, and has not stopped: it has another way."""
+        memory = self.memory.copy()
+        own, new = self.contact.kept(memory, i), self.contact.remembered(SLIDE, self.at, i)
+        own.place[:], own.way[:] = new.place, new.way
+        return Jump(f"turn {self.contact.names[i]}", self.mode, self.at.state, memory)
+
+    def _slipped(self, i: int) -> Jump:
+        """A sticking point that friction cannot hold: its force is at the bound."""
+        load = self._loads()[i]
+        if np.linalg.norm(load.drag) < (self.contact.friction or 0.0) * load.push * (1.0 - 1e-6):
+            raise NumericsError(f"{self.contact.names[i]!r} slips under other forces than its jump was told")
+        return self.settled("slip", i)
+
+    def _relieved(self) -> Jump:
+        """Points that have come to depend on each other, and demand different things: one of them lifts off."""
+        loads = self._loads()
+        least = min(loads, key=lambda i: float(loads[i].push))
+        try:
+            return self.settled("lift-off", least)
+        except NumericsError:
+            held = ", ".join(name for name, s in zip(self.contact.names, self.mode, strict=True) if s != OPEN)
+            raise NumericsError(
+                f"the forces that hold {held} cannot be resolved: masses or levers differ too much"
+            ) from None
+
+    def _loads(self) -> dict[int, Load]:
+        """The closed points of the old mode."""
+        return self.contact.loads(self.model, self.mode, self.at, self.memory, self.applied)[0]
 
     def _struck(self, hit: list[int], elastic: np.ndarray) -> tuple[State, float]:
         """The state after an impact, and the kinetic energy (J) that it took."""
