@@ -1,6 +1,7 @@
 """Robot-specialised native code: trace, schedule, emit, call."""
 
+from .cpu.iterating import aligned
 from .ir.inputs import fields
-from .kernel import Kernel, aligned, compile
+from .kernel import Kernel, compile
 
 __all__ = ["Kernel", "aligned", "compile", "fields"]

@@ -14,17 +14,26 @@ from ..errors import ModelError, told
 from ..model import Model
 from ..progress import telling
 from . import targets
-from .cpu import entry, llvm, native, plain
-from .cpu.iterating import aligned as aligned
-from .cpu.iterating import iterated
-from .cpu.threads import once, shares, together
-from .ir.inputs import FLAT, Argument, Shape, check_inputs, given_state, named, parameters_of
-from .ir.program import LONG, Program, program, recut
-from .ir.results import builder, is_array, leaves, rebuild, size
+from .cpu import native, plain
+from .cpu.iterating import aligned
+from .cpu.machine_code import MachineCode
+from .cpu.operation import ELEMENTS
+from .cpu.threads import once
+from .ir.inputs import (
+    FLAT,
+    Argument,
+    Shape,
+    batch_shape,
+    check_count,
+    check_inputs,
+    given_state,
+    named,
+    parameters_of,
+)
+from .ir.program import Program
+from .ir.results import builder, is_array, rebuild, size
 from .ir.trace import Face, Recipe, TooLarge, Trace, trace, tried, undisturbed
 from .store.recall import Memory
-
-DTYPES = {"float64": ("double", 8), "float32": ("float", 4)}
 
 
 class Kernel:
@@ -54,23 +63,19 @@ class Kernel:
         return self._face.arguments
 
     @once
-    def _trace(self) -> Trace:
-        """Made when it is needed: a kernel from the cache lives without."""
-        return self._tracing()
-
-    @once
-    def _plain(self) -> plain.Plain | plain.Uncompiled | None:
-        """NumPy in the place of machine code, where there is none."""
+    def _runner(self) -> MachineCode | plain.ByNumPy:
+        """Machine code, or NumPy where there is none."""
         if self._face.operations is None:
             return plain.Uncompiled(self._recipe, self._face)
-        return plain.Plain(self._trace) if self._memory is None else None
+        if self._memory is None:
+            return plain.Plain(self._tracing())
+        return MachineCode(self._recipe, self._face, self._tracing, self._memory.code)
 
-    @once
+    @property
     def program(self) -> Program:
         """The straight-line program behind it."""
-        if self._plain is not None:
-            return self._plain.program
-        return program(self._trace.inputs, self._trace.outputs, fuse=native.cpu().fma)
+        made: Program = self._runner.program
+        return made
 
     @property
     def operations(self) -> dict[str, int]:
@@ -82,7 +87,8 @@ class Kernel:
     @property
     def source(self) -> str:
         """The LLVM text of the single-state code; empty where NumPy runs the same program."""
-        return "" if self._memory is None else self._single_text()
+        text: str = self._runner.source
+        return text
 
     def __repr__(self) -> str:
         arguments = ", ".join(map(str, self.signature))
@@ -101,16 +107,17 @@ class Kernel:
         """Any array-likes of the right shapes, with any leading batch shape; :func:`compile` puts a fast way
         before it.
         """
-        arrays, lead = self._prepared(arguments)
-        count = math.prod(lead)
-        flat = np.empty((count, self._size), dtype=self.dtype)
-        self._run("batch", arrays, flat, count, threads)
-        return rebuild(self._face.result, flat.reshape((*lead, self._size)))
+        rows, lead = self._prepared(arguments, threads)
+        out = self._empty(lead)
+        if out.size:
+            self._runner.batch(rows, out, threads)
+        return rebuild(self._face.result, out.reshape((*lead, self._size)))
 
-    def _prepared(self, arguments: Sequence[Any]) -> tuple[list[np.ndarray], tuple[int, ...]]:
+    def _prepared(self, arguments: Sequence[Any], threads: int) -> tuple[list[np.ndarray], tuple[int, ...]]:
+        """Each argument as contiguous rows ``(count, size)`` of :attr:`dtype`, and the batch shape."""
         if self._face.state == FLAT[:1] and len(arguments) == len(self.signature) + 1:
             arguments = [arguments[0], *arguments[2:]]  # k(q, v, ...) where the velocity does not matter
-        self._check_count(arguments)
+        check_count(self.name, self.signature, arguments)
         arrays, leads = [], []
         for argument, given in zip(self.signature, arguments, strict=True):
             try:
@@ -121,25 +128,19 @@ class Kernel:
                 raise ModelError(f"{argument.name} holds {x.dtype} and not real numbers")
             leads.append(argument.lead(x.shape))
             arrays.append(np.ascontiguousarray(x, dtype=self.dtype))
-        if arrays and all(lead == leads[0] for lead in leads):
-            return arrays, leads[0]
-        try:
-            lead = np.broadcast_shapes(*leads)
-        except ValueError:
-            raise ModelError(f"the batch shapes {', '.join(map(str, leads))} do not fit together") from None
-        return [self._repeated(x, lead, a.shape) for x, a in zip(arrays, self.signature, strict=True)], lead
+        _check_threads(threads)
+        lead = leads[0] if leads and all(own == leads[0] for own in leads) else batch_shape(leads)
+        return [self._repeated(x, lead, a) for x, a in zip(arrays, self.signature, strict=True)], lead
 
-    def _repeated(self, x: np.ndarray, lead: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
-        if x.shape == (*lead, *shape):
-            return x
-        whole = np.empty((*lead, *shape), dtype=self.dtype)  # half the time of np.broadcast_to
-        whole[...] = x
-        return whole
+    def _repeated(self, x: np.ndarray, lead: tuple[int, ...], argument: Argument) -> np.ndarray:
+        if x.shape != (*lead, *argument.shape):
+            whole = np.empty((*lead, *argument.shape), dtype=self.dtype)  # half the time of np.broadcast_to
+            whole[...] = x
+            x = whole
+        return x.reshape(math.prod(lead), argument.size)
 
-    def _check_count(self, arguments: Sequence[Any]) -> None:
-        if len(arguments) != len(self.signature):
-            names = ", ".join(a.name for a in self.signature)
-            raise ModelError(f"{self.name} takes {len(self.signature)} arguments ({names}), not {len(arguments)}")
+    def _empty(self, lead: tuple[int, ...]) -> np.ndarray:
+        return np.empty((math.prod(lead), self._size), dtype=self.dtype)
 
     def blocks(self, *arguments: np.ndarray, threads: int = 1) -> np.ndarray:
         """The flat outputs of states that lie in blocks already: ``(blocks, size, lanes)`` in, ``(blocks, outputs,
@@ -147,7 +148,7 @@ class Kernel:
 
         The fastest way: no transposing.  ``lanes`` is :attr:`lanes`.
         """
-        self._check_count(arguments)
+        check_count(self.name, self.signature, arguments)
         if not all(isinstance(x, np.ndarray) and x.ndim == 3 for x in arguments):
             raise ModelError("the arguments are contiguous arrays of shape (blocks, size, lanes)")
         count = arguments[0].shape[0]
@@ -157,34 +158,17 @@ class Kernel:
                 raise ModelError(f"{argument.name} is a contiguous {self.dtype} array of shape {shape}")
             if x.ctypes.data % alignment:
                 raise ModelError(f"{argument.name} is not aligned to {alignment} bytes: use kernels.aligned()")
+        _check_threads(threads)
         out = aligned((count, self._size, self.lanes), self.dtype)
-        self._run("blocks", list(arguments), out, count, threads)
+        if out.size:
+            self._runner.blocks([x.reshape(count, -1) for x in arguments], out.reshape(count, -1), threads)
         return out
 
     @property
     def lanes(self) -> int:
         """States in one block: SIMD lanes of this processor."""
-        return 1 if self._plain is not None else native.cpu().width // self.dtype.itemsize
-
-    def _run(self, name: str, arrays: list[np.ndarray], out: np.ndarray, count: int, threads: int) -> None:
-        if not isinstance(threads, int) or threads < 1:
-            raise ModelError(f"threads is a whole number above zero, not {threads!r}")
-        if not count:
-            return
-        if self._plain is not None:
-            self._plain([x.reshape(count, -1) for x in arrays], out.reshape(count, -1))
-            return
-        function = self._batch.function(name, len(arrays) + 1)
-        unit = self.lanes if name == "batch" else 1  # cut between blocks only
-        work = self._work * (1 if name == "batch" else self.lanes)
-        rows = [x.reshape(count, -1) for x in (*arrays, out)]
-
-        def part(bounds: tuple[int, int]) -> None:
-            first, end = bounds
-            if function(*(x[first:].ctypes.data for x in rows), end - first):
-                raise MemoryError(f"there is no memory for a batch of {self.name}")
-
-        together(part, shares(count, threads, unit, work))
+        lanes: int = self._runner.lanes
+        return lanes
 
     def iterate(self, *arguments: Any, rows: int, every: int = 1, threads: int = 1) -> np.ndarray:
         """``x -> f(x, ...)`` again and again, ``rows * every`` times, in machine code: ``rows x (batch) x outputs``.
@@ -192,18 +176,15 @@ class Kernel:
         The first outputs are the first argument of the next time, as in the step of a simulation; every ``every``-th
         time is kept.  Arguments may have one batch axis.
         """
-        arrays, lead = self._prepared(arguments)
-        if len(lead) > 1 or not arrays or self.signature[0].size > self._size:
+        given, lead = self._prepared(arguments, threads)
+        if len(lead) > 1 or not given or self.signature[0].size > self._size:
             raise ModelError(f"{self.name} is no step: its outputs do not begin with its first argument, or many axes")
         if min(rows, every) < 1:
             raise ModelError(f"rows and every are whole numbers above zero, not {told(rows)}, {told(every)}")
-        flat = [x.reshape(math.prod(lead), -1) for x in arrays]
-        if self._plain is not None:
-            return self._plain.iterate(flat, self._size, rows, every).reshape(rows, *lead, self._size)
-        one = not lead
-        function = (self._iterate_one if one else self._iterate_block).function("iterate", len(arrays) + 1, counts=2)
-        found = iterated(function, flat, self._size, 1 if one else self.lanes, rows, every, threads, self._work)
-        return found.reshape(rows, *lead, self._size)
+        kept = np.empty((rows, len(given[0]), self._size), dtype=self.dtype)
+        if kept.size:
+            self._runner.iterate(given, kept, every, threads, one=not lead)
+        return kept.reshape(rows, *lead, self._size)
 
     def until(self, *arguments: Any, most: int, threads: int = 1) -> np.ndarray:
         """``x -> f(x, ...)`` again and again in machine code until the last output is positive: ``(batch) x outputs``.
@@ -211,32 +192,14 @@ class Kernel:
         As :meth:`iterate`, for what converges: each state stops by itself, after ``most`` times at most, with what the
         last time gave.  A state that is done must give itself again, as others of its block may go on.
         """
-        arrays, lead = self._prepared(arguments)
-        if not arrays or self.signature[0].size >= self._size:
+        rows, lead = self._prepared(arguments, threads)
+        if not rows or self.signature[0].size >= self._size:
             raise ModelError(f"{self.name} cannot be repeated: its outputs are not its first argument and a last flag")
         if isinstance(most, bool) or not isinstance(most, int) or most < 1:
             raise ModelError(f"most is a whole number above zero, not {told(most)}")
-        count = math.prod(lead)
-        out = np.empty((count, self._size), dtype=self.dtype)
-        rows = [*(x.reshape(count, a.size) for x, a in zip(arrays, self.signature, strict=True)), out]
-        if not count:
-            return out.reshape(*lead, self._size)
-        if self._plain is not None:
-            for _ in range(most):
-                self._plain(rows[:-1], out)
-                rows[0] = np.ascontiguousarray(out[:, : rows[0].shape[1]])
-                if (out[:, -1] > 0.0).all():
-                    break
-            return out.reshape(*lead, self._size)
-        library, unit = (self._until_one, 1) if not lead else (self._until_block, self.lanes)
-        function = library.function("until", len(rows), counts=2)
-
-        def part(bounds: tuple[int, int]) -> None:
-            first, end = bounds
-            if function(*(x[first:].ctypes.data for x in rows), end - first, most):
-                raise MemoryError(f"there is no memory to repeat {self.name}")
-
-        together(part, shares(count, threads, unit, self._work * most))
+        out = self._empty(lead)
+        if out.size:
+            self._runner.until(rows, out, most, threads, one=not lead)
         return out.reshape(*lead, self._size)
 
     def repeater(self, *arrays: np.ndarray, most: int) -> tuple[Callable[[], Any], np.ndarray]:
@@ -248,77 +211,8 @@ class Kernel:
         out = self.until(*arrays, most=most)
         if out.ndim > 1:
             raise ModelError("a repeater takes one state, without batch axes")
-        if self._plain is not None:
-            return lambda: np.copyto(out, self.until(*arrays, most=most)), out
-        addresses = [x.ctypes.data for x in (*arrays, out)]
-        function = self._until_one.function("until", len(addresses), counts=2)
-
-        def go() -> Any:
-            if function(*addresses, 1, most):
-                raise MemoryError(f"there is no memory to repeat {self.name}")
-            return arrays  # which live as long as this
-
-        return go, out
-
-    # code -----------------------------------------------------------------------------------------------------
-
-    def _type(self, lanes: int) -> llvm.Type:
-        return llvm.Type(DTYPES[self.dtype.name][0], lanes)
-
-    def _single_text(self) -> str:
-        type_, shape = self._type(1), self._shape()
-        again = entry.has_own_memory(self.program, type_)
-        text = llvm.module(self.program, type_, "kernel", self.lanes, clear=not again)
-        parts = [] if self._whole else leaves(self._face.result)
-        return "\n".join([text, *entry.single(self.program, self.signature, shape, type_, parts)])
-
-    def _batch_text(self) -> str:
-        type_, cut = self._type(self.lanes), recut(self.program, LONG)
-        text = llvm.module(cut, type_, "kernel")
-        return "\n".join([text, *entry.blocks(cut, type_), *entry.batch(cut, type_)])
-
-    @property
-    def _whole(self) -> bool:
-        """Whether the result is one array, with nothing to put together."""
-        return is_array(self._face.result)
-
-    def _shape(self) -> tuple[int, ...]:
-        return leaves(self._face.result)[0].shape if self._whole else (self._size,)
-
-    @once
-    def _single(self) -> native.Library:
-        assert self._memory is not None
-        return native.Library(self._memory.code("single", self._single_text), ("single", "table"))
-
-    @once
-    def _batch(self) -> native.Library:
-        assert self._memory is not None
-        return native.Library(self._memory.code("batch", self._batch_text), ("blocks", "batch"))
-
-    @once
-    def _iterate_one(self) -> native.Library:
-        return self._iterating(1)
-
-    @once
-    def _iterate_block(self) -> native.Library:
-        return self._iterating(self.lanes)
-
-    @once
-    def _until_one(self) -> native.Library:
-        return self._iterating(1, "until")
-
-    @once
-    def _until_block(self) -> native.Library:
-        return self._iterating(self.lanes, "until")
-
-    def _iterating(self, lanes: int, which: str = "iterate") -> native.Library:
-        assert self._memory is not None
-
-        def text() -> str:
-            type_, cut = self._type(lanes), self.program if lanes == 1 else recut(self.program, LONG)
-            return "\n".join([llvm.module(cut, type_, "kernel", self.lanes), *getattr(entry, which)(cut, type_)])
-
-        return native.Library(self._memory.code(f"{which}{lanes}", text), (which,))
+        rows = [x.reshape(1, -1) for x in arrays]
+        return self._runner.repeater(rows, out.reshape(1, -1), most), out
 
 
 def compile(
@@ -366,6 +260,11 @@ def compile_step(model: Model, function: Callable[..., Any], inputs: Mapping[str
         return kernel
 
 
+def _check_threads(threads: Any) -> None:
+    if not isinstance(threads, int) or threads < 1:
+        raise ModelError(f"threads is a whole number above zero, not {threads!r}")
+
+
 def _made_of(*recipe: Any) -> Kernel:
     """The kernel of a recipe; for copies and pickles."""
     with undisturbed():
@@ -374,8 +273,8 @@ def _made_of(*recipe: Any) -> Kernel:
 
 
 def _compiled(recipe: Recipe, target: str, single: bool = True) -> Any:
-    if recipe.dtype not in DTYPES:
-        raise ModelError(f"dtype is one of {', '.join(DTYPES)}, not {recipe.dtype!r}")
+    if recipe.dtype not in ELEMENTS:
+        raise ModelError(f"dtype is one of {', '.join(ELEMENTS)}, not {recipe.dtype!r}")
     with telling(f"compiling {named(recipe.function)} of {recipe.model.name!r}"):
         return _for_this_processor(recipe, single) if target == "cpu" else targets.build(target, recipe)
 
@@ -388,8 +287,8 @@ def _for_this_processor(recipe: Recipe, single: bool) -> Kernel:
     if kernel._face.operations is None:
         plain.tell_uncompiled(recipe)
     elif single and why is None and native.fast_entry():
-        build = None if kernel._whole else builder(kernel._face.result)
-        call = kernel._single.python_function(kernel._slow, build, kernel.name, kernel.dtype)
+        build = None if is_array(kernel._face.result) else builder(kernel._face.result)
+        call = kernel._runner.single.python_function(kernel._slow, build, kernel.name, kernel.dtype)
         kernel.__class__ = type("Kernel", (Kernel,), {"__call__": call, "__doc__": Kernel.__doc__})
     return kernel
 

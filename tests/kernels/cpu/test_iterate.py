@@ -7,6 +7,7 @@ import fallingcat as fc
 from fallingcat import robots
 from fallingcat.arrays import array
 from fallingcat.kernels.cpu import plain
+from fallingcat.kernels.ir import trace as trace_module
 from fallingcat.kernels.kernel import compile_step
 
 CAT = robots.two_cylinder_cat()
@@ -66,12 +67,28 @@ def test_without_machine_code(monkeypatch):
     np.testing.assert_allclose(kernel.iterate(x[0], DT, SCALE, rows=3), by_hand(x[0], 3), atol=1e-13)
 
 
+def test_no_states_at_all():
+    one = compile_step(CAT, turn, INPUTS).iterate(np.zeros(2), DT, SCALE, rows=3)
+    assert compile_step(CAT, turn, INPUTS).iterate(np.zeros((0, 2)), DT, SCALE, rows=3).shape == (3, 0, one.shape[1])
+
+
+def test_too_large_for_machine_code(monkeypatch, tmp_path):
+    monkeypatch.setattr(trace_module, "LARGEST", 1)
+    monkeypatch.setenv("FALLINGCAT_CACHE", str(tmp_path))
+    with pytest.warns(RuntimeWarning, match="turn of .* has more than 1 operations"):
+        kernel = compile_step(CAT, turn, INPUTS)
+    x = np.random.default_rng(1).normal(size=(4, 2))
+    np.testing.assert_allclose(kernel.iterate(x, DT, SCALE, rows=3, every=2), by_hand(x, 6)[1::2], atol=1e-13)
+
+
 def test_refusals():
     kernel = compile_step(CAT, turn, INPUTS)
     with pytest.raises(fc.ModelError, match="takes 3 arguments"):
         kernel.iterate(np.zeros(2), DT, rows=1)
     with pytest.raises(fc.ModelError, match="whole numbers above zero"):
         kernel.iterate(np.zeros(2), DT, SCALE, rows=0)
+    with pytest.raises(fc.ModelError, match="threads is a whole number above zero, not 0"):
+        kernel.iterate(np.zeros(2), DT, SCALE, rows=1, threads=0)
     with pytest.raises(fc.ModelError, match="is no step"):
         kernel.iterate(np.zeros((2, 2, 2)), DT, SCALE, rows=1)
     short = compile_step(CAT, lambda model, x: x[:1], {"x": 2})

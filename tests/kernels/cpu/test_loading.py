@@ -33,7 +33,7 @@ def test_a_builtin_keeps_its_definition_while_its_library_is_taken_apart():
     """The collector clears the members of a cycle in any order; a builtin reads its definition until its end."""
     kernel = fc.compile(fc.robots.revolute_hopper(), fc.mass_matrix)
     call = type(kernel).__dict__["__call__"]
-    vars(kernel._single).clear()  # what the collector does to the library before the builtin goes
+    vars(kernel._runner.single).clear()  # what the collector does to the library before the builtin goes
     churn = [bytes([k % 256]) * size for k in range(20_000) for size in (16, 24, 32)]
     assert call.__name__ == "mass_matrix"
     assert len(churn) == 60_000

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.kernels import kernel as kernels
-from fallingcat.kernels.cpu import threads
+from fallingcat.kernels.cpu import machine_code, threads
 
 START = """
 import gc, os, signal, sys, threading, time
@@ -198,7 +197,7 @@ def test_an_interrupted_batch_keeps_its_arrays(monkeypatch):
         parts.append(part)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(kernels, "together", interrupted)
+    monkeypatch.setattr(machine_code, "together", interrupted)
     q = np.zeros((10, model.nq))
     with pytest.raises(KeyboardInterrupt):
         k(q)

@@ -174,3 +174,9 @@ def test_a_run_goes_on_with_it(small, monkeypatch):
         slow = ends()
     monkeypatch.undo()
     np.testing.assert_allclose(slow, ends(), rtol=0, atol=1e-11)
+
+
+def test_the_warning_names_the_line_that_compiles(small):
+    with pytest.warns(RuntimeWarning, match="as slow as uncompiled") as told:
+        fc.compile(MODEL, fc.mass_matrix)
+    assert told[0].filename == __file__

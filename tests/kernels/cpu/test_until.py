@@ -76,9 +76,30 @@ def test_without_machine_code_it_is_the_same(kernel, monkeypatch):
     np.testing.assert_allclose(slow.until(x, a, most=50), want, rtol=1e-14)
 
 
+def test_one_state_without_machine_code_reads_before_it_writes(monkeypatch):
+    from fallingcat.kernels.cpu import plain
+
+    def swap(model, x):
+        return stack([x[1], x[0], where(less(x[0], 0.0), 1.0, 0.0)])
+
+    want = fc.compile(fc.robots.planar_arm(), swap, inputs={"x": 2}).until(np.array([1.0, 2.0]), most=3)
+    monkeypatch.setattr(plain, "reason", lambda: "for this test")
+    plain.tell.cache_clear()
+    with pytest.warns(RuntimeWarning, match="for this test"):
+        slow = fc.compile(fc.robots.planar_arm(), swap, inputs={"x": 2})
+    assert slow.until(np.array([1.0, 2.0]), most=3).tolist() == want.tolist() == [2.0, 1.0, 0.0]
+    x = np.array([1.0, 2.0])
+    go, out = slow.repeater(x, most=2)
+    x[:] = 3.0, 4.0
+    go()
+    assert out.tolist() == [3.0, 4.0, 0.0]
+
+
 def test_what_cannot_be_repeated_is_refused(kernel):
     with pytest.raises(ModelError, match="most is a whole number"):
         kernel.until(np.ones(2), 1.0, most=0)
+    with pytest.raises(ModelError, match="threads is a whole number above zero, not 0"):
+        kernel.until(np.ones(2), 1.0, most=1, threads=0)
     still = fc.compile(fc.robots.planar_arm(), lambda model, x: x, inputs={"x": 2})
     with pytest.raises(ModelError, match="cannot be repeated"):
         still.until(np.ones(2), most=3)

@@ -4,7 +4,8 @@ import numpy as np
 
 import fallingcat as fc
 from fallingcat.arrays import array, less, where
-from fallingcat.kernels import compile, kernel
+from fallingcat.kernels import compile
+from fallingcat.kernels.cpu import machine_code
 from fallingcat.kernels.ir import program
 
 
@@ -20,7 +21,7 @@ def late_choice(model, state):
 
 def test_conditions_cross_chunks(monkeypatch):
     cat = fc.robots.two_cylinder_cat()
-    monkeypatch.setattr(kernel, "program", lambda *a, **k: program.program(*a, **(k | {"chunk": 50})))
+    monkeypatch.setattr(machine_code, "program", lambda *a, **k: program.program(*a, **(k | {"chunk": 50})))
     native = compile(cat, late_choice)
     for joints in ([0.1, 0.3], [0.4, -0.2]):
         state = cat.state(joints=joints)

@@ -27,16 +27,16 @@ def aligned(shape: tuple[int, ...], dtype: Any = np.float64, alignment: int = 64
 def iterated(
     function: Callable[..., int],
     arrays: Sequence[np.ndarray],
-    outputs: int,
+    out: np.ndarray,
     lanes: int,
-    rows: int,
     every: int,
     threads: int,
     operations: int,
-) -> np.ndarray:
-    """``rows x count x outputs`` of the native ``iterate``, block after block: each stays in the processor's cache."""
-    count = len(arrays[0])
-    out = np.empty((rows, count, outputs), dtype=arrays[0].dtype)
+) -> None:
+    """``out`` (rows x count x outputs) of the native ``iterate``, block after block: each stays in the processor's
+    cache.
+    """
+    rows, count, outputs = out.shape
 
     def part(bounds: tuple[int, int]) -> None:
         kept = aligned((rows, outputs, lanes), out.dtype)
@@ -47,7 +47,6 @@ def iterated(
             out[:, first : first + lanes] = kept.transpose(0, 2, 1)[:, : count - first]
 
     together(part, shares(count, threads, lanes, operations * rows * every))
-    return out
 
 
 def _in_lanes(x: np.ndarray, lanes: int) -> np.ndarray:

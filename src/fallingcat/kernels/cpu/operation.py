@@ -18,6 +18,8 @@ _COS = [float(Fraction((-1) ** k, factorial(2 * k))) for k in range(10)]
 SINGLE_SIN = 6  # terms that float32 needs
 OWN = ("sin", "cos", "sqrt")
 """Functions that have code of their own here; the others are those of the C library."""
+ELEMENTS = {"float64": "double", "float32": "float"}
+"""What LLVM calls the numbers of each dtype."""
 
 
 class Type(NamedTuple):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -25,27 +25,54 @@ RUN = 512
 _FUNCTIONS: dict[str, Callable[..., Any]] = {op: getattr(np, row.names["numpy"]) for op, row in OPERATIONS.items()}
 
 
-class Plain:
-    """The program of a trace, for :class:`Kernel` to run."""
+class ByNumPy:
+    """What runs a :class:`Kernel` without machine code; the methods are those of :class:`.MachineCode`, on one thread.
+
+    How states are computed differs: ``batch(rows, out, threads)``, from flat arguments ``(count, size)`` to flat
+    results ``(count, outputs)``, both of one dtype.
+    """
+
+    batch: Callable[..., None]
+    lanes = 1
+
+    def blocks(self, rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> None:
+        """A block is one state here."""
+        self.batch(rows, out, threads)
+
+    def iterate(self, rows: Sequence[np.ndarray], kept: np.ndarray, every: int, threads: int, one: bool) -> None:
+        """What comes out goes in again; every ``every``-th time is ``kept``: ``(times, count, outputs)``."""
+        x, *rest = rows
+        for out in kept:
+            for _ in range(every):
+                self.batch([x, *rest], out, threads)
+                x = out[:, : x.shape[1]].copy()  # what is written must not be what is read
+
+    def until(self, rows: Sequence[np.ndarray], out: np.ndarray, most: int, threads: int, one: bool) -> None:
+        """What comes out goes in again until the last output is positive, ``most`` times at most."""
+        x, *rest = rows
+        for _ in range(most):
+            self.batch([x, *rest], out, threads)
+            if (out[:, -1] > 0.0).all():
+                break
+            x = out[:, : x.shape[1]].copy()
+
+    def repeater(self, rows: Sequence[np.ndarray], out: np.ndarray, most: int) -> Callable[[], Any]:
+        """:meth:`until` of one state, of what the arrays hold whenever it is called."""
+        return lambda: self.until(rows, out, most, 1, True)
+
+
+class Plain(ByNumPy):
+    """The program of a trace."""
+
+    source = ""
 
     def __init__(self, traced: Trace) -> None:
         self.program: Program = program(traced.inputs, traced.outputs, fuse=False)
 
-    def __call__(self, arrays: list[np.ndarray], out: np.ndarray) -> None:
-        """From flat arguments ``(count, size)`` to flat results ``(count, outputs)``, both of one dtype."""
+    def batch(self, rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> None:
         with np.errstate(all="ignore"):  # as in machine code: NaN and infinity pass through
             for start in range(0, len(out), RUN):
-                self._run([x[start : start + RUN] for x in arrays], out[start : start + RUN])
-
-    def iterate(self, arrays: list[np.ndarray], outputs: int, rows: int, every: int) -> np.ndarray:
-        """``rows x count x outputs``: what comes out goes in again, and every ``every``-th time is kept."""
-        (x, *rest), kept = arrays, []
-        for k in range(rows * every):
-            out = np.empty((len(x), outputs), dtype=x.dtype)
-            self([x, *rest], out)
-            x = np.ascontiguousarray(out[:, : x.shape[1]])
-            kept += [out] if (k + 1) % every == 0 else []
-        return np.array(kept)
+                self._run([x[start : start + RUN] for x in rows], out[start : start + RUN])
 
     def _run(self, arrays: list[np.ndarray], out: np.ndarray) -> None:
         dtype = out.dtype.type
@@ -56,24 +83,28 @@ class Plain:
             out[:, place] = known[x] if isinstance(x, int) else x
 
 
-class Uncompiled(NamedTuple):
-    """A function too large to be traced, for :class:`Kernel` to call, state by state."""
+class Uncompiled(ByNumPy):
+    """A function too large to be traced, called state by state."""
 
-    recipe: Recipe
-    face: Face
+    def __init__(self, recipe: Recipe, face: Face) -> None:
+        self._recipe, self._face = recipe, face
 
-    def __call__(self, arrays: list[np.ndarray], out: np.ndarray) -> None:
-        """As :meth:`Plain.__call__`."""
+    def batch(self, rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> None:
         with np.errstate(all="ignore"):
-            for row, *values in zip(out, *(x.astype(float) for x in arrays), strict=True):
+            for row, *values in zip(out, *(x.astype(float) for x in rows), strict=True):
                 outputs: list[float] = []
-                flatten(called(self.recipe, self.face.state, self.face.arguments, values), outputs)
+                flatten(called(self._recipe, self._face.state, self._face.arguments, values), outputs)
                 row[:] = outputs
 
     @property
     def program(self) -> Program:
         """There is none."""
-        raise self.recipe.too_large
+        raise self._recipe.too_large
+
+    @property
+    def source(self) -> str:
+        """There is none."""
+        raise self._recipe.too_large
 
 
 @functools.cache
@@ -97,10 +128,10 @@ def reason() -> str | None:
 @functools.cache
 def tell(why: str) -> None:
     """Say once that kernels are slow, and why."""
-    warnings.warn(f"kernels run as plain NumPy, slower: {why}", RuntimeWarning, stacklevel=4)
+    warnings.warn(f"kernels run as plain NumPy, slower: {why}", RuntimeWarning, stacklevel=5)
 
 
 def tell_uncompiled(recipe: Recipe) -> None:
     """Say that a function is too large for a kernel, and what that costs."""
     cost = f"calls run {named(recipe.function)} itself, as slow as uncompiled, one state after the other"
-    warnings.warn(f"{recipe.too_large}: {cost}", RuntimeWarning, stacklevel=4)
+    warnings.warn(f"{recipe.too_large}: {cost}", RuntimeWarning, stacklevel=5)

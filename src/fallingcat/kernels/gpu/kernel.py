@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import ExtraMissingError, ModelError
 from ...model import Model
-from ..ir.inputs import Argument
+from ..ir.inputs import Argument, batch_shape, check_count
 from ..ir.program import Program, program
 from ..ir.results import rebuild
 from ..ir.trace import Recipe, Trace, trace
@@ -88,7 +88,7 @@ class CudaKernel:
         """
         cupy = _cupy()
         arrays = [_received(cupy, x) for x in arguments]
-        self._check_count(arrays)
+        check_count(self.name, self.signature, arrays)
         for argument, x in zip(self.signature, arrays, strict=True):
             if x.ndim != 2 or x.shape[0] != argument.size:
                 raise ModelError(f"{argument.name} has shape ({argument.size}, n), not {x.shape}")
@@ -104,11 +104,11 @@ class CudaKernel:
         """The result with the leading batch shape of the arguments; they are turned into columns first."""
         cupy = _cupy()
         arrays = [_received(cupy, x) for x in arguments]
-        self._check_count(arrays)
+        check_count(self.name, self.signature, arrays)
         for argument, x in zip(self.signature, arrays, strict=True):
             if x.dtype.kind not in "fiu":
                 raise ModelError(f"{argument.name} holds {x.dtype} and not real numbers")
-        lead = np.broadcast_shapes(*(a.lead(x.shape) for a, x in zip(self.signature, arrays, strict=True)))
+        lead = batch_shape([a.lead(x.shape) for a, x in zip(self.signature, arrays, strict=True)])
         count = int(np.prod(lead, dtype=int))
         columns = []
         for argument, x in zip(self.signature, arrays, strict=True):
@@ -116,11 +116,6 @@ class CudaKernel:
             columns.append(cupy.ascontiguousarray(rows.T, dtype=self.dtype))
         flat = self._launch(columns, count).T.reshape(*lead, self.size)
         return rebuild(self._trace.result, _returned(flat, arguments[0]))
-
-    def _check_count(self, arrays: list[Any]) -> None:
-        if len(arrays) != len(self.signature):
-            names = ", ".join(a.name for a in self.signature)
-            raise ModelError(f"{self.name} takes {len(self.signature)} arguments ({names}), not {len(arrays)}")
 
     def _launch(self, columns: list[Any], count: int) -> Any:
         cupy = _cupy()

@@ -43,6 +43,25 @@ class Argument(NamedTuple):
         return shape[:count]
 
 
+def check_count(name: str, arguments: Sequence[Argument], given: Sequence[Any]) -> None:
+    """Whether a call of ``name`` gives as many arrays as it takes."""
+    if len(given) != len(arguments):
+        names = ", ".join(a.name for a in arguments)
+        raise ModelError(f"{name} takes {len(arguments)} arguments ({names}), not {len(given)}")
+
+
+def batch_shape(leads: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The one that all of these repeat to.
+
+    >>> batch_shape([(3, 1), (), (2,)])
+    (3, 2)
+    """
+    try:
+        return np.broadcast_shapes(*leads)
+    except ValueError:
+        raise ModelError(f"the batch shapes {', '.join(map(str, leads))} do not fit together") from None
+
+
 def named(function: Callable[..., Any]) -> str:
     """How messages call a function."""
     return str(getattr(function, "__name__", "the function"))

@@ -12,14 +12,13 @@ import numpy as np
 from ...arrays.differentiate import pulled, pushed
 from ...arrays.graph import TooLong
 from ..cpu import entry, llvm, native
+from ..cpu.operation import ELEMENTS
 from ..cpu.threads import making, once
 from ..ir.inputs import named
 from ..ir.program import LONG, Program, program, recut
 from ..ir.trace import Recipe, undisturbed
 from ..store.recall import Memory
 from .handler import handler, version
-
-ELEMENTS = {"float64": "double", "float32": "float"}
 
 
 class Expressions(NamedTuple):

@@ -8,11 +8,9 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from ...errors import ExtraMissingError, ModelError
 from ..cpu import plain
-from ..ir.inputs import FLAT
+from ..ir.inputs import FLAT, batch_shape, check_count
 from ..ir.program import program
 from ..ir.results import builder, leaves
 from ..ir.results import size as size_of
@@ -77,7 +75,6 @@ def _function(recipe: Recipe, face: Face, flat: Callable[..., Any]) -> Callable[
     import jax
     import jax.numpy as jnp
 
-    names = ", ".join(a.name for a in face.arguments)
     parts, build = leaves(face.result), builder(face.result)
 
     @functools.partial(jax.jit, inline=True)
@@ -91,8 +88,7 @@ def _function(recipe: Recipe, face: Face, flat: Callable[..., Any]) -> Callable[
     def run(*arguments: Any) -> Any:
         if face.state == FLAT[:1] and len(arguments) == len(face.arguments) + 1:
             arguments = (arguments[0], *arguments[2:])  # f(q, v, ...) where the velocity does not matter
-        if len(arguments) != len(face.arguments):
-            raise ModelError(f"{run.__name__} takes {len(face.arguments)} arguments ({names}), not {len(arguments)}")
+        check_count(run.__name__, face.arguments, arguments)
         arrays = [jnp.asarray(x) for x in arguments]
         _leads(face, arrays)
         return build(numbers(arrays))
@@ -108,10 +104,7 @@ def _leads(face: Face, arrays: Sequence[Any]) -> list[tuple[int, ...]]:
         if x.dtype.kind not in "fiuV":
             raise ModelError(f"{argument.name} holds {x.dtype} and not real numbers")
     leads = [argument.lead(x.shape) for argument, x in zip(face.arguments, arrays, strict=True)]
-    try:
-        np.broadcast_shapes(*leads)
-    except ValueError:
-        raise ModelError(f"the batch shapes {', '.join(map(str, leads))} do not fit together") from None
+    batch_shape(leads)
     return leads
 
 

@@ -1,0 +1,138 @@
+"""The machine code of one kernel: each way in is made when it is first asked for, and runs on flat arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.inputs import named
+from ..ir.program import LONG, Program, program, recut
+from ..ir.results import is_array, leaves, size
+from ..ir.trace import Face, Recipe, Trace
+from . import entry, llvm, native
+from .iterating import iterated
+from .operation import ELEMENTS
+from .threads import once, shares, together
+
+Code = Callable[[str, Callable[[], str]], bytes]
+"""The object file of a way in, by its name: found again, or compiled from the text that the second argument writes."""
+
+
+class MachineCode:
+    """Runs the program of a :class:`Kernel`; :class:`.ByNumPy` has the same methods.
+
+    ``rows`` are the arguments, each ``(count, size)``, and ``out`` is ``(count, outputs)``; ``one`` asks for the code
+    that takes one state in scalars, not a block in SIMD lanes.
+    """
+
+    def __init__(self, recipe: Recipe, face: Face, tracing: Callable[[], Trace], code: Code) -> None:
+        self._name, self._dtype = named(recipe.function), recipe.dtype
+        self._face, self._tracing, self._code = face, tracing, code
+        self._work = sum((face.operations or {}).values())
+        self.lanes: int = native.cpu().width // np.dtype(recipe.dtype).itemsize
+
+    @once
+    def program(self) -> Program:
+        """Made when it is needed: code from the cache lives without."""
+        traced = self._tracing()
+        return program(traced.inputs, traced.outputs, fuse=native.cpu().fma)
+
+    # runs -----------------------------------------------------------------------------------------------------
+
+    def batch(self, rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> None:
+        """Every state once."""
+        function = self._batch.function("batch", len(rows) + 1)
+        self._parts(function, [*rows, out], threads, self.lanes, self._work, "for a batch of")  # cut between blocks
+
+    def blocks(self, rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> None:
+        """As :meth:`batch`, where a row is a block of states already, value by value."""
+        function = self._batch.function("blocks", len(rows) + 1)
+        self._parts(function, [*rows, out], threads, 1, self._work * self.lanes, "for a batch of")
+
+    def iterate(self, rows: Sequence[np.ndarray], kept: np.ndarray, every: int, threads: int, one: bool) -> None:
+        """What comes out goes in again; every ``every``-th time is ``kept``: ``(times, count, outputs)``."""
+        library, lanes = (self._iterate_one, 1) if one else (self._iterate_block, self.lanes)
+        function = library.function("iterate", len(rows) + 1, counts=2)
+        iterated(function, rows, kept, lanes, every, threads, self._work)
+
+    def until(self, rows: Sequence[np.ndarray], out: np.ndarray, most: int, threads: int, one: bool) -> None:
+        """What comes out goes in again until the last output is positive, ``most`` times at most."""
+        library, unit = (self._until_one, 1) if one else (self._until_block, self.lanes)
+        function = library.function("until", len(rows) + 1, counts=2)
+        self._parts(function, [*rows, out], threads, unit, self._work * most, "to repeat", most)
+
+    def repeater(self, rows: Sequence[np.ndarray], out: np.ndarray, most: int) -> Callable[[], Any]:
+        """:meth:`until` of one state, of what the arrays hold whenever it is called."""
+        addresses = [x.ctypes.data for x in (*rows, out)]
+        function = self._until_one.function("until", len(addresses), counts=2)
+
+        def go() -> Any:
+            if function(*addresses, 1, most):
+                raise MemoryError(f"there is no memory to repeat {self._name}")
+            return rows, out  # which live as long as this
+
+        return go
+
+    def _parts(
+        self, function: Any, rows: list[np.ndarray], threads: int, unit: int, work: int, purpose: str, *most: int
+    ) -> None:
+        """``function(rows..., count, *most)`` for whole units of rows on several threads."""
+
+        def part(bounds: tuple[int, int]) -> None:
+            first, end = bounds
+            if function(*(x[first:].ctypes.data for x in rows), end - first, *most):
+                raise MemoryError(f"there is no memory {purpose} {self._name}")
+
+        together(part, shares(len(rows[-1]), threads, unit, work))
+
+    # code -----------------------------------------------------------------------------------------------------
+
+    @property
+    def source(self) -> str:
+        """The LLVM text of :attr:`single`."""
+        type_, result = self._type(1), self._face.result
+        shape, parts = (leaves(result)[0].shape, []) if is_array(result) else ((size(result),), leaves(result))
+        again = entry.has_own_memory(self.program, type_)
+        text = llvm.module(self.program, type_, "kernel", self.lanes, clear=not again)
+        return "\n".join([text, *entry.single(self.program, self._face.arguments, shape, type_, parts)])
+
+    @once
+    def single(self) -> native.Library:
+        """One state, called from Python."""
+        return native.Library(self._code("single", lambda: self.source), ("single", "table"))
+
+    @once
+    def _batch(self) -> native.Library:
+        def text() -> str:
+            type_, cut = self._type(self.lanes), recut(self.program, LONG)
+            return "\n".join([llvm.module(cut, type_, "kernel"), *entry.blocks(cut, type_), *entry.batch(cut, type_)])
+
+        return native.Library(self._code("batch", text), ("blocks", "batch"))
+
+    @once
+    def _iterate_one(self) -> native.Library:
+        return self._again("iterate", 1)
+
+    @once
+    def _iterate_block(self) -> native.Library:
+        return self._again("iterate", self.lanes)
+
+    @once
+    def _until_one(self) -> native.Library:
+        return self._again("until", 1)
+
+    @once
+    def _until_block(self) -> native.Library:
+        return self._again("until", self.lanes)
+
+    def _again(self, which: str, lanes: int) -> native.Library:
+        def text() -> str:
+            type_, cut = self._type(lanes), self.program if lanes == 1 else recut(self.program, LONG)
+            return "\n".join([llvm.module(cut, type_, "kernel", self.lanes), *getattr(entry, which)(cut, type_)])
+
+        return native.Library(self._code(f"{which}{lanes}", text), (which,))
+
+    def _type(self, lanes: int) -> llvm.Type:
+        return llvm.Type(ELEMENTS[self._dtype], lanes)
