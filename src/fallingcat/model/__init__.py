@@ -20,8 +20,9 @@ from .joints import (
     Translational,
     Universal,
 )
+from .link import Frame, Link
 from .loops import Couple, Loop, Pin, Weld
-from .model import Frame, Link, Model
+from .model import Model
 from .shapes import Shape
 from .state import State
 

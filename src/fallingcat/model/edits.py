@@ -13,9 +13,10 @@ from ..lie import SE3
 from .body import Body, sum_bodies
 from .joint import Joint
 from .joints import Fixed
+from .link import Frame, Link
 
 if TYPE_CHECKING:
-    from .model import Frame, Link, Model
+    from .model import Model
 
 
 def reroot(model: Model, link: str) -> Model:
@@ -70,7 +71,7 @@ def merge_fixed(model: Model) -> Model:
         link, H = home[joint.parent]
         if isinstance(joint.kind, Fixed):
             home[joint.child] = (link, H @ joint.transform(np.zeros(0)))
-            frames.append(_frame(joint.child, *home[joint.child]))
+            frames.append(Frame(joint.child, *home[joint.child]))
         else:
             home[joint.child] = (joint.child, np.eye(4))
             joints.append(replace(joint, parent=link, placement=H @ joint.placement))
@@ -79,7 +80,7 @@ def merge_fixed(model: Model) -> Model:
         parts.setdefault(link, []).append(part if link == part.name else part.moved(H))
     for frame in model.frames:
         link, H = home[frame.link]
-        frames.append(_frame(frame.name, link, H @ frame.placement))
+        frames.append(Frame(frame.name, link, H @ frame.placement))
     links = tuple(_welded(parts[part.name]) for part in model.links if part.name in parts)
     return replace(model, links=links, joints=tuple(joints), frames=tuple(frames))
 
@@ -97,9 +98,3 @@ def replace_body(model: Model, link: str, body: Body) -> Model:
     """The robot with ``body`` on ``link``."""
     i = model.link_index(link)
     return replace(model, links=(*model.links[:i], replace(model.links[i], body=body), *model.links[i + 1 :]))
-
-
-def _frame(name: str, link: str, placement: np.ndarray) -> Frame:
-    from .model import Frame
-
-    return Frame(name, link, placement)

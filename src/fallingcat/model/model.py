@@ -16,50 +16,16 @@ from ..errors import ModelError, told
 from ..lie import Group, Product
 from . import edits, exchange, followers, resistance, states
 from .actuator import Actuator
-from .body import Body, Frozen, frozen_array, frozen_pose
+from .body import Body, Frozen, frozen_array
 from .configuration import Configuration
 from .joint import Joint, Limits
+from .link import Frame, Link
 from .loops import Loop
-from .shapes import Shape, shapes
+from .names import check_actuators, check_frames, check_loops, index
 from .state import State
-from .tree import followed, no_twins, ordered, root
+from .tree import followed, ordered, root
 
 GRAVITY = (0.0, 0.0, -9.81)
-
-
-@dataclass(frozen=True, eq=False)
-class Link(Frozen):
-    """A named body, with the shapes that are drawn for it and those that touch.  They move nothing by themselves."""
-
-    name: str
-    body: Body = field(default_factory=Body)
-    visuals: tuple[Shape, ...] = field(default=(), repr=False, metadata={"moves": False})  # no kernel depends on it
-    collisions: tuple[Shape, ...] = field(default=(), repr=False)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.name, str):
-            raise ModelError(f"the name of a link is a text, not {told(self.name)}")
-        if not isinstance(self.body, Body):
-            raise ModelError(f"the body of link {self.name!r} is a Body, not {told(self.body)}")
-        for what in ("visuals", "collisions"):
-            object.__setattr__(self, what, shapes(getattr(self, what), f"{what} of link {self.name!r}"))
-
-    def moved(self, H: np.ndarray) -> Link:
-        """The same link seen from another frame: ``H`` (4x4) maps coordinates of this one to those of the other."""
-        visuals, collisions = (tuple(shape.moved(H) for shape in each) for each in (self.visuals, self.collisions))
-        return Link(self.name, self.body.moved(H), visuals, collisions)
-
-
-@dataclass(frozen=True, eq=False)
-class Frame(Frozen):
-    """A frame fixed to a link; ``placement`` maps its coordinates to those of the link."""
-
-    name: str
-    link: str
-    placement: np.ndarray = field(default_factory=lambda: np.eye(4))
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "placement", frozen_pose(self.placement, f"placement of frame {self.name!r}"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,39 +71,11 @@ class Model(Frozen):
         object.__setattr__(self, "joints", tuple(joints))
         object.__setattr__(self, "links", tuple(by_name[name] for name in (top, *(j.child for j in joints))))
         object.__setattr__(self, "gravity", frozen_array(self.gravity, (3,), "gravity"))
-        for frame in self.frames:
-            if frame.link not in by_name:
-                raise ModelError(f"frame {frame.name!r} is fixed to the link {frame.link!r}, which does not exist")
-            if frame.name in by_name:
-                raise ModelError(f"frame {frame.name!r} has the name of a link")
-        no_twins("frame", [frame.name for frame in self.frames])
-        self._check_loops()
-        self._check_actuators()
+        check_frames(self)
+        check_loops(self)
+        check_actuators(self)
         if any(joint.mimic for joint in joints):
             _ = self.limits  # an error where followers leave their leader no room
-
-    def _check_actuators(self) -> None:
-        """What actuators drive exists, and has one degree of freedom."""
-        joints = {joint.name: joint.kind.nv for joint in self.joints}
-        for actuator in self.actuators:
-            if joints.get(actuator.joint) != 1:
-                why = "has not one degree of freedom" if actuator.joint in joints else "does not exist"
-                raise ModelError(f"actuator {actuator.name!r} drives the joint {actuator.joint!r}, which {why}")
-        no_twins("actuator", [actuator.name for actuator in self.actuators])
-
-    def _check_loops(self) -> None:
-        """What loops name exists, and moves where it has to."""
-        places = {*(link.name for link in self.links), *(frame.name for frame in self.frames)}
-        joints = {joint.name: joint.kind.nq for joint in self.joints}
-        for loop in self.loops:
-            for place in loop.places:
-                if place not in places:
-                    raise ModelError(f"loop {loop.name!r} is fixed to the link {place!r}, which does not exist")
-            for name in loop.joints:
-                if joints.get(name) != 1:
-                    why = "has not one coordinate" if name in joints else "does not exist"
-                    raise ModelError(f"loop {loop.name!r} couples the joint {name!r}, which {why}")
-        no_twins("loop", [loop.name for loop in self.loops])
 
     # dimensions -----------------------------------------------------------------------------------------------
 
@@ -206,11 +144,11 @@ class Model(Frozen):
 
     def link_index(self, link: str) -> int:
         """The place of a link in :attr:`links`."""
-        return _index("link", link, self.link_names)
+        return index("link", link, self.link_names)
 
     def joint_index(self, joint: str) -> int:
         """The place of a joint in :attr:`joints`."""
-        return _index("joint", joint, [j.name for j in self.joints])
+        return index("joint", joint, [j.name for j in self.joints])
 
     def leading_index(self, joint: str) -> int:
         """As :meth:`joint_index`, of a joint with coordinates of its own: one that follows another is refused."""
@@ -223,7 +161,7 @@ class Model(Frozen):
         """A frame at ``placement`` (4x4) on a link, or the frame of the model, or of the link, that has this name."""
         if placement is None:
             names = (*(frame.name for frame in self.frames), *self.link_names)
-            i = _index("link or frame", link, names)
+            i = index("link or frame", link, names)
             return self.frames[i] if i < len(self.frames) else Frame(link, link)
         self.link_index(link)
         return Frame(link if isinstance(name, str) and not name else name, link, placement)
@@ -398,16 +336,3 @@ def _records(given: Any, what: str, kind: type) -> tuple[Any, ...]:
         if not isinstance(one, kind):
             raise ModelError(f"{what} are {kind.__name__} records, not {told(one)}")
     return tuple(given)
-
-
-def _index(what: str, name: str, names: Sequence[str]) -> int:
-    if not isinstance(name, str):
-        raise ModelError(f"there is no {what} {told(name)}: a name is a text")
-    try:
-        return names.index(name)
-    except ValueError:
-        from difflib import get_close_matches
-
-        near = get_close_matches(str(name), names, n=1)
-        hint = f"; do you mean {near[0]!r}?" if near else ""
-        raise ModelError(f"there is no {what} {name!r}{hint}") from None

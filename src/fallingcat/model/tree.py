@@ -6,11 +6,12 @@ And joints that follow others, each as a follower of the one that leads them all
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..errors import ModelError
 from .joint import Joint, Mimic
+from .names import no_twins
 
 
 def ordered(links: Sequence[str], joints: Sequence[Joint]) -> list[Joint]:
@@ -78,15 +79,6 @@ def _leader(name: str, mimic: Mimic, joints: Mapping[str, Joint]) -> Joint:
     if (leader.kind.nq, leader.kind.nv) != (1, 1):
         raise ModelError(f"joint {name!r} follows {mimic.leader!r}, which has not one coordinate but {leader.kind.nq}")
     return leader
-
-
-def no_twins(what: str, names: Iterable[str]) -> None:
-    """Every name is there once, and not empty."""
-    for name, count in Counter(names).items():
-        if count > 1:
-            raise ModelError(f"{count} {what}s are called {name!r}")
-        if not name:
-            raise ModelError(f"a {what} has an empty name")
 
 
 def _listed(names: Sequence[str], most: int = 5) -> str:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, get_args
 
-from .model import Frame
+from .link import Frame
 
 Place = str | Frame
 """The name of a link or frame, or a :class:`Frame` made by :meth:`Model.frame`."""

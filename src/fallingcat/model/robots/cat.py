@@ -7,7 +7,8 @@ import numpy as np
 from ...lie import SE3
 from ..joint import Joint, Limits
 from ..joints import Revolute
-from ..model import Frame, Link, Model
+from ..link import Frame, Link
+from ..model import Model
 from .shapes import at, box_link, cylinder_link, sphere_link
 
 _X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)

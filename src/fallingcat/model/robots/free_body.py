@@ -6,7 +6,8 @@ import numpy as np
 
 from ...lie import R2, SE2, SE3, Group
 from ..body import Body
-from ..model import GRAVITY, Link, Model
+from ..link import Link
+from ..model import GRAVITY, Model
 from .shapes import box_link
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from ...lie import SE3
 from ..joint import Joint, Limits
 from ..joints import Revolute
-from ..model import Frame, Link, Model
+from ..link import Frame, Link
+from ..model import Model
 from .shapes import Vector, at, box_link, cylinder_link, sphere_link
 
 _AXES = {"roll": (1.0, 0.0, 0.0), "pitch": (0.0, 1.0, 0.0), "yaw": (0.0, 0.0, 1.0)}

@@ -8,7 +8,8 @@ from ...lie import SE3
 from ..body import Body
 from ..joint import Joint, Limits
 from ..joints import Revolute
-from ..model import Frame, Link, Model
+from ..link import Frame, Link
+from ..model import Model
 from ..shapes import Box
 from .shapes import at, box_link, sphere_link
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ...lie import Group, Trivial
 from ..joint import Joint
 from ..joints import Revolute
-from ..model import Frame, Model
+from ..link import Frame
+from ..model import Model
 from .shapes import at, box_link
 
 LENGTH = 1.0  # of every link (m), [ETH] Example 2.9.1

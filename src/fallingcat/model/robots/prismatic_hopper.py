@@ -8,7 +8,8 @@ from ...lie import SE2
 from ..body import Body
 from ..joint import Joint
 from ..joints import Prismatic
-from ..model import Link, Model
+from ..link import Link
+from ..model import Model
 
 
 def prismatic_hopper() -> Model:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ...lie import SE3
 from ..joint import Joint, Limits
 from ..joints import Revolute
-from ..model import Frame, Model
+from ..link import Frame
+from ..model import Model
 from .shapes import at, box_link, cylinder_link
 
 _X, _Y = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)

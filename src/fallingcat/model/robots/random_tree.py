@@ -12,7 +12,8 @@ from ...lie import SE2, SE3, Group
 from ..body import Body
 from ..joint import Joint, Limits
 from ..joints import KINDS, Fixed, JointKind
-from ..model import GRAVITY, Link, Model
+from ..link import Link
+from ..model import GRAVITY, Model
 from .shapes import box
 
 Kind = type[JointKind] | str

@@ -8,7 +8,8 @@ from ...lie import SE2
 from ..body import Body
 from ..joint import Joint
 from ..joints import Revolute
-from ..model import Frame, Link, Model
+from ..link import Frame, Link
+from ..model import Model
 from .shapes import at
 
 LENGTH = 0.12  # of the thigh and of the shank (m)

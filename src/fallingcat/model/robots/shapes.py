@@ -8,7 +8,7 @@ import numpy as np
 
 from ...lie.rotations import homogeneous
 from ..body import Body
-from ..model import Link
+from ..link import Link
 from ..shapes import Box, Capsule, Cylinder, Shape, Sphere
 
 Vector = Sequence[float] | np.ndarray

@@ -1,0 +1,71 @@
+"""By what the parts of a robot call each other: every name is there once, and what is named exists."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from ..errors import ModelError, told
+
+if TYPE_CHECKING:
+    from .model import Model
+
+
+def no_twins(what: str, names: Iterable[str]) -> None:
+    """Every name is there once, and not empty."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ModelError(f"{count} {what}s are called {name!r}")
+        if not name:
+            raise ModelError(f"a {what} has an empty name")
+
+
+def index(what: str, name: str, names: Sequence[str]) -> int:
+    """The place of a name among others, or an error that says which is near."""
+    if not isinstance(name, str):
+        raise ModelError(f"there is no {what} {told(name)}: a name is a text")
+    try:
+        return names.index(name)
+    except ValueError:
+        from difflib import get_close_matches
+
+        near = get_close_matches(str(name), names, n=1)
+        hint = f"; do you mean {near[0]!r}?" if near else ""
+        raise ModelError(f"there is no {what} {name!r}{hint}") from None
+
+
+def check_frames(model: Model) -> None:
+    """What frames are fixed to exists, and none is called as a link is."""
+    links = {link.name for link in model.links}
+    for frame in model.frames:
+        if frame.link not in links:
+            raise ModelError(f"frame {frame.name!r} is fixed to the link {frame.link!r}, which does not exist")
+        if frame.name in links:
+            raise ModelError(f"frame {frame.name!r} has the name of a link")
+    no_twins("frame", [frame.name for frame in model.frames])
+
+
+def check_loops(model: Model) -> None:
+    """What loops name exists, and moves where it has to."""
+    places = {*(link.name for link in model.links), *(frame.name for frame in model.frames)}
+    joints = {joint.name: joint.kind.nq for joint in model.joints}
+    for loop in model.loops:
+        for place in loop.places:
+            if place not in places:
+                raise ModelError(f"loop {loop.name!r} is fixed to the link {place!r}, which does not exist")
+        for name in loop.joints:
+            if joints.get(name) != 1:
+                why = "has not one coordinate" if name in joints else "does not exist"
+                raise ModelError(f"loop {loop.name!r} couples the joint {name!r}, which {why}")
+    no_twins("loop", [loop.name for loop in model.loops])
+
+
+def check_actuators(model: Model) -> None:
+    """What actuators drive exists, and has one degree of freedom."""
+    joints = {joint.name: joint.kind.nv for joint in model.joints}
+    for actuator in model.actuators:
+        if joints.get(actuator.joint) != 1:
+            why = "has not one degree of freedom" if actuator.joint in joints else "does not exist"
+            raise ModelError(f"actuator {actuator.name!r} drives the joint {actuator.joint!r}, which {why}")
+    no_twins("actuator", [actuator.name for actuator in model.actuators])
