@@ -129,15 +129,19 @@ class Kernel:
             leads.append(argument.lead(x.shape))
             arrays.append(np.ascontiguousarray(x, dtype=self.dtype))
         _check_threads(threads)
-        lead = leads[0] if leads and all(own == leads[0] for own in leads) else batch_shape(leads)
-        return [self._repeated(x, lead, a) for x, a in zip(arrays, self.signature, strict=True)], lead
+        lead = leads[0] if leads else ()
+        if any(own != lead for own in leads):
+            lead = batch_shape(leads)
+            arrays = [self._repeated(x, (*lead, *a.shape)) for x, a in zip(arrays, self.signature, strict=True)]
+        count = math.prod(lead)
+        return [x.reshape(count, a.size) for x, a in zip(arrays, self.signature, strict=True)], lead
 
-    def _repeated(self, x: np.ndarray, lead: tuple[int, ...], argument: Argument) -> np.ndarray:
-        if x.shape != (*lead, *argument.shape):
-            whole = np.empty((*lead, *argument.shape), dtype=self.dtype)  # half the time of np.broadcast_to
-            whole[...] = x
-            x = whole
-        return x.reshape(math.prod(lead), argument.size)
+    def _repeated(self, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        if x.shape == shape:
+            return x
+        whole = np.empty(shape, dtype=self.dtype)  # half the time of np.broadcast_to
+        whole[...] = x
+        return whole
 
     def _empty(self, lead: tuple[int, ...]) -> np.ndarray:
         return np.empty((math.prod(lead), self._size), dtype=self.dtype)
