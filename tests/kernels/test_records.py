@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.kernels.cpu.entry import MOST_ON_STACK_OF_ONE
+from fallingcat.kernels.cpu.python_call import MOST_ON_STACK_OF_ONE
 from fallingcat.kernels.cpu.threads import shares
 from fallingcat.kernels.ir.results import builder, flatten, leaves, rebuild, size
 from fallingcat.kernels.ir.trace import Face

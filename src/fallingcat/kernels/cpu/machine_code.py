@@ -14,6 +14,7 @@ from ..ir.trace import Face, Recipe, Trace
 from . import entry, llvm, native
 from .iterating import iterated
 from .operation import ELEMENTS
+from .python_call import has_own_memory, single
 from .threads import once, shares, together
 
 Code = Callable[[str, Callable[[], str]], bytes]
@@ -94,9 +95,9 @@ class MachineCode:
         """The LLVM text of :attr:`single`."""
         type_, result = self._type(1), self._face.result
         shape, parts = (leaves(result)[0].shape, []) if is_array(result) else ((size(result),), leaves(result))
-        again = entry.has_own_memory(self.program, type_)
+        again = has_own_memory(self.program, type_)
         text = llvm.module(self.program, type_, "kernel", self.lanes, clear=not again)
-        return "\n".join([text, *entry.single(self.program, self._face.arguments, shape, type_, parts)])
+        return "\n".join([text, *single(self.program, self._face.arguments, shape, type_, parts)])
 
     @once
     def single(self) -> native.Library:

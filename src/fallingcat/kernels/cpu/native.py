@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import ExtraMissingError
-from . import entry
+from . import python_call
 from .pieces import modules, packed, unpacked
 from .threads import making
 
@@ -119,7 +119,7 @@ class Library:
             "PyArray_New": _numpy_function(93),
             "PyArray_SetBaseObject": _numpy_function(282),
         }
-        values = [known[name] if name in known else _address(name) for name in entry.TABLE]
+        values = [known[name] if name in known else _address(name) for name in python_call.TABLE]
         ctypes.memmove(table, struct.pack(f"<{len(values)}q", *values), 8 * len(values))
         definition = _spare.pop() if _spare else _MethodDef()
         definition.name, definition.function, definition.flags = name.encode(), self._tracker["single"], _FLAGS
@@ -162,7 +162,7 @@ def _numpy_function(index: int) -> int:
 
 @functools.cache
 def fast_entry() -> bool:
-    """Whether NumPy's arrays look in memory as :mod:`.entry` expects (CPython, 64 bits, with the GIL)."""
+    """Whether NumPy's arrays look in memory as :mod:`.python_call` expects (CPython, 64 bits, with the GIL)."""
     gil = getattr(sys, "_is_gil_enabled", lambda: True)()
     if sys.implementation.name != "cpython" or struct.calcsize("P") != 8 or not gil:
         return False
@@ -171,12 +171,12 @@ def fast_entry() -> bool:
     def field(offset: int, kind: Any) -> Any:
         return kind.from_address(id(x) + offset).value
 
-    shape = (ctypes.c_int64 * 2).from_address(field(entry.SHAPE, ctypes.c_int64))
+    shape = (ctypes.c_int64 * 2).from_address(field(python_call.SHAPE, ctypes.c_int64))
     return (
-        field(entry.TYPE, ctypes.c_int64) == id(np.ndarray)
-        and field(entry.DATA, ctypes.c_int64) == x.ctypes.data
-        and field(entry.NDIM, ctypes.c_int32) == 2
+        field(python_call.TYPE, ctypes.c_int64) == id(np.ndarray)
+        and field(python_call.DATA, ctypes.c_int64) == x.ctypes.data
+        and field(python_call.NDIM, ctypes.c_int32) == 2
         and tuple(shape) == (3, 5)
-        and field(entry.DTYPE, ctypes.c_int64) == id(x.dtype)
-        and field(entry.FLAGS, ctypes.c_int32) & entry.WELL_BEHAVED == entry.WELL_BEHAVED
+        and field(python_call.DTYPE, ctypes.c_int64) == id(x.dtype)
+        and field(python_call.FLAGS, ctypes.c_int32) & python_call.WELL_BEHAVED == python_call.WELL_BEHAVED
     )
