@@ -27,10 +27,10 @@ class Sampled:
 
     >>> import fallingcat as fc
     >>> arm = fc.robots.planar_arm()
-    >>> servo = Sampled(lambda t, state: -5.0 * state.joints - state.rates, rate=500.0, latency=2e-3)
+    >>> servo = fc.control.Sampled(lambda t, state: -5.0 * state.joints - state.rates, rate=500.0, latency=2e-3)
     >>> run = fc.simulate(arm, arm.state(joints=[0.1, 0.2, 0.3]), 0.01, servo)
-    >>> run.port_forces["controller"][:4, 1].round(3)
-    array([ 0. ,  0. , -1. , -1. ])
+    >>> [round(float(f), 3) for f in run.port_forces["controller"][:4, 1]]
+    [0.0, 0.0, -1.0, -1.0]
     """
 
     controller: Callable[..., Any] | Law | Sequence[Law]
