@@ -162,12 +162,14 @@ class ExtraMissingError(FallingCatError, ImportError):
 def told(x: object) -> str:
     """How to call a wrong argument in a message: itself where it is short, else what it is.
 
-    >>> told("cat.urdf"), told(None), told([1, 2])
-    ("'cat.urdf'", 'None', 'a list')
+    >>> told("cat.urdf"), told(None), told([1, 2]), told([])
+    ("'cat.urdf'", 'None', 'a list', 'an empty list')
     """
     shape = getattr(x, "shape", None)
     if isinstance(shape, tuple):
         return f"an array of shape {shape}"
+    if isinstance(x, (list, tuple, dict)) and not x:
+        return f"an empty {type(x).__name__}"
     text = repr(x) if x is None or isinstance(x, (str, int, float)) else f"a {type(x).__name__}"
     return text if len(text) <= 80 else text[:77] + "..."
 

@@ -300,7 +300,9 @@ def test_what_acts_and_what_is_ignored_is_told(tmp_path):
     file.write_text(f"<robot name='r'><link name='a'>{body}{shape}{shape}</link><transmission/></robot>")
     text = CliRunner().invoke(cli.app, ["inspect", str(file)]).stdout
     assert "acts     joints, masses, inertias, gravity" in text
-    assert "ignored  2 x <visual>: shapes are not drawn" in text
+    assert "ignored  1 x <transmission>: drives are not modelled" in text
+    assert "shapes   1 links drawn on pages, 0 for fc.contact.collision_points and feet" in text
+    assert "visual" not in text  # shapes are read: pages draw them
     assert "limits" not in text
     data = json.loads(CliRunner().invoke(cli.app, ["inspect", str(file), "--json"]).stdout)
-    assert data["ignored"] == {"<transmission>: drives are not modelled": 1, "<visual>: shapes are not drawn": 2}
+    assert data["ignored"] == {"<transmission>: drives are not modelled": 1}

@@ -302,8 +302,8 @@ def test_ground_that_tilts_out_of_the_plane_of_a_robot_is_refused() -> None:
     [
         ("hills", 0.1, (0.0, 0.0), "heights are rows of finite numbers"),
         ([[0.0, 1.0], [2.0]], 0.1, (0.0, 0.0), "heights are rows of finite numbers"),
-        ([], 0.1, (0.0, 0.0), "heights are rows of finite numbers"),
-        ([np.nan], 0.1, (0.0, 0.0), "heights are rows of finite numbers"),
+        ([], 0.1, (0.0, 0.0), "heights are rows of finite numbers, all of one length, not an empty list"),
+        ([[0.0, 1.0], [0.0, np.nan]], 0.1, (0.0, 0.0), r"heights are rows of finite numbers.*not nan at \[1, 1\]"),
         (np.zeros((33, 32)), 0.1, (0.0, 0.0), "at most 1024 heights, not 1056"),
         ([0.0, 1.0], 0.0, (0.0, 0.0), "the spacing of heights"),
         ([0.0, 1.0], (1.0, 2.0, 3.0), (0.0, 0.0), "the spacing of heights"),

@@ -68,6 +68,12 @@ def in_place_of_scalars(t, q, v):
     return tau
 
 
+def masked(t, q, v):
+    tau = np.zeros_like(v)
+    tau[q > 0.1] = 1.0
+    return tau
+
+
 SAYS: dict[str, tuple[Callable, str]] = {
     "if": (lambda t, q, v: q if q[0] > 0.0 else -q, r"0\.0 < .* is not known yet: write where\(x > 0, a, b\)"),
     "and": (lambda t, q, v: np.where(q[0] > 0 and q[1] > 0, q, v), r"write where.*\(c\) & \(d\)"),
@@ -88,6 +94,7 @@ SAYS: dict[str, tuple[Callable, str]] = {
     "table": (lambda t, q, v: np.interp(q, [0.0, 1.0], [0.0, 1.0]), "write it with functions of fallingcat.arrays"),
     "solve": (lambda t, q, v: np.linalg.solve(np.outer(q, q), v), r"solve\(A, b\) of fallingcat.arrays"),
     "sine of np.array": (lambda t, q, v: np.sin(np.array([t, 0.0])), "write it with functions of fallingcat.arrays"),
+    "mask": (masked, r"cases are where\(c, a, b\), not x\[c\] = a"),
     "sorted": (lambda t, q, v: np.sort(q), "is not known yet"),
 }  # fmt: skip
 

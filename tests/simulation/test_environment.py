@@ -177,6 +177,9 @@ def test_effort_limits_are_the_bounds_of_actions():
         ({"count": 0}, "count is a whole number above zero"),
         ({"period": 0.003, "dt": 2e-3}, r"period is a whole number of steps of 0\.002 s, not 0\.003 s"),
         ({"horizon": -1.0}, "horizon is a finite number of seconds"),
+        ({"actions": (-np.ones(2), np.ones(3))}, r"actions are \(low, high\), numbers of one shape, not an array"),
+        ({"actions": ("weak", "strong")}, "numbers of one shape, not 'weak' and 'strong'"),
+        ({"actions": (np.ones(3), -np.ones(3))}, "none of low above high"),
         ({"observe": lambda state: np.zeros(3)}, r"observe gives an array of shape \(4, k\)"),
     ],
 )

@@ -1,10 +1,13 @@
 """Many robots at once: stepped, steered, reset."""
 
+import sys
+
 import numpy as np
 import pytest
 
 import fallingcat as fc
 from fallingcat import robots
+from fallingcat.errors import ExtraMissingError
 from fallingcat.simulation import Fleet
 
 CAT = robots.two_cylinder_cat()
@@ -83,9 +86,18 @@ def test_refusals():
     for which, states in (([0, 1], MANY[:1]), ([11], MANY[:1]), ([0.5], MANY[:1]), (np.ones(3, bool), MANY[:1])):
         with pytest.raises(fc.ModelError, match="which of 11 robots to reset"):
             fleet.reset(which, states)
+    for which in (np.ones(3, bool), [11], [0.5], "all"):
+        with pytest.raises(fc.ModelError, match="robots to keep are indices of 11, or as many truth values"):
+            fleet.keep(which)
     with pytest.raises(fc.ModelError, match="a fleet takes force laws"):
         Fleet(CAT, MANY, lambda t, s: np.zeros(2))
     with pytest.raises(fc.ModelError, match="float64"):
         Fleet(CAT, MANY, dtype="float32")
     with pytest.raises(fc.ModelError, match="'cuda' takes the integrator 'implicit'"):
         fc.rollout(CAT, MANY, 0.1, target="cuda", integrator="rkmk4")
+
+
+def test_without_cupy_one_line_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(ExtraMissingError, match=r"a fleet on a GPU needs cupy: pip install 'fallingcat\[gpu\]'"):
+        Fleet(CAT, MANY, target="cuda")

@@ -310,6 +310,10 @@ def _print_use(console: Console, model: Model, ignored: Mapping[str, int]) -> No
     }
     if any(runs.values()) and not model.kinematic:
         rows.append(("in runs", ", ".join(name for name, there in runs.items() if there)))
+    seen = sum(bool(link.visuals) for link in model.links)
+    touch = sum(bool(link.collisions) for link in model.links)
+    if seen or touch:
+        rows.append(("shapes", f"{seen} links drawn on pages, {touch} for fc.contact.collision_points and feet"))
     rows += [("ignored", f"{times:,} x {what}") for what, times in ignored.items()]
     console.print("\nuse", style="bold")
     for use, text in rows:

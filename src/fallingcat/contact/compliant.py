@@ -52,6 +52,25 @@ class Pressed(NamedTuple):
     """``2`` (m/s)"""
 
 
+_PAIR, _ONE = "two finite numbers that are not negative, (normal, tangential)", "a finite number"
+_NUMBERS = (
+    ("stiffness", _PAIR, (2,)),
+    ("damping", _PAIR, (2,)),
+    ("height", _ONE, ()),
+    ("friction", f"{_ONE} that is not negative", ()),
+)
+"""What the numbers of a floor have to be, and their shapes."""
+
+
+def _fits(given: Any, shape: tuple[int, ...], *, signed: bool) -> bool:
+    """Whether these are finite numbers of a shape, none negative unless ``signed``."""
+    try:
+        numbers = np.array(given, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return bool(numbers.shape == shape and np.isfinite(numbers).all() and (signed or (numbers >= 0.0).all()))
+
+
 @dataclass(frozen=True)
 class CompliantFloor(Contact):
     """A visco-elastic plane, with a ``relief`` or without, under the points of the robot.
@@ -101,13 +120,10 @@ class CompliantFloor(Contact):
         object.__setattr__(self, "points", floor_points(self.points))
         each_radius(self.radius, self.points)
         check_relief(self.relief)
-        try:
-            friction = 0.0 if self.friction is None else self.friction
-            numbers = [float(x) for x in (*self.stiffness, *self.damping, self.height, friction)]
-        except (TypeError, ValueError, OverflowError):
-            numbers = []
-        if len(numbers) != 6 or not np.isfinite(numbers).all() or min(numbers[:4]) < 0.0 or numbers[5] < 0.0:
-            raise ModelError("stiffness, damping and friction of a floor are finite numbers that are not negative")
+        for name, rule, shape in _NUMBERS:
+            given = getattr(self, name)
+            if not _fits(given, shape, signed=name == "height") and not (name == "friction" and given is None):
+                raise ModelError(f"{name} of a floor is {rule}, not {given!r}")
         if self.friction is not None and not self.damping[1] > 0.0:
             raise ModelError(
                 "a floor with friction needs tangential damping: it says how fast a sliding anchor follows"

@@ -188,7 +188,9 @@ class HeightField(Relief):
         heights, (spacing, origin) = _numbers(self.heights), map(_numbers, (self.spacing, self.origin))
         heights = heights[:, None] if heights.ndim == 1 else heights
         if heights.ndim != 2 or not heights.size or not np.isfinite(heights).all():
-            raise ModelError(f"heights are rows of finite numbers, all of one length, not {told(self.heights)}")
+            odd = np.argwhere(~np.isfinite(heights)) if heights.ndim == 2 else []
+            what = f"{heights[tuple(odd[0])]} at {odd[0].tolist()}" if len(odd) else told(self.heights)
+            raise ModelError(f"heights are rows of finite numbers, all of one length, not {what}")
         if heights.size > MOST:
             raise ModelError(f"a height field has at most {MOST} heights, not {heights.size}: take a coarser grid")
         spacing = np.broadcast_to(spacing, (2,)) if spacing.shape in ((), (2,)) else np.zeros(2)

@@ -54,8 +54,10 @@ def collision_points(model: Model, links: Sequence[str] | None = None) -> Collis
     check_model(model)
     known = {link.name: link for link in model.links}
     wanted = [name for name, link in known.items() if link.collisions] if links is None else links
-    if isinstance(wanted, str) or not isinstance(wanted, Sequence) or not all(name in known for name in wanted):
+    if isinstance(wanted, str) or not isinstance(wanted, Sequence):
         raise ModelError(f"links are names of links of {model.name!r}, not {told(links)}")
+    for name in wanted:
+        model.link_index(name)  # an error names one that is none
     frames, radii = [], []
     for name in wanted:
         for number, shape in enumerate(known[name].collisions, start=1):

@@ -46,8 +46,10 @@ def _natural(method: Callable[..., Any]) -> Callable[..., Any]:
         given = tuple(State(*map(natural, x)) if isinstance(x, State) else natural(x) for x in given)
         try:
             return plain(method(law, *given, **named))
-        except TypeError as error:
+        except (TypeError, IndexError) as error:
             instead = "" if isinstance(error, NoNumber) else "; write it with functions of fallingcat.arrays"
+            if isinstance(error, IndexError):
+                instead = "; cases are where(c, a, b), not x[c] = a"
             raise ModelError(f"law {law.name!r} on expressions, of which steps are made: {error}{instead}") from error
 
     return asked

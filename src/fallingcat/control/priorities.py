@@ -202,6 +202,8 @@ def _checked(model: Model, state: State, tasks: Any) -> Levels:
     check_state(model, state)
     if not all(is_numeric(x) for x in state):
         raise ModelError("velocities are those of a state of plain numbers: compile `prioritised` for other kinds")
+    if isinstance(tasks, (list, tuple)) and any(isinstance(level, Task) for level in tasks):
+        raise ModelError("tasks are a list of priorities, each a list of tasks: [[task, ...], ...], not [task, ...]")
     listed = isinstance(tasks, (list, tuple)) and all(isinstance(level, (list, tuple)) for level in tasks)
     if not listed or not all(isinstance(task, Task) for level in tasks for task in level):
         raise ModelError(f"tasks are a list of priorities, each a list of tasks, [[task, ...], ...], not {told(tasks)}")

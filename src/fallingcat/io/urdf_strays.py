@@ -45,9 +45,6 @@ _ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
     }.items()
 }
 _UNUSED: Final = {
-    "visual": "shapes are not drawn",
-    "collision": "shapes do not touch: contact points are given by hand",
-    "material": "colours are not drawn",
     "transmission": "drives are not modelled",
     "ros2_control": "drives are not modelled",
     "gazebo": "settings of a simulator",

@@ -76,7 +76,7 @@ class VectorEnvironment(VectorEnv):
         about: dict[str, Any] = {"dt": dt, "driven": True, "threads": threads, "passive": passive}
         self.fleet = Fleet(model, [begun] * self.num_envs, laws, contact, **about)
         low, high = _effort_limits(model) if actions is None else actions
-        self._low, self._high = np.broadcast_arrays(np.asarray(low, dtype=float), np.asarray(high, dtype=float))
+        self._low, self._high = _bounds(low, high)
         self.single_action_space = Box(self._low, self._high, dtype=np.float64)
         size = self._observed(self.fleet.state).shape[1]
         self.single_observation_space = Box(-np.inf, np.inf, (size,), dtype=np.float64)
@@ -153,6 +153,17 @@ def _effort_limits(model: Model) -> tuple[np.ndarray, np.ndarray]:
     if not (np.isfinite(effort) & (effort > 0.0)).all():
         raise ModelError(f"{model.name!r} does not say how strong all its joints are: give actions=(low, high)")
     return -effort, effort
+
+
+def _bounds(low: Any, high: Any) -> list[np.ndarray]:
+    """The least and the largest actions, of one shape."""
+    try:
+        low, high = np.broadcast_arrays(np.asarray(low, dtype=float), np.asarray(high, dtype=float))
+    except (TypeError, ValueError):
+        raise ModelError(f"actions are (low, high), numbers of one shape, not {told(low)} and {told(high)}") from None
+    if not (low <= high).all():
+        raise ModelError(f"actions are (low, high), none of low above high, not {low.tolist()} and {high.tolist()}")
+    return [low, high]
 
 
 def _multiple(period: float, dt: float) -> int:

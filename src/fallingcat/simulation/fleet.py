@@ -152,6 +152,10 @@ class Fleet:
 
     def keep(self, which: Any) -> None:
         """Robots ``which`` (indices, or N truth values) stay, the others leave."""
+        chosen = self._on.fetched(which)
+        truths, places = chosen.dtype == bool, chosen.dtype.kind in "iu" or not chosen.size
+        if chosen.shape != (self.count,) if truths else not places or (abs(chosen) >= self.count).any():
+            raise ModelError(f"robots to keep are indices of {self.count}, or as many truth values, not {told(which)}")
         self._x = self._on.kept(self._x, which)
 
     def reset(self, which: Any, states: Sequence[State] | State) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import ExtraMissingError
+
 
 class Machine(ABC):
     """Keeps ``x`` of all robots in arrays of its own and iterates a kernel ``(x, ahead, numbers, forces) -> x``.
@@ -89,8 +91,10 @@ class Gpu(Machine):
     """Robots in columns, as CuPy's arrays; kernels before the last see what it takes as further arguments."""
 
     def __init__(self, kernels: list[Any], numbers: np.ndarray) -> None:
-        import cupy
-
+        try:
+            import cupy
+        except ImportError:
+            raise ExtraMissingError("gpu", package="cupy", purpose="a fleet on a GPU") from None
         self._cupy, self._kernels, self._numbers, self._dtype = cupy, kernels, numbers, kernels[-1].dtype
 
     def sent(self, rows: np.ndarray) -> Any:

@@ -122,7 +122,8 @@ def system_of(
     if model.loops and not (contact is None or contact.beside_loops):
         raise ModelError(f"{model.name!r} has loops, beside which {type(contact).__name__} does not act")
     own = tuple(law for law in own if contact is None or law.name not in contact.replaces())
-    laws = (controller,) if isinstance(controller, (Law, Sampled)) else controller
+    alone = isinstance(controller, (Law, Sampled)) or (isinstance(controller, type) and issubclass(controller, Law))
+    laws = (controller,) if alone else controller
     if laws is None or isinstance(laws, (tuple, list)):
         given = {getattr(law, "name", None) for law in laws or ()}  # a law of yours takes the place of one of these
         own = tuple(law for law in own if law.name not in given)
@@ -151,6 +152,8 @@ def _with_sampled(system: System, state: State, sampled: list[Sampled]) -> Syste
 def _checked(model: Model, laws: tuple[Any, ...]) -> tuple[Law, ...]:
     for law in laws:
         if not isinstance(law, (Law, Sampled)):
+            if isinstance(law, type) and issubclass(law, Law):
+                raise ModelError(f"{law.__name__} is a class of laws: give one of it, {law.__name__}(...)")
             raise ModelError(f"{law!r} is no force law: give laws, or one function of time and state")
     names = [law.name for law in laws]
     if len(set(names)) != len(names):
