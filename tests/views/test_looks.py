@@ -151,6 +151,24 @@ class TestMeshes:
         assert len(found.notes) == 3  # x.step does not exist either
         assert "lost0.stl, lost1.stl and 3 more (there is no such file)" in " ".join(found.notes)
 
+    def test_a_link_without_its_mesh_is_drawn_by_what_touches_beside_links_that_have_theirs(self, tmp_path):
+        """As of the A1 in public repositories without its meshes: the balls of its feet were all that was seen."""
+        lost, ball, box = Mesh("lost.dae", str(tmp_path)), Sphere(0.1), Box((1, 1, 1))
+        body = fc.Body(1.0, (0, 0, 0), np.eye(3))
+        links = (
+            fc.Link("trunk", body, visuals=(lost,), collisions=(box,)),
+            fc.Link("calf", body, visuals=(lost, ball), collisions=(box, ball)),
+            fc.Link("foot", body, visuals=(ball,), collisions=(box,)),
+            fc.Link("tail", body, visuals=(lost, ball)),
+        )
+        hinges = [fc.Joint(link.name, fc.joints.Revolute(), "trunk", link.name) for link in links[1:]]
+        found = looks(fc.Model("dog", fc.lie.SE3(), links, hinges))
+        kinds = {name: [type(shape) for shape in each] for name, each in found.shapes.items()}
+        assert kinds["trunk"] == [drawn.Box]
+        assert kinds["calf"] == [drawn.Box, drawn.Capsule]
+        assert kinds["foot"] == kinds["tail"] == [drawn.Capsule]
+        assert found.notes == ["not drawn: lost.dae (there is no such file)"]
+
     def test_a_collada_file_knows_its_own_colors(self, tmp_path):
         effect = (
             "<effect id='e'><profile_COMMON><diffuse><color>0.2 0.4 0.6 1</color></diffuse></profile_COMMON></effect>"

@@ -189,5 +189,6 @@ def sphere_svg(seen: Seen, size: int = 460) -> str:
                     )
                     style = f'fill="none" stroke="{color}" stroke-width="2" opacity="{1.0 if ahead else 0.3}"'
                     parts.append(f'<polyline points="{points}" {style}><title>{name}</title></polyline>')
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {size}" width="{size}" height="{size}">'
+    box = f'viewBox="{-half} 0 {2 * size} {size}" width="{2 * size}" height="{size}"'  # wide: a page shows all of it
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {box}>'
     return head + "\n".join(parts) + "</svg>\n"

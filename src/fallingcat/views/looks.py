@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -31,27 +31,33 @@ class Looks(NamedTuple):
 def looks(model: Model) -> Looks:
     """The robot by its file's visuals; if there are none, by what touches; if that is nothing either, as capsules.
 
-    Files of meshes are read here.  What cannot be drawn is left out, and said.
+    Files of meshes are read here.  What cannot be drawn is said, and its link drawn by what touches, if it has that.
 
     >>> from fallingcat.model import robots
     >>> looks(robots.cat()).shapes["head"][0].radius
     0.045
     """
-    notes: list[str] = []
-    for kind in ("visuals", "collisions"):
-        given = {link.name: getattr(link, kind) for link in model.links}
-        seen = {name: [s for s in each if s.color is None or s.color[3] > 0.0] for name, each in given.items()}
-        meshes = [s for each in seen.values() for s in each if isinstance(s, solid.Mesh)]
-        pieces, troubles = read_meshes(meshes)
-        notes += _gathered(troubles)
-        painted = meshes or any(s.color for each in seen.values() for s in each)  # else colors tell links apart
-        colors = {name: PLAIN if painted else PALETTE[i % len(PALETTE)] for i, name in enumerate(seen)}
-        drawn = {name: [d for s in each for d in _drawn(s, colors[name], pieces)] for name, each in seen.items()}
-        if any(drawn.values()):
-            return Looks(drawn, notes)
-    return Looks(
-        {link.name: _rods(model, link, PALETTE[i % len(PALETTE)]) for i, link in enumerate(model.links)}, notes
-    )
+    shapes, lacking, notes = _of_file(model.links, "visuals")
+    rest = [link for link in model.links if link.name in lacking] if any(shapes.values()) else model.links
+    touching, _, more = _of_file(rest, "collisions")
+    shapes |= {name: each for name, each in touching.items() if each}
+    if any(shapes.values()):
+        return Looks(shapes, notes + more)
+    rods = {link.name: _rods(model, link, PALETTE[i % len(PALETTE)]) for i, link in enumerate(model.links)}
+    return Looks(rods, notes + more)
+
+
+def _of_file(links: Sequence[Link], kind: str) -> tuple[dict[str, list[Shape]], set[str], list[str]]:
+    """Visuals or collisions of links by name, who lacks one that cannot be read, and lines that say so."""
+    given = {link.name: getattr(link, kind) for link in links}
+    seen = {name: [s for s in each if s.color is None or s.color[3] > 0.0] for name, each in given.items()}
+    meshes = {name: [s for s in each if isinstance(s, solid.Mesh)] for name, each in seen.items()}
+    pieces, troubles = read_meshes([s for each in meshes.values() for s in each])
+    painted = any(meshes.values()) or any(s.color for each in seen.values() for s in each)  # else they tell links apart
+    colors = {name: PLAIN if painted else PALETTE[i % len(PALETTE)] for i, name in enumerate(seen)}
+    drawn = {name: [d for s in each for d in _drawn(s, colors[name], pieces)] for name, each in seen.items()}
+    lacking = {name for name, each in meshes.items() if not all(pieces[s.path, s.folder] for s in each)}
+    return drawn, lacking, _gathered(troubles)
 
 
 def model_shapes(model: Model) -> dict[str, list[Shape]]:
