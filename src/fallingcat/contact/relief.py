@@ -188,7 +188,7 @@ class HeightField(Relief):
         heights, (spacing, origin) = _numbers(self.heights), map(_numbers, (self.spacing, self.origin))
         heights = heights[:, None] if heights.ndim == 1 else heights
         if heights.ndim != 2 or not heights.size or not np.isfinite(heights).all():
-            odd = np.argwhere(~np.isfinite(heights)) if heights.ndim == 2 else []
+            odd = np.argwhere(~np.isfinite(heights) & (heights.ndim == 2))  # else there are no rows to point at
             what = f"{heights[tuple(odd[0])]} at {odd[0].tolist()}" if len(odd) else told(self.heights)
             raise ModelError(f"heights are rows of finite numbers, all of one length, not {what}")
         if heights.size > MOST:
