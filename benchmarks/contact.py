@@ -15,6 +15,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -119,8 +120,11 @@ def in_mujoco(scene: Scene) -> Any:
     """The same robot with joint springs and dampers, on spheres of 1 mm at its points."""
     import mujoco
 
+    bare = tuple(
+        replace(link, visuals=(), collisions=()) for link in scene.model.links
+    )  # nothing else touches here either
     with tempfile.TemporaryDirectory() as folder:
-        fc.save(scene.model, Path(folder) / "robot.urdf")
+        fc.save(replace(scene.model, links=bare), Path(folder) / "robot.urdf")
         spec = mujoco.MjSpec.from_file(str(Path(folder) / "robot.urdf"))
     spec.compiler.fusestatic, spec.compiler.discardvisual = False, False
     root = spec.worldbody.first_body()
