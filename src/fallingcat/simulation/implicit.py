@@ -53,18 +53,19 @@ class Implicit(Integrator):
             whole(self.sweeps, "sweeps")
 
     def at(self, system: System, dt: float) -> Implicit:
-        """One sweep while ``points dt^2 K <= m / 4``, with the mass ``m`` of the robot and the largest stiffness ``K``;
-        two also where dry friction holds joints.
+        """One sweep for a robot that rests on the floor by its weight, while ``points dt^2 K <= m / 4``, with its mass
+        ``m`` and the largest stiffness ``K``; two where its base cannot fall, or dry friction holds joints.
 
         One sweep lets go of a point that rises fast enough to come out of the ground within the step, which for a
         depth of ``m g / (points K)``, that of a robot at rest, is ``m g / (points K dt)``.  Where this is less than
         ``g dt``, what gravity takes back in the step, points that are loaded flicker; four times as much is asked for.
         """
-        floor = system.contact
+        floor, model = system.contact, system.model
         if self.sweeps is not None or not isinstance(floor, CompliantFloor):
             return self
-        resolved = len(floor.points) * dt**2 * max(floor.stiffness) <= 0.25 * system.model.mass
-        return Implicit(1 if resolved and law_that_grips(system) is None else 2)
+        falls = bool(np.any(model.base.selection[:3].T @ model.gravity))
+        resolved = len(floor.points) * dt**2 * max(floor.stiffness) <= 0.25 * model.mass
+        return Implicit(1 if falls and resolved and law_that_grips(system) is None else 2)
 
     def stepper(self, system: System, mode: Mode, memory: int) -> March:
         """Machine code for all modes."""

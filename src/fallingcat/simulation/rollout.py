@@ -112,25 +112,11 @@ def rollout(
     own = own_laws(model, dt, passive, many.joints, controller)
     system = system_of(model, first, controller, contact, own)
     method = _method(system, integrator)
-    if dt is None:
-        suits = rebounding_step if method.stable else default_step
-        dt = DEFAULT_STEP if method.tolerance is not None else suits(system, first)
-        dt = dt if system.sampling is None else common_step(system.sampling.sampled, dt)
+    dt = _step(system, method, first) if dt is None else dt
     steps = max(1, round(duration / dt))
     dt = duration / steps
-    if isinstance(method, (Implicit, Located)):
-        about = {"target": target, "dtype": dtype, "threads": threads, "integrator": method, "passive": passive}
-        driven = system.sampling is not None
-        if driven and target != "cpu":
-            raise ModelError(f"sampled laws run on the CPU, not on {target!r}: step a Fleet there, and give it forces")
-        fleet = Fleet(model, many, system.laws, contact, dt=dt, driven=driven, **about)  # type: ignore[arg-type]
-        batch: _Together = _March(fleet, system, dt)
-    elif target != "cpu":
-        raise ModelError(f"a rollout on {target!r} takes the integrator 'implicit' or 'located', not {method.name!r}")
-    elif model.loops and system.prepared is not None:
-        raise ModelError(f"{model.name!r} has loops beside hard contacts: simulate runs it, rollout does not")
-    else:
-        batch = _Batch(system, method, many, threads, dt)
+    about = {"target": target, "dtype": dtype, "threads": threads, "passive": passive}
+    batch = _together(system, method, many, dt, **about)  # type: ignore[arg-type]
     kept, resolves = [(0.0, batch.packed)], 0.0 if method.stable else dt
     try:
         with telling(f"{len(many.pose)} simulations of {model.name!r}") as tell:
@@ -147,6 +133,39 @@ def rollout(
         last = (batch.done * duration / steps, batch.packed)
         kept += [last] if kept[-1][0] < last[0] else []
         raise Interrupted(f"interrupted at t = {last[0]:.6g} s", batch.record(kept, resolves)) from None
+
+
+def _step(system: System, method: Rule | Implicit | Located, first: State) -> float:
+    """The step (s) where none was given."""
+    suits = rebounding_step if method.stable else default_step
+    dt = DEFAULT_STEP if method.tolerance is not None else suits(system, first)
+    return dt if system.sampling is None else common_step(system.sampling.sampled, dt)
+
+
+def _together(
+    system: System,
+    method: Rule | Implicit | Located,
+    many: State,
+    dt: float,
+    *,
+    target: str,
+    dtype: str,
+    threads: int,
+    passive: bool,
+) -> _Together:
+    """All simulations, on the machine on which their method runs."""
+    model, driven = system.model, system.sampling is not None
+    if isinstance(method, (Implicit, Located)):
+        if driven and target != "cpu":
+            raise ModelError(f"sampled laws run on the CPU, not on {target!r}: step a Fleet there, and give it forces")
+        about = {"target": target, "dtype": dtype, "threads": threads, "integrator": method, "passive": passive}
+        fleet = Fleet(model, many, system.laws, system.contact, dt=dt, driven=driven, **about)  # type: ignore[arg-type]
+        return _March(fleet, system, dt)
+    if target != "cpu":
+        raise ModelError(f"a rollout on {target!r} takes the integrator 'implicit' or 'located', not {method.name!r}")
+    if model.loops and system.prepared is not None:
+        raise ModelError(f"{model.name!r} has loops beside hard contacts: simulate runs it, rollout does not")
+    return _Batch(system, method, many, threads, dt)
 
 
 def _method(system: System, wanted: str | Integrator | None) -> Rule | Implicit | Located:

@@ -117,10 +117,7 @@ def system_of(
     model: Model, state: State, controller: Any, contact: Contact | None, own: tuple[Law, ...] = ()
 ) -> System:
     """The controller's kind found out: laws, or a function that gives n or nv numbers; beside the robot's ``own``."""
-    if contact is not None and (not isinstance(contact, Contact) or type(contact).__hash__ is None):
-        raise ModelError(f"{contact!r} is no contact: derive it from fc.contact.Contact, as a frozen dataclass")
-    if model.loops and not (contact is None or contact.beside_loops):
-        raise ModelError(f"{model.name!r} has loops, beside which {type(contact).__name__} does not act")
+    _check_contact(model, contact)
     own = tuple(law for law in own if contact is None or law.name not in contact.replaces())
     alone = isinstance(controller, (Law, Sampled)) or (isinstance(controller, type) and issubclass(controller, Law))
     laws = (controller,) if alone else controller
@@ -136,6 +133,16 @@ def system_of(
     size = controller_size(model, said)
     controller_forces(model, said, size, 0.0)
     return System(model, own, contact, laws, external=size == model.nv and model.m > 0)
+
+
+def _check_contact(model: Model, contact: Any) -> None:
+    """Refuses what is no contact, and one that does not act beside the loops of a model."""
+    if contact is None:
+        return
+    if not isinstance(contact, Contact) or type(contact).__hash__ is None:
+        raise ModelError(f"{contact!r} is no contact: derive it from fc.contact.Contact, as a frozen dataclass")
+    if model.loops and not contact.beside_loops:
+        raise ModelError(f"{model.name!r} has loops, beside which {type(contact).__name__} does not act")
 
 
 def _with_sampled(system: System, state: State, sampled: list[Sampled]) -> System:
