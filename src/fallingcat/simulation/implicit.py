@@ -53,8 +53,8 @@ class Implicit(Integrator):
             whole(self.sweeps, "sweeps")
 
     def at(self, system: System, dt: float) -> Implicit:
-        """One sweep for a robot that rests on the floor by its weight, while ``points dt^2 K <= m / 4``, with its mass
-        ``m`` and the largest stiffness ``K``; two where its base cannot fall, or dry friction holds joints.
+        """One sweep for a robot that rests on the floor by its weight, while ``points dt^2 K <= m / 4``, with the mass
+        ``m`` of what can fall and the largest stiffness ``K``; two elsewhere, and where dry friction holds joints.
 
         One sweep lets go of a point that rises fast enough to come out of the ground within the step, which for a
         depth of ``m g / (points K)``, that of a robot at rest, is ``m g / (points K dt)``.  Where this is less than
@@ -63,9 +63,8 @@ class Implicit(Integrator):
         floor, model = system.contact, system.model
         if self.sweeps is not None or not isinstance(floor, CompliantFloor):
             return self
-        falls = bool(np.any(model.base.selection[:3].T @ model.gravity))
-        resolved = len(floor.points) * dt**2 * max(floor.stiffness) <= 0.25 * model.mass
-        return Implicit(1 if falls and resolved and law_that_grips(system) is None else 2)
+        resolved = len(floor.points) * dt**2 * max(floor.stiffness) <= 0.25 * _weighing(model)
+        return Implicit(1 if resolved and law_that_grips(system) is None else 2)
 
     def stepper(self, system: System, mode: Mode, memory: int) -> March:
         """Machine code for all modes."""
@@ -79,6 +78,15 @@ class Implicit(Integrator):
         if system.contact is not None:
             checked_points(system.model, system.contact.points)
         return March(system, memory, self.sweeps or 2)
+
+
+def _weighing(model: Model) -> float:
+    """The mass (kg) of what can fall: without what is fixed in the world; nothing where there is no weight."""
+    moving = {model.links[0].name} if np.any(model.base.selection[:3].T @ model.gravity) else set()
+    for joint in model.joints:  # parents before children
+        if joint.kind.nv or joint.parent in moving:
+            moving.add(joint.child)
+    return sum(link.body.mass for link in model.links if link.name in moving) if np.any(model.gravity) else 0.0
 
 
 class March:
