@@ -97,6 +97,7 @@ def report(
         ],
         "joints": [_joint_report(joint) for joint in model.joints],
         "actuators": [{key: _finite(x) for key, x in vars(actuator).items()} for actuator in model.actuators],
+        "driven": sorted({model.rate_joints[i - model.m] for i in model.actuation.any(axis=0).nonzero()[0].tolist()}),
         "loops": [_loop_report(loop) for loop in model.loops],
         "frames": [{"name": f.name, "link": f.link, "placement": f.placement.tolist()} for f in model.frames],
         "checks": [{"rule": rule, "problems": problems} for rule, problems in checks(model)],

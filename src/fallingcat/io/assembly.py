@@ -9,6 +9,7 @@ import numpy as np
 
 from ..lie import SE3, Group
 from ..model import Actuator, Fixed, Frame, Joint, Link, Model
+from ..model.actuation import Drives
 from ..model.model import GRAVITY
 from .diagnostics import Located, Reader
 from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MAX_MASS, MIN_MASS
@@ -32,11 +33,13 @@ class Parts:
     virtual: Set[str] = frozenset()
     """Massless links that the reader itself put between several joints of one body."""
     actuators: Sequence[Actuator] = ()
+    driven: Drives | None = None
 
     def model(self) -> Model:
         """The model as it stands."""
         links, joints, frames = tuple(self.links), tuple(self.joints), tuple(self.frames)
-        return Model(self.name, self.base, links, joints, self.gravity, frames, actuators=tuple(self.actuators))
+        more = {"actuators": tuple(self.actuators), "driven": self.driven}
+        return Model(self.name, self.base, links, joints, self.gravity, frames, **more)
 
 
 def assemble(parts: Parts, reader: Reader) -> Model:

@@ -44,6 +44,7 @@ from pydantic import ValidationError
 from ..errors import FallingCatError
 from ..lie import SE2
 from ..model import Actuator, Body, Frame, Joint, Limits, Link, Model, Passive
+from ..model.actuation import Drives, drives
 from ..model.body import TRIANGLE_TOLERANCE, sum_bodies
 from ..model.model import GRAVITY
 from .assembly import Parts, check_numbers, check_tree, weld_idle
@@ -188,6 +189,7 @@ def _build(robot: RobotTable, places: _Places, reader: Reader) -> Model:
         frames=[Frame(table.name, table.link, table.placement()) for table in robot.frame],
         gravity=np.array(gravity) if reader.options.gravity is None else reader.options.gravity,
         actuators=_actuators(robot, places, reader),
+        driven=_driven(robot, joints, reader),
     )
     check_numbers(parts, reader)
     check_tree(parts, reader)
@@ -258,6 +260,13 @@ def _actuators(robot: RobotTable, places: _Places, reader: Reader) -> list[Actua
         except FallingCatError as error:
             reader.fail(place, str(error))
     return found
+
+
+def _driven(robot: RobotTable, joints: Sequence[Joint], reader: Reader) -> Drives | None:
+    try:
+        return drives(robot.driven, joints)
+    except FallingCatError as error:
+        reader.fail(Place(None, "driven"), str(error))
 
 
 def _check_references(robot: RobotTable, names: dict[str, Names], places: _Places, reader: Reader) -> None:

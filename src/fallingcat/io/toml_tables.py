@@ -304,6 +304,7 @@ class RobotTable(Table):
     name: Annotated[str, Field(max_length=MAX_NAME)] = "robot"
     base: Annotated[BaseTable, BeforeValidator(lambda given: {"group": given} if isinstance(given, str) else given)]
     gravity: Gravity | None = None
+    driven: Annotated[list[Any], Field(max_length=MAX_LINKS)] | None = None
     link: Annotated[list[LinkTable], Field(min_length=1, max_length=MAX_LINKS)]
     joint: Annotated[list[JointTable], Field(max_length=MAX_LINKS)] = []
     frame: Annotated[list[FrameTable], Field(max_length=MAX_SHAPES)] = []

@@ -90,6 +90,8 @@ def _check(model: Model, path: str | os.PathLike[str]) -> None:
         raise _refused(f"the gravity of {model.name!r} is {model.gravity.tolist()}, and a URDF has none of its own")
     if model.actuators:
         raise _refused(f"{model.name!r} has actuators, which URDF does not have")
+    if model.driven is not None:
+        raise _refused(f"{model.name!r} says what is driven, which URDF does not")
     reader = Reader(path)
     check_name(reader, None, "robot", model.name)
     links, joints = Names("link", reader), Names("joint", reader)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import ModelError, told
 from ..lie import SE3
+from .actuation import without
 from .body import Body, sum_bodies
 from .joint import Joint
 from .joints import Fixed
@@ -58,7 +59,7 @@ def lock(model: Model, joints: Mapping[str, Any] | Sequence[str]) -> Model:
             edited[i] = Joint(joint.name, Fixed(), joint.parent, joint.child, H)
     still = {joint.name for joint in edited if isinstance(joint.kind, Fixed)}
     actuators = tuple(actuator for actuator in model.actuators if actuator.joint not in still)
-    return replace(model, joints=tuple(edited), actuators=actuators)
+    return replace(model, joints=tuple(edited), actuators=actuators, driven=without(model.driven, still))
 
 
 def merge_fixed(model: Model) -> Model:

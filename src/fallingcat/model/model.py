@@ -14,7 +14,7 @@ from ..arrays.arguments import as_array, shape_of
 from ..arrays.types import Pose, Scalar, Twist, Vector
 from ..errors import ModelError, told
 from ..lie import Group, Product
-from . import edits, exchange, followers, resistance, states
+from . import actuation, edits, exchange, followers, resistance, states
 from .actuator import Actuator
 from .body import Body, Frozen, frozen_array
 from .configuration import Configuration
@@ -59,6 +59,8 @@ class Model(Frozen):
     frames: tuple[Frame, ...] = ()
     loops: tuple[Loop, ...] = ()
     actuators: tuple[Actuator, ...] = ()
+    driven: actuation.Drives | None = None
+    """see :meth:`drive`; None: the joints of ``actuators``, or all where there are none"""
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Group):
@@ -74,6 +76,9 @@ class Model(Frozen):
         check_frames(self)
         check_loops(self)
         check_actuators(self)
+        object.__setattr__(self, "driven", actuation.drives(self.driven, self.joints))
+        if self.driven is not None:
+            _ = self.actuation  # an error where drives depend on each other
         if any(joint.mimic for joint in joints):
             _ = self.limits  # an error where followers leave their leader no room
 
@@ -170,6 +175,17 @@ class Model(Frozen):
     def armature(self) -> np.ndarray:
         """The reflected rotor inertia (n) that each joint rate feels, of followers too; see :class:`Joint`."""
         return followers.armature(self)
+
+    @cached_property
+    def actuation(self) -> np.ndarray:
+        """``S`` (k x nv): ``k`` drives with the forces ``u`` bring about the generalised forces ``S' u``, none of them on
+        the base ([ETH] (3.55), (3.56)).
+
+        Those of :meth:`drive`; else one for each degree of freedom of the joints that :attr:`actuators` move, or of all
+        joints where there are no actuators.  Control brings about what it can by these.
+        """
+        S = actuation.matrix(self)
+        return frozen_array(S, S.shape, "actuation")
 
     @cached_property
     def limits(self) -> tuple[Limits, ...]:
@@ -310,6 +326,17 @@ class Model(Frozen):
     def replace_body(self, link: str, body: Body) -> Model:
         """The robot with another body on a link."""
         return edits.replace_body(self, link, body)
+
+    def drive(self, driven: Sequence[str | Mapping[str, float]] | np.ndarray | None) -> Model:
+        """The robot whose drives are these: names of joints, ``{joint: factor}`` for one drive that moves several, or a
+        matrix (k x n) of such factors; None: as its actuators say.  See :attr:`actuation`.
+
+        >>> from fallingcat.model import robots
+        >>> robots.planar_arm().drive(["joint1", {"joint2": 1.0, "joint3": -1.0}]).actuation
+        array([[ 1.,  0.,  0.],
+               [ 0.,  1., -1.]])
+        """
+        return replace(self, driven=driven)  # type: ignore[arg-type]  # it is brought to one form
 
     def close_loops(self, *loops: Loop) -> Model:
         """The robot with more loops; :mod:`fallingcat.loops` moves it.  All else sees the open tree."""

@@ -1,0 +1,99 @@
+"""What is driven: some joints or all, each by a drive of its own, or mixes of joints by one drive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ModelError, told
+from .joint import Joint
+from .names import index
+
+if TYPE_CHECKING:
+    from .model import Model
+
+Mix = tuple[tuple[str, float], ...]
+"""Joints that one drive moves, and the force on each per force of the drive."""
+Drives = tuple[str | Mix, ...]
+INDEPENDENT = 1e-10
+
+
+def drives(given: Any, joints: Sequence[Joint]) -> Drives | None:
+    """What a user gives as drives in one form: names of joints, mixes ``{joint: factor}``, or a matrix ``k x n``."""
+    if given is None:
+        return None
+    if isinstance(given, np.ndarray):
+        given = _mixes(given, joints)
+    if isinstance(given, str) or not isinstance(given, (list, tuple)):
+        raise ModelError(
+            f"driven is a list of names of joints, of mixes {{joint: factor}}, or a matrix, not {told(given)}"
+        )
+    found = tuple(one if isinstance(one, str) else _mix(one) for one in given)
+    for name in (name for one in found for name in _names(one)):
+        joint = joints[index("joint", name, [joint.name for joint in joints])]
+        if joint.mimic or not joint.nv:
+            raise ModelError(f"joint {name!r} is not driven by itself: it has no coordinate of its own")
+        if joint.nv > 1 and name not in found:
+            raise ModelError(f"joint {name!r} is part of a mix, and has {joint.nv} degrees of freedom instead of one")
+    return found
+
+
+def matrix(model: Model) -> np.ndarray:
+    """``S`` (k x nv), see :attr:`Model.actuation`."""
+    places = {model.joints[i].name: model.v_slices[i] for i in set(model.leaders)}
+    S, eye = [np.zeros((0, model.n))], np.eye(model.n)
+    for one in _by_default(model) if model.driven is None else model.driven:
+        S.append(eye[places[one]] if isinstance(one, str) else sum(f * eye[places[name]] for name, f in one))
+    joints = np.concatenate(S)
+    if len(joints) and np.linalg.matrix_rank(joints, INDEPENDENT) < len(joints):
+        raise ModelError(f"two drives of {model.name!r} do the same: what they bring about together is one drive")
+    return np.hstack([np.zeros((len(joints), model.m)), joints])
+
+
+def without(driven: Drives | None, still: Set[str]) -> Drives | None:
+    """The drives of a robot whose joints ``still`` are welded."""
+    if driven is None:
+        return None
+    kept = [one if isinstance(one, str) else tuple(pair for pair in one if pair[0] not in still) for one in driven]
+    return tuple(one for one in kept if one and one not in still)
+
+
+def _by_default(model: Model) -> Drives:
+    """The joints that actuators move, or those that lead them; all joints, where there are no actuators."""
+    if not model.actuators:
+        return model.joint_names
+    moved = {model.leaders[model.joint_index(actuator.joint)] for actuator in model.actuators}
+    return tuple(model.joints[i].name for i in sorted(moved))
+
+
+def _names(one: str | Mix) -> list[str]:
+    return [one] if isinstance(one, str) else [name for name, _ in one]
+
+
+def _mix(given: Any) -> Mix:
+    pairs = (
+        list(given.items() if isinstance(given, Mapping) else given)
+        if isinstance(given, (Mapping, list, tuple))
+        else []
+    )
+    if not pairs or not all(isinstance(p, (list, tuple)) and len(p) == 2 and _is_number(p[1]) for p in pairs):
+        raise ModelError(f"a mix of joints is {{joint: factor, ...}} with factors that are not zero, not {told(given)}")
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ModelError(f"a mix of joints has a joint twice: {told(given)}")
+    return tuple((name, float(factor)) for name, factor in pairs)
+
+
+def _mixes(S: np.ndarray, joints: Sequence[Joint]) -> list[Mix]:
+    """The rows of a matrix by the names of joints."""
+    names = [joint.name for joint in joints if joint.nv]
+    if any(joint.nv > 1 for joint in joints):
+        raise ModelError("drives as a matrix are those of joints with one degree of freedom: name the others")
+    if S.ndim != 2 or S.shape[1] != len(names) or S.dtype.kind not in "fiub" or not np.isfinite(S).all():
+        raise ModelError(f"drives as a matrix have shape (k, {len(names)}) and finite numbers, not {told(S)}")
+    return [tuple((name, float(x)) for name, x in zip(names, row, strict=True) if x) for row in S]
+
+
+def _is_number(x: Any) -> bool:
+    return not isinstance(x, bool) and isinstance(x, (int, float, np.number)) and bool(np.isfinite(x)) and x != 0
