@@ -178,7 +178,7 @@ class Model(Frozen):
 
     @cached_property
     def actuation(self) -> np.ndarray:
-        """``S`` (k x nv): ``k`` drives with the forces ``u`` bring about the generalised forces ``S' u``, none of them on
+        """``S`` (k x nv): ``k`` drives with the forces ``u`` bring about generalised forces ``S' u``, none of them on
         the base ([ETH] (3.55), (3.56)).
 
         Those of :meth:`drive`; else one for each degree of freedom of the joints that :attr:`actuators` move, or of all
