@@ -43,10 +43,12 @@ def drives(given: Any, joints: Sequence[Joint]) -> Drives | None:
 def matrix(model: Model) -> np.ndarray:
     """``S`` (k x nv), see :attr:`Model.actuation`."""
     places = {model.joints[i].name: model.v_slices[i] for i in set(model.leaders)}
-    S, eye = [np.zeros((0, model.n))], np.eye(model.n)
-    for one in _by_default(model) if model.driven is None else model.driven:
-        S.append(eye[places[one]] if isinstance(one, str) else sum(f * eye[places[name]] for name, f in one))
-    joints = np.concatenate(S)
+    eye = np.eye(model.n)
+    rows = [
+        eye[places[one]] if isinstance(one, str) else sum(factor * eye[places[name]] for name, factor in one)
+        for one in (_by_default(model) if model.driven is None else model.driven)
+    ]
+    joints = np.concatenate([np.zeros((0, model.n)), *rows])
     if len(joints) and np.linalg.matrix_rank(joints, INDEPENDENT) < len(joints):
         raise ModelError(f"two drives of {model.name!r} do the same: what they bring about together is one drive")
     return np.hstack([np.zeros((len(joints), model.m)), joints])
