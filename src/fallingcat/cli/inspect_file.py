@@ -97,13 +97,19 @@ def report(
         ],
         "joints": [_joint_report(joint) for joint in model.joints],
         "actuators": [{key: _finite(x) for key, x in vars(actuator).items()} for actuator in model.actuators],
-        "driven": sorted({model.rate_joints[i - model.m] for i in model.actuation.any(axis=0).nonzero()[0].tolist()}),
+        "driven": _driven(model),
         "loops": [_loop_report(loop) for loop in model.loops],
         "frames": [{"name": f.name, "link": f.link, "placement": f.placement.tolist()} for f in model.frames],
         "checks": [{"rule": rule, "problems": problems} for rule, problems in checks(model)],
         "warnings": list(warnings),
         "ignored": dict(ignored or {}),
     }
+
+
+def _driven(model: Model) -> list[str]:
+    """Joints that drives move, in order."""
+    moved = (abs(model.actuation[:, model.m :]).sum(axis=0) > 0.0).tolist()
+    return list(dict.fromkeys(name for name, is_moved in zip(model.rate_joints, moved, strict=True) if is_moved))
 
 
 def _loop_report(loop: Loop) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from .hopping import (
     RadialSpring,
     virtual_leg,
 )
+from .joint_space import Gains, Impedance, InverseDynamics, gains
 from .law import Law
 from .limits import JointLimits, Limit, RateLimits, SpeedLimit
 from .passive import DriveLimits, DryFriction, JointStops, PassiveDamping, PassiveSprings, passive
@@ -31,6 +32,7 @@ from .tasks import (
     RotationTask,
     Task,
 )
+from .torque_law import TorqueLaw
 
 __all__ = [
     "Actuators",
@@ -41,6 +43,9 @@ __all__ = [
     "DriveLimits",
     "DryFriction",
     "EnergyController",
+    "Gains",
+    "Impedance",
+    "InverseDynamics",
     "InverseKinematics",
     "JointDamper",
     "JointLimits",
@@ -67,8 +72,10 @@ __all__ = [
     "Sampled",
     "SpeedLimit",
     "Task",
+    "TorqueLaw",
     "Velocities",
     "actuated",
+    "gains",
     "inverse_kinematics",
     "passive",
     "velocities",

@@ -38,8 +38,8 @@ class Parts:
     def model(self) -> Model:
         """The model as it stands."""
         links, joints, frames = tuple(self.links), tuple(self.joints), tuple(self.frames)
-        more = {"actuators": tuple(self.actuators), "driven": self.driven}
-        return Model(self.name, self.base, links, joints, self.gravity, frames, **more)
+        actuators = tuple(self.actuators)
+        return Model(self.name, self.base, links, joints, self.gravity, frames, (), actuators, self.driven)
 
 
 def assemble(parts: Parts, reader: Reader) -> Model:
