@@ -152,12 +152,13 @@ def test_json_says_everything():
     data = json.loads(done.stdout, parse_constant=refuse)
     model = fc.load(CAT)
     assert " ".join(data) == (
-        "schema file name base dimensions mass kinematic gravity links joints actuators loops frames checks warnings "
-        "ignored"
+        "schema file name base dimensions mass kinematic gravity links joints actuators driven loops frames checks "
+        "warnings ignored"
     )
     assert data["schema"] == 1
     assert data["base"] == {"group": "SE(3)", "link": "front"}
     assert data["dimensions"] == {"m": 6, "n": 10, "nv": 16, "nq": 17}
+    assert data["driven"] == list(model.joint_names)
     assert data["mass"] == model.mass
     for link, said in zip(model.links, data["links"], strict=True):
         assert list(said) == ["name", "mass", "center", "inertia", "principal_inertia"]
