@@ -14,6 +14,7 @@ from .hopping import (
 from .joint_space import Gains, Impedance, InverseDynamics, gains
 from .law import Law
 from .limits import JointLimits, Limit, RateLimits, SpeedLimit
+from .output_feedback import ErrorState, OutputFeedback, PoseSensor
 from .passive import DriveLimits, DryFriction, JointStops, PassiveDamping, PassiveSprings, passive
 from .priorities import Velocities, velocities
 from .reaching import InverseKinematics, Reached, inverse_kinematics
@@ -43,6 +44,7 @@ __all__ = [
     "DriveLimits",
     "DryFriction",
     "EnergyController",
+    "ErrorState",
     "Gains",
     "Impedance",
     "InverseDynamics",
@@ -56,11 +58,13 @@ __all__ = [
     "Leg",
     "Limit",
     "LockedPolarSpring",
+    "OutputFeedback",
     "PassiveDamping",
     "PassiveSprings",
     "PointTask",
     "PolarLaw",
     "PolarSpring",
+    "PoseSensor",
     "PoseTask",
     "PositionTask",
     "RadialDamper",

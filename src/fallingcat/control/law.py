@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Set
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from ..arrays.traced import NoNumber
 from ..dynamics.checks import check_fields, check_model
 from ..errors import ModelError, told
 from ..model import Model, State
+
+L = TypeVar("L", bound="Law")
 
 
 def _look(law: Law, model: Any, t: Any, state: Any, touching: Any) -> None:
@@ -55,7 +58,7 @@ def _natural(method: Callable[..., Any]) -> Callable[..., Any]:
     return asked
 
 
-_WRITTEN = {"forces", "beside", "energy"}
+_WRITTEN = {"forces", "beside", "energy", "memory_rate", "after"}
 """The methods that a user writes for every kind of number."""
 
 
@@ -66,6 +69,10 @@ class Law(ABC):
     ``fallingcat.arrays``, with ``where`` for cases instead of ``if`` on values.  Whether something touches *is* plain
     data: a law may ask ``if "foot" in touching``.  A law that is the gradient of an energy may say so by a method
     ``energy(model, state)`` (J), which :func:`fallingcat.testing.check_law` then holds it to.
+
+    A law may have a state of its own, as an observer has: :meth:`memory_size` numbers, ``self.memory`` in its methods,
+    from :meth:`begin` on.  Put into a run as it is, it is integrated with the robot by :meth:`memory_rate`; in a
+    :class:`.Sampled`, it goes from look to look by :meth:`after`, and sees what is :meth:`sensed`.
     """
 
     name: str
@@ -109,6 +116,44 @@ class Law(ABC):
         """
         return None
 
+    # laws with a state of their own ---------------------------------------------------------------------------
+
+    memory: Any = np.zeros(0)
+    """what it remembers now, as :meth:`remembering` has set it"""
+
+    def memory_size(self, model: Model) -> int:
+        """How many numbers it remembers."""
+        return 0
+
+    def begin(self, model: Model, state: State) -> np.ndarray:
+        """What it remembers at the start of a run."""
+        return np.zeros(self.memory_size(model))
+
+    def remembering(self: L, memory: Any) -> L:
+        """The same law that remembers this, of any kind of number."""
+        changed = copy.copy(self)
+        object.__setattr__(changed, "memory", memory)
+        return changed
+
+    def memory_rate(self, model: Model, t: Any, state: State) -> Any:
+        """``d memory / dt``, of laws that run with the robot."""
+        return np.zeros(self.memory_size(model))
+
+    def after(self, model: Model, t: Any, state: State, period: Any) -> Any:
+        """The memory at the next look, ``period`` (s) later, of a sampled law: by the midpoint rule, unless it knows
+        better.
+        """
+        half = self.memory + (0.5 * period) * self.memory_rate(model, t, state)
+        return self.memory + period * self.remembering(half).memory_rate(model, t, state)
+
+    def noises(self, model: Model) -> int:
+        """How many random numbers a look at the robot takes."""
+        return 0
+
+    def sensed(self, model: Model, state: State, noise: Any) -> State:
+        """What a sampled law sees of a state, with ``noise``: standard normal numbers, new at every look."""
+        return state
+
     def check(self, model: Model) -> None:  # noqa: B027 (most laws suit every model)
         """Raises where the law cannot act on ``model``; asked once before a run, whatever is compiled later."""
 
@@ -133,5 +178,6 @@ def pulls_on_base(model: Model, law: Law) -> bool:
     """
     graph = Graph()
     state = model.unflatten(graph.inputs("q", model.nq), graph.inputs("v", model.nv))
+    law = law.remembering(graph.inputs("memory", law.memory_size(model)))
     wrench = law.forces(model, graph.input("t"), state, frozenset())[: model.m]
     return any(not is_numeric(x) or x != 0.0 for x in wrench)

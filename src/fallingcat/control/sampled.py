@@ -23,7 +23,8 @@ class Sampled:
     ``controller`` is a function of time and state that gives joint forces (n), or forces on base and joints (nv), as
     :func:`fallingcat.simulate` takes it; or a law, or several, whose forces are added.  It is asked once at each of the
     times ``k / rate``, ``k = 0, 1, ...``.  Its answer acts from ``latency`` (s) after that until the next one arrives;
-    before the first arrives there are no forces.  Steps of every integrator end at these instants.
+    before the first arrives there are no forces.  Steps of every integrator end at these instants.  Laws with a state
+    of their own go from look to look, and see what their sensors make of the robot, with noise by ``seed``.
 
     >>> import fallingcat as fc
     >>> arm = fc.robots.planar_arm()
@@ -40,6 +41,8 @@ class Sampled:
     """s: from looking to acting"""
     name: str = "controller"
     """its line in the energy ledger"""
+    seed: int = 0
+    """of the noise, of laws that have sensors"""
 
     def __post_init__(self) -> None:
         if not _is_number(self.rate) or self.rate <= 0.0:
@@ -48,6 +51,8 @@ class Sampled:
             raise ModelError(f"latency is a finite number of seconds and not negative, not {told(self.latency)}")
         if not isinstance(self.name, str):
             raise ModelError(f"name of a sampled controller is a text, not {told(self.name)}")
+        if not isinstance(self.seed, (int, np.integer)) or self.seed < 0:
+            raise ModelError(f"seed is a whole number that is not negative, not {told(self.seed)}")
         odd: Any = next((law for law in self.laws if not isinstance(law, Law) or law.answers), None)
         if odd is not None or not (self.laws or callable(self.controller)):
             odd = self.controller if odd is None else odd

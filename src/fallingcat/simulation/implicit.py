@@ -72,6 +72,7 @@ class Implicit(Integrator):
 
     def march(self, system: System, memory: int) -> March:
         """The same, for many robots."""
+        system.check_forgetful(self.name)
         if not (system.contact is None or isinstance(system.contact, CompliantFloor)):
             kind = type(system.contact).__name__
             raise ModelError(f"the integrator {self.name!r} takes compliant floors, not {kind}")

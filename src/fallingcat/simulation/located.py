@@ -84,6 +84,7 @@ class Located(Integrator):
 
     def march(self, system: System, memory: int) -> LocatedMarch:
         """Machine code for all modes."""
+        system.check_forgetful(self.name)
         if system.contact is not None:
             if not isinstance(system.contact, CompliantFloor) or len(system.contact.points) > FEW:
                 what = f"compliant floors under at most {FEW} points"

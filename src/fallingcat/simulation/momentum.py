@@ -183,6 +183,7 @@ def _largest(x: Any) -> Any:
 def check(system: System) -> None:
     """Refuses robots and forces that this rule is not for, by name."""
     model = system.model
+    system.check_forgetful("momentum")
     if model.loops:
         raise ModelError(f"the momentum-exact integrator takes trees, not the loops of {model.name!r}")
     if system.external or system.contact is not None:

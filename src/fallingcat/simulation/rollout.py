@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -32,7 +32,7 @@ from .numbers import apart
 from .rkmk4 import RKMK4
 from .rosenbrock import Rosenbrock
 from .rule import SMALL, Rule, commanded, compiled
-from .sampling import SampledTogether, common_step
+from .sampling import Looking, SampledTogether, common_step
 from .simulate import INTEGRATORS, own_laws, system_of
 from .stiffness import DEFAULT_STEP, SHORTEST_DEFAULT, default_step, rebounding_step
 from .system import System
@@ -66,6 +66,8 @@ class Rollout(NamedTuple):
     the simulation is none"""
     status: str = "finished"
     """``finished``, or how many simulations have books that do not balance, or broke, and why"""
+    memory: Any = None
+    """``K x N x k``: what contact and laws remember"""
 
 
 def rollout(
@@ -199,6 +201,7 @@ class _Together(ABC):
     """All simulations, packed side by side."""
 
     held: SampledTogether | None = None
+    looking: Looking | None = None
 
     def __init__(self, system: System, many: State, memory: np.ndarray, threads: int) -> None:
         self.system, self.threads, self.memory = system, threads, memory.shape[1]
@@ -211,7 +214,26 @@ class _Together(ABC):
         if self.held is None:
             return MOST_STEPS
         size = self.held.forces.shape[1]
-        return self.held.before(self.done, lambda: self.commanded(t)[:, self.system.model.nv - size :])
+        ask = self.commanded if self.looking is None else self._looked
+        return self.held.before(self.done, lambda: ask(t)[:, self.system.model.nv - size :])
+
+    def _looked(self, t: float) -> np.ndarray:
+        """``N x nv``: what sampled laws with a state of their own ask for."""
+        assert self.looking is not None
+        states, out = self.layout.series(self.packed).states, np.zeros((len(self.packed), self.system.model.nv))
+        for touching, members in self.touching():
+            out[members] = self.looking(t, tuple(x[members] for x in states), touching, members)
+        return out
+
+    @abstractmethod
+    def touching(self) -> Iterator[tuple[frozenset[str], np.ndarray]]:
+        """What touches, and in which simulations."""
+
+    def _look(self, sampled: Sampled, many: State) -> None:
+        """Sampled laws that have a state of their own begin."""
+        if Looking.wanted(self.system.model, sampled.laws):
+            states = [_nth(many, i) for i in range(len(many.pose))]
+            self.looking = Looking(self.system.model, sampled, states)
 
     @abstractmethod
     def commanded(self, t: float) -> np.ndarray:
@@ -229,7 +251,7 @@ class _Together(ABC):
         kinetic, potential = energies(self.system.model)(*flat)
         residual = np.where(finite, residuals(kinetic.reshape(lead), potential.reshape(lead), works), np.nan)
         status = self._status(residual, dt)
-        return Rollout(times, *series.states, works, self.system.ports, finite, residual, status)
+        return Rollout(times, *series.states, works, self.system.ports, finite, residual, status, series.memory)
 
     def _status(self, residual: np.ndarray, dt: float) -> str:
         """In the words of :func:`verdict`, on the worst."""
@@ -249,6 +271,13 @@ class _March(_Together):
         self.begun, self.memory = self.packed, fleet.layout.memory
         if system.sampling is not None:
             self.held = SampledTogether(system.sampling.sampled, np.zeros((fleet.count, system.sampling.size)), dt)
+            self._look(system.sampling.sampled, fleet.state)
+
+    def touching(self) -> Iterator[tuple[frozenset[str], np.ndarray]]:
+        """Nothing, or it is not known here."""
+        if self.system.contact is not None:
+            raise ModelError("sampled laws with a state of their own roll out on contacts with a rule, such as 'rkmk4'")
+        yield frozenset(), np.arange(self.fleet.count)
 
     @property
     def packed(self) -> np.ndarray:  # type: ignore[override]
@@ -284,14 +313,20 @@ class _Batch(_Together):
 
     def __init__(self, system: System, rule: Rule, many: State, threads: int, dt: float) -> None:
         self.rule, self.modes = rule, np.empty(len(many.pose), dtype=object)
-        contact, memory = system.contact, np.zeros((len(many.pose), 0))
-        begun = [contact.begin(system.model, _nth(many, i)) for i in range(len(memory))] if contact else []
-        self.modes[:] = [mode for mode, _ in begun] if contact else [()] * len(memory)
-        super().__init__(system, many, np.array([m for _, m in begun]) if contact else memory, threads)
+        remembers, memory = system.contact is not None or any(system.sizes), np.zeros((len(many.pose), 0))
+        begun = [system.begin(_nth(many, i)) for i in range(len(memory))] if remembers else []
+        self.modes[:] = [mode for mode, _ in begun] if remembers else [()] * len(memory)
+        super().__init__(system, many, np.array([m for _, m in begun]) if remembers else memory, threads)
         self.groups = self._grouped()
         self._steps: dict[Mode, Step] = {}
         if system.sampling is not None:
             self.held = SampledTogether(system.sampling.sampled, np.zeros((len(memory), system.sampling.size)), dt)
+            self._look(system.sampling.sampled, many)
+
+    def touching(self) -> Iterator[tuple[frozenset[str], np.ndarray]]:
+        """Mode by mode."""
+        contact = self.system.contact
+        return ((contact.touching(mode) if contact else frozenset(), here) for mode, here in self.groups.items())
 
     def _grouped(self) -> dict[Mode, np.ndarray]:
         groups: dict[Mode, list[int]] = {}
@@ -348,11 +383,13 @@ class _Batch(_Together):
         """One whose guard has become negative goes on in another mode: how it goes on."""
         contact, model = self.system.contact, self.system.model
         assert contact is not None
-        state, memory, works = self.layout.unpack(packed)
+        state, remembered, works = self.layout.unpack(packed)
         given = None if self.held is None else self.held.forces[i]
-        applied = replace(self.system, given=given).applied_at(self.modes[i], t, state)
+        system, memory = replace(self.system, given=given).recalling(remembered)
+        applied = system.applied_at(self.modes[i], t, state)
         jump = contact.jump(model, self.modes[i], guard, state, memory, applied)
         works = works.copy()
         works[-1] -= jump.loss
         self.modes[i] = jump.mode
-        return np.asarray(self.layout.pack(jump.state, jump.memory, works))
+        remembered = np.concatenate([jump.memory, remembered[len(memory) :]])
+        return np.asarray(self.layout.pack(jump.state, remembered, works))

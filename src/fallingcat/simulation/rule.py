@@ -92,6 +92,7 @@ def at_points(system: System, mode: Mode, memory: int, packed: Any, clock: Any) 
     model, contact = system.model, system.contact
     assert contact is not None
     state, remembered, _ = layout_of(system, memory).unpack(packed)
+    system, remembered = system.recalling(remembered)
     applied = system.total(system.applied(mode, clock[0], state))
     forces = contact.point_forces(model, mode, state, remembered, applied)
     ground, touching, parts = contact.ground(model), contact.touching(mode), [np.zeros(0)]
@@ -116,6 +117,7 @@ def guards(system: System, mode: Mode, memory: int) -> Step:
     if system.contact is None or system.contact.asks_forces:
         return compiled(measure, system, mode, memory)
     bare = System(system.model, (), system.contact)  # the same code, whatever the laws
+    memory -= sum(system.sizes)
     size, kernel = layout_of(bare, memory).size, compiled(measure, bare, mode, memory)
     return lambda packed, clock: kernel(packed[..., :size], clock)
 

@@ -83,10 +83,7 @@ class Run:
             own = WATCHED_STEP if events else duration
             dt = own if self.adaptive else (rebounding_step if method.stable else default_step)(system, state)
         self.largest = dt
-        self.mode: Mode = ()
-        memory = np.zeros(0)
-        if system.contact is not None:
-            self.mode, memory = system.contact.begin(system.model, state)
+        self.mode, memory = system.begin(state)
         self.layout = layout_of(system, len(memory))
         self.t, self.next = 0.0, min(self.largest, 1e-4) if self.adaptive else self.largest
         self.packed = np.asarray(self.layout.pack(state, memory, np.zeros(self.layout.works)), dtype=float)
@@ -351,8 +348,9 @@ class Run:
         """Into the next mode; the name of what happened."""
         contact = self.system.prepared or self.system.contact
         assert contact is not None
-        state, memory, works = self.layout.unpack(self.packed)
-        applied = self.system.applied_at(self.mode, self.t, state)
+        state, remembered, works = self.layout.unpack(self.packed)
+        system, memory = self.system.recalling(remembered)
+        applied = system.applied_at(self.mode, self.t, state)
         model, mode = self.system.model, self.mode
         if guard == SEIZED:
             jump = contact.seize(model, mode, state, memory, applied, AN_INSTANT * self.largest)
@@ -360,7 +358,8 @@ class Run:
             jump = contact.jump(model, mode, guard, state, memory, applied)
         told, works = Happened(jump.name, self.t, jump.loss), works.copy()
         works[-1] -= jump.loss
-        after = np.asarray(self.layout.pack(jump.state, jump.memory, works), dtype=float)
+        remembered = np.concatenate([jump.memory, remembered[len(memory) :]])
+        after = np.asarray(self.layout.pack(jump.state, remembered, works), dtype=float)
         before, self.packed, self.mode = self.packed, after, jump.mode  # at once: Ctrl-C may come at any call
         self.happened.append(told)
         if not np.array_equal(before, self.packed):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable
@@ -9,24 +10,88 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import concatenate
 from ..contact import Contact
-from ..control import Sampled
+from ..control import Law, Sampled
 from ..control.law import pulls_on_base
 from ..control.sampled import WHOLE
 from ..errors import ModelError
+from ..kernels import compile
 from ..model import Model, State
 from .arguments import answered, controller_forces, controller_size, read_only
+from .compiled import remembered
+from .numbers import apart, tuned
+
+
+class Looking:
+    """Sampled laws with a state or sensors of their own, of ``N`` robots: what they remember, and their noise."""
+
+    def __init__(self, model: Model, sampled: Sampled, states: list[State]) -> None:
+        self.model, self.period = model, 1.0 / sampled.rate
+        self.laws, self._numbers = apart(sampled.laws)
+        self._noises = sum(law.noises(model) for law in self.laws)
+        self._rng = np.random.default_rng(sampled.seed)
+        begun = [np.concatenate([law.begin(model, state) for law in sampled.laws]) for state in states]
+        self.memory = np.array(begun)
+        """``N x k``: before the next look"""
+        self._kernels: dict[frozenset[str], Any] = {}
+
+    @staticmethod
+    def wanted(model: Model, laws: tuple[Law, ...]) -> bool:
+        """Whether there are such laws."""
+        return any(law.memory_size(model) or law.noises(model) for law in laws)
+
+    def __call__(self, t: float, fields: tuple[np.ndarray, ...], touching: frozenset[str], which: Any) -> np.ndarray:
+        """``N x nv``: the forces of robots ``which``, whose states are ``fields``; they remember what they saw."""
+        if touching not in self._kernels:
+            self._kernels[touching] = self._kernel(touching)
+        poses, *rest = fields
+        clock, noise = np.array([t, self.period]), self._rng.standard_normal((len(poses), self._noises))
+        out = np.asarray(self._kernels[touching](poses[:, :3], *rest, self.memory[which], clock, self._numbers, noise))
+        self.memory[which] = out[:, self.model.nv :]
+        return out[:, : self.model.nv]
+
+    def _kernel(self, touching: frozenset[str]) -> Any:
+        inputs = {"memory": self.memory.shape[1], "clock": 2, "numbers": len(self._numbers), "noise": self._noises}
+        about: dict[str, Any] = {"laws": self.laws, "touching": touching}
+        make = functools.partial(compile, self.model, look, inputs=inputs, state=State._fields, **about)
+        return remembered((look, self.model, *inputs.values(), *about.values()), make)
+
+
+def look(
+    model: Model,
+    state: State,
+    memory: Any,
+    clock: Any,
+    numbers: Any,
+    noise: Any,
+    *,
+    laws: tuple[Law, ...],
+    touching: frozenset[str],
+) -> Any:
+    """``[forces; memory after]`` of laws that look at ``clock = [t, period]``."""
+    forces, kept = np.zeros(model.nv), [np.zeros(0)]
+    for law in tuned(laws, numbers):
+        size, heard = law.memory_size(model), law.noises(model)
+        law, seen = law.remembering(memory[:size]), law.sensed(model, state, noise[:heard])
+        memory, noise = memory[size:], noise[heard:]
+        forces = forces + law.forces(model, clock[0], seen, touching)
+        kept.append(law.after(model, clock[0], seen, clock[1]))
+    return concatenate([forces, *kept])
 
 
 class Sampling:
     """The forces that a :class:`~fallingcat.control.Sampled` controller holds, as a function of time: the controller of
     a run, which has looked once, at the start, and looks again by :meth:`advance` only.
 
-    ``times`` and ``values`` are the record: forces (``size``: n or nv) that act from each time on.
+    ``times`` and ``values`` are the record: forces (``size``: n or nv) that act from each time on.  ``looked`` and
+    ``memories`` are that of laws with a state of their own: what they remember at each look.
     """
 
     def __init__(self, model: Model, sampled: Sampled, state: State, contact: Contact | None) -> None:
         self.model, self.sampled, self.name = model, sampled, sampled.name
+        self._looking = Looking(model, sampled, [state]) if Looking.wanted(model, sampled.laws) else None
+        self.looked, self.memories = [], []  # type: list[float], list[np.ndarray]
         touching = contact.touching(contact.begin(model, state)[0]) if contact and sampled.laws else frozenset()
         first = self._answer(0.0, read_only(state), touching)
         joints_only = contact is None and not any(pulls_on_base(model, law) for law in sampled.laws)
@@ -69,6 +134,10 @@ class Sampling:
         model, laws = self.model, self.sampled.laws
         if not laws:
             return answered(self.sampled.controller, t, state)
+        if self._looking is not None:
+            self.looked.append(t)
+            self.memories.append(self._looking.memory[0].copy())
+            return self._looking(t, tuple(x[None] for x in state), touching, slice(None))[0]
         return sum((law.forces(model, t, state, touching) for law in laws), start=np.zeros(model.nv))
 
     def _checked(self, t: float, given: Any) -> np.ndarray:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..contact import Contact
 from ..contact.contact import Mode, Touch
 from ..control import Law
 from ..dynamics import forward_dynamics
+from ..errors import ModelError
 from ..model import Model, State
 from .arguments import answered, controller_forces
 from .closed import LOOPS, closed_motion
@@ -51,7 +53,7 @@ class Slope(NamedTuple):
     acceleration: Any
     """``nv``"""
     memory: Any
-    """rate of what the contact remembers"""
+    """rate of what contact and laws remember"""
     powers: Any
     """W, two for each port: through the base, through the joints"""
 
@@ -109,6 +111,36 @@ class System:
         """Whether whole steps are compiled: modes are few, and forces held or written for every kind of number."""
         return (self.controller is None or self.sampling is not None) and self.prepared is None
 
+    # what contact and laws remember, one after the other -------------------------------------------------------
+
+    def begin(self, state: State) -> tuple[Mode, np.ndarray]:
+        """Mode and memory at a state from which a run starts."""
+        mode, memory = self.contact.begin(self.model, state) if self.contact else ((), np.zeros(0))
+        return mode, np.concatenate([memory, *(law.begin(self.model, state) for law in self.laws)])
+
+    @functools.cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many numbers each law remembers."""
+        return tuple(law.memory_size(self.model) for law in self.laws)
+
+    def recalling(self, memory: Any) -> tuple[System, Any]:
+        """The system whose laws remember their parts of ``memory``, and what is left for the contact."""
+        if not any(self.sizes):
+            return self, memory
+        ends = np.cumsum([len(memory) - sum(self.sizes), *self.sizes])
+        parts = [memory[a:b] for a, b in pairwise(ends.tolist())]
+        laws = tuple(law.remembering(part) for law, part in zip(self.laws, parts, strict=True))
+        return replace(self, laws=laws), memory[: ends[0]]
+
+    def check_forgetful(self, method: str) -> None:
+        """Refuses laws with a state of their own, by name, where a method has no place for it."""
+        for law, size in zip(self.laws, self.sizes, strict=True):
+            if size:
+                raise ModelError(
+                    f"law {law.name!r} has a state of its own, which the integrator {method!r} does not integrate: "
+                    "take 'rkmk4', or sample the law (Sampled)"
+                )
+
     def applied(self, mode: Mode, t: Any, state: State, given: Any = None) -> dict[str, Any]:
         """Generalised forces (nv) of laws and controller, by port; ``given`` (n or nv) if the controller was asked."""
         at = (self.model, t, state, self.contact.touching(mode) if self.contact else frozenset())
@@ -131,13 +163,14 @@ class System:
         return controller_forces(self.model, answered(self.controller, t, state), size, t)
 
     def applied_at(self, mode: Mode, t: float, state: State) -> np.ndarray:
-        """Their sum (nv) at an event, for contacts that ask; else zero."""
+        """Their sum (nv) at an event, for contacts that ask; else zero; of a system that recalls its memory."""
         asked = self.contact is not None and self.contact.asks_forces
         return np.asarray(self.total(self.applied(mode, t, state) if asked else {}), dtype=float)
 
     def forces(self, mode: Mode, t: Any, state: State, memory: Any) -> dict[str, Any]:
         """All generalised forces (nv), by port."""
-        applied = self.applied(mode, t, state)
+        system, memory = self.recalling(memory)
+        applied = system.applied(mode, t, state)
         forces = applied | dict(self.touch(mode, state, memory, self.total(applied)).forces)
         if self.model.loops:
             forces[LOOPS] = closed_motion(self.model, state, self.total(forces))[1]
@@ -145,7 +178,8 @@ class System:
 
     def slope(self, mode: Mode, t: Any, state: State, memory: Any) -> Slope:
         """Acceleration, rate of the memory, and power through every port."""
-        applied = self.applied(mode, t, state)
+        system, memory = self.recalling(memory)
+        applied = system.applied(mode, t, state)
         there = self.touch(mode, state, memory, self.total(applied))
         forces = applied | dict(there.forces)
         if self.model.loops:
@@ -158,7 +192,8 @@ class System:
             for F in (forces.get(port, zero) for port in self.ports)
             for power in (F[:m] @ state.twist, F[m:] @ state.rates)
         ]
-        return Slope(a, there.memory_rate, concatenate([np.zeros(0), *powers]))
+        remembered = (law.memory_rate(self.model, t, state) for law in system.laws)
+        return Slope(a, concatenate([there.memory_rate, *remembered]), concatenate([np.zeros(0), *powers]))
 
     def _accelerated(self, state: State, total: Any) -> Any:
         numeric = is_numeric(total) and is_numeric(state.pose)
@@ -177,7 +212,8 @@ class System:
 
     def touched(self, mode: Mode, t: Any, state: State, memory: Any) -> Touch:
         """What the contact does beside laws and controller."""
-        applied = self.total(self.applied(mode, t, state)) if self.contact else np.zeros(self.model.nv)
+        system, memory = self.recalling(memory)
+        applied = self.total(system.applied(mode, t, state)) if self.contact else np.zeros(self.model.nv)
         return self.touch(mode, state, memory, applied)
 
     def total(self, forces: dict[str, Any]) -> Any:

@@ -48,7 +48,7 @@ class Trajectory:
     rates: np.ndarray
     """``N x n``"""
     memory: np.ndarray
-    """``N x k``: what the contact remembers"""
+    """``N x k``: what contact and laws remember, in this order; :meth:`remembered` has one law's part"""
     modes: tuple[Mode, ...]
     """``N``: the mode of the contact after each sample"""
     system: System
@@ -87,6 +87,21 @@ class Trajectory:
         ports = self._known_system().ports
         out = self._by_mode(port_forces, (len(ports), self.model.nv))
         return {port: out[:, k] for k, port in enumerate(ports)}
+
+    def remembered(self, law: str) -> np.ndarray:
+        """``N x k``: the state of a law of its own, by name; of a sampled law, what it knew at its last look."""
+        system = self._known_system()
+        names, sizes = [one.name for one in system.laws], system.sizes
+        if law in names:
+            end = sum(sizes[names.index(law) + 1 :])
+            return self.memory[:, self.memory.shape[1] - end - sizes[names.index(law)] : self.memory.shape[1] - end]
+        sampling = system.sampling
+        sampled = [one.name for one in sampling.sampled.laws] if sampling is not None and sampling.looked else []
+        if sampling is None or law not in sampled:
+            raise ModelError(f"the run has no law {law!r} with a state of its own")
+        ends = np.cumsum([0, *(one.memory_size(self.model) for one in sampling.sampled.laws)])
+        last = np.searchsorted(sampling.looked, self.times + 1e-12, side="right") - 1
+        return np.array(sampling.memories)[last, ends[sampled.index(law)] : ends[sampled.index(law) + 1]]
 
     @property
     def contact_points(self) -> tuple[str, ...]:
