@@ -333,6 +333,30 @@ def test_states_of_arrays_are_looked_at():
         fc.rollout(model, state, 0.01, laws, floor)
 
 
+def test_the_default_under_three_points_or_more():
+    model, state, laws, floor = quadruped()
+    for points in (1, 2, 3, 4):
+        run = fc.simulate(model, state, 1e-3, laws, replace(floor, points=floor.points[:points]))
+        assert run.integrator == ("implicit" if points > 2 else "rosenbrock")
+
+
+def test_landing_in_long_steps_is_told():
+    """Undamped corners throw a box back; steps of 1 ms keep it on the floor, with books that balance."""
+    at = fc.lie.SE3().exp
+    body = fc.Link("box", fc.Body(2.0, (0.0, 0.0, 0.0), 0.01 * np.eye(3)))
+    sides = [(x, y) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
+    corners = tuple(fc.Frame(f"c{i}", "box", at([*side, 0.0, 0.0, 0.0, 0.0])) for i, side in enumerate(sides))
+    model = fc.Model("box", fc.lie.SE3(), (body,), frames=corners)
+    floor = fc.contact.CompliantFloor(tuple(f.name for f in corners), stiffness=(1e6, 1e6), damping=(0.0, 0.0))
+    start = model.state(pose=at([0.0, 0.0, 0.01, 0.0, 0.0, 0.0]))
+    long, default = (fc.simulate(model, start, 0.1, contact=floor, dt=dt) for dt in (1e-3, None))
+    assert long.status == "finished, but steps of 0.001 s damp the rebound from this floor; take at most 2e-05 s"
+    assert default.status == "finished"
+    assert long.poses[60:, 2, 3].max() < 0.002 < 0.008 < default.poses[len(default) // 2 :, 2, 3].max()
+    standing = fc.simulate(model, model.neutral(), 0.05, contact=floor, dt=1e-3)
+    assert "damp" not in standing.status  # it is put on the floor: nothing lands
+
+
 def test_controllers_are_asked_at_each_step():
     """A plain function is held over a step; as a law of the same forces it gives nearly the same."""
     model, state, laws, floor = quadruped(0.33)

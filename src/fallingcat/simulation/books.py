@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from ..contact.contact import Mode
 from ..model import State
 from .closed import OPENED
 from .compiled import energies
 from .ledger import Ledger
-from .stiffness import too_fast
+from .stiffness import rebounding_step, too_fast
 from .system import System
 from .trajectory import Trajectory
 
@@ -19,9 +22,10 @@ GIVEN = 1e-3
 LOOKED_AT = 250
 
 
-def books(run: Trajectory, dt: float | None) -> str:
-    """The status of a finished run: whether its energy is accounted for, at a few hundred of its samples, and whether
-    what can only take energy gave some.  ``dt`` is the size of its steps (s), None where it chose them.
+def books(run: Trajectory, dt: float | None, stable: bool) -> str:
+    """The status of a finished run: whether its energy is accounted for, at a few hundred of its samples, whether what
+    can only take energy gave some, and whether a ``stable`` rule swallowed a rebound.  ``dt`` is the size of its steps
+    (s), None where it chose them.
     """
     some = np.unique(np.linspace(0, len(run) - 1, LOOKED_AT).round().astype(int))
     ledger = Ledger(run.ledger.ports, run.ledger.base[some], run.ledger.joints[some])
@@ -35,8 +39,18 @@ def books(run: Trajectory, dt: float | None) -> str:
         gain = float((work - np.minimum.accumulate(work)).max())
         if gain > GIVEN * max(float(kinetic.max()), float(np.ptp(work))):
             return f"finished, but contacts gave {gain:.2g} J, which they cannot; take smaller steps"
-    residual = ledger.residual(kinetic, potential)
-    return verdict(residual, run.system, run.state(0), dt or 0.0)
+    if stable and dt is not None and _landed(run.modes):
+        enough = rebounding_step(run.system, run.state(0))
+        if dt > enough * (1.0 + 1e-9):
+            return f"finished, but steps of {dt:g} s damp the rebound from this floor; take at most {enough:g} s"
+    resolves = 0.0 if stable or dt is None else dt
+    return verdict(ledger.residual(kinetic, potential), run.system, run.state(0), resolves)
+
+
+def _landed(modes: Sequence[Mode]) -> bool:
+    """Whether a robot that touched nothing came to touch something; not one that was put on the ground."""
+    air = [not any(mode) for mode in modes]
+    return any(first and second and not third for first, second, third in zip(air, air[1:], air[2:], strict=False))
 
 
 def verdict(residual: float, system: System, start: State, dt: float, of: str = "the books") -> str:

@@ -33,6 +33,14 @@ from .integrator import Integrator
 from .numbers import apart
 from .system import System
 
+MANY = 3
+"""Points on a floor from which on its modes are too many to be followed one by one: then this is the default."""
+
+
+def suits_implicit(system: System) -> bool:
+    """Whether a robot stands on a compliant floor with so many points that :class:`Implicit` is its default."""
+    return isinstance(system.contact, CompliantFloor) and len(system.contact.points) >= MANY
+
 
 @dataclass(frozen=True)
 class Implicit(Integrator):

@@ -23,7 +23,7 @@ from .closed import check_closed
 from .compiled import energies, remembered
 from .field import layout_of
 from .fleet import Fleet
-from .implicit import Implicit
+from .implicit import Implicit, suits_implicit
 from .implicit_step import commanded_at
 from .integrator import HALVINGS, Integrator, Step
 from .ledger import residuals
@@ -37,8 +37,6 @@ from .simulate import INTEGRATORS, own_laws, system_of
 from .stiffness import DEFAULT_STEP, SHORTEST_DEFAULT, default_step, rebounding_step
 from .system import System
 
-MANY = 3
-"""Points on a compliant floor: modes are too many to be compiled one by one."""
 AT_ONCE = 100_000
 """Steps, of all simulations together, between two looks at Ctrl-C."""
 
@@ -181,10 +179,10 @@ def _method(system: System, wanted: str | Integrator | None) -> Rule | Implicit 
 
 
 def _suits(system: System) -> Rule | Implicit | Located:
+    if suits_implicit(system):
+        return Implicit()
     if not isinstance(system.contact, CompliantFloor):
         return RKMK4()
-    if len(system.contact.points) >= MANY:
-        return Implicit()
     return Located(Rosenbrock() if system.model.nv <= SMALL else RKMK4())
 
 

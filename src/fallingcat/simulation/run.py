@@ -109,8 +109,9 @@ class Run:
         """Run to the end, or to what stops it; Ctrl-C raises :class:`Interrupted` with what there is."""
         try:
             run = self._record(self._run())
-            steps = None if self.adaptive or self.method.stable else self.largest
-            return replace(run, status=books(run, steps)) if run.status == "finished" else run
+            steps = None if self.adaptive else self.largest
+            status = books(run, steps, self.method.stable) if run.status == "finished" else run.status
+            return replace(run, status=status)
         except KeyboardInterrupt:
             status = f"interrupted at t = {self.t:.6g} s"
             raise Interrupted(status, self._record(status)) from None

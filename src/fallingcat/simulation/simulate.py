@@ -21,7 +21,7 @@ from .adaptive import SciPy
 from .arguments import answered, controller_forces, controller_size, countable, seconds, start, whole
 from .closed import check_closed
 from .events import Event, checked_events
-from .implicit import Implicit
+from .implicit import Implicit, suits_implicit
 from .integrator import Integrator
 from .located import Located
 from .momentum import MomentumMidpoint, check
@@ -68,8 +68,8 @@ def simulate(
     :func:`fallingcat.control.passive` makes them into laws; ``passive=False`` leaves them out.  Loops stay closed, from
     a start that is (:func:`fallingcat.loops.assemble`).
 
-    By default: the momentum-exact rule in free flight, the Rosenbrock method on contacts and joints that are too stiff
-    for steps, else RKMK4.
+    By default: the momentum-exact rule in free flight, ``implicit`` (order 1, no modes) on compliant floors under three
+    points or more, the Rosenbrock method on other contacts and joints that are too stiff for steps, else RKMK4.
 
     A run whose books do not balance (an energy residual above 0.01) says so in its ``status``, with the rate of the
     springs that its steps did not resolve.  A number that is not finite, a step that cannot be taken or contacts that
@@ -177,6 +177,8 @@ def method_of(system: System, state: State, wanted: str | Integrator | None, dt:
         return wanted
     if wanted is not None:
         return INTEGRATORS[choice(wanted, tuple(INTEGRATORS), "integrator")]
+    if suits_implicit(system):
+        return INTEGRATORS["implicit"]
     if system.contact is not None and system.contact.stiff:
         return INTEGRATORS["rosenbrock"]
     fast = fastest(system, state) * (STIFF_STEP if dt is None else dt)
