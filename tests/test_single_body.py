@@ -123,7 +123,15 @@ def lagrange_forces(G):
     return forces
 
 
-@pytest.mark.parametrize("G", [G for G in GROUPS if G.dim and not isinstance(G, Product)], ids=name)
+@pytest.mark.parametrize(
+    "G",
+    [
+        pytest.param(G, marks=pytest.mark.slow if name(G) in ("SE(2)", "X(z)") else ())  # SE(3) holds both
+        for G in GROUPS
+        if G.dim and not isinstance(G, Product)
+    ],
+    ids=name,
+)
 def test_lagrange_equations_of_point_masses(G):
     """An oracle that knows no ad, no dexp and no inertia matrix: only exp, masses and Lagrange's equations."""
     with jax.enable_x64(True):

@@ -110,8 +110,13 @@ def flat(function, model):
     return lambda q, v, a: function(model, model.unflatten(q, v), a)
 
 
-@pytest.mark.parametrize("kind", ["traced", "casadi"])
-@pytest.mark.parametrize("name", ROBOTS)
+EVERYTHING = [(name, kind) for name in ROBOTS for kind in ("traced", "casadi")]
+LONG = ("branches", "casadi"), ("cardan and table", "casadi")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [pytest.param(*x, marks=pytest.mark.slow if x in LONG else ()) for x in EVERYTHING]
+)
 def test_traced_and_casadi(name, kind):
     model = ROBOTS[name]
     x = inputs(model)
@@ -120,7 +125,7 @@ def test_traced_and_casadi(name, kind):
         agree(f"{kind} = float", KINDS[kind](f, *x), f(*x), TOLERANCE.get(function, 1e-12))
 
 
-@pytest.mark.parametrize("name", ["ball", "cardan and slider", "table on a cart"])
+@pytest.mark.parametrize("name", ["ball", pytest.param("cardan and slider", marks=pytest.mark.slow), "table on a cart"])
 def test_sympy(name):
     model = ROBOTS[name]
     x = inputs(model)
@@ -135,7 +140,9 @@ def everything(model):
     return lambda q, v, a: {name: f(q, v, a) for name, f in functions.items()}
 
 
-@pytest.mark.parametrize("name", ["free hinge", "ball on a ball", "cardan and table"])
+@pytest.mark.parametrize(
+    "name", ["ball on a ball", *(pytest.param(x, marks=pytest.mark.slow) for x in ("free hinge", "cardan and table"))]
+)
 def test_jax(name):
     """Under jit, and the same under vmap of it."""
     model = ROBOTS[name]

@@ -51,6 +51,7 @@ def test_depth_and_slip(run):
     assert (run.contact_forces[in_air] == 0.0).all()
 
 
+@pytest.mark.slow
 def test_hard_contacts_too():
     hard = standing(contact=lambda feet: fc.contact.HardContacts(feet, friction=0.8), duration=0.05)
     i = len(hard) - 1

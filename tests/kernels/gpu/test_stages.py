@@ -174,7 +174,7 @@ def test_what_does_not_narrow_has_no_waist():
     assert none
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
 def test_the_fastest_way_is_one_of_those_that_compute_the_same(example, dtype):
     made, arguments, _, expected = example
     took = []
