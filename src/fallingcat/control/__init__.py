@@ -1,6 +1,15 @@
 """Force laws, to be put side by side; tasks and what brings them about."""
 
+from .accelerations import Accelerations, accelerations
 from .actuators import Actuators, actuated
+from .floating import (
+    FloatingInverse,
+    Prioritised,
+    Support,
+    VirtualModel,
+    floating_inverse_dynamics,
+    support_dynamics,
+)
 from .hopping import (
     EnergyController,
     Leg,
@@ -20,6 +29,7 @@ from .priorities import Velocities, velocities
 from .reaching import InverseKinematics, Reached, inverse_kinematics
 from .sampled import Sampled
 from .springs import JointDamper, JointSpring
+from .task_space import OperationalSpace, TaskDynamics, task_dynamics
 from .tasks import (
     BaseTask,
     CenterOfMassTask,
@@ -36,6 +46,7 @@ from .tasks import (
 from .torque_law import TorqueLaw
 
 __all__ = [
+    "Accelerations",
     "Actuators",
     "BaseTask",
     "CenterOfMassTask",
@@ -45,6 +56,7 @@ __all__ = [
     "DryFriction",
     "EnergyController",
     "ErrorState",
+    "FloatingInverse",
     "Gains",
     "Impedance",
     "InverseDynamics",
@@ -58,6 +70,7 @@ __all__ = [
     "Leg",
     "Limit",
     "LockedPolarSpring",
+    "OperationalSpace",
     "OutputFeedback",
     "PassiveDamping",
     "PassiveSprings",
@@ -67,6 +80,7 @@ __all__ = [
     "PoseSensor",
     "PoseTask",
     "PositionTask",
+    "Prioritised",
     "RadialDamper",
     "RadialSpring",
     "RateLimits",
@@ -75,13 +89,20 @@ __all__ = [
     "RotationTask",
     "Sampled",
     "SpeedLimit",
+    "Support",
     "Task",
+    "TaskDynamics",
     "TorqueLaw",
     "Velocities",
+    "VirtualModel",
+    "accelerations",
     "actuated",
+    "floating_inverse_dynamics",
     "gains",
     "inverse_kinematics",
     "passive",
+    "support_dynamics",
+    "task_dynamics",
     "velocities",
     "virtual_leg",
 ]

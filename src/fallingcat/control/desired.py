@@ -66,14 +66,14 @@ def _at(model: Model, t: Any, goal: Any, rates: Any, accelerations: Any) -> tupl
     """Coordinates, rates and accelerations at time ``t``."""
     nq, n = model.nq - model.base.nq, model.n
     if not callable(goal):
-        v, a = (np.zeros(n) if x is None else _vector(x, t, n, "rates") for x in (rates, accelerations))
+        v, a = (np.zeros(n) if x is None else vector_at(x, t, n, "rates") for x in (rates, accelerations))
         return _coordinates(model, goal), v, a
-    q = _vector(goal, t, nq, "the goal")
+    q = vector_at(goal, t, nq, "the goal")
     if None in (rates, accelerations) and not model.configuration.shape.additive:
         raise ModelError("joints that are no angles and lengths need rates and accelerations beside a goal in time")
     first, second = (None, None) if None not in (rates, accelerations) else _derivatives(goal, t, nq)
-    v = first if rates is None else _vector(rates, t, n, "rates")
-    a = second if accelerations is None else _vector(accelerations, t, n, "accelerations")
+    v = first if rates is None else vector_at(rates, t, n, "rates")
+    a = second if accelerations is None else vector_at(accelerations, t, n, "accelerations")
     return q, v, a
 
 
@@ -85,7 +85,7 @@ def _coordinates(model: Model, goal: Any) -> np.ndarray:
     return np.array(goal)
 
 
-def _vector(x: Any, t: Any, size: int, what: str) -> Any:
+def vector_at(x: Any, t: Any, size: int, what: str) -> Any:
     """Numbers, or a function of time that gives them, as an array."""
     found = x(t) if callable(x) else x
     found = array(found) if isinstance(found, (list, tuple)) else plain(found)
@@ -101,7 +101,7 @@ def _traced(goal: Callable[[Any], Any], size: int) -> tuple[Any, np.ndarray, np.
     """The time, and the first and second derivative of a function of it, as expressions."""
     graph = Graph()
     time = graph.input("t")
-    q = _vector(goal, time, size, "the goal")
+    q = vector_at(goal, time, size, "the goal")
     first = jacobian(q, [time])[:, 0]
     return time, first, jacobian(first, [time])[:, 0]
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import array, is_numeric, less, scale, sqrt, where
+from ..arrays import array, is_numeric, less, scale, sqrt, stack, where
 
 RANK = 1e-10
 """A row that is this small after those before it were taken out, relative to the largest of its level, is dependent."""
@@ -37,13 +37,18 @@ class Solved(NamedTuple):
     """for each level how many of its rows were independent of each other and of the levels before it"""
 
 
-def hierarchical(levels: Sequence[Level], n: int, damping: Any = 0.0, root: Any = None) -> Solved:
+def hierarchical(
+    levels: Sequence[Level], n: int, damping: Any = 0.0, root: Any = None, sizes: Sequence[Any] | None = None
+) -> Solved:
     """The ``x`` (n) that is best for the first level, among those for the second, ... and then of least norm.
 
     That is [ETH] (2.220), with the projector of *all* levels before.  A level with ``damping`` minimises
     ``|A x - b|^2 + damping^2 |dx|^2`` with ``dx`` what it adds (2.208): it gives up some of its own accuracy near
     singularities, none of that of the levels before.  The norm is ``|x|``, or ``|root^-1 x|`` for an invertible
     ``root`` (n x n), such as ``L^-T`` of a mass matrix ``L L'``.
+
+    Rows are dependent where they are small beside the largest of their level, or beside ``sizes``, one for each level:
+    those of factors whose product is ``A``, which may be nothing but rounding.
 
     >>> both = Level(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([1.0, 3.0]), np.ones(2))  # contradict each other
     >>> found = hierarchical([both, Level(np.eye(2)[:1], np.array([5.0]), np.ones(1))], 2)
@@ -52,42 +57,64 @@ def hierarchical(levels: Sequence[Level], n: int, damping: Any = 0.0, root: Any 
     """
     seen = [level if root is None else level._replace(A=level.A @ root) for level in levels]
     plain = all(is_numeric(x) for level in seen for x in level) and is_numeric(damping)
-    y, ranks = (_by_singular_values if plain else _by_elimination)(seen, n, damping)
+    plain = plain and (sizes is None or all(map(is_numeric, sizes)))
+    sizes = [None] * len(seen) if sizes is None else sizes
+    y, ranks = (_by_singular_values if plain else _by_elimination)(seen, n, damping, sizes)
     return Solved(y if root is None else root @ y, ranks)
 
 
-def _by_singular_values(levels: Sequence[Level], n: int, damping: float) -> tuple[Any, list[Any]]:
+def orthonormal(A: Any, size: Any = None) -> Any:
+    """Orthonormal rows that span those of ``A`` (rows x n), judged by ``size`` as in :func:`hierarchical`; for other
+    kinds of number, zeros where rows depend.
+
+    >>> abs(orthonormal(np.array([[0.0, 2.0], [0.0, 3.0]])))
+    array([[0., 1.]])
+    """
+    if is_numeric(A):
+        _, d, Vt = np.linalg.svd(A, full_matrices=False)
+        return Vt[d > RANK * (np.linalg.norm(A) if size is None else size)]
+    return stack(_orthogonal(list(A), [0.0] * len(A), [], A.shape[1], size)[0])
+
+
+def norm(A: Any) -> Any:
+    """The root of the sum of squares of a matrix, of every kind of number."""
+    return sqrt(sum((row @ row for row in A), start=0.0))
+
+
+def _by_singular_values(levels: Sequence[Level], n: int, damping: float, sizes: Any) -> tuple[Any, list[Any]]:
     """``Z``: what no level before feels; of ``A Z = U d V'`` each direction is met as far as damping lets it."""
     y, Z, ranks = np.zeros(n), np.eye(n), list[Any]()
-    for A, b, weight in levels:
+    for (A, b, weight), size in zip(levels, sizes, strict=True):
         w = np.sqrt(weight)
         U, d, Vt = np.linalg.svd((A * w[:, None]) @ Z)
-        rank = int((d > RANK * np.linalg.norm(A * w[:, None])).sum())
+        rank = int((d > RANK * (np.linalg.norm(A * w[:, None]) if size is None else size)).sum())
         d, missing = d[:rank], (b - A @ y) * w
         y = y + Z @ (Vt[:rank].T @ (d / (d * d + damping**2) * (U[:, :rank].T @ missing)))
         Z, ranks = Z @ Vt[rank:].T, [*ranks, rank]
     return y, ranks
 
 
-def _by_elimination(levels: Sequence[Level], n: int, damping: Any) -> tuple[Any, list[Any]]:
+def _by_elimination(levels: Sequence[Level], n: int, damping: Any, sizes: Any) -> tuple[Any, list[Any]]:
     y, basis, ranks = np.zeros(n), list[Any](), list[Any]()
-    for A, b, weight in levels:
+    for (A, b, weight), size in zip(levels, sizes, strict=True):
         missing, w = b - A @ y, sqrt(weight)
         rows, missing = [A[i] * w[i] for i in range(len(A))], [missing[i] * w[i] for i in range(len(A))]
-        found, factor, missing, rank = _orthogonal(rows, missing, basis, n)
+        found, factor, missing, rank = _orthogonal(rows, missing, basis, n, size)
         step = _least_squares(factor, missing, damping, len(found))
         y = sum((q * z for q, z in zip(found, step, strict=True)), start=y)
         basis, ranks = [*basis, *found], [*ranks, rank]
     return y, ranks
 
 
-def _orthogonal(rows: list[Any], b: list[Any], basis: list[Any], n: int) -> tuple[list[Any], list[list[Any]], Any, Any]:
+def _orthogonal(
+    rows: list[Any], b: list[Any], basis: list[Any], n: int, size: Any = None
+) -> tuple[list[Any], list[list[Any]], Any, Any]:
     """``rows = factor @ found`` beyond ``basis``, with orthonormal ``found`` (zeros where rows depend), ``b`` and
     ``factor`` sorted alike, and the rank.
 
     Gram-Schmidt with row pivoting, each direction made orthogonal twice.
     """
-    largest = sum((row @ row for row in rows), start=0.0)
+    largest = sum((row @ row for row in rows), start=0.0) if size is None else size * size
     rows = [_beyond(row, basis) for row in rows]
     factor: list[list[Any]] = [[] for _ in rows]
     found: list[Any] = []
@@ -101,9 +128,9 @@ def _orthogonal(rows: list[Any], b: list[Any], basis: list[Any], n: int) -> tupl
             pairs = [(where(swap, x, y), where(swap, y, x)) for x, y in zip(factor[i], factor[k], strict=True)]
             factor[k], factor[i] = [x for x, _ in pairs], [y for _, y in pairs]
         q = _beyond(rows[k], [*basis, *found])
-        size = q @ q
-        independent = less(RANK**2 * largest, size)
-        q = q * where(independent, 1.0 / sqrt(where(independent, size, 1.0)), 0.0)
+        square = q @ q
+        independent = less(RANK**2 * largest, square)
+        q = q * where(independent, 1.0 / sqrt(where(independent, square, 1.0)), 0.0)
         rank = rank + where(independent, 1.0, 0.0)
         for i in range(len(rows)):
             along = rows[i] @ q if i >= k else 0.0

@@ -89,9 +89,9 @@ def velocities(
     >>> fc.control.velocities(arm, at, [[tip], [still]]).rates.round(3)  # [ETH] (2.238)
     array([-0.169, -0.085, -1.07 ])
     """
-    levels = _checked(model, state, tasks)
-    damping = _damping(damping)
-    metric, W = _metric(model, metric)
+    levels = checked_levels(model, state, tasks)
+    damping = damped_by(damping)
+    metric, W = metric_of(model, metric)
     forms = tuple(tuple(task.form for task in level) for level in levels)
     numbers = packed(model, [task for level in levels for task in level])
     ask = _asking(model, forms, metric)
@@ -119,7 +119,7 @@ def prioritised(model: Model, state: State, numbers: Any, damping: Any, *, forms
     controller as straight-line code.
     """
     problem = _problem(model, state, numbers, forms)
-    return hierarchical(problem, model.nv, damping, _root(model, state, metric, None)).x
+    return hierarchical(problem, model.nv, damping, root_of(model, state, metric, None)).x
 
 
 def demanded(model: Model, state: State, numbers: Any, *, forms: Levels, metric: str) -> Any:
@@ -141,7 +141,7 @@ def _level(model: Model, demands: Sequence[Demand]) -> Level:
     )
 
 
-def _root(model: Model, state: State, metric: str, W: Any) -> Any:
+def root_of(model: Model, state: State, metric: str, W: Any) -> Any:
     """``R`` with ``|R^-1 v|`` the norm of the metric; None for plain rates."""
     if metric == "rates":
         return None
@@ -198,7 +198,8 @@ def _judged(model: Model, levels: Levels, problem: Sequence[Level], found: _Answ
     return Velocities(v[: model.m], v[model.m :], status, tuple(residuals), ranks, unmet, active, conflicts, optimality)
 
 
-def _checked(model: Model, state: State, tasks: Any) -> Levels:
+def checked_levels(model: Model, state: State, tasks: Any) -> Levels:
+    """Tasks by priority, each of which fits the robot."""
     check_state(model, state)
     if not all(is_numeric(x) for x in state):
         raise ModelError("velocities are those of a state of plain numbers: compile `prioritised` for other kinds")
@@ -216,13 +217,14 @@ def _checked(model: Model, state: State, tasks: Any) -> Levels:
     return levels
 
 
-def _damping(damping: Any) -> float:
+def damped_by(damping: Any) -> float:
+    """A damping, looked at."""
     if isinstance(damping, bool) or not isinstance(damping, (int, float, np.number)) or not 0 <= damping <= 1e9:
         raise ModelError(f"damping is a number from 0 to 1e9, not {told(damping)}")
     return float(damping)
 
 
-def _metric(model: Model, metric: Any) -> tuple[str, np.ndarray]:
+def metric_of(model: Model, metric: Any) -> tuple[str, np.ndarray]:
     """Its name, and the matrix where one was given."""
     if metric is None:
         metric = "energy" if model.m else "rates"

@@ -57,22 +57,23 @@ def constrained_forward_dynamics(
         return Constrained(solve(M, free), bias)
     MinvJt = solve(M, jacobian.T)
     inertia = jacobian @ MinvJt  # the inverse of the inertia that the constraint feels
-    _check_rank(inertia)
+    check_rank(inertia, "constraint")
     multipliers = -solve(inertia, MinvJt.T @ free + bias)
     return Constrained(solve(M, free) + MinvJt @ multipliers, multipliers)
 
 
-def _check_rank(inertia: Matrix) -> None:
+def check_rank(inertia: Matrix, what: str) -> None:
+    """Whether the rows of ``J`` in ``J M^-1 J'`` do not depend on each other, where that can be looked at."""
     if not is_numeric(inertia):
         return
     size = np.sqrt(np.diag(inertia))
     if not (size > 0.0).all():
-        raise NumericsError(f"row {int(np.argmin(size))} of the constraint Jacobian is zero: it constrains nothing")
+        raise NumericsError(f"row {int(np.argmin(size))} of the {what} Jacobian is zero: it feels no motion")
     scaled = inertia / np.outer(size, size)
     low = float(np.linalg.eigvalsh(scaled)[0])
     if low < RANK_TOLERANCE:
         rank = int((np.linalg.eigvalsh(scaled) >= RANK_TOLERANCE).sum())
         raise NumericsError(
-            f"the {len(inertia)} constraint rows depend on each other (rank {rank}): remove the redundant ones",
+            f"the {len(inertia)} {what} rows depend on each other (rank {rank}): remove the redundant ones",
             value=low,
         )

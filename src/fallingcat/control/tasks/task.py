@@ -45,8 +45,8 @@ class Demand(NamedTuple):
     velocity: Any
     """``rows``: ``J v`` should be this, ``velocity + gain error`` ([ETH] (2.257), (2.258))"""
     acceleration: Any
-    """``rows``: ``J a + bias`` should be this, ``acceleration + 2 gain (velocity - J v) + gain^2 error``: errors then
-    decay critically damped, with the same ``gain``"""
+    """``rows``: ``J a + bias`` should be this, ``acceleration + 2 ratio gain (velocity - J v) + gain^2 error``:
+    errors then decay critically damped, with the same ``gain``, for a ratio of 1"""
     weight: Any
     """``rows``: of the squares of what is missed, beside other tasks of the same priority"""
 
@@ -70,6 +70,8 @@ class Task(ABC):
     """one or one for each row, not negative"""
     mask: tuple[bool, ...] | None = None
     """which rows count; None: all"""
+    ratio: float = 1.0
+    """of accelerations: damping over critical damping, [ETH] (3.80)"""
 
     numbers: ClassVar[tuple[str, ...]] = ("goal", "velocity", "acceleration", "gain", "weight")
 
@@ -115,6 +117,8 @@ class Task(ABC):
             self.check_goal(self.aim)
         if self.mask is not None:
             object.__setattr__(self, "mask", _mask(self.mask, self.name))
+        if not isinstance(self.ratio, (int, float)) or isinstance(self.ratio, bool) or not 0.0 <= self.ratio <= LARGEST:
+            raise ModelError(f"ratio of {self.name} is a number, finite and not negative, not {told(self.ratio)}")
 
     def check_goal(self, goal: Any) -> None:  # noqa: B027 (for most goals any numbers will do)
         """Raises where numbers of the right shape are no goal: a pose that is none."""
@@ -151,7 +155,7 @@ class Task(ABC):
         size = self.size(model)
         v, a, gain, weight = (_all(x, size) for x in (self.velocity, self.acceleration, self.gain, self.weight))
         rate = J @ state.velocity
-        wanted = a + 2.0 * gain * (v - rate) + gain * gain * error
+        wanted = a + 2.0 * self.ratio * gain * (v - rate) + gain * gain * error
         rows = (error, J, bias, v + gain * error, wanted, weight)
         return Demand(*rows) if self.mask is None else Demand(*(x[np.flatnonzero(self.mask)] for x in rows))
 
