@@ -197,6 +197,11 @@ def test_wrong_actions_and_rewards_are_refused():
     world._reward = lambda b, a, c: np.zeros(5)
     with pytest.raises(fc.ModelError, match="reward gives 4 numbers"):
         world.step(np.zeros((4, 3)))
+    world._reward = lambda b, a, c: np.array([0.0, 1.0, np.nan, 0.0])
+    with pytest.raises(fc.ModelError, match="the reward of robot 2 is nan"):
+        world.step(np.zeros((4, 3)))
+    with pytest.raises(fc.ModelError, match="reset\\(\\) comes before"):
+        arms().step(np.zeros((4, 3)))
 
 
 def test_without_gymnasium_one_line_says_what_to_install(monkeypatch):

@@ -73,6 +73,12 @@ def test_some_start_anew():
     np.testing.assert_array_equal(fleet.state.joints[4], other.state.joints[0])
 
 
+def test_nobody_stays():
+    fleet = Fleet(CAT, MANY)
+    fleet.keep([])
+    assert fleet.count == 0
+
+
 def test_refusals():
     fleet, driven = Fleet(CAT, MANY), Fleet(CAT, MANY, driven=True)
     with pytest.raises(fc.ModelError, match="driven=True"):
@@ -83,9 +89,11 @@ def test_refusals():
         driven.step(1, forces=np.zeros((2, 11)))
     with pytest.raises(fc.ModelError, match="steps is a whole number"):
         fleet.step(0)
-    for which, states in (([0, 1], MANY[:1]), ([11], MANY[:1]), ([0.5], MANY[:1]), (np.ones(3, bool), MANY[:1])):
+    for which, states in (([0, 1], MANY[:1]), ([0.5], MANY[:1]), (np.ones(3, bool), MANY[:1])):
         with pytest.raises(fc.ModelError, match="which of 11 robots to reset"):
             fleet.reset(which, states)
+    with pytest.raises(fc.ModelError, match=r"robots to reset are 0 to 10, not \[11\]"):
+        fleet.reset([11], MANY[:1])
     for which in (np.ones(3, bool), [11], [0.5], "all"):
         with pytest.raises(fc.ModelError, match="robots to keep are indices of 11, or as many truth values"):
             fleet.keep(which)

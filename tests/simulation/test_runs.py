@@ -11,6 +11,7 @@ import fallingcat as fc
 from fallingcat.control import EnergyController, JointDamper, JointSpring, Law, PolarSpring, RadialDamper, RadialSpring
 from fallingcat.errors import FileError, ModelError
 from fallingcat.simulation import Rosenbrock, SciPy
+from fallingcat.simulation.system import System
 
 FLOOR = fc.contact.CompliantFloor(("foot",), stiffness=(1e4, 1e4), damping=(1e3, 1e3))
 
@@ -424,3 +425,23 @@ def test_a_contact_that_cannot_be_told_apart_is_refused():
     cat = fc.robots.two_cylinder_cat()
     with pytest.raises(ModelError, match="frozen dataclass"):
         fc.simulate(cat, cat.neutral(), 0.1, contact="floor")
+
+
+def test_adaptive_steps_are_at_most_dt_to_the_end():
+    """The last steps once grew to what was left of the run."""
+    cat = fc.robots.two_cylinder_cat()
+    run = fc.simulate(cat, cat.state(rates=[1.0, 0.5]), 0.1, integrator=Rosenbrock(1e-2), dt=0.03)
+    assert np.diff(run.times).max() <= 0.03 * (1.0 + 1e-12)
+
+
+def test_works_that_could_not_be_told_apart_are_refused():
+    class Push(fc.control.Law):
+        name = "controller"
+
+        def forces(self, model, t, state, touching=frozenset()):
+            return np.zeros(model.nv)
+
+    cat = fc.robots.two_cylinder_cat()
+    system = System(cat, (Push(),))
+    with pytest.raises(ModelError, match="two things that act are named 'controller'"):
+        replace(system, controller=lambda t, state: np.zeros(2))

@@ -18,6 +18,7 @@ from .points import (
     check_point_mode,
     checked_points,
     each_radius,
+    floor_normal,
     floor_points,
     plane,
     point_motions,
@@ -118,6 +119,7 @@ class CompliantFloor(Contact):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "points", floor_points(self.points))
+        object.__setattr__(self, "normal", floor_normal(self.normal))
         each_radius(self.radius, self.points)
         check_relief(self.relief)
         for name, rule, shape in _NUMBERS:

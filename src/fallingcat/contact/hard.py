@@ -17,7 +17,7 @@ from .complementarity import OPEN, SLIDE, STICK
 from .contact import Contact, Jump, Mode, Touch
 from .impacts import restitutions
 from .memory import IDLE, TOUCH, Kept
-from .points import Ground, check_point_mode, checked_points, each_radius, floor_points, plane, stacked
+from .points import Ground, check_point_mode, checked_points, each_radius, floor_normal, floor_points, plane, stacked
 from .relief import Relief, check_relief, grounded
 from .situation import Situation, situation
 from .solving import LEFT, Held, check_consistent, hold, plane_axes
@@ -107,6 +107,7 @@ class HardContacts(Contact):
     def __post_init__(self) -> None:
         stops_only = checked_stops(self.stops) and self.points == ()
         object.__setattr__(self, "points", () if stops_only else floor_points(self.points))
+        object.__setattr__(self, "normal", floor_normal(self.normal))
         restitutions(self.restitution, self.points)
         each_radius(self.radius, self.points)
         check_relief(self.relief)

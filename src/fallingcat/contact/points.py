@@ -80,20 +80,26 @@ def plane(model: Model, normal: tuple[float, ...] | None = None, height: float =
     array([1., 0., 0.])
     """
     check_model(model)
-    number = (int, float, np.number)
-    if not (normal is None or (isinstance(normal, tuple) and all(isinstance(x, number) for x in normal))):
-        raise ModelError(f"the normal of the ground is a tuple of three numbers, not {told(normal)}")
-    if not isinstance(height, number) or not abs(height) < np.inf:
+    if not isinstance(height, (int, float, np.number)) or not abs(height) < np.inf:
         raise ModelError(f"the height of the ground is a finite number, not {told(height)}")
-    return _plane(model, normal, height)
+    return _plane(model, floor_normal(normal), height)
+
+
+def floor_normal(normal: Any) -> tuple[float, ...] | None:
+    """The normal of a floor as three numbers, or None: against gravity."""
+    try:
+        n = np.zeros(0) if normal is None else np.array(normal, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        n = np.zeros(0)
+    if normal is not None and not (n.shape == (3,) and 0.0 < np.linalg.norm(n) < np.inf):
+        raise ModelError(f"the normal of the ground is a vector of length 3 that is not zero, not {told(normal)}")
+    return None if normal is None else tuple(n.tolist())
 
 
 @functools.lru_cache(maxsize=32)
 def _plane(model: Model, normal: tuple[float, ...] | None, height: float) -> Plane:
     n = np.array(normal if normal is not None else -model.gravity, dtype=float)
     size = float(np.linalg.norm(n))
-    if n.shape != (3,) or not np.isfinite(size) or (normal is not None and size == 0.0):
-        raise ModelError(f"the normal of the ground is a vector of length 3 that is not zero, not {normal!r}")
     n = n / size if size else np.array([0.0, 0.0, 1.0])
     x = np.array([1.0, 0.0, 0.0]) if abs(n[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
     first = x - (x @ n) * n

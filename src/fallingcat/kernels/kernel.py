@@ -115,8 +115,7 @@ class Kernel:
 
     def _prepared(self, arguments: Sequence[Any], threads: int) -> tuple[list[np.ndarray], tuple[int, ...]]:
         """Each argument as contiguous rows ``(count, size)`` of :attr:`dtype`, and the batch shape."""
-        if self._face.state == FLAT[:1] and len(arguments) == len(self.signature) + 1:
-            arguments = [arguments[0], *arguments[2:]]  # k(q, v, ...) where the velocity does not matter
+        arguments = self._mattering(arguments)
         check_count(self.name, self.signature, arguments)
         arrays, leads = [], []
         for argument, given in zip(self.signature, arguments, strict=True):
@@ -135,6 +134,12 @@ class Kernel:
             arrays = [self._repeated(x, (*lead, *a.shape)) for x, a in zip(arrays, self.signature, strict=True)]
         count = math.prod(lead)
         return [x.reshape(count, a.size) for x, a in zip(arrays, self.signature, strict=True)], lead
+
+    def _mattering(self, arguments: Sequence[Any]) -> Sequence[Any]:
+        """``k(q, v, ...)`` where the velocity does not matter."""
+        if self._face.state == FLAT[:1] and len(arguments) == len(self.signature) + 1:
+            return [arguments[0], *arguments[2:]]
+        return arguments
 
     def _repeated(self, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         if x.shape == shape:
@@ -215,7 +220,7 @@ class Kernel:
         out = self.until(*arrays, most=most)
         if out.ndim > 1:
             raise ModelError("a repeater takes one state, without batch axes")
-        rows = [x.reshape(1, -1) for x in arrays]
+        rows = [x.reshape(1, -1) for x in self._mattering(arrays)]
         return self._runner.repeater(rows, out.reshape(1, -1), most), out
 
 

@@ -83,6 +83,7 @@ class VectorEnvironment(VectorEnv):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self._ended = np.ones(self.num_envs, dtype=bool)
+        self._begun = False
         self._seen = np.zeros((self.num_envs, size))
 
     def reset(
@@ -99,11 +100,14 @@ class VectorEnvironment(VectorEnv):
         if which.shape != (self.num_envs,) or which.dtype != bool:
             raise ModelError(f"reset_mask is {self.num_envs} truth values, not {told(which)}")
         self._restart(which)
+        self._begun = True
         self._seen = np.where(which[:, None], self._observed(self.fleet.state), self._seen)
         return self._seen.copy(), {}
 
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Observations, rewards, terminations, truncations and infos after ``period`` under ``actions`` (N x k)."""
+        if not self._begun:
+            raise ModelError("reset() comes before the first step()")
         actions = np.asarray(actions, dtype=float)
         if actions.shape != self.action_space.shape or not np.isfinite(actions).all():
             raise ModelError(f"actions are finite numbers of shape {self.action_space.shape}, not {told(actions)}")
@@ -119,6 +123,9 @@ class VectorEnvironment(VectorEnv):
             rewards = np.where(quiet, 0.0, self._of_each(self._reward(before, actions, after), "reward"))
             stops = self._of_each(False if self._done is None else self._done(after), "done").astype(bool)
             self._seen = np.where(broken[:, None], self._seen, self._observed(after))
+        if not np.isfinite(rewards).all():
+            who = int(np.flatnonzero(~np.isfinite(rewards))[0])
+            raise ModelError(f"the reward of robot {who} is {rewards[who]}, though its state is finite")
         terminations = (stops & ~fresh) | broken
         late = self.fleet.times >= self._horizon - 0.5 * self.fleet.dt
         truncations = late & ~fresh & ~terminations

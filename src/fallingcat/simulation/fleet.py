@@ -156,7 +156,7 @@ class Fleet:
         truths, places = chosen.dtype == bool, chosen.dtype.kind in "iu" or not chosen.size
         if chosen.shape != (self.count,) if truths else not places or (abs(chosen) >= self.count).any():
             raise ModelError(f"robots to keep are indices of {self.count}, or as many truth values, not {told(which)}")
-        self._x = self._on.kept(self._x, which)
+        self._x = self._on.kept(self._x, which if chosen.size else np.zeros(0, dtype=int))
 
     def reset(self, which: Any, states: Sequence[State] | State) -> None:
         """Robots ``which`` (indices, or N truth values) start anew from ``states``, one for each."""
@@ -164,8 +164,10 @@ class Fleet:
         check_closed(self.system.model, *many)
         which = self._on.fetched(which)
         places = np.flatnonzero(which) if which.dtype == bool and which.shape == (self.count,) else which
-        if places.shape != (len(many.pose),) or places.dtype.kind not in "iu" or not (abs(places) < self.count).all():
+        if places.shape != (len(many.pose),) or places.dtype.kind not in "iu":
             raise ModelError(f"which of {self.count} robots to reset is {len(many.pose)} indices, not {told(which)}")
+        if not ((-self.count <= places) & (places < self.count)).all():
+            raise ModelError(f"robots to reset are 0 to {self.count - 1}, not {places.tolist()}")
         self._on.put(self._x, places, self._on.sent(self._fresh(many)))
 
     def _fresh(self, many: State) -> np.ndarray:

@@ -199,7 +199,8 @@ class Run:
         """The next step's size: to the grid of fixed steps, or as the last error or the last halving advises."""
         left = min(self.duration, self.instant) - self.t
         if self.adaptive:
-            return left if self.next > 0.9 * left else min(self.next, self.largest)
+            planned = min(self.next, self.largest)
+            return left if 0.9 * left < planned and left <= self.largest else planned
         ahead = (np.floor(self.t / self.largest + 1e-6) + 1.0) * self.largest - self.t
         planned = float(left if ahead > left - 1e-6 * self.largest else ahead)
         return planned if planned <= self.next * (1.0 + 1e-6) else self.next  # no slivers

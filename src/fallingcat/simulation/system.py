@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -72,6 +73,11 @@ class System:
     """Whether the work through every port is integrated; without it there are no ports"""
     given: Any = None
     """What the controller has said (n or nv), of any kind of number; None: it is asked"""
+
+    def __post_init__(self) -> None:
+        twice = [name for name, count in Counter(self.ports).items() if count > 1]
+        if twice:
+            raise ModelError(f"two things that act are named {twice[0]!r}, so their work could not be told apart")
 
     @property
     def ports(self) -> tuple[str, ...]:

@@ -64,6 +64,20 @@ def test_a_repeater_starts_from_what_its_arrays_hold(kernel):
         kernel.repeater(np.ones((3, 2)), np.ones(3), most=1)
 
 
+def halved(model, state):
+    return concatenate([0.5 * state.joints, stack([where(less(state.joints[0], 1e-3), 1.0, 0.0)])])
+
+
+def test_a_repeater_leaves_out_what_does_not_matter():
+    """The velocity, here: its address was once taken for that of the result."""
+    kernel = fc.compile(fc.robots.planar_arm(), halved)
+    q, v = np.ones(3), np.full(3, 7.0)
+    go, out = kernel.repeater(q, v, most=100)
+    go()
+    np.testing.assert_array_equal(out, kernel.until(q, v, most=100))
+    assert v.tolist() == [7.0, 7.0, 7.0]
+
+
 def test_without_machine_code_it_is_the_same(kernel, monkeypatch):
     from fallingcat.kernels.cpu import plain
 
