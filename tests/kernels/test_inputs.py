@@ -58,7 +58,7 @@ def test_ragged_lists_and_batches_that_do_not_fit(kernel, one):
 
 
 def test_unknown_keywords(kernel, one):
-    with pytest.raises(TypeError):
+    with pytest.raises(fc.ModelError, match=r"each once; given are .*thread"):
         kernel(*one, thread=2)
     with pytest.raises(fc.ModelError, match="threads is a whole number above zero, not 0"):
         kernel(*one, threads=0)

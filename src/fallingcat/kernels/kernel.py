@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -31,7 +32,8 @@ from .ir.inputs import (
     parameters_of,
 )
 from .ir.program import Program
-from .ir.results import builder, is_array, rebuild, size
+from .ir.results import Leaf, builder, is_array, rebuild, size
+from .ir.results import named as named_leaves
 from .ir.trace import Face, Recipe, TooLarge, Trace, trace, tried, undisturbed
 from .store.recall import Memory
 
@@ -39,11 +41,11 @@ from .store.recall import Memory
 class Kernel:
     """A function of one robot as machine code: ``k(q, v, ...)``.
 
-    Arguments are arrays (see :attr:`signature`) with any leading batch shape, all the same; results have the same
-    leading shape.  The same inputs give the same bits, whatever the batch size or number of threads.  Numbers are not
-    looked at: NaN and infinity pass through to the results that depend on them.  Quaternions may have any length but
-    zero, which gives NaN.  Copies and pickles hold the model, the name of the function and the options, and are made
-    anew.
+    Arguments are arrays (see :attr:`signature`, or ``help(k)``) with any leading batch shape, all the same, in their
+    order or by name; results have the same leading shape, and go into ``out`` if that is given.  The same inputs give
+    the same bits, whatever the batch size or number of threads.  Numbers are not looked at: NaN and infinity pass
+    through to the results that depend on them.  Quaternions may have any length but zero, which gives NaN.  Copies and
+    pickles hold the model, the name of the function and the options, and are made anew.
     """
 
     def __init__(self, recipe: Recipe, face: Face, tracing: Callable[[], Trace], memory: Memory | None) -> None:
@@ -90,6 +92,24 @@ class Kernel:
         text: str = self._runner.source
         return text
 
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """``(q, v, ..., *, threads=1, out=None)``"""
+        P = inspect.Parameter
+        arguments = [P(argument.name, P.POSITIONAL_OR_KEYWORD) for argument in self.signature]
+        options = [P("threads", P.KEYWORD_ONLY, default=1), P("out", P.KEYWORD_ONLY, default=None)]
+        return inspect.Signature([*arguments, *options])
+
+    @property
+    def about(self) -> str:
+        """What ``help(k)`` says: the arguments with their shapes and units, then the function's own words."""
+        rows = [(a.name, _batched(a.shape), a.meaning) for a in self.signature]
+        rows += [(name or "result", _batched(leaf.shape), "") for name, leaf in named_leaves(self._face.result)]
+        wide = [max(len(row[i]) for row in rows) for i in (0, 1)]
+        table = [f"    {name:<{wide[0]}}  {shape:<{wide[1]}}  {meaning}".rstrip() for name, shape, meaning in rows]
+        own = inspect.cleandoc(self.function.__doc__ or "")
+        return "\n".join([f"{self.name}{self.__signature__} of {self.model.name!r}", "", *table, "", own])
+
     def __repr__(self) -> str:
         arguments = ", ".join(map(str, self.signature))
         how = "uncompiled" if self._face.operations is None else f"{self._work} operations"
@@ -103,15 +123,40 @@ class Kernel:
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         return self._slow(*arguments, **options)
 
-    def _slow(self, *arguments: Any, threads: int = 1) -> Any:
+    def _slow(self, *arguments: Any, threads: int = 1, out: np.ndarray | None = None, **by_name: Any) -> Any:
         """Any array-likes of the right shapes, with any leading batch shape; :func:`compile` puts a fast way
         before it.
         """
-        rows, lead = self._prepared(arguments, threads)
-        out = self._empty(lead)
-        if out.size:
-            self._runner.batch(rows, out, threads)
-        return rebuild(self._face.result, out.reshape((*lead, self._size)))
+        given = self._in_order(arguments, by_name) if by_name else arguments
+        rows, lead = self._prepared(given, threads)
+        flat = self._empty(lead) if out is None else self._room(out, lead, rows)
+        if flat.size:
+            self._runner.batch(rows, flat, threads)
+        return rebuild(self._face.result, flat.reshape((*lead, self._size))) if out is None else out
+
+    def _in_order(self, arguments: Sequence[Any], by_name: Mapping[str, Any]) -> list[Any]:
+        """Arguments as a call without names would give them; ``v`` may be left out where it does not matter."""
+        names = [argument.name for argument in self.signature]
+        beside = FLAT[1:] if self._face.state == FLAT[:1] else ()
+        for order in ([*names[:1], *beside, *names[1:]], names):
+            rest = order[len(arguments) :]
+            if set(by_name) <= set(rest) and set(rest) <= {*by_name, *beside}:
+                given = dict(zip(order, arguments, strict=False)) | dict(by_name)
+                return [given[name] for name in names]
+        told_names = ", ".join([*map(str, names[: len(arguments)]), *by_name])
+        raise ModelError(f"{self.name} takes {', '.join(names)}, each once; given are {told_names}")
+
+    def _room(self, out: Any, lead: tuple[int, ...], rows: Sequence[np.ndarray]) -> np.ndarray:
+        """``(count, size)``: where results go that are one array."""
+        if not isinstance(self._face.result, Leaf):
+            raise ModelError(f"{self.name} gives a record, which cannot be written into one array")
+        shape = (*lead, *self._face.result.shape)
+        fits = isinstance(out, np.ndarray) and out.shape == shape and out.dtype == self.dtype
+        if not fits or not out.flags.c_contiguous or not out.flags.writeable:
+            raise ModelError(f"out is a contiguous {self.dtype} array of shape {shape}, not {told(out)}")
+        if any(np.may_share_memory(out, x) for x in rows):
+            raise ModelError("out shares memory with an argument, which is read while results are written")
+        return np.asarray(out.reshape(-1, self._size) if self._size else self._empty(lead))
 
     def _prepared(self, arguments: Sequence[Any], threads: int) -> tuple[list[np.ndarray], tuple[int, ...]]:
         """Each argument as contiguous rows ``(count, size)`` of :attr:`dtype`, and the batch shape."""
@@ -298,8 +343,14 @@ def _for_this_processor(recipe: Recipe, single: bool) -> Kernel:
     elif single and why is None and native.fast_entry():
         build = None if is_array(kernel._face.result) else builder(kernel._face.result)
         call = kernel._runner.single.python_function(kernel._slow, build, kernel.name, kernel.dtype)
-        kernel.__class__ = type("Kernel", (Kernel,), {"__call__": call, "__doc__": Kernel.__doc__})
+        kernel.__class__ = type("Kernel", (Kernel,), {"__call__": call, "__doc__": kernel.about})
+    else:
+        kernel.__class__ = type("Kernel", (Kernel,), {"__doc__": kernel.about})
     return kernel
+
+
+def _batched(shape: tuple[int, ...]) -> str:
+    return f"({', '.join(['...', *map(str, shape)])})"
 
 
 def _check_call(model: Any, function: Any, inputs: Any, state: Any, options: Mapping[str, Any]) -> None:

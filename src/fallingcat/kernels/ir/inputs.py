@@ -20,6 +20,14 @@ FLAT: Final = ("q", "v")
 """How a state is given unless fields of it are asked for: as :meth:`Model.flatten` makes it."""
 
 
+UNITS: Final = {
+    "acceleration": "of the quasi-velocity: base, then joints (m/s^2, rad/s^2)",
+    "forces": "on base and joints (N, N m)",
+    "point": "in the axes of its link (m)",
+}
+"""What further arguments of public functions are."""
+
+
 class Argument(NamedTuple):
     """One input of a kernel."""
 
@@ -91,12 +99,12 @@ def given_state(
 def state_arguments(model: Model, given: Sequence[str]) -> list[Argument]:
     """The inputs that say the state."""
     known = {
-        "q": ((model.nq,), "configuration: base coordinates, then joints"),
-        "v": ((model.nv,), "quasi-velocity: base twist, then joint rates"),
-        "pose": ((3, 4), "rows [R p] of the pose of the base"),
-        "joints": ((model.nq - model.base.nq,), "coordinates of the joints"),
-        "twist": ((model.m,), "body-fixed velocity of the base"),
-        "rates": ((model.nv - model.m,), "velocities of the joints"),
+        "q": ((model.nq,), "configuration: base coordinates, then joints (m, rad)"),
+        "v": ((model.nv,), "quasi-velocity: base twist, then joint rates (m/s, rad/s)"),
+        "pose": ((3, 4), "rows [R p] of the pose of the base (1, m)"),
+        "joints": ((model.nq - model.base.nq,), "coordinates of the joints (rad or m)"),
+        "twist": ((model.m,), "body-fixed velocity of the base (m/s, rad/s)"),
+        "rates": ((model.nv - model.m,), "velocities of the joints (rad/s or m/s)"),
     }
     return [Argument(name, *known[name]) for name in given]
 
@@ -141,7 +149,7 @@ def further_arguments(
             )
         shape = shapes[p.name]
         sizes = shape if isinstance(shape, tuple) else (shape,)
-        out.append(Argument(p.name, tuple(int(n) for n in sizes), "further argument"))
+        out.append(Argument(p.name, tuple(int(n) for n in sizes), UNITS.get(p.name, "")))
     return out
 
 
