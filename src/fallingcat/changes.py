@@ -23,6 +23,7 @@ from .formulations import (
     locked,
     mixed,
     momentum_map,
+    world_linear,
 )
 
 __all__ = [
@@ -36,4 +37,5 @@ __all__ = [
     "locked",
     "mixed",
     "momentum_map",
+    "world_linear",
 ]

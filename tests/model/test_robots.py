@@ -20,6 +20,8 @@ SOLID = {
     "orbital_arm": (robots.orbital_arm, 19.6, 7),
     "planar_arm": (robots.planar_arm, 8.0, 3),
     "quadruped": (robots.quadruped, 18.0, 12),
+    "scara": (robots.scara, 14.0, 4),
+    "wrist": (robots.wrist, 3.0, 3),
 }
 POINTS = {
     "prismatic_hopper": (robots.prismatic_hopper, 1.007, 1),

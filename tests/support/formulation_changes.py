@@ -42,6 +42,7 @@ ON_EVERY_BASE: dict[str, Make] = {
     "body": lambda m, s, rng: fc.changes.body(m, s),
     "mixed": lambda m, s, rng: fc.changes.mixed(m, s),
     "inertial": lambda m, s, rng: fc.changes.inertial(m, s),
+    "world linear": lambda m, s, rng: fc.changes.world_linear(m, s),
 }
 ON_A_MOVING_BASE: dict[str, Make] = {
     "centroidal": lambda m, s, rng: fc.changes.centroidal(m, s),

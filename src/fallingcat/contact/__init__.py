@@ -9,6 +9,7 @@ from .impacts import Impact, impact, switch
 from .points import Plane, plane, point_jacobian, position
 from .relief import HeightField, Relief
 from .shapes import CollisionPoints, collision_points, feet
+from .stacked import ContactJacobian, contact_jacobian
 from .stance import center_of_pressure, contact_forces, corners, stance_base
 from .stops import Stop, joint_stops
 
@@ -16,6 +17,7 @@ __all__ = [
     "CollisionPoints",
     "CompliantFloor",
     "Contact",
+    "ContactJacobian",
     "Distance",
     "HardContacts",
     "HeightField",
@@ -27,6 +29,7 @@ __all__ = [
     "center_of_pressure",
     "collision_points",
     "contact_forces",
+    "contact_jacobian",
     "corners",
     "distances",
     "feet",

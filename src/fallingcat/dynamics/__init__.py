@@ -19,6 +19,7 @@ from .centroidal import (
     centroidal_dynamics_derivatives,
 )
 from .constrained import Constrained, constrained_forward_dynamics
+from .coordinate_rates import FloatingBaseMap, floating_base_map
 from .coriolis import coriolis_matrix, mass_matrix_derivative
 from .derivatives import (
     ForwardDerivatives,
@@ -37,12 +38,14 @@ from .kinematics import (
     center_of_mass,
     center_of_mass_bias,
     center_of_mass_jacobian,
+    end_effector_parameters,
     forward_kinematics,
     jacobian,
     jacobian_derivative,
     link_acceleration,
     link_pose,
     link_twist,
+    relative_jacobian,
     reroot_state,
 )
 from .mass import mass_condition, mass_matrix
@@ -61,6 +64,7 @@ __all__ = [
     "CenterOfMassDerivatives",
     "CentroidalDerivatives",
     "Constrained",
+    "FloatingBaseMap",
     "ForwardDerivatives",
     "InverseDerivatives",
     "analytical_jacobian",
@@ -76,6 +80,8 @@ __all__ = [
     "constrained_forward_dynamics",
     "coriolis_matrix",
     "displace",
+    "end_effector_parameters",
+    "floating_base_map",
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "forward_kinematics",
@@ -98,5 +104,6 @@ __all__ = [
     "momentum_matrix",
     "momentum_matrix_derivative",
     "potential_energy",
+    "relative_jacobian",
     "reroot_state",
 ]

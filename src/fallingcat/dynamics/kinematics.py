@@ -95,16 +95,71 @@ def analytical_jacobian(
 
     ``J_A = E^-1 J``, with the mixed Jacobian and the rate matrices of the charts (Cartesian and Euler ZYX by default).
     """
-    check_robot(model, state)
-    position = Cartesian() if position is None else position
-    rotation = EulerZYX() if rotation is None else rotation
-    if not isinstance(position, PositionChart) or not isinstance(rotation, RotationChart):
-        raise ModelError(f"position and rotation are charts of fallingcat.lie, not {told(position)}, {told(rotation)}")
+    position, rotation = _charts(model, state, position, rotation)
     H = link_pose(model, state, link)
     J = jacobian(model, state, link, "mixed")
     rate_p = position.rate_matrix_inverse(position.from_position(H[:3, 3]))
     rate_r = rotation.rate_matrix_inverse(rotation.from_matrix(H[:3, :3]))
     return concatenate([rate_p @ J[:3], rate_r @ J[3:]])
+
+
+def end_effector_parameters(
+    model: Model,
+    state: State,
+    link: Place,
+    position: PositionChart | None = None,
+    rotation: RotationChart | None = None,
+) -> Vector:
+    """``chi_e = [position chart; rotation chart]`` of a link or frame in the world, [ETH] (2.134), (2.137).
+
+    Cartesian and Euler ZYX by default; for what moves in a plane ``PlanarPosition`` and ``PlanarAngle``.  Its rate is
+    ``analytical_jacobian(...) @ state.velocity``.
+
+    >>> from fallingcat.lie.charts import PlanarAngle, PlanarPosition
+    >>> from fallingcat.model import robots
+    >>> arm = robots.planar_arm()
+    >>> plane = PlanarPosition("x", "z"), PlanarAngle((0.0, 1.0, 0.0))
+    >>> end_effector_parameters(arm, arm.state(joints=[0.5 * np.pi, 0.0, 0.0]), "end_effector", *plane).round(6)
+    array([3.      , 1.      , 1.570796])
+    """
+    position, rotation = _charts(model, state, position, rotation)
+    H = link_pose(model, state, link)
+    return concatenate([position.from_position(H[:3, 3]), rotation.from_matrix(H[:3, :3])])
+
+
+def _charts(
+    model: Model, state: State, position: PositionChart | None, rotation: RotationChart | None
+) -> tuple[PositionChart, RotationChart]:
+    """The charts that are asked for, or Cartesian and Euler ZYX."""
+    check_robot(model, state)
+    position = Cartesian() if position is None else position
+    rotation = EulerZYX() if rotation is None else rotation
+    if not isinstance(position, PositionChart) or not isinstance(rotation, RotationChart):
+        raise ModelError(f"position and rotation are charts of fallingcat.lie, not {told(position)}, {told(rotation)}")
+    return position, rotation
+
+
+def relative_jacobian(
+    model: Model, state: State, link: Place, relative_to: Place | None = None, axes: Place | None = None
+) -> Matrix:
+    """``J_BC`` (6 x nv) with ``J_C = J_B + J_BC``: how much faster the origin of C moves and C turns than those of B.
+
+    [ETH] (2.152)-(2.154); C is ``link``, B ``relative_to`` (None: the world), each a link or frame, and both velocities
+    are written along the ``axes`` of a third one (None: the world's).
+
+    >>> from fallingcat.model import robots
+    >>> cat = robots.cat()
+    >>> state = cat.random_state(np.random.default_rng(0))
+    >>> a, b = cat.link_names[0], cat.link_names[-1]
+    >>> whole = relative_jacobian(cat, state, a) + relative_jacobian(cat, state, b, a)
+    >>> bool(np.allclose(whole, jacobian(cat, state, b, "mixed")))
+    True
+    """
+    check_robot(model, state)
+    J = jacobian(model, state, link, "mixed")
+    if relative_to is not None:
+        J = J - jacobian(model, state, relative_to, "mixed")
+    return J if axes is None else _turned(link_pose(model, state, axes)[:3, :3].T, J)
 
 
 def center_of_mass(model: Model, state: State) -> Vector:

@@ -26,7 +26,7 @@ from .evidence import Evidence, Unproved, worst
 from .internal_external import internal_external, internal_jacobian
 from .reduced import ReducedEquations, reduced_equations
 from .reduced_certificate import certify_reduced
-from .representations import body, inertial, mixed
+from .representations import body, inertial, mixed, world_linear
 from .time import later
 
 __all__ = [
@@ -64,5 +64,6 @@ __all__ = [
     "mixed",
     "momentum_map",
     "reduced_equations",
+    "world_linear",
     "worst",
 ]

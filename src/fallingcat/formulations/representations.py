@@ -6,6 +6,7 @@ import numpy as np
 
 from ..arrays.types import Matrix, Pose, Twist
 from ..dynamics.checks import check_state
+from ..dynamics.coordinate_rates import world_linear as linear_in_world
 from ..lie import Group
 from ..lie.rotations import block_diagonal, skew
 from ..model import Model, State
@@ -29,6 +30,26 @@ def inertial(model: Model, state: State) -> VelocityChange:
     """Base velocity at the world's origin, along the world's axes: ``Ad(H_wb) [v; w]`` (the spatial twist)."""
     check_state(model, state)
     return _of_base(model, state, "inertial", "spatial twist of the base")
+
+
+def world_linear(model: Model, state: State) -> VelocityChange:
+    """Velocity of the base's origin along the world's axes, angular velocity body-fixed: ``[R v; w]``, the ``u`` of
+    [ETH] (2.261), MuJoCo's ``qvel``; :func:`fallingcat.floating_base_map` ties it to rates of coordinates.
+    """
+    check_state(model, state)
+    one, zero = np.eye(model.n), np.zeros((model.n, model.n))
+    G, R = model.base, state.pose[:3, :3]
+    W = skew((G.selection @ state.twist)[3:])
+    X_dot = G.coselection @ block_diagonal([R @ W, np.zeros((3, 3))]) @ G.selection
+    return VelocityChange.of(
+        model,
+        state,
+        lambda at: block_diagonal([linear_in_world(G, at.pose[:3, :3]), one]),
+        "world linear",
+        "velocity of the base's origin along the world's axes, angular velocity of the base, body-fixed",
+        T_dot=block_diagonal([X_dot, zero]),
+        inverse=block_diagonal([linear_in_world(G, R.T), one]),
+    )
 
 
 def base_matrices(

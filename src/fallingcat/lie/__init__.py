@@ -18,6 +18,7 @@ True
 array([1.    , 0.    , 0.    , 0.    , 0.    , 1.5708])
 """
 
+from . import quaternions
 from .group import Group
 from .helical import Helical
 from .product import Product
@@ -43,5 +44,6 @@ __all__ = [
     "Product",
     "Schoenflies",
     "Trivial",
+    "quaternions",
     "skew",
 ]

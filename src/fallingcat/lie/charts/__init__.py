@@ -14,11 +14,13 @@ from .angle_axis import AngleAxis
 from .cartesian import Cartesian
 from .chart import Axes, Chart, ChartWarning, PositionChart, RotationChart
 from .cylindrical import Cylindrical
+from .direction_cosines import DirectionCosines
 from .euler import EulerChart
 from .euler_xyz import EulerXYZ
 from .euler_zxz import EulerZXZ
 from .euler_zyx import EulerZYX
 from .euler_zyz import EulerZYZ
+from .planar import PlanarAngle, PlanarPosition
 from .quaternion import UnitQuaternion
 from .rotation_vector import RotationVector
 from .spherical import Spherical
@@ -31,6 +33,7 @@ ROTATION_CHARTS: tuple[RotationChart, ...] = (
     AngleAxis(),
     RotationVector(),
     UnitQuaternion(),
+    DirectionCosines(),
 )
 POSITION_CHARTS: tuple[PositionChart, ...] = (Cartesian(), Cylindrical(), Spherical())
 
@@ -43,11 +46,14 @@ __all__ = [
     "Chart",
     "ChartWarning",
     "Cylindrical",
+    "DirectionCosines",
     "EulerChart",
     "EulerXYZ",
     "EulerZXZ",
     "EulerZYX",
     "EulerZYZ",
+    "PlanarAngle",
+    "PlanarPosition",
     "PositionChart",
     "RotationChart",
     "RotationVector",

@@ -59,7 +59,7 @@ class Chart(ABC):
     """
 
     name: ClassVar[str]
-    symbols: ClassVar[tuple[str, ...]]
+    symbols: tuple[str, ...]
     singular_below: ClassVar[float] = 1e-8
     warn_below: ClassVar[float] = 1e-3
 
@@ -77,7 +77,7 @@ class Chart(ABC):
 
     @property
     def dimension(self) -> int:
-        """Number of parameters: 3, or 4 with one constraint."""
+        """Number of parameters; more than a position or rotation has are tied by :meth:`constraint`."""
         return len(self.symbols)
 
     @abstractmethod
@@ -85,7 +85,7 @@ class Chart(ABC):
         """Distance to the singular set: a number that is zero exactly where the rate matrix loses rank."""
 
     def constraint(self, x: Any) -> Any:
-        """What must vanish for ``x`` to be a point of the chart (unit length); 0 for charts of three free numbers."""
+        """What must vanish for ``x`` to be a point of the chart, such as a length beyond 1; 0 where all are free."""
         return 0.0
 
     @final
@@ -156,7 +156,7 @@ class RotationChart(Chart):
     def rate_matrix_inverse(self, x: Any, frame: Axes = "world") -> Any:
         """``E(x)^-1``, dimension x 3, with ``xdot = E(x)^-1 @ omega``; raises or warns as `check` does.
 
-        For four parameters it is the right inverse whose rates keep the unit length.
+        For more than three parameters it is the right inverse whose rates keep the constraint.
         """
         x = self._admit(x)
         self.check(x)
@@ -198,12 +198,12 @@ class PositionChart(Chart):
 
     @final
     def rate_matrix(self, x: Any) -> Any:
-        """``E_P(x)``, 3 x 3, with ``rdot = E_P(x) @ xdot``; defined everywhere. [ETH] (2.10)."""
+        """``E_P(x)``, 3 x dimension, with ``rdot = E_P(x) @ xdot``; defined everywhere. [ETH] (2.10)."""
         return self._rates(self._admit(x))
 
     @final
     def rate_matrix_inverse(self, x: Any) -> Any:
-        """``E_P(x)^-1``, 3 x 3, with ``xdot = E_P(x)^-1 @ rdot``; raises or warns as `check` does. [ETH] (2.11)."""
+        """``E_P(x)^-1``, dimension x 3: ``xdot = E_P(x)^-1 @ rdot``; raises or warns as `check` does. [ETH] (2.11)."""
         x = self._admit(x)
         self.check(x)
         return self._rates_inverse(x)

@@ -9,6 +9,8 @@ from .prismatic_hopper import prismatic_hopper
 from .quadruped import quadruped
 from .random_tree import random_tree
 from .revolute_hopper import revolute_hopper
+from .scara import scara
+from .wrist import wrist
 
 __all__ = [
     "cat",
@@ -20,5 +22,7 @@ __all__ = [
     "quadruped",
     "random_tree",
     "revolute_hopper",
+    "scara",
     "two_cylinder_cat",
+    "wrist",
 ]

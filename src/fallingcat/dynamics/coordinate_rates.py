@@ -1,0 +1,92 @@
+"""Rates of coordinates and quasi-velocities: ``u = E_fb dq/dt``, [ETH] (2.261)-(2.262)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import concatenate, scale, stack
+from ..arrays.differentiate import derivative
+from ..arrays.types import Matrix
+from ..errors import ModelError, told
+from ..lie import SE3, SO3, Group
+from ..lie.charts import RotationChart
+from ..lie.rotations import block_diagonal
+from ..model import Model, State
+from .checks import check_state
+
+
+class FloatingBaseMap(NamedTuple):
+    """``u = E dq/dt`` and ``dq/dt = inverse u``, with ``u = [velocity of the base along the world's axes; its angular
+    velocity, body-fixed; joint rates]`` (nv) of :func:`fallingcat.changes.world_linear`.
+    """
+
+    E: Matrix
+    """``nv x k``"""
+    inverse: Matrix
+    """``k x nv``: the right inverse whose rates keep what ties coordinates, such as quaternions of length 1"""
+
+
+def floating_base_map(model: Model, state: State, rotation: RotationChart | None = None) -> FloatingBaseMap:
+    """``E_fb``, [ETH] (2.262), for ``q = [coordinates of the base; coordinates of the joints]``.
+
+    The base of SE(3) has its position and the parameters of ``rotation`` as coordinates, that of SO(3) the parameters;
+    without a chart, and on other bases, they are those of :meth:`Model.flatten` (a quaternion ``xyzw``).
+
+    >>> from fallingcat.lie.charts import EulerZYX
+    >>> from fallingcat.model import robots
+    >>> cat = robots.cat()
+    >>> E, inverse = floating_base_map(cat, cat.random_state(np.random.default_rng(0)), EulerZYX())
+    >>> E.shape, bool(np.allclose(E @ inverse, np.eye(16)))
+    ((16, 16), True)
+    """
+    check_state(model, state)
+    G, R, shape = model.base, state.pose[:3, :3], model.configuration.shape
+    E, inverse = of_coordinates(G, G.coordinates(state.pose)) if rotation is None else _of_chart(G, R, rotation)
+    base = FloatingBaseMap(world_linear(G, R) @ E, inverse @ world_linear(G, R.T))
+    q = shape.split_coordinates(state.joints)
+    blocks = [base, *(of_coordinates(group, part) for group, part in zip(shape.factors, q, strict=True))]
+    return FloatingBaseMap(*(_diagonal(list(parts)) for parts in zip(*blocks, strict=True)))
+
+
+def of_coordinates(group: Group, q: Any) -> FloatingBaseMap:
+    """``dim x nq``: the body-fixed velocity of ``element(q)`` per rate of its coordinates, ``(g^-1 dg/dq_i)^v``."""
+    if group.additive:
+        return FloatingBaseMap(np.eye(group.dim), np.eye(group.dim))
+    back = group.inverse(group.element(q))
+
+    def column(e: np.ndarray) -> Any:
+        return derivative(lambda t: group.vee(back @ group.element(q + scale(t, e))), like=[q])
+
+    E = stack([column(e) for e in np.eye(group.nq)], axis=1)
+    return FloatingBaseMap(E, E.T * (1.0 / (E * E).sum(axis=1)))  # rows are orthogonal in the coordinates of each group
+
+
+def world_linear(group: Group, R: Any) -> Any:
+    """``m x m``: takes body-fixed twists to ``[R v; w]`` in the algebra of the group."""
+    return group.coselection @ block_diagonal([R, np.eye(3)]) @ group.selection
+
+
+def _of_chart(group: Group, R: Any, rotation: Any) -> FloatingBaseMap:
+    """Body-fixed twist per rates of position and chart, and back."""
+    if not isinstance(rotation, RotationChart):
+        raise ModelError(f"rotation is a chart of rotations of fallingcat.lie.charts, not {told(rotation)}")
+    if not isinstance(group, (SE3, SO3)):
+        raise ModelError(f"a base {group} has no rotation to be written in chart {rotation.name}")
+    x = rotation.from_matrix(R)
+    turning = FloatingBaseMap(rotation.rate_matrix(x, "body"), rotation.rate_matrix_inverse(x, "body"))
+    if isinstance(group, SO3):
+        return turning
+    return FloatingBaseMap(_diagonal([R.T, turning.E]), _diagonal([R, turning.inverse]))
+
+
+def _diagonal(blocks: list[Any]) -> Any:
+    """Blocks of any shape on the diagonal of a matrix."""
+    width, height = sum(b.shape[1] for b in blocks), sum(b.shape[0] for b in blocks)
+    rows, left = [np.zeros((0, width))], 0
+    for b in blocks:
+        sides = np.zeros((len(b), left)), np.zeros((len(b), width - left - b.shape[1]))
+        rows.append(concatenate([sides[0], b, sides[1]], axis=1))
+        left += b.shape[1]
+    return concatenate(rows) if height else rows[0]
