@@ -20,8 +20,13 @@ TARGETS: Final = ("c", "cuda", "llvm")
 @app.command()
 def export(
     file: File,
-    function: Annotated[str, typer.Option(metavar="NAME", help="A function of the library, e.g. inverse_dynamics.")],
     out: Annotated[str, typer.Option(metavar="DIR", help="Where to write; made if it is not there.")],
+    function: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A function of the library, e.g. inverse_dynamics.")
+    ] = None,
+    controller: Annotated[
+        str | None, typer.Option(metavar="TOML", help="Instead: a controller, contacts and tasks by priority.")
+    ] = None,
     target: Annotated[str, typer.Option(metavar="c|cuda|llvm")] = "c",
     dtype: Annotated[str, typer.Option(metavar="float64|float32")] = "float64",
     base: Base = None,
@@ -36,12 +41,20 @@ def export(
         typer.Option(metavar="NAME=VALUE", help="An option of the function, e.g. factorization=passive; repeatable."),
     ] = None,
 ) -> None:
-    """Write a function of a robot as source code."""
+    """Write a function of a robot, or a controller, as source code."""
     with errors_in_one_line():
         model = model_of(
             file, base=base, physics=physics, inside=inside, root=root, massless=massless, xacro=xacro, loops=loops
         )
-        for path in exported(model, function, out, target, dtype, option or []):
+        if (function is None) == (controller is None):
+            raise ModelError("give a --function of the library, or a --controller, one of them")
+        if controller is not None:
+            if target != "c" or option:
+                raise ModelError("a controller is written as C, and has no options beside its file")
+            paths = controller_exported(model, controller, out, dtype)
+        else:
+            paths = exported(model, str(function), out, target, dtype, option or [])
+        for path in paths:
             typer.echo(plain(path))
 
 
@@ -70,6 +83,33 @@ def exported(model: Model, function: str, out: str, target: str, dtype: str, opt
         raise ModelError(f"cannot write to {out!r}: {error.strerror}") from None
     except TypeError as error:  # an option of another kind than the function takes, as a rule
         raise ModelError(f"{function} cannot be exported with these options: {error}") from None
+
+
+def controller_exported(model: Model, controller: str, out: str, dtype: str) -> list[str]:
+    """Writes ``control_torques`` in C, what steers it as its last argument, with the numbers of the file as a table."""
+    import re
+    from dataclasses import replace
+    from math import prod
+
+    from ..control.controller_file import read_controller
+    from ..kernels.text.shared import Real, escaped
+
+    law = read_controller(controller)
+    source, numbers, real = law.steered(model, "c", dtype=dtype), law.numbers(model), Real(dtype)
+    lines, at = ["/* What steers it, a2: where the numbers of what begin, and how many there are."], 0
+    for task in (task for level in law.constant_tasks for task in level):
+        for name, shape in task.number_shapes(model).items():
+            about = escaped(re.sub("[()']", " ", task.name).strip()).replace("%20", " ")
+            lines.append(f" *   a2[{at}], {prod(shape)}: {name} of {about}")
+            at += prod(shape)
+    values = ", ".join(real.constant(float(x)) for x in numbers)
+    table = f"static const {real.text} fc_control_numbers[{max(at, 1)}] = {{{values or real.constant(0.0)}}};"
+    above = "\n".join([*lines, " */", table, "", "/* Arguments and result"])
+    text = source.header.replace("/* Arguments and result", above)
+    try:
+        return [str(path) for path in replace(source, header=text).write(out)]
+    except OSError as error:
+        raise ModelError(f"cannot write to {out!r}: {error.strerror}") from None
 
 
 def _named(name: str) -> Callable[..., Any]:

@@ -14,11 +14,12 @@ from ..dynamics import bias_forces, gravity_forces, mass_matrix
 from ..dynamics.checks import check_robot, vector
 from ..dynamics.sweeps import places_above
 from ..errors import ModelError, told
+from ..kernels import compile
 from ..model import Model, State
 from .least_squares import RANK, Level, hierarchical, norm, orthonormal
 from .task_space import Aim, check_aim, check_tasks, task_at
 from .tasks import PositionTask, Task
-from .tasks.task import stacked
+from .tasks.task import filled, packed, stacked
 from .torque_law import TorqueLaw, as_gain, drives, names_of, per_row
 
 Contact = str | Task
@@ -132,8 +133,8 @@ class Prioritised(TorqueLaw):
     array([1., 0., 3.])
     """
 
-    tasks: tuple[tuple[Aim, ...], ...]
-    contacts: tuple[Contact, ...] = ()
+    tasks: Sequence[Sequence[Aim]]
+    contacts: Sequence[Contact] = ()
     damping: float = 0.0
     name: str = "priorities"
 
@@ -155,6 +156,54 @@ class Prioritised(TorqueLaw):
         levels = [[task_at(aim, t) for aim in level] for level in self.tasks]
         u = prioritised_drives(model, state, levels, self.contacts, self.damping)
         return drives(model).S[:, model.m :].T @ u
+
+    def steered(self, model: Model, target: str = "cpu", **options: Any) -> Any:
+        """A kernel ``k(q, v, numbers)`` that gives the joint torques (n): goals and gains may change from call to call.
+
+        ``numbers`` are those of :meth:`numbers`, or of the same law with other goals; ``target="c"`` is its text.
+
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> tip = fc.control.PositionTask("end_effector", [1.0, 0.0, 3.0], gain=10.0)
+        >>> fast, law = Prioritised([[tip]]).steered(arm), Prioritised([[tip.replaced(goal=[0.9, 0.0, 3.0])]])
+        >>> found, at = fast(np.ones(3), np.zeros(3), law.numbers(arm)), arm.state(joints=[1.0, 1.0, 1.0])
+        >>> bool(np.allclose(found, law.torques(arm, at)))
+        True
+        """
+        self.check(model)
+        forms, numbers = tuple(tuple(task.form for task in level) for level in self.constant_tasks), self.numbers(model)
+        options |= {"forms": forms, "contacts": self.contacts, "damping": self.damping}
+        if target == "c":
+            options["example"] = (("numbers", tuple(numbers.tolist())),)
+        return compile(model, control_torques, target=target, inputs={"numbers": len(numbers)}, **options)
+
+    def numbers(self, model: Model) -> np.ndarray:
+        """Goal, feed-forward velocity and acceleration, gain and weight of each task, those that it has, in order."""
+        self.check(model)
+        return packed(model, [task for level in self.constant_tasks for task in level])
+
+    @property
+    def constant_tasks(self) -> tuple[tuple[Task, ...], ...]:
+        """Its tasks, none of which is a function of time."""
+        if any(not isinstance(aim, Task) for level in self.tasks for aim in level):
+            raise ModelError(f"tasks of {self.name!r} are functions of time: what steers it is given from call to call")
+        return tuple(tuple(aim for aim in level if isinstance(aim, Task)) for level in self.tasks)
+
+
+def control_torques(
+    model: Model,
+    state: State,
+    numbers: Any,
+    *,
+    forms: Any,
+    contacts: Sequence[Contact],
+    damping: float,
+    example: Any = None,
+) -> Any:
+    """Joint torques (n) of :meth:`Prioritised.steered`, for kernels and as a C function; its test uses ``example``."""
+    tasks = iter(filled(model, [form for level in forms for form in level], numbers))
+    levels = [[next(tasks) for _ in level] for level in forms]
+    return drives(model).S[:, model.m :].T @ prioritised_drives(model, state, levels, contacts, damping)
 
 
 def prioritised_drives(
@@ -200,12 +249,12 @@ class VirtualModel(TorqueLaw):
     array([-1.11, -0.02,  5.44])
     """
 
-    tasks: tuple[Aim, ...]
+    tasks: Sequence[Aim]
     stiffness: Any = 0.0
     damping: Any = 0.0
     force: Any = None
     """of all rows of all tasks, or None"""
-    contacts: tuple[Contact, ...] = ()
+    contacts: Sequence[Contact] = ()
     name: str = "virtual model"
 
     def __post_init__(self) -> None:

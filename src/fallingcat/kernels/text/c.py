@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from ...model import Model
 from ..ir.inputs import said
 from ..ir.instructions import Chunk
 from ..ir.program import Program, program
@@ -53,7 +52,7 @@ def build(recipe: Recipe, fma: bool = False) -> CSource:
     name, real = identifier(recipe.function), Real(recipe.dtype)
     operations = sum(traced.graph.count(traced.outputs).values())
     about = ["/*", *table(model, traced.arguments, traced, operations), " */"]
-    inputs = _test_inputs(model, traced, recipe.dtype)
+    inputs = _test_inputs(traced, recipe)
     return CSource(
         name,
         "\n".join([*about, *_header(made, real, name), ""]),
@@ -132,14 +131,15 @@ def _chunk(made: Program, chunk: Chunk, real: Real) -> tuple[list[str], list[str
     return lines, sorted(used, key=lambda x: (x == "w", x == "out", x))
 
 
-def _test_inputs(model: Model, traced: Trace, dtype: str) -> tuple[tuple[np.ndarray, ...], ...]:
-    rng = np.random.default_rng(0)
+def _test_inputs(traced: Trace, recipe: Recipe) -> tuple[tuple[np.ndarray, ...], ...]:
+    """Random ones; arguments that are no such numbers are those of the option ``example``, by name."""
+    rng, example = np.random.default_rng(0), dict(recipe.options.get("example", ()))
     tests = []
     for _ in range(TESTS):
-        known = said(model, model.random_state(rng))
+        known = said(recipe.model, recipe.model.random_state(rng))
         values = [known[name] for name in traced.state]
-        values += [rng.normal(size=a.size) for a in traced.arguments[len(values) :]]
-        tests.append(tuple(np.asarray(x, dtype=dtype).reshape(-1) for x in values))
+        values += [example.get(a.name, rng.normal(size=a.size)) for a in traced.arguments[len(values) :]]
+        tests.append(tuple(np.asarray(x, dtype=recipe.dtype).reshape(-1) for x in values))
     return tuple(tests)
 
 
