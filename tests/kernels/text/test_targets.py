@@ -193,7 +193,7 @@ def test_casadi_gives_the_numbers_of_numpy(case):
     made = compile(model, function, target="casadi", inputs=sizes, **options)
     traced = trace(Recipe(model, function, sizes, options=options))
     assert made.name_in() == [a.name for a in traced.arguments]
-    arguments = c._test_inputs(traced, Recipe(model, function, sizes, options=options))[0]
+    arguments = c._test_inputs(model, traced, "float64")[0]
     outputs = made.call([casadi.DM(x) for x in arguments])
     found = np.concatenate([np.asarray(x.full()).ravel() for x in outputs])
     close(found, by_numpy(model, function, options, arguments, made.name_in()), 1e-12)

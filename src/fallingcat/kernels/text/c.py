@@ -6,13 +6,15 @@ operations without branches.  Names are generated; what the robot calls its part
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from ...model import Model
 from ..ir.inputs import said
 from ..ir.instructions import Chunk
 from ..ir.program import Program, program
@@ -52,7 +54,7 @@ def build(recipe: Recipe, fma: bool = False) -> CSource:
     name, real = identifier(recipe.function), Real(recipe.dtype)
     operations = sum(traced.graph.count(traced.outputs).values())
     about = ["/*", *table(model, traced.arguments, traced, operations), " */"]
-    inputs = _test_inputs(traced, recipe)
+    inputs = _test_inputs(model, traced, recipe.dtype, dict(recipe.options.get("example", ())))
     return CSource(
         name,
         "\n".join([*about, *_header(made, real, name), ""]),
@@ -131,15 +133,17 @@ def _chunk(made: Program, chunk: Chunk, real: Real) -> tuple[list[str], list[str
     return lines, sorted(used, key=lambda x: (x == "w", x == "out", x))
 
 
-def _test_inputs(traced: Trace, recipe: Recipe) -> tuple[tuple[np.ndarray, ...], ...]:
-    """Random ones; arguments that are no such numbers are those of the option ``example``, by name."""
-    rng, example = np.random.default_rng(0), dict(recipe.options.get("example", ()))
+def _test_inputs(
+    model: Model, traced: Trace, dtype: str, example: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[tuple[np.ndarray, ...], ...]:
+    """Random ones; arguments for which not every number will do are those of the option ``example``."""
+    rng = np.random.default_rng(0)
     tests = []
     for _ in range(TESTS):
-        known = said(recipe.model, recipe.model.random_state(rng))
+        known = said(model, model.random_state(rng))
         values = [known[name] for name in traced.state]
         values += [example.get(a.name, rng.normal(size=a.size)) for a in traced.arguments[len(values) :]]
-        tests.append(tuple(np.asarray(x, dtype=recipe.dtype).reshape(-1) for x in values))
+        tests.append(tuple(np.asarray(x, dtype=dtype).reshape(-1) for x in values))
     return tuple(tests)
 
 
