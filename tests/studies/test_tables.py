@@ -32,7 +32,12 @@ published = "1"
 
 def test_the_studies_are_there():
     wanted = {f"prismatic-{k}" for k in (1, 2, 3)} | {f"revolute-{k}" for k in range(1, 7)}
-    wanted |= {"circling-arm", "eth-kinematics", "orbital-gait", "revolute-basin", "revolute-locked", "revolute-scan"}
+    wanted |= {"circling-arm", "eth-dynamics", "eth-kinematics"} | {
+        "orbital-gait",
+        "revolute-basin",
+        "revolute-locked",
+        "revolute-scan",
+    }
     assert set(names()) == wanted
 
 

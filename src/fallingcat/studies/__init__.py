@@ -1,11 +1,11 @@
 """Published experiments, run again: parameters as data, numbers beside the published ones, figures as a page.
 
 ``run("revolute-6")`` runs one; ``names()`` lists them; :func:`load` reads one's own.  What can be studied is a
-:class:`StudyKind`: hoppers (:mod:`.hoppers`), the gait of an arm in orbit (:mod:`.orbital`), kinematic
-control (:mod:`.kinematics`, :mod:`.circling`), and one's own.
+:class:`StudyKind`: hoppers (:mod:`.hoppers`), the gait of an arm in orbit (:mod:`.orbital`), control
+(:mod:`.kinematics`, :mod:`.circling`, :mod:`.dynamics`), and one's own.
 """
 
-from . import circling, hoppers, kinematics, orbital
+from . import circling, dynamics, hoppers, kinematics, orbital
 from .kind import Figures, Parameters, Progress, StudyKind, kind_of, kinds, study_kind
 from .simulated import SimulatedKind
 from .study import Row, StudyResult, run, run_study
@@ -21,6 +21,7 @@ __all__ = [
     "StudyKind",
     "StudyResult",
     "circling",
+    "dynamics",
     "hoppers",
     "kind_of",
     "kinds",

@@ -148,7 +148,7 @@ def names() -> tuple[str, ...]:
     """The studies that come with the library.
 
     >>> names()[:3]
-    ('circling-arm', 'eth-kinematics', 'orbital-gait')
+    ('circling-arm', 'eth-dynamics', 'eth-kinematics')
     """
     files = (resources.files(__package__) / "data").iterdir()
     return tuple(sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")))
