@@ -107,7 +107,7 @@ from .model import (
 )
 
 if TYPE_CHECKING:
-    from . import contact, control, falling, gaits, studies, testing
+    from . import contact, control, falling, gaits, live, studies, testing
     from .contact import loops
     from .simulation import Event, Ledger, Rollout, Trajectory, rollout, simulate
 
@@ -201,6 +201,7 @@ __all__ = [
     "link_acceleration",
     "link_pose",
     "link_twist",
+    "live",
     "load",
     "locked_angle",
     "locked_inertia",
@@ -226,7 +227,7 @@ __all__ = [
 ]
 
 
-_ROOMS = ("contact", "control", "falling", "gaits", "simulation", "studies", "testing", "views")
+_ROOMS = ("contact", "control", "falling", "gaits", "live", "simulation", "studies", "testing", "views")
 _LATER = {name: f".{name}" for name in _ROOMS}
 _LATER["loops"] = ".contact"
 _LATER |= dict.fromkeys(("Event", "Ledger", "Rollout", "Trajectory", "rollout", "simulate"), ".simulation")

@@ -17,6 +17,7 @@ from .gait_file import gait
 from .inspect_file import inspect, report
 from .study_run import study_list, study_run
 from .text import plain
+from .view_file import view
 
 __all__ = [
     "app",
@@ -33,4 +34,5 @@ __all__ = [
     "report",
     "study_list",
     "study_run",
+    "view",
 ]

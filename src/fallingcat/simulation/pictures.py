@@ -39,7 +39,7 @@ def animation(
     positive(speed, "speed")
     times = np.linspace(run.times[0], run.times[-1], min(FRAMES, max(2, len(run))))
     states = [run.at(t) for t in times]
-    upright = _upright(run.model.gravity)
+    upright = turned_up(run.model.gravity)
     poses: dict[str, list[np.ndarray]] = {}
     for state in states:
         for name, H in forward_kinematics(run.model, state).items():
@@ -135,7 +135,7 @@ def _extras(
     return [*extras, Axes()]
 
 
-def _upright(gravity: np.ndarray) -> np.ndarray:
+def turned_up(gravity: np.ndarray) -> np.ndarray:
     """World to picture, whose z is up: planar robots stand in the x-z plane there."""
     turn = np.eye(4)
     if abs(gravity[1]) > abs(gravity[2]):

@@ -1,0 +1,44 @@
+"""``fallingcat view FILE``: the robot in the browser, moved by hand."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from .app import Base, File, Inside, Loops, Massless, Physics, Root, Xacro, app, errors_in_one_line
+from .drop_cat import NoOpen
+from .export_file import model_of
+from .text import open_page, plain
+
+
+@app.command()
+def view(
+    file: File,
+    port: Annotated[int, typer.Option(help="Of this computer; the next one that is free.")] = 8080,
+    base: Base = None,
+    physics: Physics = "strict",
+    inside: Inside = None,
+    root: Root = None,
+    massless: Massless = "keep",
+    xacro: Xacro = "refuse",
+    loops: Loops = None,
+    no_open: NoOpen = False,
+) -> None:
+    """Move a robot by hand: sliders, a hand that is dragged, free floating, simulation; until Ctrl-C."""
+    with errors_in_one_line():
+        from ..live import view as live
+
+        model = model_of(
+            file, base=base, physics=physics, inside=inside, root=root, massless=massless, xacro=xacro, loops=loops
+        )
+        viewer = live(model, port=port)
+        typer.echo(f"{plain(model.name)} is shown at {viewer.url}, on this computer only; Ctrl-C ends it")
+        if not no_open:
+            open_page(viewer.url)
+        try:
+            while True:
+                time.sleep(1.0)
+        except KeyboardInterrupt:
+            viewer.stop()

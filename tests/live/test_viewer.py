@@ -1,0 +1,71 @@
+"""The live view in a real browser: Chromium through Playwright; skipped where there is none."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+import fallingcat as fc
+
+pytest.importorskip("viser")
+playwright = pytest.importorskip("playwright.sync_api")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+LOUD = "--enable-unsafe-swiftshader"
+
+
+@pytest.fixture
+def viewer():
+    started = fc.live.view(fc.robots.two_cylinder_cat(), port=18_080)
+    yield started
+    started.stop()
+
+
+def test_it_listens_to_this_computer_only(viewer):
+    assert viewer.url.startswith("http://127.0.0.1:")
+    assert viewer.server.get_host() == "127.0.0.1"
+    assert viewer.url in viewer._repr_html_()
+
+
+def test_sliders_and_boxes_do_what_they_say(viewer, tmp_path):
+    puppet = viewer.puppet
+    _, slider = viewer._sliders[0]
+    slider.value = 0.5
+    viewer._bent(None)
+    assert puppet.state.joints[0] == 0.5
+    assert not np.allclose(puppet.state.pose, np.eye(4))
+    viewer._free.value = False
+    viewer._floating(None)
+    before = puppet.state.pose
+    slider.value = 0.0
+    viewer._bent(None)
+    np.testing.assert_array_equal(puppet.state.pose, before)
+    viewer._guarded(lambda _: puppet.bend([np.nan, 0.0]))(None)
+    assert "joints" in viewer._say.content
+    assert viewer.save(tmp_path / "done.html").stat().st_size > 10_000
+    viewer._reset(None)
+    np.testing.assert_array_equal(puppet.state.pose, np.eye(4))
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+@pytest.mark.filterwarnings("ignore")
+def test_a_browser_shows_it_and_asks_nobody_else(viewer):
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", LOUD])
+        page = browser.new_page(viewport={"width": 640, "height": 480})
+        heard, asked = [], []
+        page.on("pageerror", lambda error: heard.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(viewer.url)
+        page.get_by_text("free float").wait_for(timeout=60_000)
+        page.get_by_text("simulate").first.wait_for()
+        for name in viewer.puppet.model.joint_names:
+            page.get_by_text(name).first.wait_for()
+        browser.close()
+    assert heard == []
+    own = (viewer.url, viewer.url.replace("http", "ws"), "data:", "blob:")
+    assert [url for url in asked if not url.startswith(own)] == []
+
+
+def test_wrong_ports_are_refused():
+    with pytest.raises(fc.ModelError, match="port is a whole number"):
+        fc.live.view(fc.robots.two_cylinder_cat(), port=0)
