@@ -253,3 +253,22 @@ def test_jax_takes_batches_gradients_and_single_precision():
         energy(q)
     with pytest.raises(ModelError, match="v has shape"):
         energy(q, v[:-1])
+
+
+def scaled(model, state, double, sin, q_wanted):
+    return state.joints * double + sin * q_wanted
+
+
+@pytest.mark.skipif(CC is None, reason="no C compiler")
+def test_arguments_keep_their_names_in_c_unless_they_mean_something_there(tmp_path):
+    model = fc.robots.planar_arm()
+    plain = fc.compile(model, fc.inverse_dynamics, target="c")
+    assert "(const double q[3], const double v[3], const double acceleration[3], double out[3]," in plain.header
+    assert " *   q[3]  configuration: base coordinates, then joints (m, rad)" in plain.header
+    assert "%" not in plain.header
+    odd = fc.compile(model, scaled, target="c", inputs={"double": 3, "sin": 3, "q_wanted": 3})
+    assert "(const double q[3], const double a1[3], const double a2[3], const double q_wanted[3]," in odd.header
+    source, *_ = (p for p in odd.write(tmp_path) if p.name == "fc_scaled.c")
+    command = [CC, "-std=c99", "-Wall", "-Werror", str(source), str(tmp_path / "fc_scaled_test.c"), "-lm"]
+    subprocess.run([*command, "-o", str(tmp_path / "run")], check=True)
+    subprocess.run([str(tmp_path / "run")], check=True, stdout=subprocess.DEVNULL)

@@ -72,7 +72,8 @@ class CudaKernel:
     @cached_property
     def source(self) -> str:
         """The CUDA text: kernels ``name_0``, ``name_1``, ... to be launched in turn."""
-        about = ["/*", *table(self.model, self.signature, self._trace, sum(self.operations.values())), " */"]
+        names = [f"a{i}" for i in range(len(self.signature))]
+        about = ["/*", *table(self.model, self.signature, self._trace, sum(self.operations.values()), names), " */"]
         return "\n".join([*about, *cuda.prelude(Real(self.dtype.name)), *(text.source for text in self.texts)])
 
     def __repr__(self) -> str:

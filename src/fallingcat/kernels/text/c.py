@@ -19,7 +19,7 @@ from ..ir.inputs import said
 from ..ir.instructions import Chunk
 from ..ir.program import Program, program
 from ..ir.trace import Recipe, Trace, trace
-from .shared import Real, identifier, statement, table
+from .shared import Real, argument_names, identifier, statement, table
 
 TESTS = 2
 """States in the test main."""
@@ -53,57 +53,59 @@ def build(recipe: Recipe, fma: bool = False) -> CSource:
     made = program(traced.inputs, traced.outputs, fuse=fma)
     name, real = identifier(recipe.function), Real(recipe.dtype)
     operations = sum(traced.graph.count(traced.outputs).values())
-    about = ["/*", *table(model, traced.arguments, traced, operations), " */"]
+    names = argument_names(traced.arguments)
+    about = ["/*", *table(model, traced.arguments, traced, operations, names), " */"]
     inputs = _test_inputs(model, traced, recipe.dtype, dict(recipe.options.get("example", ())))
     return CSource(
         name,
-        "\n".join([*about, *_header(made, real, name), ""]),
-        "\n".join([f'#include "{name}.h"', "", "#include <math.h>", "", *_source(made, real, name), ""]),
+        "\n".join([*about, *_header(made, real, name, names), ""]),
+        "\n".join([f'#include "{name}.h"', "", "#include <math.h>", "", *_source(made, real, name, names), ""]),
         "\n".join([*_main(made, traced, real, name, inputs), ""]),
         inputs,
     )
 
 
-def _prototype(made: Program, real: Real, name: str) -> str:
-    arguments = [f"const {real.text} a{k}[{max(n, 1)}]" for k, n in enumerate(made.argument_sizes)]
+def _prototype(made: Program, real: Real, name: str, names: list[str]) -> str:
+    sizes = zip(names, made.argument_sizes, strict=True)
+    arguments = [f"const {real.text} {argument}[{max(n, 1)}]" for argument, n in sizes]
     return (
         f"void {name}({', '.join([*arguments, f'{real.text} out[{max(len(made.outputs), 1)}]', f'{name}_work *work'])})"
     )
 
 
-def _header(made: Program, real: Real, name: str) -> Iterator[str]:
+def _header(made: Program, real: Real, name: str, names: list[str]) -> Iterator[str]:
     guard = f"{name.upper()}_H"
     yield from (f"#ifndef {guard}", f"#define {guard}", "", "#ifdef __cplusplus", 'extern "C" {', "#endif", "")
     yield "/* Room for intermediate values; its contents before a call do not matter. One for each thread. */"
     yield f"typedef struct {{ {real.text} value[{max(made.slots, 1)}]; }} {name}_work;"
     yield ""
     yield "/* Arguments and result must not overlap. */"
-    yield f"{_prototype(made, real, name)};"
+    yield f"{_prototype(made, real, name, names)};"
     yield from ("", "#ifdef __cplusplus", "}", "#endif", "", "#endif")
 
 
-def _source(made: Program, real: Real, name: str) -> Iterator[str]:
+def _source(made: Program, real: Real, name: str, names: list[str]) -> Iterator[str]:
     calls: list[str] = []
     anywhere: set[str] = set()
     for c, chunk in enumerate(made.chunks):
         assert isinstance(chunk, Chunk)  # loops were written out
-        lines, used = _chunk(made, chunk, real)
+        lines, used = _chunk(made, chunk, real, names)
         anywhere.update(used)
         types = {"out": f"{real.text} *restrict out", "w": f"{real.text} *restrict w"}
         parameters = ", ".join(types.get(x, f"const {real.text} *restrict {x}") for x in used)
         yield f"static void {name}_chunk{c}({parameters or 'void'})"
         yield from ("{", *lines, "}", "")
         calls.append(f"    {name}_chunk{c}({', '.join('work->value' if x == 'w' else x for x in used)});")
-    yield _prototype(made, real, name)
+    yield _prototype(made, real, name, names)
     yield "{"
-    everything = {f"a{k}" for k in range(len(made.argument_sizes))} | {"out", "w"}
+    everything = {*names, "out", "w"}
     yield from (f"    (void){'work' if x == 'w' else x};" for x in sorted(everything - anywhere))
     yield from calls
     yield "}"
 
 
-def _chunk(made: Program, chunk: Chunk, real: Real) -> tuple[list[str], list[str]]:
-    """The statements of a chunk, and which of a0, a1, ..., out, w they use."""
+def _chunk(made: Program, chunk: Chunk, real: Real, names: list[str]) -> tuple[list[str], list[str]]:
+    """The statements of a chunk, and which of the arguments, out, w they use."""
     lines: list[str] = []
     known: set[int] = set()
     used: set[str] = set()
@@ -114,7 +116,7 @@ def _chunk(made: Program, chunk: Chunk, real: Real) -> tuple[list[str], list[str
         if x not in known:
             known.add(x)
             place = made.inputs.get(x)
-            array, index = ("w", chunk.loads[x]) if place is None else (f"a{place[0]}", place[1])
+            array, index = ("w", chunk.loads[x]) if place is None else (names[place[0]], place[1])
             used.add(array)
             lines.append(f"    const {real.text} v{x} = {array}[{index}];")
         return f"v{x}"
