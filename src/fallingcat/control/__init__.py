@@ -44,6 +44,8 @@ from .tasks import (
     Task,
 )
 from .torque_law import TorqueLaw
+from .whole_body import Loop, Torques, WholeBody, torques
+from .whole_body_problem import TorqueLimits
 
 __all__ = [
     "Accelerations",
@@ -70,6 +72,7 @@ __all__ = [
     "Leg",
     "Limit",
     "LockedPolarSpring",
+    "Loop",
     "OperationalSpace",
     "OutputFeedback",
     "PassiveDamping",
@@ -93,8 +96,11 @@ __all__ = [
     "Task",
     "TaskDynamics",
     "TorqueLaw",
+    "TorqueLimits",
+    "Torques",
     "Velocities",
     "VirtualModel",
+    "WholeBody",
     "accelerations",
     "actuated",
     "floating_inverse_dynamics",
@@ -103,6 +109,7 @@ __all__ = [
     "passive",
     "support_dynamics",
     "task_dynamics",
+    "torques",
     "velocities",
     "virtual_leg",
 ]

@@ -202,7 +202,7 @@ def checked_levels(model: Model, state: State, tasks: Any) -> Levels:
     """Tasks by priority, each of which fits the robot."""
     check_state(model, state)
     if not all(is_numeric(x) for x in state):
-        raise ModelError("velocities are those of a state of plain numbers: compile `prioritised` for other kinds")
+        raise ModelError("priorities are those of a state of plain numbers: compile `prioritised` for other kinds")
     if isinstance(tasks, (list, tuple)) and any(isinstance(level, Task) for level in tasks):
         raise ModelError("tasks are a list of priorities, each a list of tasks: [[task, ...], ...], not [task, ...]")
     listed = isinstance(tasks, (list, tuple)) and all(isinstance(level, (list, tuple)) for level in tasks)
@@ -213,7 +213,7 @@ def checked_levels(model: Model, state: State, tasks: Any) -> Levels:
         for task in level:
             task.check(model)
             if task.aim is not None and np.ndim(task.aim) > len(task.goal_shape(model)):
-                raise ModelError(f"{task.name} has {len(task.aim)} goals: one velocity goes to one of them")
+                raise ModelError(f"{task.name} has {len(task.aim)} goals: a robot goes to one of them at a time")
     return levels
 
 

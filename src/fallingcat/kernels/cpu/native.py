@@ -61,6 +61,16 @@ def _emitted(text: str) -> bytes:
     return bytes(_machine().emit_object(binding().parse_assembly(text)))
 
 
+def optimised(text: str) -> str:
+    """LLVM text made fast: what :mod:`.syntax` writes has loops, and memory for every name."""
+    llvm, module = binding(), binding().parse_assembly(text)
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    llvm.create_pass_builder(_machine(), options).getModulePassManager().run(
+        module, llvm.create_pass_builder(_machine(), options)
+    )
+    return str(module)
+
+
 def _machine() -> Any:
     # level 1: the tracer has optimised already, what is left is instruction selection and register allocation
     target = binding().Target.from_default_triple()

@@ -73,15 +73,16 @@ class Memory:
         lead = None if self._key is None else digest(self._key, which)
         place = None if lead is None else cache.read(lead)
         code = None if place is None else cache.read(place.decode())
-        return code if code is not None else _compiled(text(), lead)
+        return code if code is not None else compiled(text(), lead)
 
 
-def _compiled(text: str, lead: str | None) -> bytes:
+def compiled(text: str, lead: str | None = None, make: Callable[[str], bytes] = native.object_code) -> bytes:
+    """The object file of an LLVM text, stored or made; ``lead`` is another key that leads to it."""
     key = digest(_environment(), "packed", text)
     code = cache.read(key)
     if code is None:
         with telling("compiling"):
-            code = native.object_code(text)
+            code = make(text)
         cache.write(key, code)
     if lead is not None:
         cache.write(lead, key.encode())

@@ -1,0 +1,256 @@
+"""Torques that do what tasks ask for, by priority, with contacts, within limits: once, or in a control loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..contact.points import checked_points, named_points, plane
+from ..dynamics.checks import check_dynamic, check_model, choice, positive
+from ..errors import ModelError, NumericsError, told
+from ..model import Model, State
+from .limits import Limit
+from .priorities import MET, Levels, checked_levels
+from .tasks.task import Task, as_numbers, count, packed
+from .whole_body_problem import SETTLED, Setup, TorqueLimits, plan_of
+from .whole_body_solver import Answer, Solver
+
+
+@dataclass(frozen=True)
+class Torques:
+    """What :func:`torques` found."""
+
+    torques: np.ndarray
+    """``n``: joint forces (N m or N)"""
+    acceleration: np.ndarray
+    """``nv``: of the quasi-velocity ``[twist; rates]``"""
+    forces: np.ndarray
+    """``contacts x 3``: on the robot, along the world's axes (N)"""
+    status: str
+    """``solved``: every task is met; ``compromise``: those of ``unmet`` are not, because of limits, rank or tasks
+    beside and above them; ``infeasible``: the limits of ``conflicts`` contradict each other, and some gave way, by the
+    least sum of squares"""
+    residuals: tuple[np.ndarray, ...]
+    """for each task, in the order given, ``J a + dJ/dt v`` less what it asks for"""
+    ranks: tuple[int, ...]
+    """for each level how many of its rows are independent of each other and of all before"""
+    unmet: tuple[str, ...]
+    active: dict[str, float]
+    """limits that hold something back, with their multipliers, of the first level that feels them; of a friction cone
+    their sum"""
+    conflicts: tuple[str, ...]
+    optimality: float
+    """the largest violation of the optimality conditions, relative to the gradients"""
+    rounds: int
+    """times that what is held was guessed anew; 1: the first guess was right; 0: the slow, careful way was needed"""
+
+
+def torques(
+    model: Model,
+    state: State,
+    tasks: Sequence[Sequence[Task]],
+    *,
+    contacts: Sequence[str] = (),
+    friction: float | Sequence[float] | None = 0.6,
+    limits: Sequence[Limit | TorqueLimits] = (),
+    settle: str = "forces",
+    normal: Sequence[float] | None = None,
+    horizon: float = 0.02,
+) -> Torques:
+    """The joint torques, with the motion and the contact forces that go with them, for tasks by priority.
+
+    ``tasks`` is a list of priorities, each a list of tasks that share it by their weights, as in :func:`.velocities`;
+    they ask for accelerations.  ``contacts`` are links or frames whose origins stay at rest, with forces inside
+    pyramids inside friction cones around ``normal`` (against gravity by default); with ``friction=None`` they hold in
+    every direction.  ``limits`` are above all tasks: :class:`TorqueLimits`, and those of velocities, which hold for the
+    velocity after ``horizon`` (s).  What tasks leave open is settled by the least contact forces and then the least
+    torques, or with ``settle="torques"`` the other way round ([ETH] 3.10).  No answer depends on the link that is the
+    base.
+
+    ``M a + h = S' u + J' f`` and ``J a + dJ/dt v = 0`` hold to rounding: :func:`fallingcat.forward_dynamics` of these
+    torques and forces gives this acceleration.  The first call for a robot and these kinds of tasks compiles.
+
+    >>> import fallingcat as fc
+    >>> dog = fc.robots.quadruped()
+    >>> state = dog.state(joints=np.tile([0.0, 0.7, -1.4], 4))
+    >>> feet = [f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right")]
+    >>> up = fc.control.CenterOfMassTask(acceleration=[0.0, 0.0, 1.0])
+    >>> found = torques(dog, state, [[up], [fc.control.RotationTask("trunk")]], contacts=feet, limits=[TorqueLimits()])
+    >>> found.status, bool(np.isclose(found.forces[:, 2].sum(), 10.81 * dog.mass))
+    ('solved', True)
+    """
+    levels = checked_levels(model, state, tasks)
+    setup = _setup(model, levels, contacts, friction, limits, settle, normal, horizon)
+    solver = Solver(model, plan_of(model, setup))
+    numbers = packed(model, [task for level in levels for task in level])
+    return _judged(model, levels, solver, solver.solve(*model.flatten(state), numbers))
+
+
+@dataclass(frozen=True)
+class WholeBody:
+    """:func:`torques` for a control loop: ``loop = WholeBody(robot, tasks, contacts).compile(); tau = loop(q, v, t)``.
+
+    The arguments are those of :func:`torques`; ``late`` (s) is the longest time between two ticks, longer ones are an
+    error.
+
+    >>> import fallingcat as fc
+    >>> arm = fc.robots.planar_arm()
+    >>> reach = fc.control.PositionTask("end_effector", [1.0, 0.0, 2.0], gain=5.0)
+    >>> loop = WholeBody(arm, [[reach], [fc.control.JointsTask(np.zeros(3))]]).compile()
+    >>> q, v = arm.flatten(arm.state(joints=[0.3, 0.4, 0.5]))
+    >>> tau = loop(q, v, 0.0)
+    >>> loop.change(reach, goal=[1.2, 0.0, 2.0])  # at once, nothing is compiled anew
+    >>> bool(np.abs(loop(q, v, 0.001) - tau).max() > 1.0), loop.found.status
+    (True, 'compromise')
+    >>> run = fc.simulate(arm, arm.state(joints=[0.3, 0.4, 0.5]), 0.01, fc.control.Sampled(loop, rate=1000.0))
+    """
+
+    model: Model
+    tasks: Sequence[Sequence[Task]]
+    contacts: Sequence[str] = ()
+    friction: float | Sequence[float] | None = 0.6
+    limits: Sequence[Limit | TorqueLimits] = ()
+    settle: str = "forces"
+    normal: Sequence[float] | None = None
+    horizon: float = 0.02
+    late: float | None = None
+
+    def compile(self) -> Loop:
+        """The loop, with machine code for this robot and these kinds of tasks."""
+        check_model(self.model)
+        levels = checked_levels(self.model, self.model.neutral(), self.tasks)
+        asked = (self.contacts, self.friction, self.limits, self.settle, self.normal, self.horizon)
+        late = None if self.late is None else positive(self.late, "late")
+        return Loop(
+            self.model, levels, Solver(self.model, plan_of(self.model, _setup(self.model, levels, *asked))), late
+        )
+
+
+class Loop:
+    """A whole-body controller with its memory; it starts each tick from the limits that held in the last one."""
+
+    def __init__(self, model: Model, levels: Levels, solver: Solver, late: float | None) -> None:
+        self.model, self.levels, self._solver, self.late = model, levels, solver, late
+        flat = [task for level in levels for task in level]
+        self._numbers = packed(model, flat)
+        starts = np.cumsum([0, *(count(model, (task,)) for task in flat)]).tolist()
+        self._places = [(task, start) for task, start in zip(flat, starts, strict=False)]
+        self._last: float | None = None
+        self._answer: Answer | None = None
+
+    def __call__(self, q: Any, v: Any, t: float = 0.0) -> np.ndarray:
+        """Joint torques (n) for measured ``q`` and ``v``, flat (see :meth:`.Model.flatten`), at time ``t`` (s).
+
+        Given a time and a state instead, it is a controller of :func:`fallingcat.simulate`.
+        """
+        if isinstance(v, State):
+            t, (q, v) = q, self.model.flatten(v)
+        if self.late is not None:
+            self._look_at(t, self.late)
+        self._answer = self._solver.solve(q, v, self._numbers)
+        return self._solver.torques(self._answer)
+
+    def change(self, task: Task, **numbers: Any) -> None:
+        """Other numbers for one of the tasks that the loop was made of: ``loop.change(hand, goal=H, velocity=v)``.
+
+        Only numbers that it had from the start can change.
+        """
+        start = next((start for own, start in self._places if own is task), None)
+        if start is None:
+            raise ModelError(f"{task.name if isinstance(task, Task) else told(task)} is none of the tasks of this loop")
+        shapes = task.number_shapes(self.model)
+        for name, given in numbers.items():
+            if name not in shapes:
+                raise ModelError(f"{task.name} began without {name}: what a loop changes, it has from the start")
+            x = as_numbers(given, f"{name} of {task.name}")
+            if np.shape(x) != shapes[name] and (name == "goal" or np.shape(x) != ()):
+                raise ModelError(f"{name} of {task.name} has shape {shapes[name]}, not {np.shape(x)}")
+            if name == "goal":
+                task.check_goal(x)
+            before = [int(np.prod(shapes[k], dtype=int)) for k in list(shapes)[: list(shapes).index(name)]]
+            place = start + sum(before)
+            self._numbers[place : place + int(np.prod(shapes[name], dtype=int))] = np.reshape(x, -1)
+
+    @property
+    def found(self) -> Torques:
+        """All that is known of the last tick."""
+        if self._answer is None:
+            raise ModelError("this loop has not been called yet")
+        return _judged(self.model, self.levels, self._solver, self._answer)
+
+    def _look_at(self, t: Any, late: float) -> None:
+        """An error where measurements come too late."""
+        if not np.isfinite(t):
+            raise NumericsError(f"the time of a tick is a finite number (s), not {told(t)}")
+        gap, self._last = 0.0 if self._last is None else t - self._last, t
+        if gap < 0.0 or gap > late:
+            raise NumericsError(f"t = {t:.6g} s is {gap:.6g} s after the tick before, not within {late:g} s")
+
+
+def _judged(model: Model, levels: Levels, solver: Solver, found: Answer) -> Torques:
+    """With the status that the residuals say."""
+    shape, nv, x = solver.plan.shape, model.nv, found.x
+    asked = solver.value[shape.equations : shape.equations + shape.ends[len(levels)]]
+    flat = [task for level in levels for task in level]
+    residuals = np.split(found.misses[: len(asked)].copy(), np.cumsum([task.rows(model) for task in flat])[:-1])
+    residuals = residuals if flat else []
+    size = max(1.0, float(np.abs(x[:nv]).max(initial=0.0)), float(np.abs(asked).max(initial=0.0)))
+    missed = [float(np.abs(r).max(initial=0.0)) for r in residuals]
+    unmet = tuple(task.name for task, miss in zip(flat, missed, strict=True) if miss > MET * size)
+    active: dict[str, float] = {}
+    for i in np.flatnonzero(found.multipliers):
+        active[shape.limits[i]] = active.get(shape.limits[i], 0.0) + abs(float(found.multipliers[i]))
+    conflicts = tuple(active) if found.excess.any() else ()
+    return Torques(
+        torques=solver.torques(found),
+        acceleration=x[:nv].copy(),
+        forces=x[nv:].reshape(-1, 3) * model.mass,
+        status="infeasible" if conflicts else "compromise" if unmet else "solved",
+        residuals=tuple(residuals),
+        ranks=found.ranks[: len(levels)],
+        unmet=unmet,
+        active=active,
+        conflicts=conflicts,
+        optimality=found.optimality,
+        rounds=found.rounds,
+    )
+
+
+# what was given -------------------------------------------------------------------------------------------------------
+
+
+def _setup(
+    model: Model, levels: Levels, contacts: Any, friction: Any, limits: Any, settle: Any, normal: Any, horizon: Any
+) -> Setup:
+    check_dynamic(model)
+    if model.loops:
+        raise ModelError(f"{model.name!r} has loops, whose forces are not part of the whole-body problem")
+    places = named_points(contacts)
+    if not all(isinstance(place, str) for place in places):
+        raise ModelError(f"contacts are names of links and frames, not {told(contacts)}")
+    checked_points(model, places)
+    if not isinstance(limits, (list, tuple)) or not all(isinstance(x, (Limit, TorqueLimits)) for x in limits):
+        raise ModelError(f"limits is a list of limits, such as [TorqueLimits(), JointLimits()], not {told(limits)}")
+    forms = tuple(tuple(task.form for task in level) for level in levels)
+    up = tuple(plane(model, None if normal is None else tuple(normal)).normal.tolist())
+    choice(settle, tuple(SETTLED), "settle")
+    return Setup(
+        forms, places, _friction(friction, len(places)), up, tuple(limits), positive(horizon, "horizon"), settle
+    )
+
+
+def _friction(given: Any, contacts: int) -> tuple[float, ...] | None:
+    if given is None:
+        return None
+    try:
+        mu = np.broadcast_to(np.array(given, dtype=float), (contacts,))
+    except (TypeError, ValueError):
+        mu = np.array([np.nan])
+    if not ((mu >= 0.0) & (mu < 1e6)).all():
+        raise ModelError(
+            f"friction is not negative, one number or one for each of {contacts} contacts, or None, not {told(given)}"
+        )
+    return tuple(mu.tolist())

@@ -1,0 +1,298 @@
+"""The whole-body problem: equations, tasks and limits as rows on accelerations and contact forces, for every number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import concatenate, is_numeric, skew, sqrt
+from ..contact.points import PointMotion, plane, point_motions
+from ..dynamics import bias_forces, link_pose, mass_matrix
+from ..dynamics.checks import positive
+from ..kernels import Kernel, compile
+from ..lie.group import constant
+from ..model import Model, State
+from .limits import Limit
+from .tasks.task import Task, count, filled, stacked
+
+NONE = -1e300
+"""The lower bound of limits that have none: numbers of code are finite."""
+Levels = tuple[tuple[Task, ...], ...]
+SETTLED = {"forces": ("forces", "torques"), "torques": ("torques", "forces")}
+"""What settles what tasks leave open: one after the other."""
+
+
+@dataclass(frozen=True)
+class TorqueLimits:
+    """Drives give no more than they can: ``|torque| <= fraction * effort`` of each joint's limits.
+
+    >>> TorqueLimits(0.5).fraction
+    0.5
+    """
+
+    fraction: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive(self.fraction, "fraction of TorqueLimits")
+
+
+class Setup(NamedTuple):
+    """All that code is made for; hashable."""
+
+    forms: Levels
+    contacts: tuple[str, ...]
+    friction: tuple[float, ...] | None
+    """of each contact; None: they hold in every direction"""
+    normal: tuple[float, float, float]
+    limits: tuple[Limit | TorqueLimits, ...]
+    horizon: float
+    settle: str
+
+
+class Problem(NamedTuple):
+    """Rows on ``x = [acceleration; forces / mass]``, in the order equations (contacts, then what has no drive), levels
+    (tasks, then what settles the rest), limits."""
+
+    rows: Any
+    """``k x n``"""
+    value: Any
+    """``k``: right sides; of limits the upper one"""
+    root: Any
+    """of each row of a level the square root of its weight"""
+    lower: Any
+    """of each limit"""
+
+
+class Shape(NamedTuple):
+    """What is known of a :class:`Problem` before its numbers are."""
+
+    n: int
+    contact_rows: int
+    undriven_rows: int
+    ends: tuple[int, ...]
+    """of levels, counted from the first row of the first"""
+    limits: tuple[str, ...]
+
+    @property
+    def equations(self) -> int:
+        return self.contact_rows + self.undriven_rows
+
+    @property
+    def first_limit(self) -> int:
+        return self.equations + self.ends[-1]
+
+
+def problem(model: Model, state: State, numbers: Any, setup: Setup) -> Problem:
+    """[ETH] (3.109)-(3.115): ``M a + h = S' u + J' f``, contacts at rest, tasks, limits; at a state of any kind."""
+    points = point_motions(model, state, setup.contacts)
+    mass, nf = model.mass, 3 * len(points)
+    h, J = bias_forces(model, state), stacked([p.J for p in points], (0, model.nv))
+    dynamics = concatenate([mass_matrix(model, state), -(J.T) * mass], axis=1)
+    still, bias = _still(model, state, setup.contacts, points)
+    undriven = _undriven(model)
+    tasks = filled(model, [form for level in setup.forms for form in level], numbers)
+    demands = [task.demand(model, state) for task in tasks]
+    free = np.hstack([np.zeros((nf, model.nv)), np.eye(nf)])
+    settled = {
+        "forces": (free, np.zeros(nf), np.ones(nf)),
+        "torques": (dynamics[model.m :], -h[model.m :], np.full(model.n, 1.0 / mass)),
+    }
+    blocks = [(_wide(still, nf), -bias), (undriven @ dynamics, -(undriven @ h))]
+    blocks += [(_wide(d.J, nf), d.acceleration - d.bias) for d in demands]
+    blocks += [settled[what][:2] for what in SETTLED[setup.settle]]
+    roots = [*(sqrt(d.weight) for d in demands), *(settled[what][2] for what in SETTLED[setup.settle])]
+    bounds = [_bounds(model, state, setup, limit, dynamics, h) for limit in setup.limits] + [_cones(model, setup)]
+    return Problem(
+        concatenate([*(G for G, _ in blocks), *(G for G, _, _ in bounds)]),
+        concatenate([*(x for _, x in blocks), *(upper for _, _, upper in bounds)]),
+        concatenate(roots),
+        concatenate([np.zeros(0), *(lower for _, lower, _ in bounds)]),
+    )
+
+
+def _wide(J: Any, nf: int) -> Any:
+    """Rows on accelerations alone."""
+    return concatenate([J, np.zeros((len(J), nf))], axis=1)
+
+
+def _bounds(model: Model, state: State, setup: Setup, limit: Any, dynamics: Any, h: Any) -> tuple[Any, Any, Any]:
+    """Rows, lower and upper bounds of a limit: of torques, or of what velocities will be after the horizon."""
+    nf = 3 * len(setup.contacts)
+    if isinstance(limit, TorqueLimits):
+        places, most = _efforts(model)
+        most = limit.fraction * most
+        rows = model.m + places
+        return dynamics[rows], -most - h[rows], most - h[rows]
+    G, most, _ = limit.rows(model, state)
+    return _wide(G * setup.horizon, nf), np.full(len(G), NONE), most - G @ state.velocity
+
+
+def _cones(model: Model, setup: Setup) -> tuple[Any, Any, Any]:
+    """Pyramids inside the friction cones: ``|t f| <= mu / sqrt(2) n f`` along two tangents ``t``."""
+    n, nf = model.nv + 3 * len(setup.contacts), 3 * len(setup.contacts)
+    if setup.friction is None or not nf:
+        return np.zeros((0, n)), np.zeros(0), np.zeros(0)
+    ground, rows = plane(model, setup.normal), []
+    for k, mu in enumerate(setup.friction):
+        for face in _faces(ground.normal, ground.tangents, mu):
+            row = np.zeros(n)
+            row[model.nv + 3 * k : model.nv + 3 * k + 3] = face
+            rows.append(row)
+    return np.array(rows), np.full(len(rows), NONE), np.zeros(len(rows))
+
+
+def _faces(normal: np.ndarray, tangents: np.ndarray, mu: float) -> list[np.ndarray]:
+    faces = [side * t - mu / np.sqrt(2.0) * normal for t in tangents for side in (1.0, -1.0)]
+    return faces if mu > 0.0 else [*faces, -normal]
+
+
+def limit_names(model: Model, setup: Setup) -> tuple[str, ...]:
+    """What each row of the limits says."""
+    names: list[str] = []
+    for limit in setup.limits:
+        if isinstance(limit, TorqueLimits):
+            names += [f"torque limit of {model.rate_joints[i]!r}" for i in _efforts(model)[0]]
+        else:
+            names += limit.rows(model, model.neutral()).names
+    if setup.friction is not None:
+        for place, mu in zip(setup.contacts, setup.friction, strict=True):
+            names += [f"friction cone of {place!r}"] * (4 if mu > 0.0 else 5)
+    return tuple(names)
+
+
+@lru_cache(maxsize=32)
+def _efforts(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Places among the rates with an effort limit, and these limits."""
+    own = [i for i, joint in enumerate(model.joints) if joint.nv]
+    all_ = np.concatenate(
+        [np.zeros(0), *(np.full(model.joints[i].nv, x.effort) for i, x in zip(own, model.limits, strict=True))]
+    )
+    places = np.flatnonzero(np.isfinite(all_))
+    return constant(places), constant(all_[places])
+
+
+@lru_cache(maxsize=32)
+def _undriven(model: Model) -> np.ndarray:
+    """Orthonormal rows (k x nv) of generalised forces that no drive gives: unit rows where drives are joints."""
+    S = model.actuation
+    if ((S != 0.0).sum(axis=1) <= 1).all():
+        return constant(np.eye(model.nv)[~S.any(axis=0)])
+    return constant(np.linalg.svd(S)[2][len(S) :])
+
+
+# contacts ------------------------------------------------------------------------------------------------------------
+
+
+def _still(model: Model, state: State, contacts: tuple[str, ...], points: Sequence[PointMotion]) -> tuple[Any, Any]:
+    """``J`` and ``dJ/dt v`` of points at rest, without rows that one rigid link repeats: at most six for each link."""
+    none: Any = np.zeros(1)
+    rows, bias = [np.zeros((0, model.nv))], [np.zeros(0)]
+    for link, members, U in _feet(model, contacts):
+        if U is None:
+            rows += [points[i].J for i in members]
+            bias += [points[i].bias for i in members]
+            continue
+        R = link_pose(model, state, link)[:3, :3]
+        parts = [U[3 * j : 3 * j + 3].T @ R.T for j in range(len(members))]
+        rows.append(sum((P @ points[i].J for P, i in zip(parts, members, strict=True)), start=none))
+        bias.append(sum((P @ points[i].bias for P, i in zip(parts, members, strict=True)), start=none))
+    return concatenate(rows), concatenate(bias)
+
+
+@lru_cache(maxsize=64)
+def _feet(model: Model, contacts: tuple[str, ...]) -> tuple[tuple[str, tuple[int, ...], np.ndarray | None], ...]:
+    """For each link with contacts which these are, and an orthonormal basis (3 k x rank) of how they move with it."""
+    feet: dict[str, list[int]] = {}
+    for i, place in enumerate(contacts):
+        feet.setdefault(model.frame(place).link, []).append(i)
+    found = []
+    for link, members in feet.items():
+        U = None
+        if len(members) > 1:
+            X = np.vstack([np.hstack([np.eye(3), -skew(model.frame(contacts[i]).placement[:3, 3])]) for i in members])
+            U, d, _ = np.linalg.svd(X, full_matrices=False)
+            U = constant(U[:, d > 1e-9 * d[0]])
+        found.append((link, tuple(members), U))
+    return tuple(found)
+
+
+# code -----------------------------------------------------------------------------------------------------------------
+
+
+class Plan(NamedTuple):
+    """The problem of a robot as machine code, and what never changes of it."""
+
+    shape: Shape
+    setup: Setup
+    kernel: Kernel
+    """``(q, v, numbers) -> [rows that change; value; root; lower]``, flat"""
+    kept: np.ndarray
+    """rows that never change"""
+    where: np.ndarray
+    """of each row its place: in the kernel's, or, counted from -1 downwards, in :attr:`kept`"""
+    torque_rows: slice
+    """of the level that says what torques are"""
+
+
+CONSTANT = -1
+
+
+class _Changes(Exception):
+    """A row that looked constant is not."""
+
+
+def changing(model: Model, state: State, numbers: Any, *, setup: Setup, source: tuple[int, ...]) -> Any:
+    """Flat: rows of :func:`problem`, then value, root and lower bounds.  ``source`` says of each row whether it is
+    given (its own number), never changes (-1), or repeats another one.
+    """
+    rows, value, root, lower = problem(model, state, numbers, setup)
+    if not is_numeric(rows) and not all(is_numeric(x) for i, j in enumerate(source) if j == CONSTANT for x in rows[i]):
+        raise _Changes
+    given = [i for i, j in enumerate(source) if i == j]
+    return concatenate([rows[given].reshape(-1), value, root, lower])
+
+
+@lru_cache(maxsize=32)
+def plan_of(model: Model, setup: Setup) -> Plan:
+    """Made once for a robot and kinds of tasks, contacts and limits."""
+    size, nf = count(model, [form for level in setup.forms for form in level]), 3 * len(setup.contacts)
+    sizes = [sum(form.rows(model) for form in level) for level in setup.forms]
+    sizes += [{"forces": nf, "torques": model.n}[what] for what in SETTLED[setup.settle]]
+    ends = (0, *np.cumsum(sizes).tolist())
+    still = sum(3 if U is None else U.shape[1] for _, _, U in _feet(model, setup.contacts))
+    shape = Shape(model.nv + nf, still, len(_undriven(model)), ends, limit_names(model, setup))
+    level = len(setup.forms) + SETTLED[setup.settle].index("torques")
+    torque_rows = slice(*ends[level : level + 2])
+    source, kept = _sources(model, setup, size, shape, torque_rows)
+    try:
+        kernel = compile(model, changing, inputs={"numbers": size}, setup=setup, source=source)
+    except _Changes:
+        source, kept = tuple(range(len(source))), kept[:0]
+        kernel = compile(model, changing, inputs={"numbers": size}, setup=setup, source=source)
+    place = np.cumsum([i == j for i, j in enumerate(source)]) - 1
+    where = np.where(np.array(source) == CONSTANT, -np.cumsum(np.array(source) == CONSTANT), place[list(source)])
+    return Plan(shape, setup, kernel, kept, constant(where.astype(np.int64)), torque_rows)
+
+
+def _sources(
+    model: Model, setup: Setup, size: int, shape: Shape, torque_rows: slice
+) -> tuple[tuple[int, ...], np.ndarray]:
+    """For :func:`changing`: what is the same at two states, which is checked when code is made; and these rows."""
+    rng = np.random.default_rng(0)
+    with np.errstate(all="ignore"):  # these numbers are no goals
+        one, two = (problem(model, model.random_state(rng), np.full(size, 0.5), setup).rows for _ in range(2))
+    fixed = (one == two).all(axis=1)
+    source, row = np.where(fixed, CONSTANT, np.arange(len(fixed))), shape.first_limit
+    for limit in setup.limits:
+        if isinstance(limit, TorqueLimits):
+            places = _efforts(model)[0]
+            source[row : row + len(places)] = shape.equations + torque_rows.start + places
+            fixed[row : row + len(places)] = False
+            row += len(places)
+        else:
+            row += len(limit.rows(model, model.neutral()).h)
+    return tuple(source.tolist()), constant(one[fixed])

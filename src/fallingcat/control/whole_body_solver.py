@@ -1,0 +1,122 @@
+"""Memory for the whole-body problem of one robot, and the code that solves it there."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import NumericsError
+from ..model import Model
+from .active_set import limited
+from .least_squares import RANK, Level
+from .lexicographic import CONTRADICTION, NOT_FINITE, SOLVED, SOLVER
+from .whole_body_problem import NONE, Plan
+
+OPTIMAL = 1e-8
+"""The largest violation of the optimality conditions of an answer, relative to the gradients; else the careful way."""
+
+
+class Answer(NamedTuple):
+    """What was found; its arrays may be used again by the next problem."""
+
+    x: np.ndarray
+    """``[acceleration; forces / mass]``"""
+    misses: np.ndarray
+    """``A x - b`` of all levels"""
+    multipliers: np.ndarray
+    """of each limit, negative where it is held from below"""
+    ranks: tuple[int, ...]
+    optimality: float
+    rounds: int
+    excess: np.ndarray
+    """by how much each limit gave way"""
+
+
+class Solver:
+    """``solve(q, v, numbers)``, each time from what the last one held."""
+
+    def __init__(self, model: Model, plan: Plan) -> None:
+        self.model, self.plan, shape = model, plan, plan.shape
+        n, rows, limits, levels = shape.n, shape.ends[-1], len(shape.limits), len(shape.ends) - 1
+        given, m = int(plan.where.max(initial=-1)) + 1, max(np.diff(shape.ends))
+        parts = np.cumsum([given * n, shape.first_limit + limits, rows])
+        self._flat = np.zeros(parts[-1] + limits)
+        first, self.value, self.root, self.lower = np.split(self._flat, parts)
+        self._given = first.reshape(given, n)
+        self.held, self._ranks = np.zeros(limits, np.int64), np.zeros(levels, np.int64)
+        self.x, self._multipliers, self._misses, self._report = (np.zeros(k) for k in (n, limits, rows, 4))
+        sizes = np.array([n, shape.contact_rows, shape.undriven_rows, levels, limits, model.nv])
+        deep = n + 1
+        self._go = SOLVER.bound(
+            sizes, plan.kept, self._given, plan.where, self.value, self.root, self.lower, np.array(shape.ends),
+            self.held, self.x, self._multipliers, self._misses, self._ranks, self._report,
+            *(np.zeros((deep, n)), np.zeros(deep), np.zeros(deep, np.int64), np.zeros((deep, deep))),  # S, s, D, L
+            *(np.zeros(deep, np.int64), np.zeros((rows, n)), np.zeros(rows), np.zeros((rows, n))),  # names, B, b, C
+            *(np.zeros((limits, n)), np.zeros(limits), np.zeros(limits + levels, np.int64)),  # G, g, known
+            *(np.zeros((n, m + 2)), np.zeros(n, np.int64), np.zeros(n + limits, np.int64)),  # columns, live, used
+            *(np.zeros((deep, m + 2)), np.zeros(levels + 1, np.int64), np.zeros(n)),  # H, starts, w
+            *(np.zeros(deep), np.zeros(m), np.zeros(limits)),  # t, r, signs
+        )  # fmt: skip
+
+    def solve(self, q: np.ndarray, v: np.ndarray, numbers: np.ndarray) -> Answer:
+        """From the guess in ``held``; the careful way where that does not end, or not well."""
+        self._flat[:] = self.plan.kernel(q, v, numbers)
+        code = self._go()
+        if code == CONTRADICTION:
+            raise NumericsError(self._contradiction(int(self._report[0])))
+        if code == NOT_FINITE:
+            raise NumericsError(self._not_finite(q, v))
+        if code != SOLVED or self._report[2] > OPTIMAL:
+            return self._carefully()
+        _, rounds, worst, _ = self._report.tolist()
+        return Answer(self.x, self._misses, self._multipliers, tuple(self._ranks.tolist()), worst, int(rounds), _NONE)
+
+    def torques(self, found: Answer) -> np.ndarray:
+        """``n``: ``M a + h - J' f`` of the joints."""
+        return found.misses[self.plan.torque_rows].copy()
+
+    def rows(self, first: int, end: int) -> np.ndarray:
+        """Of the problem as it was last posed."""
+        where = self.plan.where[first:end]
+        found = [self.plan.kept[-1 - i] if i < 0 else self._given[i] for i in where]
+        return np.array(found).reshape(-1, self.plan.shape.n)
+
+    def _carefully(self) -> Answer:
+        """By singular values and a primal active set, for limits that contradict each other or are hard to sort out."""
+        shape, x = self.plan.shape, np.zeros(self.plan.shape.n)
+        U, d, Vt = np.linalg.svd(self.rows(0, shape.equations))
+        rank = int((d > RANK * d.max(initial=0.0)).sum())
+        x = Vt[:rank].T @ ((U[:, :rank].T @ self.value[: shape.equations]) / d[:rank])
+        Z = Vt[rank:].T
+        A = self.rows(shape.equations, shape.first_limit)
+        b = self.value[shape.equations : shape.first_limit]
+        parts = [slice(*pair) for pair in zip(shape.ends[:-1], shape.ends[1:], strict=True)]
+        levels = [Level(A[i] @ Z, b[i] - A[i] @ x, self.root[i] ** 2) for i in parts]
+        G = self.rows(shape.first_limit, len(self.value))
+        below = np.flatnonzero(self.lower > NONE)
+        sides = np.vstack([G, -G[below]])
+        room = np.concatenate([self.value[shape.first_limit :], -self.lower[below]]) - sides @ x
+        found = limited(levels, sides @ Z, room, Z.shape[1])
+        multipliers, excess = found.multipliers[: len(G)].copy(), found.excess[: len(G)].copy()
+        multipliers[below] -= found.multipliers[len(G) :]
+        excess[below] += found.excess[len(G) :]
+        self.held[:] = np.sign(multipliers)
+        x = x + Z @ found.x
+        return Answer(x, A @ x - b, multipliers, tuple(self._ranks.tolist()), found.residual, 0, excess)
+
+    def _contradiction(self, row: int) -> str:
+        if row < self.plan.shape.contact_rows:
+            places = ", ".join(self.plan.setup.contacts)
+            return f"contacts of {self.model.name!r} contradict each other: {places} cannot all be without acceleration"
+        return f"contacts of {self.model.name!r} hold it in a way that it has no drives and no forces for"
+
+    def _not_finite(self, q: np.ndarray, v: np.ndarray) -> str:
+        """Which measurement, if it is one."""
+        for what, x in (("q", q), ("v", v)):
+            if not np.isfinite(x).all():
+                return f"{what}[{int(np.argmin(np.isfinite(x)))}] of {self.model.name!r} is not finite"
+        return f"what these tasks ask of {self.model.name!r} is not finite"
+
+
+_NONE = np.zeros(0)
