@@ -16,6 +16,7 @@ from .export_file import export
 from .gait_file import gait
 from .inspect_file import inspect, report
 from .study_run import study_list, study_run
+from .sweep_run import sweep
 from .text import plain
 from .view_file import view
 
@@ -34,5 +35,6 @@ __all__ = [
     "report",
     "study_list",
     "study_run",
+    "sweep",
     "view",
 ]

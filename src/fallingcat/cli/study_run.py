@@ -67,7 +67,7 @@ def study_run(
     with errors_in_one_line():
         from ..studies import load, run_study
 
-        wanted = load(study).with_parameters(dict(map(_setting, settings or ())))
+        wanted = load(study).with_parameters(dict(map(setting, settings or ())))
         with progress_bar(as_json) as tell:
             result = run_study(wanted, tell)
             if tell is not None:
@@ -81,10 +81,10 @@ def study_run(
             open_page(page)
 
 
-def _setting(text: str) -> tuple[str, Any]:
+def setting(text: str) -> tuple[str, Any]:
     """A name and its value: a number, or else a word.
 
-    >>> _setting("K_E=8"), _setting("controller=III")
+    >>> setting("K_E=8"), setting("controller=III")
     (('K_E', 8), ('controller', 'III'))
     """
     name, equals, value = (part.strip() for part in text.partition("="))

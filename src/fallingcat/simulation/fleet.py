@@ -150,6 +150,20 @@ class Fleet:
         self._x = self.march.toward(self._on, self._x, until, self.dt, self._applied(forces))
         return self.times >= until
 
+    def recorded(self, until: float, attempts: int) -> np.ndarray:
+        """``attempts x N x size``, in this computer's memory: the robots after each of so many attempts at steps toward
+        a time (s); see :class:`.LocatedMarch`.  One that is taken back, or not needed, changes no time.
+        """
+        if not isinstance(self.march, LocatedMarch):
+            raise ModelError("steps are recorded by the integrator Located()")
+        ahead = self._on.paired(self.times * 0.0 + until, self.dt)
+        self._x, seen = self._on.recorded(self._x, ahead, self._applied(None), attempts)
+        return seen
+
+    def whole(self) -> np.ndarray:
+        """``N x size``: the robots as they are kept, in this computer's memory."""
+        return np.array(self._on.fetched(self._x), dtype=float)
+
     def keep(self, which: Any) -> None:
         """Robots ``which`` (indices, or N truth values) stay, the others leave."""
         chosen = self._on.fetched(which)

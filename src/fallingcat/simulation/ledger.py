@@ -32,7 +32,8 @@ class Ledger(NamedTuple):
 
     def work(self, port: str) -> np.ndarray:
         """``N``: through one port."""
-        return np.asarray(self.works[:, self.ports.index(choice(port, self.ports, "port"))])
+        k = self.ports.index(choice(port, self.ports, "port"))
+        return np.asarray(self.base[:, k] + self.joints[:, k])
 
     def residual(self, kinetic: np.ndarray, potential: np.ndarray) -> float:
         """How well the books balance, given kinetic and potential energy (N, J) at the samples.

@@ -42,6 +42,10 @@ class Machine(ABC):
         """``x`` after ``count`` iterations; ``ahead`` is one vector for all robots, or as :meth:`paired` gives it."""
 
     @abstractmethod
+    def recorded(self, x: Any, ahead: Any, forces: Any, count: int) -> tuple[Any, np.ndarray]:
+        """As :meth:`iterated`, and ``count x N x size`` in this computer's memory: ``x`` after each iteration."""
+
+    @abstractmethod
     def kept(self, x: Any, which: Any) -> Any:
         """``x`` of the robots ``which`` (N truth values, or indices) alone."""
 
@@ -78,6 +82,10 @@ class Cpu(Machine):
     def iterated(self, x: Any, ahead: Any, forces: Any, count: int) -> Any:
         given = (x, ahead, self._numbers, forces)
         return self._kernel.iterate(*given, rows=1, every=count, threads=self._threads)[0] if len(x) else x
+
+    def recorded(self, x: Any, ahead: Any, forces: Any, count: int) -> tuple[Any, np.ndarray]:
+        rows = self._kernel.iterate(x, ahead, self._numbers, forces, rows=count, every=1, threads=self._threads)
+        return rows[-1].copy(), rows
 
     def kept(self, x: Any, which: Any) -> Any:
         self._numbers = self._numbers[which] if self._numbers.ndim == 2 else self._numbers
@@ -125,6 +133,13 @@ class Gpu(Machine):
             seen = [kernel.columns(x, ahead, numbers, forces) for kernel in self._kernels[:-1]]
             x = self._kernels[-1].columns(x, ahead, numbers, forces, *seen)
         return x
+
+    def recorded(self, x: Any, ahead: Any, forces: Any, count: int) -> tuple[Any, np.ndarray]:
+        rows = self._cupy.empty((count, x.shape[1], x.shape[0]), dtype=x.dtype)
+        for k in range(count):
+            x = self.iterated(x, ahead, forces, 1)
+            rows[k] = x.T
+        return x, np.asarray(self._cupy.asnumpy(rows))
 
     def kept(self, x: Any, which: Any) -> Any:
         if self._numbers.ndim == 2:

@@ -9,6 +9,7 @@ from . import circling, dynamics, hoppers, kinematics, orbital
 from .kind import Figures, Parameters, Progress, StudyKind, kind_of, kinds, study_kind
 from .simulated import SimulatedKind
 from .study import Row, StudyResult, run, run_study
+from .sweeps import Sweep, sweep
 from .tables import Study, load, names, parse
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Study",
     "StudyKind",
     "StudyResult",
+    "Sweep",
     "circling",
     "dynamics",
     "hoppers",
@@ -33,6 +35,7 @@ __all__ = [
     "run",
     "run_study",
     "study_kind",
+    "sweep",
 ]
 
 _MOVED = ("MEASURES", "Flight", "Observed", "measure")

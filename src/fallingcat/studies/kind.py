@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib.metadata import entry_points
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, SupportsFloat, TypeVar
 
 from pydantic import ConfigDict
@@ -73,10 +74,25 @@ class StudyKind(ABC, Generic[P, R]):
 
     also: tuple[str, ...] = ()
     """what :meth:`measure` knows beside ``measures``, to be listed"""
+    together: Mapping[str, int] = MappingProxyType({"cpu": 1})
+    """where :meth:`run_many` can run, and how many of a sweep's runs it is given there at once"""
 
     @abstractmethod
     def run(self, parameters: P, tell: Progress) -> R:
         """What is seen with these parameters; ``tell`` may be told how far it is."""
+
+    def run_many(self, many: Sequence[P], target: str = "cpu") -> Sequence[R | Exception]:
+        """What is seen with each of many parameters, or why nothing is; one by one, unless a kind knows better.
+
+        A run sees the same, bit by bit, whichever others run with it.
+        """
+        return [self._tried(parameters) for parameters in many]
+
+    def _tried(self, parameters: P) -> R | Exception:
+        try:
+            return self.run(parameters, lambda what, share: None)
+        except Exception as error:
+            return error
 
     def measure(self, name: str) -> Callable[[R], SupportsFloat]:
         """A measure by the name that a file uses; an error that lists them where there is none."""

@@ -42,7 +42,10 @@ class SimulatedKind(StudyKind[P, R]):
 
     def _work(self, port: str, seen: R) -> float:
         ledger = self.motion(seen).ledger
-        return float(ledger.work(port)[-1]) if port in ledger.ports else 0.0
+        if port not in ledger.ports:
+            return 0.0
+        k = ledger.ports.index(port)
+        return float(ledger.base[-1, k] + ledger.joints[-1, k])
 
     def figures(self, study: Study, seen: R) -> Figures:
         """The animation and the charts that every run has."""

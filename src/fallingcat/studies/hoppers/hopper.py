@@ -19,9 +19,10 @@ from ...control import (
     virtual_leg,
 )
 from ...dynamics import center_of_mass, kinetic_energy, link_pose, potential_energy
-from ...errors import ModelError
+from ...errors import FallingCatError, ModelError
 from ...model import Model, State, robots
 from ...simulation import Event, Rosenbrock, Trajectory, simulate
+from ...simulation.recorded import simulate_many
 from .parameters import HopperParameters
 
 FOOT = "foot"
@@ -89,6 +90,44 @@ def simulated(
         model, state, lasts, laws(model, state, p), floor(p),
         integrator=Rosenbrock(tolerance), dt=largest, events=events, progress=progress,
     )  # fmt: skip
+
+
+def simulated_together(many: Sequence[HopperParameters], target: str = "cpu") -> list[Trajectory | Exception]:
+    """The motions of many studies, or why there is none: hoppers of one kind under one gravity on one floor at once."""
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for i, p in enumerate(many):
+        groups.setdefault((robot_and_floor(p), p.duration, p.controller), []).append(i)
+    out: list[Any] = [None] * len(many)
+    for some in groups.values():
+        for i, found in zip(some, _alike([many[i] for i in some], target), strict=True):
+            out[i] = found
+    return out
+
+
+def robot_and_floor(p: HopperParameters) -> tuple[Any, ...]:
+    """What code is made for: robots that have the same differ in numbers alone."""
+    return p.robot, p.g, p.K_floor_x, p.K_floor_y, p.D_floor_x, p.D_floor_y
+
+
+def _alike(many: list[HopperParameters], target: str) -> list[Trajectory | Exception]:
+    model = robot(many[0])
+    begun: list[tuple[State, tuple[Law, ...]] | FallingCatError] = []
+    for p in many:
+        try:
+            state = start(model, p)
+            begun.append((state, laws(model, state, p)))
+        except FallingCatError as error:
+            begun.append(error)
+    good = [each for each in begun if not isinstance(each, FallingCatError)]
+    found = iter(
+        simulate_many(
+            model, [state for state, _ in good], many[0].duration, [own for _, own in good], floor(many[0]),
+            rule=Rosenbrock(TOLERANCE), dt=LARGEST, target=target,
+        )
+        if good
+        else ()
+    )  # fmt: skip
+    return [each if isinstance(each, FallingCatError) else next(found) for each in begun]
 
 
 def upright_angle(model: Model, joint: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import SupportsFloat, TypeVar
@@ -17,7 +17,7 @@ from ..simulated import SimulatedKind
 from ..tables import Study
 from .attraction import SHARES, attraction
 from .basin import EDGES, basin
-from .hopper import robot, simulated, start
+from .hopper import robot, simulated, simulated_together, start
 from .measures import MEASURES, Measure, x_at
 from .observed import Observed
 from .parameters import AttractionParameters, BasinParameters, HopperParameters, ScanParameters
@@ -61,6 +61,12 @@ class Hopper(_Hopper[HopperParameters]):
     """One run."""
 
     name, parameters = "hopper", HopperParameters
+    together: Mapping[str, int] = {"cpu": 16, "cuda": 256}
+
+    def run_many(self, many: Sequence[HopperParameters], target: str = "cpu") -> list[Observed | Exception]:
+        """All at once, to the tolerances of one run."""
+        runs = zip(simulated_together(many, target), many, strict=True)
+        return [run if isinstance(run, Exception) else Observed(run, p) for run, p in runs]
 
     def more(self, model: Model, seen: Observed, parameters: HopperParameters, tell: Progress) -> Observed:
         return seen

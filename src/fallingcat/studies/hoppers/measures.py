@@ -57,13 +57,15 @@ def controller_work(seen: Observed) -> float:
 @measure
 def floor_work(seen: Observed) -> float:
     """Work of the floor on the robot (J); negative: the floor takes."""
-    return float(seen.run.ledger.works[-1].sum()) - controller_work(seen)
+    ledger = seen.run.ledger
+    return float((ledger.base[-1] + ledger.joints[-1]).sum()) - controller_work(seen)
 
 
 @measure
 def touchdown_loss(seen: Observed) -> float:
     """What the floor takes in the first millisecond of a stance (mJ), mean of the last hops."""
-    floor = seen.run.ledger.works[:, seen.floor_ports].sum(axis=1)
+    ledger, ports = seen.run.ledger, seen.floor_ports
+    floor = (ledger.base[:, ports] + ledger.joints[:, ports]).sum(axis=1)
     ends = [hop.end for hop in seen.hops[-LAST:] if seen.times[hop.end] + 1e-3 <= seen.times[-1]]
     after = [int(np.searchsorted(seen.times, seen.times[i] + 1e-3)) for i in ends]
     return _mean([1e3 * float(floor[i] - floor[j]) for i, j in zip(ends, after, strict=True)])

@@ -108,9 +108,10 @@ class Observed:
         A foot that bounces off the floor comes back within half a swing on its leg spring, ``pi sqrt(m / K_r)``, 15 ms:
         shorter flights belong to the stance around them.
         """
-        flights, lift = [], 0 if not self.run.touching[0] else None
-        for event in self.run.events:
-            i = int(np.searchsorted(self.times, event.time))
+        contact, events = self.run.system.contact, self.run.events
+        flights, lift = [], 0 if contact is None or not contact.touching(self.run.modes[0]) else None
+        samples = np.searchsorted(self.times, [event.time for event in events])
+        for event, i in zip(events, samples.tolist(), strict=True):
             if event.name == f"lift-off {FOOT}":
                 lift = i
             elif event.name == f"touchdown {FOOT}" and lift is not None:

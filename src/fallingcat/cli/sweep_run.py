@@ -1,0 +1,121 @@
+"""``fallingcat sweep STUDY --grid NAME=start:stop:count``: a study over many parameters."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import FallingCatError
+from .app import Json, app, errors_in_one_line
+from .study_run import setting
+from .text import count, on_screen, summary
+
+if TYPE_CHECKING:
+    from ..studies.sweeps.sweep import Tell
+
+
+@app.command()
+def sweep(
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="A name of `study list`, or a .toml file of your own.")],
+    grid: Annotated[
+        list[str],
+        typer.Option(
+            "--grid",
+            metavar="NAME=START:STOP:COUNT",
+            help="Values of a parameter, evenly spaced, or NAME=A,B,C; again for more parameters.",
+        ),
+    ],
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="The zarr store of the results.")],
+    sample: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="N points of a Latin hypercube in the box of --grid, whatever its counts."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the sample.")] = 0,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Another value of a parameter that stays the same."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with what was stopped.")] = False,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes; one for each core if left out.", show_default=False)
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A Dask cluster instead, such as tcp://node1:8786.")
+    ] = None,
+    target: Annotated[
+        str, typer.Option(metavar="cpu|cuda", help="Where kinds that can run many at once do so.")
+    ] = "cpu",
+    chunk: Annotated[
+        int | None,
+        typer.Option(metavar="RUNS", help="Runs in one file of each variable; the square root of all if left out."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run a study over a grid or a sample of its parameters; kill it when you like, --resume goes on."""
+    with errors_in_one_line():
+        from ..studies import load
+        from ..studies import sweep as swept
+
+        wanted = load(study).with_parameters(dict(map(setting, settings or ())))
+        with _progress(wanted.name, as_json) as tell:
+            found = swept(
+                wanted, dict(map(_axis, grid)), out, sample=sample, seed=seed, resume=resume, workers=workers,
+                scheduler=scheduler, target=target, chunk=chunk, progress=tell,
+            )  # fmt: skip
+        if as_json:
+            typer.echo(json.dumps(found.data()))
+            return
+        about = {"study": wanted.name, "runs": f"{found.done:,} of {found.total:,} done"}
+        if found.failed:
+            about["failed"] = f"{count(found.failed, 'run')}: see the variable 'error'"
+        about["results"] = f"{found.out.resolve()}: xarray.open_zarr(...)"
+        on_screen(lambda console: summary(console, about))
+
+
+def _axis(text: str) -> tuple[str, list[Any]]:
+    """A parameter and its values.
+
+    >>> _axis("K_E=8:10:3"), _axis("controller=II,III")
+    (('K_E', [8.0, 9.0, 10.0]), ('controller', ['II', 'III']))
+    """
+    from ..studies.sweeps.points import linear
+
+    name, equals, values = (part.strip() for part in text.partition("="))
+    if not (name and equals and values):
+        raise FallingCatError(f"--grid takes NAME=START:STOP:COUNT or NAME=A,B,C, not {text!r}")
+    if ":" not in values:
+        return name, [setting(f"{name}={value}")[1] for value in values.split(",")]
+    try:
+        return name, linear(values)
+    except FallingCatError as error:
+        raise FallingCatError(f"--grid {name} {error}") from None
+
+
+@contextmanager
+def _progress(what: str, quiet: bool) -> Iterator[Tell | None]:
+    """A bar on a terminal's stderr with rate and time left; nothing in a pipe."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn(escape(what)), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(elapsed_when_finished=True), TextColumn("{task.fields[failed]}"),
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=120.0) as bar:
+        task = bar.add_task("", total=None, rate="", failed="")
+
+        def tell(done: int, failed: int, total: int) -> None:
+            speed = bar.tasks[0].speed
+            rate = "" if speed is None else f"{speed:.3g} runs/s"
+            bar.update(task, completed=done + failed, total=total, rate=rate, failed=f"{failed} failed" * bool(failed))
+
+        yield tell

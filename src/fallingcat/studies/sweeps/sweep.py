@@ -1,0 +1,295 @@
+"""A study over a grid or a sample of its parameters: begun, gone on with, on this machine or on a cluster."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from itertools import islice
+from math import isqrt, prod
+from pathlib import Path
+from typing import Any, Final
+
+from ..._version import __version__
+from ...errors import ExtraMissingError, FallingCatError, ModelError, told
+from ..tables import Study, load
+from .job import Job
+from .points import Points, Value, points_of
+from .store import DONE, ERROR, FAILED, Store, create, resumed
+
+LARGEST_CHUNK: Final = 1 << 13
+"""Runs, unless said otherwise: see the cost model in docs/sweeps.md."""
+FILES: Final = 2000.0
+"""Files that all workers of a cluster together may write in a second."""
+OFTEN: Final = 0.5
+"""s between two looks at how far workers are"""
+
+Tell = Callable[[int, int, int], None]
+"""Told how many runs are done, how many failed, and how many there are."""
+Runner = Callable[[Job, Sequence[int]], Iterator[int]]
+"""Finishes chunks, in any order."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep that was run."""
+
+    out: Path
+    """a zarr store"""
+    done: int
+    """runs whose numbers are there"""
+    failed: int
+    """runs that failed, each with its error"""
+    total: int
+
+    def open(self) -> Any:
+        """An ``xarray.Dataset`` over the swept parameters: the measures, ``done``, ``failed``, ``error``."""
+        try:
+            import xarray
+        except ImportError:
+            raise ExtraMissingError("sweep", package="xarray", purpose="a sweep as a dataset") from None
+        return xarray.open_dataset(self.out, engine="zarr")
+
+    def data(self) -> dict[str, int]:
+        """What ``--json`` prints."""
+        return {"done": self.done, "failed": self.failed, "total": self.total}
+
+
+def sweep(
+    study: str | Study,
+    grid: Mapping[str, Iterable[Value]],
+    out: str | os.PathLike[str],
+    *,
+    sample: int | None = None,
+    seed: int = 0,
+    resume: bool = False,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    target: str = "cpu",
+    chunk: int | None = None,
+    progress: Tell | None = None,
+    **parameters: Any,
+) -> Sweep:
+    """Run a study at every combination of the values in ``grid``, or at ``sample`` points of a Latin hypercube between
+    the smallest and largest of them; ``parameters`` are other ones that stay the same.
+
+    ``out`` is the folder of a zarr store, which xarray opens, also while the sweep is under way: each measure of the
+    study's rows (of the kind, where it has none) is a variable; ``done`` says which runs are there.  A run that fails
+    is recorded with its error.  ``resume`` goes on with what was stopped, and gives bitwise the same numbers; where
+    nothing is, it begins.  ``workers`` are processes of one thread each, all cores unless said; ``scheduler`` is the
+    address of a Dask cluster instead.  ``target="cuda"`` is for kinds that run on a GPU.  Runs are committed in the
+    batches in which their kind runs them, and kept in chunks of ``chunk``, about the square root of their number.
+    """
+    if not isinstance(study, (Study, str)):
+        raise ModelError(f"a study is given by its name, its file or itself, not by {told(study)}")
+    wanted = (load(study) if isinstance(study, str) else study).with_parameters(parameters)
+    points = points_of(wanted, grid, sample, seed)
+    run = _on_cluster(scheduler) if scheduler is not None else _here(_workers(workers))
+    job = _job(wanted, points, Path(out), resume, chunk, target)
+    return _finished(job, run, progress or (lambda done, failed, total: None))
+
+
+def _finished(job: Job, run: Runner, tell: Tell) -> Sweep:
+    """All chunks, those of workers that died once more; nothing is counted that is not on disk."""
+    counts = _Counts(job.store, tell)
+    while counts.open:
+        before = counts.sums()
+        with counts.watched():
+            for k in run(job, list(counts.open)):
+                counts.finished(k)
+        counts.look()
+        if counts.open and counts.sums() == before:
+            raise FallingCatError(
+                f"workers died, and died again, in chunks {sorted(counts.open)[:5]} of {job.store.path}: "
+                "what is done is kept, --resume goes on"
+            )
+    done, failed = counts.sums()
+    return Sweep(job.store.path, done, failed, counts.total)
+
+
+class _Counts:
+    """How far a store is."""
+
+    def __init__(self, store: Store, tell: Tell) -> None:
+        self._store, self._tell = store, tell
+        self._known = {k: store.count(k) for k in range(store.chunks)}
+        self.total = sum(map(store.size, range(store.chunks)))
+        self.look()
+
+    def look(self) -> None:
+        """At all chunks that are not finished as far as is known."""
+        self.open = {k: None for k, found in self._known.items() if sum(found) < self._store.size(k)}
+        self._known |= {k: self._store.count(k) for k in self.open}
+        self.open = {k: None for k in self.open if sum(self._known[k]) < self._store.size(k)}
+        self._tell(*self.sums(), self.total)
+
+    def sums(self) -> tuple[int, int]:
+        """Runs that are done, and that failed."""
+        found = list(self._known.values())
+        return sum(done for done, _ in found), sum(failed for _, failed in found)
+
+    def finished(self, k: int) -> None:
+        """A worker says so; the files count."""
+        self._known[k] = self._store.count(k)
+        if sum(self._known[k]) == self._store.size(k):
+            self.open.pop(k, None)
+        self._tell(*self.sums(), self.total)
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Meanwhile, what workers have committed of the chunks in which they are is told now and then."""
+        over = threading.Event()
+
+        def watch() -> None:
+            while not over.wait(OFTEN):
+                under_way = {k: self._store.count(k) for k in islice(list(self.open), 4 * (os.cpu_count() or 1))}
+                done, failed = self.sums()
+                more = [(d - self._known[k][0], f - self._known[k][1]) for k, (d, f) in under_way.items()]
+                self._tell(done + sum(d for d, _ in more), failed + sum(f for _, f in more), self.total)
+
+        thread = threading.Thread(target=watch, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+
+# how it is run --------------------------------------------------------------------------------------------------------
+
+
+def _here(workers: int) -> Runner:
+    """Processes of this machine, each with one thread; in this one where one is enough."""
+
+    def run(job: Job, chunks: Sequence[int]) -> Iterator[int]:
+        if min(workers, len(chunks)) == 1:
+            yield from map(job.finish, chunks)
+            return
+        try:
+            from joblib import Parallel, delayed, parallel_config
+            from joblib.externals.loky.process_executor import TerminatedWorkerError
+        except ImportError:
+            raise ExtraMissingError("sweep", package="joblib", purpose="a sweep in several processes") from None
+        own = replace(job, parent=os.getpid())
+        with parallel_config(backend="loky", inner_max_num_threads=1):
+            together = Parallel(n_jobs=min(workers, len(chunks)), return_as="generator_unordered", batch_size=1)
+            try:
+                yield from together(delayed(own.finish)(k) for k in chunks)
+            except TerminatedWorkerError:
+                return  # what is open is run again
+
+    return run
+
+
+def _on_cluster(address: str) -> Runner:
+    """A Dask cluster that exists; what a worker that died was at, another does again."""
+
+    def run(job: Job, chunks: Sequence[int]) -> Iterator[int]:
+        try:
+            from distributed import Client, as_completed
+            from distributed.scheduler import KilledWorker
+        except ImportError:
+            raise ExtraMissingError("cluster", package="distributed", purpose="a sweep on a Dask cluster") from None
+        with _client(Client, address) as client:
+            workers = max(1, sum(client.nthreads().values()))
+            store, pause = replace(job.store, path=job.store.path.resolve()), workers * (len(job.measures) + 1) / FILES
+            job, ahead = replace(job, store=store, pause=pause), 4 * workers  # the scheduler holds few tasks of many
+            rest = iter(chunks)
+            futures = as_completed([client.submit(job.finish, k, pure=False) for k in islice(rest, ahead)])
+            for future in futures:
+                if not isinstance(future.exception(), KilledWorker):  # else it is run again, while there is progress
+                    yield future.result()
+                futures.update([client.submit(job.finish, k, pure=False) for k in islice(rest, 1)])
+
+    return run
+
+
+def _client(client: Any, address: str) -> Any:
+    try:
+        return client(address, timeout="10s")
+    except (OSError, ValueError, TimeoutError) as error:
+        raise FallingCatError(f"there is no Dask scheduler at {address!r}: {error}") from None
+
+
+def _workers(wanted: int | None) -> int:
+    if wanted is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 1:
+        raise ModelError(f"workers are a whole number above zero, not {told(wanted)}")
+    return wanted
+
+
+# what is run ----------------------------------------------------------------------------------------------------------
+
+
+def _job(study: Study, points: Points, out: Path, resume: bool, chunk: int | None, target: str) -> Job:
+    kind, measures = study.kind, _measures(study, points)
+    if target not in kind.together:
+        raise ModelError(
+            f"runs of the kind {kind.name!r} take place on {' or '.join(kind.together)}, not {told(target)}"
+        )
+    store = _store(study, points, measures, out, resume, chunk, target)
+    return Job(study.name, kind, study.parameters.model_dump(), points, measures, store, target)
+
+
+def _measures(study: Study, points: Points) -> dict[str, str]:
+    """Variable: measure, of the rows of the study, or all of its kind; a name that two would have is an error."""
+    wanted = dict.fromkeys(row.measure for row in study.table.row) or dict.fromkeys(study.kind.measures)
+    taken = {**dict.fromkeys((DONE, FAILED, ERROR, *points.dims), ""), **dict.fromkeys(points.coordinates, "")}
+    out: dict[str, str] = {}
+    for measure in wanted:
+        name = re.sub(r"\W+", "_", measure, flags=re.ASCII).strip("_") or "measure"
+        name = f"{name}_measured" if name in taken else name
+        if name in out:
+            raise ModelError(f"the measures {out[name]!r} and {measure!r} would both be the variable {name!r}")
+        out[name] = measure
+    return out
+
+
+def _store(
+    study: Study,
+    points: Points,
+    measures: Mapping[str, str],
+    out: Path,
+    resume: bool,
+    chunk: int | None,
+    target: str,
+) -> Store:
+    about = _configuration(study, points, target)
+    if resume and (out / "zarr.json").exists():
+        return resumed(out, points, tuple(measures), about)
+    most = (
+        chunk if chunk is not None else min(max(isqrt(prod(points.shape)), study.kind.together[target]), LARGEST_CHUNK)
+    )
+    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+        raise ModelError(f"chunk is a whole number of runs above zero, not {told(chunk)}")
+    rows = {row.measure: row for row in study.table.row}
+    known = {
+        name: {"long_name": rows[m].name, "units": rows[m].unit, "measure": m} if m in rows else {"measure": m}
+        for name, m in measures.items()
+    }
+    return create(out, points, most, known, about)
+
+
+def _configuration(study: Study, points: Points, target: str) -> dict[str, Any]:
+    """All that decides the numbers; exact, as JSON keeps every float."""
+    return {
+        "study": study.name,
+        "kind": study.kind.name,
+        "parameters": study.parameters.model_dump(mode="json"),
+        "rows": [row.model_dump(mode="json") for row in study.table.row],
+        "points": points.data(),
+        "target": target,
+        "versions": {
+            "fallingcat": __version__,
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("numpy", "llvmlite")},
+            "machine": platform.machine(),
+        },
+    }

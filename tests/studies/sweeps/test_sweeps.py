@@ -1,0 +1,178 @@
+"""Sweeps: the right numbers at the right places, whatever stops them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from fallingcat.errors import FallingCatError
+from fallingcat.studies import Parameters, StudyKind, load, parse, study_kind, sweep
+from fallingcat.studies.sweeps.points import Sample
+from fallingcat.studies.sweeps.store import Store, chunk_shape
+
+SUPPORT = Path(__file__).parents[2] / "support"
+
+
+class PowerParameters(Parameters):
+    x: float = 2.0
+    n: int = 1
+    how: str = "power"
+
+
+@study_kind
+class Power(StudyKind[PowerParameters, float]):
+    name, parameters, together = "power", PowerParameters, {"cpu": 4}
+    measures = {"power": lambda seen: seen, "work of ../up": lambda seen: -seen}  # noqa: RUF012
+
+    def run(self, parameters, tell):
+        if parameters.how == "sum":
+            return parameters.x * parameters.n
+        if parameters.n == 3:
+            raise ZeroDivisionError(f"no cube\nof {parameters.x}")
+        return parameters.x**parameters.n
+
+
+def study(rows: str = ""):
+    return parse(f"title = 'a power'\nkind = 'power'\n[parameters]\n{rows}", "power", "power.toml")
+
+
+def test_every_point_of_a_grid_is_there_and_failures_are_told(tmp_path):
+    """Also in chunks that the grid does not fill, over words and whole numbers; xarray opens it without a warning."""
+    told = []
+    grid = {"how": ["power", "sum"], "n": [1.0, 2.0, 3.0, 4.0, 5.0], "x": np.linspace(0.5, 2.0, 7)}
+    found = sweep(study(), grid, tmp_path / "out", chunk=10, workers=1, progress=lambda *x: told.append(x))
+    assert found.data() == {"done": 63, "failed": 7, "total": 70}
+    assert told[0] == (0, 0, 70)
+    assert told[-1] == (63, 7, 70)
+    data = xr.open_zarr(tmp_path / "out")
+    assert data["power"].dims == ("how", "n", "x")
+    assert set(data.data_vars) == {"power", "work_of_up", "done", "failed", "error"}
+    for how, n, x in [("power", 5, 0.75), ("sum", 3, 2.0), ("power", 1, 0.5)]:
+        at = data.sel(how=how, n=n, x=x)
+        assert at["power"] == (x**n if how == "power" else x * n)
+        assert at["work_of_up"] == -at["power"]
+    lost = data.sel(how="power", n=3)
+    assert lost.failed.all()
+    assert not lost.done.any()
+    assert np.isnan(lost["power"]).all()
+    assert str(lost.error[0].values) == r"ZeroDivisionError: no cube\nof 0.5"
+    assert (data.error.values[~data.failed.values] == "").all()
+
+
+def test_the_store_knows_what_it_was_made_with_and_resume_refuses_anything_else(tmp_path):
+    grid = {"x": np.linspace(0.1, 0.7, 5)}
+    sweep(study(), grid, tmp_path / "out", workers=1, n=2)
+    about = json.loads(xr.open_zarr(tmp_path / "out").attrs["fallingcat_sweep"])
+    assert about["parameters"] == {"x": 2.0, "n": 2, "how": "power"}
+    assert about["points"] == {"grid": {"x": grid["x"].tolist()}}  # every bit of every float
+    assert {"fallingcat", "python", "numpy", "llvmlite"} <= set(about["versions"])
+    with pytest.raises(FallingCatError, match="is not empty"):
+        sweep(study(), grid, tmp_path / "out")
+    with pytest.raises(FallingCatError, match=r"begun otherwise: parameters\.n was 2, is 1"):
+        sweep(study(), grid, tmp_path / "out", resume=True)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "mine.txt").write_text("x")
+    with pytest.raises(FallingCatError, match="is not empty"):
+        sweep(study(), grid, tmp_path / "other", resume=True)
+    assert (tmp_path / "other" / "mine.txt").read_text() == "x"
+
+
+def test_resume_runs_only_what_is_missing(tmp_path):
+    grid, out = {"x": np.linspace(0.0, 1.0, 30)}, tmp_path / "out"
+    sweep(study(), grid, out, chunk=7, workers=1)
+    whole = {p: p.read_bytes() for p in out.rglob("*") if p.is_file()}
+    for name in ("power", "work_of_up", "done"):
+        (out / name / "c" / "2").unlink()
+    kept = (out / "power" / "c" / "1").stat().st_mtime_ns
+    assert sweep(study(), grid, out, workers=1, resume=True).done == 30
+    assert {p: p.read_bytes() for p in out.rglob("*") if p.is_file()} == whole
+    assert (out / "power" / "c" / "1").stat().st_mtime_ns == kept
+    (out / "done" / "c" / "1").write_bytes(b"abc")  # not by us: told, not guessed at
+    with pytest.raises(FallingCatError, match=r"done/c/1.*no chunk"):
+        sweep(study(), grid, out, workers=1, resume=True)
+
+
+def test_processes_give_the_same_bytes_as_one(tmp_path):
+    """And a Latin hypercube: one value in each of N parts of each range, the same for the same seed."""
+    grid = {"x": [0.0, 4.0]}
+    rows = "".join(f"[[row]]\nname = '{m}'\nmeasure = '{m}'\n" for m in ("updates_Euler_ZYX", "single_1"))
+    wrist = parse(f"title = 'w'\nkind = 'kinematic-control'\n[parameters]\n{rows}", "w", "w.toml")
+    for workers in (1, 2):
+        sweep(wrist, {"k": (0.2, 0.9)}, tmp_path / str(workers), sample=6, workers=workers, seed=3)
+    one, two = (
+        {p.relative_to(tmp_path / n): p.read_bytes() for p in (tmp_path / n).rglob("*") if p.is_file()} for n in "12"
+    )
+    assert one == two
+    ks = np.sort(xr.open_zarr(tmp_path / "1").k.values)
+    assert (np.floor((ks - 0.2) / 0.7 * 6) == np.arange(6)).all()
+    assert Sample({"x": (0.0, 4.0)}, 9, 1).at(5) != Sample({"x": (0.0, 4.0)}, 9, 2).at(5)
+    with pytest.raises(FallingCatError, match="real numbers, not 'n'"):
+        sweep(study(), grid | {"n": [1, 2]}, tmp_path / "n", sample=6)
+
+
+def test_wrong_calls_are_named(tmp_path):
+    wrong = {
+        "do you mean 'how'": {"hows": ["sum"]},
+        "differ from each other": {"x": [1.0, 1.0]},
+        "finite": {"x": [1.0, float("nan")]},
+        "1 to 10,000,000 values": {"x": []},
+        "list of them": {"how": "sum"},
+        "at least one": {},
+    }
+    for message, grid in wrong.items():
+        with pytest.raises(FallingCatError, match=message):
+            sweep(study(), grid, tmp_path / "out")
+    for message, how in {
+        "whole number": {"workers": 0},
+        "take place on cpu": {"target": "cuda"},
+        "chunk": {"chunk": 0},
+    }.items():
+        with pytest.raises(FallingCatError, match=message):
+            sweep(study(), {"x": [1.0]}, tmp_path / "out", **how)
+    row = "[[row]]\nname = 'a'\nmeasure = 'work of {}'\n"
+    parameters = load("revolute-6").table.parameters.items()
+    text = "title='a'\nrobot='revolute_hopper'\n[parameters]\n" + "".join(f"{k} = {v}\n" for k, v in parameters)
+    hopper = parse(text + row.format("a b") + row.format("a-b"), "a", "a.toml")
+    with pytest.raises(FallingCatError, match="would both be the variable"):
+        sweep(hopper, {"q1": [1.7]}, tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("shape", "most"), [((7,), 3), ((5, 4), 3), ((5, 4), 9), ((2, 3, 4), 24), ((1, 1), 1)])
+def test_chunks_cover_all_runs_once_in_their_order(shape, most):
+    store = Store(Path(), shape, chunk_shape(shape, most), ())
+    runs = np.concatenate([store.runs(k).ravel() for k in range(store.chunks)])
+    assert np.array_equal(runs, np.arange(np.prod(shape)))
+    assert [store.runs(k).size for k in range(store.chunks)] == [store.size(k) for k in range(store.chunks)]
+    assert max(map(store.size, range(store.chunks))) <= most
+
+
+def killed(folder: Path, kills: int, seed: int, workers: int = 1) -> None:
+    program = [sys.executable, str(SUPPORT / "killed_sweeps.py"), str(folder), str(kills), str(seed), str(workers)]
+    found = json.loads(subprocess.run(program, capture_output=True, text=True, check=True).stdout)
+    assert found["kills"] == kills
+    assert all(wrong == 0 for _, wrong in found["history"])
+    counts = [done for done, _ in found["history"]]
+    assert all(later >= done or later == 0 for done, later in pairwise(counts)), "runs were lost"
+    assert found["last"] == {"done": 599, "failed": 1, "total": 600}
+    assert found["computed_after"] == 599 - counts[-1] or workers > 1
+    assert found["same"], "not bitwise what an uninterrupted sweep gives"
+    assert found["left"] == []
+
+
+def test_fifty_kills_lose_nothing(tmp_path):
+    killed(tmp_path, 50, 0)
+
+
+@pytest.mark.slow
+def test_two_hundred_kills_lose_nothing(tmp_path):
+    (tmp_path / "two").mkdir()
+    killed(tmp_path, 200, 1)
+    killed(tmp_path / "two", 20, 2, workers=2)
