@@ -15,6 +15,7 @@ from .drop_cat import drop
 from .export_file import export
 from .gait_file import gait
 from .inspect_file import inspect, report
+from .reproduce_all import reproduce
 from .study_run import study_list, study_run
 from .sweep_run import sweep
 from .text import plain
@@ -33,6 +34,7 @@ __all__ = [
     "main",
     "plain",
     "report",
+    "reproduce",
     "study_list",
     "study_run",
     "sweep",

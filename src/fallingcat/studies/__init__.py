@@ -7,6 +7,7 @@
 
 from . import circling, dynamics, hoppers, kinematics, orbital
 from .kind import Figures, Parameters, Progress, StudyKind, kind_of, kinds, study_kind
+from .reproduction import Reproduced, Reproduction, reproduce
 from .simulated import SimulatedKind
 from .study import Row, StudyResult, run, run_study
 from .sweeps import Sweep, sweep
@@ -16,6 +17,8 @@ __all__ = [
     "Figures",
     "Parameters",
     "Progress",
+    "Reproduced",
+    "Reproduction",
     "Row",
     "SimulatedKind",
     "Study",
@@ -32,6 +35,7 @@ __all__ = [
     "names",
     "orbital",
     "parse",
+    "reproduce",
     "run",
     "run_study",
     "study_kind",

@@ -107,6 +107,8 @@ class StudyTable(Table):
     figures: Line = ""
     about: str = ""
     parameters: dict[str, Any]
+    fast: dict[str, Any] = Field(default_factory=dict)
+    """parameters of a quicker run, of those that leave the published experiment: see :attr:`.StudyKind.aside`"""
     row: list[RowTable] = Field(default_factory=list, max_length=1000)
 
 
@@ -183,7 +185,7 @@ def parse(text: str, name: str, file: str) -> Study:
     >>> parse("title = 'a'\\nfigure = '1'\\n[parameters]", "a", "a.toml")
     Traceback (most recent call last):
     fallingcat.errors.FileError: a.toml: there is no key 'figure'; do you mean 'figures'? They are title, kind, robot,
-    figures, about, parameters, row
+    figures, about, parameters, fast, row
     """
     if not isinstance(text, str) or not isinstance(file, (str, os.PathLike)):
         raise ModelError(f"a study is parsed from a text and the path of its file, not from {told(text)}, {told(file)}")
@@ -196,5 +198,8 @@ def parse(text: str, name: str, file: str) -> Study:
             kind.measure(row.measure)
     except ModelError as error:
         raise FileError(f"{where}: {error}", file=file) from None
+    other = sorted(set(table.fast) - kind.aside)
+    if other:
+        raise FileError(f"fast: with another {other[0]!r} it is another experiment", file=file)
     given = table.parameters if table.robot is None else {"robot": table.robot} | table.parameters
     return Study(name=name, table=table, parameters=checked(kind.parameters, given, file, file, key="parameter"))

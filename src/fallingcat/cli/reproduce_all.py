@@ -1,0 +1,78 @@
+"""``fallingcat reproduce``: every experiment of the documents, run again, on one page."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .app import Json, app, errors_in_one_line
+from .drop_cat import progress_bar, written
+from .text import on_screen, open_page, shown, summary, table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..studies import Reproduction
+
+
+@app.command()
+def reproduce(
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="NAME", help="A study, or a document such as Mishra; again for more of them."),
+    ] = None,
+    fast: Annotated[bool, typer.Option("--fast", help="Fewer runs behind numbers that nobody published.")] = False,
+    out: Annotated[str, typer.Option("--out", metavar="FILE", help="Where to write the page.")] = "reproduction.html",
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes; two if left out, or the cores there are.", min=1)
+    ] = None,
+    show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Run every study of every document again: one page with published | ours | verdict | why, and the figures.
+
+    Exit code 1 if a verdict does not hold: a number that differs from its source, or is out of its tolerance.
+    """
+    with errors_in_one_line():
+        from ..studies import reproduce as reproduced
+
+        processes = workers or min(2, os.cpu_count() or 1)
+        with progress_bar(as_json) as tell:
+            found = reproduced(only or (), fast=fast, workers=processes, progress=tell)
+            page = written(found.page(), out)
+        if as_json:
+            typer.echo(json.dumps([study.data() for study in found.studies], indent=2, allow_nan=False))
+        else:
+            on_screen(lambda console: _print(console, found, page))
+        if show:
+            open_page(page)
+        if not found.holds:
+            raise typer.Exit(1)
+
+
+def _print(console: Console, found: Reproduction, page: str) -> None:
+    from ..studies.page import number, said
+
+    out = table("study", least=18)
+    for title in ("document", "agree", "differ", "hold", "s"):
+        out.add_column(title, no_wrap=True, justify="left" if title == "document" else "right")
+    for study in found.studies:
+        agree, differ = (sum(row.verdict == v for row in study.rows) for v in ("agrees", "differs"))
+        held = [row.holds for row in study.rows if row.verdict == "not published" and row.holds is not None]
+        counts = (str(agree), str(differ), f"{sum(held)} of {len(held)}" if held else "-", f"{study.seconds:.1f}")
+        out.add_row(*map(shown, (study.study, study.document or "our own", *counts)))
+    console.print(out)
+    console.print()
+    for study in found.studies:
+        if study.error:
+            console.print(shown(f"{study.study}: did not run: {study.error}"))
+        for row in study.rows:
+            if row.holds is False:
+                console.print(
+                    shown(f"{study.study}: {row.name}: published {said(row)}, ours {number(row.ours)} {row.unit}")
+                )
+    console.print()
+    summary(console, {"verdicts": "all hold" if found.holds else "some do not hold", "page": page})

@@ -1,0 +1,151 @@
+"""Every study once more, into one page: what was published, what we find, what may be said of the two, and why."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Any, Final
+
+from ..errors import FallingCatError, ModelError, told
+from .kind import Progress
+from .study import Row, run_study
+from .tables import load, names
+
+if TYPE_CHECKING:
+    from ..views import Page
+    from ..views.page import Block
+
+DOCUMENT: Final = re.compile(r"\[([A-Z]\w+)\]")
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduced:
+    """A study that was run again, without what it saw."""
+
+    study: str
+    title: str
+    about: str
+    rows: tuple[Row, ...] = ()
+    figures: tuple[Block, ...] = ()
+    seconds: float = 0.0
+    error: str = ""
+    """why it did not run"""
+
+    @property
+    def document(self) -> str:
+        """The key of what it is from: the first that its file names; empty for one of our own.
+
+        >>> Reproduced("a", "t", "[Mishra] V-B: a gait; see [ETH]").document
+        'Mishra'
+        """
+        found = DOCUMENT.search(self.about)
+        return found[1] if found else ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether it ran, and no row fails."""
+        return not self.error and all(row.holds is not False for row in self.rows)
+
+    def data(self) -> dict[str, Any]:
+        """What ``--json`` prints."""
+        told_ = {"error": self.error} if self.error else {}
+        return (
+            {"study": self.study, "title": self.title, "seconds": self.seconds, "holds": self.holds}
+            | told_
+            | {"rows": [row.data() for row in self.rows]}
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduction:
+    """All of them, in the order of their names."""
+
+    studies: tuple[Reproduced, ...]
+    seconds: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether every verdict does."""
+        return all(study.holds for study in self.studies)
+
+    def page(self) -> Page:
+        """All tables and figures."""
+        from .reproduction_page import reproduction_page
+
+        return reproduction_page(self)
+
+
+def reproduce(
+    only: Sequence[str] = (), *, fast: bool = False, workers: int = 1, progress: Progress | None = None
+) -> Reproduction:
+    """Run every study that comes with the library, or some of them, by name or by document (``"Mishra"``).
+
+    ``fast`` takes the ``fast`` parameters of their files: fewer runs behind numbers that nobody published.
+    ``workers`` are processes.
+
+    >>> found = reproduce(["orbital-gait"])
+    >>> found.holds, found.studies[0].document
+    (True, 'Mishra')
+    """
+    wanted = _chosen(only)
+    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+        raise ModelError(f"workers are a whole number above zero, not {told(workers)}")
+    began, found = time.perf_counter(), {}
+    for k, study in enumerate(_each(wanted, fast, workers)):
+        found[study.study] = study
+        if progress is not None:
+            progress(study.study, (k + 1) / len(wanted))
+    return Reproduction(tuple(found[name] for name in wanted), time.perf_counter() - began)
+
+
+def _chosen(only: Sequence[str]) -> list[str]:
+    """Names of studies, from names, beginnings of names and documents; a wrong one is an error that lists them."""
+    if isinstance(only, str):
+        raise ModelError(f"only is a list of studies, not {told(only)}")
+    documents = {name: Reproduced(name, "", load(name).table.about).document.lower() for name in names()}
+    out: list[str] = []
+    for word in only:
+        near = [
+            n for n in names() if word in (n, documents[n]) or str(word).lower() in (documents[n], f"[{documents[n]}]")
+        ]
+        if not near:
+            load(word)  # raises, and says which there are
+        out += near
+    return [name for name in names() if name in out or not only]
+
+
+def _each(wanted: list[str], fast: bool, workers: int) -> Iterator[Reproduced]:
+    if min(workers, len(wanted)) <= 1:
+        yield from (reproduced(name, fast) for name in wanted)
+        return
+    with ProcessPoolExecutor(min(workers, len(wanted)), mp_context=get_context("spawn")) as pool:
+        for future in as_completed([pool.submit(reproduced, name, fast) for name in _longest_first(wanted)]):
+            yield future.result()
+
+
+def _longest_first(wanted: list[str]) -> list[str]:
+    """Those with more to save by ``fast`` first, so that nobody waits for one of them at the end."""
+    return sorted(wanted, key=lambda name: -len(load(name).table.fast))
+
+
+def reproduced(name: str, fast: bool = False) -> Reproduced:
+    """One study, run and drawn; what goes wrong with it is told, and the others go on."""
+    from ..views import Scene
+
+    study = load(name)
+    study = study.with_parameters(study.table.fast) if fast else study
+    told_ = Reproduced(name, study.table.title, study.table.about)
+    began = time.perf_counter()
+    try:
+        result = run_study(study)
+        figures = study.kind.figures(study, result.observed)
+    except FallingCatError as error:
+        return replace(told_, error=str(error), seconds=time.perf_counter() - began)
+    except Exception as error:
+        return replace(told_, error=f"{type(error).__name__}: {error}", seconds=time.perf_counter() - began)
+    drawn = tuple(block for block in (*figures.above, *figures.below) if not isinstance(block, Scene))
+    return replace(told_, rows=result.rows, figures=drawn, seconds=time.perf_counter() - began)

@@ -1,0 +1,68 @@
+"""``fallingcat reproduce``: every study that there is, on one page."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import fallingcat.studies as fs
+from fallingcat.cli import app
+from fallingcat.errors import FallingCatError
+from fallingcat.studies.reproduction import _chosen, reproduced
+from fallingcat.views import Scene
+
+
+def test_all_studies_are_found_by_themselves_and_by_document():
+    assert _chosen(()) == list(fs.names())
+    assert "orbital-gait" in _chosen(["[Mishra]"])
+    assert _chosen(["prismatic-2", "orbital-gait"]) == ["orbital-gait", "prismatic-2"]
+    with pytest.raises(FallingCatError, match="do you mean 'prismatic-2'"):
+        _chosen(["prismatic-22"])
+    with pytest.raises(FallingCatError, match="only is a list"):
+        fs.reproduce("orbital-gait")
+
+
+def test_the_command(tmp_path):
+    """Rows and exit code are those of the studies; the page has all of them, and nothing that moves."""
+    words = ["reproduce", "--only", "prismatic-2", "--only", "orbital-gait", "--workers", "1", "--json"]
+    result = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "page.html")])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert [study["study"] for study in found] == ["orbital-gait", "prismatic-2"]
+    expected = fs.run("prismatic-2")
+    assert [row["holds"] for row in found[1]["rows"]] == [row.holds for row in expected.rows]
+    assert all({"name", "published", "ours", "holds"} <= set(row) for row in found[1]["rows"])
+    page = (tmp_path / "page.html").read_text()
+    assert expected.study.table.title in page
+    assert '"kind":"scene"' not in page
+
+
+def test_a_study_that_breaks_is_told_and_one_that_differs_is_not_passed(monkeypatch):
+    kind = fs.kind_of("orbital-gait")
+
+    def broken(self, parameters, tell):
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(type(kind), "run", broken)
+    found = fs.reproduce(["orbital-gait", "revolute-1"])
+    lost, differs = found.studies
+    assert lost.error == "RuntimeError: out of luck"
+    assert not lost.holds
+    assert any(row.verdict == "differs" for row in differs.rows)
+    assert not differs.holds
+    assert not found.holds
+    page = found.page()
+    assert page.blocks[0].good == [False, False]
+    assert "did not run: RuntimeError" in page.blocks[0].rows[0][-1]
+    assert not any(isinstance(block, Scene) for block in page.blocks)
+
+
+def test_fast_leaves_the_published_experiment():
+    """What is published is judged as before: only what says how much is computed may differ."""
+    fast = reproduced("revolute-5", fast=True)
+    assert {row.verdict for row in fast.rows if row.published is not None} == {"agrees", "differs"}
+    text = "title = 'a'\nkind = 'orbital-gait'\n[parameters]\n[fast]\nradius = 0.1\n"
+    with pytest.raises(FallingCatError, match=r"fast: with another 'radius' it is another experiment"):
+        fs.parse(text, "a", "a.toml")
