@@ -65,7 +65,7 @@ class Rollout(NamedTuple):
     status: str = "finished"
     """``finished``, or how many simulations have books that do not balance, or broke, and why"""
     memory: Any = None
-    """``K x N x k``: what contact and laws remember"""
+    """``K x N x k``: what contact, laws and sampled laws remember, in this order"""
 
 
 def rollout(
@@ -117,7 +117,7 @@ def rollout(
     dt = duration / steps
     about = {"target": target, "dtype": dtype, "threads": threads, "passive": passive}
     batch = _together(system, method, many, dt, **about)  # type: ignore[arg-type]
-    kept, resolves = [(0.0, batch.packed)], 0.0 if method.stable else dt
+    kept, resolves = [batch.sample(0.0)], 0.0 if method.stable else dt
     try:
         with telling(f"{len(many.pose)} simulations of {model.name!r}") as tell:
             while batch.done < steps:
@@ -125,12 +125,12 @@ def rollout(
                 next_look = batch.look(batch.done * dt)
                 batch.advance(batch.done * dt, dt, min(next_kept, next_look))
                 if batch.done == steps or (every is not None and batch.done % every == 0):
-                    kept.append((batch.done * duration / steps, batch.packed))
+                    kept.append(batch.sample(batch.done * duration / steps))
                 if tell is not None:
                     tell(batch.done / steps)
         return batch.record(kept, resolves)
     except KeyboardInterrupt:
-        last = (batch.done * duration / steps, batch.packed)
+        last = batch.sample(batch.done * duration / steps)
         kept += [last] if kept[-1][0] < last[0] else []
         raise Interrupted(f"interrupted at t = {last[0]:.6g} s", batch.record(kept, resolves)) from None
 
@@ -241,15 +241,21 @@ class _Together(ABC):
     def advance(self, t: float, dt: float, until: int) -> None:
         """One step of all, or more, at most to step ``until``."""
 
-    def record(self, kept: list[tuple[float, np.ndarray]], dt: float) -> Rollout:
-        series = self.layout.series(np.array([packed for _, packed in kept]))
-        times, works = np.array([t for t, _ in kept]), series.base_works + series.joint_works
+    def sample(self, t: float) -> tuple[float, np.ndarray, np.ndarray]:
+        """Time, packed states, and what sampled laws remember before their next look."""
+        packed = self.packed
+        return t, packed, np.zeros((len(packed), 0)) if self.looking is None else self.looking.memory.copy()
+
+    def record(self, kept: list[tuple[float, np.ndarray, np.ndarray]], dt: float) -> Rollout:
+        series = self.layout.series(np.array([packed for _, packed, _ in kept]))
+        memory = np.concatenate([series.memory, np.array([memory for _, _, memory in kept])], axis=-1)
+        times, works = np.array([t for t, _, _ in kept]), series.base_works + series.joint_works
         finite, lead = np.isfinite(kept[-1][1]).all(axis=1), works.shape[:2]
         flat = [x.reshape(lead[0] * lead[1], *x.shape[2:]) for x in series.states]
         kinetic, potential = energies(self.system.model)(*flat)
         residual = np.where(finite, residuals(kinetic.reshape(lead), potential.reshape(lead), works), np.nan)
         status = self._status(residual, dt)
-        return Rollout(times, *series.states, works, self.system.ports, finite, residual, status, series.memory)
+        return Rollout(times, *series.states, works, self.system.ports, finite, residual, status, memory)
 
     def _status(self, residual: np.ndarray, dt: float) -> str:
         """In the words of :func:`verdict`, on the worst."""

@@ -2,10 +2,10 @@
 
 ``run("revolute-6")`` runs one; ``names()`` lists them; :func:`load` reads one's own.  What can be studied is a
 :class:`StudyKind`: hoppers (:mod:`.hoppers`), the gait of an arm in orbit (:mod:`.orbital`), control
-(:mod:`.kinematics`, :mod:`.circling`, :mod:`.dynamics`), and one's own.
+(:mod:`.kinematics`, :mod:`.circling`, :mod:`.dynamics`, :mod:`.tumbling`), and one's own.
 """
 
-from . import circling, dynamics, hoppers, kinematics, orbital
+from . import circling, dynamics, hoppers, kinematics, orbital, tumbling
 from .kind import Figures, Parameters, Progress, StudyKind, kind_of, kinds, study_kind
 from .reproduction import Reproduced, Reproduction, reproduce
 from .simulated import SimulatedKind
@@ -40,6 +40,7 @@ __all__ = [
     "run_study",
     "study_kind",
     "sweep",
+    "tumbling",
 ]
 
 _MOVED = ("MEASURES", "Flight", "Observed", "measure")

@@ -1,0 +1,135 @@
+"""The study of an arm that tumbles: its runs, its numbers, its page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import SupportsFloat
+
+import numpy as np
+
+from ...control.output_feedback import COMPENSATIONS
+from ...simulation import Trajectory
+from ..kind import Figures, Progress, study_kind
+from ..simulated import SimulatedKind
+from ..tables import Study
+from . import drawings
+from .experiment import Errors, Experiment
+from .parameters import TumblingParameters
+from .surveys import Bandwidth, Starts, Tuning, bandwidth, jitter, settled, starts, tuned
+
+PERFECT = 5
+"""One start of the Monte Carlo in so many is also tried with perfect poses."""
+NEAR = (90.0, 15.0)
+"""deg and deg/s: starts within them are 'near'"""
+
+
+@dataclass(frozen=True, eq=False)
+class Tumbled:
+    """What was seen."""
+
+    here: Experiment
+    runs: dict[str, Trajectory]
+    """by compensation, with perfect poses"""
+    errors: dict[str, Errors]
+    dissipated: dict[str, float]
+    """how far ``dW/dt`` is from (58), relative to the largest"""
+    torques: dict[str, np.ndarray]
+    """both compensations (N x n) along the run of ``locked``"""
+    tuning: Tuning
+    papers: float
+    """deg/s: what the paper's gains do with slow poses"""
+    bandwidth: Bandwidth
+    jitter: dict[str, float]
+    """N m: noise of joint rates in each compensation"""
+    slow: Starts
+    perfect: Starts
+
+    def end(self, kind: str) -> float:
+        """deg: norm of the joint errors at the end."""
+        return float(np.degrees(np.linalg.norm(self.errors[kind].joints[-1])))
+
+    def kept(self, kind: str) -> float:
+        """deg: the largest joint error in the last quarter of the run."""
+        away = np.abs(self.errors[kind].joints)
+        return float(np.degrees(away[3 * len(away) // 4 :].max()))
+
+    def rises(self, kind: str) -> int:
+        """How often ``W`` is larger than one sample before."""
+        return int((np.diff(self.errors[kind].W) >= 0.0).sum())
+
+    @property
+    def apart(self) -> np.ndarray:
+        """``N`` (N m): norm of the difference of the two compensations along one run."""
+        return np.asarray(np.linalg.norm(self.torques["curvature"] - self.torques["locked"], axis=1))
+
+    def wandering(self, kind: str) -> float:
+        """N m: total variation of the norm of a compensation."""
+        return float(np.abs(np.diff(np.linalg.norm(self.torques[kind], axis=1))).sum())
+
+    def needed(self, kind: str) -> float:
+        """rad/s: the joints' frequency for an error of 0.1 deg."""
+        return self.bandwidth.needed(kind)
+
+    def near(self, starts: Starts) -> float:
+        """percent: of the starts near the truth that converge."""
+        return starts.share((starts.attitude < NEAR[0]) & (starts.spin < NEAR[1]))
+
+
+@study_kind
+class OrbitalControl(SimulatedKind[TumblingParameters, Tumbled]):
+    """Perfect poses, then slow ones: tuned, compared, and from many starts."""
+
+    name, parameters = "orbital-control", TumblingParameters
+    aside = frozenset({"gains", "frequencies", "noises", "samples"})
+    measures: Mapping[str, Callable[[Tumbled], SupportsFloat]] = {
+        **{f"end_{kind}": partial(Tumbled.end, kind=kind) for kind in COMPENSATIONS},
+        **{f"rises_{kind}": partial(Tumbled.rises, kind=kind) for kind in COMPENSATIONS[:2]},
+        "dissipation_curvature": lambda seen: seen.dissipated["curvature"],
+        "dissipation_locked": lambda seen: seen.dissipated["locked"],
+        "kept_none": lambda seen: seen.kept("none"),
+        "W_apart": lambda seen: (
+            np.abs(seen.errors["curvature"].W - seen.errors["locked"].W).max() / seen.errors["locked"].W[0]
+        ),
+        "torques_apart": lambda seen: seen.apart[-1] / seen.apart.max(),
+        "oscillation": lambda seen: seen.wandering("curvature") / seen.wandering("locked"),
+        "jitter_curvature": lambda seen: seen.jitter["curvature"],
+        "jitter_locked": lambda seen: seen.jitter["locked"],
+        "best_gain": lambda seen: seen.tuning.best,
+        "best_locked": lambda seen: seen.tuning.locked.min(),
+        "papers_gains_fail": lambda seen: float(not seen.papers < 10.0),
+        **{f"bandwidth_{kind}": partial(Tumbled.needed, kind=kind) for kind in COMPENSATIONS},
+        "bandwidth_saved": lambda seen: seen.needed("none") / seen.needed("locked"),
+        "starts": lambda seen: len(seen.slow.converged),
+        "converged_slow": lambda seen: seen.slow.share(),
+        "converged_near": lambda seen: seen.near(seen.slow),
+        "converged_perfect": lambda seen: seen.perfect.share(),
+    }
+
+    def run(self, parameters: TumblingParameters, tell: Progress) -> Tumbled:
+        here, runs, errors, dissipated = Experiment.of(parameters), {}, {}, {}
+        for i, kind in enumerate(COMPENSATIONS):
+            tell("perfect poses", i / len(COMPENSATIONS))
+            law = here.law(kind)
+            runs[kind] = here.run(law)
+            errors[kind] = here.along(runs[kind], law)
+            if kind != "none":
+                dissipated[kind] = here.dissipated(runs[kind], law)
+        torques = here.torques(runs["locked"], here.law("locked"))
+        tuning = tuned(here, tell)
+        papers = here.slow("locked", parameters.pose_gain, locked_gain=parameters.locked_gain, base_weights=None)
+        found = settled(here, papers)[0]
+        saved = bandwidth(here, tuning.best, tell)
+        noise = {kind: jitter(here, kind) for kind in COMPENSATIONS[:2]}
+        slow = starts(here, tuning.best, parameters.samples, tell)
+        perfect = starts(here, tuning.best, max(10, parameters.samples // PERFECT), tell, perfect=True)
+        return Tumbled(here, runs, errors, dissipated, torques, tuning, found, saved, noise, slow, perfect)
+
+    def motion(self, seen: Tumbled) -> Trajectory:
+        """Under the law without the curvature."""
+        return seen.runs["locked"]
+
+    def figures(self, study: Study, seen: Tumbled) -> Figures:
+        """The arm in motion, like Fig. 5 and 6, errors beside those of springs alone, surveys."""
+        return drawings.figures(seen)
