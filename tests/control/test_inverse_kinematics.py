@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import fallingcat as fc
 from fallingcat import control
 from fallingcat.control import inverse_kinematics
 from fallingcat.control.reaching_step import step
+from fallingcat.control.stretched import stretched
 from fallingcat.control.tasks.task import packed
 from fallingcat.errors import ModelError
 
@@ -172,6 +174,57 @@ def test_out_of_reach_says_by_how_much():
     assert (beside.status, round(beside.error, 9)) == ("out of reach", 0.5)
 
 
+@pytest.mark.parametrize("far", [3.1, 5.0, 30.0, 3000.0])
+def test_far_goals_are_out_of_reach_whatever_holds_the_arm(far):
+    """Not unfinished, and not limited: without limits they would be as far."""
+    free, held = fc.robots.planar_arm(), fc.robots.planar_arm()
+    joints = [replace(joint, limits=fc.Limits(-1.2, 1.2)) for joint in held.joints]
+    held = replace(held, joints=tuple(joints))
+    for model in (free, held):
+        for angle in (0.3, 1.0, 2.5):
+            along = np.array([np.sin(angle), 0.0, np.cos(angle)])
+            task = control.PositionTask("end_effector", [0.0, 0.0, 1.0] + far * along)
+            found = inverse_kinematics(model, [task])
+            assert found.status == "out of reach"
+            if (model is free or angle < 1.2) and far < 100.0:
+                assert np.linalg.norm(found.errors[0]) == pytest.approx(far - 3.0, abs=1e-6 * far)
+            elif model is held and angle > 1.2:
+                assert "joint1" in found.limits
+            many = inverse_kinematics(model, [task.replaced(goal=np.tile(task.goal, (3, 1)))])
+            assert many.status.tolist() == ["out of reach"] * 3
+    near = inverse_kinematics(held, [control.PositionTask("end_effector", [-1.0, 0.0, 0.0])])
+    assert near.status == "limited"
+
+
+def test_the_stretched_arm_is_as_long_as_any_of_its_postures_is():
+    rng = np.random.default_rng(3)
+    for kinds in (("revolute", "universal", "spherical"), ("revolute", "prismatic", "fixed")):
+        model = fc.robots.random_tree(rng, 5, kinds=kinds, base=fc.lie.Trivial(), branching=0.0)
+        center, length = stretched(model, model.link_names[-1])
+        ways = [np.linalg.norm(fc.link_pose(model, s, model.link_names[-1])[:3, 3] - center) for s in
+                (model.random_state(rng) for _ in range(200))]  # fmt: skip
+        assert max(ways) <= length + 1e-12
+        assert length == np.inf or max(ways) > 0.2 * length
+    slide = fc.robots.random_tree(rng, 2, kinds=("prismatic",), base=fc.lie.Trivial())
+    assert stretched(slide, "link2", limited=False)[1] == np.inf
+
+
+def test_a_base_that_flies_to_the_goal_is_noted():
+    arm_, goal = fc.robots.planar_arm(fc.lie.SE3()), np.eye(4)
+    goal[:3, 3] = 5.0
+    found = inverse_kinematics(arm_, [control.PoseTask("end_effector", goal)])
+    assert found.converged
+    assert "the base moved by" in found.note
+    assert "base='fixed'" in found.note
+    held = inverse_kinematics(arm_, [control.PoseTask("end_effector", goal), control.BaseTask(np.eye(4))])
+    assert held.note == ""
+    assert inverse_kinematics(fc.robots.planar_arm(), [control.PositionTask("link3", np.ones(3))]).note == ""
+    reach = control.InverseKinematics(arm_, [control.PoseTask("end_effector")])
+    assert "the base moved by" in reach(arm_.neutral(), goal).note
+    here = fc.link_pose(arm_, arm_.neutral(), "end_effector")
+    assert reach(arm_.neutral(), here).note == ""
+
+
 def test_limits_that_hold_it_back_are_named():
     model = fc.robots.quadruped()
     model = fc.Model("leg", fc.lie.Trivial(), model.links, model.joints, frames=model.frames)
@@ -245,7 +298,7 @@ def test_no_direction_of_a_step_depends_on_the_base_that_was_chosen():
     def moving(robot, state):
         """The state with the step that it takes as its velocity."""
         q = robot.flatten(state)[0]
-        out = step(robot, np.append(q, 0.0), numbers, np.array([1e-6, 0.3, np.inf]), forms=(forms,), limited=True)
+        out = step(robot, np.append(q, 0.0), numbers, np.array([1e-6, 0.3, np.inf, 0.0]), forms=(forms,), limited=True)
         return robot.unflatten(q, robot.difference(q, out[: robot.nq]))
 
     other, seen = model.reroot("link2"), fc.reroot_state(model, start, "link2")
@@ -279,7 +332,9 @@ def test_the_last_steps_converge_quadratically():
     task = control.PoseTask(model.link_names[-1], fc.link_pose(model, goal, model.link_names[-1]))
     x, sizes = np.append(model.flatten(start)[0], 0.0), []
     for _ in range(4):
-        out = step(model, x, task.packed(model), np.array([0.0, 0.3, np.inf]), forms=((task.form,),), limited=False)
+        out = step(
+            model, x, task.packed(model), np.array([0.0, 0.3, np.inf, 0.0]), forms=((task.form,),), limited=False
+        )
         sizes.append(np.linalg.norm(out[model.nq + 1 : -1 - model.nv]))
         x = out[: model.nq + 1]
     assert all(b < 10.0 * a * a + 1e-14 for a, b in itertools.pairwise(sizes))

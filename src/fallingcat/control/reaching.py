@@ -14,7 +14,9 @@ from ..errors import ModelError, told
 from ..kernels import Kernel
 from ..lie.group import constant
 from ..model import Model, State
-from .reaching_step import DAMPING, REACHED, STATIONARY, Plan, plan_of
+from .reaching_step import BEND, DAMPING, REACHED, STATIONARY, Plan, plan_of
+from .stretched import is_beyond
+from .tasks import BaseTask
 from .tasks.task import Task, as_numbers, count, packed
 
 MANY = 64
@@ -23,9 +25,11 @@ STARTS = 2048
 """Random ones, before they come again."""
 REST = 1e-6
 """rad, m: lower priorities are done where a step of theirs is shorter."""
+MOVED = 1e-3
+"""m: a base that moves by more is noted."""
 CHUNK = 10
 """Steps of a batch until those that are done make room for others."""
-PATIENT = ((10.0, 10), (100.0, 100))
+PATIENT = ((10.0, 30), (100.0, 300))
 """Where no start reached the goal the best one comes to rest: times the damping, times the iterations."""
 
 
@@ -39,8 +43,9 @@ class Reached:
     """whether every error is within the tolerance"""
     status: Any
     """``converged``; ``out of reach``: no start came nearer than ``error``, and where the best came to rest
-    ``J' W e = 0``; ``stationary``: the same without other starts, which may still reach it; ``limited``: the joints of
-    ``limits`` hold it back; ``unfinished``: more iterations are needed"""
+    ``J' W e = 0``, or the goal is farther away than the stretched arm is long; ``stationary``: the same without other
+    starts, which may still reach it; ``limited``: the joints of ``limits`` hold it back; ``unfinished``: more
+    iterations are needed"""
     iterations: Any
     """steps from the start, or from the restart, that led here"""
     error: Any
@@ -49,6 +54,8 @@ class Reached:
     """of each task, all rows that count (m, rad)"""
     limits: Any
     """names of joints that stand at a limit and are pushed against it; empty where it converged"""
+    note: str = ""
+    """what one may not have meant: a base that flew to the goal"""
 
 
 def inverse_kinematics(
@@ -91,9 +98,9 @@ def inverse_kinematics(
     x[..., :-1] = _coordinates(model, plan, start)
     if numbers.ndim == 1:
         first = plan.kernel.until(x, numbers, rules.settings, most=rules.iterations)
-        return _one(model, plan, _restarted(model, plan, first[None], numbers[None], rules)[0], rules)
+        return _one(model, plan, start, _restarted(model, plan, first[None], numbers[None], rules)[0], numbers, rules)
     first = _steps(plan.kernel, x[:, None], numbers[:, None], rules)[:, 0]
-    return _many(model, plan, _restarted(model, plan, first, numbers, rules), rules)
+    return _many(model, plan, start, _restarted(model, plan, first, numbers, rules), numbers, rules)
 
 
 class InverseKinematics:
@@ -135,7 +142,7 @@ class InverseKinematics:
 
     @property
     def kernel(self) -> Kernel:
-        """One step: ``k.until(x, numbers, [tolerance, damping, rest], most=...)`` with ``x = [q; steps]``."""
+        """One step: ``k.until(x, numbers, [tolerance, damping, rest, bend], most=...)`` with ``x = [q; steps]``."""
         return self._plan.kernel
 
     def numbers(self, *goals: Any) -> np.ndarray:
@@ -160,11 +167,11 @@ class InverseKinematics:
         found = self._out
         if found[-1] != REACHED or self._plan.first < self._plan.rows:
             found = _restarted(self.model, self._plan, found[None].copy(), numbers[None], self._rules)[0]
-        return _one(self.model, self._plan, found.copy(), self._rules)
+        return _one(self.model, self._plan, start, found.copy(), numbers, self._rules)
 
 
 def _rules(tolerance: float, iterations: int, restarts: int, seed: int) -> _Rules:
-    settings = np.array([positive(tolerance, "tolerance"), DAMPING, np.inf])
+    settings = np.array([positive(tolerance, "tolerance"), DAMPING, np.inf, BEND])
     return _Rules(settings, _whole(iterations, 1), _whole(restarts, 0), _whole(seed, 0))
 
 
@@ -200,7 +207,7 @@ def _restarted(model: Model, plan: Plan, best: np.ndarray, numbers: np.ndarray, 
     if plan.first == plan.rows or not there.any():
         return found
     resting = rules._replace(
-        settings=np.array([*rules.settings[:2], REST]), iterations=PATIENT[0][1] * rules.iterations
+        settings=np.array([*rules.settings[:2], REST, BEND]), iterations=PATIENT[0][1] * rules.iterations
     )
     x, aims = found[there, None, : model.nq + 1], numbers[there, None]
     x = _steps(plan.kernel, x, aims, resting)[..., : model.nq + 1]
@@ -228,7 +235,8 @@ def _nearest(model: Model, plan: Plan, best: np.ndarray, numbers: np.ndarray, ru
         todo = todo[best[todo, -1] != REACHED]
     for damping, times in PATIENT:
         todo = todo[best[todo, -1] == 0.0]
-        patient = rules._replace(settings=rules.settings * [1.0, damping, 1.0], iterations=times * rules.iterations)
+        settings = rules.settings * [1.0, damping, 1.0, 1.0]
+        patient = rules._replace(settings=settings, iterations=times * rules.iterations)
         best[todo] = _steps(kernel, best[todo, None, : model.nq + 1], numbers[todo, None], patient)[:, 0]
     return best
 
@@ -304,35 +312,40 @@ def _whole(x: Any, least: int) -> int:
     return int(x)
 
 
-def _one(model: Model, plan: Plan, found: np.ndarray, rules: _Rules) -> Reached:
+def _one(model: Model, plan: Plan, start: State, found: np.ndarray, numbers: np.ndarray, rules: _Rules) -> Reached:
     nq, nv, flag = model.nq, model.nv, float(found[-1])
     errors = found[nq + 1 : -1 - nv]
-    limits = () if flag == REACHED else _pushed(model, found)
+    limits: tuple[str, ...] = ()
+    status = "converged"
+    if flag != REACHED:
+        limits = _pushed(model, found)
+        status = _status(flag, limits, rules, _is_beyond(model, plan, numbers, rules))
     pose = np.asarray(model.base.element(found[: model.base.nq])) if model.m else np.eye(4)
     state = State(pose, found[model.base.nq : nq], np.zeros(model.m), np.zeros(model.n))
     worst, parts = (
         max(map(abs, errors[: plan.first].tolist())),
         tuple(np.split(errors, plan.ends)) if len(plan.ends) else (errors,),
     )
-    return Reached(state, flag == REACHED, _status(flag, limits, rules), int(found[nq]), worst, parts, limits)
+    note = _flown(model, plan, start, pose[None]) if model.m else ""
+    return Reached(state, flag == REACHED, status, int(found[nq]), worst, parts, limits, note)
 
 
-def _many(model: Model, plan: Plan, found: np.ndarray, rules: _Rules) -> Reached:
+def _many(model: Model, plan: Plan, start: State, found: np.ndarray, numbers: np.ndarray, rules: _Rules) -> Reached:
     nq, nv, flags = model.nq, model.nv, found[:, -1]
     errors, converged = found[:, nq + 1 : -1 - nv], flags == REACHED
     status = np.full(len(found), "converged", dtype="<U12")
     limits: list[tuple[str, ...]] = [()] * len(found)
     for i in np.flatnonzero(~converged):
         limits[i] = _pushed(model, found[i])
-        status[i] = _status(flags[i], limits[i], rules)
+        status[i] = _status(flags[i], limits[i], rules, _is_beyond(model, plan, numbers[i], rules))
     poses = np.broadcast_to(np.eye(4), (len(found), 4, 4))
     if model.m:
         poses = np.array([model.base.element(row) for row in found[:, : model.base.nq]]).reshape(-1, 4, 4)
     state = State(poses, found[:, model.base.nq : nq], *(np.zeros((len(found), size)) for size in (model.m, model.n)))
     parts = tuple(np.split(errors, plan.ends, axis=1))
-    return Reached(
-        state, converged, status, found[:, nq].astype(int), np.abs(errors[:, : plan.first]).max(axis=1), parts, limits
-    )
+    worst = np.abs(errors[:, : plan.first]).max(axis=1)
+    note = _flown(model, plan, start, poses) if model.m else ""
+    return Reached(state, converged, status, found[:, nq].astype(int), worst, parts, limits, note)
 
 
 def _pushed(model: Model, found: np.ndarray) -> tuple[str, ...]:
@@ -341,9 +354,25 @@ def _pushed(model: Model, found: np.ndarray) -> tuple[str, ...]:
     return tuple(name for name, push in zip(model.rate_joints, rates, strict=True) if push != 0.0)
 
 
-def _status(flag: float, stopped: tuple[str, ...], rules: _Rules) -> str:
-    if flag == REACHED:
-        return "converged"
+def _is_beyond(model: Model, plan: Plan, numbers: np.ndarray, rules: _Rules) -> bool:
+    return is_beyond(model, plan.forms, numbers, float(rules.settings[0]), plan.limited)
+
+
+def _status(flag: float, stopped: tuple[str, ...], rules: _Rules, beyond: bool) -> str:
+    if beyond:
+        return "out of reach"
     if flag != STATIONARY:
         return "unfinished"
     return "limited" if stopped else "out of reach" if rules.restarts else "stationary"
+
+
+def _flown(model: Model, plan: Plan, start: State, poses: np.ndarray) -> str:
+    """A line where the base went to the goals, and no task holds it."""
+    if not len(poses) or any(isinstance(form, BaseTask) for form in plan.forms):
+        return ""
+    way = max(float(np.linalg.norm(pose[:3, 3] - start.pose[:3, 3])) for pose in poses)
+    turn = max(float(np.linalg.norm(pose[:3, :3] - start.pose[:3, :3])) for pose in poses)
+    if max(way, turn) < MOVED:
+        return ""
+    much = f"by {way:.3g} m" if way >= MOVED else "around"
+    return f"the base moved {much}: if it should not, load the robot with base='fixed', or give a BaseTask"

@@ -25,9 +25,9 @@ priority bends more than once over what is left of them."""
 STILL = 1e-9
 """Of the gradient ``J' W e``, relative to ``|J| |W e|``, below which a point is stationary."""
 REACHED, STATIONARY = 1.0, 2.0
-DAMPING, LEAST = 0.3, 1e-10
-"""Of steps, relative to the mean of the diagonal of ``J W^-1 J'``: times the mean squared error, and at least.  For a
-Panda half as much takes as many steps, ten times as much half as many again."""
+DAMPING, BEND, LEAST = 0.3, 0.5, 1e-10
+"""Of steps, relative to the mean of the diagonal of ``J W^-1 J'``: times the mean squared error; how soon it grows with
+the error instead; and at least.  For a Panda half as much takes as many steps, ten times as much half as many again."""
 
 
 class Plan(NamedTuple):
@@ -42,15 +42,18 @@ class Plan(NamedTuple):
     first: int
     rows: int
     """of the first priority, and of all"""
+    forms: tuple[Task, ...]
+    """of all tasks"""
+    limited: bool
 
 
 def step(model: Model, x: Any, numbers: Any, settings: Any, *, forms: Levels, limited: bool) -> Any:
     """One damped step from ``x = [q; steps so far]``: ``[q; steps; errors; pushed; flag]``, of any kind of number.
 
-    ``settings`` are the tolerance, the damping for each unit of the mean squared error, and how small a step of lower
-    priorities means that they are done.  ``pushed`` is the gradient along each rate where a joint stands at its limit
-    and is pushed against it, else 0.  The flag is 1 where the goal is reached, 2 where the gradient vanishes, else 0: a
-    state with a flag stays as it is.
+    ``settings`` are the tolerance, the damping for each unit of the mean squared error, how small a step of lower
+    priorities means that they are done, and how soon the damping grows with the error instead of its square.
+    ``pushed`` is the gradient along each rate where a joint stands at its limit and is pushed against it, else 0.  The
+    flag is 1 where the goal is reached, 2 where the gradient vanishes, else 0: a state with a flag stays as it is.
     """
     q, state = x[: model.nq], model.unflatten(x[: model.nq])
     tasks = iter(filled(model, [form for level in forms for form in level], numbers))
@@ -65,7 +68,7 @@ def step(model: Model, x: Any, numbers: Any, settings: Any, *, forms: Levels, li
     )
     done = where(less(settings[0], _largest(e)), 0.0, REACHED)
     still = where(less(STILL**2 * cost * _sum(A.reshape(-1) * A.reshape(-1)), slope), 0.0, STATIONARY)
-    dx = _damped(model, state, A, r, settings[1] * cost / _sum(weight) + LEAST, held)
+    dx = _damped(model, state, A, r, (cost, _sum(weight), settings[1], settings[3]), held)
     if lower:
         more = _beside(model, state, A, dx, [_rows(model, level) for level in lower], held, limited)
         dx, done = dx + more, where(less(settings[2], _largest(more)), 0.0, done)
@@ -87,12 +90,18 @@ def _rows(model: Model, demands: list[Demand]) -> tuple[Any, Any, Any, Any]:
     return e, stacked([d.J for d in demands], (0, model.nv)) * w[:, None], e * w, weight
 
 
-def _damped(model: Model, state: State, A: Any, r: Any, damping: Any, held: list[Any]) -> Any:
-    """``W^-1 A' (A W^-1 A' + l)^-1 r``, with ``l`` as large as ``damping`` times the mean of the diagonal before it."""
+def _damped(model: Model, state: State, A: Any, r: Any, damping: tuple[Any, Any, Any, Any], held: list[Any]) -> Any:
+    """``W^-1 A' (A W^-1 A' + l)^-1 r`` with ``l = d e^2 m / (1 + b d e m^1/2)``: ``e`` is the error, ``m`` the mean of the
+    diagonal of what is damped.  An error that stays bends the way to go by itself times the length of the arm.
+    """
+    cost, weight, d, b = damping
     Y = solve_tree(_metric(model, state, held), A.T, places_above(model)) if model.m else A.T
     G = A @ Y
-    mean = _sum([G[i, i] for i in range(len(G))]) * (1.0 / len(G))
-    return Y @ solve_tree(G + scale(damping * mean + 1e-300, np.eye(len(G))), r, range(-1, len(G) - 1))
+    m = _sum([G[i, i] for i in range(len(G))]) * (1.0 / len(G))
+    e = sqrt(cost * (1.0 / weight))
+    bent = 1.0 + b * d * e * sqrt(m * (len(G) / weight))
+    most = d * e * e * m / bent + LEAST * m + 1e-300
+    return Y @ solve_tree(G + scale(most, np.eye(len(G))), r, range(-1, len(G) - 1))
 
 
 def _beside(model: Model, state: State, A: Any, dx: Any, lower: list[Any], held: list[Any], limited: bool) -> Any:
@@ -170,11 +179,11 @@ def plan_of(model: Model, forms: Levels, limited: bool) -> Plan:
     if model.m:
         check_dynamic(model)
     flat = [form for level in forms for form in level]
-    inputs: dict[str, int | tuple[int, ...]] = {"x": model.nq + 1, "numbers": count(model, flat), "settings": 3}
+    inputs: dict[str, int | tuple[int, ...]] = {"x": model.nq + 1, "numbers": count(model, flat), "settings": 4}
     kernel = compile_step(model, step, inputs, forms=forms, limited=limited)
     lower, upper, bounds = np.full(model.nq, -np.inf), np.full(model.nq, np.inf), joint_bounds(model)
     if limited:
         lower[bounds.coordinates + model.base.nq] = bounds.lower
         upper[bounds.coordinates + model.base.nq] = bounds.upper
     rows = [form.rows(model) for form in flat]
-    return Plan(kernel, lower, upper, np.cumsum(rows)[:-1], sum(rows[: len(forms[0])]), sum(rows))
+    return Plan(kernel, lower, upper, np.cumsum(rows)[:-1], sum(rows[: len(forms[0])]), sum(rows), tuple(flat), limited)

@@ -72,6 +72,9 @@ class PoseTask(PlaceTask):
     def here(self, model: Model, state: State) -> Any:
         return link_pose(model, state, self.place)
 
+    def spot(self) -> tuple[str, Any, Any] | None:
+        return (self.place, np.zeros(3), self.goal[:3, 3]) if self.mask is None or all(self.mask[:3]) else None
+
     def motion(self, model: Model, state: State) -> Motion:
         H, J, bias = place_motion(model, state, self.place)
         return Motion(np.zeros(6) if self.goal is None else pose_error(self.goal, H), J, bias)
@@ -87,6 +90,9 @@ class PositionTask(PlaceTask):
 
     def here(self, model: Model, state: State) -> Any:
         return link_pose(model, state, self.place)[:3, 3]
+
+    def spot(self) -> tuple[str, Any, Any] | None:
+        return (self.place, np.zeros(3), self.goal) if self.mask is None else None
 
     def motion(self, model: Model, state: State) -> Motion:
         H, J, bias = place_motion(model, state, self.place)
@@ -140,6 +146,9 @@ class PointTask(PlaceTask):
     def here(self, model: Model, state: State) -> Any:
         H = link_pose(model, state, self.place)
         return H[:3, :3] @ self.point + H[:3, 3]
+
+    def spot(self) -> tuple[str, Any, Any] | None:
+        return (self.place, self.point, self.goal) if self.mask is None else None
 
     def motion(self, model: Model, state: State) -> Motion:
         H, J, bias = place_motion(model, state, self.place)

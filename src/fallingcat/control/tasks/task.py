@@ -93,6 +93,10 @@ class Task(ABC):
     def here(self, model: Model, state: State) -> Any:
         """The goal that it has reached at a state."""
 
+    def spot(self) -> tuple[str, Any, Any] | None:
+        """A link or frame, a point on it (3) and where its goal takes that (3), if it is about all of a position."""
+        return None
+
     @property
     def name(self) -> str:
         """How reports and errors call it."""
