@@ -91,7 +91,7 @@ def _rows(model: Model, demands: list[Demand]) -> tuple[Any, Any, Any, Any]:
 
 
 def _damped(model: Model, state: State, A: Any, r: Any, damping: tuple[Any, Any, Any, Any], held: list[Any]) -> Any:
-    """``W^-1 A' (A W^-1 A' + l)^-1 r`` with ``l = d e^2 m / (1 + b d e m^1/2)``: ``e`` is the error, ``m`` the mean of the
+    """``W^-1 A' (A W^-1 A' + l)^-1 r`` with ``l = d e^2 m / (1 + b d e m^1/2)``: ``e`` the error, ``m`` the mean of the
     diagonal of what is damped.  An error that stays bends the way to go by itself times the length of the arm.
     """
     cost, weight, d, b = damping
