@@ -31,6 +31,7 @@ def changed(**fields):
 FURTHER = {
     "acceleration": ZERO, "forces": ZERO, "tangent": ZERO, "link": TIP, "frame": "world",
     "jacobian": np.zeros((1, NV)), "bias": np.zeros(1), "duration": 0.01,
+    "x": np.zeros(CAT.n), "y": np.zeros(CAT.m), "potential": lambda state: 0.0,
 }  # fmt: skip
 BAD_STATES = {
     "q": (Q, r"pass a State of 'cat', not an array of shape \(17,\): model.state\(...\), model.unflatten\(q, v\)"),
@@ -181,7 +182,7 @@ CALLS = [
     (lambda: CAT.state(pose=[[1.0], [1.0, 2.0]]), "pose is an array of numbers of shape"),
     (lambda: fc.jacobian(CAT, STATE, np.zeros(3)), "there is no link or frame an array of shape"),
     (lambda: fc.coriolis_matrix(CAT, STATE, np.zeros(3)), "factorization is one of"),
-    (lambda: fc.is_conserved(CAT, STATE, np.zeros(3)), "frame is 'world', 'centroidal', 'base', or the name"),
+    (lambda: fc.is_conserved(CAT, STATE, np.zeros(3)), "frame is 'world', 'centroidal', 'base', the name"),
     (lambda: CAT.lock([["spine"]]), "there is no joint"),
     (lambda: fc.reroot_state(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
     (lambda: fc.curvature(CAT, STATE, ZERO, ZERO), r"x has shape \(10,\)"),

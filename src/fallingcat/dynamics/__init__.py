@@ -31,6 +31,7 @@ from .derivatives import (
 )
 from .energy import kinetic_energy, potential_energy
 from .forward import forward_dynamics
+from .hamiltonian import Hamiltonian, hamiltonian, potential_forces
 from .hessian import kinematic_hessian
 from .inverse import bias_forces, gravity_forces, inverse_dynamics
 from .kinematics import (
@@ -58,6 +59,7 @@ from .momentum import (
     momentum_matrix,
     momentum_matrix_derivative,
 )
+from .principal import principal_axes
 
 __all__ = [
     "FACTORIZATIONS",
@@ -66,6 +68,7 @@ __all__ = [
     "Constrained",
     "FloatingBaseMap",
     "ForwardDerivatives",
+    "Hamiltonian",
     "InverseDerivatives",
     "analytical_jacobian",
     "average_velocity",
@@ -86,6 +89,7 @@ __all__ = [
     "forward_dynamics_derivatives",
     "forward_kinematics",
     "gravity_forces",
+    "hamiltonian",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "jacobian",
@@ -104,6 +108,8 @@ __all__ = [
     "momentum_matrix",
     "momentum_matrix_derivative",
     "potential_energy",
+    "potential_forces",
+    "principal_axes",
     "relative_jacobian",
     "reroot_state",
 ]

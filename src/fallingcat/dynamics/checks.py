@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,14 @@ def check_finite(x: Any, what: str) -> None:
     if is_numeric(x) and not np.isfinite(x).all():
         index = np.unravel_index(int(np.argmin(np.isfinite(x))), x.shape)
         raise ModelError(f"{what} holds a number that is not finite, at index {', '.join(map(str, index))}")
+
+
+def answered(function: Callable[[State], Any], state: State, what: str) -> Any:
+    """``function(state)`` of a user's function; one that takes no state is named."""
+    try:
+        return function(state)
+    except TypeError as error:
+        raise ModelError(f"{what} is a function of a State: {error}") from error
 
 
 def check_model(model: Any) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import block, each, solve
 from ..arrays.types import Matrix, Twist, Vector
 from ..lie import SE3
-from ..lie.rotations import homogeneous, skew
+from ..lie.rotations import block_diagonal, homogeneous, skew
 from ..model import Model, State
 from ..model.words import MOMENTUM_FRAMES, MomentumFrame
 from .checks import choice, total_mass
@@ -22,8 +22,9 @@ _SE3 = SE3()
 def momentum(model: Model, state: State, frame: MomentumFrame = "base") -> Vector:
     """The momentum ``[p; l]`` (6; N s, N m s) of the whole robot.
 
-    ``frame``: ``base`` (about the base's origin, along its axes), ``world`` (about the world's origin; conserved in
-    free flight but for gravity) or ``centroidal`` (about the center of mass, along the world's axes).
+    ``frame``: ``base`` (about the base's origin, along its axes), ``mixed`` (about it, along the world's axes:
+    [Traversaro] (15)), ``world`` (about the world's origin; conserved in free flight but for gravity) or ``centroidal``
+    (about the center of mass, along the world's axes).
 
     >>> from fallingcat.model import robots
     >>> body = robots.free_body()
@@ -87,7 +88,7 @@ def _moving(frame: MomentumFrame, model: Model, state: State, geo: Geometry, rat
     if frame == "world":
         return np.zeros((6, 6))
     R, zero = state.pose[:3, :3], np.zeros((3, 3))
-    speed = (R @ rate.moment) * (1.0 / total_mass(model))
+    speed = R @ geo.twists[0][:3] if frame == "mixed" else (R @ rate.moment) * (1.0 / total_mass(model))
     return block([[zero, zero], [-(skew(speed) @ R), zero]])
 
 
@@ -101,7 +102,10 @@ def _seen_from(frame: MomentumFrame, model: Model, state: State, total: RigidIne
         return np.eye(6)
     if frame == "world":
         return _SE3.Ad(_SE3.inverse(state.pose)).T
-    R, center = state.pose[:3, :3], _center(model, total)
+    R = state.pose[:3, :3]
+    if frame == "mixed":
+        return block_diagonal([R, R])
+    center = _center(model, total)
     return _SE3.Ad(homogeneous(R.T, center)).T
 
 

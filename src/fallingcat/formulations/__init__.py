@@ -10,6 +10,7 @@ from .connection import (
     curvature,
     integrability,
     locked_angle,
+    locked_frame,
     locked_velocity,
 )
 from .decoupling import (
@@ -27,6 +28,13 @@ from .internal_external import internal_external, internal_jacobian
 from .reduced import ReducedEquations, reduced_equations
 from .reduced_certificate import certify_reduced
 from .representations import body, inertial, mixed, world_linear
+from .slopes import (
+    ReducedDerivatives,
+    connection_exterior,
+    locked_inertia_rate,
+    locked_inertia_slope,
+    reduced_derivatives,
+)
 from .time import later
 
 __all__ = [
@@ -38,6 +46,7 @@ __all__ = [
     "Evidence",
     "FixedAt",
     "Integrability",
+    "ReducedDerivatives",
     "ReducedEquations",
     "Unproved",
     "VelocityChange",
@@ -48,6 +57,7 @@ __all__ = [
     "certify_reduced",
     "connection",
     "connection_derivative",
+    "connection_exterior",
     "curvature",
     "decoupling",
     "equations",
@@ -60,9 +70,13 @@ __all__ = [
     "later",
     "locked",
     "locked_angle",
+    "locked_frame",
+    "locked_inertia_rate",
+    "locked_inertia_slope",
     "locked_velocity",
     "mixed",
     "momentum_map",
+    "reduced_derivatives",
     "reduced_equations",
     "world_linear",
     "worst",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,9 +11,10 @@ from ..arrays import concatenate, is_numeric, solve
 from ..arrays.types import Matrix, Pose, Vector
 from ..dynamics import jacobian, jacobian_derivative, link_pose
 from ..dynamics.checks import check_robot, choice, vector
+from ..dynamics.wrenches import in_link_frames
 from ..errors import ModelError
 from ..lie import SE3
-from ..lie.rotations import homogeneous, skew
+from ..lie.rotations import block_diagonal, homogeneous, skew
 from ..model import Model, State
 from ..model.words import REPRESENTATIONS, Factorization, Place, Representation, place_name
 from .equations import EquationsOfMotion, VelocityChange, equations, upper
@@ -51,9 +53,10 @@ def base_at(
 
 
 class FixedAt(NamedTuple):
-    """Joint-space equations of a robot that is held at a link: ``M ddq + C dq + g = tau`` ([Traversaro] Lemma 5, (46)).
+    """Joint-space equations of a robot that is held at a link: ``M ddq + C dq + g = tau + external``.
 
-    ``M``, ``C`` are n x n, ``g`` n.  :meth:`wrench` gives the wrench that holds the link (48).
+    [Traversaro] Lemma 5, (46)-(48): ``M``, ``C`` are n x n, ``g`` and ``external`` n.  :meth:`wrench` gives the wrench
+    that holds the link.
     """
 
     M: Matrix
@@ -61,24 +64,65 @@ class FixedAt(NamedTuple):
     g: Vector
     whole: EquationsOfMotion
     """The equations with the link as base, of which these are the joint rows."""
+    forces: Vector
+    """``nv``: the given wrenches as forces on ``whole.v``; zero if none were given"""
+    link: Place
+    """what is held"""
+
+    @property
+    def external(self) -> Vector:
+        """``n``: ``sum J^fixed' f`` of the given wrenches, the right of (46)."""
+        return self.forces[self.whole.m :]
 
     def forward(self, torques: Vector) -> Vector:
-        """The joint accelerations (n) under joint ``torques`` (n)."""
+        """The joint accelerations (n) under joint ``torques`` (n) and the given wrenches."""
         rates = self.whole.v[self.whole.m :]
-        return solve(self.M, vector(torques, len(self.g), "torques") - self.C @ rates - self.g)
+        tau = vector(torques, len(self.g), "torques")
+        return solve(self.M, tau + self.external - self.C @ rates - self.g)
 
-    def wrench(self, torques: Vector) -> Vector:
-        """The wrench (m) on the held link, in its frame, that keeps it at rest under joint ``torques`` ((48))."""
-        m = self.whole.m
-        v = concatenate([np.zeros(m), self.whole.v[m:]])
+    def jacobian(self, link: Place, representation: Representation = "body") -> Matrix:
+        """``J^fixed`` (6 x n) of another link or frame while this one is held, (47e)."""
+        J = jacobian(self.whole.model, self.whole.state, link, representation)
+        return self.whole.changes.jacobian(J)[:, self.whole.m :]
+
+    def wrench(self, torques: Vector, representation: Representation = "body", axes: Place | None = None) -> Vector:
+        """The wrench (m) on the held link that keeps it at rest under joint ``torques``, (48).
+
+        About the link's origin along its own axes (``body``) or the world's (``mixed``: [Traversaro]'s ``F[A]``), or
+        about the world's origin (``inertial``); with ``axes``, about the link's origin along those of another link.
+        """
+        whole, m = self.whole, self.whole.m
+        choice(representation, REPRESENTATIONS, "representation")
+        v = concatenate([np.zeros(m), whole.v[m:]])
         a = self.forward(torques)
-        return self.whole.M[:m, m:] @ a + self.whole.C[:m] @ v + self.whole.g[:m]
+        held = whole.M[:m, m:] @ a + whole.C[:m] @ v + whole.g[:m] - self.forces[:m]
+        G, H = whole.model.base, link_pose(whole.model, whole.state, self.link)
+        if axes is not None:
+            R = link_pose(whole.model, whole.state, axes)[:3, :3].T @ H[:3, :3]
+            return G.coselection @ block_diagonal([R, R]) @ G.selection @ held
+        # a wrench is moved by the inverse transpose of what moves the twist
+        return base_matrices(G, representation, H, np.zeros(m))[1].T @ held
 
 
-def fixed_at(model: Model, state: State, link: Place, factorization: Factorization = "christoffel") -> FixedAt:
+def fixed_at(
+    model: Model,
+    state: State,
+    link: Place,
+    factorization: Factorization = "christoffel",
+    wrenches: Mapping[str, Any] | None = None,
+    representation: Representation = "body",
+) -> FixedAt:
     """The robot held at ``link`` ([Traversaro] Lemma 5, (46)-(48)): the base moves so that the link does not.
 
-    The twist of ``state`` is not used: it is what the joint rates and the held link make it.
+    The twist of ``state`` is not used: it is what the joint rates and the held link make it.  ``wrenches`` (link or
+    frame -> 6; N, N m) act beside the one that holds it, in the given ``representation``.
+
+    >>> import fallingcat as fc
+    >>> walker = fc.robots.humanoid()
+    >>> stands = fc.fixed_at(walker, walker.neutral(), "left_sole")
+    >>> held = stands.wrench(stands.g, "mixed")  # torques that carry the weight
+    >>> bool(np.allclose(held[:3], [0.0, 0.0, 9.81 * walker.mass]))
+    True
     """
     check_robot(model, state)
     m = model.m
@@ -86,7 +130,18 @@ def fixed_at(model: Model, state: State, link: Place, factorization: Factorizati
     twist = -solve(J[:, :m], J[:, m:] @ state.rates) if m else state.twist
     held = State(state.pose, state.joints, twist, state.rates)
     whole = equations(model, held, factorization).change(base_at(model, held, link))
-    return FixedAt(whole.M[m:, m:], whole.C[m:, m:], whole.g[m:], whole)
+    forces = whole.changes.forces(_generalised(model, held, wrenches, representation))
+    return FixedAt(whole.M[m:, m:], whole.C[m:, m:], whole.g[m:], whole, forces, link)
+
+
+def _generalised(
+    model: Model, state: State, wrenches: Mapping[str, Any] | None, representation: Representation
+) -> Vector:
+    """``sum J' f`` (nv)."""
+    forces = np.zeros(model.nv)
+    for index, wrench in in_link_frames(model, state, wrenches, representation):
+        forces = forces + jacobian(model, state, model.link_names[index]).T @ wrench
+    return forces
 
 
 def _pose(model: Model, state: State, link: Place, orientation: Place | None) -> Pose:

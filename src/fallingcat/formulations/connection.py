@@ -13,14 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import concatenate, is_numeric, mirror, numbers_only, solve, stack, takes
-from ..arrays.types import Matrix, Scalar, Twist, Vector
+from ..arrays.arguments import as_array
+from ..arrays.types import Matrix, Pose, Scalar, Twist, Vector
 from ..dynamics import mass_matrix_derivative
 from ..dynamics.checks import check_model, check_robot, check_state, positive, vector
 from ..dynamics.geometry import geometry, inertias, subtree_sums
 from ..dynamics.spatial import RigidInertia
 from ..dynamics.sweeps import ancestors
-from ..errors import ModelError, NumericsError
+from ..errors import ModelError, NumericsError, told
 from ..lie import SE2
+from ..lie.magnus import NODES, step_logarithm
 from ..lie.rotations import skew
 from ..model import Model, State
 from .slice import curvature_slice
@@ -213,6 +215,53 @@ def locked_angle(model: Model, joints: Vector, reference: Vector | None = None, 
     return total
 
 
+def locked_frame(
+    model: Model,
+    joints: Vector,
+    reference: Vector | None = None,
+    start: Pose | None = None,
+    steps: int = 32,
+    tolerance: float = 1e-9,
+) -> Pose:
+    """``H_bc`` (4 x 4): the frame that moves with the locked velocity, seen from the base, where it is integrable.
+
+    [Feurstein] (3.70)-(3.71): ``dH_bc/dt H_bc^-1 = hat(A rates)`` from ``start`` (the identity if left out) at the
+    shape ``reference`` (neutral) to ``joints``, by Magnus' series of order 6 in ``steps``.  Any base and joints;
+    refused where the curvature is not zero, because there it depends on the path
+    (:func:`fallingcat.gaits.locked_frame_along` follows one).  A frame that starts at the center of mass stays there.
+
+    >>> from fallingcat.model import robots
+    >>> hopper = robots.revolute_hopper()
+    >>> H = locked_frame(hopper, [0.5])
+    >>> bool(np.isclose(np.arctan2(H[1, 0], H[0, 0]), locked_angle(hopper, [0.5])))
+    True
+    """
+    check_model(model)
+    check_floating(model)
+    check_integrable(model, tolerance)
+    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
+        raise ModelError(f"steps is a whole number above zero, not {told(steps)}")
+    G, shapes, size = model.base, model.configuration.shape, model.nq - model.base.nq
+    end = vector(joints, size, "joints")
+    first = model.neutral().joints if reference is None else vector(reference, size, "reference")
+    H = np.eye(4) if start is None else as_array(start, (4, 4), "start")
+    x = shapes.between(first, end)
+
+    def slope(s: float) -> Any:
+        """``-A x / steps``: its reconstruction is ``H_bc^-1``."""
+        return -(connection(model, model.state(joints=shapes.moved(first, s * x))) @ x) * (1.0 / steps)
+
+    back: Any = np.eye(4)
+    for i in range(steps):
+        back = back @ G.exp(step_logarithm(lambda a, b: G.ad(a) @ b, *(slope((i + c) / steps) for c in NODES)))
+    return G.inverse(back) @ H
+
+
+def check_integrable(model: Model, tolerance: float = 1e-9) -> None:
+    """Refuses robots on which :func:`locked_frame` depends on the path: the curvature is not zero."""
+    _check_flat(model, slice(None), tolerance, "the frame of the locked velocity")
+
+
 def check_locked_angle(model: Model, tolerance: float = 1e-9) -> None:
     """Refuses robots on which :func:`locked_angle` depends on the path: the angular part of the curvature is not zero.
 
@@ -221,14 +270,16 @@ def check_locked_angle(model: Model, tolerance: float = 1e-9) -> None:
     """
     if not isinstance(model.base, SE2):
         raise ModelError(f"locked_angle is the angle of a planar robot, not of one with base {model.base}")
+    _check_flat(model, slice(2, 3), tolerance, "the orientation of the locked velocity")
+
+
+def _check_flat(model: Model, rows: slice, tolerance: float, what: str) -> None:
     rng = np.random.default_rng(0)
     for _ in range(3 if model.n > 1 else 0):
         parts = shape(model, model.random_state(rng))
-        F = curvature_tensor(model, parts)[2]
+        F = curvature_tensor(model, parts)[rows]
         if not is_numeric(F):
-            raise ModelError(f"{model.name!r} holds symbols: whether its locked angle depends on the path is unknown")
+            raise ModelError(f"{model.name!r} holds symbols: whether {what} depends on the path is unknown")
         worst = float(np.abs(F).max())
         if worst > tolerance * max(1.0, float(np.abs(parts.A).max()) ** 2):
-            raise NumericsError(
-                "the orientation of the locked velocity depends on the path: the curvature is not zero", value=worst
-            )
+            raise NumericsError(f"{what} depends on the path: the curvature is not zero", value=worst)

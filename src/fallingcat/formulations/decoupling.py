@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import block, concatenate, cross, is_numeric, numbers_only, solve
-from ..arrays.types import Matrix, Pose, Twist, Vector
+from ..arrays import block, concatenate, is_numeric, numbers_only, solve
+from ..arrays.types import Matrix, Pose, Vector
 from ..dynamics import (
-    center_of_mass,
     link_pose,
     link_twist,
     mass_matrix_derivative,
@@ -19,12 +18,22 @@ from ..dynamics import (
     momentum_matrix,
     momentum_matrix_derivative,
 )
-from ..dynamics.checks import check_robot, check_state, choice, numbers, positive
+from ..dynamics.checks import answered, check_robot, check_state, choice, numbers, positive
 from ..errors import ModelError, NumericsError, told
 from ..lie import SE3
-from ..lie.rotations import homogeneous, skew
+from ..lie.rotations import skew
 from ..model import Model, State
 from ..model.words import ALIGNED_FRAMES, AlignedFrame
+from .center_frames import (
+    Orientation,
+    axes_of,
+    check_orientation,
+    frame_matrices,
+    from_base,
+    slides,
+    slides_with_gravity,
+    to_base,
+)
 from .connection import connection_rate, shape
 from .equations import VelocityChange, derived_rate, upper
 
@@ -69,14 +78,27 @@ def decoupling(
     return change if known else replace(change, at=None)
 
 
-def centroidal(model: Model, state: State) -> VelocityChange:
+def centroidal(model: Model, state: State, orientation: Orientation = "world") -> VelocityChange:
     """Locked velocity at the center of mass, along the world's axes: [Traversaro] (38)-(39).
 
     ``Tx = Ad(H_Gb)``.  The mass matrix is ``diag(m 1, I_G, Lq)`` and gravity ``(-m g, 0, 0)``; the linear rows and
     columns of the Coriolis matrix vanish for ``christoffel`` only (Lemma 4.3 claims it for every passive one).
+
+    ``orientation`` gives the frame other axes ([Feurstein] 3.3.4, what its axioms leave open): those of the ``base``,
+    the ``principal`` axes of the frozen robot, in which ``I_G`` is diagonal, or a function ``state -> R_wc`` (3 x 3, to
+    the world) of pose and joints.  Mass and forces decouple in all of them; gravity turns with the axes.
+
+    >>> import fallingcat as fc
+    >>> cat = fc.robots.cat()
+    >>> state = cat.random_state(np.random.default_rng(0))
+    >>> M = fc.equations(cat, state).change(fc.changes.centroidal(cat, state, "principal")).M[:6, :6]
+    >>> bool(abs(M - np.diag(np.diag(M))).max() < 1e-12)
+    True
     """
     check_robot(model, state)
-    return _framed(model, state, "centroidal", "locked velocity at the center of mass, along the world's axes")
+    check_orientation(model, state, orientation)
+    label = f"locked velocity at the center of mass, {axes_of(orientation)}"
+    return _framed(model, state, orientation, "centroidal", label)
 
 
 def locked(model: Model, state: State) -> VelocityChange:
@@ -84,63 +106,77 @@ def locked(model: Model, state: State) -> VelocityChange:
     return replace(decoupling(model, state), name="locked", base="locked velocity, base frame", joints="joint rates")
 
 
-def momentum_map(model: Model, state: State, frame: AlignedFrame = "centroidal") -> VelocityChange:
+def momentum_map(
+    model: Model, state: State, frame: AlignedFrame = "centroidal", orientation: Orientation = "world"
+) -> VelocityChange:
     """The momentum itself as velocity: ``Tx = Ad(H_cb)^-T Mb`` ([Feurstein] Prop. 3.3.1).
 
     ``frame``: ``centroidal`` or ``world``; both are aligned with the world, so the momentum is a constant of motion
-    in free flight and ``C_x v_x + C_xy v_y = 0`` (invariance) for every factorization.
+    in free flight and ``C_x v_x + C_xy v_y = 0`` (invariance) for every factorization.  A centroidal frame may have
+    another ``orientation``, as in :func:`centroidal`: then the momentum turns in it, and invariance is not claimed.
     """
     check_robot(model, state)
     choice(frame, ALIGNED_FRAMES, "frame")
+    check_orientation(model, state, orientation)
+    if frame == "world" and orientation != "world":
+        raise ModelError("the world's frame has the world's axes: another orientation is one of the centroidal frame")
     one = np.eye(model.n)
 
     def matrix(at: State) -> Matrix:
         parts = shape(model, at)
-        Tx = _to_base(model, at, frame).T @ parts.Mb
+        Tx = to_base(model, at, frame, orientation).T @ parts.Mb
         return upper(Tx, Tx, Tx @ parts.A, one, one)[0]
 
     parts = shape(model, state)
-    X, _, X_dot = _frame_matrices(model, state, frame)
-    Xi = _to_base(model, state, frame)
+    X, Xi, X_dot = frame_matrices(model, state, frame, orientation)
     Mdot = mass_matrix_derivative(model, state)[: model.m, : model.m]
     Tx = Xi.T @ parts.Mb
     # d(X^-T)/dt = -X^-T (dX/dt)' X^-T
     Tx_dot = Xi.T @ Mdot - Xi.T @ X_dot.T @ Tx
     T_dot = _upper_rate(Tx, Tx_dot, parts.A, connection_rate(model, state, parts))
     inverse = upper(Tx, solve(parts.Mb, X.T), Tx @ parts.A, one, one)[1]
-    claims = (*DECOUPLED, "invariance")
-    return VelocityChange.of(
-        model, state, matrix, "momentum map", f"momentum, {frame} frame", "joint rates", claims, T_dot, inverse
-    )
+    claims = (*DECOUPLED, "invariance") if orientation == "world" else DECOUPLED
+    label = f"momentum, {frame} frame" + ("" if orientation == "world" else f", {axes_of(orientation)}")
+    return VelocityChange.of(model, state, matrix, "momentum map", label, "joint rates", claims, T_dot, inverse)
 
 
 def center_of_mass_base(model: Model, state: State) -> VelocityChange:
     """[Traversaro]'s ``G[B]`` (36)-(37): velocity of the center of mass, angular velocity of the base, world's axes.
 
-    For a base SE(3); only the linear part decouples.
+    For every base that can slide, along the directions in which it can; only this linear part decouples.
     """
     check_state(model, state)
-    if not isinstance(model.base, SE3):
-        raise ModelError(f"G[B] needs a base SE(3), not {model.base}")
-    mass = model.mass
-    n = model.n
+    G, n, m = model.base, model.n, model.m
+    turns = G.selection[3:].any(axis=0)
+    if turns.all():
+        raise ModelError(f"G[B] needs a base that can slide with the center of mass, not {G}")
+    k, rest = int((~turns).sum()), np.eye(n)
+    along, spin = slides(model).T, G.selection[3:, turns]
+
+    def linear(J: Matrix) -> Matrix:
+        """Rows (k x nv) of a momentum matrix, along the directions in which the base slides, over the mass."""
+        return along @ J[:3] * (1.0 / model.mass)
 
     def matrix(at: State) -> Matrix:
-        R = at.pose[:3, :3]
-        J = momentum_matrix(model, at, "world")[:3] * (1.0 / mass)
-        spin = concatenate([np.zeros((3, 3)), R, np.zeros((3, n))], axis=1)
-        rest = concatenate([np.zeros((n, 6)), np.eye(n)], axis=1)
-        return concatenate([J, spin, rest])
+        turn = spin.T @ at.pose[:3, :3] @ spin
+        return block(
+            [[linear(momentum_matrix(model, at, "world"))], [np.zeros((m - k, k)), turn, np.zeros((m - k, n))],
+             [np.zeros((n, m)), rest]]
+        )  # fmt: skip
 
-    T, R, w = matrix(state), state.pose[:3, :3], state.twist[3:]
-    J_dot = momentum_matrix_derivative(model, state, "world")[:3] * (1.0 / mass)
-    spin = concatenate([np.zeros((3, 3)), R @ skew(w), np.zeros((3, n))], axis=1)
-    T_dot = concatenate([J_dot, spin, np.zeros((n, 6 + n))])
-    # J = [R, J_w, J_q]: invert by hand
-    J = T[:3]
-    top = concatenate([R.T, -(R.T @ J[:, 3:6] @ R.T), -(R.T @ J[:, 6:])], axis=1)
-    middle = concatenate([np.zeros((3, 3)), R.T, np.zeros((3, n))], axis=1)
-    inverse = concatenate([top, middle, T[6:]])
+    T, R = matrix(state), state.pose[:3, :3]
+    W = skew((G.selection @ state.twist)[3:])
+    turn_dot = spin.T @ R @ W @ spin
+    T_dot = block(
+        [[linear(momentum_matrix_derivative(model, state, "world"))],
+         [np.zeros((m - k, k)), turn_dot, np.zeros((m - k, n))], [np.zeros((n, m + n))]]
+    )  # fmt: skip
+    # T = [[Q, J_w, J_q], [0, turn, 0], [0, 0, 1]] with rotations Q and turn
+    Q, turn = T[:k, :k].T, T[k:m, k:m].T
+    inverse = block(
+        [[Q, -(Q @ T[:k, k:m] @ turn), -(Q @ T[:k, m:])], [np.zeros((m - k, k)), turn, np.zeros((m - k, n))],
+         [np.zeros((n, m)), rest]]
+    )  # fmt: skip
     label = "velocity of the center of mass, angular velocity of the base, world's axes"
     return VelocityChange.of(model, state, matrix, "G[B]", label, T_dot=T_dot, inverse=inverse)
 
@@ -154,16 +190,33 @@ class Conservation(NamedTuple):
 
 
 @numbers_only("it compares a residual with a tolerance")
-def is_conserved(model: Model, state: State, frame: str, tolerance: float = 1e-9) -> Conservation:
+def is_conserved(
+    model: Model, state: State, frame: str | Callable[[State], Pose], tolerance: float = 1e-9
+) -> Conservation:
     """Is the momentum expressed in ``frame`` a constant of motion? [Feurstein] Prop. 3.2.1, (3.62).
 
-    ``frame``: ``world``, ``centroidal``, ``base``, or a link's or frame's name.
+    ``frame``: ``world``, ``centroidal``, ``base``, a link's or frame's name, or any moving frame: a function of the
+    state (its pose and joints) that gives its pose ``H_wc`` (4 x 4).
+
+    >>> import fallingcat as fc
+    >>> cat = fc.robots.cat()
+    >>> state = cat.random_state(np.random.default_rng(0))
+    >>> is_conserved(cat, state, lambda s: np.eye(4)).conserved, is_conserved(cat, state, lambda s: s.pose).conserved
+    (True, False)
     """
     check_robot(model, state)
     positive(tolerance, "tolerance")
-    if not isinstance(frame, str):
-        raise ModelError(f"frame is 'world', 'centroidal', 'base', or the name of a link or frame, not {told(frame)}")
-    if frame == "world":
+    if callable(frame):
+        H = numbers(answered(frame, state, "the frame"), (4, 4), "H_wc of the frame")
+        if not _SE3.contains(H, 1e-6):
+            raise ModelError("the function of the frame gives no pose: H_wc is a rotation and a place")
+        nu = _SE3.vee(_SE3.inverse(H) @ derived_rate(model, state, frame, "H_wc of the frame"))
+        h = _SE3.Ad(H).T @ momentum(model, state, "world")
+    elif not isinstance(frame, str):
+        raise ModelError(
+            f"frame is 'world', 'centroidal', 'base', the name of a link or frame, or a function, not {told(frame)}"
+        )
+    elif frame == "world":
         nu, h = np.zeros(6), momentum(model, state, "world")
     elif frame == "centroidal":
         h = momentum(model, state, "centroidal")
@@ -177,19 +230,20 @@ def is_conserved(model: Model, state: State, frame: str, tolerance: float = 1e-9
     return Conservation(rate, bool(np.abs(rate).max() <= tolerance * max(size, 1e-300)))
 
 
-def _framed(model: Model, state: State, name: str, label: str) -> VelocityChange:
+def _framed(model: Model, state: State, orientation: Orientation, name: str, label: str) -> VelocityChange:
     """``Tx = X``, the adjoint that takes base twists to the centroidal frame."""
     one = np.eye(model.n)
 
     def matrix(at: State) -> Matrix:
-        X = _frame_matrices(model, at, "centroidal")[0]
+        X = from_base(model, at, "centroidal", orientation)
         return upper(X, X, X @ shape(model, at).A, one, one)[0]
 
     parts = shape(model, state)
-    X, _, X_dot = _frame_matrices(model, state, "centroidal")
+    X, Xi, X_dot = frame_matrices(model, state, "centroidal", orientation)
     T_dot = _upper_rate(X, X_dot, parts.A, connection_rate(model, state, parts))
-    inverse = upper(X, _to_base(model, state, "centroidal"), X @ parts.A, one, one)[1]
-    claims = (*DECOUPLED, "gravity", "linear blocks") if _slides_with_gravity(model) else DECOUPLED
+    inverse = upper(X, Xi, X @ parts.A, one, one)[1]
+    aligned = orientation == "world" and slides_with_gravity(model)
+    claims = (*DECOUPLED, "gravity", "linear blocks") if aligned else DECOUPLED
     return VelocityChange.of(model, state, matrix, name, label, "joint rates", claims, T_dot, inverse)
 
 
@@ -197,63 +251,6 @@ def _upper_rate(X: Matrix, X_dot: Matrix, A: Matrix, A_dot: Matrix) -> Matrix:
     """The rate of ``[[X, X A], [0, 1]]``."""
     n, nv = A.shape[1], sum(A.shape)
     return concatenate([concatenate([X_dot, X_dot @ A + X @ A_dot], axis=1), np.zeros((n, nv))])
-
-
-def _slides_with_gravity(model: Model) -> bool:
-    """Whether the base can slide along gravity: else the joints feel it whatever the base does."""
-    slides = _slides(model)
-    return bool(np.allclose(slides @ (slides.T @ model.gravity), model.gravity, atol=1e-12))
-
-
-def _slides(model: Model) -> np.ndarray:
-    """The directions (3 x k) in which the base group can translate."""
-    S = model.base.selection
-    return S[:3, ~S[3:].any(axis=0)]
-
-
-def _frame_pose(model: Model, state: State, frame: AlignedFrame) -> Pose:
-    """``H_bc``: the frame's axes are the world's; its origin, the center of mass as far as the group can go there."""
-    if frame == "world":
-        return _SE3.inverse(state.pose)
-    slides = _slides(model)
-    center = momentum_center(model, state)
-    return homogeneous(state.pose[:3, :3].T, slides @ (slides.T @ center))
-
-
-def momentum_center(model: Model, state: State) -> Vector:
-    """The center of mass (3) in the base frame."""
-    return state.pose[:3, :3].T @ (center_of_mass(model, state) - state.pose[:3, 3])
-
-
-def _frame_matrices(model: Model, state: State, frame: AlignedFrame) -> tuple[Matrix, Pose, Matrix]:
-    """``X = Ad(H_cb)`` (m x m), the pose, and ``dX/dt = X ad(nu_b) - ad(nu_c) X``."""
-    G = model.base
-    H = _frame_pose(model, state, frame)
-    X = G.coselection @ _SE3.Ad(_SE3.inverse(H)) @ G.selection
-    twist = G.selection @ state.twist
-    nu_c = np.zeros(6) if frame == "world" else _centroidal_twist(model, state)
-    ad_c = G.coselection @ _SE3.ad(nu_c) @ G.selection
-    ad_b = G.coselection @ _SE3.ad(twist) @ G.selection
-    return X, H, X @ ad_b - ad_c @ X
-
-
-def _centroidal_twist(model: Model, state: State) -> Twist:
-    """The twist (6) of the centroidal frame, in its own axes: it slides with the center of mass and never turns."""
-    S, slides = model.base.selection, _slides(model)
-    R = state.pose[:3, :3]
-    velocity = R.T @ (momentum_matrix(model, state, "world")[:3] @ state.velocity) * (1.0 / model.mass)
-    base = S @ state.twist
-    center = momentum_center(model, state)
-    if slides.shape[1] < 3:  # the part of the center that the group cannot reach stays with the base's axes
-        relative = velocity - base[:3] - cross(base[3:], center)
-        reach = slides @ (slides.T @ center)
-        velocity = base[:3] + cross(base[3:], reach) + slides @ (slides.T @ relative)
-    return concatenate([R @ velocity, np.zeros(3)])
-
-
-def _to_base(model: Model, state: State, frame: AlignedFrame) -> Matrix:
-    G = model.base
-    return G.coselection @ _SE3.Ad(_frame_pose(model, state, frame)) @ G.selection
 
 
 def _function(given: Any | None, one: np.ndarray) -> Callable[[State], Matrix]:

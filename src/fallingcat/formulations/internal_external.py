@@ -13,8 +13,9 @@ from ..dynamics.checks import check_robot, choice, numbers
 from ..errors import ModelError, NumericsError
 from ..model import Model, State
 from ..model.words import WEIGHTS, Place, Weight, place_name
+from .center_frames import Orientation, axes_of, check_orientation, frame_matrices, from_base
 from .connection import Shape, connection_rate, shape
-from .decoupling import DECOUPLED, _frame_matrices, _to_base
+from .decoupling import DECOUPLED
 from .equations import VelocityChange, upper
 
 
@@ -29,7 +30,12 @@ def internal_jacobian(model: Model, state: State, link: Place) -> Matrix:
 
 
 def internal_external(
-    model: Model, state: State, link: Place, weight: Weight = "inertia", null_space: Matrix | None = None
+    model: Model,
+    state: State,
+    link: Place,
+    weight: Weight = "inertia",
+    null_space: Matrix | None = None,
+    orientation: Orientation = "world",
 ) -> VelocityChange:
     """``[external; internal; null space]``: the locked velocity at the center of mass (m), the internal velocity of
     ``link`` (m), (3.96), and what is left of the joint rates (n - m): ``T = [[A_cb, A_cb A], [0, J_int], [0, K]]``.
@@ -40,7 +46,8 @@ def internal_external(
     shapes: ``v_null`` is what they do beyond the internal motion, and depends smoothly on the state.
 
     ``weight`` chooses ``J#``: ``inertia`` is dynamically consistent, all three blocks of the mass matrix decouple;
-    ``moore_penrose`` moves with the smallest rates, and internal and null space stay coupled.
+    ``moore_penrose`` moves with the smallest rates, and internal and null space stay coupled.  ``orientation`` gives
+    the frame at the center of mass other axes than the world's, as in :func:`fallingcat.changes.centroidal`.
 
     >>> import fallingcat as fc
     >>> arm = fc.robots.orbital_arm()
@@ -51,6 +58,7 @@ def internal_external(
     """
     check_robot(model, state)
     choice(weight, WEIGHTS, "weight")
+    check_orientation(model, state, orientation)
     m, n = model.m, model.n
     if n < m:
         raise ModelError(
@@ -64,21 +72,22 @@ def internal_external(
 
     def matrix(at: State) -> Matrix:
         parts = shape(model, at)
-        X, Y = _frame_matrices(model, at, "centroidal")[0], split(at, parts).Y
+        X, Y = from_base(model, at, "centroidal", orientation), split(at, parts).Y
         return upper(X, X, X @ parts.A, Y, Y)[0]
 
     parts = shape(model, state)
     joints = split(state, parts)
-    X, _, X_dot = _frame_matrices(model, state, "centroidal")
+    X, X_inverse, X_dot = frame_matrices(model, state, "centroidal", orientation)
     A_dot = connection_rate(model, state, parts)
     J_dot = _internal_rate(model, state, link, parts, A_dot)
     W_dot = np.zeros((n, n)) if weight == "moore_penrose" else _shape_inertia_rate(model, state, parts)
     top = concatenate([X_dot, X_dot @ parts.A + X @ A_dot], axis=1)
     T_dot = concatenate([top, concatenate([np.zeros((n, m)), joints.rate(J_dot, W_dot, Z)], axis=1)])
-    inverse = upper(X, _to_base(model, state, "centroidal"), X @ parts.A, joints.Y, joints.inverse)[1]
+    inverse = upper(X, X_inverse, X @ parts.A, joints.Y, joints.inverse)[1]
     name = place_name(link)
     rest = f"internal velocity of {name}" + (f", {n - m} velocities in its null space" if n > m else "")
     external = "external velocity at the center of mass"
+    external += "" if orientation == "world" else f", {axes_of(orientation)}"
     claims = (*DECOUPLED, "null space") if weight == "inertia" and n > m else DECOUPLED
     return VelocityChange.of(
         model, state, matrix, f"internal/external at {name}", external, rest, claims, T_dot, inverse

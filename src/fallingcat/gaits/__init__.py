@@ -1,7 +1,7 @@
 """Gaits: closed curves of shapes, how far they carry a robot, and which one carries it most."""
 
 from .curves import Chain, Circle, Curve, Embedded, Fourier, Jet, Segment, carried_bend, polygon
-from .displacement import Displacement, Reconstruction, displacement
+from .displacement import Displacement, LockedFrame, Reconstruction, displacement, locked_frame_along
 from .estimate import Estimate, estimate, estimate_error
 from .gait import Gait
 from .maps import CurvatureMap, Mapper, Plane, curvature_map
@@ -20,6 +20,7 @@ __all__ = [
     "Fourier",
     "Gait",
     "Jet",
+    "LockedFrame",
     "Mapper",
     "MinimumPerturbation",
     "Optimum",
@@ -32,6 +33,7 @@ __all__ = [
     "displacement",
     "estimate",
     "estimate_error",
+    "locked_frame_along",
     "minimum_perturbation",
     "optimize",
     "polygon",

@@ -7,17 +7,18 @@ momentum ``xi`` is a given function of time and Magnus' series of order 6 integr
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import solve, takes
+from ..arrays.arguments import as_array
 from ..dynamics.checks import check_model, positive, vector
 from ..errors import NumericsError
 from ..formulations import connection
 from ..formulations.connection import shape
 from ..kernels import compile
+from ..lie.magnus import NODES, step_logarithm
 from ..model import Model, State
 from .curves import samples
 from .frames import GaitFrame, check_frame, frame_pose, settled
@@ -25,8 +26,6 @@ from .gait import Motion, check_motion, check_shape
 from .regions import Region
 
 _ROOT = float(np.sqrt(15.0))
-NODES = 0.5 + np.array([-_ROOT, 0.0, _ROOT]) / 10.0
-"""Of Gauss' rule of order 6 on [0, 1]."""
 GAUSS = np.array(
     [
         [5 / 36, 2 / 9 - _ROOT / 15, 5 / 36 - _ROOT / 30],
@@ -37,17 +36,6 @@ GAUSS = np.array(
 WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
 FIRST, LAST = 8, 4096
 """Fewest and most steps on a smooth piece."""
-
-
-def step_logarithm(bracket: Callable[[Any, Any], Any], first: Any, middle: Any, last: Any) -> Any:
-    """The logarithm of a step by Magnus' series of order 6, from slopes times step (..., m) at the three nodes.
-
-    For ``dg/dt = g hat(xi)``; brackets change sign against ``dg/dt = hat(xi) g``.
-    """
-    a, b, c = middle, _ROOT / 3.0 * (last - first), 10.0 / 3.0 * (last - 2.0 * middle + first)
-    ab = -bracket(a, b)
-    d = bracket(a, 2.0 * c + ab) / 60.0
-    return a + c / 12.0 - bracket(-20.0 * a - c + ab, b + d) / 240.0
 
 
 class Displacement(NamedTuple):
@@ -191,3 +179,34 @@ def displacement(
     True
     """
     return Reconstruction(model).displacement(motion, momentum=momentum, frame=frame, tolerance=tolerance)
+
+
+class LockedFrame(NamedTuple):
+    """The frame that moves with the locked velocity, along a curve of shapes ([Feurstein] (3.70)-(3.75))."""
+
+    times: np.ndarray
+    """``N`` (s)"""
+    poses: np.ndarray
+    """``N x 4 x 4``: ``H_bc``, seen from the base"""
+    holonomy: np.ndarray
+    """``4 x 4``: ``H_bc(end) H_bc(start)^-1``; on a closed curve the identity where the frame is integrable, and the
+    inverse of the displacement of the base"""
+
+
+def locked_frame_along(model: Model, motion: Motion, start: Any | None = None, tolerance: float = 1e-12) -> LockedFrame:
+    """``H_bc`` along a path, whether or not it is integrable: ``dH_bc/dt H_bc^-1 = hat(A rates)``, from ``start``.
+
+    [Feurstein] (3.70), (3.74): it depends on the whole path unless the curvature vanishes, and its speed does not
+    matter.  It is the inverse of what the base does without momentum (:func:`displacement`).
+
+    >>> from fallingcat.gaits import Circle
+    >>> from fallingcat.model import robots
+    >>> found = locked_frame_along(robots.two_cylinder_cat(), Circle(0.3))
+    >>> bool(abs(found.holonomy - np.eye(4)).max() > 1e-3)  # a cat can turn
+    True
+    """
+    check_model(model)
+    moved = Reconstruction(model).displacement(motion, tolerance=tolerance)
+    H = np.eye(4) if start is None else as_array(start, (4, 4), "start")
+    poses = np.array([model.base.inverse(g) @ H for g in moved.path])
+    return LockedFrame(moved.times, poses, np.asarray(model.base.inverse(moved.path[-1])))

@@ -15,8 +15,9 @@ from ..errors import ExtraMissingError
 from ..formulations import connection
 from ..kernels import compile
 from ..lie import Group, rotations
+from ..lie.magnus import NODES, step_logarithm
 from ..model import Model, State
-from .displacement import NODES, WEIGHTS, step_logarithm
+from .displacement import WEIGHTS
 from .forces import shape_forces
 
 EFFORTS = ("rates", "forces")

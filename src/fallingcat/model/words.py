@@ -7,6 +7,7 @@ word                 answers           about which point, along which axes
 ``mixed``            representation    the frame's origin, the world's axes
 ``inertial``         representation    the world's origin and axes ([Traversaro]'s name; the spatial twist)
 ``base``             frame             the base's origin and axes
+``mixed``            frame             the base's origin, the world's axes
 ``world``            frame             the world's origin and axes
 ``centroidal``       frame             the center of mass, the world's axes
 ===================  ================  ==================================================================
@@ -26,7 +27,7 @@ Place = str | Frame
 
 Representation = Literal["body", "mixed", "inertial"]
 """How a twist, a wrench or a Jacobian of one link is written, as [Traversaro] 2.4 calls it."""
-MomentumFrame = Literal["base", "world", "centroidal"]
+MomentumFrame = Literal["base", "mixed", "world", "centroidal"]
 """Where the momentum, inertia or average velocity of the whole robot is written."""
 AlignedFrame = Literal["centroidal", "world"]
 """Those of them whose axes are the world's, in which momentum is conserved."""

@@ -164,6 +164,13 @@ def test_the_same_bits_whatever_the_batch(function, dtype):
 # every function -----------------------------------------------------------------------------------------------------
 
 TIP = "link6"
+
+
+def spring_energy(state):
+    """Of a spring between the base and the world, and one in the first joint (J)."""
+    return 3.0 * state.pose[:3, 3] @ state.pose[:3, 3] + state.joints[0] * state.joints[0]
+
+
 EVERY = {
     "analytical_jacobian": {"link": TIP},
     "average_velocity": {},
@@ -177,15 +184,19 @@ EVERY = {
     "centroidal_momentum_matrix_derivative": {},
     "connection": {},
     "connection_derivative": {},
+    "connection_exterior": {},
     "coriolis_matrix": {},
     "curvature": {},
     "displace": {},
+    "end_effector_parameters": {"link": TIP},
     "equations": {},
     "fixed_at": {"link": TIP},
+    "floating_base_map": {},
     "forward_dynamics": {},
     "forward_dynamics_derivatives": {},
     "forward_kinematics": {},
     "gravity_forces": {},
+    "hamiltonian": {},
     "internal_jacobian": {"link": TIP},
     "inverse_dynamics": {},
     "inverse_dynamics_derivatives": {},
@@ -198,6 +209,8 @@ EVERY = {
     "link_pose": {"link": TIP},
     "link_twist": {"link": TIP},
     "locked_inertia": {},
+    "locked_inertia_rate": {},
+    "locked_inertia_slope": {},
     "locked_velocity": {},
     "mass_matrix": {},
     "mass_matrix_derivative": {},
@@ -205,7 +218,11 @@ EVERY = {
     "momentum_matrix": {},
     "momentum_matrix_derivative": {},
     "potential_energy": {},
+    "potential_forces": {"potential": spring_energy},
+    "principal_axes": {},
+    "reduced_derivatives": {},
     "reduced_equations": {},
+    "relative_jacobian": {"link": TIP},
     "reroot_state": {"link": TIP},
     # changes of velocity
     "base_at": {"link": TIP},
@@ -218,6 +235,7 @@ EVERY = {
     "locked": {},
     "mixed": {},
     "momentum_map": {},
+    "world_linear": {},
 }
 PUBLIC = {name: getattr(room, name) for room in (fc, fc.changes) for name in room.__all__}
 

@@ -1,0 +1,118 @@
+"""A user's potential, momenta and the Hamiltonian: [Feurstein] (3.10), (3.19), (3.31)-(3.36)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import array, concatenate, is_numeric, scale, solve
+from ..arrays.differentiate import derivative
+from ..arrays.types import Scalar, Vector
+from ..errors import ModelError, NumericsError, told
+from ..model import Model, State
+from .checks import answered, check_dynamic, check_state, vector
+from .derivatives import displace
+from .energy import kinetic_energy, potential_energy
+from .inverse import gravity_forces
+from .mass import mass_matrix
+
+Potential = Callable[[State], Scalar]
+"""``U(o, R, q)`` (J): a function of a state's pose and joints alone."""
+
+
+def potential_forces(model: Model, state: State, potential: Potential) -> Vector:
+    """The slope (nv) of a potential along motions of base and joints: ``[R' dU/do; -sum r_i x dU/dr_i; dU/dq]``.
+
+    It stands on the left of the equations of motion, ``M dv/dt + C v + potential_forces = forces``, as gravity does
+    ([Feurstein] (3.32), (2.53) with its sign put right).  ``potential(state)`` (J) computes with any kind of number:
+    plain ones are differentiated by a complex step.  On a base or joint of a group it is the slope along its algebra.
+
+    >>> from fallingcat.model import robots
+    >>> body = robots.free_body()
+    >>> spring = lambda state: 50.0 * state.pose[:3, 3] @ state.pose[:3, 3]
+    >>> potential_forces(body, body.state(pose=[[1, 0, 0, 0.1], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]), spring)
+    array([10.,  0.,  0.,  0.,  0.,  0.])
+    """
+    check_state(model, state)
+    if not callable(potential):
+        raise ModelError(f"a potential is a function State -> J, not {told(potential)}")
+    still = State(state.pose, state.joints, 0.0 * state.twist, 0.0 * state.rates)
+    value = _number(answered(potential, state, "the potential"), "the potential")
+    if is_numeric(value) and value != _number(potential(still), "the potential"):
+        raise ModelError("the potential depends on the velocity: it must be a function of pose and joints")
+    return _slope(model, state, lambda at: _number(potential(at), "the potential"), "the potential")
+
+
+class Hamiltonian(NamedTuple):
+    """``H(o, R, q, h_b, h_q)`` (J) and its derivatives ([Feurstein] (3.35)-(3.36))."""
+
+    value: Scalar
+    """J: kinetic and potential energy"""
+    momenta: Vector
+    """``nv``: ``h = M v``, ``[h_b; h_q]`` of the base and the joints (3.33)-(3.34)"""
+    by_configuration: Vector
+    """``nv``: ``-dL/dx`` along motions of base and joints, at constant momenta"""
+    by_momenta: Vector
+    """``nv``: the velocity ``[twist; rates]``"""
+
+
+def hamiltonian(
+    model: Model, state: State, momenta: Vector | None = None, potential: Potential | None = None
+) -> Hamiltonian:
+    """The Hamiltonian at a state, or at its configuration with other ``momenta`` (nv; N s, N m s).
+
+    ``dh/dt = ad(v)' h - by_configuration + forces`` is Hamilton's equation, with ``model.configuration.ad``: that of
+    the twist and the brackets of the joints.  ``potential`` is a function of the state (J); gravity's if left out.
+
+    >>> from fallingcat.dynamics import momentum
+    >>> from fallingcat.model import robots
+    >>> cat = robots.cat()
+    >>> state = cat.random_state(np.random.default_rng(0))
+    >>> H = hamiltonian(cat, state)
+    >>> bool(np.allclose(H.momenta[:6], momentum(cat, state)))
+    True
+    """
+    check_state(model, state)
+    check_dynamic(model)
+    M = mass_matrix(model, state)
+    if momenta is None:
+        v, h = state.velocity, M @ state.velocity
+    else:
+        h = vector(momenta, model.nv, "momenta")
+        v = solve(M, h)
+        state = state._replace(twist=v[: model.m], rates=v[model.m :])
+    if potential is None:
+        U, slope = potential_energy(model, state), gravity_forces(model, state)
+    else:
+        U, slope = (
+            _number(answered(potential, state, "the potential"), "the potential"),
+            potential_forces(model, state, potential),
+        )
+    joints = _slope(model, state, lambda at: kinetic_energy(model, at), "the kinetic energy")
+    return Hamiltonian(kinetic_energy(model, state) + U, h, slope - joints, v)
+
+
+def _slope(model: Model, state: State, energy: Potential, what: str) -> Vector:
+    """``nv``: of a function of the configuration, at constant velocity."""
+
+    def along(d: np.ndarray) -> Any:
+        return derivative(lambda t: array([energy(displace(model, state, scale(t, d)))]), like=state)
+
+    slope = concatenate([np.zeros(0), *map(along, np.eye(model.nv))])
+    if is_numeric(slope) and not np.isfinite(slope).all():
+        raise NumericsError(
+            f"{what} has no slope along velocity {int(np.argmin(np.isfinite(slope)))}: it is not finite"
+        )
+    return slope
+
+
+def _number(x: Any, what: str) -> Scalar:
+    """``x``, if it is one finite number, or one of another kind."""
+    shape = np.shape(x) if not hasattr(x, "shape") else x.shape
+    if shape not in ((), (1, 1)) or x is None or isinstance(x, (str, bytes)):
+        raise ModelError(f"{what} is one number (J), not {told(x)}")
+    if is_numeric(x) and not np.isfinite(x):
+        raise NumericsError(f"{what} is not finite here", value=float(np.real(x)))
+    return x

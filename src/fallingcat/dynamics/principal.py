@@ -1,0 +1,51 @@
+"""Principal axes of the frozen robot, for every kind of number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays import arctan2, less, where
+from ..arrays.types import Matrix
+from ..lie.rotations import about
+from ..model import Model, State
+from .checks import check_dynamic, check_state
+from .momentum import locked_inertia
+
+SWEEPS = 5
+"""Of Jacobi's rotations: the off-diagonal entries fall with the square of themselves, five leave rounding only."""
+
+
+def principal_axes(model: Model, state: State) -> Matrix:
+    """``R_bc`` (3 x 3): the principal axes of the robot, frozen in its shape, about its center of mass, in the base.
+
+    The columns are those near the base's own axes, by Jacobi's rotations of at most 45 degrees each: they move smoothly
+    with the shape until two moments of inertia cross, and where moments are equal they stay with the base.  In them the
+    locked inertia is diagonal, ``R' I R = diag``.
+
+    >>> from fallingcat.model import robots
+    >>> cat = robots.cat()
+    >>> state = cat.random_state(np.random.default_rng(0))._replace(pose=np.eye(4))
+    >>> R = principal_axes(cat, state)
+    >>> inertia = R.T @ locked_inertia(cat, state, "centroidal")[3:, 3:] @ R
+    >>> bool(abs(inertia - np.diag(np.diag(inertia))).max() < 1e-15)
+    True
+    """
+    check_state(model, state)
+    check_dynamic(model)
+    still = State(np.eye(4), state.joints, state.twist, state.rates)
+    return jacobi(locked_inertia(model, still, "centroidal")[3:, 3:])
+
+
+def jacobi(A: Any) -> Any:
+    """The rotation ``R`` (3 x 3) with ``R' A R`` diagonal, for a symmetric ``A``."""
+    R: Any = np.eye(3)
+    for _ in range(SWEEPS):
+        for k, p, q in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+            bend, apart = 2.0 * A[p, q], A[p, p] - A[q, q]
+            turned = less(apart, 0.0)
+            angle = 0.5 * arctan2(where(turned, -bend, bend), where(turned, -apart, apart))
+            turn = about(tuple(np.eye(3)[k].tolist()), angle)
+            R, A = R @ turn, turn.T @ A @ turn
+    return R
