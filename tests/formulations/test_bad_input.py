@@ -110,8 +110,9 @@ def test_links_that_leave_the_base_group():
         state = model.random_state(np.random.default_rng(1))
         with pytest.raises(fc.ModelError, match="does not move in the base group"):
             fc.changes.base_at(model, state, "link2")
-        with pytest.raises(fc.ModelError, match=r"needs a base SE\(3\)"):
-            fc.changes.center_of_mass_base(model, state)
+    turning = fc.robots.random_tree(np.random.default_rng(0), 2, kinds=["revolute"], base=SO3())
+    with pytest.raises(fc.ModelError, match=r"needs a base that can slide with the center of mass, not SO\(3\)"):
+        fc.changes.center_of_mass_base(turning, turning.random_state(np.random.default_rng(1)))
 
 
 def test_a_state_that_is_not_finite(cat):
