@@ -39,15 +39,16 @@ def _documents(found: Reproduction) -> set[str]:
 
 
 def _summary(found: Reproduction) -> Table:
-    header = ("study", "document", "agree", "differ", "not comparable", "hold", "seconds", "what")
+    header = ("study", "document", "agree", "differ", "not comparable", "hold", "seconds", "verdict", "what")
     rows = []
     for study in found.studies:
         count = {v: sum(row.verdict == v for row in study.rows) for v in ("agrees", "differs", "not comparable")}
         held = [row.holds for row in study.rows if row.verdict == "not published" and row.holds is not None]
         hold = f"{sum(held)} of {len(held)}" if held else "-"
         counts = (str(count["agrees"]), str(count["differs"]), str(count["not comparable"]), hold)
+        verdict = "holds" if study.holds else "does not hold"
         what = f"did not run: {study.error}" if study.error else study.title
-        rows.append((study.study, study.document or "our own", *counts, f"{study.seconds:.1f}", what))
+        rows.append((study.study, study.document or "our own", *counts, f"{study.seconds:.1f}", verdict, what))
     return Table("Studies", header, rows, wide=True, good=[study.holds for study in found.studies])
 
 
