@@ -26,7 +26,8 @@ from .limits import JointLimits, Limit, RateLimits, SpeedLimit
 from .output_feedback import ErrorState, OutputFeedback, PoseSensor
 from .passive import DriveLimits, DryFriction, JointStops, PassiveDamping, PassiveSprings, passive
 from .priorities import Velocities, velocities
-from .reaching import InverseKinematics, Reached, inverse_kinematics
+from .reached import Reached
+from .reaching import InverseKinematics, inverse_kinematics
 from .sampled import Sampled
 from .springs import JointDamper, JointSpring
 from .task_space import OperationalSpace, TaskDynamics, task_dynamics

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,48 +13,22 @@ from ..errors import ModelError, told
 from ..kernels import Kernel
 from ..lie.group import constant
 from ..model import Model, State
-from .reaching_step import BEND, DAMPING, REACHED, STATIONARY, Plan, plan_of
-from .stretched import is_beyond
-from .tasks import BaseTask
-from .tasks.task import Task, as_numbers, count, packed
+from .reached import Reached, Rules, many, one
+from .reaching_step import BEND, DAMPING, REACHED, Plan, plan_of
+from .tasks.task import Task, as_numbers, count, is_moderate, packed
 
 MANY = 64
 """Starts at once when few goals are left."""
 STARTS = 2048
 """Random ones, before they come again."""
+FEW = 8
+"""Starts that are tried one after the other."""
 REST = 1e-6
 """rad, m: lower priorities are done where a step of theirs is shorter."""
-MOVED = 1e-3
-"""m: a base that moves by more is noted."""
 CHUNK = 10
 """Steps of a batch until those that are done make room for others."""
 PATIENT = ((10.0, 30), (100.0, 300))
 """Where no start reached the goal the best one comes to rest: times the damping, times the iterations."""
-
-
-@dataclass(frozen=True)
-class Reached:
-    """What :func:`inverse_kinematics` found; for many goals every entry has one more axis in front."""
-
-    state: State
-    """at rest"""
-    converged: Any
-    """whether every error is within the tolerance"""
-    status: Any
-    """``converged``; ``out of reach``: no start came nearer than ``error``, and where the best came to rest
-    ``J' W e = 0``, or the goal is farther away than the stretched arm is long; ``stationary``: the same without other
-    starts, which may still reach it; ``limited``: the joints of ``limits`` hold it back; ``unfinished``: more
-    iterations are needed"""
-    iterations: Any
-    """steps from the start, or from the restart, that led here"""
-    error: Any
-    """the largest that is left, of the first priority (m, rad)"""
-    errors: tuple[Any, ...]
-    """of each task, all rows that count (m, rad)"""
-    limits: Any
-    """names of joints that stand at a limit and are pushed against it; empty where it converged"""
-    note: str = ""
-    """what one may not have meant: a base that flew to the goal"""
 
 
 def inverse_kinematics(
@@ -97,10 +70,16 @@ def inverse_kinematics(
     x = np.zeros((*numbers.shape[:-1], model.nq + 1))
     x[..., :-1] = _coordinates(model, plan, start)
     if numbers.ndim == 1:
-        first = plan.kernel.until(x, numbers, rules.settings, most=rules.iterations)
-        return _one(model, plan, start, _restarted(model, plan, first[None], numbers[None], rules)[0], numbers, rules)
+
+        def steps_from(q: np.ndarray) -> np.ndarray:
+            return plan.kernel.until(np.append(q, 0.0), numbers, rules.settings, most=rules.iterations)
+
+        first = steps_from(x[:-1])
+        if first[-1] != REACHED:
+            first = _elsewhere(model, first, steps_from, rules)
+        return one(model, plan, start, _restarted(model, plan, first[None], numbers[None], rules)[0], numbers, rules)
     first = _steps(plan.kernel, x[:, None], numbers[:, None], rules)[:, 0]
-    return _many(model, plan, start, _restarted(model, plan, first, numbers, rules), numbers, rules)
+    return many(model, plan, start, _restarted(model, plan, first, numbers, rules), numbers, rules)
 
 
 class InverseKinematics:
@@ -136,6 +115,7 @@ class InverseKinematics:
         if self._numbers.ndim > 1:
             raise ModelError("an InverseKinematics takes goals when it is called, not many at once before")
         self._places = _goal_places(model, aims)
+        self._shapes = ((4, 4), (model.nq - model.base.nq,), (model.m,), (model.n,))
         self._go, self._out = self.kernel.repeater(
             self._x, self._numbers, self._rules.settings, most=self._rules.iterations
         )
@@ -150,7 +130,8 @@ class InverseKinematics:
         if len(goals) != len(self.tasks):
             raise ModelError(f"as many goals as tasks are needed, {len(self.tasks)}, not {len(goals)}")
         for task, place, goal in zip(self.tasks, self._places, goals, strict=True):
-            goal = as_numbers(goal, f"goal of {task.name}")
+            if not is_moderate(goal):
+                goal = as_numbers(goal, f"goal of {task.name}")
             if np.shape(goal) != task.aim.shape:
                 raise ModelError(f"goal of {task.name} has shape {task.aim.shape}, not {np.shape(goal)}")
             task.check_goal(goal)
@@ -160,19 +141,39 @@ class InverseKinematics:
     def __call__(self, start: State, *goals: Any) -> Reached:
         """The state that reaches the goals, found from ``start``; one call at a time."""
         numbers = self.numbers(*goals)
-        check_fields(self.model, start)
-        self._x[:-1] = _coordinates(self.model, self._plan, start)
-        self._x[-1] = 0.0
-        self._go()
-        found = self._out
+        if not self._fits(start):
+            check_fields(self.model, start)
+        found = self._from(_coordinates(self.model, self._plan, start))
+        if found[-1] != REACHED:
+            found = _elsewhere(self.model, found, self._from, self._rules)
         if found[-1] != REACHED or self._plan.first < self._plan.rows:
-            found = _restarted(self.model, self._plan, found[None].copy(), numbers[None], self._rules)[0]
-        return _one(self.model, self._plan, start, found.copy(), numbers, self._rules)
+            found = _restarted(self.model, self._plan, found[None], numbers[None], self._rules)[0]
+        return one(self.model, self._plan, start, found, numbers, self._rules)
+
+    def _fits(self, start: Any) -> bool:
+        """Whether it is a state of plain numbers and of the right shapes, seen at a glance."""
+        if type(start) is not State:
+            return False
+        a, b, c, d = start
+        if not type(a) is type(b) is type(c) is type(d) is np.ndarray:
+            return False
+        return (
+            a.shape,
+            b.shape,
+            c.shape,
+            d.shape,
+        ) == self._shapes and a.dtype == b.dtype == c.dtype == d.dtype == float
+
+    def _from(self, q: np.ndarray) -> np.ndarray:
+        """Where the steps lead from flat coordinates."""
+        self._x[:-1], self._x[-1] = q, 0.0
+        self._go()
+        return self._out.copy()
 
 
-def _rules(tolerance: float, iterations: int, restarts: int, seed: int) -> _Rules:
+def _rules(tolerance: float, iterations: int, restarts: int, seed: int) -> Rules:
     settings = np.array([positive(tolerance, "tolerance"), DAMPING, np.inf, BEND])
-    return _Rules(settings, _whole(iterations, 1), _whole(restarts, 0), _whole(seed, 0))
+    return Rules(settings, _whole(iterations, 1), _whole(restarts, 0), _whole(seed, 0))
 
 
 def _coordinates(model: Model, plan: Plan, start: State) -> np.ndarray:
@@ -188,17 +189,10 @@ def _goal_places(model: Model, tasks: Sequence[Task]) -> list[slice]:
     return [slice(int(start), int(start) + size) for start, size in zip(starts, sizes, strict=False)]
 
 
-class _Rules(NamedTuple):
-    settings: np.ndarray
-    iterations: int
-    restarts: int
-    seed: int
-
-
 # many steps, many starts ----------------------------------------------------------------------------------------------
 
 
-def _restarted(model: Model, plan: Plan, best: np.ndarray, numbers: np.ndarray, rules: _Rules) -> np.ndarray:
+def _restarted(model: Model, plan: Plan, best: np.ndarray, numbers: np.ndarray, rules: Rules) -> np.ndarray:
     """The last outputs of :func:`.step` (count x outputs) of the best of all starts, ``best`` being the first; lower
     priorities then come to rest.
     """
@@ -216,7 +210,19 @@ def _restarted(model: Model, plan: Plan, best: np.ndarray, numbers: np.ndarray, 
     return found
 
 
-def _nearest(model: Model, plan: Plan, best: np.ndarray, numbers: np.ndarray, rules: _Rules) -> np.ndarray:
+def _elsewhere(model: Model, found: np.ndarray, steps: Callable[[np.ndarray], np.ndarray], rules: Rules) -> np.ndarray:
+    """Where ``steps`` lead from the first random start that reaches the goal; ``found`` where none of a few does.
+
+    One after the other, which for one or two is faster than all at once.
+    """
+    for q in _starts(model, rules.seed)[:: STARTS // FEW] if rules.restarts else ():
+        there = steps(q)
+        if there[-1] == REACHED:
+            return there
+    return found
+
+
+def _nearest(model: Model, plan: Plan, best: np.ndarray, numbers: np.ndarray, rules: Rules) -> np.ndarray:
     """The best of all starts for the first priority."""
     kernel = plan.kernel
     todo, starts, used = np.flatnonzero(best[:, -1] != REACHED), _starts(model, rules.seed), 0
@@ -247,7 +253,7 @@ def _starts(model: Model, seed: int) -> np.ndarray:
     return constant(model.random(np.random.default_rng(seed), STARTS))
 
 
-def _steps(kernel: Kernel, x: np.ndarray, numbers: np.ndarray, rules: _Rules) -> np.ndarray:
+def _steps(kernel: Kernel, x: np.ndarray, numbers: np.ndarray, rules: Rules) -> np.ndarray:
     """Up to ``iterations`` steps of each (goals x starts x ...); a goal that one of its starts reaches leaves the batch
     now and then, and so does a start that is done.
     """
@@ -273,7 +279,7 @@ def _cost(model: Model, plan: Plan, found: np.ndarray) -> Any:
     return np.where(np.isnan(largest), np.inf, largest)
 
 
-# what was given, and what is said of it -------------------------------------------------------------------------------
+# what was given -------------------------------------------------------------------------------
 
 
 def _checked(model: Model, tasks: Any, start: Any) -> tuple[list[list[Task]], State]:
@@ -310,69 +316,3 @@ def _whole(x: Any, least: int) -> int:
     if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or x < least:
         raise ModelError(f"iterations, restarts and seed are whole numbers from {least} on, not {told(x)}")
     return int(x)
-
-
-def _one(model: Model, plan: Plan, start: State, found: np.ndarray, numbers: np.ndarray, rules: _Rules) -> Reached:
-    nq, nv, flag = model.nq, model.nv, float(found[-1])
-    errors = found[nq + 1 : -1 - nv]
-    limits: tuple[str, ...] = ()
-    status = "converged"
-    if flag != REACHED:
-        limits = _pushed(model, found)
-        status = _status(flag, limits, rules, _is_beyond(model, plan, numbers, rules))
-    pose = np.asarray(model.base.element(found[: model.base.nq])) if model.m else np.eye(4)
-    state = State(pose, found[model.base.nq : nq], np.zeros(model.m), np.zeros(model.n))
-    worst, parts = (
-        max(map(abs, errors[: plan.first].tolist())),
-        tuple(np.split(errors, plan.ends)) if len(plan.ends) else (errors,),
-    )
-    note = _flown(model, plan, start, pose[None]) if model.m else ""
-    return Reached(state, flag == REACHED, status, int(found[nq]), worst, parts, limits, note)
-
-
-def _many(model: Model, plan: Plan, start: State, found: np.ndarray, numbers: np.ndarray, rules: _Rules) -> Reached:
-    nq, nv, flags = model.nq, model.nv, found[:, -1]
-    errors, converged = found[:, nq + 1 : -1 - nv], flags == REACHED
-    status = np.full(len(found), "converged", dtype="<U12")
-    limits: list[tuple[str, ...]] = [()] * len(found)
-    for i in np.flatnonzero(~converged):
-        limits[i] = _pushed(model, found[i])
-        status[i] = _status(flags[i], limits[i], rules, _is_beyond(model, plan, numbers[i], rules))
-    poses = np.broadcast_to(np.eye(4), (len(found), 4, 4))
-    if model.m:
-        poses = np.array([model.base.element(row) for row in found[:, : model.base.nq]]).reshape(-1, 4, 4)
-    state = State(poses, found[:, model.base.nq : nq], *(np.zeros((len(found), size)) for size in (model.m, model.n)))
-    parts = tuple(np.split(errors, plan.ends, axis=1))
-    worst = np.abs(errors[:, : plan.first]).max(axis=1)
-    note = _flown(model, plan, start, poses) if model.m else ""
-    return Reached(state, converged, status, found[:, nq].astype(int), worst, parts, limits, note)
-
-
-def _pushed(model: Model, found: np.ndarray) -> tuple[str, ...]:
-    """Joints that stand at a limit and are pushed against it."""
-    rates = found[-1 - model.n : -1]
-    return tuple(name for name, push in zip(model.rate_joints, rates, strict=True) if push != 0.0)
-
-
-def _is_beyond(model: Model, plan: Plan, numbers: np.ndarray, rules: _Rules) -> bool:
-    return is_beyond(model, plan.forms, numbers, float(rules.settings[0]), plan.limited)
-
-
-def _status(flag: float, stopped: tuple[str, ...], rules: _Rules, beyond: bool) -> str:
-    if beyond:
-        return "out of reach"
-    if flag != STATIONARY:
-        return "unfinished"
-    return "limited" if stopped else "out of reach" if rules.restarts else "stationary"
-
-
-def _flown(model: Model, plan: Plan, start: State, poses: np.ndarray) -> str:
-    """A line where the base went to the goals, and no task holds it."""
-    if not len(poses) or any(isinstance(form, BaseTask) for form in plan.forms):
-        return ""
-    way = max(float(np.linalg.norm(pose[:3, 3] - start.pose[:3, 3])) for pose in poses)
-    turn = max(float(np.linalg.norm(pose[:3, :3] - start.pose[:3, :3])) for pose in poses)
-    if max(way, turn) < MOVED:
-        return ""
-    much = f"by {way:.3g} m" if way >= MOVED else "around"
-    return f"the base moved {much}: if it should not, load the robot with base='fixed', or give a BaseTask"

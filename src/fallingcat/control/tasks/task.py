@@ -304,6 +304,14 @@ def as_numbers(x: Any, what: str) -> Any:
     return np.asarray(x, dtype=float) if np.ndim(x) else float(x)
 
 
+def is_moderate(x: Any) -> bool:
+    """Whether these are plain floats that :func:`as_numbers` would leave as they are, seen at a glance."""
+    if type(x) is not np.ndarray or x.dtype != float or not x.ndim:
+        return False
+    flat = x.ravel()
+    return bool(flat.dot(flat) <= LARGEST)  # not if one is no number
+
+
 def _mask(given: Any, name: str) -> tuple[bool, ...]:
     """True or False for each row."""
     rows = (
