@@ -21,6 +21,7 @@ import numpy as np
 import fallingcat as fc
 from fallingcat.formulations.slice import curvature_slice
 from fallingcat.kernels import compile
+from fallingcat.kernels.gpu.repeated import Repeated
 
 RESULT = Path(__file__).parent / "results" / "gpu.json"
 FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
@@ -30,9 +31,19 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
     "coriolis_matrix": (fc.coriolis_matrix, 300),
     "curvature_slice": (curvature_slice, 1000),
     "reduced_equations": (fc.reduced_equations, 100),
+    "inverse_dynamics_derivatives": (fc.inverse_dynamics_derivatives, 100),
+    "forward_dynamics_derivatives": (fc.forward_dynamics_derivatives, 100),
 }
 """Each with the number of states that are compared with NumPy."""
-FURTHER = {"inverse_dynamics": ["acceleration"], "forward_dynamics": ["forces"], "curvature_slice": ["x", "y"]}
+FURTHER = {
+    "inverse_dynamics": ["acceleration"],
+    "forward_dynamics": ["forces"],
+    "curvature_slice": ["x", "y"],
+    "inverse_dynamics_derivatives": ["acceleration"],
+    "forward_dynamics_derivatives": ["forces"],
+}
+LARGE = ("reduced_equations", "inverse_dynamics_derivatives", "forward_dynamics_derivatives")
+"""Thousands of results a state: half the batch, a quarter in float64."""
 
 
 def flat(result: Any) -> np.ndarray:
@@ -87,6 +98,7 @@ def measure(cupy: Any, model: fc.Model, name: str, dtype: str, batch: int, data:
     function, _ = FUNCTIONS[name]
     start = time.perf_counter()
     kernel = compile(model, function, target="cuda", dtype=dtype)
+    stages = [stage for stage, _ in zip(kernel.stages.stages, kernel.texts, strict=True)]
     text_ready = time.perf_counter()
     compiled = kernel.kernels
     built = time.perf_counter()
@@ -99,11 +111,10 @@ def measure(cupy: Any, model: fc.Model, name: str, dtype: str, batch: int, data:
     columns[0][3:7] /= cupy.sqrt((columns[0][3:7] ** 2).sum(axis=0))
     rate = batch / seconds(cupy, lambda: kernel.columns(*columns))
     size = np.dtype(dtype).itemsize
-    through = size * (sum(a.size for a in kernel.signature) + len(kernel.program.outputs))
-    workspace = len(kernel.signature)
-    reads = sum(place[0] == workspace for stage in kernel.stages.stages for place in stage.inputs.values())
-    between = size * (reads + sum(len(stage.stores) for stage in kernel.stages.stages))
-    floors = {"memory": most["copy"] / through, "arithmetic": most[dtype] / len(kernel.program.instructions)}
+    through = size * (sum(a.size for a in kernel.signature) + kernel.size)
+    between = size * sum(handed(stage, len(kernel.signature)) for stage in stages)
+    instructions = sum(len(stage.lines) * getattr(stage, "count", 1) for stage in stages)
+    floors = {"memory": most["copy"] / through, "arithmetic": most[dtype] / instructions}
     bound = min(floors, key=lambda key: floors[key])
     return {
         "function": name,
@@ -115,8 +126,8 @@ def measure(cupy: Any, model: fc.Model, name: str, dtype: str, batch: int, data:
         "bytes_per_state": through,
         "workspace_bytes_per_state": between,
         "bytes_per_second": rate * (through + between),
-        "instructions": len(kernel.program.instructions),
-        "instructions_per_second": rate * len(kernel.program.instructions),
+        "instructions": instructions,
+        "instructions_per_second": rate * instructions,
         "stages": len(compiled),
         "registers": [k.num_regs for k in compiled],
         "local_bytes": [k.local_size_bytes for k in compiled],
@@ -125,6 +136,13 @@ def measure(cupy: Any, model: fc.Model, name: str, dtype: str, batch: int, data:
         "nvrtc_seconds": built - text_ready,
         "error": float(error),
     }
+
+
+def handed(stage: Any, workspace: int) -> int:
+    """Values of the workspace that a stage reads and writes for one state."""
+    if isinstance(stage, Repeated):
+        return stage.reads + sum(t.aside for result in stage.results.values() for ts in result for t in ts)
+    return sum(place[0] == workspace for place in stage.inputs.values()) + len(stage.stores)
 
 
 def exchange(cupy: Any, model: fc.Model) -> dict[str, Any]:
@@ -182,7 +200,7 @@ def main() -> None:
     }
     print(result["exchange"])
     for function, dtype in (item.split(":") for item in options.only):
-        batch = options.batch if function != "reduced_equations" else options.batch >> (1 + (dtype == "float64"))
+        batch = options.batch >> (1 + (dtype == "float64") if function in LARGE else 0)
         rows.append(row := measure(cupy, model, function, dtype, batch, data, most))
         cupy.get_default_memory_pool().free_all_blocks()
         print(

@@ -82,9 +82,10 @@ def _together(graph: Graph, function: Callable[..., Any], form: Any, columns: li
         graph.recording = False
     made: list[Any] = []
     shape = _flatten(result, made)
-    if any(isinstance(x, Traced) and x.op in CONDITIONS for row in (made, *rows.values()) for x in row):
-        return [function(*_rebuild(form, iter(column))) for column in columns]  # conditions are no numbers
     body = LoopBody([*rows], made, len(columns))
+    conditions = any(isinstance(x, Traced) and x.op in CONDITIONS for row in (made, *rows.values()) for x in row)
+    if conditions or not graph.keeps(body):  # conditions are no numbers
+        return [function(*_rebuild(form, iter(column))) for column in columns]
     return [_rebuild(shape, iter(numbers)) for numbers in _parts(graph, body, made, [*rows.values()])]
 
 

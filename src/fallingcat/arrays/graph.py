@@ -13,7 +13,7 @@ True
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import inf
 from typing import Any
 
@@ -32,16 +32,20 @@ class Graph:
 
     ``nodes`` lists them in the order of their making, operands first: a program in straight line.  With ``loops``, what
     :func:`.each` does to several things is one node ``loop(body, shared..., row by row what differs)``, and its results
-    are ``part(loop, output, thing)``; else everything is written out.  A trace that would have more than ``most`` nodes
-    ends with :class:`TooLong`.
+    are ``part(loop, output, thing)``; else everything is written out.  ``loops`` may be a function that says of a
+    :class:`.LoopBody` whether it is kept.  A trace that would have more than ``most`` nodes ends with :class:`TooLong`.
     """
 
-    def __init__(self, loops: bool = False, most: float = inf) -> None:
+    def __init__(self, loops: bool | Callable[[Any], bool] = False, most: float = inf) -> None:
         self.nodes: list[Traced] = []
         self._most = most
         self._known: dict[tuple[Any, ...], Traced] = {}
         self.loops, self.recording = loops, False
-        """whether loops are kept, and whether the body of one is being traced"""
+        """whether (or which) loops are kept, and whether the body of one is being traced"""
+
+    def keeps(self, body: Any) -> bool:
+        """Whether this loop stays one."""
+        return self.loops(body) if callable(self.loops) else self.loops
 
     def symbol(self) -> Traced:
         """A new number that stands for a different one in each pass of a loop."""

@@ -14,10 +14,10 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.arrays import array, cos, less, sin, where
+from fallingcat.arrays import columns as product_of
 from fallingcat.errors import ModelError
 from fallingcat.kernels import compile
-from fallingcat.kernels.gpu import cuda, stages, tiles, ways
-from fallingcat.kernels.gpu import kernel as gpu
+from fallingcat.kernels.gpu import cuda, cuda_repeated, repeated, stages
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None or sys.platform == "win32", reason="needs a C++ compiler")
 
@@ -27,6 +27,10 @@ GPU = """
 using std::fma; using std::sqrt;
 #define __global__
 #define __device__
+#define __constant__
+#define __syncthreads()
+#define __align__(bytes) alignas(bytes)
+struct int2 { int x, y; };
 #define __forceinline__ inline
 #define __shared__
 #define __launch_bounds__(...)
@@ -65,13 +69,15 @@ class Module:
     def __init__(self, folder, code):
         size = 8 if "double *fc_at" in code else 4
         code = re.sub(r'asm\("mad.*', f"r = (unsigned long long)p + n * (k * {size}ULL);", code)
+        code = re.sub(r'asm volatile\("\{.*', "if (k) *p = y;", code)
         code = re.sub(r"asm volatile.*", "", code)
         name, parameters = re.search(r"__launch_bounds__\(.*\)\n(\w+)\((.*)\)", code).groups()
         given = ", ".join(re.findall(r"(\w+)(?:,|$)", parameters))
         launch = (
             f'extern "C" void launch(unsigned blocks, unsigned threads, {parameters})\n{{\n    blockDim.x = threads;\n'
             "    for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++)\n"
-            f"        for (threadIdx.x = 0; threadIdx.x < threads; threadIdx.x++) {name}({given});\n}}\n"
+            "        for (int time = 0; time < 2; time++)  // what threads hand each other is there the second time\n"
+            f"            for (threadIdx.x = 0; threadIdx.x < threads; threadIdx.x++) {name}({given});\n}}\n"
         )
         file = folder / f"gpu{next(self.numbers)}.cpp"
         file.write_text(GPU + code + launch)
@@ -131,7 +137,7 @@ def test_the_text_computes_what_numpy_computes(cupy, monkeypatch, function, dtyp
     if shape is not None:
         monkeypatch.setattr(cuda, "SHAPES", {dtype: (shape,)})
     if largest != stages.LARGEST:
-        monkeypatch.setattr(gpu, "fastest", lambda program, kind: stages.stages(program, kind, largest))
+        monkeypatch.setattr(repeated, "fastest", lambda program, kind: stages.stages(program, kind, largest))
     model = fc.robots.humanoid()
     kernel = compile(model, function, target="cuda", dtype=dtype)
     if shape is not None:
@@ -145,27 +151,54 @@ def test_the_text_computes_what_numpy_computes(cupy, monkeypatch, function, dtyp
         assert np.abs(found[:, k] - expected).max() <= tolerance * np.abs(expected).max()
 
 
-def test_large_records_come_in_tiles(cupy, monkeypatch):
-    """First what results share, then tiles of results; all written, each once, from few values."""
-    for module in (ways, stages, tiles):
-        monkeypatch.setattr(module, "LARGEST", 1_000)
-    model = fc.robots.cat()
-    kernel = compile(model, fc.reduced_equations, target="cuda")
-    cut = kernel.stages.stages
-    assert len(cut) > 8
-    last = max(k for k, stage in enumerate(cut) if stage.stores)
-    for stage in cut[last + 2 :]:  # the stage after the last that stores may still belong to what is shared
-        own = {line.value for line in stage.lines}
-        assert (
-            len({x for line in stage.lines for x in line.operands if isinstance(x, int)} - own) <= tiles.ROOM["float64"]
-        )
-    made = [line.value for stage in cut for line in stage.lines]
-    assert len(set(made)) == len(made)
-    states, (q, v) = columns(model, kernel, 3, np.random.default_rng(5))
-    rel = kernel(q.T, v.T)
-    for k, state in enumerate(states):
-        for name, expected in zip(rel._fields[:-1], fc.reduced_equations(model, state), strict=False):
-            np.testing.assert_allclose(getattr(rel, name)[k], expected, atol=1e-12, err_msg=name)
+@pytest.mark.parametrize(
+    ("function", "dtype", "shared"),
+    [
+        (fc.forward_dynamics_derivatives, "float64", cuda.SHARED),
+        (fc.forward_dynamics_derivatives, "float64", 0),  # too little for what all columns share
+        (fc.reduced_equations, "float32", cuda.SHARED),
+    ],
+)
+def test_columns_of_dense_results_are_one_loop(cupy, monkeypatch, function, dtype, shared):
+    """A loop over columns stays one, two columns at a time, and gives what NumPy gives."""
+    monkeypatch.setattr(repeated, "LARGEST", 300)
+    monkeypatch.setattr(cuda_repeated, "SHARED", shared)
+    model = fc.robots.random_tree(np.random.default_rng(1), 7, kinds=["revolute"])  # an odd number
+    kernel = compile(model, function, target="cuda", dtype=dtype)
+    loops = [stage for stage in kernel.stages.stages if isinstance(stage, repeated.Repeated)]
+    assert [loop.count for loop in loops] == ([39] if function is fc.forward_dynamics_derivatives else [7, 7, 7])
+    assert all(cuda_repeated.laid_out(loop, dtype).together == 2 for loop in loops)
+    states, given = columns(model, kernel, 37, np.random.default_rng(11))  # a block and some lanes
+    found = kernel(*(x.T.astype(dtype) for x in given))
+    tolerance = 1e-11 if dtype == "float64" else 1e-4
+    for k in (0, 31, 36):
+        expected = function(model, states[k], *(x[:, k] for x in given[2:]))
+        for one, other in zip(found, expected, strict=True):
+            if isinstance(other, np.ndarray):
+                np.testing.assert_allclose(one[k], other, rtol=0.0, atol=tolerance * max(1.0, np.abs(other).max()))
+
+
+def test_what_a_loop_finds_may_be_used_again(cupy, monkeypatch):
+    """By the straight line after it, by another loop, negative, and twice."""
+    monkeypatch.setattr(repeated, "LARGEST", 1)
+
+    def twice(model, x, y):
+        product = product_of(lambda column: y @ column, x)
+        again = product_of(lambda column: product[:, :4] @ column, x + product)
+        return {"first": product, "second": -again, "sum": product[0] + again[1], "once more": product}
+
+    inputs = {"x": (4, 5), "y": (4, 4)}
+    kernel = compile(fc.robots.cat(), twice, target="cuda", inputs=inputs)
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(size=(3, 20)), rng.normal(size=(3, 4, 4))
+    found = kernel(x.reshape(3, 4, 5), y)
+    for k in range(3):
+        product = y[k] @ x[k].reshape(4, 5)
+        again = product[:, :4] @ (x[k].reshape(4, 5) + product)
+        np.testing.assert_allclose(found["first"][k], product, atol=1e-13)
+        np.testing.assert_allclose(found["second"][k], -again, atol=1e-13)
+        np.testing.assert_allclose(found["sum"][k], product[0] + again[1], atol=1e-13)
+        np.testing.assert_allclose(found["once more"][k], product, atol=1e-13)
 
 
 def test_calls_take_batches_of_any_shape_and_return_what_they_were_given(cupy):

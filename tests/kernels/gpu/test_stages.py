@@ -186,6 +186,14 @@ def test_the_fastest_way_is_one_of_those_that_compute_the_same(example, dtype):
     assert sum(ways.seconds(stage, dtype) for stage in best.stages) == min(took)
 
 
+def test_a_long_program_comes_in_many_short_stages(example, monkeypatch):
+    made, arguments, _, expected = example
+    monkeypatch.setattr(ways, "LONG", 0.5)
+    best = ways.fastest(made, "float32")
+    assert len(best.stages) - len(stages.stages(made, "float32").stages) in ways.MORE
+    close(through(best, arguments, len(made.outputs)), expected, 1e-10)
+
+
 def test_time_grows_with_instructions_traffic_and_what_waits(example):
     made = example[0]
     whole = stages.stages(made, "float32", 100_000).stages[0]

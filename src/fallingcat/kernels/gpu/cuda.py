@@ -10,6 +10,7 @@ from math import pi
 from typing import Any, NamedTuple
 
 from ..ir.instructions import Input, Instruction
+from ..ir.schedule import operands_of, waiting
 from ..text.shared import Real, statement
 from .registers import Plan, Step, plan
 from .stages import Stage
@@ -83,6 +84,8 @@ class Text(NamedTuple):
     block: int
     shared: int
     """bytes of dynamic shared memory"""
+    states: int
+    """that a block takes"""
 
 
 def text(stage: Stage, arguments: int, dtype: str, name: str, shape: Shape | None = None) -> Text:
@@ -116,14 +119,17 @@ def text(stage: Stage, arguments: int, dtype: str, name: str, shape: Shape | Non
     body = _Body(stage, real, shape.block)
     for step in moves.steps:
         body.add(step)
+    statements = body.finished()
     if body.again:
         lines += _second_pointers(arguments + 1, real)
-    return Text(name, "\n".join([*lines, *body.finished(), "}", ""]), shape.block, shared)
+    return Text(name, "\n".join([*lines, *statements, "}", ""]), shape.block, shared, shape.block)
 
 
 def laid_out(stage: Stage, dtype: str, shape: Shape | None = None) -> tuple[Shape, Plan]:
     """The shape, if none is given, and the moves of a stage."""
-    for found in [shape] if shape else SHAPES[dtype]:
+    shapes = [shape] if shape else SHAPES[dtype]
+    most = waiting([line.value for line in stage.lines], operands_of(stage.lines))
+    for found in [x for x in shapes[:-1] if most <= x.keep + x.aside] + [shapes[-1]]:
         moves = plan(stage.lines, stage.inputs, found.keep)
         if moves.places <= found.aside:
             break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
@@ -12,18 +12,17 @@ import numpy as np
 from ...errors import ExtraMissingError, ModelError
 from ...model import Model
 from ..ir.inputs import Argument, batch_shape, check_count
-from ..ir.program import Program, program
 from ..ir.results import rebuild
 from ..ir.trace import Recipe, Trace, trace
 from ..text.shared import Real, identifier, table
-from . import cuda
+from . import cuda, cuda_repeated
+from .repeated import Repeated, cut, dense
 from .stages import Stages
-from .ways import fastest
 
 
 def build(recipe: Recipe) -> CudaKernel:
     """The kernel; its text can be read on a machine without a GPU."""
-    return CudaKernel(recipe.model, recipe.function, trace(recipe), recipe.dtype)
+    return CudaKernel(recipe.model, recipe.function, trace(recipe, dense), recipe.dtype)
 
 
 class CudaKernel:
@@ -49,14 +48,9 @@ class CudaKernel:
         return len(self._trace.outputs)
 
     @cached_property
-    def program(self) -> Program:
-        """The straight-line program behind it; :attr:`stages` may compute parts of it twice."""
-        return program(self._trace.inputs, self._trace.outputs, fuse=True)
-
-    @cached_property
     def stages(self) -> Stages:
         """The function as one GPU kernel, or several one after the other."""
-        return fastest(self.program, self.dtype.name)
+        return cut(self._trace.inputs, self._trace.outputs, self.dtype.name)
 
     @property
     def operations(self) -> dict[str, int]:
@@ -67,14 +61,18 @@ class CudaKernel:
     def texts(self) -> list[cuda.Text]:
         """For each stage its kernel and what a launch needs; :attr:`source` has all of them."""
         count, dtype = len(self._trace.inputs), self.dtype.name
-        return [cuda.text(stage, count, dtype, f"{self.name}_{k}") for k, stage in enumerate(self.stages.stages)]
+        made = []
+        for k, stage in enumerate(self.stages.stages):
+            text = cuda_repeated.text if isinstance(stage, Repeated) else cuda.text
+            made.append(text(stage, count, dtype, f"{self.name}_{k}"))
+        return made
 
     @cached_property
     def source(self) -> str:
         """The CUDA text: kernels ``name_0``, ``name_1``, ... to be launched in turn."""
         names = [f"a{i}" for i in range(len(self.signature))]
         about = ["/*", *table(self.model, self.signature, self._trace, sum(self.operations.values()), names), " */"]
-        return "\n".join([*about, *cuda.prelude(Real(self.dtype.name)), *(text.source for text in self.texts)])
+        return "\n".join([*about, *_prelude(Real(self.dtype.name)), *(text.source for text in self.texts)])
 
     def __repr__(self) -> str:
         arguments = ", ".join(map(str, self.signature))
@@ -128,14 +126,14 @@ class CudaKernel:
         work = cupy.empty((max(self.stages.places, 1), count), dtype=self.dtype)
         for text, kernel in zip(self.texts, self.kernels, strict=True):
             arguments = (*columns, work, work, out, np.uint32(count))
-            kernel((-(-count // text.block),), (text.block,), arguments, shared_mem=text.shared)
+            kernel((-(-count // text.states),), (text.block,), arguments, shared_mem=text.shared)
         return out
 
     @cached_property
     def kernels(self) -> list[Any]:
         """The compiled ``cupy.RawKernel`` of each stage (``num_regs``, ``local_size_bytes`` tell what it needs)."""
         cupy = _cupy()
-        prelude = "\n".join(cuda.prelude(Real(self.dtype.name)))
+        prelude = "\n".join(_prelude(Real(self.dtype.name)))
         device = cupy.cuda.Device()
 
         def compiled(text: cuda.Text) -> Any:
@@ -149,6 +147,11 @@ class CudaKernel:
             return [compiled(self.texts[0])]
         with ThreadPoolExecutor() as pool:  # NVRTC takes about a second for each thousand instructions
             return list(pool.map(compiled, self.texts))
+
+
+def _prelude(real: Real) -> Iterator[str]:
+    yield from cuda.prelude(real)
+    yield from cuda_repeated.prelude(real)
 
 
 def _cupy() -> Any:

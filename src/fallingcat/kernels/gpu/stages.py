@@ -32,7 +32,8 @@ class Stage(NamedTuple):
 class Stages(NamedTuple):
     """The stages in order, and the size of the workspace between them, in values."""
 
-    stages: list[Stage]
+    stages: list[Any]
+    """:class:`Stage`, or :class:`.Repeated`"""
     places: int
 
 

@@ -1,7 +1,7 @@
 """Ways to compute one program on the GPU, and which of them is the fastest, by a model of the machine.
 
 A program in which much waits is cut into stages that pass values through memory, or computes some values twice
-(:mod:`.recompute`), or all of them but a few (:mod:`.waists`); one with large dense results comes in :mod:`.tiles`.
+(:mod:`.recompute`), or all of them but a few (:mod:`.waists`).
 """
 
 from __future__ import annotations
@@ -10,15 +10,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ..ir.program import Program
-from ..ir.schedule import schedule
+from ..ir.schedule import operands_of, schedule, waiting
 from .cuda import SHARED, laid_out
 from .recompute import recompute
 from .stages import LARGEST, Stage, Stages, cost, length, stages
-from .tiles import tiled
 from .waists import parted
 
 PRICES = (4, 8)
 """Instructions that may be repeated for each value that need not be kept."""
+LONG = 4
+"""Stages, at least, of a long program."""
+MORE = (2, 4, 8, 16)
+"""Stages, beyond the fewest, in which a long program is tried."""
 
 # seen on an H200
 RATE = {"float32": 2.4e13, "float64": 1.9e13}
@@ -28,15 +31,25 @@ WARPS, ALONE = 12, 0.15
 """... so many warps on a multiprocessor; the share of it that is reached with few, beside what grows with them."""
 BANDWIDTH = 3.4e12
 """Bytes per second."""
+CROWDED = {"float32": 160, "float64": 100}
+"""Values of a thread: where more wait, each costs."""
 CACHED, UNCACHED = 8_192, 6.0
 """Machine instructions that a multiprocessor holds, and how many times as long the program takes if there are more."""
 
 
 def fastest(program: Program, dtype: str) -> Stages:
     """The stages of the way that takes the least time."""
-    if length(program, dtype) > 4 * LARGEST:
-        return tiled(_ordered(program), dtype)
+    if length(program, dtype) > LONG * LARGEST:
+        return min(_long_ways(program, dtype), key=lambda way: sum(_roughly(stage, dtype) for stage in way.stages))
     return min(_ways(program, dtype), key=lambda way: sum(seconds(stage, dtype) for stage in way.stages))
+
+
+def _long_ways(program: Program, dtype: str) -> Iterator[Stages]:
+    """Of a program in which hundreds of values wait wherever it is cut: in many short stages they wait in memory."""
+    for way in (program, recompute(program, PRICES[0])):
+        ordered = _ordered(way)
+        for more in MORE:
+            yield stages(ordered, dtype, more=more)
 
 
 def _ways(program: Program, dtype: str) -> Iterator[Stages]:
@@ -66,6 +79,14 @@ def seconds(stage: Stage, dtype: str) -> float:
     slow = UNCACHED if instructions > CACHED else 1.0
     moved = size * (len(stage.inputs) + written)
     return max(slow * instructions / (busy * RATE[dtype]), moved / BANDWIDTH)
+
+
+def _roughly(stage: Stage, dtype: str) -> float:
+    """:func:`seconds`, at once: what waits beyond the registers takes its time, wherever it waits."""
+    instructions = sum(cost(line, dtype) for line in stage.lines)
+    moved = (8 if dtype == "float64" else 4) * (len(stage.inputs) + len(stage.outputs) + len(stage.stores))
+    most = waiting([line.value for line in stage.lines], operands_of(stage.lines))
+    return max(1.0, most / CROWDED[dtype]) ** 2 * max(2.0 * instructions / RATE[dtype], moved / BANDWIDTH)
 
 
 def _ordered(program: Program) -> Program:

@@ -138,7 +138,7 @@ class Layout:
             local[inner] = self._next
             self._next += 1
         outputs = {r: local[body.outputs[r]] for r in parts}
-        lines = _needed(lines_of(body.nodes, local), outputs.values())
+        lines = needed(lines_of(body.nodes, local), outputs.values())
         lines = fused(lines, list(outputs.values())) if self._fuse else lines
         used = {x for line in lines for x in line.operands if isinstance(x, int)}
         steps = self._steps.setdefault(phase, [])
@@ -264,10 +264,10 @@ def _segments(places: list[int]) -> list[tuple[int, int]] | None:
     return [(k, places[k] - k - places[0]) for k in starts]
 
 
-def _needed(lines: list[Instruction], results: Any) -> list[Instruction]:
+def needed(lines: list[Instruction], results: Any) -> list[Instruction]:
     """Without the instructions whose results nobody asks for."""
-    needed = set(results)
+    wanted = set(results)
     for line in reversed(lines):
-        if line.value in needed:
-            needed.update(x for x in line.operands if isinstance(x, int))
-    return [line for line in lines if line.value in needed]
+        if line.value in wanted:
+            wanted.update(x for x in line.operands if isinstance(x, int))
+    return [line for line in lines if line.value in wanted]

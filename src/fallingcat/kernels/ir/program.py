@@ -69,7 +69,7 @@ def program(arguments: Sequence[np.ndarray], outputs: Iterable[Any], fuse: bool 
     """The program that computes ``outputs`` (traced numbers and floats) from the traced inputs in ``arguments``."""
     flat = list(outputs)
     where = {x: Input(a, i) for a, argument in enumerate(arguments) for i, x in enumerate(argument.flat)}
-    order = _depth_first([x for x in flat if isinstance(x, Traced)])
+    order = nodes_of(flat)
     number = {node: i for i, node in enumerate(order)}
     sizes = tuple(int(np.size(a)) for a in arguments)
     inputs = {number[x]: place for x, place in where.items() if x in number}
@@ -143,12 +143,12 @@ def recut(program: Program, chunk: int) -> Program:
     return replace(program, chunks=[*head, *pieces], slots=_connect(pieces, first=program.first_slot))
 
 
-def _depth_first(outputs: list[Traced]) -> list[Traced]:
+def nodes_of(outputs: Iterable[Any]) -> list[Traced]:
     """All nodes that the outputs need, each after its operands and as late as possible before its first use, from the
     last results on (which need the most).
     """
     done: dict[Traced, None] = {}  # in order
-    roots = sorted(set(outputs), key=lambda node: -node.index)
+    roots = sorted({x for x in outputs if isinstance(x, Traced)}, key=lambda node: -node.index)
     depth_first(roots, lambda node: [a for a in reversed(node.args) if type(a) is Traced], done.setdefault, done.keys())
     return list(done)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...arrays import Graph, why_numbers_only
 from ...arrays.graph import TooLong
+from ...arrays.loops import LoopBody
 from ...arrays.natural import natural
 from ...errors import ModelError
 from ...model import Model
@@ -76,8 +77,8 @@ class Trace(NamedTuple):
         return Face(self.arguments, self.state, self.result, self.graph.count(self.outputs))
 
 
-def trace(recipe: Recipe, loops: bool = False) -> Trace:
-    """Run ``function(model, state, further inputs..., **options)`` on traced numbers, and keep ``loops`` or not.
+def trace(recipe: Recipe, loops: bool | Callable[[LoopBody], bool] = False) -> Trace:
+    """Run ``function(model, state, further inputs..., **options)`` on traced numbers, and keep ``loops``, some or none.
 
     A function of more than :data:`LARGEST` operations ends with :class:`TooLarge` before it has written all of them.
     """

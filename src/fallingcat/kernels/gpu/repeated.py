@@ -1,0 +1,183 @@
+"""What is done alike to many things of a state, as a stage of its own: columns of products and of linear equations.
+
+Written out, a product of dense matrices is ten thousands of instructions that are used once; as a loop over its columns
+it is some hundred.  So loops of the trace (:func:`fallingcat.arrays.each`) stay loops where all things share more than
+each has of its own, as columns share the matrix before them, and the straight line between them is cut into stages.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...arrays import Traced
+from ...arrays.loops import LoopBody, rows_of
+from ..ir.fuse import fused, lines_of
+from ..ir.instructions import Input, Instruction
+from ..ir.loops import levels, needed, phases
+from ..ir.program import Program, nodes_of
+from ..ir.schedule import operands_of, schedule, waiting
+from .stages import LARGEST, Stage, Stages
+from .ways import fastest
+
+
+class Target(NamedTuple):
+    """Where a result goes: a place of the flat output or, ``aside``, of the workspace; maybe its negative."""
+
+    place: int
+    negative: bool = False
+    aside: bool = False
+
+
+class Repeated(NamedTuple):
+    """The same instructions for each of ``count`` things of a state."""
+
+    lines: list[Instruction]
+    count: int
+    rows: dict[int, tuple[int | float, ...]]
+    """value -> for each thing its place in the workspace, or a number"""
+    shared: dict[int, int]
+    """value -> its place in the workspace"""
+    results: dict[int, list[list[Target]]]
+    """value -> for each thing where it goes"""
+
+    @property
+    def alive(self) -> int:
+        """The most values of one thing that wait at a time, what was read of it among them."""
+        reading = [Instruction(x, "row", ()) for x in self.rows]
+        operands = operands_of([*reading, *self.lines])
+        order: dict[int, None] = {}
+        for line in self.lines:
+            order.update((x, None) for x in (*operands[line.value], line.value))
+        return waiting([*order], operands)
+
+    @property
+    def reads(self) -> int:
+        """Values of the workspace that it reads for one state."""
+        return len({x for row in self.rows.values() for x in row if isinstance(x, int)} | set(self.shared.values()))
+
+    @property
+    def writes(self) -> int:
+        """Values that it writes for one state."""
+        return sum(len(targets) for result in self.results.values() for targets in result)
+
+
+def dense(body: LoopBody) -> bool:
+    """Whether a loop stays one on the GPU: all things share more than each has, and they come to a stage or more."""
+    return len(body.shared) >= len(body.symbols) and body.count * len(body.nodes) >= LARGEST
+
+
+def cut(arguments: Sequence[np.ndarray], outputs: Sequence[Any], dtype: str) -> Stages:
+    """The stages that compute ``outputs`` (traced numbers and floats) from the traced inputs in ``arguments``."""
+    return _Cut(arguments, outputs).stages(dtype)
+
+
+class _Cut:
+    """A trace as stretches of straight line, and loops between them; what one hands to another has a place in the
+    workspace.
+    """
+
+    def __init__(self, arguments: Sequence[np.ndarray], outputs: Sequence[Any]) -> None:
+        self._sizes = tuple(int(np.size(a)) for a in arguments)
+        self._nodes = nodes_of(outputs)
+        self._number = {node: k for k, node in enumerate(self._nodes)}
+        where = {x: Input(a, i) for a, argument in enumerate(arguments) for i, x in enumerate(argument.flat)}
+        self._inputs = {self._number[x]: place for x, place in where.items() if x in self._number}
+        self._level = levels(self._nodes)
+        self._loops = [node for node in self._nodes if node.op == "loop"]
+        self._parts = {self._number[node]: node.args for node in self._nodes if node.op == "part"}
+        self._targets: dict[int, list[Target]] = defaultdict(list)
+        """value -> where it goes; the negative of what a loop makes needs no instruction of its own"""
+        self._constants: list[tuple[int, float]] = []
+        for place, x in enumerate(outputs):
+            negative = isinstance(x, Traced) and x.op == "neg" and x.args[0].op == "part"
+            node = x.args[0] if negative else x
+            if isinstance(node, Traced):
+                self._targets[self._number[node]].append(Target(place, negative))
+            else:
+                self._constants.append((place, float(x)))
+        goals = {self._nodes[x] for x in self._targets}
+        for node in reversed(self._nodes):
+            if node in goals:
+                goals.update(a for a in node.args if type(a) is Traced)
+        self._nodes = [node for node in self._nodes if node in goals]
+        phase = phases(self._nodes, self._number, self._level)
+        self._stretches: dict[int, list[Traced]] = {0: []}
+        for node in self._nodes:
+            if node.op not in ("input", "loop", "part"):
+                self._stretches.setdefault(phase[self._number[node]], []).append(node)
+        self._places = {x: k for k, x in enumerate(self._handed_over())}
+        for x, place in self._places.items():
+            self._targets[x].append(Target(place, aside=True))
+
+    def _handed_over(self) -> dict[int, None]:
+        """Values that a loop reads, and those that a stretch reads and does not make."""
+        number = self._number
+        found = {number[x]: None for loop in self._loops for x in loop.args if isinstance(x, Traced)}
+        for stretch in self._stretches.values():
+            made = {number[node] for node in stretch}
+            read = {number[x]: None for node in stretch for x in node.args if isinstance(x, Traced)}
+            found.update((x, None) for x in read if x not in made and x not in self._inputs)
+        return found
+
+    def stages(self, dtype: str) -> Stages:
+        made: list[Stage | Repeated] = []
+        places = len(self._places)
+        last = max([*self._stretches, *(self._level[loop] for loop in self._loops)])
+        for p in range(last + 1):
+            made += [self._repeated(loop) for loop in self._loops if self._level[loop] == p]
+            if p in self._stretches:
+                some = self._straight(self._stretches[p], p == 0, dtype)
+                made += some.stages
+                places = max(places, some.places)
+        return Stages(made, places)
+
+    def _straight(self, nodes: list[Traced], first: bool, dtype: str) -> Stages:
+        """One stretch; the ``first`` also writes what is no expression, and hands inputs over."""
+        values = {self._number[node]: None for node in nodes}
+        handed = {x: Input(len(self._sizes), place) for x, place in self._places.items() if x not in values}
+        sources = [*(self._inputs if first else ()), *values]
+        goals = [(target, x) for x in sources for target in self._targets.get(x, ())]
+        targets: list[Target] = [target for target, _ in goals]
+        results: list[Any] = [x for _, x in goals]
+        if first:
+            targets += [Target(place) for place, _ in self._constants]
+            results += [x for _, x in self._constants]
+        lines = fused(lines_of(nodes, self._number), results)
+        used = {x for line in lines for x in line.operands if isinstance(x, int)} | {*results}
+        inputs = {x: place for x, place in (handed | self._inputs).items() if x in used}
+        lines = schedule(lines, inputs, results)
+        found = fastest(Program((*self._sizes, len(handed)), inputs, lines, results, [], 0), dtype)
+        return Stages([self._placed(stage, targets) for stage in found.stages], found.places + len(self._places))
+
+    def _placed(self, stage: Stage, targets: Sequence[Target]) -> Stage:
+        """A stage of a stretch whose result ``k`` goes to ``targets[k]``; its own places follow those handed over."""
+        workspace, above = len(self._sizes), len(self._places)
+        own = {x: Input(workspace, above + k) for x, (a, k) in stage.inputs.items() if a > workspace}
+        outputs = [(targets[k].place, x) for k, x in stage.outputs if not targets[k].aside]
+        aside = [(targets[k].place, x) for k, x in stage.outputs if targets[k].aside]
+        stores = [*((above + k, x) for k, x in stage.stores), *aside]
+        return Stage(stage.lines, stage.inputs | own, outputs, stores)
+
+    def _repeated(self, loop: Traced) -> Repeated:
+        body: LoopBody = loop.args[0]
+        local = dict(self._number)
+        local |= {x: len(local) + k for k, x in enumerate((*body.symbols, *body.nodes))}
+        rows = {
+            local[symbol]: tuple(self._places[self._number[x]] if isinstance(x, Traced) else float(x) for x in row)
+            for symbol, row in zip(body.symbols, rows_of(loop), strict=True)
+        }
+        results: dict[int, list[list[Target]]] = {}
+        for x, (own, output, thing) in self._parts.items():
+            if own is loop:
+                value = local[body.outputs[output]]
+                results.setdefault(value, [[] for _ in range(body.count)])[thing] += self._targets[x]
+        lines = fused(needed(lines_of(body.nodes, local), results), [*results])
+        used = {x for line in lines for x in line.operands if isinstance(x, int)}
+        rows = {x: row for x, row in rows.items() if x in used}
+        shared = {local[x]: self._places[self._number[x]] for x in body.shared if local[x] in used}
+        orders = (lines, schedule(lines, {}, [*results]))
+        return min((Repeated(x, body.count, rows, shared, results) for x in orders), key=lambda way: way.alive)
