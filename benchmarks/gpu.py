@@ -113,7 +113,7 @@ def measure(cupy: Any, model: fc.Model, name: str, dtype: str, batch: int, data:
     size = np.dtype(dtype).itemsize
     through = size * (sum(a.size for a in kernel.signature) + kernel.size)
     between = size * sum(handed(stage, len(kernel.signature)) for stage in stages)
-    instructions = sum(len(stage.lines) * getattr(stage, "count", 1) for stage in stages)
+    instructions = sum(len(stage.lines) * getattr(stage, "things", 1) for stage in stages)
     floors = {"memory": most["copy"] / through, "arithmetic": most[dtype] / instructions}
     bound = min(floors, key=lambda key: floors[key])
     return {

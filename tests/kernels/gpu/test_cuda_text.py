@@ -166,7 +166,7 @@ def test_columns_of_dense_results_are_one_loop(cupy, monkeypatch, function, dtyp
     model = fc.robots.random_tree(np.random.default_rng(1), 7, kinds=["revolute"])  # an odd number
     kernel = compile(model, function, target="cuda", dtype=dtype)
     loops = [stage for stage in kernel.stages.stages if isinstance(stage, repeated.Repeated)]
-    assert [loop.count for loop in loops] == ([39] if function is fc.forward_dynamics_derivatives else [7, 7, 7])
+    assert [loop.things for loop in loops] == ([39] if function is fc.forward_dynamics_derivatives else [7, 7, 7])
     assert all(cuda_repeated.laid_out(loop, dtype).together == 2 for loop in loops)
     states, given = columns(model, kernel, 37, np.random.default_rng(11))  # a block and some lanes
     found = kernel(*(x.T.astype(dtype) for x in given))

@@ -42,7 +42,7 @@ def laid_out(stage: Repeated, dtype: str) -> Layout:
     each = stage.alive * (2 if dtype == "float64" else 1)
     together = 2 if 2 * each <= 170 else 1
     most = 65_536 // (32 * min(255, BESIDE + together * each))
-    groups = -(-stage.count // together)
+    groups = -(-stage.things // together)
     warps = min(groups, 8 if most >= 16 else 4)
     return Layout(together, warps, max(1, most // warps), groups)
 
@@ -185,7 +185,7 @@ class _Body:
                 made += self._written(line.value)
         profiles = []
         for number, profile in enumerate(self._patterns.profiles):
-            beyond = range(stage.count, self._layout.groups * self._layout.together)  # read like the last, not written
+            beyond = range(stage.things, self._layout.groups * self._layout.together)  # read like the last, not written
             read, entries = self._tables.row(profile | dict.fromkeys(beyond, profile[max(profile)]))
             profiles += [read, *(f"const int p{number}_{k} = {entry};" for k, entry in enumerate(entries))]
         return [*profiles, *made]

@@ -33,10 +33,10 @@ class Target(NamedTuple):
 
 
 class Repeated(NamedTuple):
-    """The same instructions for each of ``count`` things of a state."""
+    """The same instructions for each of many ``things`` of a state."""
 
     lines: list[Instruction]
-    count: int
+    things: int
     rows: dict[int, tuple[int | float, ...]]
     """value -> for each thing its place in the workspace, or a number"""
     shared: dict[int, int]
