@@ -2,24 +2,33 @@
 
 The body-fixed velocity (m,) is an algebra vector of the group: its twist is ``S v`` (m/s, rad/s) with the selection
 matrix ``S``, and the forces (m,) are the part ``S' wrench`` (N, N m) that does work on it.  Nothing depends on the
-pose, so there is no chart and no singularity.  Every function takes every kind of number.
+pose, so there is no chart and no singularity.  Every function takes every kind of number, and an
+:class:`~fallingcat.lie.Algebra` in the place of a group: [From] section 5 holds on every Lie group.
+
+:func:`boltzmann_hamel` are the equations in any quasi-velocity ``v = S(q) dq/dt``, of any system.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .arrays import array, concatenate, is_numeric, scale, solve, stack
+from .arrays.arguments import as_array, shape_of
+from .arrays.differentiate import derivative
 from .arrays.types import Matrix, Twist, Vector
 from .dynamics.checks import numbers, vector
-from .errors import ModelError, told
-from .lie import Group, Product
+from .errors import ModelError, NumericsError, told
+from .lie import Algebra, Group, Product
 
 __all__ = [
+    "BoltzmannHamel",
     "body_coriolis_matrix",
     "body_forces",
     "body_inertia",
+    "boltzmann_hamel",
     "coriolis_from_series",
 ]
 
@@ -35,13 +44,15 @@ def body_inertia(group: Group, inertia: Matrix) -> Matrix:
     array([[0.8]])
     """
     _check_group(group)
+    if isinstance(group, Algebra):
+        raise ModelError(f"a body has no inertia in {group}: give M (m x m) of the kinetic energy itself")
     if isinstance(group, Product):
         raise ModelError(f"{group} moves {len(group.factors)} bodies side by side: each factor has its own inertia")
     S = group.selection
     return S.T @ numbers(inertia, (6, 6), "inertia") @ S
 
 
-def body_coriolis_matrix(group: Group, M: Matrix, v: Twist) -> Matrix:
+def body_coriolis_matrix(group: Group | Algebra, M: Matrix, v: Twist) -> Matrix:
     """The Coriolis matrix ``C(v) = -adt(M v)``, ``m x m`` and skew, of a body with inertia ``M`` and velocity ``v``.
 
     [From] (74), (82), (68), (93) in our sign of ``adt``; ``C v = -ad(v)' M v``, and ``v' C v = 0``: no power.
@@ -57,7 +68,7 @@ def body_coriolis_matrix(group: Group, M: Matrix, v: Twist) -> Matrix:
     return group.adt(-(numbers(M, (m, m), "M") @ vector(v, m, "v")))
 
 
-def coriolis_from_series(group: Group, momentum: Vector) -> Matrix:
+def coriolis_from_series(group: Group | Algebra, momentum: Vector) -> Matrix:
     """The same matrix as [From] derives it: ``C_ij = sum_k (dS_ki/dphi_j - dS_kj/dphi_i) h_k`` at ``phi = 0``, (57).
 
     ``momentum`` is ``h = M v`` (m,), and ``S(phi) = dexp_right(phi) = 1 - ad(phi)/2 + ...`` (29) gives the body-fixed
@@ -77,7 +88,7 @@ def coriolis_from_series(group: Group, momentum: Vector) -> Matrix:
     return half - half.T
 
 
-def body_forces(group: Group, M: Matrix, v: Twist, acceleration: Vector) -> Vector:
+def body_forces(group: Group | Algebra, M: Matrix, v: Twist, acceleration: Vector) -> Vector:
     """The forces ``tau = M dv/dt - ad(v)' M v`` (m,) of a motion: Newton-Euler, [From] (11), (107).
 
     ``acceleration`` (m,) is the time derivative of the components of the body-fixed velocity ``v`` (m/s^2, rad/s^2).
@@ -92,6 +103,96 @@ def body_forces(group: Group, M: Matrix, v: Twist, acceleration: Vector) -> Vect
     return M @ vector(acceleration, m, "acceleration") - group.ad(v).T @ (M @ v)
 
 
+class BoltzmannHamel(NamedTuple):
+    """``M dv/dt + C v + g = forces`` in a quasi-velocity ``v = S(q) dq/dt``, [From] (26)-(27)."""
+
+    M: Matrix
+    """``n x n``"""
+    C: Matrix
+    """``n x n``: ``sum_k gamma_k v_k M + dM/dt - (S^-T d(v' M v)/dq) / 2``"""
+    g: Vector
+    """``n``: ``S^-T dU/dq``"""
+    gamma: Any
+    """``n x n x n``: ``gamma[k]`` of (46), zero where ``v`` is the rate of coordinates"""
+    v: Vector
+    """``n``"""
+
+    def forces(self, acceleration: Vector) -> Vector:
+        """The forces (n), collocated with ``v``, that give ``dv/dt``."""
+        return self.M @ vector(acceleration, len(self.v), "acceleration") + self.C @ self.v + self.g
+
+    def forward(self, forces: Vector) -> Vector:
+        """``dv/dt`` (n) under ``forces`` collocated with ``v``."""
+        return solve(self.M, vector(forces, len(self.v), "forces") - self.C @ self.v - self.g)
+
+
+def boltzmann_hamel(
+    S: Matrix | Callable[[Any], Matrix],
+    M: Matrix | Callable[[Any], Matrix],
+    q: Vector,
+    v: Vector,
+    U: Callable[[Any], Any] | None = None,
+) -> BoltzmannHamel:
+    """The Boltzmann-Hamel equations at coordinates ``q`` (n) and quasi-velocity ``v = S(q) dq/dt`` (n).
+
+    [From] Proposition 2.1, (26)-(27), (46): ``d/dt(dL/dv) - S^-T dL/dq + sum_k (gamma_k v_k) dL/dv = tau`` with ``L =
+    v' M v / 2 - U`` and ``(gamma_k)_ij = sum_lm S^-1_li (dS_jl/dq_m - dS_jm/dq_l) S^-1_mk``.  ``S`` and ``M`` (n x n)
+    are matrices or functions of ``q``, ``U`` (J) a function of ``q``; they compute with every kind of number, plain
+    ones are differentiated by a complex step.  Where ``S`` is singular there is no quasi-velocity, and that is said.
+
+    >>> from fallingcat.lie.charts import EulerZYX
+    >>> turn = lambda q: EulerZYX().rate_matrix(q, "body")  # Euler angles to body-fixed angular velocity
+    >>> found = boltzmann_hamel(turn, np.diag([1.0, 2.0, 3.0]), np.array([0.1, 0.2, 0.3]), np.array([1.0, 1.0, 1.0]))
+    >>> (found.C @ found.v).round(12)  # Euler's equations: w x I w, without a trace of the angles
+    array([ 1., -2.,  1.])
+    """
+    shape = shape_of(q)
+    if shape is None or len(shape) != 1 or not shape[0]:
+        raise ModelError(f"q is a vector of coordinates, not {told(q)}")
+    q, n = as_array(q, shape, "q"), shape[0]
+    v = vector(v, n, "v")
+    matrix, inertia = _function_of(S, n, "S"), _function_of(M, n, "M")
+    now, mass = matrix(q), inertia(q)
+    if is_numeric(now) and np.isrealobj(now) and n and not np.linalg.cond(now) < 1e12:
+        raise NumericsError("S is singular here: the quasi-velocity misses a motion", value=float(np.linalg.cond(now)))
+    T = solve(now, np.eye(n))  # dq = T v
+    quasi = [
+        _along(matrix, q, T[:, k]) @ T for k in range(n)
+    ]  # derivatives of S along the k-th quasi-velocity, times T
+    gamma = [stack([quasi[k][:, i] - quasi[i][:, k] for i in range(n)]) for k in range(n)]
+    bend = sum((scale(v[k], gamma[k]) for k in range(1, n)), start=scale(v[0], gamma[0]))
+    moved = [_along(inertia, q, T[:, k]) for k in range(n)]
+    M_dot = sum((scale(v[k], moved[k]) for k in range(1, n)), start=scale(v[0], moved[0]))
+    C = bend @ mass + M_dot - 0.5 * stack([dM @ v for dM in moved])
+    g = np.zeros(n) if U is None else _slope_of(U, q, T)
+    return BoltzmannHamel(mass, C, g, stack(gamma), v)
+
+
+def _function_of(X: Any, n: int, what: str) -> Callable[[Any], Any]:
+    """``X`` as a function of ``q`` with values of the right shape."""
+    if callable(X):
+        return lambda q: numbers(X(q), (n, n), f"{what}(q)")
+    constant = numbers(X, (n, n), what)
+    return lambda q: constant
+
+
+def _along(function: Callable[[Any], Any], q: Any, direction: Any) -> Any:
+    return derivative(lambda t: function(q + scale(t, direction)), like=[q, direction])
+
+
+def _slope_of(U: Callable[[Any], Any], q: Any, T: Any) -> Any:
+    if not callable(U):
+        raise ModelError(f"U is a function of q (J), not {told(U)}")
+    value = U(q)
+    if is_numeric(value) and not np.isfinite(value):
+        raise NumericsError("U is not finite here", value=float(np.real(value)))
+
+    def along(direction: Any) -> Any:
+        return derivative(lambda t: array([U(q + scale(t, direction))]), like=[q, direction])
+
+    return concatenate([along(T[:, k]) for k in range(len(q))])
+
+
 def _check_group(group: Any) -> None:
-    if not isinstance(group, Group):
-        raise ModelError(f"the first argument is a group of fallingcat.lie, not {told(group)}")
+    if not isinstance(group, (Group, Algebra)):
+        raise ModelError(f"the first argument is a group or algebra of fallingcat.lie, not {told(group)}")

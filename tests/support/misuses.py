@@ -200,7 +200,7 @@ CALLS = [
     (lambda: fc.locked_angle(HOPPER, [0.0, 1.0]), r"joints has shape"),
     (lambda: fc.locked_angle(HOPPER, "bent"), r"joints"),
     (lambda: fc.locked_angle(None, [0.0]), "the first argument is a Model, not None"),
-    (lambda: fc.single_body.body_inertia("SE3", np.eye(6)), "the first argument is a group of .*lie, not 'SE3'"),
+    (lambda: fc.single_body.body_inertia("SE3", np.eye(6)), "a group or algebra of .*lie, not 'SE3'"),
     (lambda: fc.single_body.body_inertia(SE3(), np.eye(3)), r"inertia has shape"),
     (lambda: fc.single_body.body_coriolis_matrix(SE3(), np.eye(6), np.zeros(3)), r"v has shape \(6,\)"),
     (lambda: fc.single_body.body_forces(SE3(), np.eye(6), np.zeros(6), np.zeros(2)), r"acceleration has shape \(6,\)"),

@@ -2,6 +2,7 @@
 
 from .accelerations import Accelerations, accelerations
 from .actuators import Actuators, actuated
+from .between import PointActuator, PointSpring, wrench_between
 from .floating import (
     FloatingInverse,
     Prioritised,
@@ -78,6 +79,8 @@ __all__ = [
     "OutputFeedback",
     "PassiveDamping",
     "PassiveSprings",
+    "PointActuator",
+    "PointSpring",
     "PointTask",
     "PolarLaw",
     "PolarSpring",
@@ -113,4 +116,5 @@ __all__ = [
     "torques",
     "velocities",
     "virtual_leg",
+    "wrench_between",
 ]

@@ -21,7 +21,7 @@ from ..kernels import compile
 from ..lie.magnus import NODES, step_logarithm
 from ..model import Model, State
 from .curves import samples
-from .frames import GaitFrame, check_frame, frame_pose, settled
+from .frames import GaitFrame, KnownFrame, check_frame, frame_pose, settled
 from .gait import Motion, check_motion, check_shape
 from .regions import Region
 
@@ -84,7 +84,7 @@ class Reconstruction:
         check_motion(motion)
         check_shape(self.model, motion.size)
         positive(tolerance, "tolerance")
-        check_frame(self.model, frame)
+        known = check_frame(self.model, frame)
         h = None if momentum is None else vector(momentum, self.model.m, "momentum")
         steps, before, error = FIRST, None, np.inf
         while steps <= LAST:
@@ -92,12 +92,12 @@ class Reconstruction:
             if before is not None:
                 change = float(np.abs(path[-1] - before).max())
                 if change <= tolerance or (change <= 1e-10 and change >= error):  # rounding is reached
-                    return Displacement(self._seen(motion, path[-1], frame), times, path, change)
+                    return Displacement(self._seen(motion, path[-1], known), times, path, change)
                 error = change
             steps, before = 2 * steps, path[-1]
         raise NumericsError(f"the displacement does not settle to {tolerance:g}: is the curve smooth?", value=error)
 
-    def _seen(self, motion: Motion, pose: np.ndarray, frame: GaitFrame) -> np.ndarray:
+    def _seen(self, motion: Motion, pose: np.ndarray, frame: KnownFrame) -> np.ndarray:
         if frame == "base":
             return pose
         frame = settled(self.model, frame, lambda: Region.around(motion))
@@ -169,8 +169,8 @@ def displacement(
 
     ``momentum`` (m; N s, N m s) is that of the robot, seen from the base at the start; zero if left out, and then the
     speed of the gait does not matter.  ``frame`` is what is followed: the base, the center of mass with the axes of the
-    base, the virtual chassis, or minimum-perturbation coordinates over the box around the motion
-    (:mod:`fallingcat.gaits.frames`).  Gravity moves every part alike and is left out.
+    base, the virtual chassis, principal axes, minimum-perturbation coordinates over the box around the motion, or a
+    frame of your own, as a pose on the base or a function of the joints (:mod:`fallingcat.gaits.frames`).  Gravity moves every part alike and is left out.
 
     >>> from fallingcat.gaits import Circle
     >>> from fallingcat.model import robots

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..dynamics import principal_axes
 from ..dynamics.checks import check_model
 from ..errors import ModelError, told
 from ..kernels import compile
@@ -15,8 +17,11 @@ from ..model import Model
 from .curves import Curve, Embedded, finite, samples
 from .frames import (
     GaitFrame,
+    GivenFrame,
+    KnownFrame,
     chassis_axes,
     check_frame,
+    frame_poses,
     framed_curvature,
     name_of,
     rotational_inertia,
@@ -91,6 +96,29 @@ class CurvatureMap(NamedTuple):
     """``N1 x N2 x m``: along the base's algebra, ``[v; w]`` for SE(3)"""
     frame: str
 
+    def save(self, path: str | Path) -> None:
+        """Write the map: ``.csv`` has a row of coordinates and values for each point, ``.nc`` is a netCDF file that
+        xarray opens (as :meth:`to_xarray`).
+
+        >>> import tempfile
+        >>> from fallingcat.model import robots
+        >>> cat, grid = robots.two_cylinder_cat(), np.linspace(-1.0, 1.0, 3)
+        >>> found = curvature_map(cat, Plane.of_joints(cat, "spine_z", "spine_y"), grid, grid)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     found.save(Path(folder) / "map.csv")
+        ...     (Path(folder) / "map.csv").read_text().splitlines()[0]
+        'r1,r2,c1,c2,c3,c4,c5,c6'
+        """
+        from .map_files import write
+
+        write(self, path)
+
+    def to_xarray(self) -> Any:
+        """The map as an ``xarray.Dataset``: ``curvature`` over ``r1``, ``r2`` and ``component``, with its plane."""
+        from .map_files import dataset
+
+        return dataset(self)
+
 
 class Mapper:
     """The compiled curvature of one robot in one frame, for many maps.
@@ -102,15 +130,16 @@ class Mapper:
     def __init__(self, model: Model, frame: GaitFrame = "base") -> None:
         check_model(model)
         check_shape(model, model.n)
-        check_frame(model, frame)
-        if frame == "minimum_perturbation":
+        known = check_frame(model, frame)
+        if known == "minimum_perturbation":
             raise ModelError("minimum-perturbation coordinates belong to a region: find them over one, and pass them")
-        self.model, self.frame = model, frame
-        seen_from = "base" if frame == "base" else "center_of_mass"
+        self.model, self.frame = model, known
+        at_center = known in ("center_of_mass", "virtual_chassis", "principal_axes") or isinstance(
+            known, MinimumPerturbation
+        )
+        seen_from = "center_of_mass" if at_center else "base"
         self._kernel = compile(model, framed_curvature, state=["joints"], frame=seen_from)
-        chassis = frame == "virtual_chassis"
-        self._inertia: Any = compile(model, rotational_inertia, state=["joints"]) if chassis else None
-        self._axis = standing_out(model) if chassis else (0, 0)
+        self._axes = _turning_axes(model, known)
 
     def curvature(self, joints: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """``DA(x, y)`` (N x m) at shapes (N x n) for directions (N x n, or n)."""
@@ -118,10 +147,12 @@ class Mapper:
         out: np.ndarray = self._kernel(joints, x, y)
         if isinstance(self.frame, MinimumPerturbation):
             return np.asarray((self.frame.seen(joints) @ out[:, :, None])[:, :, 0])
-        if self._inertia is None:
+        if isinstance(self.frame, GivenFrame):
+            G, poses = self.model.base, frame_poses(self.model, joints, self.frame)
+            return np.array([G.Ad(G.inverse(H)) @ F for H, F in zip(poses, out, strict=True)])
+        if self._axes is None:
             return out
-        R = chassis_axes(self._inertia(joints), *self._axis)
-        return np.einsum("kji,kcj->kci", R, out.reshape(-1, 2, 3)).reshape(-1, 6)
+        return np.einsum("kji,kcj->kci", self._axes(joints), out.reshape(-1, 2, 3)).reshape(-1, 6)
 
     def map(
         self, plane: Plane, first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray
@@ -134,6 +165,17 @@ class Mapper:
         x, y = np.ascontiguousarray(plane.directions.T)
         values = self.curvature(plane.shapes(r), x, y)
         return CurvatureMap(plane, a, b, values.reshape(len(a), len(b), self.model.m), name_of(self.frame))
+
+
+def _turning_axes(model: Model, frame: KnownFrame) -> Callable[[np.ndarray], np.ndarray] | None:
+    """Rotations (N x 3 x 3), frame to base, at shapes (N x n), of frames at the center of mass that turn."""
+    if frame == "principal_axes":
+        axes = compile(model, principal_axes, state=["joints"])
+        return lambda joints: np.asarray(axes(joints))
+    if frame == "virtual_chassis":
+        inertia, axis = compile(model, rotational_inertia, state=["joints"]), standing_out(model)
+        return lambda joints: chassis_axes(inertia(joints), *axis)
+    return None
 
 
 def curvature_map(

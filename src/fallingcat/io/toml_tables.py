@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, model_validator
 
 from ..lie import Group, rotations
-from ..model import Couple, Loop, Pin, Shape, Weld
+from ..model import Couple, Loop, Pin, Rolling, Shape, Weld
 from ..model.actuator import Actuator, ActuatorKind
 from ..model.joints import KINDS, JointKind, Reversed
 from ..model.shapes import KINDS as SHAPES
@@ -256,12 +256,13 @@ LOOPS: Final[dict[str, tuple[str, ...]]] = {
     "pin": ("first", "second", "first_point", "second_point"),
     "weld": ("first", "second", "position", "angle", "rpy", "quaternion", "rotation"),
     "couple": ("joint", "other", "coefficients"),
+    "rolling": ("place", "radius", "normal", "height"),
 }
 """The types of loops, and the keys of each; the first is required."""
 
 
 class LoopTable(Placed):
-    """What closes the tree: two points pinned, two frames welded, two joints coupled."""
+    """What closes the tree: two points pinned, two frames welded, two joints coupled, a ball that rolls."""
 
     name: Name
     type: str
@@ -272,6 +273,10 @@ class LoopTable(Placed):
     joint: Name | None = None
     other: Name | None = None
     coefficients: Annotated[list[FiniteFloat], Field(min_length=1)] | None = None
+    place: Name | None = None
+    radius: FiniteFloat | None = None
+    normal: Point | None = None
+    height: FiniteFloat | None = None
 
     @model_validator(mode="after")
     def _known(self) -> Self:
@@ -280,14 +285,15 @@ class LoopTable(Placed):
         required, *_ = keys = LOOPS[self.type]
         for key in sorted(self.model_fields_set - {"name", "type", *keys}):
             raise wrong(f"a loop of type {self.type!r} has no {key}")
-        if getattr(self, required) is None:
-            raise wrong(f"{required!r} is missing")
+        for key in (required, "radius") if self.type == "rolling" else (required,):
+            if getattr(self, key) is None:
+                raise wrong(f"{key!r} is missing")
         return self
 
     @property
     def places(self) -> dict[str, str]:
         """The links or frames that are named, by key."""
-        return _given(self, "first", "second")
+        return _given(self, "first", "second", "place")
 
     def build(self) -> Loop:
         """The loop."""
@@ -295,6 +301,8 @@ class LoopTable(Placed):
             return Couple(self.name, **_given(self, "joint", "other", "coefficients"))
         if self.type == "weld":
             return Weld(self.name, **_given(self, "first", "second"), placement=self.placement())
+        if self.type == "rolling":
+            return Rolling(self.name, **_given(self, *LOOPS["rolling"]))
         return Pin(self.name, **_given(self, *LOOPS["pin"]))
 
 

@@ -24,6 +24,7 @@ from ..model import (
     Model,
     Pin,
     Reversed,
+    Rolling,
     Shape,
     Weld,
 )
@@ -152,7 +153,7 @@ def _loop(loop: Loop) -> dict[str, Any]:
     return table
 
 
-_LOOPS: Final[dict[str, type[Loop]]] = {"pin": Pin, "weld": Weld, "couple": Couple}
+_LOOPS: Final[dict[str, type[Loop]]] = {"pin": Pin, "weld": Weld, "couple": Couple, "rolling": Rolling}
 
 
 def _plain(kind: JointKind) -> tuple[JointKind, bool]:

@@ -19,6 +19,7 @@ array([1.    , 0.    , 0.    , 0.    , 0.    , 1.5708])
 """
 
 from . import quaternions
+from .algebra import Algebra
 from .group import Group
 from .helical import Helical
 from .product import Product
@@ -39,6 +40,7 @@ __all__ = [
     "SE3",
     "SO2",
     "SO3",
+    "Algebra",
     "Group",
     "Helical",
     "Product",

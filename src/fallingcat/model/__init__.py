@@ -21,7 +21,7 @@ from .joints import (
     Universal,
 )
 from .link import Frame, Link
-from .loops import Couple, Loop, Pin, Weld
+from .loops import Couple, Loop, Pin, Rolling, Weld
 from .model import Model
 from .shapes import Shape
 from .state import State
@@ -49,6 +49,7 @@ __all__ = [
     "Prismatic",
     "Reversed",
     "Revolute",
+    "Rolling",
     "Schoenflies",
     "Shape",
     "Spherical",

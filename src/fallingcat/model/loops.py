@@ -1,4 +1,4 @@
-"""What closes a tree to a loop: two points pinned, two frames welded, two joints coupled.
+"""What closes a tree to a loop: two points pinned, two frames welded, two joints coupled, a ball that rolls.
 
 A loop says what must be zero, as a function of the robot's motion; :mod:`fallingcat.loops` finds motions for which it
 is.  A loop of your own is a class with :meth:`Loop.rows`.
@@ -159,6 +159,55 @@ class Couple(Loop):
         x, rate, other = motion.joint(self.other)
         value, slope, bend = (_polynomial(c, x) for c in _derivatives(self.coefficients))
         return Rows(stack([q - value]), (row - scale(slope, other))[None], stack([-bend * rate * rate]))
+
+
+@dataclass(frozen=True, eq=False)
+class Rolling(Loop):
+    """A ball around the origin of ``place`` rolls on a plane without slipping, [ETH] (3.35)-(3.37): a motion constraint.
+
+    So does a wheel whose axis stays level.  ``v + r n x w = 0`` where it touches: of the three rows the first holds the
+    center at ``height + radius`` over the world's origin along ``normal`` (m), the other two hold velocities alone
+    (m/s), so that their ``error`` is 0 wherever the ball has rolled to.
+    """
+
+    name: str
+    place: str
+    radius: float
+    normal: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    height: float = 0.0
+
+    def __post_init__(self) -> None:
+        normal = frozen_array(self.normal, (3,), f"normal of loop {self.name!r}")
+        size = float(np.linalg.norm(normal))
+        if size == 0.0:
+            raise ModelError(f"the normal of loop {self.name!r} is a direction, not zero")
+        object.__setattr__(self, "normal", frozen_array(normal / size, (3,), "normal"))
+        for part, low in (("radius", 0.0), ("height", -np.inf)):
+            x = getattr(self, part)
+            if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not low < x < np.inf:
+                raise ModelError(f"{part} of loop {self.name!r} is a finite number of metres, not {told(x)}")
+
+    @property
+    def count(self) -> int:
+        return 3
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        return (self.place,)
+
+    def rows(self, motion: RobotMotion) -> Rows:
+        H, J, bias = motion.frame(self.place, np.eye(4))
+        axes = self._axes()
+        rim = axes @ concatenate([np.eye(3), self.radius * rotations.skew(self.normal)], axis=1)
+        high = self.normal @ H[:3, 3] - (self.height + self.radius)
+        return Rows(concatenate([stack([high]), np.zeros(2)]), rim @ J, rim @ bias)
+
+    def _axes(self) -> np.ndarray:
+        """``3 x 3``: the normal, then two directions along the plane, as rows."""
+        n = self.normal
+        first = np.cross(n, np.eye(3)[int(np.argmin(np.abs(n)))])
+        first = first / np.linalg.norm(first)
+        return np.array([n, first, np.cross(n, first)])
 
 
 def _named(first: str, second: str | None) -> tuple[str, ...]:
