@@ -31,7 +31,7 @@ def wrench_between(model: Model, state: State, first: Place | None, second: Plac
 
     >>> from fallingcat.model import robots
     >>> arm = robots.planar_arm()
-    >>> wrench_between(arm, arm.neutral(), "link1", "link2", [0.0, 0.0, 0.0, 0.0, 5.0, 0.0])  # a motor in the second joint
+    >>> wrench_between(arm, arm.neutral(), "link1", "link2", [0.0, 0.0, 0.0, 0.0, 5.0, 0.0])  # a motor in a joint
     array([0., 5., 0.])
     """
     check_state(model, state)

@@ -170,7 +170,8 @@ def displacement(
     ``momentum`` (m; N s, N m s) is that of the robot, seen from the base at the start; zero if left out, and then the
     speed of the gait does not matter.  ``frame`` is what is followed: the base, the center of mass with the axes of the
     base, the virtual chassis, principal axes, minimum-perturbation coordinates over the box around the motion, or a
-    frame of your own, as a pose on the base or a function of the joints (:mod:`fallingcat.gaits.frames`).  Gravity moves every part alike and is left out.
+    frame of your own, as a pose on the base or a function of the joints (:mod:`fallingcat.gaits.frames`).  Gravity
+    moves every part alike and is left out.
 
     >>> from fallingcat.gaits import Circle
     >>> from fallingcat.model import robots

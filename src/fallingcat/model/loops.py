@@ -163,9 +163,9 @@ class Couple(Loop):
 
 @dataclass(frozen=True, eq=False)
 class Rolling(Loop):
-    """A ball around the origin of ``place`` rolls on a plane without slipping, [ETH] (3.35)-(3.37): a motion constraint.
+    """A ball around the origin of ``place`` rolls on a plane without slipping ([ETH] (3.35)-(3.37)).
 
-    So does a wheel whose axis stays level.  ``v + r n x w = 0`` where it touches: of the three rows the first holds the
+    So does a wheel whose axis stays level: ``v + r n x w = 0`` where it touches: of the three rows the first holds the
     center at ``height + radius`` over the world's origin along ``normal`` (m), the other two hold velocities alone
     (m/s), so that their ``error`` is 0 wherever the ball has rolled to.
     """
