@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.control import Law, OutputFeedback, PoseSensor, Sampled
+from fallingcat.control import Cycles, Law, OutputFeedback, PoseSensor, Sampled
 from fallingcat.errors import ModelError
 from fallingcat.lie import R3, SE2, SE3, SO2, SO3, Helical, Schoenflies
 from tests.support.random_robots import TILTED
@@ -246,3 +246,28 @@ def test_what_the_law_is_not_for_is_refused_by_name(tumbler):
         PoseSensor(10.0, latency=0.2)
     with pytest.raises(ModelError, match="compensation is one of"):
         replace(law, compensation="some")
+
+
+def test_a_motion_is_followed_while_it_tumbles(tumbler):
+    """Exactly, where the observers know the truth: W falls as (58) says, on the errors of the motion."""
+    model, state, law = tumbler
+    motion = Cycles((0.4, -0.8), ((0.3, 0.1),), ((-0.1, 0.2),), count=2, duration=3.0)
+    law = replace(law, compensation="curvature", motion=motion, pose=None, locked=None)
+    start = state._replace(joints=motion(0.0).joints, rates=np.zeros(2))
+    run = fc.simulate(model, start, 3.5, law, dt=5e-3)
+    at = [law.remembering(run.memory[i]).errors(model, run.state(i), run.times[i]) for i in range(0, len(run), 50)]
+    assert max(np.abs(x.joints).max() for x in at) < 1e-7
+    assert np.abs(run.rates).max() > 0.5
+    off = start._replace(joints=start.joints + 0.1)
+    law = law.remembering(law.begin(model, off))
+    a = fc.forward_dynamics(model, off, law.forces(model, 0.7, off, frozenset()))
+    rate = law.memory_rate(model, 0.7, off)
+
+    def W(t):
+        v = off.velocity + t * a
+        moved = fc.displace(model, off, t * off.velocity)._replace(twist=v[:3], rates=v[3:])
+        return law.remembering(law.memory + t * rate).errors(model, moved, 0.7 + t).W
+
+    wanted = law.errors(model, off, 0.7).rate
+    assert wanted < -0.01
+    assert abs(np.imag(W(1e-40j)) / 1e-40 - wanted) < 1e-10 * abs(wanted)

@@ -38,6 +38,7 @@ def test_the_studies_are_there():
         "traversaro-identities",
         "orbital-control",
         "orbital-gait",
+        "orbital-turn",
         "revolute-basin",
         "revolute-locked",
         "revolute-scan",

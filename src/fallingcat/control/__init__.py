@@ -24,6 +24,7 @@ from .hopping import (
 from .joint_space import Gains, Impedance, InverseDynamics, gains
 from .law import Law
 from .limits import JointLimits, Limit, RateLimits, SpeedLimit
+from .motions import Cycles
 from .output_feedback import ErrorState, OutputFeedback, PoseSensor
 from .passive import DriveLimits, DryFriction, JointStops, PassiveDamping, PassiveSprings, passive
 from .priorities import Velocities, velocities
@@ -55,6 +56,7 @@ __all__ = [
     "BaseTask",
     "CenterOfMassTask",
     "CentroidalMomentumTask",
+    "Cycles",
     "Demand",
     "DriveLimits",
     "DryFriction",

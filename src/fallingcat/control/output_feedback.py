@@ -23,6 +23,7 @@ from ..formulations import ReducedEquations, connection, locked_velocity, reduce
 from ..lie.rotations import homogeneous
 from ..model import Model, State
 from .law import Law
+from .motions import Cycles, Wanted
 from .springs import on_joints
 
 COMPENSATIONS = ("curvature", "locked", "none")
@@ -69,7 +70,7 @@ class ErrorState(NamedTuple):
     locked: Any
     """``m``: ``mu_e``"""
     rates: Any
-    """``n``"""
+    """``n``: beside those of a motion"""
     joints: Any
     """``n``: ``q - q_wanted``"""
     W: Any
@@ -77,7 +78,8 @@ class ErrorState(NamedTuple):
     parts: Any
     """``4``: of pose, locked velocity, rates and joints"""
     rate: Any
-    """``dW/dt = -k eps' G eps - qd' D qd`` as (58) has it"""
+    """``dW/dt = -k eps' G eps - qd' D qd`` as (58) has it, for joints that are to stay; of a motion where the observers
+    know the truth"""
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,8 @@ class OutputFeedback(Law):
     Put into a run as it is, the observers are integrated with the robot and see its pose at all times: the law of the
     paper.  With a ``sensor`` it is sampled: between poses the observers predict, and what a pose tells is
     ``eps = log(g^(t)^-1 g(t))`` at the instant it was taken, held from when it is known until the next one.
+
+    A ``motion`` is followed with ``Lq qdd_wanted + Gamma qd_wanted`` beside, take ``curvature`` then.
 
     >>> import fallingcat as fc
     >>> from dataclasses import replace
@@ -126,6 +130,8 @@ class OutputFeedback(Law):
     locked: tuple[float, ...] | None = None
     """``mu^`` at the start"""
     sensor: PoseSensor | None = None
+    motion: Cycles | None = None
+    """to be followed instead of ``target``"""
     name: str = "output feedback"
 
     def __post_init__(self) -> None:
@@ -137,6 +143,8 @@ class OutputFeedback(Law):
                 object.__setattr__(self, field, tuple(float(e) for e in x))
         if self.sensor is not None and not isinstance(self.sensor, PoseSensor):
             raise ModelError(f"sensor of {self.name!r} is a PoseSensor, not {told(self.sensor)}")
+        if self.motion is not None and not isinstance(self.motion, Cycles):
+            raise ModelError(f"motion of {self.name!r} is one of Cycles, not {told(self.motion)}")
 
     def check(self, model: Model) -> None:
         if np.any(model.gravity):
@@ -146,24 +154,32 @@ class OutputFeedback(Law):
         for name, size in zip(_VECTORS, (model.n, model.m, model.n, model.base.nq, model.m), strict=True):
             if getattr(self, name) is not None:
                 vector(getattr(self, name), size, f"{name} of {self.name!r}")
+        if self.motion is not None:
+            vector(self.motion.mean, model.n, f"mean of the motion of {self.name!r}")
         if min((*(self.weights or ()), *(self.base_weights or ()), 1.0)) <= 0.0:
             raise ModelError(f"weights of {self.name!r} are positive")
 
     # the law --------------------------------------------------------------------------------------------------
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
-        w = self._weights(model)
-        tau = -(self.stiffness * w * self._away(model, state)) - self.damping * w * state.rates
+        w, away = self._weights(model), self._away(model, state, t)
+        tau = -(self.stiffness * w * away.joints) - self.damping * w * away.rates
+        if self.compensation == "none" and self.motion is None:
+            return concatenate([np.zeros(model.m), tau])
+        rel = self.observed(model, state, t).rel
         if self.compensation != "none":
-            tau = tau + compensation(self.observed(model, state).rel, self.compensation)
+            tau = tau + compensation(rel, self.compensation)
+        if self.motion is not None:
+            wanted = self.motion(t)
+            tau = tau + rel.Lq @ wanted.accelerations + rel.Gamma @ wanted.rates
         return concatenate([np.zeros(model.m), tau])
 
     def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
         w = self._weights(model)
         return on_joints(model, self.stiffness * w), on_joints(model, self.damping * w)
 
-    def observed(self, model: Model, state: State) -> Observed:
-        """What the observers make of joints, rates and the pose of the base."""
+    def observed(self, model: Model, state: State, t: Any = 0.0) -> Observed:
+        """What the observers make of joints, rates and the pose of the base; a motion asks for the time ``t`` (s)."""
         base, m = model.base, model.m
         pose, mu = pose_of(self.memory), self.memory[12 : 12 + m]
         if self.sensor is None:
@@ -173,9 +189,10 @@ class OutputFeedback(Law):
         eta = base.exp(eps)
         mu_o, follow = base.Ad(base.inverse(eta)) @ mu, connection(model, state) @ state.rates
         rel = reduced_equations(model, state._replace(twist=mu_o - follow))
-        injected, turn = self.pose_gain * eps, base.ad(follow)
+        injected, away = self.pose_gain * eps, self._away(model, state, t).rates
+        turn = base.ad(rel.A @ away)
         F = base.dexp_right_inverse(eps).T @ (self._gains(model) * eps)
-        F = F + rel.P @ mu_o + turn.T @ (rel.Mb @ mu_o) + rel.Mb @ (turn @ mu_o)  # (51)
+        F = F + rel.S @ away + turn.T @ (rel.Mb @ mu_o) + rel.Mb @ (turn @ mu_o)  # (51), P(qd) mu = S(mu) qd
         right = (rel.D_mu - rel.D_q)[:m] @ rel.xi + F
         rate = solve(rel.Mb, right) - base.ad(injected) @ mu_o  # (42)
         X = base.Ad(eta)
@@ -188,8 +205,13 @@ class OutputFeedback(Law):
     def _weights(self, model: Model) -> np.ndarray:
         return np.ones(model.n) if self.weights is None else np.array(self.weights)
 
-    def _away(self, model: Model, state: State) -> Any:
-        return state.joints - (np.zeros(model.n) if self.target is None else np.array(self.target))
+    def _away(self, model: Model, state: State, t: Any) -> Wanted:
+        """From what is wanted."""
+        if self.motion is None:
+            target = np.zeros(model.n) if self.target is None else np.array(self.target)
+            return Wanted(state.joints - target, state.rates, None)
+        wanted = self.motion(t)
+        return Wanted(state.joints - wanted.joints, state.rates - wanted.rates, None)
 
     # its state: the estimated pose (3 x 4) and locked velocity; with a sensor also the last eps, that which acts, and
     # the age (s) of the last pose
@@ -206,7 +228,7 @@ class OutputFeedback(Law):
     def memory_rate(self, model: Model, t: Any, state: State) -> Any:
         if self.sensor is not None:
             raise ModelError(f"law {self.name!r} has a sensor, so it is sampled: Sampled(law, rate)")
-        seen = self.observed(model, state)
+        seen = self.observed(model, state, t)
         return concatenate([(pose_of(self.memory) @ model.base.hat(seen.twist))[:3].reshape(12), seen.locked_rate])
 
     def after(self, model: Model, t: Any, state: State, period: Any) -> Any:
@@ -220,7 +242,7 @@ class OutputFeedback(Law):
             acts = where(less_equal(self.sensor.latency, age + JUST), last, rest[m : 2 * m])
             law = self.remembering(concatenate([self.memory[: 12 + m], last, acts, np.reshape(age, 1)]))
             rest = concatenate([last, acts, np.reshape(age + period, 1)])
-        seen = law.observed(model, state)
+        seen = law.observed(model, state, t)
         there = base.compose(pose, base.exp(period * seen.twist))
         return concatenate([there[:3].reshape(12), mu + period * seen.locked_rate, rest])
 
@@ -237,13 +259,16 @@ class OutputFeedback(Law):
 
     # what the proof looks at ----------------------------------------------------------------------------------
 
-    def errors(self, model: Model, state: State) -> ErrorState:
-        """The error state and ``W`` at a true state, of the law that remembers what it does there."""
+    def errors(self, model: Model, state: State, t: Any = 0.0) -> ErrorState:
+        """The error state and ``W`` at a true state, of the law that remembers what it does there; a motion asks for
+        the time ``t`` (s).
+        """
         base = model.base
         eta = base.compose(base.inverse(pose_of(self.memory)), state.pose)
         eps, mu = base.log(eta), self.memory[12 : 12 + model.m]
-        rel, away, w = reduced_equations(model, state), self._away(model, state), self._weights(model)
-        mu_e, qd, G = rel.mu - base.Ad(base.inverse(eta)) @ mu, state.rates, self._gains(model)
+        rel, w = reduced_equations(model, state), self._weights(model)
+        mu_e, G = rel.mu - base.Ad(base.inverse(eta)) @ mu, self._gains(model)
+        away, qd, _ = self._away(model, state, t)
         parts = (
             0.5 * (eps @ (G * eps)),
             0.5 * (mu_e @ rel.Mb @ mu_e),

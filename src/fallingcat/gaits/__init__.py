@@ -8,6 +8,7 @@ from .maps import CurvatureMap, Mapper, Plane, curvature_map
 from .optimal import Optimum, optimize
 from .perturbation import MinimumPerturbation, minimum_perturbation
 from .regions import Region
+from .reorientation import Reorientation, reorient
 
 __all__ = [
     "Chain",
@@ -27,6 +28,7 @@ __all__ = [
     "Plane",
     "Reconstruction",
     "Region",
+    "Reorientation",
     "Segment",
     "carried_bend",
     "curvature_map",
@@ -37,4 +39,5 @@ __all__ = [
     "minimum_perturbation",
     "optimize",
     "polygon",
+    "reorient",
 ]

@@ -2,11 +2,11 @@
 
 ``run("revolute-6")`` runs one; ``names()`` lists them; :func:`load` reads one's own.  What can be studied is a
 :class:`StudyKind`: hoppers (:mod:`.hoppers`), the gait of an arm in orbit (:mod:`.orbital`), control
-(:mod:`.kinematics`, :mod:`.circling`, :mod:`.dynamics`, :mod:`.tumbling`), equations (:mod:`.identities`), and
-one's own.
+(:mod:`.kinematics`, :mod:`.circling`, :mod:`.dynamics`, :mod:`.tumbling`, :mod:`.turning`), equations
+(:mod:`.identities`), and one's own.
 """
 
-from . import circling, dynamics, hoppers, identities, kinematics, orbital, tumbling
+from . import circling, dynamics, hoppers, identities, kinematics, orbital, tumbling, turning
 from .kind import Figures, Parameters, Progress, StudyKind, kind_of, kinds, study_kind
 from .reproduction import Reproduced, Reproduction, reproduce
 from .simulated import SimulatedKind
@@ -43,6 +43,7 @@ __all__ = [
     "study_kind",
     "sweep",
     "tumbling",
+    "turning",
 ]
 
 _MOVED = ("MEASURES", "Flight", "Observed", "measure")
