@@ -118,7 +118,7 @@ from .model import (
 )
 
 if TYPE_CHECKING:
-    from . import contact, control, falling, gaits, live, studies, testing
+    from . import contact, control, falling, gaits, live, studies, symbolic, testing
     from .contact import loops
     from .simulation import Event, Ledger, Rollout, Trajectory, rollout, simulate
 
@@ -245,11 +245,12 @@ __all__ = [
     "simulate",
     "single_body",
     "studies",
+    "symbolic",
     "testing",
 ]
 
 
-_ROOMS = ("contact", "control", "falling", "gaits", "live", "simulation", "studies", "testing", "views")
+_ROOMS = ("contact", "control", "falling", "gaits", "live", "simulation", "studies", "symbolic", "testing", "views")
 _LATER = {name: f".{name}" for name in _ROOMS}
 _LATER["loops"] = ".contact"
 _LATER |= dict.fromkeys(("Event", "Ledger", "Rollout", "Trajectory", "rollout", "simulate"), ".simulation")

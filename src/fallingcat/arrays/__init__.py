@@ -43,7 +43,7 @@ from .building import (
 from .composed import absolute, arccos, arcsin, arctan, clip, maximum, minimum, sign
 from .declared import numbers_only, sizes_of, takes, why_numbers_only
 from .each import columns, each
-from .elementwise import arctan2, cos, exp, less, less_equal, log, sin, sqrt, tanh, where
+from .elementwise import any_nonzero, arctan2, cos, exp, is_expression, less, less_equal, log, sin, sqrt, tanh, where
 from .graph import Graph
 from .linear import inverse_root, solve, solve_tree
 from .structured import mirror, skew_mirror, turned
@@ -53,6 +53,7 @@ __all__ = [
     "Graph",
     "Traced",
     "absolute",
+    "any_nonzero",
     "arccos",
     "arcsin",
     "arctan",
@@ -68,6 +69,7 @@ __all__ = [
     "exp",
     "from_casadi",
     "inverse_root",
+    "is_expression",
     "is_numeric",
     "less",
     "less_equal",

@@ -33,6 +33,25 @@ def kind_of(x: Any) -> ModuleType | None:
     return None
 
 
+def is_expression(x: Any) -> bool:
+    """Whether ``x`` is one number without a value of its own: traced, of CasADi, or an expression of SymPy.
+
+    >>> from fallingcat.arrays import Graph
+    >>> is_expression(Graph().input("q0")), is_expression(1.5)
+    (True, False)
+    """
+    return kind_of(x) is not None and not getattr(x, "is_number", False)
+
+
+def any_nonzero(x: np.ndarray) -> bool:
+    """Whether an entry is not exactly zero; an expression is not.
+
+    >>> any_nonzero(np.zeros(3)), any_nonzero(np.array([0.0, 1e-300]))
+    (False, True)
+    """
+    return bool(x.any()) if x.dtype != object else any(is_expression(entry) or entry for entry in x.flat)
+
+
 def _elementwise(name: str, inputs: int, doc: str) -> Callable[..., Any]:
     def scalar(*xs: Any) -> Any:
         kind = next((k for k in map(kind_of, xs) if k is not None), floats)

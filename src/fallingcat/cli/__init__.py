@@ -1,6 +1,6 @@
 """The command ``fallingcat``: ``inspect FILE`` shows what is in a robot file, ``certify FILE`` checks its equations,
-``export FILE`` writes functions of it as source code, ``bench`` times its kernels, ``cache`` keeps them, ``study`` runs
-published experiments again.
+``export FILE`` writes functions of it as source code, ``derive FILE`` its equations as closed forms, ``bench`` times
+its kernels, ``cache`` keeps them, ``study`` runs published experiments again.
 
 Exit codes: 0 all is well, 1 something that should not happen did, 2 a bad file or a bad option; errors are one
 line on stderr.  Nothing that a file says reaches the terminal unescaped.  Heavy imports are inside the functions, so
@@ -11,6 +11,7 @@ from .app import app, main
 from .bench_file import bench
 from .cache_files import cache_clear, cache_info
 from .certify_file import certify
+from .derive_file import derive
 from .drop_cat import drop
 from .export_file import export
 from .gait_file import gait
@@ -27,6 +28,7 @@ __all__ = [
     "cache_clear",
     "cache_info",
     "certify",
+    "derive",
     "drop",
     "export",
     "gait",

@@ -128,6 +128,6 @@ def check_dynamic(model: Model) -> None:
 def total_mass(model: Model) -> float:
     """The mass of the robot (kg), or an error where there is none to divide by."""
     check_dynamic(model)
-    if model.mass == 0.0:
+    if is_numeric(model.mass) and model.mass == 0.0:
         raise ModelError(f"{model.name!r} has no mass, so no center of mass")
     return model.mass

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import block, concatenate, cross, is_numeric, mirror, scale, solve_tree, takes, turned
+from ..arrays import any_nonzero, block, concatenate, cross, is_numeric, mirror, scale, solve_tree, takes, turned
 from ..arrays.types import Vector
 from ..errors import NumericsError
 from ..lie.rotations import skew
@@ -233,7 +233,7 @@ def _rigid(inertia: RigidInertia, w: Any) -> _Articulated:
 def _joint(model: Model, node: Node, body: _Articulated, tau: Any, w_parent: Any, more: Any) -> _Joint:
     U = body.inertia @ node.S
     joint, D = model.joints[node.link - 1], mirror(node.S.T @ U)
-    if joint.armature.any():
+    if any_nonzero(joint.armature):
         D = D + np.diag(joint.armature)
     if more is not None:
         D = D + more[:, None] * np.eye(len(D))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import concatenate
+from ..arrays import any_nonzero, concatenate
 from ..lie.rotations import block_diagonal
 from ..model import Joint, Model
 from ..model.words import Factorization
@@ -19,14 +19,14 @@ from ..model.words import Factorization
 
 def with_rotors(model: Model, M: Any) -> Any:
     """The mass matrix of the bodies (nv x nv), with the rotors on its diagonal."""
-    if not model.armature.any():
+    if not any_nonzero(model.armature):
         return M
     return M + np.diag(np.concatenate([np.zeros(model.m), model.armature]))
 
 
 def with_rotor_forces(model: Model, forces: Any, rates_dot: Any) -> Any:
     """The forces of the bodies (nv), with those that give the rotors their accelerations (n)."""
-    if not model.armature.any():
+    if not any_nonzero(model.armature):
         return forces
     return forces + concatenate([np.zeros(model.m), model.armature * rates_dot])
 
@@ -36,7 +36,7 @@ def with_rotor_coriolis(model: Model, C: Any, rates: Any, factorization: Factori
 
     It gives no force, ``C rates = 0``, but makes the matrix what its factorization says: torsion-free, say.
     """
-    if not model.armature.any():
+    if not any_nonzero(model.armature):
         return C
     joints = [(joint, v) for joint, v in zip(model.joints, model.v_slices, strict=True) if not joint.mimic]
     own = [_coriolis(joint, rates[v], factorization) for joint, v in joints]
@@ -46,7 +46,7 @@ def with_rotor_coriolis(model: Model, C: Any, rates: Any, factorization: Factori
 def _coriolis(joint: Joint, rates: Any, factorization: Factorization) -> Any:
     """``-ad' a``, ``a ad - ad' a``, ``-adt(a rates)`` or, of the last two, the mean: as links have it in SE(3)."""
     group, a = joint.kind.group, np.diag(joint.armature)
-    if not joint.armature.any() or not group.dim:
+    if not any_nonzero(joint.armature) or not group.dim:
         return np.zeros((group.dim, group.dim))
     ad = group.ad(rates)
     left, coadjoint = -(ad.T @ a), -group.adt(joint.armature * rates)
@@ -57,4 +57,4 @@ def _coriolis(joint: Joint, rates: Any, factorization: Factorization) -> Any:
 
 def rotor_energy(model: Model, rates: Any) -> Any:
     """``rates' a rates / 2`` (J), or 0.0 where there are none."""
-    return 0.5 * (rates @ (model.armature * rates)) if model.armature.any() else 0.0
+    return 0.5 * (rates @ (model.armature * rates)) if any_nonzero(model.armature) else 0.0

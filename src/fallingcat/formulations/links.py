@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import any_nonzero
 from ..dynamics import coriolis_matrix, inverse_dynamics, kinetic_energy, potential_energy
 from ..dynamics.sweeps import nodes, outward
 from ..lie import SE3
@@ -32,7 +33,7 @@ class Links:
     def __init__(self, model: Model, state: State, seed: int = 0) -> None:
         self.model, self.state = model, state
         self.acceleration, self.other = np.random.default_rng(seed).normal(size=(2, model.nv))
-        driven = [i for i, joint in enumerate(model.joints) if joint.armature.any()]
+        driven = [i for i, joint in enumerate(model.joints) if any_nonzero(joint.armature)]
         self.J = np.array([*jacobians(model, state), *(_padded(_rates(model, i)) for i in driven)])
         """links x 6 x nv"""
         self.J_dot = np.zeros_like(self.J)

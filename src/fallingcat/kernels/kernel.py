@@ -356,6 +356,8 @@ def _batched(shape: tuple[int, ...]) -> str:
 def _check_call(model: Any, function: Any, inputs: Any, state: Any, options: Mapping[str, Any]) -> None:
     """Whether these can be compiled, before anything is traced."""
     check_model(model)
+    if not model.is_numeric:
+        raise ModelError(f"{model.name!r} has symbols: kernels are of numbers, see fallingcat.symbolic.numbers")
     if not callable(function):
         raise ModelError(f"compile takes a function of a model and a state, not {told(function)}")
     check_inputs(inputs, state)

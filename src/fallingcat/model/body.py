@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import array, is_expression, is_numeric, mirror, scale
 from ..errors import ModelError, told
 from ..lie.rotations import skew
 
@@ -39,7 +40,8 @@ class Body(Frozen):
     """A rigid body: ``mass`` (kg), ``center`` (3, m) and ``inertia`` (3x3, kg m^2).
 
     The center of mass is given in the link frame; the inertia is taken about the center of mass, along the axes of the
-    link frame.  ``Body()`` is massless.
+    link frame.  ``Body()`` is massless.  Each may be an expression (of SymPy, CasADi, or traced) instead of a number:
+    the same algorithms run on it, and rules of physics are not looked at.
 
     >>> Body(mass=2.0, center=[0.0, 0.0, 0.1], inertia=np.diag([0.3, 0.2, 0.1])).mass
     2.0
@@ -50,21 +52,36 @@ class Body(Frozen):
     inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
 
     def __post_init__(self) -> None:
-        try:
-            object.__setattr__(self, "mass", float(self.mass))
-        except (TypeError, ValueError, OverflowError):
-            raise ModelError(f"the mass of a body is a number, not {told(self.mass)}") from None
+        if not is_expression(self.mass):
+            try:
+                object.__setattr__(self, "mass", float(self.mass))
+            except (TypeError, ValueError, OverflowError):
+                raise ModelError(f"the mass of a body is a number, not {told(self.mass)}") from None
         object.__setattr__(self, "center", frozen_array(self.center, (3,), "center"))
         object.__setattr__(self, "inertia", frozen_array(self.inertia, (3, 3), "inertia"))
-        if not np.isfinite(self.mass) or self.mass < 0.0:
+        self._check_sizes()
+        if is_numeric(self.inertia):
+            if np.abs(self.inertia - self.inertia.T).max() > 1e-12 * np.abs(self.inertia).max():
+                raise ModelError("the inertia of a body is a symmetric matrix")
+        elif any(_differ(self.inertia[i, j], self.inertia[j, i]) for i, j in ((0, 1), (0, 2), (1, 2))):
+            raise ModelError("the inertia of a body is a symmetric matrix: write the same expression above and below")
+
+    def _check_sizes(self) -> None:
+        """Of what is a number."""
+        if is_numeric(self.mass) and (not np.isfinite(self.mass) or self.mass < 0.0):
             raise ModelError(f"the mass of a body is finite and not negative, not {self.mass!r}")
-        for what, size in {"mass": self.mass, "inertia": float(abs(self.inertia).max())}.items():
+        sizes: dict[str, Any] = {"mass": self.mass, "inertia": self.inertia}
+        for what, x in sizes.items():
+            size = float(np.abs(x).max()) if is_numeric(x) else 0.0
             if size and not 1.0 / LARGEST < size < LARGEST:
                 raise ModelError(f"the {what} of a body is 0 or between 1e-100 and 1e100, not {size:.3g}")
-        if float(abs(self.center).max()) > LARGEST:
+        if is_numeric(self.center) and float(abs(self.center).max()) > LARGEST:
             raise ModelError(f"the center of a body is no further than 1e100 m, not at {self.center.tolist()}")
-        if np.abs(self.inertia - self.inertia.T).max() > 1e-12 * np.abs(self.inertia).max():
-            raise ModelError("the inertia of a body is a symmetric matrix")
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether mass, center and inertia are numbers, none an expression."""
+        return all(map(is_numeric, (self.mass, self.center, self.inertia)))
 
     @classmethod
     def from_points(cls, points: Iterable[tuple[float, Sequence[float]]]) -> Body:
@@ -83,8 +100,8 @@ class Body(Frozen):
     def spatial_inertia(self) -> np.ndarray:
         """``6 x 6``, for twists ``[v; w]`` of the link frame: ``[[m 1, -m C], [m C, I - m C C]]``, C = skew(c)."""
         C, one = skew(self.center), np.eye(3)
-        top = np.concatenate([self.mass * one, -self.mass * C], axis=1)
-        bottom = np.concatenate([self.mass * C, self.inertia - self.mass * (C @ C)], axis=1)
+        top = np.concatenate([scale(self.mass, one), -scale(self.mass, C)], axis=1)
+        bottom = np.concatenate([scale(self.mass, C), self.inertia - scale(self.mass, C @ C)], axis=1)
         inertia = np.concatenate([top, bottom])
         inertia.setflags(write=False)
         return inertia
@@ -92,15 +109,15 @@ class Body(Frozen):
     @cached_property
     def first_moment(self) -> np.ndarray:
         """``3``: mass times center (kg m)."""
-        out = self.mass * self.center
+        out = scale(self.mass, self.center)
         out.setflags(write=False)
         return out
 
     @cached_property
     def second_moment(self) -> np.ndarray:
         """``3 x 3``: the sum of ``m x x'`` over the points of the body, about the origin of the link frame (kg m^2)."""
-        about_center = 0.5 * np.trace(self.inertia) * np.eye(3) - self.inertia
-        out = about_center + self.mass * np.outer(self.center, self.center)
+        about_center = scale(0.5 * np.trace(self.inertia), np.eye(3)) - self.inertia
+        out = about_center + scale(self.mass, np.outer(self.center, self.center))
         out.setflags(write=False)
         return out
 
@@ -114,7 +131,7 @@ class Body(Frozen):
         H = frozen_pose(H, "the pose of a body")
         R, p = H[:3, :3], H[:3, 3]
         inertia = R @ self.inertia @ R.T
-        return Body(self.mass, R @ self.center + p, 0.5 * (inertia + inertia.T))
+        return Body(self.mass, R @ self.center + p, mirror(inertia))
 
     @cached_property
     def possible(self) -> Body:
@@ -135,6 +152,8 @@ class Body(Frozen):
         >>> Body(1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0])).problems()
         ['principal moments 1, 1, 3 break the triangle inequality (the largest exceeds the sum of the others by 50 %)']
         """
+        if not self.is_numeric:
+            return []  # nobody knows yet
         if self.mass == 0.0:
             return ["the mass is zero"]
         low, mid, high = self.principal_inertia
@@ -151,33 +170,62 @@ def sum_bodies(bodies: Iterable[Body]) -> Body:
     """Several bodies of one frame, welded into one."""
     parts = list(bodies)
     mass = sum(b.mass for b in parts)
-    if mass == 0.0:
+    if is_numeric(mass) and mass == 0.0:
         return Body(0.0, np.zeros(3), sum((b.inertia for b in parts), start=np.zeros((3, 3))))
-    center = sum((b.mass * b.center for b in parts), start=np.zeros(3)) / mass
+    center = sum((b.first_moment for b in parts), start=np.zeros(3)) / np.asarray(mass)
     inertia = np.zeros((3, 3))
     for b in parts:
         C = skew(b.center - center)
-        inertia = inertia + b.inertia - b.mass * (C @ C)
-    return Body(mass, center, inertia)
+        inertia = inertia + b.inertia - scale(b.mass, C @ C)
+    return Body(mass, center, inertia if is_numeric(inertia) else mirror(inertia))
+
+
+def _differ(a: Any, b: Any) -> bool:
+    """Whether two entries are known to differ: a number beside an expression, or two expressions of other form."""
+    if is_expression(a) != is_expression(b):
+        return True
+    same = a is b if is_expression(a) and not hasattr(a, "equals") else a == b
+    return same is False or same is np.False_
 
 
 def frozen_array(x: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
-    """``x`` as a read-only float array of the given shape, finite, or an error that names ``what``."""
+    """``x`` as a read-only array of floats or expressions, finite, or an error that names ``what``."""
     try:
-        out = np.array(x, dtype=float)
+        out = _of_expressions(x) if _holds_expressions(x) else np.array(x, dtype=float)
     except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}") from None
     if out.shape != shape:
         raise ModelError(f"{what} has shape {shape}, not {out.shape}")
-    if not np.isfinite(out).all():
+    finite = np.isfinite(out).all() if is_numeric(out) else all(np.isfinite(e) for e in out.flat if is_numeric(e))
+    if not finite:
         raise ModelError(f"{what} holds a number that is not finite: {out.tolist()}")
     out.setflags(write=False)
     return out
 
 
+def _holds_expressions(x: Any) -> bool:
+    if isinstance(x, np.ndarray):
+        return x.dtype == object and any(map(is_expression, x.flat))
+    return any(map(_holds_expressions, x)) if isinstance(x, (list, tuple)) else is_expression(x)
+
+
+def _of_expressions(x: Any) -> np.ndarray:
+    """An array of expressions and floats; numbers of SymPy become floats."""
+    listed = x.tolist() if isinstance(x, np.ndarray) else x
+
+    def entry(e: Any) -> Any:
+        if isinstance(e, np.ndarray):
+            e = e.tolist()
+        return [entry(part) for part in e] if isinstance(e, (list, tuple)) else e if is_expression(e) else float(e)
+
+    return np.asarray(array(entry(listed)))
+
+
 def frozen_pose(x: Any, what: str) -> np.ndarray:
     """``x`` as a read-only rigid transformation (4x4), up to six printed digits, or an error that names ``what``."""
     H = frozen_array(x, (4, 4), what)
+    if not is_numeric(H):
+        return _frozen_expressions(H, what)
     (a, b, c, _), (d, e, f, _), (g, h, i, _), last = H.tolist()  # nine floats: faster than arrays of them
     products = (a * a + b * b + c * c, d * d + e * e + f * f, g * g + h * h + i * i)
     across = (a * d + b * e + c * f, a * g + b * h + c * i, d * g + e * h + f * i)
@@ -185,4 +233,15 @@ def frozen_pose(x: Any, what: str) -> np.ndarray:
     volume = a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)
     if not (max(map(abs, misses)) <= 1e-6 and volume > 0.0):
         raise ModelError(f"{what} is not a rigid transformation")
+    return H
+
+
+def _frozen_expressions(H: np.ndarray, what: str) -> np.ndarray:
+    """A pose with expressions: what is a number is looked at."""
+    if not all(is_numeric(x) and x == e for x, e in zip(H[3], (0.0, 0.0, 0.0, 1.0), strict=True)):
+        raise ModelError(f"{what} is not a rigid transformation: its last row is 0, 0, 0, 1")
+    if not any(map(is_expression, H[:3, :3].flat)):
+        turned = np.eye(4)
+        turned[:3, :3] = H[:3, :3]
+        frozen_pose(turned, what)
     return H

@@ -28,9 +28,10 @@ def slices(sizes: list[int], leaders: tuple[int, ...]) -> tuple[slice, ...]:
 
 def armature(model: Model) -> np.ndarray:
     """The rotor inertia (n) that each rate feels, with those of followers."""
-    felt = np.zeros(model.n)
-    for joint, place in zip(model.joints, model.v_slices, strict=True):
-        felt[place] += joint.rotor
+    rotors = [joint.rotor for joint in model.joints]
+    felt = np.zeros(model.n, dtype=np.result_type(float, *rotors))
+    for rotor, place in zip(rotors, model.v_slices, strict=True):
+        felt[place] += rotor
     felt.setflags(write=False)
     return felt
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..arrays import rigid_product, scale
+from ..arrays import any_nonzero, is_expression, is_numeric, rigid_product, scale
 from ..arrays.types import Matrix, Pose, Vector
 from ..errors import ModelError, told
 from ..lie import SE3
@@ -58,6 +58,8 @@ class Passive:
 
     def __post_init__(self) -> None:
         for name, x in vars(self).items():
+            if is_expression(x):
+                continue
             if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not np.isfinite(x):
                 raise ModelError(f"the {name} of a joint is a finite number, not {told(x)}")
             if x < 0.0 and name != "rest":
@@ -66,7 +68,7 @@ class Passive:
     @property
     def acts(self) -> bool:
         """Whether anything pulls."""
-        return bool(self.damping or self.friction or self.stiffness)
+        return any(is_expression(x) or x for x in (self.damping, self.friction, self.stiffness))
 
 
 @dataclass(frozen=True)
@@ -153,9 +155,13 @@ class Joint(Frozen):
         """One inertia for each joint rate, of a rotor that needs no gyroscopic forces: ``ad(x)' (armature x) = 0``."""
         group, given, what = self.kind.group, self.armature, f"the armature of joint {self.name!r}"
         one = (
-            given if np.isscalar(given) else None if np.any(given) else 0.0
+            given if np.isscalar(given) or is_expression(given) else None if any_nonzero(np.asarray(given)) else 0.0
         )  # zeros of another kind are none of this one
-        armature = frozen_array(given if one is None else np.full(group.dim, one), (group.dim,), what)
+        armature = frozen_array(given if one is None else [one] * group.dim, (group.dim,), what)
+        if not is_numeric(armature):
+            if group.dim > 1:
+                raise ModelError(f"{what} is a number: expressions are for joints of one degree of freedom")
+            return armature
         if (armature < 0.0).any():
             raise ModelError(f"{what} is not negative, as {armature.min():g} is")
         if armature.any():
@@ -218,7 +224,7 @@ class Joint(Frozen):
 
     @cached_property
     def _plain(self) -> bool:
-        return bool((self.offset == np.eye(4)).all())
+        return is_numeric(self.offset) and bool((self.offset == np.eye(4)).all())
 
     def _at_child(self, S: Matrix) -> Matrix:
         S = S if self.mimic is None else scale(self.mimic.ratio, S)

@@ -195,7 +195,15 @@ class Model(Frozen):
     @cached_property
     def mass(self) -> float:
         """Total mass (kg)."""
-        return float(sum(link.body.mass for link in self.links))
+        total = sum(link.body.mass for link in self.links)
+        return float(total) if is_numeric(total) else total
+
+    @cached_property
+    def is_numeric(self) -> bool:
+        """Whether every parameter is a number, none an expression (see :mod:`fallingcat.symbolic`)."""
+        placed = [joint.placement for joint in self.joints] + [joint.offset for joint in self.joints]
+        bodies = all(link.body.is_numeric for link in self.links)
+        return bodies and all(map(is_numeric, (self.gravity, self.armature, *placed)))
 
     @cached_property
     def idle_links(self) -> tuple[str, ...]:
@@ -347,9 +355,8 @@ class Model(Frozen):
         return replace(self, loops=())
 
     def __repr__(self) -> str:
-        return (
-            f"<Model {self.name!r}: base {self.base}, {len(self.links)} links, {self.n} joint dof, {self.mass:.4g} kg>"
-        )
+        mass = f"{self.mass:.4g}" if is_numeric(self.mass) else self.mass
+        return f"<Model {self.name!r}: base {self.base}, {len(self.links)} links, {self.n} joint dof, {mass} kg>"
 
 
 _PARTS: Final = {"links": Link, "joints": Joint, "frames": Frame, "loops": Loop, "actuators": Actuator}

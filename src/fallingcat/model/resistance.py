@@ -55,7 +55,11 @@ def resistances(model: Model, *bodies: Sequence[Body]) -> list[Resistance]:
 
 
 def idle_links(model: Model) -> tuple[str, ...]:
-    """The massless links whose motion, relative to what carries them, nothing resists at any shape."""
+    """The massless links whose motion, relative to what carries them, nothing resists at any shape; none where
+    parameters are expressions, of which nobody knows yet.
+    """
+    if not model.is_numeric:
+        return ()
     moves = [model.m > 0, *(joint.kind.nv > 0 for joint in model.joints)]
     massless = [link.name for link, moving in zip(model.links, moves, strict=True) if moving and not link.body.mass]
     if not massless:

@@ -1,0 +1,70 @@
+"""``fallingcat derive FILE``: the equations of a robot as closed forms, to read or to take away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import ModelError
+from ..progress import telling
+from .app import Base, File, Inside, Loops, Massless, Physics, Root, Xacro, app, errors_in_one_line
+from .export_file import model_of
+from .text import plain
+
+if TYPE_CHECKING:
+    from ..symbolic import Derivation
+
+
+@app.command()
+def derive(
+    file: File,
+    what: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A quantity: M, C, g, T, U, A, ...; repeatable. M C g, if left out."),
+    ] = None,
+    more: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="More quantities.")] = None,
+    format: Annotated[str, typer.Option(metavar="text|latex|python|c|julia|matlab|jax")] = "text",
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Where to write; the terminal, if left out.", show_default=False)
+    ] = None,
+    symbols: Annotated[
+        str, typer.Option(metavar="all|none|KIND,...", help="Which parameters are symbols: masses, lengths, ...")
+    ] = "all",
+    base: Base = None,
+    physics: Physics = "strict",
+    inside: Inside = None,
+    root: Root = None,
+    massless: Massless = "keep",
+    xacro: Xacro = "refuse",
+    loops: Loops = None,
+) -> None:
+    """Derive the equations of a small robot as closed forms."""
+    with errors_in_one_line():
+        from ..symbolic import derive as derived
+
+        model = model_of(
+            file, base=base, physics=physics, inside=inside, root=root, massless=massless, xacro=xacro, loops=loops
+        )
+        names = (*(what or []), *(more or [])) or ("M", "C", "g")
+        d = derived(model, symbols if symbols in ("all", "none") else symbols.split(","))
+        text = _text(d, names, format)
+        if out is None:
+            typer.echo("\n".join(map(plain, text.split("\n"))))
+            return
+        try:
+            with open(out, "w", encoding="utf-8") as written:
+                written.write(text)
+        except OSError as error:
+            raise ModelError(f"cannot write to {out!r}: {error.strerror}") from None
+        typer.echo(plain(out))
+
+
+def _text(d: Derivation, names: tuple[str, ...], format: str) -> str:
+    """The text; what takes long says how far it is."""
+    with telling(f"deriving {', '.join(names)}") as tell:
+        for i, name in enumerate(names):
+            d.named(name)
+            if tell is not None:
+                tell((i + 1) / (len(names) + 1))
+        return d.write(*names, format=format)

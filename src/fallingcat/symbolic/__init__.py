@@ -1,0 +1,20 @@
+"""Equations that a person can read: closed forms of any small robot, with symbols for its parameters.
+
+Needs SymPy: ``pip install 'fallingcat[symbolic]'``.
+"""
+
+from __future__ import annotations
+
+from ..errors import ExtraMissingError
+
+try:
+    import sympy as _sympy  # noqa: F401
+except ImportError:
+    raise ExtraMissingError("symbolic", package="sympy", purpose="a derivation") from None
+
+from . import toolbox
+from .derivation import Derivation, Named, derive
+from .hopping import foot
+from .parameters import Symbols, numbers, symbols
+
+__all__ = ["Derivation", "Named", "Symbols", "derive", "foot", "numbers", "symbols", "toolbox"]

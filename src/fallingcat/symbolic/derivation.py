@@ -1,0 +1,401 @@
+"""``derive(model)``: the equations of a robot as closed forms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import sympy
+
+from .. import dynamics as dyn
+from ..arrays import Graph
+from ..errors import ModelError, told
+from ..kernels.ir.results import Result, flatten, rebuild
+from ..lie import SE3
+from ..model import Model, State
+from ..model.words import Place, Representation
+from .algebra import Algebra, evaluated
+from .frames import angle_groups, coordinate_rates, terms_of
+from .parameters import Parameter, Symbols, mapped, numbers, symbols
+from .polynomials import Polynomial
+from .quantities import DERIVED, QUANTITIES
+from .readable import Writer
+
+LARGEST: Final = 20_000
+"""Terms of the inertias of all links, about: more would take minutes, and nobody would read the result."""
+_RESERVED: Final = re.compile(
+    r"x|y|z|theta|[pDstu]_\d+|(q|qd|qdd|n|nd)_\d+|[vw]d?_[xyz]|q[xyzw]|angle\d*|(inverse|part|e\^).*", re.DOTALL
+)
+"""What symbols of a model may not be called."""
+_COORDINATES: Final = {"angle": "theta"}
+_TWIST: Final = ("v_x", "v_y", "v_z", "w_x", "w_y", "w_z")
+
+
+class Named(NamedTuple):
+    """Expressions with names for what they share."""
+
+    definitions: dict[Any, Any]
+    """symbol -> expression, in the order in which they are needed"""
+    expressions: dict[str, Any]
+
+    @property
+    def operations(self) -> int:
+        """Additions, multiplications, divisions, powers, sines and cosines in all."""
+        return int(sympy.count_ops([*self.definitions.values(), *self.expressions.values()]))
+
+
+class Derivation:
+    """The closed forms of one robot, each made when it is asked for; see :func:`derive`.
+
+    ``d["M"]`` is a SymPy matrix (or vector, or expression); :attr:`names` lists what there is.  Symbols are those of
+    :attr:`q`, :attr:`v`, :attr:`a` and of :attr:`values`.
+    """
+
+    def __init__(self, model: Model, values: Mapping[Any, float]) -> None:
+        self.model, self.values = model, dict(values)
+        _check_names(model)
+        self.q: tuple[Any, ...] = _real(
+            [*(_COORDINATES.get(x, x) for x in model.base.coordinate_names), *_numbered("q", model)]
+        )
+        self.v: tuple[Any, ...] = _real([*_twist(model), *(f"qd_{i + 1}" for i in range(model.n))])
+        self.a: tuple[Any, ...] = _real(
+            [f"{x[0]}d_{x[2:]}" for x in _twist(model)] + [f"qdd_{i + 1}" for i in range(model.n)]
+        )
+        self._algebra = Algebra()
+        self._graph = Graph()
+        self._given: dict[str, Polynomial] = {}
+        self._traced = mapped(model, self._input)
+        for x in (*self.q, *self.v, *self.a):
+            self._algebra.symbol(x)
+        self._algebra.apart = {str(x) for x in (*self.v, *self.a)}
+        self._units()
+        self._writer = Writer(self._algebra, [str(x) for x in (*self.q, *self.v, *self.a)], angle_groups(model, self.q))
+        self._named: dict[Any, Any] = {}
+
+    # what there is ----------------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What can be asked for by name."""
+        return (*QUANTITIES, *DERIVED)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._writer_explicit(self._by_name(name))
+
+    def named(self, *names: str) -> Named:
+        """Several quantities with names for the factors that they share: fewer operations, and easier to read.
+
+        >>> import fallingcat as fc
+        >>> d = fc.symbolic.derive(fc.robots.revolute_hopper())
+        >>> found = d.named("M")
+        >>> found.definitions[sympy.Symbol("p_1", real=True)]
+        m_0 + m_1
+        """
+        expressions = {name: self._by_name(name) for name in names}
+        return Named(self._definitions(expressions.values()), expressions)
+
+    def meaning(self, name: str) -> str:
+        """What a quantity is, in words."""
+        if name not in self.names:
+            raise ModelError(f"there is no quantity {told(name)}: take one of {', '.join(self.names)}")
+        return QUANTITIES[name].meaning if name in QUANTITIES else DERIVED[name].meaning
+
+    def write(self, *names: str, format: str = "text") -> str:
+        """Quantities as text: ``text``, ``latex`` (a document), or a function in ``python``, ``jax``, ``c``, ``julia``
+        or ``matlab`` with the steps that they share, a count of operations, and a header.
+
+        >>> import fallingcat as fc
+        >>> d = fc.symbolic.derive(fc.robots.prismatic_hopper(), ["masses", "gravity"])
+        >>> print(d.write("g").partition("common factors")[2])
+        <BLANKLINE>
+          p_1 = g*(m_0 + m_1)
+        <BLANKLINE>
+        g: gravity forces
+          g[1, 1] = p_1*sin(theta)
+          g[2, 1] = p_1*cos(theta)
+          g[3, 1] = g*m_1*q_1*cos(theta)
+          g[4, 1] = g*m_1*sin(theta)
+        <BLANKLINE>
+        """
+        from .text import written
+
+        return written(self, names, format)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what goes in, and what can be asked for."""
+        from .text.names import harmless, legend
+
+        items = "".join(f"<li>{line}</li>" for line in legend(self, "html"))
+        names = ", ".join(f"<code>{name}</code>" for name in self.names)
+        return f"<b>Derivation of {harmless(self.model.name, 'html')}</b><ul>{items}</ul><p>{names}</p>"
+
+    def __repr__(self) -> str:
+        return f"<Derivation of {self.model.name!r}: {len(self.values)} parameters, q = {list(self.q)}>"
+
+    def at(self, state: State) -> dict[Any, float]:
+        """The symbols of the state -> its numbers."""
+        q, v = self.numeric.flatten(state)
+        return {x: float(y) for x, y in zip((*self.q, *self.v), (*q, *v), strict=True)}
+
+    @cached_property
+    def numeric(self) -> Model:
+        """The robot of numbers."""
+        return numbers(self.model, self.values)
+
+    # places -----------------------------------------------------------------------------------------------------
+
+    def pose(self, place: Place) -> Any:
+        """``H_w_link`` (4x4) of a link or frame."""
+        return self.of(dyn.link_pose, place)
+
+    def twist(self, place: Place, representation: Representation = "body") -> Any:
+        """``[v; w]`` (6) of a link or frame."""
+        return self.of(dyn.link_twist, place, representation)
+
+    def jacobian(self, place: Place, representation: Representation = "body") -> Any:
+        """``J`` (6 x nv) of a link or frame, body-fixed (``Jnu``), mixed (``Jodot`` on top) or inertial."""
+        return self.of(dyn.jacobian, place, representation)
+
+    def jacobian_derivative(self, place: Place, representation: Representation = "body") -> Any:
+        """``dJ/dt`` (6 x nv)."""
+        return self.of(dyn.jacobian_derivative, place, representation)
+
+    def adjoint(self, place: Place) -> Any:
+        """``Ad(H_w_link)`` (6x6): twists of a link to the world."""
+        return self.of(lambda model, state: SE3().Ad(dyn.link_pose(model, state, place)))
+
+    def planar(self, H: Any) -> Any:
+        """A pose of the plane (3x3) of one of space (4x4)."""
+        return sympy.ImmutableMatrix(H.extract([0, 1, 3], [0, 1, 3]))
+
+    # time -------------------------------------------------------------------------------------------------------
+
+    def dot(self, expression: Any) -> Any:
+        """The time derivative along the motion: coordinates move with ``v``, velocities with ``a``.
+
+        >>> import fallingcat as fc
+        >>> d = fc.symbolic.derive(fc.robots.revolute_hopper(), "masses")
+        >>> d.dot(d["M"]) == d["Mdot"]
+        True
+        """
+        if isinstance(expression, (sympy.MatrixBase, sympy.NDimArray)):
+            return expression.applyfunc(self.dot)
+        rates = dict(zip((*self.q, *self.v), (*coordinate_rates(self.model, self.q, self.v), *self.a), strict=True))
+        return self.normal(sympy.Add(*(sympy.diff(expression, x) * rate for x, rate in rates.items())))
+
+    def of_time(self, expression: Any) -> Any:
+        """The expression with functions of time ``t`` for coordinates and velocities: ``q_1(t)``."""
+        t = sympy.Symbol("t", real=True)
+        return expression.subs({x: sympy.Function(str(x), real=True)(t) for x in (*self.q, *self.v, *self.a)})
+
+    def normal(self, expression: Any) -> Any:
+        """An expression of these symbols in the form in which all others are written: equal ones become the same.
+
+        Polynomials in symbols, sines and cosines are decided; quotients where their denominators are known.
+        """
+        if isinstance(expression, (sympy.MatrixBase, sympy.NDimArray)):
+            return expression.applyfunc(self.normal)
+        p = self._algebra.cleared(self._algebra.of(expression))
+        return self._writer.explicit(self._writer.written(p))
+
+    # how it is made ---------------------------------------------------------------------------------------------
+
+    def of(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """``function(model, state, *arguments, **options)`` of the library, as SymPy expressions.
+
+        Symbols of this derivation may stand among ``arguments``, in lists: ``d.of(fc.inverse_dynamics, d.a)``.
+
+        >>> import fallingcat as fc
+        >>> d = fc.symbolic.derive(fc.robots.prismatic_hopper(), "masses")
+        >>> d.of(fc.kinetic_energy).subs({x: 0 for x in d.v[1:]})
+        v_x**2*(m_0 + m_1)/2
+        """
+        return self._writer_explicit(self.computed(function, *arguments, **options))
+
+    def computed(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """As :meth:`of`, with names for common factors."""
+        key = (function, tuple(map(str, arguments)), tuple(sorted((k, str(x)) for k, x in options.items())))
+        if key not in self._named:
+            result, polynomials = self._polynomials(function, *arguments, **options)
+            self._named[key] = _shaped(result, [self._writer.written(p) for p in polynomials])
+        return self._named[key]
+
+    def _polynomials(
+        self, function: Callable[..., Any], *arguments: Any, **options: Any
+    ) -> tuple[Result, list[Polynomial]]:
+        self._check_size(function)
+        outputs: list[Any] = []
+        given = [self._argument(x) for x in arguments]
+        result = flatten(function(self._traced, self._state, *given, **options), outputs)
+        return result, evaluated(self._algebra, self._graph, outputs, self._given)
+
+    def _check_size(self, function: Callable[..., Any]) -> None:
+        terms = terms_of(self.model, self._writer.groups, [str(x) for x in self.q])
+        if terms > LARGEST:
+            raise ModelError(
+                f"{getattr(function, '__name__', 'this function')} of {self.model.name!r} would have about {terms:,} "
+                f"operations, too many for symbols ({LARGEST:,}): lock joints (model.lock), or compile a kernel of it "
+                "(fallingcat.compile, fallingcat export)"
+            )
+
+    def _argument(self, x: Any) -> Any:
+        if isinstance(x, (list, tuple)) and x and all(isinstance(e, sympy.Basic) for e in x):
+            out = np.empty(len(x), dtype=object)
+            out[:] = [self._input(None, e) for e in x]
+            return out
+        return x
+
+    def _input(self, at: Parameter | None, x: Any) -> Any:
+        """A traced input for an expression of SymPy; numbers stay."""
+        if not isinstance(x, sympy.Basic):
+            return x
+        name = f"s{len(self._given)}"
+        known = {p: name for name, p in self._given.items()}
+        p = self._algebra.of(x)
+        if p not in known:
+            self._given[name] = p
+        return self._graph.input(known.get(p, name))
+
+    @cached_property
+    def _state(self) -> State:
+        q, v = (np.array([self._input(None, x) for x in xs], dtype=object) for xs in (self.q, self.v))
+        return self._traced.unflatten(q, v)
+
+    def _units(self) -> None:
+        """Quaternions have length 1."""
+        joints = [name for joint in self.model.joints if joint.nq for name in joint.kind.group.coordinate_names]
+        names = [*self.model.base.coordinate_names, *joints]
+        for start, name in enumerate(names):
+            if name == "qx":
+                four = [self._algebra.symbol(x) for x in self.q[start : start + 4]]
+                self._algebra.units.append(sum((x * x for x in four[1:]), start=four[0] * four[0]))
+
+    # writing ----------------------------------------------------------------------------------------------------
+
+    def _by_name(self, name: str) -> Any:
+        if name in QUANTITIES:
+            function, options = QUANTITIES[name].function, QUANTITIES[name].options
+            found = self.computed(function, **options)
+            return found[QUANTITIES[name].field] if QUANTITIES[name].field else found
+        if name not in DERIVED:
+            raise ModelError(f"there is no quantity {told(name)}: take one of {', '.join(self.names)}")
+        if name not in self._named:
+            self._named[name] = DERIVED[name].make(self)
+        return self._named[name]
+
+    def _writer_explicit(self, x: Any) -> Any:
+        if isinstance(x, dict):
+            return {name: self._writer_explicit(part) for name, part in x.items()}
+        if isinstance(x, (tuple, list)):
+            return type(x)(map(self._writer_explicit, x))
+        if isinstance(x, sympy.MatrixBase):
+            return x.applyfunc(self._writer.explicit)
+        if isinstance(x, sympy.NDimArray):
+            return x.applyfunc(self._writer.explicit)
+        return self._writer.explicit(x) if isinstance(x, sympy.Basic) else x
+
+    def _definitions(self, expressions: Any) -> dict[Any, Any]:
+        """The names that stand in expressions, and in each other, in the order of their making."""
+        needed: set[Any] = set()
+        waiting = [x for e in expressions for x in _free(e)]
+        while waiting:
+            symbol = waiting.pop()
+            if symbol in self._writer.definitions and symbol not in needed:
+                needed.add(symbol)
+                waiting += self._writer.definitions[symbol].free_symbols
+        return {symbol: x for symbol, x in self._writer.definitions.items() if symbol in needed}
+
+
+def derive(
+    model: Model | Symbols, parameters: str | Sequence[str] = "all", values: Mapping[Any, float] | None = None
+) -> Derivation:
+    """The closed forms of a robot: ``d["M"]``, ``d["C"]``, ``d["g"]``, and all that :attr:`Derivation.names` lists.
+
+    A robot of numbers gets symbols for its ``parameters``, see :func:`symbols` (``"none"``: numbers stay, exactly); one
+    that was made of symbols keeps them, and ``values`` may say their numbers.  Nothing is computed before it is asked
+    for.  A robot whose equations nobody could read is refused when it is asked.
+
+    >>> import fallingcat as fc
+    >>> d = fc.symbolic.derive(fc.robots.prismatic_hopper(), ["masses", "gravity"])
+    >>> d["M"][:3, :3]
+    Matrix([
+    [m_0 + m_1,         0,        0],
+    [        0, m_0 + m_1,  m_1*q_1],
+    [        0,   m_1*q_1, m_1*q_1**2]])
+    >>> d["g"][0]
+    g*(m_0 + m_1)*sin(theta)
+    """
+    if isinstance(model, Symbols):
+        return Derivation(model.model, {**model.values, **(values or {})})
+    if isinstance(model, Model) and not model.is_numeric:
+        return Derivation(model, values or {})
+    found = symbols(model, parameters)
+    return Derivation(found.model, {**found.values, **(values or {})})
+
+
+def _check_names(model: Model) -> None:
+    """An error where a model's own symbols are called like the coordinates, or like each other."""
+    found: dict[str, Any] = {}
+
+    def look(at: Parameter, x: Any) -> Any:
+        for symbol in x.free_symbols if isinstance(x, sympy.Basic) else ():
+            name = str(symbol)
+            if _RESERVED.fullmatch(name):
+                raise ModelError(f"the symbol {name!r} of {model.name!r} is a name of derivations: choose another")
+            if found.setdefault(name, symbol) != symbol:
+                raise ModelError(f"two symbols of {model.name!r} are called {name!r}, with other assumptions")
+        return x
+
+    mapped(model, look)
+
+
+def _shaped(result: Result, flat: list[Any]) -> Any:
+    """Entries as matrices: columns for vectors."""
+    made = rebuild(result, np.array([None, *flat], dtype=object)[1:])
+    return _sympy(made)
+
+
+def _sympy(x: Any) -> Any:
+    if isinstance(x, np.ndarray) and x.ndim == 1:
+        return sympy.ImmutableMatrix(len(x), 1, list(x))
+    if isinstance(x, np.ndarray) and x.ndim == 2:
+        return sympy.ImmutableMatrix(*x.shape, list(x.flat))
+    if isinstance(x, np.ndarray) and x.ndim > 2:
+        return sympy.ImmutableDenseNDimArray(list(x.flat), x.shape)
+    if isinstance(x, np.ndarray):
+        return x.item()
+    if isinstance(x, dict):
+        return {name: _sympy(part) for name, part in x.items()}
+    if hasattr(x, "_asdict"):
+        return {name: _sympy(part) for name, part in x._asdict().items()}
+    if hasattr(x, "__dataclass_fields__"):
+        return {name: _sympy(getattr(x, name)) for name in x.__dataclass_fields__}
+    return tuple(map(_sympy, x)) if isinstance(x, (tuple, list)) else x
+
+
+def _free(x: Any) -> set[Any]:
+    if isinstance(x, dict):
+        x = list(x.values())
+    if isinstance(x, (tuple, list)):
+        return set().union(*map(_free, x))
+    return set(x.free_symbols) if hasattr(x, "free_symbols") else set()
+
+
+def _real(names: Sequence[str]) -> tuple[Any, ...]:
+    return tuple(sympy.Symbol(name, real=True) for name in names)
+
+
+def _numbered(prefix: str, model: Model) -> list[str]:
+    return [f"{prefix}_{i + 1}" for i in range(model.nq - model.base.nq)]
+
+
+def _twist(model: Model) -> list[str]:
+    """Names of the components of the base's twist; of a mixed one, its number."""
+    found = []
+    for i, column in enumerate(model.base.selection.T):
+        places = np.flatnonzero(column)
+        found.append(_TWIST[places[0]] if len(places) == 1 and column[places[0]] == 1.0 else f"n_{i + 1}")
+    return found

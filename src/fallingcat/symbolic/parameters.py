@@ -1,0 +1,157 @@
+"""Parameters of a robot as symbols: masses, centers, inertias, lengths, gravity, springs and rotors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import sympy
+
+from ..arrays import is_expression
+from ..errors import ModelError, told
+from ..model import Body, Frame, Joint, Link, Model, Passive
+
+KINDS: Final = ("masses", "centers", "inertias", "lengths", "gravity", "stiffnesses", "dampings", "rests", "armatures")
+"""What can be symbols; each is also the name of a kind of parameter."""
+_AXES: Final = "xyz"
+
+
+class Symbols(NamedTuple):
+    """A robot whose parameters are symbols, and their numbers."""
+
+    model: Model
+    values: dict[Any, float]
+    """symbol -> number (SI units)"""
+
+
+class Parameter(NamedTuple):
+    """One number of a robot: which kind, how its symbol is called, and whether it can only be positive."""
+
+    kind: str
+    name: str
+    positive: bool = False
+
+
+def symbols(model: Model, parameters: str | Sequence[str] = "all") -> Symbols:
+    """The robot with symbols for its numbers, and what they are: ``symbols(model).model``, ``.values``.
+
+    ``parameters``: ``"all"``, or kinds of them (:data:`KINDS`) and names of single ones (``m_1``).  A number that is
+    zero stays zero, and so does the way in which a placement is turned.  Links are numbered from the base, 0, and joint
+    ``i`` carries link ``i``: ``m_i`` (kg), ``c_ix, c_iy, c_iz`` (center, m), ``I_ixx, I_ixy, ...`` (about the center,
+    kg m^2); ``l_ix, ...`` (placement of joint i on its parent, m), ``k_i, d_i, r_i`` (spring, damper, place of rest),
+    ``a_i`` (armature); ``f_kx, ...`` (placement of frame k); ``g``, or ``g_x, g_y, g_z`` (m/s^2).
+
+    >>> import fallingcat as fc
+    >>> hopper, values = fc.symbolic.symbols(fc.robots.revolute_hopper(), ["masses", "l_1x", "gravity"])
+    >>> hopper.mass, hopper.gravity, hopper.joints[0].placement[0, 3]
+    (m_0 + m_1, array([0.0, -g, 0.0], dtype=object), l_1x)
+    >>> values[sympy.Symbol("l_1x", real=True)]
+    0.12
+    """
+    if not isinstance(model, Model):
+        raise ModelError(f"the first argument is a Model, not {told(model)}: load a file, or take one of robots")
+    wanted = (parameters,) if isinstance(parameters, str) else tuple(parameters)
+    values: dict[Any, float] = {}
+    named: set[str] = set()
+    one_axis = sum(x != 0.0 for x in model.gravity) == 1
+
+    def change(at: Parameter, x: Any) -> Any:
+        named.add(at.name)
+        if is_expression(x) or x == 0.0 or not {"all", at.kind, at.name, *_short(at)} & {*wanted}:
+            return x
+        if at.kind == "gravity" and one_axis:
+            symbol = sympy.Symbol("g", positive=True)
+            values[symbol] = abs(float(x))
+            return symbol if x > 0.0 else -symbol
+        symbol = sympy.Symbol(at.name, **({"positive": True} if at.positive else {"real": True}))
+        values[symbol] = float(x)
+        return symbol
+
+    changed = mapped(model, change)
+    unknown = {*wanted} - {"all", "none", *KINDS} - named - ({"g"} if one_axis else set())
+    if unknown:
+        raise ModelError(f"there is no parameter {sorted(unknown)[0]!r}: take {', '.join(KINDS)} or names such as m_0")
+    return Symbols(changed, values)
+
+
+def _short(at: Parameter) -> set[str]:
+    return {"g"} if at.kind == "gravity" else set()
+
+
+def mapped(model: Model, change: Callable[[Parameter, Any], Any]) -> Model:
+    """The robot with ``change(which, number)`` instead of each number."""
+    links = tuple(replace(link, body=_body(link, i, change)) for i, link in enumerate(model.links))
+    joints = tuple(_joint(joint, i + 1, change) for i, joint in enumerate(model.joints))
+    frames = tuple(
+        Frame(frame.name, frame.link, _placed(frame.placement, f"f_{i + 1}", change))
+        for i, frame in enumerate(model.frames)
+    )
+    gravity: Any = [change(Parameter("gravity", f"g_{axis}"), x) for axis, x in zip(_AXES, model.gravity, strict=True)]
+    return replace(model, links=links, joints=joints, gravity=gravity, frames=frames, loops=(), actuators=())
+
+
+def _body(link: Link, i: int, change: Callable[[Parameter, Any], Any]) -> Body:
+    body = link.body
+    mass = change(Parameter("masses", f"m_{i}", positive=True), body.mass)
+    center: Any = [change(Parameter("centers", f"c_{i}{a}"), x) for a, x in zip(_AXES, body.center, strict=True)]
+    upper: dict[tuple[int, int], Any] = {}
+    for r, c in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)):
+        name = f"I_{i}{_AXES[r]}{_AXES[c]}"
+        upper[r, c] = upper[c, r] = change(Parameter("inertias", name, positive=r == c), body.inertia[r, c])
+    inertia: Any = [[upper[r, c] for c in range(3)] for r in range(3)]
+    return Body(mass, center, inertia)
+
+
+def _joint(joint: Joint, i: int, change: Callable[[Parameter, Any], Any]) -> Joint:
+    pulls = joint.passive
+    passive = Passive(
+        damping=change(Parameter("dampings", f"d_{i}", positive=True), pulls.damping),
+        friction=pulls.friction,
+        stiffness=change(Parameter("stiffnesses", f"k_{i}", positive=True), pulls.stiffness),
+        rest=change(Parameter("rests", f"r_{i}"), pulls.rest),
+    )
+    rotors = np.asarray(joint.armature)
+    armature = (
+        [change(Parameter("armatures", f"a_{i}", positive=True), x) for x in rotors] if len(rotors) == 1 else rotors
+    )
+    return replace(
+        joint,
+        placement=_placed(joint.placement, f"l_{i}", change),
+        offset=_placed(joint.offset, f"o_{i}", change),
+        passive=passive,
+        armature=armature,
+    )
+
+
+def _placed(H: np.ndarray, name: str, change: Callable[[Parameter, Any], Any]) -> Any:
+    """A placement with other lengths; expressions in its turn are changed too."""
+    out = H.astype(object).tolist()
+    for r in range(3):
+        out[r][3] = change(Parameter("lengths", f"{name}{_AXES[r]}"), out[r][3])
+        for c in range(3):
+            if is_expression(out[r][c]):
+                out[r][c] = change(Parameter("turns", f"{name}{_AXES[r]}{_AXES[c]}"), out[r][c])
+    return out
+
+
+def numbers(model: Model, values: Mapping[Any, float]) -> Model:
+    """The robot of floats, where every symbol has its number.
+
+    >>> import fallingcat as fc
+    >>> hopper = fc.robots.revolute_hopper()
+    >>> abs(numbers(*symbols(hopper)).mass - hopper.mass) < 1e-15
+    True
+    """
+
+    def change(at: Parameter, x: Any) -> Any:
+        if not is_expression(x):
+            return x
+        found = sympy.sympify(x).subs(values)
+        if not found.is_number:
+            missing = sorted(map(str, found.free_symbols))[0]
+            raise ModelError(f"the symbol {missing!r} has no number: add it to values")
+        return float(found)
+
+    return mapped(model, change)

@@ -1,0 +1,114 @@
+"""What can be derived, by name: the function of the library that says it, or how it follows from others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import sympy
+
+from .. import dynamics as dyn
+from .. import formulations as form
+from ..changes import decoupling
+from ..model import Model, State
+from . import locked
+from .parameters import KINDS as KINDS
+
+if TYPE_CHECKING:
+    from .derivation import Derivation
+
+
+class Quantity(NamedTuple):
+    """A function ``f(model, state, **options)`` of the library, or one field of what it gives."""
+
+    meaning: str
+    function: Callable[..., Any]
+    options: Mapping[str, Any] = {}
+    field: str = ""
+
+
+class Derived(NamedTuple):
+    """What follows from other quantities."""
+
+    meaning: str
+    make: Callable[[Derivation], Any]
+
+
+def _decoupled(model: Model, state: State) -> dict[str, Any]:
+    """The equations of the locked velocity and the joint rates ([Feurstein] (3.80)), from Hamel's."""
+    change = decoupling(model, state)
+    eom = form.equations(model, state, "hamel").change(change)
+    return {"T": change.T, "M": eom.M, "C": eom.C, "g": eom.g}
+
+
+def _bodies(model: Model, state: State) -> dict[str, Any]:
+    return {"poses": dyn.forward_kinematics(model, state)}
+
+
+QUANTITIES: Final[dict[str, Quantity]] = {
+    "M": Quantity("mass matrix", dyn.mass_matrix),
+    "Mdot": Quantity("rate of the mass matrix", dyn.mass_matrix_derivative),
+    "C": Quantity("Coriolis matrix, Christoffel", dyn.coriolis_matrix, {"factorization": "christoffel"}),
+    **{
+        f"C_{name}": Quantity(f"Coriolis matrix, {name}", dyn.coriolis_matrix, {"factorization": name})
+        for name in dyn.FACTORIZATIONS
+    },
+    "g": Quantity("gravity forces", dyn.gravity_forces),
+    "b": Quantity("bias forces C v + g", dyn.bias_forces),
+    "T": Quantity("kinetic energy", dyn.kinetic_energy),
+    "U": Quantity("potential energy", dyn.potential_energy),
+    "h": Quantity("momentum, base frame", dyn.momentum),
+    "h_w": Quantity("momentum, world frame", dyn.momentum, {"frame": "world"}),
+    "h_c": Quantity("momentum, at the center of mass, world axes", dyn.momentum, {"frame": "centroidal"}),
+    "J_h": Quantity("centroidal momentum matrix", dyn.centroidal_momentum_matrix),
+    "o_wc": Quantity("center of mass in the world", dyn.center_of_mass),
+    "J_c": Quantity("Jacobian of the center of mass", dyn.center_of_mass_jacobian),
+    "A": Quantity("mechanical connection", form.connection),
+    "Adot": Quantity("rate of the connection", form.connection_derivative),
+    "mu": Quantity("locked velocity", form.locked_velocity),
+    "F": Quantity("curvature of the connection", form.curvature),
+    **{
+        name: Quantity(meaning, form.reduced_equations, field=name)
+        for name, meaning in {
+            "Mb": "locked inertia",
+            "Lq": "reduced shape inertia",
+            "P": "rate of the locked inertia",
+            "S": "derivative of the locked inertia, times mu",
+            "Gamma": "reduced shape Coriolis matrix",
+            "B": "curvature force matrix",
+            "D_q": "Coriolis part of the joint rates (REL)",
+            "D_mu": "Coriolis part of the locked velocity (REL)",
+        }.items()
+    },
+    **{
+        f"{name}_dec": Quantity(meaning, _decoupled, field=name)
+        for name, meaning in {
+            "T": "decoupling transform",
+            "M": "decoupled mass matrix",
+            "C": "decoupled Coriolis matrix (Hamel)",
+            "g": "decoupled gravity forces",
+        }.items()
+    },
+}
+
+
+def _springs(d: Derivation) -> Any:
+    """``sum k (q - rest)^2 / 2`` over the joints that are angles or lengths."""
+    total, at = sympy.Integer(0), d.model.base.nq
+    for joint, place in zip(d.model.joints, d.model.q_slices, strict=True):
+        if joint.nq == 1:
+            k, rest = map(sympy.nsimplify, (joint.passive.stiffness, joint.passive.rest))
+            total += k * (d.q[at + place.start] - rest) ** 2 / 2
+    return total
+
+
+DERIVED: Final[dict[str, Derived]] = {
+    "V": Derived("energy of the springs", _springs),
+    "E": Derived("energy: kinetic, potential, springs", lambda d: d._by_name("T") + d._by_name("U") + _springs(d)),
+    "tau": Derived("forces of a motion (inverse dynamics)", lambda d: d.computed(dyn.inverse_dynamics, d.a)),
+    "o_bc": Derived("center of mass in the base frame", locked.center),
+    "w_bc": Derived("angular part of the connection, times the rates", locked.rate),
+    "theta_bc": Derived("locked angle: the integral of w_bc", locked.angle),
+    "H_bc": Derived("pose of the center-of-mass frame that turns with the locked velocity", locked.pose),
+    "integrability": Derived("whether the curvature vanishes", lambda d: not any(d["F"])),
+}

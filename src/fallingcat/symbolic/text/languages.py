@@ -1,0 +1,90 @@
+"""Functions in Python, JAX, C, Julia and MATLAB: the same steps, each in its own words."""
+
+from __future__ import annotations
+
+import sympy
+from sympy.printing.numpy import NumPyPrinter
+
+from .program import Program
+
+
+def python(p: Program, header: list[str], numpy: str = "numpy") -> str:
+    """``robot(q, v, a, p)`` with NumPy; returns the matrices in order."""
+    words = NumPyPrinter({"fully_qualified_modules": False})
+    lines = [f"# {line}" for line in header]
+    lines += [
+        "",
+        f"import {numpy} as np",
+        f"from {numpy} import arctan, arctan2, cos, exp, log, sin, sqrt, tan, tanh",
+        "",
+    ]
+    lines += [f"PARAMETERS = ({_numbers(p, 'np.nan')}{',' if p.parameters else ''})", "", ""]
+    lines += ["def robot(q, v, a, p=PARAMETERS):"]
+    lines += [f"    {x} = {array}[{i}]" for array, i, x in _given(p)]
+    lines += [f"    {x} = {words.doprint(body)}" for x, body in p.steps]
+    for name, m in p.outputs.items():
+        rows = ", ".join(f"[{', '.join(map(words.doprint, m.row(i)))}]" for i in range(m.rows))
+        lines.append(f"    {_out(name)} = np.array([{rows}])")
+    return "\n".join([*lines, f"    return {', '.join(map(_out, p.outputs))}{',' if len(p.outputs) == 1 else ''}", ""])
+
+
+def jax(p: Program, header: list[str]) -> str:
+    """As :func:`python`, with ``jax.numpy``: works under ``jit``, ``vmap`` and ``grad``."""
+    return python(p, header, "jax.numpy")
+
+
+def c(p: Program, header: list[str]) -> str:
+    """``void robot(q, v, a, p, M, ...)``: C99, matrices row by row."""
+    lines = ["/*", *(f" * {line}" for line in header), " */", "#include <math.h>", ""]
+    count = max(1, len(p.parameters))
+    numbers = _numbers(p, "NAN") or "0.0"
+    lines += [f"const double robot_parameters[{count}] = {{{numbers}}};", ""]
+    given = ", ".join(f"const double *{name}" for name in p.inputs)
+    lines += [f"void robot({given}, {', '.join(f'double *{_out(name)}' for name in p.outputs)})", "{"]
+    lines += [f"    (void){name};" for name in p.inputs]
+    lines += [f"    const double {x} = {array}[{i}];" for array, i, x in _given(p)]
+    lines += [f"    const double {x} = {sympy.ccode(body)};" for x, body in p.steps]
+    for name, m in p.outputs.items():
+        lines += [f"    {_out(name)}[{i}] = {sympy.ccode(body)};" for i, body in enumerate(m)]
+    return "\n".join([*lines, "}", ""])
+
+
+def julia(p: Program, header: list[str]) -> str:
+    """``robot(q, v, a, p)`` in Julia."""
+    lines = [f"# {line}" for line in header]
+    lines += ["", f"const PARAMETERS = Float64[{_numbers(p, 'NaN')}]", ""]
+    lines += ["function robot(q, v, a, p = PARAMETERS)"]
+    lines += [f"    {x} = {array}[{i + 1}]" for array, i, x in _given(p)]
+    lines += [f"    {x} = {sympy.julia_code(body)}" for x, body in p.steps]
+    for name, m in p.outputs.items():
+        entries = ", ".join(sympy.julia_code(body) for body in m.T)
+        lines.append(f"    {_out(name)} = reshape([{entries}], {m.rows}, {m.cols})")
+    return "\n".join([*lines, f"    return {', '.join(map(_out, p.outputs))}", "end", ""])
+
+
+def matlab(p: Program, header: list[str]) -> str:
+    """``[M, ...] = robot(q, v, a, p)`` for MATLAB and Octave."""
+    lines = [f"function [{', '.join(map(_out, p.outputs))}] = robot(q, v, a, p)"]
+    lines += [f"% {line}" for line in header]
+    lines += ["if nargin < 4", f"    p = [{_numbers(p, 'NaN')}];", "end"]
+    lines += [f"{x} = {array}({i + 1});" for array, i, x in _given(p)]
+    lines += [f"{x} = {sympy.octave_code(body)};" for x, body in p.steps]
+    for name, m in p.outputs.items():
+        entries = ", ".join(sympy.octave_code(body) for body in m.T)
+        lines.append(f"{_out(name)} = reshape([{entries}], {m.rows}, {m.cols});")
+    return "\n".join([*lines, "end", ""])
+
+
+def _given(p: Program) -> list[tuple[str, int, str]]:
+    """``x = array[i]`` of all inputs that are needed."""
+    return [(array, i, x) for array, xs in p.inputs.items() for i, x in enumerate(xs) if x]
+
+
+def _numbers(p: Program, none: str) -> str:
+    """The numbers of the parameters; ``none`` where a symbol has none."""
+    return ", ".join(none if x is None else repr(float(x)) for x in p.parameters)
+
+
+def _out(name: str) -> str:
+    """An output is called by its name and an underscore: no symbol has one at its end."""
+    return f"{name}_"
