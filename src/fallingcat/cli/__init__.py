@@ -16,6 +16,7 @@ from .drop_cat import drop
 from .export_file import export
 from .gait_file import gait
 from .inspect_file import inspect, report
+from .report_file import report_robot
 from .reproduce_all import reproduce
 from .study_run import study_list, study_run
 from .sweep_run import sweep
@@ -36,6 +37,7 @@ __all__ = [
     "main",
     "plain",
     "report",
+    "report_robot",
     "reproduce",
     "study_list",
     "study_run",

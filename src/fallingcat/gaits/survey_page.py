@@ -12,7 +12,7 @@ def survey_page(found: Survey) -> Page:
     """A map of every component that is not zero, the shown one first, with gaits on it, and a table of bends."""
     sizes = np.abs(found.map.values @ found.model.base.selection.T).max(axis=(0, 1))
     others = [k for k in range(6) if sizes[k] > 1e-6 * sizes.max() and k != found.component]
-    maps = [_map(found, k) for k in (found.component, *others)]
+    maps = [survey_map(found, k) for k in (found.component, *others)]
     return Page(f"Gaits of {found.model.name}", _about(found), _facts(found), [maps[0], _table(found), *maps[1:]])
 
 
@@ -63,7 +63,8 @@ def _size(found: Survey, row: Cycle) -> str:
     return f"{unit.factor * row.radius:.3g} {unit.name}".replace(" degrees", "°")
 
 
-def _map(found: Survey, component: int) -> HeatMap:
+def survey_map(found: Survey, component: int) -> HeatMap:
+    """The curvature along one component of :data:`COMPONENTS`, with gaits on it."""
     kind = "travel along" if component < 3 else "turn about"
     (a, b), (x, y) = found.units, found.middle
     half, angles = found.circles[len(found.circles) // 2 - 1], np.linspace(0.0, 2.0 * np.pi, 181)

@@ -9,6 +9,7 @@
 from . import circling, dynamics, hoppers, identities, kinematics, orbital, tumbling, turning
 from .kind import Figures, Parameters, Progress, StudyKind, kind_of, kinds, study_kind
 from .reproduction import Reproduced, Reproduction, reproduce
+from .robot_report import RobotReport, report
 from .simulated import SimulatedKind
 from .study import Row, StudyResult, run, run_study
 from .sweeps import Sweep, sweep
@@ -20,6 +21,7 @@ __all__ = [
     "Progress",
     "Reproduced",
     "Reproduction",
+    "RobotReport",
     "Row",
     "SimulatedKind",
     "Study",
@@ -37,6 +39,7 @@ __all__ = [
     "names",
     "orbital",
     "parse",
+    "report",
     "reproduce",
     "run",
     "run_study",

@@ -1,0 +1,77 @@
+"""``fallingcat report FILE``: the page about one robot."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .app import Base, File, Inside, Json, Loops, Massless, Physics, Root, Xacro, app, errors_in_one_line
+from .drop_cat import progress_bar, written
+from .export_file import model_of
+from .text import on_screen, open_page, summary
+
+if TYPE_CHECKING:
+    from ..studies import RobotReport
+
+
+@app.command("report")
+def report_robot(
+    file: File,
+    states: Annotated[int, typer.Option(min=1, max=10_000, help="Random states at which equations are proved.")] = 2,
+    seed: Annotated[int, typer.Option(min=0, help="Of the random states and shapes.")] = 0,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", metavar="FILE", help="Where to write the page; report.html if left out.", show_default=False
+        ),
+    ] = None,
+    base: Base = None,
+    physics: Physics = "strict",
+    inside: Inside = None,
+    root: Root = None,
+    massless: Massless = "keep",
+    xacro: Xacro = "refuse",
+    loops: Loops = None,
+    show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write the page about a robot: tree, masses, proofs, couplings, curvature, gaits, and the robot in 3-D.
+
+    Exit code 1 if a claim of its equations is broken or unproved.
+    """
+    with errors_in_one_line():
+        from ..studies import report
+
+        model = model_of(
+            file, base=base, physics=physics, inside=inside, root=root, massless=massless, xacro=xacro, loops=loops
+        )
+        with progress_bar(as_json) as tell:
+            found = report(model, states, seed, tell)
+            if tell is not None:
+                tell("drawing", 1.0)
+            page = written(found.page(), out or "report.html")
+        if as_json:
+            typer.echo(json.dumps(found.data() | {"file": file, "page": page}, indent=2, allow_nan=False))
+        else:
+            on_screen(lambda console: summary(console, _lines(found, page)))
+        if show:
+            open_page(page)
+        if not found.passed:
+            raise typer.Exit(1)
+
+
+def _lines(found: RobotReport, page: str) -> dict[str, str]:
+    data = found.data()
+    rows = {
+        "robot": f"{data['name']}: {data['mass']:.4g} kg, {data['links']} links, base {data['base']}",
+        "equations": f"{data['claims']['proved']} of {data['claims']['total']} claims proved at {found.states} states",
+    }
+    if data["couplings"]:
+        most = max(data["couplings"], key=lambda x: x["turn"])
+        rows["strongest joint"] = f"{most['name']}: the base turns by {most['turn']:.3g} of its turn"
+    if data["gaits"]:
+        best = data["gaits"][0]
+        rows["best gait"] = f"{' and '.join(best['joints'])}: {57.29577951308232 * best['turn']:.4g} deg per cycle"
+    return rows | {"page": page}
