@@ -126,8 +126,8 @@ def test_books_of_methods_that_choose_their_steps_are_looked_at_too():
     assert "the books do not balance" in run.status
 
 
-@pytest.mark.parametrize("stiffness", [1e3, 2e4, 1e6])
-@pytest.mark.parametrize("damping", [0.0, 0.1, 0.3])
+@pytest.mark.parametrize("stiffness", [1e3, pytest.param(2e4, marks=pytest.mark.slow), 1e6])
+@pytest.mark.parametrize("damping", [0.0, pytest.param(0.1, marks=pytest.mark.slow), 0.3])
 def test_rollouts_on_floors_take_steps_that_let_robots_rebound(stiffness, damping):
     """They took 1 ms whatever the floor, which stopped what should bounce, with books that balanced."""
     box, corners = fc.contact.corners(BALL, "body", (0.3, 0.2))

@@ -66,7 +66,7 @@ ACCURACY = [
 ]
 
 
-@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("robot", [pytest.param(r, marks=pytest.mark.slow if r == "humanoid" else ()) for r in ROBOTS])
 @pytest.mark.parametrize(("function", "double", "single"), ACCURACY, ids=lambda x: getattr(x, "__name__", None))
 def test_against_forty_digits(robot, function, double, single):
     model = ROBOTS[robot]()

@@ -58,8 +58,11 @@ def complex_jacobian(model, f, arguments):
     return np.split(whole, np.cumsum([len(x) for x in arguments])[:-1], axis=1)
 
 
-@pytest.mark.parametrize("f", [fc.inverse_dynamics, fc.forward_dynamics])
-@pytest.mark.parametrize("robot", ROBOTS)
+LONG = ("floating", fc.forward_dynamics), ("followers", fc.forward_dynamics)
+EACH = [(robot, f) for robot in ROBOTS for f in (fc.inverse_dynamics, fc.forward_dynamics)]
+
+
+@pytest.mark.parametrize(("robot", "f"), [pytest.param(*x, marks=pytest.mark.slow if x in LONG else ()) for x in EACH])
 def test_against_complex_steps(robot, f):
     model, arguments = point(robot)
     made = fc.compile(model, f, target="jax")
@@ -132,6 +135,7 @@ def test_every_transformation_of_transformations():
     close(jax.grad(jax.checkpoint(cost))(q, v, u), jax.grad(cost)(q, v, u))
 
 
+@pytest.mark.slow
 def test_second_derivatives_whichever_way():
     model, (q, v, u) = point("one joint")
     f = fc.compile(model, fc.forward_dynamics, target="jax")
