@@ -89,6 +89,8 @@ class Contact(ABC):
 
     beside_loops: bool = False
     """Whether it acts on robots with closed loops."""
+    one_code: bool = False
+    """Whether what it does is the same code in all modes, of which each is a tuple of truth values."""
     most_events: int = 1000
     """within a millisecond; more are chatter, and the run stops"""
     passive: bool = False
@@ -171,6 +173,10 @@ class Contact(ABC):
     def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray] | None:
         """Stiffness and damping (nv x nv) at most, near a state: how short steps have to be.  None: no springs."""
         return None
+
+    def told(self, memory: np.ndarray) -> str:
+        """What is wrong with runs (..., k) that remember this at their end, if anything is: for their status."""
+        return ""
 
     def prepared(self, model: Model) -> Contact | None:
         """The same contact for plain numbers, fast in all modes, where modes are too many or too large to be compiled

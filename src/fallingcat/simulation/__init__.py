@@ -11,6 +11,7 @@ from .integrator import Integrator
 from .ledger import Ledger
 from .located import Located
 from .momentum import MomentumMidpoint
+from .moreau import Moreau
 from .rkmk4 import RKMK4
 from .rollout import Rollout, rollout
 from .rosenbrock import Rosenbrock, error_size
@@ -34,6 +35,7 @@ __all__ = [
     "Ledger",
     "Located",
     "MomentumMidpoint",
+    "Moreau",
     "Rollout",
     "Rosenbrock",
     "Rule",

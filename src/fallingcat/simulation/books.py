@@ -10,7 +10,7 @@ from ..contact.contact import Mode
 from ..model import State
 from .closed import OPENED
 from .compiled import energies
-from .ledger import Ledger
+from .ledger import ROUNDING, Ledger
 from .stiffness import rebounding_step, too_fast
 from .system import System
 from .trajectory import Trajectory
@@ -29,7 +29,8 @@ def books(run: Trajectory, dt: float | None, stable: bool) -> str:
     """
     some = np.unique(np.linspace(0, len(run) - 1, LOOKED_AT).round().astype(int))
     ledger = Ledger(run.ledger.ports, run.ledger.base[some], run.ledger.joints[some])
-    kinetic, potential = energies(run.model)(*(x[some] for x in (run.poses, run.joints, run.twists, run.rates)))
+    states = (run.poses, run.joints, run.twists, run.rates)
+    kinetic, potential = energies(run.model)(*(x[some] for x in states), run.lag)
     opened = float(run.loop_errors()[some].max()) if run.model.loops else 0.0
     if opened > OPENED:
         return f"finished, but loops opened by up to {opened:.2g}; take smaller steps"
@@ -37,9 +38,14 @@ def books(run: Trajectory, dt: float | None, stable: bool) -> str:
     if contact is not None and contact.passive:
         work = run.ledger.works[:, -len(run.system.contact_ports) :].sum(axis=1)
         gain = float((work - np.minimum.accumulate(work)).max())
-        if gain > GIVEN * max(float(kinetic.max()), float(np.ptp(work))):
+        rounding = ROUNDING * float(np.abs(potential).max())
+        if gain > rounding + GIVEN * max(float(kinetic.max()), float(np.ptp(work))):
             return f"finished, but contacts gave {gain:.2g} J, which they cannot; take smaller steps"
-    if stable and dt is not None and _landed(run.modes):
+    missed = contact.told(run.memory[-1]) if contact is not None else ""
+    if missed:
+        return f"finished, but {missed}; take smaller steps"
+    springs = contact is not None and contact.impedance(run.model, run.state(0)) is not None
+    if springs and stable and dt is not None and _landed(run.modes):
         enough = rebounding_step(run.system, run.state(0))
         if dt > enough * (1.0 + 1e-9):
             return f"finished, but steps of {dt:g} s damp the rebound from this floor; take at most {enough:g} s"

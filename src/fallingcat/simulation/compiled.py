@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate, takes
+from ..arrays import concatenate, scale, takes
 from ..contact import Contact
 from ..contact.contact import Mode, Touch
 from ..dynamics import forward_dynamics, kinetic_energy, potential_energy
@@ -75,11 +75,26 @@ def energies_at(model: Model, state: State) -> Any:
     return concatenate([np.reshape(kinetic_energy(model, state), 1), np.reshape(potential_energy(model, state), 1)])
 
 
+def energies_behind(model: Model, state: State, lag: Any) -> Any:
+    """Kinetic energy, and the potential energy ``lag`` (1, s) ago."""
+    return energies_at(model, model.configuration.displace(state, scale(-lag[0], state.velocity)))
+
+
 @functools.lru_cache(maxsize=8)
 def energies(model: Model) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
-    """``(poses, joints, twists, rates) -> kinetic, potential`` (N, J) of ``N`` states; made once for each robot."""
-    kernel = compile(model, energies_at, state=State._fields)
-    return lambda poses, joints, twists, rates: kernel(poses[:, :3], joints, twists, rates).T
+    """``(poses, joints, twists, rates) -> kinetic, potential`` (N, J) of ``N`` states; made once for each robot.
+
+    With a further number, the potential energy so long (s) before.  A step along the velocity at its end has its books
+    for the middle of it: half a step before its end, kinetic and potential energy balance.
+    """
+    now = functools.lru_cache(1)(lambda: compile(model, energies_at, state=State._fields))
+    behind = functools.lru_cache(1)(lambda: compile(model, energies_behind, inputs={"lag": 1}, state=State._fields))
+
+    def at(poses: Any, joints: Any, twists: Any, rates: Any, lag: float = 0.0) -> Any:
+        fields = poses[:, :3], joints, twists, rates
+        return (behind()(*fields, np.full((len(poses), 1), lag)) if lag else now()(*fields)).T
+
+    return at
 
 
 @functools.lru_cache(maxsize=8)

@@ -81,6 +81,7 @@ def arrays(run: Trajectory) -> dict[str, Any]:
         "events": run.events,
         "status": run.status,
         "integrator": run.integrator,
+        "lag": run.lag,
     }
     return series | {"text": json.dumps(text)}
 
@@ -107,7 +108,7 @@ def _parts(data: dict[str, Any]) -> dict[str, Any]:
             raise ValueError(rule)
     ledger = Ledger(ports, *(series.pop(name) for name in WORKS))
     told = {"events": events, "status": _text(text["status"]), "integrator": _text(text["integrator"])}
-    return series | {"modes": modes, "ledger": ledger} | told
+    return series | {"modes": modes, "ledger": ledger, "lag": float(text.get("lag", 0.0))} | told
 
 
 def _series(data: dict[str, Any], shapes: dict[str, Any], name: str) -> np.ndarray:

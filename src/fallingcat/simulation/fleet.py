@@ -16,9 +16,10 @@ from .arguments import seconds, starts, whole
 from .closed import check_closed
 from .field import layout_of
 from .implicit import Implicit
-from .implicit_step import anchors
+from .integrator import Marching
 from .located import ATTEMPTS, Located, LocatedMarch
 from .machines import Cpu, Gpu, Machine
+from .moreau import Moreau, suits_moreau
 from .numbers import apart
 from .simulate import own_laws, system_of
 from .stiffness import DEFAULT_STEP
@@ -26,8 +27,8 @@ from .system import held
 
 
 class Fleet:
-    """``N`` simulations of one robot in steps of ``dt`` (s), by the integrator :class:`Implicit`, or by
-    :class:`Located` in steps of their own of at most ``dt``.
+    """``N`` simulations of one robot in steps of ``dt`` (s), by the integrator :class:`Implicit`, on hard
+    contacts by :class:`Moreau`, or by :class:`Located` in steps of their own of at most ``dt``.
 
     Between steps you look at :attr:`state`, whose fields are arrays with a first axis over the robots, give joint
     ``forces`` (N x n; N m or N) that are held while steps are taken, and :meth:`reset` some.  ``target`` is ``cpu``
@@ -58,7 +59,7 @@ class Fleet:
         target: str = "cpu",
         dtype: str = "float64",
         threads: int = 1,
-        integrator: Implicit | Located | None = None,
+        integrator: Marching | None = None,
         passive: bool = True,
         ledger: bool = True,
     ) -> None:
@@ -70,12 +71,15 @@ class Fleet:
         if system.controller is not None:
             raise ModelError("a fleet takes force laws, and forces at each step instead of a function as a controller")
         self.system = replace(system, controller=held if driven else None, external=driven, ledger=ledger)
-        method = integrator or Implicit()
-        if not isinstance(method, (Implicit, Located)):
-            raise ModelError(f"the integrator of a fleet is Implicit() or Located(), not {told(integrator)}")
-        method = method.at(self.system, dt)
-        if not ledger and isinstance(method, Implicit):
-            raise ModelError("steps of the integrator Implicit() always have a ledger, which costs them little")
+        method: Any = integrator or (Moreau() if suits_moreau(self.system) else Implicit())
+        if not isinstance(method, Marching):
+            which = "Implicit(), Located() or Moreau()"
+            raise ModelError(f"the integrator of a fleet is {which}, not {told(integrator)}")
+        self.system, method = method.suited(self.system), method.at(self.system, dt)
+        if not ledger and not isinstance(method, Located):
+            name = type(method).__name__
+            raise ModelError(f"steps of the integrator {name}() always have a ledger, which costs them little")
+        contact = self.system.contact
         size = 0 if contact is None else contact.memory_size or 0
         self.dt, self.layout, self.march = dt, layout_of(self.system, size), method.march(self.system, size)
         if target == "cpu" and dtype != "float64":
@@ -185,7 +189,7 @@ class Fleet:
         self._on.put(self._x, places, self._on.sent(self._fresh(many)))
 
     def _fresh(self, many: State) -> np.ndarray:
-        return self.march.begun(many, self.layout.table(tuple(many), anchors(self.system, many)))
+        return self.march.begun(many, self.layout.table(tuple(many), self.march.remembered(many)))
 
     def _applied(self, forces: Any) -> Any:
         """Joint forces, and none on the base, as the machine keeps them."""

@@ -12,6 +12,7 @@ is located.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,9 +29,10 @@ from ..model import Model, State
 from .arguments import whole
 from .compiled import remembered
 from .field import layout_of
-from .implicit_step import begun, concluded, foreseen, law_that_grips
-from .integrator import Integrator
+from .implicit_step import anchors, begun, concluded, foreseen, law_that_grips
+from .integrator import Marching
 from .numbers import apart
+from .rule import guards
 from .system import System
 
 MANY = 3
@@ -43,7 +45,7 @@ def suits_implicit(system: System) -> bool:
 
 
 @dataclass(frozen=True)
-class Implicit(Integrator):
+class Implicit(Marching):
     """Order 1: for floors under many points, and for runs whose speed counts more than their last digits.
 
     With two ``sweeps`` a step is worked out twice: as if all that touches stuck, then with what lifts off and slides of
@@ -86,7 +88,7 @@ class Implicit(Integrator):
             raise ModelError(f"the integrator {self.name!r} takes compliant floors, not {kind}")
         if system.contact is not None:
             checked_points(system.model, system.contact.points)
-        return March(system, memory, self.sweeps or 2)
+        return March(system, memory, sweeps=self.sweeps or 2)
 
 
 def _weighing(model: Model) -> float:
@@ -104,21 +106,26 @@ class March:
     A controller is asked at the start of a step, and what it says is held.
     """
 
+    code: Callable[..., Any]
+    """``(model, x, clock, numbers, forces) -> x`` later, with ``x = [head; packed]``"""
     head = 1
     """numbers of a robot before its packed state: its time"""
+    clock = 1
+    """numbers that say how far to go"""
 
-    def __init__(self, system: System, memory: int, sweeps: int) -> None:
+    def __init__(self, system: System, memory: int, **how: Any) -> None:
         laws, self.numbers = apart(system.laws)
         self.system, self._layout, self._model = system, layout_of(system, memory), system.model
         forces = 0 if system.controller is None else system.model.nv
-        self._inputs = {"x": 1 + self._layout.size, "dt": 1, "numbers": len(self.numbers), "forces": forces}
-        self._options: dict[str, Any] = {"laws": laws, "contact": system.contact, "memory": memory, "sweeps": sweeps}
+        size, numbers = self.head + self._layout.size, len(self.numbers)
+        self._inputs = {"x": size, "clock": self.clock, "numbers": numbers, "forces": forces}
+        self._options: dict[str, Any] = {"laws": laws, "contact": system.contact, "memory": memory, **how}
 
     @functools.cached_property
     def kernel(self) -> Any:
-        """``(x, dt, numbers, forces) -> x`` a step later, with ``x = [t; packed]``."""
-        about = (stepped, self._model, *self._inputs.values(), *self._options.values())
-        return remembered(about, lambda: compile_step(self._model, stepped, self._inputs, **self._options))
+        """``(x, clock, numbers, forces) -> x`` later, as machine code."""
+        about = (self.code, self._model, *self._inputs.values(), *self._options.values())
+        return remembered(about, lambda: compile_step(self._model, self.code, self._inputs, **self._options))
 
     def on(self, target: str, dtype: str) -> list[Any]:
         """The same for another machine: one kernel, or the :func:`foresight` that a :func:`conclusion` takes as one
@@ -131,9 +138,13 @@ class March:
         inputs = self._inputs | {"signs": first.size}
         return [first, compile(self._model, conclusion, inputs=inputs, **about, **options)]
 
+    def remembered(self, many: State) -> np.ndarray:
+        """``N x memory``: what ``N`` robots remember that start now."""
+        return anchors(self.system, many)
+
     def begun(self, many: State, packed: np.ndarray) -> np.ndarray:
         """``N x size``: ``x`` of robots that start now."""
-        return np.hstack([np.zeros((len(packed), 1)), packed])
+        return np.hstack([np.zeros((len(packed), self.head)), packed])
 
     def taken(self, on: Any, x: Any, dt: float, steps: int, forces: Any) -> Any:
         """``x`` some steps later, on the machine ``on`` which it is: see :class:`.Fleet`."""
@@ -145,6 +156,16 @@ class March:
             asked = self.system.asked(clock[0], self._layout.unpack(packed)[0])
             forces = np.concatenate([np.zeros(self._model.nv - len(asked)), asked])
         return np.append(self.rows(clock[0], packed, clock[1], 1, forces=forces)[0], 0.0)  # no guards, no error
+
+    def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
+        """What touches at each of ``N`` packed states."""
+        contact, memory = self.system.contact, self._layout.memory
+        if contact is None:
+            return ((),) * len(packed)
+        bare, nowhere = System(self._model, (), contact), (False,) * len(contact.points)
+        size, clocks = layout_of(bare, memory).size, np.zeros((len(packed), 2))
+        heights = guards(bare, nowhere, memory)(np.ascontiguousarray(packed[:, :size]), clocks)
+        return tuple(map(tuple, (np.asarray(heights) < 0.0).tolist()))
 
     def rows(
         self,
@@ -168,7 +189,7 @@ class March:
 def stepped(
     model: Model,
     x: Any,
-    dt: Any,
+    clock: Any,
     numbers: Any,
     forces: Any,
     *,
@@ -178,14 +199,14 @@ def stepped(
     sweeps: int,
 ) -> Any:
     """``x = [t; packed]`` a step later, under held ``forces`` if there are any."""
-    start, signs = begun(model, x, dt, numbers, forces, laws, contact, memory, sweeps > 1)
+    start, signs = begun(model, x, clock, numbers, forces, laws, contact, memory, sweeps > 1)
     return concluded(start, foreseen(start, signs, sweeps))
 
 
 def foresight(
     model: Model,
     x: Any,
-    dt: Any,
+    clock: Any,
     numbers: Any,
     forces: Any,
     *,
@@ -195,13 +216,13 @@ def foresight(
     sweeps: int,
 ) -> Any:
     """:class:`Signs` (flat) that :func:`stepped` would find in all sweeps but the last."""
-    return foreseen(*begun(model, x, dt, numbers, forces, laws, contact, memory, True), sweeps).flat
+    return foreseen(*begun(model, x, clock, numbers, forces, laws, contact, memory, True), sweeps).flat
 
 
 def conclusion(
     model: Model,
     x: Any,
-    dt: Any,
+    clock: Any,
     numbers: Any,
     forces: Any,
     signs: Any,
@@ -211,5 +232,8 @@ def conclusion(
     memory: int,
 ) -> Any:
     """:func:`stepped`, given the :func:`foresight`."""
-    start, first = begun(model, x, dt, numbers, forces, laws, contact, memory, True)
+    start, first = begun(model, x, clock, numbers, forces, laws, contact, memory, True)
     return concluded(start, first.read(signs))
+
+
+March.code = staticmethod(stepped)

@@ -10,6 +10,7 @@ from ..arrays import absolute, block, concatenate, cross, less, scale, where
 from ..contact import CompliantFloor, Contact
 from ..contact.compliant import Support
 from ..contact.points import position
+from ..contact.stepped import SteppedContacts
 from ..control import Law
 from ..dynamics.forward import Response, resisting_mass, response
 from ..dynamics.spatial import motion_to_child
@@ -130,7 +131,8 @@ def begun(
     system = System(model, tuned(laws, numbers), contact, held if len(forces) else None)
     state, anchors, works = layout_of(system, memory).unpack(x[1:])
     points, grip = _points(system, state, anchors), _gripping(system, state, dt[0]) if grips else None
-    start = Start(system, x[0], state, works, points, _pulls(system, x[0], state, forces, points, grip), dt[0])
+    pulls = pulls_of(system, x[0], state, forces, _touching(system, points), grip.name if grip else None)
+    start = Start(system, x[0], state, works, points, pulls, dt[0])
     return start, Signs([point.velocity for point in points], grip)
 
 
@@ -172,9 +174,10 @@ def commanded_at(
     """``nv``: the forces of laws at a packed state, whatever touches."""
     system = System(model, tuned(laws, numbers), contact)
     state, anchors, _ = layout_of(system, memory).unpack(packed)
-    names = () if contact is None else _floor(system).points
-    points = zip(names, _points(system, state, anchors), strict=True)
-    touching = {name: less(point.position[0], 0.0) for name, point in points}
+    if isinstance(contact, SteppedContacts):
+        touching = contact.touched(anchors)
+    else:
+        touching = _touching(system, _points(system, state, anchors))
     at = (model, clock[0], state)
     return by_cases(lambda known: system.total({law.name: law.forces(*at, known) for law in system.laws}), touching)
 
@@ -254,15 +257,19 @@ def law_that_grips(system: System) -> Law | None:
     return next((law for law in system.laws if law.grip(system.model) is not None), None)
 
 
-def _pulls(
-    system: System, t: Any, state: State, forces: Any, points: list[Point], grip: Grip | None
-) -> dict[str, Pull]:
-    """All laws, and the controller, by their names; of one that grips, nothing yet."""
+def _touching(system: System, points: list[Point]) -> dict[str, Any]:
+    """Whether points touch, by name, as conditions."""
     names = _floor(system).points if points else ()
-    touching = {name: less(point.position[0], 0.0) for name, point in zip(names, points, strict=True)}
+    return {name: less(point.position[0], 0.0) for name, point in zip(names, points, strict=True)}
+
+
+def pulls_of(
+    system: System, t: Any, state: State, forces: Any, touching: dict[str, Any], grips: str | None
+) -> dict[str, Pull]:
+    """All laws, and the controller, by their names; of the one that ``grips``, nothing yet."""
     pulls, zero, drives = {}, np.zeros(system.model.n), set(system.driven_ports)
     for law in system.laws:
-        if grip is not None and law.name == grip.name:
+        if law.name == grips:
             pulls[law.name] = Pull(np.zeros(system.model.nv), zero, zero)
         elif not law.answers:
             pull = by_cases(lambda known, law=law: law.forces(system.model, t, state, known), touching)  # type: ignore[misc]
@@ -288,6 +295,13 @@ def _of_joints(law: Law, model: Model, state: State) -> tuple[Any, Any]:
     return where(less(0.0, K), K, 0.0 * K), where(less(0.0, D), D, 0.0 * D)
 
 
+def ahead_of(model: Model, state: State, pulls: dict[str, Pull], dt: Any) -> tuple[Any, Any]:
+    """Forces (nv) at the end of a step without acceleration, and the armature (n) by which they fall with it."""
+    zero = np.zeros(model.n)
+    forces = sum((pull.then(state.rates, zero, dt) for pull in pulls.values()), start=np.zeros(model.nv))
+    return forces, sum((scale(dt, pull.damping + dt * pull.stiffness) for pull in pulls.values()), start=zero)
+
+
 def _answer(
     model: Model,
     state: State,
@@ -298,9 +312,7 @@ def _answer(
     dt: Any,
 ) -> tuple[Response, Any]:
     """The accelerations of a step on given supports, and the forces (nv) that close loops."""
-    zero = np.zeros(model.n)
-    forces = sum((pull.then(state.rates, zero, dt) for pull in pulls.values()), start=np.zeros(model.nv))
-    armature = sum((scale(dt, pull.damping + dt * pull.stiffness) for pull in pulls.values()), start=zero)
+    zero, (forces, armature) = np.zeros(model.n), ahead_of(model, state, pulls, dt)
     wrenches = [(p.link, p.wrench(s.force - s.gain * p.velocity)) for p, s in zip(points, supports, strict=True)]
     resisting = [(p.link, p.resistance(scale(dt, s.gain))) for p, s in zip(points, supports, strict=True)]
     if grip is not None:
@@ -326,8 +338,7 @@ def _works(
 ) -> Any:
     """J, two for each port: what the forces of the step do along the mean of the velocities before and after."""
     m, mean = system.model.m, 0.5 * (state.velocity + velocity)
-    change = velocity[m:] - state.rates
-    by_law = [(F[:m] @ mean[:m], F[m:] @ mean[m:]) for F in (p.then(state.rates, change, dt) for p in pulls.values())]
+    by_law = powers_of(system.model, state, velocity, pulls, dt)
     along = [0.5 * (point.velocity + u) for point, u in zip(points, ahead, strict=True)]
     carried = [_with_base(system, point, mean[:m]) for point in points]
     by_floor: list[tuple[Any, Any]] = []
@@ -338,6 +349,12 @@ def _works(
     impacts = [(0.0, 0.0)] if system.contact else []
     powers = [np.reshape(x, 1) for pair in (*by_law, *by_floor, *impacts) for x in pair]
     return scale(dt, concatenate([np.zeros(0), *powers]))
+
+
+def powers_of(model: Model, state: State, velocity: Any, pulls: dict[str, Pull], dt: Any) -> list[tuple[Any, Any]]:
+    """W through base and joints, of each law: at its end, along the mean of the velocities before and after."""
+    m, mean, change = model.m, 0.5 * (state.velocity + velocity), velocity[model.m :] - state.rates
+    return [(F[:m] @ mean[:m], F[m:] @ mean[m:]) for F in (p.then(state.rates, change, dt) for p in pulls.values())]
 
 
 def _with_base(system: System, point: Point, twist: Any) -> Any:

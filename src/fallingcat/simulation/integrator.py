@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -31,10 +32,25 @@ class Integrator(ABC):
     stable: bool = False
     """whether steps of any size follow springs and dampers, however stiff: the default step does not look at them"""
 
+    lag: float = 0.0
+    """part of a step by which velocities are behind places: the books are those of then"""
+
     def at(self, system: System, dt: float) -> Integrator:
         """The method as it suits steps of ``dt`` (s) of a system."""
         return self
 
+    def suited(self, system: System) -> System:
+        """The system as the method steps it: with a contact that remembers what such steps need."""
+        return system
+
     @abstractmethod
     def stepper(self, system: System, mode: Mode, memory: int) -> Step:
         """The step of a system in one mode of its contacts, with ``memory`` remembered numbers."""
+
+
+class Marching(Integrator):
+    """A method whose steps have one code, whatever touches: many steps, and many robots, in one call."""
+
+    @abstractmethod
+    def march(self, system: System, memory: int) -> Any:
+        """Machine code for all modes: a :class:`.March`, or what does as one for a :class:`.Fleet`."""

@@ -29,8 +29,8 @@ from ..model import Model, State
 from .compiled import remembered
 from .events import PRECISION
 from .field import Field, layout_of
-from .implicit_step import anchors_at
-from .integrator import Integrator, Step
+from .implicit_step import anchors, anchors_at
+from .integrator import Marching, Step
 from .numbers import apart, tuned
 from .rosenbrock import Rosenbrock
 from .rule import Rule
@@ -51,7 +51,7 @@ ATTEMPTS = 16
 
 
 @dataclass(frozen=True)
-class Located(Integrator):
+class Located(Marching):
     """Steps of a rule for many robots at once on a compliant floor under one or two points, or on none.
 
     ``rule`` is one with a tolerance, such as :class:`Rosenbrock`, from whose error every robot takes steps of its own;
@@ -117,6 +117,10 @@ class LocatedMarch:
         if dtype != "float64":
             raise ModelError(f"switches are located in float64, not in {told(dtype)}")
         return [compile(self._model, attempted, target=target, dtype=dtype, inputs=self._inputs, **self._options)]
+
+    def remembered(self, many: State) -> np.ndarray:
+        """``N x memory``: where points are."""
+        return anchors(self.system, many)
 
     def begun(self, many: State, packed: np.ndarray) -> np.ndarray:
         """``N x size``: robots at rest in time, whose points touch where they are below the ground."""

@@ -46,6 +46,10 @@ class Machine(ABC):
         """As :meth:`iterated`, and ``count x N x size`` in this computer's memory: ``x`` after each iteration."""
 
     @abstractmethod
+    def until(self, x: Any, ahead: Any, forces: Any, most: int) -> Any:
+        """``x`` when the last output of the kernel, which is none of ``x``, has become positive for all robots."""
+
+    @abstractmethod
     def kept(self, x: Any, which: Any) -> Any:
         """``x`` of the robots ``which`` (N truth values, or indices) alone."""
 
@@ -86,6 +90,10 @@ class Cpu(Machine):
     def recorded(self, x: Any, ahead: Any, forces: Any, count: int) -> tuple[Any, np.ndarray]:
         rows = self._kernel.iterate(x, ahead, self._numbers, forces, rows=count, every=1, threads=self._threads)
         return rows[-1].copy(), rows
+
+    def until(self, x: Any, ahead: Any, forces: Any, most: int) -> Any:
+        given = (x, ahead, self._numbers, forces)
+        return self._kernel.until(*given, most=most, threads=self._threads)[:, :-1] if len(x) else x
 
     def kept(self, x: Any, which: Any) -> Any:
         self._numbers = self._numbers[which] if self._numbers.ndim == 2 else self._numbers
@@ -140,6 +148,9 @@ class Gpu(Machine):
             x = self.iterated(x, ahead, forces, 1)
             rows[k] = x.T
         return x, np.asarray(self._cupy.asnumpy(rows))
+
+    def until(self, x: Any, ahead: Any, forces: Any, most: int) -> Any:
+        raise NotImplementedError
 
     def kept(self, x: Any, which: Any) -> Any:
         if self._numbers.ndim == 2:

@@ -25,9 +25,10 @@ from .field import layout_of
 from .fleet import Fleet
 from .implicit import Implicit, suits_implicit
 from .implicit_step import commanded_at
-from .integrator import HALVINGS, Integrator, Step
+from .integrator import HALVINGS, Integrator, Marching, Step
 from .ledger import residuals
 from .located import Located
+from .moreau import Moreau, suits_moreau
 from .numbers import apart
 from .rkmk4 import RKMK4
 from .rosenbrock import Rosenbrock
@@ -112,6 +113,7 @@ def rollout(
     own = own_laws(model, dt, passive, many.joints, controller)
     system = system_of(model, first, controller, contact, own)
     method = _method(system, integrator)
+    system = method.suited(system)
     dt = _step(system, method, first) if dt is None else dt
     steps = max(1, round(duration / dt))
     dt = duration / steps
@@ -135,7 +137,7 @@ def rollout(
         raise Interrupted(f"interrupted at t = {last[0]:.6g} s", batch.record(kept, resolves)) from None
 
 
-def _step(system: System, method: Rule | Implicit | Located, first: State) -> float:
+def _step(system: System, method: Rule | Marching, first: State) -> float:
     """The step (s) where none was given."""
     suits = rebounding_step if method.stable else default_step
     dt = DEFAULT_STEP if method.tolerance is not None else suits(system, first)
@@ -144,7 +146,7 @@ def _step(system: System, method: Rule | Implicit | Located, first: State) -> fl
 
 def _together(
     system: System,
-    method: Rule | Implicit | Located,
+    method: Rule | Marching,
     many: State,
     dt: float,
     *,
@@ -155,12 +157,12 @@ def _together(
 ) -> _Together:
     """All simulations, on the machine on which their method runs."""
     model, driven = system.model, system.sampling is not None
-    if isinstance(method, (Implicit, Located)):
+    if isinstance(method, Marching):
         if driven and target != "cpu":
             raise ModelError(f"sampled laws run on the CPU, not on {target!r}: step a Fleet there, and give it forces")
         about = {"target": target, "dtype": dtype, "threads": threads, "integrator": method, "passive": passive}
         fleet = Fleet(model, many, system.laws, system.contact, dt=dt, driven=driven, **about)  # type: ignore[arg-type]
-        return _March(fleet, system, dt)
+        return _March(fleet, system, dt, method.lag * dt)
     if target != "cpu":
         raise ModelError(f"a rollout on {target!r} takes the integrator 'implicit' or 'located', not {method.name!r}")
     if model.loops and system.prepared is not None:
@@ -168,19 +170,21 @@ def _together(
     return _Batch(system, method, many, threads, dt)
 
 
-def _method(system: System, wanted: str | Integrator | None) -> Rule | Implicit | Located:
+def _method(system: System, wanted: str | Integrator | None) -> Rule | Marching:
     """The wanted integrator, or the one that suits the system."""
     method = _suits(system) if wanted is None else INTEGRATORS.get(wanted) if isinstance(wanted, str) else wanted
-    fixed = isinstance(method, (Rule, Implicit)) and method.tolerance is None
+    fixed = isinstance(method, (Rule, Marching)) and method.tolerance is None
     laws_only = system.controller is None or (system.sampling is not None and system.sampling.sampled.laws)
     if not (fixed or isinstance(method, Located)) or not laws_only:
         raise ModelError("a rollout takes force laws, and an integrator that is a rule of fixed steps, such as 'rkmk4'")
     return method  # type: ignore[return-value]
 
 
-def _suits(system: System) -> Rule | Implicit | Located:
+def _suits(system: System) -> Rule | Marching:
     if suits_implicit(system):
         return Implicit()
+    if suits_moreau(system):
+        return Moreau()
     if not isinstance(system.contact, CompliantFloor):
         return RKMK4()
     return Located(Rosenbrock() if system.model.nv <= SMALL else RKMK4())
@@ -199,6 +203,8 @@ class _Together(ABC):
     """All simulations, packed side by side."""
 
     held: SampledTogether | None = None
+    lag = 0.0
+    """s: see :attr:`.Integrator.lag`"""
     looking: Looking | None = None
 
     def __init__(self, system: System, many: State, memory: np.ndarray, threads: int) -> None:
@@ -252,9 +258,11 @@ class _Together(ABC):
         times, works = np.array([t for t, _, _ in kept]), series.base_works + series.joint_works
         finite, lead = np.isfinite(kept[-1][1]).all(axis=1), works.shape[:2]
         flat = [x.reshape(lead[0] * lead[1], *x.shape[2:]) for x in series.states]
-        kinetic, potential = energies(self.system.model)(*flat)
+        kinetic, potential = energies(self.system.model)(*flat, self.lag)
         residual = np.where(finite, residuals(kinetic.reshape(lead), potential.reshape(lead), works), np.nan)
         status = self._status(residual, dt)
+        missed = self.system.contact.told(series.memory[-1]) if self.system.contact else ""
+        status = f"finished, but {missed}; take smaller steps" if missed and status == "finished" else status
         return Rollout(times, *series.states, works, self.system.ports, finite, residual, status, memory)
 
     def _status(self, residual: np.ndarray, dt: float) -> str:
@@ -270,7 +278,8 @@ class _Together(ABC):
 class _March(_Together):
     """Simulations whose steps are the same in all modes: many steps in one call."""
 
-    def __init__(self, fleet: Fleet, system: System, dt: float) -> None:
+    def __init__(self, fleet: Fleet, system: System, dt: float, lag: float) -> None:
+        self.lag = lag
         self.fleet, self.system, self.layout, self.done = fleet, system, fleet.layout, 0
         self.begun, self.memory = self.packed, fleet.layout.memory
         if system.sampling is not None:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..contact import CompliantFloor
 from ..contact.contact import Mode
 from ..errors import FallingCatError, Interrupted, NumericsError
 from ..model import Model, State
@@ -76,7 +75,8 @@ class Run:
         events: tuple[Event, ...],
         progress: Callable[[float], None] | None,
     ) -> None:
-        self.system, self.method, self.duration, self.every = system, method, duration, every
+        self.system = system = method.suited(system)
+        self.method, self.duration, self.every = method, duration, every
         self.events, self.progress = events, progress
         self.adaptive = method.tolerance is not None
         if dt is None:
@@ -156,7 +156,7 @@ class Run:
         if self.duration - self.t <= PRECISION:
             return
         contact, sampling = self.system.contact, self.system.sampling
-        mode = self.mode if self.march is None else self._modes(self.packed[None])[0]
+        mode = self.mode if self.march is None else self.march.modes(self.packed[None])[0]
         assert sampling is not None
         sampling.advance(self.t, self._seen(self.packed), contact.touching(mode) if contact else frozenset())
         self._tried = self.packed, {}
@@ -379,21 +379,20 @@ class Run:
         model, ports = self.system.model, self.system.ports
         times = np.array([t for t, _, _ in self.rows])
         packed = np.array([p for _, p, _ in self.rows])
-        modes = tuple(mode for _, _, mode in self.rows) if self.march is None else self._modes(packed)
+        modes = tuple(mode for _, _, mode in self.rows) if self.march is None else self.march.modes(packed)
         series = self.layout.series(packed)
         ledger = Ledger(ports, series.base_works, series.joint_works)
         events = tuple(self.happened)
         return Trajectory(
-            model, times, *series.states, series.memory, modes, self.system, ledger, events, status, self.method.name
+            model,
+            times,
+            *series.states,
+            series.memory,
+            modes,
+            self.system,
+            ledger,
+            events,
+            status,
+            self.method.name,
+            self.method.lag * self.largest,
         )
-
-    def _modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
-        """What touches at each sample of a march, in which nothing switched."""
-        contact = self.system.contact
-        if contact is None:
-            return ((),) * len(packed)
-        assert isinstance(contact, CompliantFloor)
-        bare, nowhere = System(self.system.model, (), contact), (False,) * len(contact.points)
-        size, clocks = layout_of(bare, self.layout.memory).size, np.zeros((len(packed), 2))
-        heights = guards(bare, nowhere, self.layout.memory)(np.ascontiguousarray(packed[:, :size]), clocks)
-        return tuple(map(tuple, (np.asarray(heights) < 0.0).tolist()))

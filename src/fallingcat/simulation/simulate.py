@@ -25,6 +25,7 @@ from .implicit import Implicit, suits_implicit
 from .integrator import Integrator
 from .located import Located
 from .momentum import MomentumMidpoint, check
+from .moreau import Moreau
 from .rkmk4 import RKMK4
 from .rosenbrock import Rosenbrock
 from .run import Run
@@ -35,7 +36,8 @@ from .system import Controller, System
 from .trajectory import Trajectory
 
 INTEGRATORS: dict[str, Integrator] = {
-    i.name: i for i in (MomentumMidpoint(), RKMK4(), SemiImplicitEuler(), Implicit(), Rosenbrock(), Located(), SciPy())
+    i.name: i
+    for i in (MomentumMidpoint(), RKMK4(), SemiImplicitEuler(), Implicit(), Moreau(), Rosenbrock(), Located(), SciPy())
 }
 
 

@@ -58,6 +58,8 @@ class Trajectory:
     events: tuple[Happened, ...] = ()
     status: str = "finished"
     integrator: str = ""
+    lag: float = 0.0
+    """s: by which velocities are behind places, in books"""
 
     def __len__(self) -> int:
         return len(self.times)
@@ -131,13 +133,19 @@ class Trajectory:
 
     @cached_property
     def _contacts(self) -> np.ndarray:
-        return self._by_mode(points_at, (len(self.contact_points), 6))
+        found = self._by_mode(points_at, (len(self.contact_points), 6))
+        for row, touching in zip(found, self.touching, strict=True):
+            row[[name not in touching for name in self.contact_points], 4] = 0.0
+        return found
 
     def _by_mode(self, function: Any, shape: tuple[int, int]) -> np.ndarray:
         """``N x shape``: a function of packed states, mode by mode."""
         out, count = np.zeros((len(self), *shape)), self.memory.shape[1]
         states = (self.poses, self.joints, self.twists, self.rates)
         packed = layout_of(self._known_system(), count).table(states, self.memory)
+        alike = self.system.contact is not None and self.system.contact.one_code
+        if alike and shape[0]:
+            return np.asarray(function(self.system, tuple(True for _ in self.modes[0]), count, packed, self.times))
         for mode in dict.fromkeys(self.modes) if shape[0] else ():
             here = [i for i, other in enumerate(self.modes) if other == mode]
             out[here] = function(self.system, mode, count, packed[here], self.times[here])
@@ -182,7 +190,8 @@ class Trajectory:
     @property
     def energy_residual(self) -> float:
         """How well the books balance, relative to the energy moved or passed on: see :meth:`Ledger.residual`."""
-        return self.ledger.residual(*self.energies())
+        states = (self.poses, self.joints, self.twists, self.rates)
+        return self.ledger.residual(*energies(self.model)(*states, self.lag))
 
     # pictures and files ---------------------------------------------------------------------------------------
 

@@ -1,0 +1,142 @@
+"""Hard contacts in time steps: what they remember from one step to the next, and the forces of the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import array, concatenate, less, scale
+from ..errors import ModelError
+from ..kernels import compile
+from ..model import Model, State
+from .contact import Contact, Jump, Mode, Touch
+from .hard import HardContacts
+from .reactions import Cone
+from .situation import Situation, situation
+from .stops import with_stops
+
+GLUED = 1e100
+"""A coefficient of friction that holds every point that pushes."""
+
+
+MISSED = 1e-2
+"""m/s or rad/s: how far velocities may be from the law of contact in any step of a run that is called finished.  In a
+millisecond that takes a point 10 um astray."""
+
+
+class Remembered(NamedTuple):
+    """What a run in time steps remembers."""
+
+    forces: Any
+    """N, mean of the last step: of each point along normal and tangents, of each stop, of further rows"""
+    left: Any
+    """1: how far velocities were from the law of contact, at most, in any step (m/s or rad/s)"""
+
+
+@dataclass(frozen=True)
+class SteppedContacts(HardContacts):
+    """The same as :class:`HardContacts`, for steps in which nothing is located: forces are those of the last step."""
+
+    one_code = True
+
+    further: int = 0
+    """rows of loops and of dry friction that are solved with those of points and stops"""
+
+    @classmethod
+    def of(cls, contact: HardContacts, further: int) -> SteppedContacts:
+        """From what a user gave."""
+        given: dict[str, Any] = {field.name: getattr(contact, field.name) for field in fields(HardContacts)}
+        return cls(**given, further=further)
+
+    @property
+    def memory_size(self) -> int:
+        return sum(self._sizes)
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        return 3 * len(self.points) + len(self.stops) + self.further, 1
+
+    def remembered_of(self, memory: Any) -> Remembered:
+        """``memory`` (..., k) in its parts."""
+        ends = np.cumsum(self._sizes)
+        return Remembered(*(memory[..., end - n : end] for end, n in zip(ends, self._sizes, strict=True)))
+
+    @property
+    def first_rows(self) -> list[int]:
+        """Where the normal force of each point and stop is among the forces."""
+        points = len(self.points)
+        return [*range(0, 3 * points, 3), *range(3 * points, 3 * points + len(self.stops))]
+
+    def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
+        """No point may start below the ground."""
+        HardContacts.begin(self, model, state)
+        return (), np.zeros(self.memory_size)
+
+    def check_starts(self, model: Model, many: State) -> None:
+        """Refuses states (fields ``N x ...``) in which a point is below the ground, or a joint beyond its stop."""
+        self.begin(model, State(*(x[0] for x in many)))
+        heights = compile(model, gaps_at, state=["pose", "joints"], contact=self)(many.pose[:, :3], many.joints)
+        robot, i = np.unravel_index(np.argmin(heights), heights.shape)
+        if heights[robot, i] < -self.tolerance:
+            depth = f"{-heights[robot, i]:.3g} m below the ground or beyond it"
+            raise ModelError(f"{self.names[i]!r} of robot {robot} starts {depth}: start on it or above it")
+
+    def modes(self, memory: np.ndarray) -> tuple[Mode, ...]:
+        """Of samples (N x k): which points and stops pushed in the last step."""
+        pushes = self.remembered_of(memory).forces[:, self.first_rows]
+        return tuple(map(tuple, (pushes > 0.0).tolist()))
+
+    def check_mode(self, mode: Any) -> None:
+        """Any will do: forces are remembered."""
+
+    def touching(self, mode: Mode) -> frozenset[str]:
+        return frozenset(place for place, pushes in zip(self.points, mode, strict=False) if pushes)
+
+    def touched(self, memory: Any) -> dict[str, Any]:
+        """The same as conditions on what is remembered."""
+        forces = self.remembered_of(memory).forces
+        return {place: less(0.0, forces[3 * i]) for i, place in enumerate(self.points)}
+
+    def prepared(self, model: Model) -> Contact | None:
+        return None
+
+    def seen(self, model: Model, state: State) -> Situation:
+        """Points and stops at a state, on any kind of number; loops are rows of their own."""
+        return with_stops(situation(model, state, self.points, self.ground(model), self.radii), model, self.stops)
+
+    def cones(self, model: Model) -> list[Cone]:
+        """Of the rows of points and stops."""
+        mu = GLUED if self.friction is None else self.friction
+        return [Cone(len(axes) if mu else 1, mu) for axes in self.axes(model)]
+
+    def touch(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
+        at, forces = self.seen(model, state), self.remembered_of(memory).forces
+        normal, tangential = np.zeros(model.nv), np.zeros(model.nv)
+        for i, first in enumerate(self.first_rows):
+            normal = normal + scale(forces[first], at.J[i][0])
+            if i < len(self.points):
+                tangential = tangential + at.J[i][1:].T @ forces[first + 1 : first + 3]
+        ports: Mapping[str, Any] = dict(zip(self.ports, (normal, tangential), strict=True))
+        return Touch(ports, np.zeros(len(memory)), np.zeros(0))
+
+    def point_forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
+        at, forces = self.seen(model, state), self.remembered_of(memory).forces
+        rows = [np.reshape(at.axes[i].T @ forces[3 * i : 3 * i + 3], (1, 3)) for i in range(len(self.points))]
+        return concatenate([np.zeros((0, 3)), *rows])
+
+    def told(self, memory: np.ndarray) -> str:
+        """What is wrong with a run that remembers this at its end, if anything is."""
+        left = float(np.max(self.remembered_of(memory).left))
+        return f"the law of contact was missed by up to {left:.2g} m/s" if not left <= MISSED else ""
+
+    def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
+        """Nothing ends a mode."""
+        raise NotImplementedError
+
+
+def gaps_at(model: Model, state: State, *, contact: SteppedContacts) -> Any:
+    """Of points over the ground (m) and of stops (m or rad)."""
+    return array([place[0] for place in contact.seen(model, state).places])

@@ -1,0 +1,117 @@
+"""Time stepping of Moreau: hard contacts in one code for all modes, in which nothing is located.
+
+A step asks for velocities, and not for forces: with impulses ``P`` of all points, stops, loops and dry friction,
+``M (v+ - v) = dt (forces - C v - g) + J' P``, and a point at the height ``h`` obeys ``u_n+ >= -h / dt``, ``P_n >= 0``,
+one of both with equality, and Coulomb's law along the ground.  Landing, sliding, sticking and leaving are cases of that
+law, so there are no modes, and an impact is a step like any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..contact.contact import Mode
+from ..contact.hard import HardContacts
+from ..contact.stepped import SteppedContacts
+from ..errors import ModelError, told
+from ..model import State
+from .implicit import March
+from .integrator import Marching
+from .moreau_step import ATTEMPTS, HEAD, attempted, further_rows
+from .system import System
+
+MORE = 16
+"""One attempt more for so many steps, before looking how far they came."""
+
+
+def suits_moreau(system: System) -> bool:
+    """Whether a robot is on hard contacts, so that :class:`Moreau` is the default of many runs at once."""
+    return isinstance(system.contact, HardContacts)
+
+
+@dataclass(frozen=True)
+class Moreau(Marching):
+    """Order 1, for hard contacts: where a run that locates its events would take too long, and for many runs at once.
+
+    Robots come to rest exactly, do not creep, and land on the ground and not in it; an impact is right to ``dt`` in
+    time, and heights of bounces err by about ``dt`` times the speed.  Dry friction in joints holds them, loops stay
+    closed.  How far velocities were from the law of contact at most is kept with the run, and told by its status.
+    """
+
+    name = "moreau"
+    order = 1
+    stable = True
+    lag = 0.5
+
+    def suited(self, system: System) -> System:
+        """With contacts that remember the forces of the last step."""
+        if not isinstance(system.contact, HardContacts):
+            raise ModelError(f"the integrator {self.name!r} takes hard contacts, not {told(system.contact)}")
+        if isinstance(system.contact, SteppedContacts):
+            return system
+        return replace(system, contact=SteppedContacts.of(system.contact, further_rows(system)))
+
+    def stepper(self, system: System, mode: Mode, memory: int) -> MoreauMarch:
+        """Machine code for all modes."""
+        return self.march(system, memory)
+
+    def march(self, system: System, memory: int) -> MoreauMarch:
+        """The same, for many robots."""
+        system.check_forgetful(self.name)
+        return MoreauMarch(self.suited(system), memory)
+
+
+class MoreauMarch(March):
+    """Attempts at steps as machine code: ``x = [t, attempts; packed]``."""
+
+    code = staticmethod(attempted)
+    head = HEAD
+    clock = 2
+
+    @property
+    def contact(self) -> SteppedContacts:
+        """With what is remembered."""
+        assert isinstance(self.system.contact, SteppedContacts)
+        return self.system.contact
+
+    def on(self, target: str, dtype: str) -> list[Any]:
+        """Not yet."""
+        raise ModelError(f"hard contacts run on the CPU, not on {target!r}")
+
+    def remembered(self, many: State) -> np.ndarray:
+        """``N x memory``: nothing yet, of robots none of which starts below the ground."""
+        self.contact.check_starts(self._model, many)
+        return np.zeros((len(many.pose), self._layout.memory))
+
+    def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
+        """What pushed in the step that led to each of ``N`` packed states."""
+        return self.contact.modes(self._layout.series(packed).memory)
+
+    def taken(self, on: Any, x: Any, dt: float, steps: int, forces: Any) -> Any:
+        """``x`` some steps later, on the machine ``on`` which it is."""
+        return on.until(x, on.paired(on.times(x) + steps * dt, dt), forces, steps * ATTEMPTS)
+
+    def rows(
+        self,
+        t: Any,
+        packed: np.ndarray,
+        dt: float,
+        rows: int,
+        every: int = 1,
+        threads: int = 1,
+        forces: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """``rows x size``: every ``every``-th of ``rows * every`` steps of one robot: attempts that were none are left
+        out.
+        """
+        x, clock = np.concatenate([np.array([t, 0.0]), packed]), np.array([t + rows * every * dt, dt])
+        more, found, missing = np.zeros(0) if forces is None else forces, [], rows * every
+        while missing:
+            tried = self.kernel.iterate(x, clock, self.numbers, more, rows=missing + missing // MORE + 1)[:, :-1]
+            steps = tried[np.diff(tried[:, 0], prepend=x[0]) > 0.0]
+            found.append(steps[:, HEAD:])
+            x, missing = tried[-1], missing - len(steps)
+        return np.concatenate(found)[every - 1 :: every]
