@@ -40,6 +40,7 @@ def test_the_studies_are_there():
         "orbital-gait",
         "orbital-turn",
         "revolute-basin",
+        "revolute-commanded",
         "revolute-locked",
         "revolute-scan",
     }

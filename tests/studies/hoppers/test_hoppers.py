@@ -94,6 +94,28 @@ def test_verdicts(name, agreeing, differing, apart):
     assert result.holds is not bool(differing)
 
 
+@pytest.mark.parametrize("degrees", [2.0, 2.5, 3.0])
+def test_a_commanded_angle_destabilises_the_forward_gait(degrees):
+    """4.3.2: commanding 2 - 3 degrees gives large angular momenta and unstable gaits; 0 degrees is the gait itself."""
+    result = run("revolute-commanded", alpha_des=float(np.radians(degrees)))
+    assert result.row("ledger balance").holds
+    assert result.row("stationarity").ours > 5.0
+    assert result.row("largest turn in flight").ours > 60.0
+    if degrees == 2.5:
+        assert all(row.verdict == "agrees" for row in result.rows if row.published is not None)
+        still = run("revolute-commanded", alpha_des=0.0)
+        assert still.row("stationarity").ours < 0.01
+        assert still.row("largest turn in flight").ours < 9.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("degrees", [-2.0, -3.0])
+def test_commanded_the_other_way_it_settles_on_another_gait(degrees):
+    result = run("revolute-commanded", alpha_des=float(np.radians(degrees)))
+    assert result.row("stationarity").ours < 0.1
+    assert 10.0 < result.row("largest turn in flight").ours < 25.0
+
+
 def test_gravity_explains_the_turn_of_exp_i():
     assert 29.5 <= run("revolute-1", g=9.81).row("turn in the first flight").ours <= 30.5
 
