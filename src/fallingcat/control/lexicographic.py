@@ -61,11 +61,8 @@ def fill(n: int, value: float, x: Vector) -> None:
         x[i] = value
 
 
-def largest(n: int, x: Vector) -> float:
-    m = 0.0
-    for i in range(n):
-        m = abs(x[i]) if abs(x[i]) > m else m
-    return m
+def size_of(n: int, x: Vector) -> float:
+    return sqrt(dot(n, x, x))
 
 
 # rows of the problem: those that never change, and those that were just computed --------------------------------------
@@ -80,6 +77,18 @@ def fetch(n: int, i: int, kept: Matrix, given: Matrix, where: Integers, row: Vec
 
 def along(n: int, i: int, kept: Matrix, given: Matrix, where: Integers, x: Vector) -> float:
     return dot(n, kept[-1 - where[i]], x) if where[i] < 0 else dot(n, given[where[i]], x)
+
+
+def freed(
+    n: int, begin: int, m: int, equations: int, done: int, kept: Matrix, given: Matrix, where: Integers, value: Vector,
+    root: Vector, S: Matrix, s: Vector, D: Integers, B: Matrix, b: Vector, w: Vector,
+) -> None:  # fmt: skip
+    """The weighted rows of a level in what equations leave free."""
+    for i in range(begin, begin + m):
+        fetch(n, equations + i, kept, given, where, B[i])
+        b[i] = reduced(n, B[i], value[equations + i], S, s, D, 0, done, w) * root[i]
+        for c in range(n):
+            B[i, c] = B[i, c] * root[i]
 
 
 # pivot rows -----------------------------------------------------------------------------------------------------------
@@ -205,7 +214,7 @@ def settled(
         D[p + k] = live[k]
         copy(m + 2, columns[k], H[p + k])
     for c in range(rank, free):
-        if largest(rank, columns[c]) > 0.0:
+        if dot(rank, columns[c], columns[c]) > 0.0:
             backwards(rank, m, columns, columns[c])
             for k in range(rank):
                 S[p + k, live[c]] = columns[c, k]
@@ -235,7 +244,7 @@ def balanced(
     fill(n, 0.0, w)
     for i in range(ends[level], ends[level + 1]):
         add(n, dot(n, B[i], x) - b[i], B[i], w)
-    size = largest(n, w)
+    size = size_of(n, w)
     size = size if size > 1.0 else 1.0
     for k in range(done, starts[level]):
         t[k] = -w[D[k]]
@@ -250,7 +259,7 @@ def balanced(
             t[k] -= L[i, k] * t[i]
         t[k] = t[k] / L[k, k]
     sizes[0] = size
-    return largest(n, w) / size
+    return size_of(n, w) / size
 
 
 # all of it ------------------------------------------------------------------------------------------------------------
@@ -278,7 +287,7 @@ def solve(
     for i in range(equations):
         fetch(n, i, kept, given, where, S[done])
         s[done] = value[i]
-        size = largest(n, S[done])
+        size = size_of(n, S[done])
         if taken(n, 0 if i < first else split, size, 0, done, S, s, D, L[done]):
             done += 1
         elif abs(s[done]) > CONTRADICTED * (1.0 + abs(value[i])):
@@ -299,7 +308,7 @@ def solve(
                     known[i] = 1
                 copy(n, G[i], S[p])
                 s[p] = g[i] + (value[equations + rows + i] if held[i] > 0 else lower[i])
-                if p < n and taken(n, split, largest(n, S[p]), done, p, S, s, D, L[p]):
+                if p < n and taken(n, split, size_of(n, S[p]), done, p, S, s, D, L[p]):
                     names[p] = i
                     p += 1
                 else:
@@ -308,20 +317,20 @@ def solve(
         for level in range(levels):
             begin, m = ends[level], ends[level + 1] - ends[level]
             starts[level], ranks[level] = p, 0
-            if known[limits + level] == 0 and m > 0 and (p < n or standing > 0):
-                for i in range(begin, begin + m):
-                    fetch(n, equations + i, kept, given, where, B[i])
-                    b[i] = reduced(n, B[i], value[equations + i], S, s, D, 0, done, w) * root[i]
-                    for c in range(n):
-                        B[i, c] = B[i, c] * root[i]
-                known[limits + level] = 1
             if p < n and m > 0:
+                if known[limits + level] == 0:
+                    freed(n, begin, m, equations, done, kept, given, where, value, root, S, s, D, B, b, w)
+                    known[limits + level] = 1
                 ranks[level] = settled(n, begin, m, done, p, S, s, D, B, b, C, columns, live, used, H, w, r)
                 p += ranks[level]
         back(n, p, S, s, D, x)
         worst, undecided = 0.0, standing
         for level in range(levels):
-            if known[limits + level] == 1 and (undecided > 0 or ranks[level] > 0):
+            if ends[level + 1] > ends[level] and (undecided > 0 or ranks[level] > 0):
+                if known[limits + level] == 0:
+                    begin, m = ends[level], ends[level + 1] - ends[level]
+                    freed(n, begin, m, equations, done, kept, given, where, value, root, S, s, D, B, b, w)
+                    known[limits + level] = 1
                 off = balanced(n, level, done, standing, ends, starts, ranks, S, D, L, B, b, C, H, x, w, t, r, report)
                 worst = off if off > worst else worst
                 for k in range(done, done + standing):
@@ -368,6 +377,6 @@ def solve(
 
 
 SOLVER = Written(
-    add, dot, copy, fill, largest, fetch, along, reduced, taken, back, triangular, backwards, settled, pushes, balanced,
-    solve,
+    add, dot, copy, fill, size_of, fetch, along, reduced, freed, taken, back, triangular, backwards, settled, pushes,
+    balanced, solve,
 )  # fmt: skip
