@@ -27,13 +27,18 @@ class Distance(NamedTuple):
     """m; negative: how deep one is in the other"""
     points: np.ndarray
     """``2 x 3`` (m, world): the nearest of each"""
+    normal: np.ndarray
+    """3, world: from the first to the second"""
 
 
-def distances(model: Model, state: State, pairs: Sequence[tuple[str, str]] | None = None) -> tuple[Distance, ...]:
+def distances(
+    model: Model, state: State, pairs: Sequence[tuple[str, str]] | None = None, obstacles: Sequence[Shape] = ()
+) -> tuple[Distance, ...]:
     """How far links are from each other, by their collision shapes (extra ``coal``); a mesh counts as its convex hull.
 
-    ``pairs`` names the links, by default :func:`self_pairs`: then what is negative is a robot that hits itself.  Along
-    a run, ask at each of ``run.states``; shapes are made once for a model.
+    ``pairs`` names the links, by default :func:`self_pairs`: then what is negative is a robot that hits itself.  Then
+    come all links with shapes and each of the ``obstacles``, shapes that stand in the world and are called
+    ``obstacle 0``, ...  Along a run, ask at each of ``run.states``; shapes are made once for a model.
 
     >>> import fallingcat as fc
     >>> ball, along = fc.model.shapes.Sphere(0.1), fc.joints.Prismatic((1.0, 0.0, 0.0))
@@ -45,12 +50,14 @@ def distances(model: Model, state: State, pairs: Sequence[tuple[str, str]] | Non
     """
     check_robot(model, state)
     asked = self_pairs(model) if pairs is None else _checked(model, pairs)
+    around = _standing(obstacles)
+    shaped = [link.name for link in model.links if link.collisions] if around else []
     poses, solids = world_poses(model, state), _solids(model)
-    placed = {
+    placed = around | {
         name: [(solid, _transform(poses[model.link_index(name)] @ H)) for solid, H in solids[name]]
-        for name in {name for pair in asked for name in pair}
+        for name in {*shaped, *(name for pair in asked for name in pair)}
     }
-    return tuple(_nearest((a, b), placed[a], placed[b]) for a, b in asked)
+    return tuple(_nearest((a, b), placed[a], placed[b]) for a, b in (*asked, *product(shaped, around)))
 
 
 def self_pairs(model: Model) -> tuple[tuple[str, str], ...]:
@@ -60,6 +67,12 @@ def self_pairs(model: Model) -> tuple[tuple[str, str], ...]:
     joined = {frozenset((joint.parent, joint.child)) for joint in model.joints}
     joined |= {frozenset(model.frame(place).link for place in loop.places) for loop in model.loops}
     return tuple(pair for pair in combinations(shaped, 2) if frozenset(pair) not in joined)
+
+
+def _standing(obstacles: Any) -> dict[str, Placed]:
+    if not isinstance(obstacles, (list, tuple)) or not all(isinstance(shape, Shape) for shape in obstacles):
+        raise ModelError(f"obstacles are shapes, such as [Sphere(0.1, placement=H)], not {told(obstacles)}")
+    return {f"obstacle {i}": [(solid(shape), _transform(shape.placement))] for i, shape in enumerate(obstacles)}
 
 
 def _checked(model: Model, pairs: Any) -> list[tuple[str, str]]:
@@ -77,12 +90,13 @@ Placed = list[tuple[Any, Any]]
 
 
 def _nearest(links: tuple[str, str], first: Placed, second: Placed) -> Distance:
-    coal, best = _coal(), Distance(links, np.inf, np.zeros((2, 3)))
+    coal, best = _coal(), Distance(links, np.inf, np.zeros((2, 3)), np.zeros(3))
     for (a, H_a), (b, H_b) in product(first, second):
         found = coal.DistanceResult()
         distance = coal.distance(a, H_a, b, H_b, coal.DistanceRequest(), found)
         if distance < best.distance:
-            best = Distance(links, distance, np.array([found.getNearestPoint1(), found.getNearestPoint2()]))
+            points = np.array([found.getNearestPoint1(), found.getNearestPoint2()])
+            best = Distance(links, distance, points, np.array(found.normal))
     return best
 
 

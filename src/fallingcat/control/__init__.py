@@ -3,6 +3,7 @@
 from .accelerations import Accelerations, accelerations
 from .actuators import Actuators, actuated
 from .between import PointActuator, PointSpring, wrench_between
+from .collisions import CollisionLimit
 from .floating import (
     FloatingInverse,
     Prioritised,
@@ -56,6 +57,7 @@ __all__ = [
     "BaseTask",
     "CenterOfMassTask",
     "CentroidalMomentumTask",
+    "CollisionLimit",
     "Cycles",
     "Demand",
     "DriveLimits",

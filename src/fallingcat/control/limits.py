@@ -86,7 +86,7 @@ class JointLimits(Limit):
         check_fields(model, state)
         bounds = joint_bounds(model)
         q = state.joints[bounds.coordinates]
-        return _both_sides(model, bounds, self.gain * (bounds.upper - q), self.gain * (q - bounds.lower), "limit")
+        return _both_sides(model, self.gain * (bounds.upper - q), self.gain * (q - bounds.lower), "limit")
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class RateLimits(Limit):
     def rows(self, model: Model, state: State) -> Rows:
         check_fields(model, state)
         bounds = joint_bounds(model)
-        return _both_sides(model, bounds, self.fraction * bounds.speed, self.fraction * bounds.speed, "rate limit")
+        return _both_sides(model, self.fraction * bounds.speed, self.fraction * bounds.speed, "rate limit")
 
 
 @dataclass(frozen=True)
@@ -135,14 +135,26 @@ class SpeedLimit(Limit):
         return Rows(concatenate([J, -J]), np.full(2 * len(J), float(self.most)), tuple(names))
 
 
-def _both_sides(model: Model, bounds: JointBounds, up: Any, down: Any, what: str) -> Rows:
+class _Sides(NamedTuple):
     """``rate <= up`` and ``-rate <= down``, without those that are infinite."""
+
+    G: np.ndarray
+    up: np.ndarray
+    down: np.ndarray
+    """which of the bounds are there"""
+    names: tuple[str, ...]
+
+
+@lru_cache(maxsize=32)
+def _sides(model: Model, what: str) -> _Sides:
+    bounds = joint_bounds(model)
     E = np.eye(model.nv)[model.m + bounds.rates]
-    sides = (("upper", 1.0, up, bounds.upper, bounds.speed), ("lower", -1.0, down, bounds.lower, bounds.speed))
-    G, h, names = [np.zeros((0, model.nv))], [np.zeros(0)], []
-    for side, sign, room, stop, speed in sides:
-        kept = np.flatnonzero(np.isfinite(stop if what == "limit" else speed))
-        G.append(sign * E[kept])
-        h.append(room[kept])
-        names += [f"{side} {what} of {bounds.names[i]!r}" for i in kept]
-    return Rows(concatenate(G), concatenate(h), tuple(names))
+    ends = (bounds.upper, bounds.lower) if what == "limit" else (bounds.speed, bounds.speed)
+    up, down = (np.flatnonzero(np.isfinite(end)) for end in ends)
+    names = [f"{side} {what} of {bounds.names[i]!r}" for side, kept in (("upper", up), ("lower", down)) for i in kept]
+    return _Sides(constant(np.concatenate([E[up], -E[down]])), constant(up), constant(down), tuple(names))
+
+
+def _both_sides(model: Model, up: Any, down: Any, what: str) -> Rows:
+    sides = _sides(model, what)
+    return Rows(sides.G, concatenate([up[sides.up], down[sides.down]]), sides.names)

@@ -21,6 +21,7 @@ from ..model import Model, State
 from .active_set import limited
 from .least_squares import Level, hierarchical
 from .limits import Limit, Rows
+from .sorted_limits import sorted_out
 from .tasks.task import Demand, Task, count, filled, packed, stacked
 
 MET = 1e-9
@@ -68,6 +69,7 @@ def velocities(
     limits: Sequence[Limit] = (),
     damping: float = 0.0,
     metric: str | Matrix | None = None,
+    last: Velocities | None = None,
 ) -> Velocities:
     """The velocity that meets ``tasks``: an outer list of priorities, each a list of tasks that share it.
 
@@ -79,7 +81,8 @@ def velocities(
     base; ``"energy"``, the kinetic energy, for one that moves (there the first would depend on the frame of the base);
     or ``v' metric v`` for a matrix (nv x nv).  No answer depends on the base that was chosen.
 
-    The first call for a robot and these kinds of tasks compiles what they ask for.
+    In a loop, give the ``last`` answer: the limits that held there are the first guess of those that hold now, which
+    changes nothing but the time.  The first call for a robot and these kinds of tasks compiles what they ask for.
 
     >>> import fallingcat as fc
     >>> arm = fc.robots.planar_arm()
@@ -90,7 +93,7 @@ def velocities(
     array([-0.169, -0.085, -1.07 ])
     """
     levels = checked_levels(model, state, tasks)
-    damping = damped_by(damping)
+    damping, before = damped_by(damping), _held_before(last)
     metric, W = metric_of(model, metric)
     forms = tuple(tuple(task.form for task in level) for level in levels)
     numbers = packed(model, [task for level in levels for task in level])
@@ -100,7 +103,7 @@ def velocities(
     rows = _rows(model, state, limits)
     answer = _Answer(v, tuple(ranks), None if rows is None else {})
     if rows is not None and not (rows.G @ v <= rows.h + 1e-12 * (1.0 + np.abs(rows.h))).all():
-        answer = _within(problem, rows, damping, root, answer)
+        answer = _within(problem, rows, damping, root, answer, before)
     return _judged(model, levels, problem, answer)
 
 
@@ -171,14 +174,26 @@ def _asking(model: Model, forms: Levels, metric: str) -> Callable[[State, Any, A
     return ask
 
 
-def _within(problem: Sequence[Level], rows: Rows, damping: float, root: Any, free: _Answer) -> _Answer:
-    """The same under limits, of which at least one is in the way."""
+def _within(
+    problem: Sequence[Level], rows: Rows, damping: float, root: Any, free: _Answer, before: frozenset[str]
+) -> _Answer:
+    """The same under limits, of which at least one is in the way, guessed by those that held ``before``."""
     n = len(free.v)
     root = np.eye(n) if root is None else root
-    found = limited([level._replace(A=level.A @ root) for level in problem], rows.G @ root, rows.h, n, damping)
+    levels, G = [level._replace(A=level.A @ root) for level in problem], rows.G @ root
+    held = np.array([name in before for name in rows.names])
+    found = sorted_out(levels, G, rows.h, n, held) if damping == 0.0 and n else None
+    if found is None:
+        found = limited(levels, G, rows.h, n, damping)
     active = {rows.names[i]: float(found.multipliers[i]) for i in np.flatnonzero(found.multipliers)}
     conflicts = tuple(active) if found.excess.any() else ()
     return _Answer(root @ found.x, free.ranks, active, conflicts, found.residual)
+
+
+def _held_before(last: Any) -> frozenset[str]:
+    if last is not None and not isinstance(last, Velocities):
+        raise ModelError(f"last is an answer of velocities, not {told(last)}")
+    return frozenset() if last is None else frozenset(last.active or ())
 
 
 # what was given, and what is said of the answer -----------------------------------------------------------------------
@@ -211,6 +226,8 @@ def checked_levels(model: Model, state: State, tasks: Any) -> Levels:
     levels = tuple(tuple(level) for level in tasks)
     for level in levels:
         for task in level:
+            if task.is_packed_for(model):  # looked at before
+                continue
             task.check(model)
             if task.aim is not None and np.ndim(task.aim) > len(task.goal_shape(model)):
                 raise ModelError(f"{task.name} has {len(task.aim)} goals: a robot goes to one of them at a time")

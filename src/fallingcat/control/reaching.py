@@ -13,6 +13,8 @@ from ..errors import ModelError, told
 from ..kernels import Kernel
 from ..lie.group import constant
 from ..model import Model, State
+from .avoiding import reach_within
+from .limits import Limit
 from .reached import Reached, Rules, many, one
 from .reaching_step import BEND, DAMPING, REACHED, Plan, plan_of
 from .tasks.task import Task, as_numbers, count, is_moderate, packed
@@ -41,6 +43,7 @@ def inverse_kinematics(
     iterations: int = 30,
     restarts: int = 20,
     seed: int = 0,
+    limits: Sequence[Limit] = (),
 ) -> Reached:
     """The state nearest to ``start``, in the sense of small damped steps, at which all ``tasks`` reach their goals.
 
@@ -52,6 +55,9 @@ def inverse_kinematics(
     Each step is ``dx = W^-1 J' (J W^-1 J' + l)^-1 e`` with a damping ``l`` that vanishes with the error, so that the
     last steps converge quadratically, and without joints that are pushed against their limits.  A start that does not
     lead to the goal is followed by up to ``restarts`` rounds of random ones.
+
+    ``limits`` beside those of joints, such as :class:`.CollisionLimit`, are kept all the way by small steps of
+    :func:`.velocities`, for one goal at a time; that takes some hundred times as long.
 
     >>> import fallingcat as fc
     >>> arm = fc.robots.planar_arm()
@@ -66,6 +72,10 @@ def inverse_kinematics(
     levels, start = _checked(model, tasks, start)
     rules = _rules(tolerance, iterations, restarts, seed)
     numbers = packed(model, [task for level in levels for task in level])
+    if not isinstance(limits, (list, tuple)) or limits:
+        if numbers.ndim > 1:
+            raise ModelError("inverse kinematics under limits of your own takes one goal at a time")
+        return reach_within(model, levels, start, limits, _flag(limited), rules)
     plan = plan_of(model, tuple(tuple(task.form for task in level) for level in levels), _flag(limited))
     x = np.zeros((*numbers.shape[:-1], model.nq + 1))
     x[..., :-1] = _coordinates(model, plan, start)

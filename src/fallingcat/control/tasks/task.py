@@ -6,6 +6,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -15,11 +16,14 @@ from ...arrays.arguments import holds_numbers, shape_of
 from ...dynamics.checks import check_fields, check_model
 from ...errors import ModelError, told
 from ...lie import SE3
+from ...lie.group import constant
 from ...model import Model, State
 from ...model.states import POSE_TOLERANCE
 
 LARGEST = 1e100
 """Of the numbers of a task: their products stay finite."""
+_PACKED = "_packed"
+"""Where a task remembers its numbers in a row, and for which robot: it never changes."""
 
 
 class Motion(NamedTuple):
@@ -165,7 +169,7 @@ class Task(ABC):
 
     # code and numbers -----------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def form(self) -> Self:
         """The task without its numbers: what code is compiled for; equal where it can be the same code."""
         bare = object.__new__(type(self))
@@ -182,7 +186,18 @@ class Task(ABC):
         return {name: shapes[name] for name in self.numbers if getattr(self, name) is not None}
 
     def packed(self, model: Model) -> np.ndarray:
-        """All numbers one after the other; a goal may be one of many, ``(count, ...)``."""
+        """All numbers one after the other, read-only; a goal may be one of many, ``(count, ...)``."""
+        known = vars(self).get(_PACKED)
+        if known is None or known[0] is not model:
+            known = vars(self)[_PACKED] = (model, constant(self._in_a_row(model)))
+        return known[1]
+
+    def is_packed_for(self, model: Model) -> bool:
+        """Whether its numbers were asked for by this robot already, and are those of one goal."""
+        known = vars(self).get(_PACKED)
+        return known is not None and known[0] is model and known[1].ndim == 1
+
+    def _in_a_row(self, model: Model) -> np.ndarray:
         parts: list[np.ndarray] = []
         lead: tuple[int, ...] = ()
         for name, shape in self.number_shapes(model).items():
@@ -196,6 +211,9 @@ class Task(ABC):
         if lead:
             parts = [np.broadcast_to(part, (*lead, part.shape[-1])) for part in parts]
         return np.concatenate(parts, axis=-1)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: x for name, x in vars(self).items() if name not in (_PACKED, "form")}
 
     def filled(self, model: Model, numbers: Any) -> Self:
         """The task of this form with these :meth:`packed` numbers, of any kind."""
@@ -229,7 +247,9 @@ def packed(model: Model, tasks: Sequence[Task]) -> np.ndarray:
     """The numbers of several tasks one after the other, ``(..., count)``."""
     parts = [task.packed(model) for task in tasks]
     if len(parts) == 1:
-        return parts[0]
+        return parts[0].copy()
+    if all(part.ndim == 1 for part in parts):
+        return np.concatenate([np.zeros(0), *parts])
     lead = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
     return np.concatenate([np.zeros((*lead, 0)), *(np.broadcast_to(x, (*lead, x.shape[-1])) for x in parts)], axis=-1)
 
