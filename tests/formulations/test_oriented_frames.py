@@ -9,6 +9,7 @@ from residuals import agree
 
 import fallingcat as fc
 from fallingcat.errors import ModelError, NumericsError
+from fallingcat.gaits.frames import frame_pose
 from fallingcat.lie import R1, R3, SE2, SE3, Helical, Schoenflies, Trivial
 from fallingcat.lie.rotations import about
 
@@ -27,6 +28,7 @@ def orientations(model):
     yield "base"
     if isinstance(model.base, SE3):
         yield "principal"
+        yield "virtual_chassis"
         yield follows_last(model)
 
 
@@ -86,8 +88,9 @@ def test_external_velocity_and_force_along_any_axes():
         change = fc.changes.internal_external(model, state, link, orientation=orientation)
         v = change.velocity(state.velocity)
         H = np.eye(4)
-        axes = {"base": state.pose[:3, :3], "principal": state.pose[:3, :3] @ fc.principal_axes(model, state)}
-        H[:3, :3] = orientation(state) if callable(orientation) else axes[orientation]
+        axes = {"base": np.eye(3), "principal": fc.principal_axes(model, state)}
+        axes |= {"virtual_chassis": frame_pose(model, state.joints, "virtual_chassis")[:3, :3]}  # by eigenvectors
+        H[:3, :3] = orientation(state) if callable(orientation) else state.pose[:3, :3] @ axes[orientation]
         H[:3, 3] = fc.center_of_mass(model, state)
         A_jc = SE3().Ad(np.linalg.inv(fc.link_pose(model, state, link)) @ H)
         agree("axiom 6", A_jc @ v[:6] + v[6:12], fc.link_twist(model, state, link), 1e-11)
@@ -103,7 +106,7 @@ def test_orientations_that_are_none():
     cat, hopper = fc.robots.cat(), fc.robots.revolute_hopper()
     state, hop = cat.random_state(np.random.default_rng(0)), hopper.random_state(np.random.default_rng(0))
     for make in (fc.changes.centroidal, lambda m, s, o: fc.changes.momentum_map(m, s, orientation=o)):
-        with pytest.raises(ModelError, match="orientation is one of world, base, principal, not 'up'"):
+        with pytest.raises(ModelError, match="orientation is one of world, base, principal, virtual_chassis, not 'up'"):
             make(cat, state, "up")
         with pytest.raises(ModelError, match="the axes of the orientation are no rotation matrix"):
             make(cat, state, lambda s: 2.0 * s.pose[:3, :3])

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import arctan2, less, where
+from ..arrays import arctan2, cross, less, scale, where
 from ..arrays.types import Matrix
-from ..lie.rotations import about
+from ..lie.rotations import about, skew
 from ..model import Model, State
 from .checks import check_dynamic, check_state
 from .momentum import locked_inertia
@@ -36,6 +36,42 @@ def principal_axes(model: Model, state: State) -> Matrix:
     check_dynamic(model)
     still = State(np.eye(4), state.joints, state.twist, state.rates)
     return jacobi(locked_inertia(model, still, "centroidal")[3:, 3:])
+
+
+def virtual_chassis(model: Model, state: State) -> Matrix:
+    """``R_bc`` (3 x 3): the base's axes, turned the shortest way onto the principal axis that stands out.
+
+    A cat's long axis ([Mishra] V-B): the axis of least or largest moment, whichever is further from the others at the
+    neutral shape, where the nearest axis of the base is chosen.  The two other axes are not followed: where their
+    moments cross, principal axes jump, and these do not.
+    """
+    check_state(model, state)
+    check_dynamic(model)
+    rank, nearest = standing_out(model)
+    still = State(np.eye(4), state.joints, state.twist, state.rates)
+    inertia = locked_inertia(model, still, "centroidal")[3:, 3:]
+    R = jacobi(inertia)
+    moments = R.T @ inertia @ R
+    axis, best = R[:, 0], moments[0, 0]
+    for k in (1, 2):
+        better = less(moments[k, k], best) if rank == 0 else less(best, moments[k, k])
+        axis, best = where(better, R[:, k], axis), where(better, moments[k, k], best)
+    axis = where(less(axis[nearest], 0.0), -axis, axis)
+    K = skew(cross(np.eye(3)[nearest], axis))
+    return np.eye(3) + K + scale(1.0 / (1.0 + axis[nearest]), K @ K)  # Rodrigues' formula for the shortest turn
+
+
+def standing_out(model: Model) -> tuple[int, int]:
+    """Which principal axis is followed, of least (0) or largest moment (2), and the nearest axis of the base; at
+    neutral.
+
+    >>> from fallingcat.model import robots
+    >>> standing_out(robots.cat())
+    (0, 0)
+    """
+    moments, axes = np.linalg.eigh(np.asarray(locked_inertia(model, model.neutral(), "centroidal"))[3:, 3:])
+    rank = 0 if moments[1] - moments[0] > moments[2] - moments[1] else 2
+    return rank, int(np.argmax(np.abs(axes[:, rank])))
 
 
 def jacobi(A: Any) -> Any:

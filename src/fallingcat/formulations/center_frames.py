@@ -11,7 +11,7 @@ from ..arrays import concatenate, cross, is_numeric
 from ..arrays.types import Matrix, Pose, Twist, Vector
 from ..dynamics import center_of_mass, locked_inertia, momentum_matrix
 from ..dynamics.checks import answered, choice, numbers
-from ..dynamics.principal import principal_axes
+from ..dynamics.principal import principal_axes, virtual_chassis
 from ..errors import ModelError, NumericsError
 from ..lie import SE3
 from ..lie.rotations import homogeneous
@@ -24,10 +24,12 @@ AXES = {
     "world": "along the world's axes",
     "base": "along the base's axes",
     "principal": "along the principal axes",
+    "virtual_chassis": "along the axes of the virtual chassis",
 }
 Orientation = str | Callable[[State], Matrix]
 """Axes of a frame at the center of mass: those of the ``world``, of the ``base``, the ``principal`` axes of the frozen
-robot, or a function of the state (its pose and joints) that gives ``R_wc`` (3 x 3), frame to world."""
+robot, its ``virtual_chassis`` (the one principal axis that stands out), or a function of the state (its pose and
+joints) that gives ``R_wc`` (3 x 3), frame to world."""
 
 
 class FrameMatrices(NamedTuple):
@@ -73,7 +75,7 @@ def check_orientation(model: Model, state: State, orientation: Any) -> None:
         choice(orientation, tuple(AXES), "orientation")
     if orientation == "world":
         return
-    if orientation == "principal":
+    if orientation in ("principal", "virtual_chassis"):
         _check_principal(model, state)
     H = _frame_pose(model, state, "centroidal", orientation)
     if is_numeric(H) and np.isrealobj(H) and not model.base.contains(H, 1e-6):
@@ -119,7 +121,8 @@ def _axes(model: Model, state: State, orientation: Orientation) -> Matrix:
         )
     if orientation == "world":
         return state.pose[:3, :3].T
-    return principal_axes(model, state) if orientation == "principal" else np.eye(3)
+    turned = {"principal": principal_axes, "virtual_chassis": virtual_chassis}
+    return turned[orientation](model, state) if orientation in turned else np.eye(3)
 
 
 def _check_principal(model: Model, state: State) -> None:

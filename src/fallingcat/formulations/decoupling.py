@@ -85,8 +85,9 @@ def centroidal(model: Model, state: State, orientation: Orientation = "world") -
     columns of the Coriolis matrix vanish for ``christoffel`` only (Lemma 4.3 claims it for every passive one).
 
     ``orientation`` gives the frame other axes ([Feurstein] 3.3.4, what its axioms leave open): those of the ``base``,
-    the ``principal`` axes of the frozen robot, in which ``I_G`` is diagonal, or a function ``state -> R_wc`` (3 x 3, to
-    the world) of pose and joints.  Mass and forces decouple in all of them; gravity turns with the axes.
+    the ``principal`` axes of the frozen robot, in which ``I_G`` is diagonal, its ``virtual_chassis``, or a function
+    ``state -> R_wc`` (3 x 3, to the world) of pose and joints.  Mass and forces decouple in all of them; gravity turns
+    with the axes.
 
     >>> import fallingcat as fc
     >>> cat = fc.robots.cat()

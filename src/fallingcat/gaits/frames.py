@@ -22,6 +22,7 @@ from ..arrays import takes
 from ..arrays.arguments import as_array
 from ..dynamics import center_of_mass, locked_inertia, principal_axes
 from ..dynamics.checks import choice
+from ..dynamics.principal import standing_out
 from ..errors import ModelError, told
 from ..formulations import curvature
 from ..lie import SE3
@@ -151,19 +152,6 @@ def rotational_inertia(model: Model, state: State) -> Any:
     """``3 x 3``: inertia of the frozen robot about its center of mass, along the axes of the base."""
     still = State(np.eye(4), state.joints, state.twist, state.rates)
     return locked_inertia(model, still, "centroidal")[3:, 3:]
-
-
-def standing_out(model: Model) -> tuple[int, int]:
-    """Which principal axis is followed, of least (0) or largest moment (2), and the nearest axis of the base; at
-    neutral.
-
-    >>> from fallingcat.model import robots
-    >>> standing_out(robots.cat())
-    (0, 0)
-    """
-    moments, axes = np.linalg.eigh(np.asarray(locked_inertia(model, model.neutral(), "centroidal"))[3:, 3:])
-    rank = 0 if moments[1] - moments[0] > moments[2] - moments[1] else 2
-    return rank, int(np.argmax(np.abs(axes[:, rank])))
 
 
 def chassis_axes(inertias: np.ndarray, rank: int = 0, nearest: int = 0) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..dynamics import principal_axes
 from ..dynamics.checks import check_model
+from ..dynamics.principal import standing_out
 from ..errors import ModelError, told
 from ..kernels import compile
 from ..model import Model
@@ -26,7 +27,6 @@ from .frames import (
     name_of,
     rotational_inertia,
     settled,
-    standing_out,
 )
 from .gait import check_shape
 from .perturbation import MinimumPerturbation
