@@ -22,7 +22,7 @@ def without_momentum(model, state):
         yield k, k.J - k.Ad @ A, k.J_dot - k.Ad_dot @ A - k.Ad @ A_dot
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(recipe=robots(largest=5, bases=(SE3(),)))
 def test_sums_over_links(recipe):
     """Property 10 (67) and Lemma 12 (68a)-(68e)."""
@@ -46,7 +46,7 @@ def test_sums_over_links(recipe):
     agree("(67)", whole, ad(mu).T @ reduced_sums.locked_inertia(model, state), 1e-11)
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(recipe=robots(largest=5, bases=(SE3(),)))
 def test_blocks_of_the_changed_matrix(recipe):
     """Lemma 9, (22)-(25): the newton_euler matrix, changed to the locked velocity."""

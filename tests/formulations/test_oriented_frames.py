@@ -32,7 +32,7 @@ def orientations(model):
         yield follows_last(model)
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(recipe=robots(largest=5, bases=MOVING))
 def test_all_axes_decouple_and_keep_their_promises(recipe):
     """Inverse, rate, certificate; the momentum map is `I v`, and both are those along the world's axes, turned."""

@@ -79,7 +79,7 @@ def test_the_exterior_derivative_of_the_connection(recipe):
     agree("(80): tensor", np.einsum("kij,i,j->k", tensor, x, y), found, 1e-10, scale)
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(recipe=robots(largest=4, bases=MOVING))
 def test_linearised_coriolis_forces(recipe):
     """`d(D_q xi)/dxi`, `d(D_mu xi)/dxi` of Theorem 1: its forces are squares, whose differences are exact."""
@@ -116,10 +116,18 @@ def test_every_kind_of_number(kind):
         state = model.unflatten(q, v)
         found = [fc.locked_inertia_rate(model, state, x), fc.locked_inertia_slope(model, state, y)]
         found += [] if kind == "sympy" else [fc.connection_exterior(model, state, x, x)]
-        found += [] if kind == "sympy" else list(fc.reduced_derivatives(model, state))
+        found += [] if slow else list(fc.reduced_derivatives(model, state))
         return concatenate([part.reshape(-1) for part in found])
 
     agree(kind, KINDS[kind](answers, q, v), answers(q, v), 1e-11)
+
+
+@pytest.mark.slow
+def test_linearised_forces_under_jax():
+    model = fc.robots.random_tree(np.random.default_rng(1), 2, ["revolute"])
+    q, v = model.flatten(model.random_state(np.random.default_rng(2)))
+    function = lambda q, v: concatenate(list(fc.reduced_derivatives(model, model.unflatten(q, v))))  # noqa: E731
+    agree("jax", KINDS["jax"](function, q, v), function(q, v), 1e-11)
 
 
 def test_wrong_arguments_are_named():
