@@ -195,7 +195,7 @@ def posed(solver, rng, push):
 def test_it_finds_what_the_careful_way_finds(solver):
     rng, held = np.random.default_rng(7), []
     for push in np.geomspace(0.5, 30.0, 30):
-        solver.held[:] = 0
+        solver.found.held[:] = 0
         fast = solver.solve(*posed(solver, rng, push)).x.copy()
         slow = solver._carefully()
         assert_allclose(fast, slow.x, rtol=0.0, atol=1e-10 * np.abs(slow.x).max())

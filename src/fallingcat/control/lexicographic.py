@@ -18,12 +18,14 @@ A column that is free to the end is zero.  Multipliers run the same way backward
 
 from __future__ import annotations
 
-from math import sqrt
+from typing import NamedTuple
 
-from ..kernels.written import Integers, Matrix, Vector, Written
+import numpy as np
 
-RANK = 1e-10
-"""A row or column that is left smaller than this, relative to what it was before, depends on others."""
+from ..kernels.written import Integers, Matrix, Vector, Written, fields
+from .householder import add, backwards, copy, dot, fill, size_of, triangular
+from .least_squares import RANK
+
 CONTRADICTED = 1e-7
 """What an equation that depends on others may miss, relative to its size."""
 VIOLATED = 1e-10
@@ -35,348 +37,361 @@ ROUNDS = 80
 SOLVED, CONTRADICTION, UNFINISHED, NOT_FINITE = 0, 1, 2, 3
 
 
-# vectors --------------------------------------------------------------------------------------------------------------
+class Given(NamedTuple):
+    """The problem.  Rows are those of equations, levels, limits, in this order."""
+
+    n: int
+    """columns"""
+    equations: int
+    levels: int
+    limits: int
+    late: int
+    """equations from here on, and limits, should take columns from ``split`` on"""
+    split: int
+    kept: Matrix
+    """rows that never change"""
+    given: Matrix
+    """rows that do"""
+    where: Integers
+    """of each row its place in ``given``, or, counted from -1 downwards, in ``kept``"""
+    value: Vector
+    """of each row its right side, of limits the upper one"""
+    root: Vector
+    """of each row of a level the square root of its weight"""
+    lower: Vector
+    """of each limit"""
+    ends: Integers
+    """of levels, counted from the first row of the first, which is 0"""
 
 
-def add(n: int, factor: float, x: Vector, y: Vector) -> None:
-    """``y += factor x``."""
-    for i in range(n):
-        y[i] += factor * x[i]
+class Found(NamedTuple):
+    """The answer."""
+
+    held: Integers
+    """of each limit -1, 0 or 1, for the lower side, none and the upper one: the guess, and then the answer"""
+    x: Vector
+    multipliers: Vector
+    """of each limit, of the first level that feels it; negative on the lower side"""
+    misses: Vector
+    """``A x - b`` of all levels"""
+    ranks: Integers
+    """of each level how many columns it took"""
+    report: Vector
+    """the equation that contradicts others, the rounds, how far from optimal it is, how many limits are still wrong"""
 
 
-def dot(n: int, x: Vector, y: Vector) -> float:
-    s = 0.0
-    for i in range(n):
-        s += x[i] * y[i]
-    return s
+class Memory(NamedTuple):
+    """What is on the way."""
+
+    S: Matrix
+    s: Vector
+    D: Integers
+    """pivot rows, their right sides and columns"""
+    L: Matrix
+    """of equations and held limits, in terms of pivot rows"""
+    names: Integers
+    """of pivot rows that are limits, which"""
+    B: Matrix
+    b: Vector
+    """rows of levels, weighted, in what equations leave free"""
+    C: Matrix
+    """and in terms of pivot rows"""
+    G: Matrix
+    g: Vector
+    """rows of limits in what equations leave free"""
+    known: Integers
+    """which of limits, then of levels, are there yet"""
+    columns: Matrix
+    live: Integers
+    used: Integers
+    """one level in the columns that are free, which these are, and a mark for each"""
+    H: Matrix
+    """``Q`` and ``R1`` of the pivot rows of levels"""
+    starts: Integers
+    """of each level its first pivot row"""
+    w: Vector
+    t: Vector
+    r: Vector
+    signs: Vector
+    """of each limit: of its multiplier, positive where it is held rightly"""
+    sides: Integers
 
 
-def copy(n: int, x: Vector, y: Vector) -> None:
-    for i in range(n):
-        y[i] = x[i]
+def memory(n: int, rows: int, limits: int, levels: int, tallest: int) -> Memory:
+    """For problems of this size; ``tallest``: rows of one level, at most."""
+    shapes = {
+        "S": (n + 1, n), "s": n + 1, "D": n + 1, "L": (n + 1, n + 1), "names": n + 1, "B": (rows, n), "b": rows,
+        "C": (rows, n), "G": (limits, n), "g": limits, "known": limits + levels, "columns": (n, tallest + 2), "live": n,
+        "used": n, "H": (n + 1, tallest + 2), "starts": levels, "w": n, "t": n + 1, "r": tallest, "signs": limits,
+        "sides": limits,
+    }  # fmt: skip
+    kinds = {"Integers": np.int64, "Vector": float, "Matrix": float}
+    return Memory(**{name: np.zeros(shapes[name], kinds[type_]) for name, type_ in fields(Memory).items()})
 
 
-def fill(n: int, value: float, x: Vector) -> None:
-    for i in range(n):
-        x[i] = value
+# rows of the problem --------------------------------------------------------------------------------------------------
 
 
-def size_of(n: int, x: Vector) -> float:
-    return sqrt(dot(n, x, x))
-
-
-# rows of the problem: those that never change, and those that were just computed --------------------------------------
-
-
-def fetch(n: int, i: int, kept: Matrix, given: Matrix, where: Integers, row: Vector) -> None:
-    if where[i] < 0:
-        copy(n, kept[-1 - where[i]], row)
+def fetch(a: Given, i: int, row: Vector) -> None:
+    if a.where[i] < 0:
+        copy(a.n, a.kept[-1 - a.where[i]], row)
     else:
-        copy(n, given[where[i]], row)
+        copy(a.n, a.given[a.where[i]], row)
 
 
-def along(n: int, i: int, kept: Matrix, given: Matrix, where: Integers, x: Vector) -> float:
-    return dot(n, kept[-1 - where[i]], x) if where[i] < 0 else dot(n, given[where[i]], x)
-
-
-def freed(
-    n: int, begin: int, m: int, equations: int, done: int, kept: Matrix, given: Matrix, where: Integers, value: Vector,
-    root: Vector, S: Matrix, s: Vector, D: Integers, B: Matrix, b: Vector, w: Vector,
-) -> None:  # fmt: skip
-    """The weighted rows of a level in what equations leave free."""
-    for i in range(begin, begin + m):
-        fetch(n, equations + i, kept, given, where, B[i])
-        b[i] = reduced(n, B[i], value[equations + i], S, s, D, 0, done, w) * root[i]
-        for c in range(n):
-            B[i, c] = B[i, c] * root[i]
+def along(a: Given, i: int, x: Vector) -> float:
+    return dot(a.n, a.kept[-1 - a.where[i]], x) if a.where[i] < 0 else dot(a.n, a.given[a.where[i]], x)
 
 
 # pivot rows -----------------------------------------------------------------------------------------------------------
 
 
-def reduced(
-    n: int, row: Vector, value: float, S: Matrix, s: Vector, D: Integers, first: int, p: int, L: Vector
-) -> float:
+def reduced(n: int, row: Vector, value: float, m: Memory, first: int, p: int, L: Vector) -> float:
     """``row x = value`` without the columns of pivots ``first`` to ``p``: the new value; ``L``: how often each."""
     for k in range(first, p):
-        times = row[D[k]]
+        times = row[m.D[k]]
         L[k] = times
         if times != 0.0:
-            add(n, -times, S[k], row)
-            row[D[k]] = 0.0
-            value -= times * s[k]
+            add(n, -times, m.S[k], row)
+            row[m.D[k]] = 0.0
+            value -= times * m.s[k]
     return value
 
 
-def taken(n: int, split: int, size: float, first: int, p: int, S: Matrix, s: Vector, D: Integers, L: Vector) -> bool:
+def taken(n: int, split: int, first: int, p: int, m: Memory) -> bool:
     """Whether row ``p`` of ``S x = s`` becomes the next pivot row; columns from ``split`` on are preferred."""
-    s[p] = reduced(n, S[p], s[p], S, s, D, first, p, L)
+    row, size = m.S[p], size_of(n, m.S[p])
+    m.s[p] = reduced(n, row, m.s[p], m, first, p, m.L[p])
     best, column = 0.0, 0
     for c in range(n):
-        x = abs(S[p, c]) if c >= split else 1e-3 * abs(S[p, c])
+        x = abs(row[c]) if c >= split else 1e-3 * abs(row[c])
         if x > best:
             best, column = x, c
-    pivot = S[p, column]
+    pivot = row[column]
     if abs(pivot) <= RANK * size:
         return False
     for c in range(n):
-        S[p, c] = S[p, c] / pivot
-    S[p, column] = 1.0
-    s[p] = s[p] / pivot
-    D[p] = column
-    L[p] = pivot
+        row[c] = row[c] / pivot
+    row[column] = 1.0
+    m.s[p] = m.s[p] / pivot
+    m.D[p] = column
+    m.L[p, p] = pivot
     return True
 
 
-def back(n: int, p: int, S: Matrix, s: Vector, D: Integers, x: Vector) -> None:
+def back(n: int, p: int, m: Memory, x: Vector) -> None:
     """``x`` of the pivot rows, the last first."""
     fill(n, 0.0, x)
     for k in range(p - 1, -1, -1):
-        x[D[k]] = s[k] - dot(n, S[k], x)
+        x[m.D[k]] = m.s[k] - dot(n, m.S[k], x)
 
 
 # one level ------------------------------------------------------------------------------------------------------------
 
 
-def triangular(m: int, n: int, columns: Matrix, live: Integers, b: Vector, size: float) -> int:
-    """``columns`` (n, each of m numbers) made ``Q' columns``, the largest first, ``live`` sorted alike, ``b`` made
-    ``Q' b``; the rank.
-
-    Below the diagonal stay Householder's directions, with the diagonal in ``columns[k, m]`` and the factor of the
-    reflection in ``columns[k, m + 1]``; of columns that are not reached yet this is the square of what is left.
-    """
-    for k in range(n):
-        columns[k, m + 1] = dot(m, columns[k], columns[k])
-    for k in range(m if m < n else n):
-        best = k
-        for j in range(k + 1, n):
-            if columns[j, m + 1] > columns[best, m + 1]:
-                best = j
-        if best != k:
-            for i in range(m + 2):
-                columns[k, i], columns[best, i] = columns[best, i], columns[k, i]
-            live[k], live[best] = live[best], live[k]
-        x = columns[k][k:]
-        square = dot(m - k, x, x)
-        if square <= RANK * RANK * size:
-            return k
-        length = -sqrt(square) if x[0] > 0.0 else sqrt(square)
-        factor = 1.0 / (length * (length - x[0]))
-        x[0] -= length
-        for j in range(k + 1, n):
-            if columns[j, m + 1] > 0.0:
-                y = columns[j][k:]
-                add(m - k, -factor * dot(m - k, x, y), x, y)
-                columns[j, m + 1] = columns[j, m + 1] - y[0] * y[0]
-                if columns[j, m + 1] < 1e-6 * square:  # too much was taken away: anew
-                    columns[j, m + 1] = dot(m - k - 1, y[1:], y[1:])
-        add(m - k, -factor * dot(m - k, x, b[k:]), x, b[k:])
-        columns[k, m] = length
-        columns[k, m + 1] = factor
-    return m if m < n else n
+def freed(a: Given, m: Memory, level: int, done: int) -> None:
+    """The rows of a level, weighted, in what equations leave free; unless they are there already."""
+    if m.known[a.limits + level] == 0:
+        for i in range(a.ends[level], a.ends[level + 1]):
+            fetch(a, a.equations + i, m.B[i])
+            m.b[i] = reduced(a.n, m.B[i], a.value[a.equations + i], m, 0, done, m.w) * a.root[i]
+            for c in range(a.n):
+                m.B[i, c] = m.B[i, c] * a.root[i]
+        m.known[a.limits + level] = 1
 
 
-def backwards(rank: int, m: int, columns: Matrix, y: Vector) -> None:
-    """``R1^-1 y``."""
-    for k in range(rank - 1, -1, -1):
-        y[k] = y[k] / columns[k, m]
-        add(k, -y[k], columns[k], y)
-
-
-def settled(
-    n: int, begin: int, m: int, done: int, p: int, S: Matrix, s: Vector, D: Integers, B: Matrix, b: Vector, C: Matrix,
-    columns: Matrix, live: Integers, used: Integers, H: Matrix, w: Vector, r: Vector,
-) -> int:  # fmt: skip
-    """The pivot rows of a level, from ``p`` on, and how many they are; ``H`` keeps ``Q`` and ``R1``, ``C`` the rows
-    ``B`` in terms of earlier pivots.
-    """
+def settled(a: Given, m: Memory, level: int, done: int, p: int) -> int:
+    """The pivot rows of a level, from ``p`` on, and how many they are."""
+    n, begin, rows, free, size = a.n, a.ends[level], a.ends[level + 1] - a.ends[level], 0, 0.0
     for c in range(n):
-        used[c] = 0
+        m.used[c] = 0
     for k in range(p):
-        used[D[k]] = 1
-    free, size = 0, 0.0
+        m.used[m.D[k]] = 1
     for c in range(n):
-        if used[c] == 0:
-            live[free] = c
+        if m.used[c] == 0:
+            m.live[free] = c
             free += 1
-    for i in range(m):
-        copy(n, B[begin + i], w)
-        size += dot(n, w, w)
-        r[i] = reduced(n, w, b[begin + i], S, s, D, done, p, C[begin + i])
+    for i in range(rows):
+        copy(n, m.B[begin + i], m.w)
+        size += dot(n, m.w, m.w)
+        m.r[i] = reduced(n, m.w, m.b[begin + i], m, done, p, m.C[begin + i])
         for c in range(free):
-            columns[c, i] = w[live[c]]
-    rank = triangular(m, free, columns, live, r, size)
-    backwards(rank, m, columns, r)
+            m.columns[c, i] = m.w[m.live[c]]
+    rank = triangular(rows, free, m.columns, m.live, m.r, size)
+    backwards(rank, rows, m.columns, m.r)
     for k in range(rank):
-        fill(n, 0.0, S[p + k])
-        S[p + k, live[k]] = 1.0
-        s[p + k] = r[k]
-        D[p + k] = live[k]
-        copy(m + 2, columns[k], H[p + k])
+        fill(n, 0.0, m.S[p + k])
+        m.S[p + k, m.live[k]] = 1.0
+        m.s[p + k] = m.r[k]
+        m.D[p + k] = m.live[k]
+        copy(rows + 2, m.columns[k], m.H[p + k])
     for c in range(rank, free):
-        if dot(rank, columns[c], columns[c]) > 0.0:
-            backwards(rank, m, columns, columns[c])
+        column = m.columns[c]
+        if dot(rank, column, column) > 0.0:
+            backwards(rank, rows, m.columns, column)
             for k in range(rank):
-                S[p + k, live[c]] = columns[c, k]
+                m.S[p + k, m.live[c]] = column[k]
     return rank
 
 
-def pushes(m: int, rank: int, p: int, H: Matrix, t: Vector, r: Vector) -> None:
-    """``r`` (m) of least norm with ``(Q R1)' r = t``, of the pivots from ``p`` on."""
-    fill(m, 0.0, r)
+def pushes(rows: int, rank: int, p: int, m: Memory) -> None:
+    """``r`` of least norm with ``(Q R1)' r = t``, of the pivots from ``p`` on."""
+    fill(rows, 0.0, m.r)
     for k in range(rank):
-        r[k] = (t[p + k] - dot(k, H[p + k], r)) / H[p + k, m]
+        m.r[k] = (m.t[p + k] - dot(k, m.H[p + k], m.r)) / m.H[p + k, rows]
     for k in range(rank - 1, -1, -1):
-        x = H[p + k][k:]
-        add(m - k, -H[p + k, m + 1] * dot(m - k, x, r[k:]), x, r[k:])
+        x, r = m.H[p + k][k:], m.r[k:]
+        add(rows - k, -m.H[p + k, rows + 1] * dot(rows - k, x, r), x, r)
 
 
-def balanced(
-    n: int, level: int, done: int, standing: int, ends: Integers, starts: Integers, ranks: Integers, S: Matrix,
-    D: Integers, L: Matrix, B: Matrix, b: Vector, C: Matrix, H: Matrix, x: Vector, w: Vector, t: Vector, r: Vector,
-    sizes: Vector,
-) -> float:  # fmt: skip
+def balanced(a: Given, f: Found, m: Memory, level: int, done: int, standing: int) -> float:
     """The multipliers ``t[done:]`` of limits that are held, for one level; what is left of its gradient, relative to
-    its size, which is in ``sizes[0]``.
+    its size, which is ``report[0]``.
 
     The gradient ``-A' (A x - b)`` is a sum of pivot rows, hence of the rows of levels before and of these limits.
     """
-    fill(n, 0.0, w)
-    for i in range(ends[level], ends[level + 1]):
-        add(n, dot(n, B[i], x) - b[i], B[i], w)
-    size = size_of(n, w)
-    size = size if size > 1.0 else 1.0
-    for k in range(done, starts[level]):
-        t[k] = -w[D[k]]
-        add(n, t[k], S[k], w)
+    fill(a.n, 0.0, m.w)
+    for i in range(a.ends[level], a.ends[level + 1]):
+        add(a.n, dot(a.n, m.B[i], f.x) - m.b[i], m.B[i], m.w)
+    size = size_of(a.n, m.w)
+    f.report[0] = size if size > 1.0 else 1.0
+    for k in range(done, m.starts[level]):
+        m.t[k] = -m.w[m.D[k]]
+        add(a.n, m.t[k], m.S[k], m.w)
     for before in range(level - 1, -1, -1):
-        if ranks[before] > 0:
-            pushes(ends[before + 1] - ends[before], ranks[before], starts[before], H, t, r)
-            for i in range(ends[before + 1] - ends[before]):
-                add(starts[before] - done, -r[i], C[ends[before] + i][done:], t[done:])
+        if f.ranks[before] > 0:
+            begin, p = a.ends[before], m.starts[before]
+            pushes(a.ends[before + 1] - begin, f.ranks[before], p, m)
+            for i in range(a.ends[before + 1] - begin):
+                add(p - done, -m.r[i], m.C[begin + i][done:], m.t[done:])
     for k in range(done + standing - 1, done - 1, -1):
         for i in range(k + 1, done + standing):
-            t[k] -= L[i, k] * t[i]
-        t[k] = t[k] / L[k, k]
-    sizes[0] = size
-    return size_of(n, w) / size
+            m.t[k] -= m.L[i, k] * m.t[i]
+        m.t[k] = m.t[k] / m.L[k, k]
+    return size_of(a.n, m.w) / f.report[0]
 
 
 # all of it ------------------------------------------------------------------------------------------------------------
 
 
-def solve(
-    sizes: Integers, kept: Matrix, given: Matrix, where: Integers, value: Vector, root: Vector, lower: Vector,
-    ends: Integers, held: Integers, x: Vector, multipliers: Vector, misses: Vector, ranks: Integers, report: Vector,
-    S: Matrix, s: Vector, D: Integers, L: Matrix, names: Integers, B: Matrix, b: Vector, C: Matrix, G: Matrix,
-    g: Vector, known: Integers, columns: Matrix, live: Integers, used: Integers, H: Matrix, starts: Integers, w: Vector,
-    t: Vector, r: Vector, signs: Vector,
-) -> int:  # fmt: skip
-    """See the module.  ``sizes``: columns, equations of the first and of the second kind, levels, limits, the first
-    column that others than equations of the first kind should take.  Rows are those of equations, levels, limits, in
-    this order; ``value`` is their right side, of limits the upper one.  ``held`` is -1, 0 or 1 for each limit: the
-    guess, and then the answer.
-
-    Beside ``x`` and ``multipliers``, ``misses`` are ``A x - b`` of all levels, and ``report`` has the equation that
-    contradicts others, the rounds, how far from optimal the answer is, and how many limits are still wrong.  The rest
-    is memory.
-    """
-    n, first, equations, levels, limits, split = sizes[0], sizes[1], sizes[1] + sizes[2], sizes[3], sizes[4], sizes[5]
-    rows = ends[levels]
+def begun(a: Given, f: Found, m: Memory) -> int:
+    """The pivot rows of equations: how many, or -1 where one contradicts others."""
     done = 0
-    for i in range(equations):
-        fetch(n, i, kept, given, where, S[done])
-        s[done] = value[i]
-        size = size_of(n, S[done])
-        if taken(n, 0 if i < first else split, size, 0, done, S, s, D, L[done]):
+    for i in range(a.equations):
+        fetch(a, i, m.S[done])
+        m.s[done] = a.value[i]
+        if taken(a.n, 0 if i < a.late else a.split, 0, done, m):
             done += 1
-        elif abs(s[done]) > CONTRADICTED * (1.0 + abs(value[i])):
-            report[0] = i
-            return CONTRADICTION
-    for i in range(limits + levels):
-        known[i] = 0
+        elif abs(m.s[done]) > CONTRADICTED * (1.0 + abs(a.value[i])):
+            f.report[0] = i
+            return -1
+    for i in range(a.limits + a.levels):
+        m.known[i] = 0
+    return done
+
+
+def hold(a: Given, f: Found, m: Memory, done: int) -> int:
+    """The pivot rows of limits that are held, after which there are so many; what depends on others is let go."""
+    p, first = done, a.equations + a.ends[a.levels]
+    for i in range(a.limits):
+        f.multipliers[i], m.signs[i] = 0.0, 0.0
+        if f.held[i] != 0:
+            if m.known[i] == 0:
+                fetch(a, first + i, m.G[i])
+                m.g[i] = reduced(a.n, m.G[i], 0.0, m, 0, done, m.w)
+                m.known[i] = 1
+            copy(a.n, m.G[i], m.S[p])
+            m.s[p] = m.g[i] + (a.value[first + i] if f.held[i] > 0 else a.lower[i])
+            if p < a.n and taken(a.n, a.split, done, p, m):
+                m.names[p] = i
+                p += 1
+            else:
+                f.held[i] = 0
+    return p
+
+
+def climb(a: Given, f: Found, m: Memory, done: int, p: int) -> int:
+    """The pivot rows of all levels, after which there are so many."""
+    for level in range(a.levels):
+        m.starts[level], f.ranks[level] = p, 0
+        if p < a.n and a.ends[level + 1] > a.ends[level]:
+            freed(a, m, level, done)
+            f.ranks[level] = settled(a, m, level, done, p)
+            p += f.ranks[level]
+    return p
+
+
+def weigh(a: Given, f: Found, m: Memory, done: int, standing: int) -> float:
+    """Multipliers, each of the first level that feels it; how far from optimal ``x`` is where these limits are held."""
+    worst, undecided = 0.0, standing
+    for level in range(a.levels):
+        if a.ends[level + 1] > a.ends[level] and (undecided > 0 or f.ranks[level] > 0):
+            freed(a, m, level, done)
+            off = balanced(a, f, m, level, done, standing)
+            worst = off if off > worst else worst
+            for k in range(done, done + standing):
+                i = m.names[k]
+                if m.signs[i] == 0.0 and abs(m.t[k]) > WRONG * f.report[0]:
+                    m.signs[i] = m.t[k] * f.held[i]
+                    f.multipliers[i] = m.t[k]
+                    undecided -= 1
+    return worst
+
+
+def change(a: Given, f: Found, m: Memory, anew: bool) -> int:
+    """Holds the limit that is violated most, lets go of the one that is held most wrongly, or of all of them
+    (``anew``); how many were wrong.
+    """
+    wrong, most, tight, least, loose, first = 0, 0.0, -1, 0.0, -1, a.equations + a.ends[a.levels]
+    for i in range(a.limits):
+        if f.held[i] != 0:
+            if m.signs[i] < 0.0:
+                wrong += 1
+            if m.signs[i] < least:
+                least, loose = m.signs[i], i
+        else:
+            here, upper, lower = along(a, first + i, f.x), a.value[first + i], a.lower[i]
+            over, under = (here - upper) / (1.0 + abs(upper)), (lower - here) / (1.0 + abs(lower))
+            m.sides[i] = 1 if over > under else -1
+            over = over if over > under else under
+            if over > VIOLATED:
+                wrong += 1
+            if over > VIOLATED and over > most:
+                most, tight = over, i
+    if tight >= 0:
+        f.held[tight] = m.sides[tight]
+    if loose >= 0:
+        f.held[loose] = 0
+    if anew and wrong > 0:
+        for i in range(a.limits):
+            f.held[i] = 0
+    return wrong
+
+
+def solve(a: Given, f: Found, m: Memory) -> int:
+    """See the module; what came of it."""
+    done = begun(a, f, m)
+    if done < 0:
+        return CONTRADICTION
     outcome = UNFINISHED
     for attempt in range(ROUNDS):
-        p = done
-        for i in range(limits):
-            multipliers[i] = 0.0
-            signs[i] = 0.0
-            if held[i] != 0:
-                if known[i] == 0:
-                    fetch(n, equations + rows + i, kept, given, where, G[i])
-                    g[i] = reduced(n, G[i], 0.0, S, s, D, 0, done, w)
-                    known[i] = 1
-                copy(n, G[i], S[p])
-                s[p] = g[i] + (value[equations + rows + i] if held[i] > 0 else lower[i])
-                if p < n and taken(n, split, size_of(n, S[p]), done, p, S, s, D, L[p]):
-                    names[p] = i
-                    p += 1
-                else:
-                    held[i] = 0
-        standing = p - done
-        for level in range(levels):
-            begin, m = ends[level], ends[level + 1] - ends[level]
-            starts[level], ranks[level] = p, 0
-            if p < n and m > 0:
-                if known[limits + level] == 0:
-                    freed(n, begin, m, equations, done, kept, given, where, value, root, S, s, D, B, b, w)
-                    known[limits + level] = 1
-                ranks[level] = settled(n, begin, m, done, p, S, s, D, B, b, C, columns, live, used, H, w, r)
-                p += ranks[level]
-        back(n, p, S, s, D, x)
-        worst, undecided = 0.0, standing
-        for level in range(levels):
-            if ends[level + 1] > ends[level] and (undecided > 0 or ranks[level] > 0):
-                if known[limits + level] == 0:
-                    begin, m = ends[level], ends[level + 1] - ends[level]
-                    freed(n, begin, m, equations, done, kept, given, where, value, root, S, s, D, B, b, w)
-                    known[limits + level] = 1
-                off = balanced(n, level, done, standing, ends, starts, ranks, S, D, L, B, b, C, H, x, w, t, r, report)
-                worst = off if off > worst else worst
-                for k in range(done, done + standing):
-                    i = names[k]
-                    if signs[i] == 0.0 and abs(t[k]) > WRONG * report[0]:
-                        signs[i] = t[k] * held[i]
-                        multipliers[i] = t[k]
-                        undecided -= 1
-        wrong, most, tight, least, loose = 0, 0.0, -1, 0.0, -1
-        for i in range(limits):
-            row = equations + rows + i
-            if held[i] != 0:
-                if signs[i] < 0.0:
-                    wrong += 1
-                if signs[i] < least:
-                    least, loose = signs[i], i
-            else:
-                here = along(n, row, kept, given, where, x)
-                over, under = (here - value[row]) / (1.0 + abs(value[row])), (lower[i] - here) / (1.0 + abs(lower[i]))
-                used[i] = 1 if over > under else -1
-                over = over if over > under else under
-                if over > VIOLATED:
-                    wrong += 1
-                if over > VIOLATED and over > most:
-                    most, tight = over, i
-        report[1], report[2], report[3] = attempt + 1.0, worst, wrong
-        if wrong == 0:
+        held = hold(a, f, m, done)
+        back(a.n, climb(a, f, m, done, held), m, f.x)
+        f.report[2] = weigh(a, f, m, done, held - done)
+        f.report[3] = change(a, f, m, attempt == ROUNDS // 2)
+        f.report[1] = attempt + 1
+        if f.report[3] == 0.0:
             outcome = SOLVED
             break
-        if attempt == ROUNDS // 2:
-            for i in range(limits):
-                held[i] = 0
-        else:
-            if tight >= 0:
-                held[tight] = used[tight]
-            if loose >= 0:
-                held[loose] = 0
-    for i in range(rows):
-        misses[i] = along(n, equations + i, kept, given, where, x) - value[equations + i]
-    for c in range(n):
-        if not abs(x[c]) < 1e200:
+    for i in range(a.ends[a.levels]):
+        f.misses[i] = along(a, a.equations + i, f.x) - a.value[a.equations + i]
+    for c in range(a.n):
+        if not abs(f.x[c]) < 1e200:
             return NOT_FINITE
     return outcome
 
 
 SOLVER = Written(
-    add, dot, copy, fill, size_of, fetch, along, reduced, freed, taken, back, triangular, backwards, settled, pushes,
-    balanced, solve,
+    add, dot, copy, fill, size_of, fetch, along, reduced, taken, back, triangular, backwards, freed, settled, pushes,
+    balanced, begun, hold, climb, weigh, change, solve,
 )  # fmt: skip

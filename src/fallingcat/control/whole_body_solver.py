@@ -10,7 +10,7 @@ from ..errors import NumericsError
 from ..model import Model
 from .active_set import limited
 from .least_squares import RANK, Level
-from .lexicographic import CONTRADICTION, NOT_FINITE, SOLVED, SOLVER
+from .lexicographic import CONTRADICTION, NOT_FINITE, SOLVED, SOLVER, Found, Given, memory
 from .whole_body_problem import NONE, Plan
 
 OPTIMAL = 1e-8
@@ -39,38 +39,31 @@ class Solver:
     def __init__(self, model: Model, plan: Plan) -> None:
         self.model, self.plan, shape = model, plan, plan.shape
         n, rows, limits, levels = shape.n, shape.ends[-1], len(shape.limits), len(shape.ends) - 1
-        given, m = int(plan.where.max(initial=-1)) + 1, max(np.diff(shape.ends))
+        given, m = int(plan.where.max(initial=-1)) + 1, int(np.diff(shape.ends).max())
         parts = np.cumsum([given * n, shape.first_limit + limits, rows])
         self._flat = np.zeros(parts[-1] + limits)
         first, self.value, self.root, self.lower = np.split(self._flat, parts)
-        self._given = first.reshape(given, n)
-        self.held, self._ranks = np.zeros(limits, np.int64), np.zeros(levels, np.int64)
-        self.x, self._multipliers, self._misses, self._report = (np.zeros(k) for k in (n, limits, rows, 4))
-        sizes = np.array([n, shape.contact_rows, shape.undriven_rows, levels, limits, model.nv])
-        deep = n + 1
-        self._go = SOLVER.bound(
-            sizes, plan.kept, self._given, plan.where, self.value, self.root, self.lower, np.array(shape.ends),
-            self.held, self.x, self._multipliers, self._misses, self._ranks, self._report,
-            *(np.zeros((deep, n)), np.zeros(deep), np.zeros(deep, np.int64), np.zeros((deep, deep))),  # S, s, D, L
-            *(np.zeros(deep, np.int64), np.zeros((rows, n)), np.zeros(rows), np.zeros((rows, n))),  # names, B, b, C
-            *(np.zeros((limits, n)), np.zeros(limits), np.zeros(limits + levels, np.int64)),  # G, g, known
-            *(np.zeros((n, m + 2)), np.zeros(n, np.int64), np.zeros(n + limits, np.int64)),  # columns, live, used
-            *(np.zeros((deep, m + 2)), np.zeros(levels + 1, np.int64), np.zeros(n)),  # H, starts, w
-            *(np.zeros(deep), np.zeros(m), np.zeros(limits)),  # t, r, signs
+        problem = Given(
+            n, shape.equations, levels, limits, shape.contact_rows, model.nv,
+            plan.kept, first.reshape(given, n), plan.where, self.value, self.root, self.lower, np.array(shape.ends),
         )  # fmt: skip
+        x, multipliers, misses, report = (np.zeros(k) for k in (n, limits, rows, 4))
+        held, ranks = (np.zeros(k, np.int64) for k in (limits, levels))
+        self.given, self.found = problem.given, Found(held, x, multipliers, misses, ranks, report)
+        self._go = SOLVER.bound(problem, self.found, memory(n, rows, limits, levels, m))
 
     def solve(self, q: np.ndarray, v: np.ndarray, numbers: np.ndarray) -> Answer:
-        """From the guess in ``held``; the careful way where that does not end, or not well."""
+        """From the guess in ``found.held``; the careful way where that does not end, or not well."""
         self._flat[:] = self.plan.kernel(q, v, numbers)
         code = self._go()
         if code == CONTRADICTION:
-            raise NumericsError(self._contradiction(int(self._report[0])))
+            raise NumericsError(self._contradiction(int(self.found.report[0])))
         if code == NOT_FINITE:
             raise NumericsError(self._not_finite(q, v))
-        if code != SOLVED or self._report[2] > OPTIMAL:
+        if code != SOLVED or self.found.report[2] > OPTIMAL:
             return self._carefully()
-        _, rounds, worst, _ = self._report.tolist()
-        return Answer(self.x, self._misses, self._multipliers, tuple(self._ranks.tolist()), worst, int(rounds), _NONE)
+        f, (_, rounds, worst, _) = self.found, self.found.report.tolist()
+        return Answer(f.x, f.misses, f.multipliers, tuple(f.ranks.tolist()), worst, int(rounds), _NONE)
 
     def torques(self, found: Answer) -> np.ndarray:
         """``n``: ``M a + h - J' f`` of the joints."""
@@ -79,7 +72,7 @@ class Solver:
     def rows(self, first: int, end: int) -> np.ndarray:
         """Of the problem as it was last posed."""
         where = self.plan.where[first:end]
-        found = [self.plan.kept[-1 - i] if i < 0 else self._given[i] for i in where]
+        found = [self.plan.kept[-1 - i] if i < 0 else self.given[i] for i in where]
         return np.array(found).reshape(-1, self.plan.shape.n)
 
     def _carefully(self) -> Answer:
@@ -101,9 +94,9 @@ class Solver:
         multipliers, excess = found.multipliers[: len(G)].copy(), found.excess[: len(G)].copy()
         multipliers[below] -= found.multipliers[len(G) :]
         excess[below] += found.excess[len(G) :]
-        self.held[:] = np.sign(multipliers)
+        self.found.held[:] = np.sign(multipliers)
         x = x + Z @ found.x
-        return Answer(x, A @ x - b, multipliers, tuple(self._ranks.tolist()), found.residual, 0, excess)
+        return Answer(x, A @ x - b, multipliers, tuple(self.found.ranks.tolist()), found.residual, 0, excess)
 
     def _contradiction(self, row: int) -> str:
         if row < self.plan.shape.contact_rows:

@@ -21,6 +21,9 @@ Matrix: TypeAlias = np.ndarray
 """Rows of float64."""
 
 
+fields = syntax.fields
+
+
 class Written:
     """Python functions of plain loops (see :mod:`.cpu.syntax`), the last of which is called.
 
@@ -42,8 +45,7 @@ class Written:
         """The last function for these arguments: arrays, which are kept and may change, and numbers, which may not."""
         if plain.reason() is not None:
             return lambda: int(self.last(*arguments))
-        parts = [_passed(x) for x in arguments]
-        table = b"".join(part for part, _ in parts)
+        table = b"".join(map(_passed, arguments))
         memory = ctypes.create_string_buffer(table, len(table))
         function, at = self._library.function(f"{self.last.__name__}_entry", 1, counts=0), ctypes.addressof(memory)
 
@@ -54,10 +56,13 @@ class Written:
         return go
 
 
-def _passed(x: Any) -> tuple[bytes, Any]:
+def _passed(x: Any) -> bytes:
+    """As it stands in the table of arguments."""
+    if isinstance(x, tuple):
+        return b"".join(map(_passed, x))
     if not isinstance(x, np.ndarray):
-        return struct.pack("<d" if isinstance(x, float) else "<q", x), None
+        return struct.pack("<d" if isinstance(x, float) else "<q", x)
     if x.dtype not in (np.float64, np.int64) or (x.size and x.strides[-1] != x.itemsize):
         raise TypeError("arrays are of float64 or int64, with rows that lie in one piece")
     at = struct.pack("<q", x.ctypes.data)
-    return (at + struct.pack("<q", x.strides[0] // x.itemsize) if x.ndim == 2 else at), x
+    return at + struct.pack("<q", x.strides[0] // x.itemsize) if x.ndim == 2 else at

@@ -1,5 +1,9 @@
 """Plain loops as machine code: they do what Python does."""
 
+from __future__ import annotations
+
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -51,6 +55,29 @@ def test_machine_code_does_what_python_does():
         assert written.bound(*again, 0.3, 5)() == expected
         for got, wanted in zip(again, (A, x, k), strict=True):
             np.testing.assert_allclose(got, wanted, rtol=1e-15)
+
+
+class Pair(NamedTuple):
+    n: int
+    x: Vector
+    A: Matrix
+
+
+def twice(pair: Pair) -> float:
+    return 2.0 * total(pair.n, pair.x)
+
+
+def of_records(pair: Pair, other: Pair) -> int:
+    other.x[0] = twice(pair) + pair.A[1, 0]
+    return pair.n + other.n
+
+
+def test_records_are_passed_on():
+    one, two = (Pair(k, np.arange(3.0), np.arange(4.0).reshape(2, 2)) for k in (2, 3))
+    assert Written(total, twice, of_records).bound(one, two)() == 5
+    assert two.x[0] == 4.0
+    assert of_records(one, two) == 5
+    assert two.x[0] == 4.0
 
 
 def test_arrays_may_change_between_calls():

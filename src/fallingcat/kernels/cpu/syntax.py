@@ -4,7 +4,8 @@ Kernels are straight-line code.  An algorithm that branches on its numbers - a f
 set - is written as Python functions over arrays instead, which run as they are, slowly, and which this module
 translates word for word.  What it knows is what such algorithms need, and all else is an error:
 
-- parameters ``int``, ``bool``, ``float``, ``Vector``, ``Integers``, ``Matrix`` (float64, int64, rows of float64),
+- parameters ``int``, ``bool``, ``float``, ``Vector``, ``Integers``, ``Matrix`` (float64, int64, rows of float64), and
+  records of these: a ``NamedTuple`` of the same module,
 - ``x = ...``, ``x += ...``, ``x[i] = ...``, ``A[i, j] = ...``, ``for i in range(...)``, ``while``, ``if``, ``break``,
   ``continue``, ``return``, calls of other such functions,
 - ``+ - * / // %``, comparisons, ``and``, ``or``, ``not``, ``a if c else b``, ``A[i]`` (a row), ``x[k:]`` (the rest),
@@ -37,7 +38,7 @@ class Value(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """What a function takes and gives."""
+    """What a function takes and gives; a record is its fields, ``record.field``."""
 
     name: str
     parameters: tuple[tuple[str, str], ...]
@@ -51,9 +52,22 @@ def signature(function: Callable[..., Any]) -> Signature:
     """Of a function whose annotations are of :data:`TYPES`."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     assert isinstance(tree, ast.FunctionDef)
-    parameters = tuple((a.arg, TYPES[ast.unparse(a.annotation)]) for a in tree.args.args if a.annotation is not None)
+    known = inspect.getmodule(function).__dict__
+    parameters = tuple(pair for a in tree.args.args for pair in _parameters(a.arg, a.annotation, known))
     result = "void" if tree.returns is None or ast.unparse(tree.returns) == "None" else TYPES[ast.unparse(tree.returns)]
-    return Signature(tree.name, parameters, result, tree, inspect.getmodule(function).__dict__)
+    return Signature(tree.name, parameters, result, tree, known)
+
+
+def _parameters(name: str, type_of: ast.expr | None, known: dict[str, Any]) -> list[tuple[str, str]]:
+    annotation = "nothing" if type_of is None else ast.unparse(type_of)
+    if annotation in TYPES:
+        return [(name, TYPES[annotation])]
+    return [(f"{name}.{field}", TYPES[type_]) for field, type_ in fields(known[annotation]).items()]
+
+
+def fields(record: type) -> dict[str, str]:
+    """Names and types of a record's fields, as they are written: ``from __future__ import annotations``."""
+    return {name: str(getattr(x, "__forward_arg__", x)) for name, x in record.__annotations__.items()}
 
 
 def module(functions: Sequence[Callable[..., Any]]) -> str:
@@ -248,11 +262,17 @@ class _Function:
     def of_Name(self, node: ast.Name) -> Value:
         if node.id not in self.slots:
             return self.of_Constant(ast.Constant(self.given.constants[node.id]))
-        type_ = self.slots[node.id]
-        x = self.value(type_, f"load {_stored(type_)}, ptr %{node.id}.slot")
+        return self.slot(node.id)
+
+    def of_Attribute(self, node: ast.Attribute) -> Value:
+        return self.slot(ast.unparse(node))
+
+    def slot(self, name: str) -> Value:
+        type_ = self.slots[name]
+        x = self.value(type_, f"load {_stored(type_)}, ptr %{name}.slot")
         if type_ != "matrix":
             return x
-        return x._replace(stride=self.value("i64", f"load i64, ptr %{node.id}.slot2").text)
+        return x._replace(stride=self.value("i64", f"load i64, ptr %{name}.slot2").text)
 
     def of_Subscript(self, node: ast.Subscript) -> Value:
         array = self.expression(node.value)
@@ -349,7 +369,7 @@ class _Function:
 
     def of_Call(self, node: ast.Call) -> Value:
         assert isinstance(node.func, ast.Name)
-        given = [self.expression(x) for x in node.args]
+        given = [value for x in node.args for value in self.argument(x)]
         if node.func.id in ("sqrt", "abs"):
             name = {"sqrt": "sqrt", "abs": "fabs"}[node.func.id]
             return self.value("double", f"call double @llvm.{name}.f64(double {self.as_type(given[0], 'double').text})")
@@ -365,6 +385,13 @@ class _Function:
             self.emit(call)
             return Value("void", "")
         return self.value(to.result, call)
+
+    def argument(self, node: ast.expr) -> list[Value]:
+        """What is passed: all fields of a record."""
+        if not isinstance(node, ast.Name) or node.id in self.slots:
+            return [self.expression(node)]
+        fields = [name for name in self.slots if name.startswith(f"{node.id}.")]
+        return [self.slot(name) for name in fields] if fields else [self.expression(node)]
 
     def as_type(self, x: Value, type_: str, what: str = "it") -> Value:
         if x.type == type_:
