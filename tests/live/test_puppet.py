@@ -82,16 +82,16 @@ def test_what_falls_falls():
         assert puppet.fall(0.05) == "finished"
     assert puppet.state.pose[2, 3] == pytest.approx(-0.5 * 9.81 * 0.25, rel=1e-9)
     assert puppet.time == pytest.approx(0.5)
-    assert puppet.figures().linear[2] == pytest.approx(-body.mass * 9.81 * 0.5, rel=1e-9)
+    assert puppet.totals().linear[2] == pytest.approx(-body.mass * 9.81 * 0.5, rel=1e-9)
     puppet.reset()
     np.testing.assert_array_equal(puppet.state.pose, np.eye(4))
 
 
-def test_figures_are_principal_axes():
+def test_totals_are_principal_axes():
     rng = np.random.default_rng(0)
     cat = fc.robots.cat()
     puppet = Puppet(cat, cat.random_state(rng))
-    found = puppet.figures()
+    found = puppet.totals()
     inertia = fc.locked_inertia(cat, puppet.state, "centroidal")[3:, 3:]
     np.testing.assert_allclose(found.axes @ np.diag(found.inertias) @ found.axes.T, inertia, atol=1e-14)
     assert np.linalg.det(found.axes) == pytest.approx(1.0)

@@ -1,6 +1,6 @@
 """A robot in the browser, moved by hand: ``fc.live.view(model)``, ``fallingcat view robot.urdf``."""
 
-from .puppet import Figures, Puppet
+from .puppet import Puppet, Totals
 from .viewer import Viewer, view
 
-__all__ = ["Figures", "Puppet", "Viewer", "view"]
+__all__ = ["Puppet", "Totals", "Viewer", "view"]

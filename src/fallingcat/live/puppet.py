@@ -25,7 +25,7 @@ MOST_FRAMES = 20_000
 """Of a record."""
 
 
-class Figures(NamedTuple):
+class Totals(NamedTuple):
     """What the robot is as a whole, in the world."""
 
     center: np.ndarray
@@ -151,14 +151,14 @@ class Puppet:
         seen = forward_kinematics(self.model, self.state)
         return {name: np.asarray(seen[name]) for name in self.model.link_names}
 
-    def figures(self) -> Figures:
+    def totals(self) -> Totals:
         """Center of mass, principal axes and momentum."""
         model, state = self.model, self.state
         inertias, axes = np.linalg.eigh(locked_inertia(model, state, "centroidal")[3:, 3:])
         if np.linalg.det(axes) < 0.0:
             axes = axes * [1.0, 1.0, -1.0]
         h = momentum(model, state, "centroidal")
-        return Figures(np.asarray(center_of_mass(model, state)), axes, inertias, h[:3], h[3:])
+        return Totals(np.asarray(center_of_mass(model, state)), axes, inertias, h[:3], h[3:])
 
     def page(self) -> Page:
         """What was done since the start, as a page that plays it."""

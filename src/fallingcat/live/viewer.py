@@ -76,7 +76,7 @@ class Viewer:
         gui.configure_theme(show_share_button=False, show_logo=False)
         gui.main_panel.dock_right()
         scene.set_up_direction("+z")
-        size, center = self._size(), self._turn[:3, :3] @ self.puppet.figures().center
+        size, center = self._size(), self._turn[:3, :3] @ self.puppet.totals().center
         floor = min(float((self._turn @ H)[2, 3]) for H in self.puppet.poses().values())
         about = {"cell_size": 0.5 * size, "section_size": 2.5 * size, "position": (*center[:2], floor)}
         scene.add_grid("/grid", width=10.0 * size, height=10.0 * size, plane="xy", **about)
@@ -234,7 +234,7 @@ class Viewer:
                 self._quiet = False
 
     def _overlays(self) -> None:
-        found, R = self.puppet.figures(), self._turn[:3, :3]
+        found, R = self.puppet.totals(), self._turn[:3, :3]
         shown = {name: bool(box.value) for name, box in self._shows.items()}
         for name, thing in zip(shown, (self._center, self._axes, self._arrow), strict=True):
             thing.visible = shown[name]
