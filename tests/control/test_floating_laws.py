@@ -16,7 +16,7 @@ from fallingcat.control import (
     support_dynamics,
 )
 from fallingcat.control.floating import prioritised_drives
-from fallingcat.errors import ModelError
+from fallingcat.errors import FallingCatError, ModelError
 from fallingcat.testing import check_law
 
 DOG = fc.robots.quadruped()
@@ -153,6 +153,15 @@ def test_priorities_are_strict_and_below_them_torques_are_least():
         assert np.abs(d.J @ a - d.J @ x[:18]).max() < 1e-9 * max(1.0, np.abs(d.acceleration).max())
 
 
+def test_the_whole_body_problem_without_limits_has_the_same_torques():
+    """Another elimination of the same equations, by pivots and Householder's reflections instead of projectors."""
+    state = standing(np.random.default_rng(11))
+    tasks = [[CenterOfMassTask([0.0, 0.0, 0.3])], [BASE, JointsTask(np.zeros(12))]]
+    whole = fc.control.torques(DOG, state, tasks, contacts=FEET[:3], friction=None, settle="torques")
+    found = Prioritised(tasks, FEET[:3]).torques(DOG, state)
+    assert np.abs(found - whole.torques).max() < 1e-11 * np.abs(found).max()
+
+
 def test_example_3_10_1_is_inverse_dynamics_and_singular_tasks_are_met_as_far_as_they_can_be():
     arm, rng = fc.robots.planar_arm(), np.random.default_rng(1)
     state, wanted = arm.random_state(rng), rng.standard_normal(3)
@@ -244,6 +253,22 @@ def test_the_laws_compile_and_keep_their_books():
             assert fast(*robot.flatten(state), 0.0) == pytest.approx(law.torques(robot, state), rel=1e-11, abs=1e-11)
 
 
+def test_measurements_that_are_no_numbers_are_named():
+    state = standing(np.random.default_rng(1))
+    for law in (Prioritised([[BASE]], FEET), fc.control.Impedance(np.zeros(12), 1.0, 1.0)):
+        for part in ("joints", "rates"):
+            odd = state._replace(**{part: np.where(np.arange(12) == 3, np.nan, getattr(state, part))})
+            with pytest.raises(FallingCatError, match=f"{part}.* not finite"):
+                law.torques(DOG, odd)
+
+
+def test_code_of_a_run_has_no_damping_where_there_is_none():
+    from fallingcat.simulation.numbers import apart
+
+    assert len(apart([Prioritised([[BASE]], FEET)])[1]) == 0
+    assert apart([Prioritised([[BASE]], FEET, damping=0.1)])[1].tolist() == [0.1]
+
+
 @pytest.mark.slow
 def test_a_quadruped_stands_on_a_floor_under_both_laws():
     stand = DOG.state(joints=np.tile([0.0, 0.6, -1.2], 4))
@@ -264,6 +289,7 @@ def test_a_quadruped_stands_on_a_floor_under_both_laws():
     ("made", "said"),
     [
         (lambda: Prioritised([BASE]), "list of priorities"),
+        (lambda: Prioritised([[BASE]], damping=-1.0), "damping of 'priorities' is not negative"),
         (lambda: Prioritised(3), "tasks of 'priorities' are a list"),
         (lambda: Prioritised([["stand"]]), "task of 'priorities' is a Task"),
         (lambda: Prioritised([[BASE]], ["paw"]).compile(DOG), "there is no link or frame 'paw'"),

@@ -20,7 +20,7 @@ from .least_squares import RANK, Level, hierarchical, norm, orthonormal
 from .task_space import Aim, check_aim, check_tasks, task_at
 from .tasks import PositionTask, Task
 from .tasks.task import filled, packed, stacked
-from .torque_law import TorqueLaw, as_gain, drives, names_of, per_row
+from .torque_law import TorqueLaw, as_damping, as_gain, drives, names_of, per_row
 
 Contact = str | Task
 """A link or frame whose origin stays where it is, or a task: ``PoseTask("foot")`` for a sole that lies flat."""
@@ -145,6 +145,7 @@ class Prioritised(TorqueLaw):
             raise ModelError(f"tasks of {self.name!r} are a list of priorities, each a list: [[task, ...], ...]")
         object.__setattr__(self, "tasks", tuple(names_of(level, f"tasks of {self.name!r}") for level in levels))
         object.__setattr__(self, "contacts", names_of(self.contacts, f"contacts of {self.name!r}"))
+        object.__setattr__(self, "damping", as_damping(self.damping, f"damping of {self.name!r}"))
         for aim in (aim for level in self.tasks for aim in level):
             check_aim(aim, self.name)
 

@@ -152,7 +152,7 @@ def _least_squares(factor: list[list[Any]], b: list[Any], damping: Any, count: i
     """The ``z`` (count) that minimises ``|factor z - b|^2 + damping^2 |z|^2``; 0 where a column of ``factor`` is."""
     if not count:
         return []
-    damped = not (isinstance(damping, float) and damping == 0.0)
+    damped = not (isinstance(damping, (int, float)) and damping == 0)
     columns = [array([row[k] for row in factor]) for k in range(count)]
     if damped:
         columns = [np.concatenate([c, scale(damping, np.eye(count)[k])]) for k, c in enumerate(columns)]

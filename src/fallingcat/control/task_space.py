@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import inverse_root, is_numeric, solve, solve_tree
+from ..arrays import inverse_root, solve, solve_tree
 from ..arrays.types import Matrix, Vector
 from ..dynamics import bias_forces, gravity_forces, mass_matrix
 from ..dynamics.checks import check_robot
@@ -20,7 +20,7 @@ from ..model import Model, State
 from .desired import stated, vector_at
 from .least_squares import Level, hierarchical, norm, orthonormal
 from .tasks.task import Demand, Task, check_rotations
-from .torque_law import TorqueLaw, drives
+from .torque_law import TorqueLaw, as_damping, drives
 
 Aim = Task | Callable[[Any], Task]
 """A task, or a function of time (s) that gives one."""
@@ -106,8 +106,7 @@ class OperationalSpace(TorqueLaw):
             raise ModelError(
                 f"posture of {self.name!r} is a law of drives, such as Impedance, not {told(self.posture)}"
             )
-        if is_numeric(self.damping) and self.damping < 0.0:
-            raise ModelError(f"damping of {self.name!r} is not negative, not {self.damping}")
+        object.__setattr__(self, "damping", as_damping(self.damping, f"damping of {self.name!r}"))
 
     def check(self, model: Model) -> None:
         super().check(model)

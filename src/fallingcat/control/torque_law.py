@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import concatenate, is_numeric
 from ..arrays.arguments import shape_of
 from ..dynamics.checks import check_dynamic, check_model
-from ..errors import ModelError, told
+from ..errors import ModelError, NumericsError, told
 from ..kernels import compile
 from ..lie.group import constant
 from ..model import Model, State
@@ -41,7 +41,12 @@ class TorqueLaw(Law):
 
     def torques(self, model: Model, state: State, t: Any = 0.0) -> Any:
         """Joint torques (n; N m or N) that it commands."""
-        return self.forces(model, t, state, frozenset())[model.m :]
+        found = self.forces(model, t, state, frozenset())[model.m :]
+        if is_numeric(found) and not np.isfinite(found).all():
+            odd = [name for name, x in zip(State._fields, state, strict=True) if not np.isfinite(x).all()]
+            why = f"{odd[0]} of the state is not finite" if odd else "what it asks for is not finite"
+            raise NumericsError(f"there are no torques of {self.name!r}: {why}")
+        return found
 
     def compile(self, model: Model, target: str = "cpu", **options: Any) -> Any:
         """A kernel ``k(q, v, t)`` that gives the joint torques (n), for a control loop; ``target="c"`` is its text.
@@ -134,6 +139,15 @@ def as_tuple(x: Any, what: str) -> tuple[float, ...]:
     if numbers.ndim != 1 or not np.isfinite(numbers).all():
         raise ModelError(f"{what} are finite numbers in a row, or a function of time that gives them, not {told(x)}")
     return tuple(map(float, numbers))
+
+
+def as_damping(x: Any, what: str) -> Any:
+    """A damping; none is a whole number, which steps of simulations do not take for one that may change: code without
+    damping is shorter.
+    """
+    if is_numeric(x) and x < 0.0:
+        raise ModelError(f"{what} is not negative, not {x}")
+    return 0 if is_numeric(x) and x == 0.0 else x
 
 
 def names_of(given: Any, what: str) -> tuple[Any, ...]:

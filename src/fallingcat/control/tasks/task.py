@@ -278,21 +278,30 @@ def check_poses(goal: Any, what: str) -> None:
         raise ModelError(f"{what} is a pose (4 x 4), not {told(goal)}")
     if goal.ndim == 2 and _is_pose(goal.tolist()):
         return
-    R, last = goal[..., :3, :3], np.array([0.0, 0.0, 0.0, 1.0])
-    wrong = np.abs(R.swapaxes(-1, -2) @ R - np.eye(3)).max(axis=(-2, -1)) > POSE_TOLERANCE
-    wrong |= (np.linalg.det(R) < 0.0) | (np.abs(goal[..., 3, :] - last).max(axis=-1) > POSE_TOLERANCE)
+    wrong = _crooked(goal) > POSE_TOLERANCE
     if wrong.any():
         which = "" if goal.ndim == 2 else f" at index {int(np.argmax(wrong))}"
         raise ModelError(f"{what}{which} is no pose: [R p; 0 1] with a rotation R is one")
 
 
 def _is_pose(rows: list[list[float]]) -> bool:
-    """Plain numbers are faster than arrays for a single one: axes of length 1, across each other, right-handed."""
+    """Plain numbers are faster than arrays for a single one."""
     (a, b, c, _), (d, e, f, _), (g, h, i, _), last = rows
-    x, y, z = e * i - f * h, f * g - d * i, d * h - e * g  # the first row is the product of the others
-    off = max(abs(a - x), abs(b - y), abs(c - z), abs(a * a + b * b + c * c - 1.0), abs(d * g + e * h + f * i))
-    lengths = max(abs(d * d + e * e + f * f - 1.0), abs(g * g + h * h + i * i - 1.0))
-    return off <= POSE_TOLERANCE and lengths <= POSE_TOLERANCE and last == [0.0, 0.0, 0.0, 1.0]
+    off = max(map(abs, _apart(a, b, c, d, e, f, g, h, i)))
+    return off <= POSE_TOLERANCE and last == [0.0, 0.0, 0.0, 1.0]
+
+
+def _crooked(goal: np.ndarray) -> np.ndarray:
+    """How far (...) from poses these are."""
+    parts = _apart(*(goal[..., i, k] for i in range(3) for k in range(3)))
+    last = goal[..., 3, :] - np.array([0.0, 0.0, 0.0, 1.0])
+    return np.maximum(np.abs(last).max(axis=-1), np.abs(parts).max(axis=0))
+
+
+def _apart(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any, i: Any) -> tuple[Any, ...]:
+    """Of the rows of a rotation the first is the product of the others, which have length 1, across each other."""
+    product = (a - (e * i - f * h), b - (f * g - d * i), c - (d * h - e * g))
+    return *product, d * d + e * e + f * f - 1.0, g * g + h * h + i * i - 1.0, d * g + e * h + f * i
 
 
 def check_rotations(goal: Any, what: str) -> None:
