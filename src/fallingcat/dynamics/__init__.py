@@ -33,6 +33,7 @@ from .energy import kinetic_energy, potential_energy
 from .forward import forward_dynamics
 from .hamiltonian import Hamiltonian, hamiltonian, potential_forces
 from .hessian import kinematic_hessian
+from .identification import Identified, identify
 from .inverse import bias_forces, gravity_forces, inverse_dynamics
 from .kinematics import (
     analytical_jacobian,
@@ -60,18 +61,30 @@ from .momentum import (
     momentum_matrix_derivative,
 )
 from .principal import principal_axes
+from .regressors import (
+    BaseParameters,
+    base_parameters,
+    energy_regressors,
+    inertial_parameters,
+    inverse_dynamics_regressor,
+    momentum_regressor,
+    with_inertial_parameters,
+)
 
 __all__ = [
     "FACTORIZATIONS",
+    "BaseParameters",
     "CenterOfMassDerivatives",
     "CentroidalDerivatives",
     "Constrained",
     "FloatingBaseMap",
     "ForwardDerivatives",
     "Hamiltonian",
+    "Identified",
     "InverseDerivatives",
     "analytical_jacobian",
     "average_velocity",
+    "base_parameters",
     "bias_forces",
     "center_of_mass",
     "center_of_mass_bias",
@@ -84,14 +97,18 @@ __all__ = [
     "coriolis_matrix",
     "displace",
     "end_effector_parameters",
+    "energy_regressors",
     "floating_base_map",
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "forward_kinematics",
     "gravity_forces",
     "hamiltonian",
+    "identify",
+    "inertial_parameters",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
+    "inverse_dynamics_regressor",
     "jacobian",
     "jacobian_derivative",
     "kinematic_hessian",
@@ -107,9 +124,11 @@ __all__ = [
     "momentum",
     "momentum_matrix",
     "momentum_matrix_derivative",
+    "momentum_regressor",
     "potential_energy",
     "potential_forces",
     "principal_axes",
     "relative_jacobian",
     "reroot_state",
+    "with_inertial_parameters",
 ]

@@ -15,6 +15,7 @@ except ImportError:
 from . import toolbox
 from .derivation import Derivation, Named, derive
 from .hopping import foot
+from .learning import base_parameters
 from .parameters import Symbols, numbers, symbols
 
-__all__ = ["Derivation", "Named", "Symbols", "derive", "foot", "numbers", "symbols", "toolbox"]
+__all__ = ["Derivation", "Named", "Symbols", "base_parameters", "derive", "foot", "numbers", "symbols", "toolbox"]

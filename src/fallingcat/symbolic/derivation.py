@@ -219,13 +219,14 @@ class Derivation:
         """As :meth:`of`, with names for common factors."""
         key = (function, tuple(map(str, arguments)), tuple(sorted((k, str(x)) for k, x in options.items())))
         if key not in self._named:
-            result, polynomials = self._polynomials(function, *arguments, **options)
+            result, polynomials = self.polynomials(function, *arguments, **options)
             self._named[key] = _shaped(result, [self._writer.written(p) for p in polynomials])
         return self._named[key]
 
-    def _polynomials(
+    def polynomials(
         self, function: Callable[..., Any], *arguments: Any, **options: Any
     ) -> tuple[Result, list[Polynomial]]:
+        """As :meth:`of`, flat and in exact arithmetic, with what puts the entries together again."""
         self._check_size(function)
         outputs: list[Any] = []
         given = [self._argument(x) for x in arguments]

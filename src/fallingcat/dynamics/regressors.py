@@ -1,0 +1,253 @@
+"""Equations of motion as products with the inertial parameters of the links: what learns a robot's masses.
+
+A link has ten: ``[m, h_x, h_y, h_z, I_xx, I_xy, I_yy, I_xz, I_yz, I_zz]``, its mass, mass times center, and inertia
+about the origin of its frame, in Pinocchio's order.  All of dynamics is linear in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import array, concatenate, takes
+from ..arrays.types import Matrix, Vector
+from ..errors import ModelError
+from ..lie import SE3
+from ..lie.rotations import skew
+from ..model import Body, Model, State
+from .checks import check_model, check_robot, choice, vector
+from .inverse import LinkMotion, base_motion, carried
+from .kinematics import world_poses
+from .spatial import motion_to_child
+from .sweeps import Node, Places, ancestors, nodes, outward
+
+_SE3 = SE3()
+EACH = 10
+"""Parameters of a link."""
+
+
+def inertial_parameters(model: Model) -> Vector:
+    """``pi`` (10 for each link, in order): mass (kg), first moment (kg m), inertia about the link's origin (kg m^2).
+
+    >>> from fallingcat.model import robots
+    >>> inertial_parameters(robots.prismatic_hopper())[[0, 10]].tolist()
+    [0.957, 0.05]
+    """
+    check_model(model)
+    return concatenate([_parameters(link.body) for link in model.links])
+
+
+def with_inertial_parameters(model: Model, parameters: Vector) -> Model:
+    """The robot with other inertial parameters; the inverse of :func:`inertial_parameters`."""
+    check_model(model)
+    given = np.asarray(vector(parameters, EACH * len(model.links), "parameters"), dtype=float).reshape(-1, EACH)
+    bodies = [_body(p, link.name) for p, link in zip(given, model.links, strict=True)]
+    return replace(model, links=tuple(replace(link, body=b) for link, b in zip(model.links, bodies, strict=True)))
+
+
+@takes(acceleration="nv")
+def inverse_dynamics_regressor(model: Model, state: State, acceleration: Vector) -> Matrix:
+    """``Y`` (nv x 10 links) with ``Y pi = inverse_dynamics(model, state, acceleration)``, less what rotors add.
+
+    Row by row in the order of a quasi-velocity, base first; ``pi`` are :func:`inertial_parameters`.  ``armature``
+    adds ``armature rates_dot`` to the forces of the joints, beside ``Y pi``.
+
+    >>> from fallingcat.model import robots
+    >>> cat = robots.cat()
+    >>> state, a = cat.random_state(np.random.default_rng(0)), np.ones(cat.nv)
+    >>> from fallingcat.dynamics import inverse_dynamics
+    >>> found = inverse_dynamics_regressor(cat, state, a) @ inertial_parameters(cat)
+    >>> bool(np.allclose(found, inverse_dynamics(cat, state, a), atol=1e-10))
+    True
+    """
+    check_robot(model, state)
+    acceleration = vector(acceleration, model.nv, "acceleration")
+    tree, rates_dot = nodes(model, state), acceleration[model.m :]
+
+    def step(node: Node, parent: LinkMotion) -> LinkMotion:
+        return carried(node, parent, rates_dot[model.v_slices[node.link - 1]])
+
+    motions = outward(tree, base_motion(model, state, acceleration[: model.m]), step)
+    return _projected(model, tree, [_force(motion) for motion in motions])
+
+
+def momentum_regressor(model: Model, state: State, frame: str = "base") -> Matrix:
+    """``H`` (6 x 10 links) with ``H pi = momentum(model, state, frame)``; ``frame`` is ``base`` or ``world``.
+
+    About the center of mass, which is a quotient of parameters, the momentum is not linear in them.
+    """
+    check_robot(model, state)
+    choice(frame, ("base", "world"), "frame")
+    tree = nodes(model, state)
+    columns = []
+    for link, nu in enumerate(_twists(model, state, tree)):
+        columns.append(_to_base(tree, link, _momentum(nu)))
+    H = concatenate(columns, axis=1)
+    return H if frame == "base" else _SE3.Ad(_SE3.inverse(state.pose)).T @ H
+
+
+def energy_regressors(model: Model, state: State) -> tuple[Vector, Vector]:
+    """``(t, u)`` (10 links each): ``t . pi`` is the kinetic energy of the links, ``u . pi`` their potential energy."""
+    check_robot(model, state)
+    twists = _twists(model, state, nodes(model, state))
+    kinetic = [0.5 * (nu @ _momentum(nu)) for nu in twists]
+    potential = []
+    for H in world_poses(model, state):
+        weight = concatenate([(model.gravity @ H[:3, 3])[None], H[:3, :3].T @ model.gravity, np.zeros(6)])
+        potential.append(-weight)
+    return concatenate(kinetic), concatenate(potential)
+
+
+# one link ---------------------------------------------------------------------------------------------------------
+
+
+def _parameters(body: Body) -> Vector:
+    I = body.spatial_inertia[3:, 3:]  # noqa: E741
+    second = array([I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]])
+    return concatenate([array([body.mass]), body.first_moment, second])
+
+
+def _body(p: np.ndarray, name: str) -> Body:
+    m, h, I = p[0], p[1:4], matrix_of(p[4:])  # noqa: E741
+    if m < 0.0 or (m == 0.0 and h.any()):
+        raise ModelError(f"the mass of link {name!r} is positive where it has a first moment, and is {m:g}")
+    center = h / m if m else np.zeros(3)
+    return Body(m, center, I + m * (skew(center) @ skew(center)))
+
+
+def matrix_of(entries: Vector) -> Matrix:
+    """``3 x 3`` of ``[xx, xy, yy, xz, yz, zz]``."""
+    a, b, c, d, e, f = (entries[k] for k in range(6))
+    return array([[a, b, d], [b, c, e], [d, e, f]])
+
+
+def _times(x: Vector) -> Matrix:
+    """``3 x 6``: ``I x`` of the six entries of ``I``."""
+    a, b, c = (x[k] for k in range(3))
+    o = 0.0
+    return array([[a, b, o, c, o, o], [o, a, b, o, c, o], [o, o, o, a, b, c]])
+
+
+def _force(motion: LinkMotion) -> Matrix:
+    """``6 x 10``: the wrench on a link, ``[m a + K h; h x a + I alpha + w x I w]``, of its parameters."""
+    zero = np.zeros((3, 6))
+    turning = _times(motion.alpha) + skew(motion.w) @ _times(motion.w)
+    top = concatenate([motion.a[:, None], motion.K, zero], axis=1)
+    return concatenate([top, concatenate([np.zeros((3, 1)), -skew(motion.a), turning], axis=1)])
+
+
+def _momentum(nu: Vector) -> Matrix:
+    """``6 x 10``: ``[m v + w x h; h x v + I w]``."""
+    v, w = nu[:3], nu[3:]
+    top = concatenate([v[:, None], skew(w), np.zeros((3, 6))], axis=1)
+    return concatenate([top, concatenate([np.zeros((3, 1)), -skew(v), _times(w)], axis=1)])
+
+
+# the tree ---------------------------------------------------------------------------------------------------------
+
+
+def _twists(model: Model, state: State, tree: list[Node]) -> list[Vector]:
+    base = model.base.selection @ state.twist
+    return outward(tree, base, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates)
+
+
+def _to_base(tree: list[Node], link: int, wrenches: Matrix) -> Matrix:
+    for k in ancestors(tree, link)[:-1]:
+        wrenches = _carried(tree[k - 1], wrenches)
+    return wrenches
+
+
+def _carried(node: Node, wrenches: Matrix) -> Matrix:
+    """Wrenches on a link (6 x k) as those on its parent."""
+    return _SE3.Ad(_SE3.inverse(node.H)).T @ wrenches
+
+
+def _projected(model: Model, tree: list[Node], own: list[Matrix]) -> Matrix:
+    """Of every link's wrenches (6 x 10) what the base and each joint feel."""
+    places = Places.of(model)
+    columns = []
+    for link, wrenches in enumerate(own):
+        felt: list[Any] = [np.zeros((size, EACH)) for size in places.sizes]
+        for k in ancestors(tree, link)[:-1]:
+            felt[k] = tree[k - 1].S.T @ wrenches
+            wrenches = _carried(tree[k - 1], wrenches)
+        felt[0] = model.base.selection.T @ wrenches
+        columns.append(concatenate(places.folded(felt)))
+    return concatenate(columns, axis=1)
+
+
+# what can be learnt -----------------------------------------------------------------------------------------------
+
+
+class BaseParameters(NamedTuple):
+    """The combinations of inertial parameters that motions show: ``P pi``, as few as there are.
+
+    ``Y pi = Y[:, columns] (P pi)``; ``names`` writes each, e.g. ``I_0zz + 0.0144 m_1``.
+    """
+
+    P: np.ndarray
+    """``k x 10 links``"""
+    columns: tuple[int, ...]
+    """``k``: the parameter that stands for each combination"""
+    names: tuple[str, ...]
+
+
+def parameter_names(model: Model) -> tuple[str, ...]:
+    """How the entries of ``pi`` are called: ``m_0, h_0x, ..., I_0zz, m_1, ...``."""
+    kinds = ("m_{}", "h_{}x", "h_{}y", "h_{}z", "I_{}xx", "I_{}xy", "I_{}yy", "I_{}xz", "I_{}yz", "I_{}zz")
+    return tuple(kind.format(i) for i in range(len(model.links)) for kind in kinds)
+
+
+def base_parameters(
+    model: Model, regressor: Callable[..., Matrix] = inverse_dynamics_regressor, tolerance: float = 1e-9
+) -> BaseParameters:
+    """A minimal set of parameters that all motions depend on, by the rank of the regressor at random states.
+
+    The first parameters that are independent of those before them stay, from the base to the tips; each other one adds
+    to them by what it looks like.
+
+    >>> from fallingcat.model import robots
+    >>> found = base_parameters(robots.revolute_hopper())
+    >>> len(found.names), found.names[0], found.names[3]
+    (7, 'm_0 + m_1', 'I_0zz + 0.0144 m_1')
+    """
+    check_model(model)
+    rng = np.random.default_rng(0)
+    W = np.concatenate(
+        [_sampled(model, regressor, rng) for _ in range(2 + 2 * EACH * len(model.links) // max(1, model.nv))]
+    )
+    size = np.linalg.norm(W, axis=0)
+    W = W / np.where(size > tolerance * size.max(initial=0.0), size, np.inf)
+    Q = np.zeros((len(W), 0))
+    kept: list[int] = []
+    for column in range(W.shape[1]):
+        rest = W[:, column] - Q @ (Q.T @ W[:, column])
+        rest = rest - Q @ (Q.T @ rest)
+        if np.linalg.norm(rest) > tolerance:
+            Q, kept = np.column_stack([Q, rest / np.linalg.norm(rest)]), [*kept, column]
+    scaled = np.linalg.lstsq(W[:, kept], W, rcond=None)[0]
+    P = scaled * size[None, :] / size[kept][:, None]
+    P[np.abs(scaled) < tolerance] = 0.0
+    P[:, size <= tolerance * size.max(initial=0.0)] = 0.0
+    P[:, kept] = np.eye(len(kept))
+    return BaseParameters(P, tuple(kept), tuple(_named(row, parameter_names(model)) for row in P))
+
+
+def _sampled(model: Model, regressor: Callable[..., Matrix], rng: np.random.Generator) -> np.ndarray:
+    state = model.random_state(rng)
+    further = (rng.normal(size=model.nv),) if regressor is inverse_dynamics_regressor else ()
+    return np.asarray(regressor(model, state, *further))
+
+
+def _named(row: np.ndarray, names: tuple[str, ...]) -> str:
+    """``I_0zz + 0.0144 m_1``: what stands for it first."""
+    text = ""
+    for i in np.flatnonzero(row):
+        x = float(row[i])
+        factor = "" if abs(abs(x) - 1.0) < 1e-9 else f"{abs(x):.6g} "
+        sign = (" - " if x < 0 else " + ") if text else ("-" if x < 0 else "")
+        text += f"{sign}{factor}{names[i]}"
+    return text
