@@ -39,6 +39,8 @@ def test_the_studies_are_there():
         "orbital-control",
         "orbital-gait",
         "orbital-turn",
+        "prismatic-allocated",
+        "revolute-allocated",
         "revolute-basin",
         "revolute-commanded",
         "revolute-locked",

@@ -2,6 +2,7 @@
 
 from .accelerations import Accelerations, accelerations
 from .actuators import Actuators, actuated
+from .allocation import ExternalLaw, InternalLaw, Response, on_external, response
 from .between import PointActuator, PointSpring, wrench_between
 from .collisions import CollisionLimit
 from .floating import (
@@ -14,6 +15,7 @@ from .floating import (
 )
 from .hopping import (
     EnergyController,
+    ExternalPolarSpring,
     Leg,
     LockedPolarSpring,
     PolarLaw,
@@ -64,9 +66,12 @@ __all__ = [
     "DryFriction",
     "EnergyController",
     "ErrorState",
+    "ExternalLaw",
+    "ExternalPolarSpring",
     "FloatingInverse",
     "Gains",
     "Impedance",
+    "InternalLaw",
     "InverseDynamics",
     "InverseKinematics",
     "JointDamper",
@@ -97,6 +102,7 @@ __all__ = [
     "RateLimits",
     "Reached",
     "RelativeTask",
+    "Response",
     "RotationTask",
     "Sampled",
     "SpeedLimit",
@@ -114,7 +120,9 @@ __all__ = [
     "floating_inverse_dynamics",
     "gains",
     "inverse_kinematics",
+    "on_external",
     "passive",
+    "response",
     "support_dynamics",
     "task_dynamics",
     "torques",

@@ -5,7 +5,9 @@ radial laws pull along it.  They are written with the internal velocity Jacobian
 foot's velocity when nothing has momentum, so that they move the joints only, (4.25).  The polar laws turn the leg about
 the center of mass; they need a torque on the base.
 
-Controller I is radial; II adds :class:`PolarSpring`; III adds :class:`LockedPolarSpring` in its place.
+Controller I is radial; II adds :class:`PolarSpring`; III adds :class:`LockedPolarSpring` in its place.  Radial laws act
+on the internal velocity alone; III and :class:`ExternalPolarSpring` on the external one, so that neither disturbs the
+other; II does.
 """
 
 from __future__ import annotations
@@ -194,6 +196,27 @@ class PolarSpring(PolarLaw):
     def measured(self, model: Model, state: State) -> tuple[Any, Any]:
         leg = virtual_leg(model, state, self.foot)
         return leg.angle - self.angle, leg.polar
+
+
+@dataclass(frozen=True)
+class ExternalPolarSpring(PolarSpring):
+    """The polar spring of controller II on the angle of the virtual leg, with its torque on the external velocity alone
+    ([Feurstein] 3.3.4): it turns the robot as a whole and leaves the leg's length to the radial laws.
+
+    >>> import fallingcat as fc
+    >>> hopper = fc.robots.revolute_hopper()
+    >>> state = hopper.state(pose=hopper.base.element(np.array([0.0, 0.3, -2.5])), joints=[1.8], rates=[1.0])
+    >>> forces = ExternalPolarSpring(6.0).forces(hopper, 0.0, state, frozenset({"foot"}))
+    >>> bool(abs(fc.control.response(hopper, state, forces).internal).max() < 1e-10)
+    True
+    """
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        if not _active(self.when, self.foot, touching):
+            return np.zeros(model.nv)
+        away, row = self.measured(model, state)
+        torque = -self.stiffness * away - self.damping * (row @ state.velocity)
+        return torque * concatenate([np.array([0.0, 0.0, 1.0]), connection(model, state)[2]])
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 from ...contact import CompliantFloor
 from ...control import (
     EnergyController,
+    ExternalPolarSpring,
     Law,
     LockedPolarSpring,
     PolarSpring,
@@ -62,8 +63,9 @@ def laws(model: Model, state: State, p: HopperParameters) -> tuple[Law, ...]:
 def _polar(state: State, p: HopperParameters) -> tuple[Law, ...]:
     if p.controller == "I":
         return ()
-    if p.controller == "II":
-        return (PolarSpring(p.K_p, p.D_p, p.alpha_des, foot=FOOT),)
+    if p.controller in ("II", "allocated"):
+        kind = PolarSpring if p.controller == "II" else ExternalPolarSpring
+        return (kind(p.K_p, p.D_p, p.alpha_des, foot=FOOT),)
     # alpha_c is measured from the posture of the start, so that it is 0 there
     turn, reference = float(np.arctan2(state.pose[1, 0], state.pose[0, 0])), tuple(map(float, state.joints))
     return (LockedPolarSpring(p.K_p, p.D_p, p.alpha_des + turn, foot=FOOT, reference=reference),)

@@ -7,9 +7,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...control import EnergyController, virtual_leg
+from ...arrays import concatenate, takes
+from ...control import EnergyController, PolarLaw, response, virtual_leg
 from ...dynamics import kinetic_energy, potential_energy
-from ...model import State
+from ...kernels import compile
+from ...model import Model, State
 from .hopper import FOOT
 from .observed import Flight, Observed
 
@@ -31,6 +33,46 @@ def measure(function: Measure) -> Measure:
 def x_at(t: float, seen: Observed) -> float:
     """Place of the base at a time (m)."""
     return float(seen.run.at(t).pose[0, 3]) if seen.times[0] <= t <= seen.times[-1] else NAN
+
+
+# what laws do to each other's velocity ------------------------------------------------------------------------------
+
+
+def disturbances(seen: Observed) -> dict[str, np.ndarray]:
+    """``N`` each: joint acceleration (rad/s^2 or m/s^2) by the polar law, and acceleration of the locked velocity
+    (largest of m/s^2 and rad/s^2) by the radial laws: both zero where laws do not disturb each other.
+    """
+    run, polar = seen.run, [law.name for law in seen.run.system.laws if isinstance(law, PolarLaw)]
+    radial = [law.name for law in run.system.laws if law.name not in polar]
+    forces = [sum((run.port_forces[k] for k in some), start=np.zeros((len(run), 4))) for some in (polar, radial)]
+    kernel = compile(run.model, responses, state=State._fields)
+    by_polar, by_radial = (np.asarray(kernel(run.poses[:, :3], run.joints, run.twists, run.rates, F)) for F in forces)
+    return {
+        "joint, by the polar law": np.abs(by_polar[:, 3]),
+        "whole robot, by radial laws": np.abs(by_radial[:, :3]).max(axis=1),
+        "joint, by radial laws": np.abs(by_radial[:, 3]),
+        "whole robot, by the polar law": np.abs(by_polar[:, :3]).max(axis=1),
+    }
+
+
+@takes(forces="nv")
+def responses(model: Model, state: State, forces: Any) -> Any:
+    """External and internal accelerations, one after the other."""
+    return concatenate(list(response(model, state, forces)))
+
+
+@measure
+def joint_by_polar(seen: Observed) -> float:
+    """Largest joint acceleration by the polar law, relative to the largest by radial laws."""
+    found = disturbances(seen)
+    return float(found["joint, by the polar law"].max() / found["joint, by radial laws"].max())
+
+
+@measure
+def whole_by_radial(seen: Observed) -> float:
+    """Largest acceleration of the locked velocity by radial laws, relative to the largest by the polar law."""
+    found = disturbances(seen)
+    return float(found["whole robot, by radial laws"].max() / found["whole robot, by the polar law"].max())
 
 
 # books of energy ----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import arctan2, cos, sin
-from ...control import LockedPolarSpring
+from ...control import LockedPolarSpring, PolarLaw
 from ...formulations import locked_angle
 from ...model import Model, State
 from ...views import Chart, Line, Page, Text
@@ -17,7 +17,7 @@ from ...views.page import Block
 from ..kind import Figures
 from ..tables import Study
 from .looks import cycle_strip, hopper_scene
-from .measures import stationarity
+from .measures import disturbances, stationarity
 from .observed import Observed
 
 BINS, ZOOMED = 400, 3
@@ -105,8 +105,16 @@ class Panels:
         return [self._height(), self._chart("Angle of the virtual leg", "degrees", **self._angles())]
 
     def all(self) -> list[Chart]:
-        """Position, momenta, leg, forces, energies, works."""
-        return [*self._motion(), *self._leg(), *self._books()]
+        """Position, momenta, leg, forces, energies, works; what laws do to each other's velocity."""
+        return [*self._motion(), *self._leg(), *self._books(), *self._disturbances()]
+
+    def _disturbances(self) -> list[Chart]:
+        if not any(isinstance(law, PolarLaw) for law in self.seen.run.system.laws):
+            return []
+        found = {name: np.maximum(x, 1e-16)[self.keep] for name, x in disturbances(self.seen).items()}
+        lines = [Line(name, values) for name, values in found.items()]
+        title = "Accelerations by law (m/s², rad/s²): the first two are disturbances"
+        return [Chart(title, self.seen.times[self.keep], lines, log=True, wide=True)]
 
     def _height(self) -> Chart:
         return self._chart("Height", "m", center_of_mass=self.seen["com_y"], foot=self.seen["foot_y"])

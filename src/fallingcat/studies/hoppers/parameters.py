@@ -39,8 +39,9 @@ class HopperParameters(Parameters):
     """rad/s or m/s"""
     disturbance: float = 0.0
     """added to ``theta`` (rad)"""
-    controller: Literal["I", "II", "III"] = "II"
-    """radial only; polar spring on the virtual leg; polar spring on the locked-velocity frame"""
+    controller: Literal["I", "II", "III", "allocated"] = "II"
+    """radial only; polar spring on the virtual leg; polar spring on the locked-velocity frame; that of II with its
+    torque on the external velocity alone"""
     K_r: Gain
     """radial spring (N/m)"""
     D_r: Gain = 0.0
