@@ -134,7 +134,7 @@ def test_all_errors_at_once():
         ({"duration": 1e9}, "duration"),
         ({"r_des": 0.0}, "r_des"),
         ({"r_des": "final"}, "r_des: should be 'initial'"),
-        ({"controller": "IV"}, "'I', 'II' or 'III'"),
+        ({"controller": "IV"}, "'I', 'II', 'III' or 'allocated'"),
         ({"points": 9}, "no parameter 'points'"),
     ],
 )
