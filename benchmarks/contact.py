@@ -1,6 +1,7 @@
 """Robots that land on four or eight points: error after a second over the processor time it takes, beside MuJoCo.
 
 python benchmarks/contact.py                  # this processor: single runs and batches, ours and MuJoCo's (Euler, RK4)
+python benchmarks/contact.py --hard           # the same on hard contacts: time steps of Moreau, beside MuJoCo
 python benchmarks/contact.py --gpu            # on a machine with a GPU and CuPy: fleets, their error beside the CPU,
                                               # and MuJoCo Warp if it is there
 """
@@ -42,6 +43,10 @@ class Scene(NamedTuple):
     def laws(self) -> tuple[fc.control.Law, ...]:
         rest = tuple(float(x) for x in self.start.joints)
         return fc.control.JointSpring(self.stiffness, rest), fc.control.JointDamper(self.damping)
+
+    @property
+    def hard(self) -> fc.contact.HardContacts:
+        return fc.contact.HardContacts(self.points, friction=0.8)
 
     @property
     def floor(self) -> fc.contact.CompliantFloor:
@@ -93,13 +98,16 @@ def processor_time(run: Callable[[], Any], repeats: int) -> tuple[float, list[fl
 # ours -----------------------------------------------------------------------------------------------------------------
 
 
-def ours(scene: Scene, dt: float, repeats: int) -> dict[str, Any]:
-    laws, floor = scene.laws, scene.floor
+def ours(scene: Scene, dt: float, repeats: int, hard: bool = False) -> dict[str, Any]:
+    laws, floor, name = scene.laws, scene.hard if hard else scene.floor, "moreau" if hard else "implicit"
 
     def run(length: float, step: float = dt) -> fc.Trajectory:
         every = max(1, round(0.01 / step))
-        return fc.simulate(scene.model, scene.start, length, laws, floor, integrator="implicit", dt=step, every=every)
+        return fc.simulate(scene.model, scene.start, length, laws, floor, integrator=name, dt=step, every=every)
 
+    began = time.process_time()
+    run(dt)
+    first = time.process_time() - began
     fine = run(JUDGED, dt / 64.0).poses[-1, :3, 3]
     took, spread = processor_time(lambda: run(TIMED), repeats)
     many = fc.State(*(np.tile(x, (4096, *[1] * x.ndim)) for x in scene.start))
@@ -107,7 +115,8 @@ def ours(scene: Scene, dt: float, repeats: int) -> dict[str, Any]:
     batch, _ = processor_time(lambda: fleet.step(20), repeats)
     error = float(np.abs(run(JUDGED).poses[-1, :3, 3] - fine).max())
     creep = float(np.abs(run(TIMED).twists[-1]).max())
-    return row("fallingcat implicit", dt, took, spread, error) | {
+    return row(f"fallingcat {name}", dt, took, spread, error) | {
+        "first step (s)": first,
         "batch steps per s and core": 4096 * 20 / batch,
         "base moves after 10 s (m/s, rad/s)": creep,
     }
@@ -280,6 +289,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--gpu", action="store_true")
+    parser.add_argument("--hard", action="store_true")
     parser.add_argument("--count", type=int, default=1 << 19)
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
@@ -290,14 +300,15 @@ def main() -> None:
             if importlib.util.find_spec("mujoco_warp") and name in SCENES:
                 rows += [warps(scene(), 2e-3, 1 << 17)]
         else:
-            rows = [ours(scene(), dt, options.repeats) for dt in (1e-3, 2e-3, 4e-3)]
+            rows = [ours(scene(), dt, options.repeats, options.hard) for dt in (1e-3, 2e-3, 4e-3)]
             rows += [mujocos(scene(), kind, 1e-3, options.repeats) for kind in ("Euler", "implicitfast", "RK4")]
         if name == "hopper":  # which falls over within the second
             rows = [{key: x for key, x in row.items() if not key.startswith("error")} for row in rows]
         result[name] = rows
         for each in rows:
             print(name, json.dumps(each))
-    output = options.output or (RESULT.with_name("contact_gpu.json") if options.gpu else RESULT)
+    kind = "contact_gpu.json" if options.gpu else "contact_hard.json" if options.hard else RESULT.name
+    output = options.output or RESULT.with_name(kind)
     output.write_text(json.dumps(result, indent=2) + "\n")
 
 

@@ -38,7 +38,11 @@ def test_runs_of_both_kinds_agree(monkeypatch):
     floor, runs = HardContacts(points, friction=0.5), []
     for small in (hard.SMALL, 0):
         monkeypatch.setattr(hard, "SMALL", small)
-        runs.append(fc.simulate(block, block.state(pose=H, twist=[1.0, 0.0, 0.3]), 0.5, contact=floor, dt=5e-3))
+        runs.append(
+            fc.simulate(
+                block, block.state(pose=H, twist=[1.0, 0.0, 0.3]), 0.5, contact=floor, dt=5e-3, integrator="rkmk4"
+            )
+        )
     one, other = runs
     assert one.system.compilable
     assert not other.system.compilable
@@ -118,7 +122,9 @@ def test_forces_that_grow_within_a_step_create_no_energy():
     H[2, 3] = 0.1 - min(fc.link_pose(DOG, DOG.state(pose=H, joints=joints), p)[2, 3] for p in FEET)
     twist = np.concatenate([rng.normal(size=3), 2.0 * rng.normal(size=3)])
     start = DOG.state(pose=H, joints=joints, twist=twist, rates=rng.normal(size=DOG.n))
-    run = fc.simulate(DOG, start, 0.42, contact=HardContacts(FEET, friction=1.0), dt=2e-3, passive=False)
+    run = fc.simulate(
+        DOG, start, 0.42, contact=HardContacts(FEET, friction=1.0), dt=2e-3, passive=False, integrator="rkmk4"
+    )
     energy = sum(run.energies())
     assert run.status == "finished"
     assert (energy - np.minimum.accumulate(energy)).max() < 1e-3 * np.ptp(energy)

@@ -72,7 +72,15 @@ def test_planar_boxes_come_to_rest(friction, restitution, seed):
 def test_boxes_come_to_rest(seed):
     model, points = BOX
     checked(
-        fc.simulate(model, thrown(model, points, seed), 1.5, contact=floor_of(points, seed), dt=4e-3, passive=False),
+        fc.simulate(
+            model,
+            thrown(model, points, seed),
+            1.5,
+            contact=floor_of(points, seed),
+            dt=4e-3,
+            passive=False,
+            integrator="rkmk4",
+        ),
         100,
     )
 
@@ -81,7 +89,15 @@ def test_boxes_come_to_rest(seed):
 def test_limp_quadrupeds_fall_on_the_floor(seed):
     """One run took ten minutes, for the machine code of its 29 modes."""
     model, points = DOG
-    run = fc.simulate(model, thrown(model, points, seed), 0.4, contact=floor_of(points, seed), dt=2e-3, passive=False)
+    run = fc.simulate(
+        model,
+        thrown(model, points, seed),
+        0.4,
+        contact=floor_of(points, seed),
+        dt=2e-3,
+        passive=False,
+        integrator="rkmk4",
+    )
     assert run.status == "finished"
     assert len(run.events) > 5
     assert growth(run) < 1e-6
@@ -90,7 +106,9 @@ def test_limp_quadrupeds_fall_on_the_floor(seed):
 def test_points_share_a_load_that_least_norm_would_let_slip():
     """At 0.57 s no forces were found: by least norm a point would slip that others hold.  Then it slides into a jam."""
     model, points = DOG
-    run = fc.simulate(model, thrown(model, points, 4), 0.61, contact=floor_of(points, 4), dt=2e-3, passive=False)
+    run = fc.simulate(
+        model, thrown(model, points, 4), 0.61, contact=floor_of(points, 4), dt=2e-3, passive=False, integrator="rkmk4"
+    )
     assert run.status == "finished"
     assert growth(run) < 1e-6
 
@@ -132,7 +150,12 @@ def test_a_hundred_boxes(seed):
     model, points = BOX
     floor = floor_of(points, seed)
     duration = 2.5 if floor.restitution < 0.8 else 12.0
-    checked(fc.simulate(model, thrown(model, points, seed), duration, contact=floor, dt=2e-3, passive=False), 1000)
+    checked(
+        fc.simulate(
+            model, thrown(model, points, seed), duration, contact=floor, dt=2e-3, passive=False, integrator="rkmk4"
+        ),
+        1000,
+    )
 
 
 @pytest.mark.slow
@@ -140,7 +163,15 @@ def test_a_hundred_boxes(seed):
 def test_a_hundred_quadrupeds(seed):
     """Sixteen points that slide, jam and bounce: a run goes to its end, or says what it could not solve."""
     model, points = DOG
-    run = fc.simulate(model, thrown(model, points, seed), 1.5, contact=floor_of(points, seed), dt=2e-3, passive=False)
+    run = fc.simulate(
+        model,
+        thrown(model, points, seed),
+        1.5,
+        contact=floor_of(points, seed),
+        dt=2e-3,
+        passive=False,
+        integrator="rkmk4",
+    )
     assert run.status == "finished" or run.status.startswith("stopped after ")
     assert len(run.events) <= 3000
     assert growth(run) < 1e-6
@@ -155,7 +186,7 @@ def test_damped_quadrupeds_come_to_rest(seed):
     """With dampers in the joints, since limp legs swing for ever; all pairs of friction and restitution."""
     model, points = DOG
     start, floor = thrown(model, points, seed), floor_of(points, seed)
-    run = fc.simulate(model, start, 8.0, fc.control.JointDamper(0.1), floor, dt=2e-3, passive=False)
+    run = fc.simulate(model, start, 8.0, fc.control.JointDamper(0.1), floor, dt=2e-3, passive=False, integrator="rkmk4")
     assert run.status == "finished" or run.status.startswith("stopped after ")
     assert len(run.events) <= 5000
     assert growth(run) < 1e-6

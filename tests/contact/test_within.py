@@ -51,8 +51,10 @@ def test_geared_legs_land_as_legs_of_fewer_joints_do(friction, duration):
     start = closed.state(joints=all_joints, twist=few.twist)
     floor = HardContacts(FEET, friction=friction)
     dt = 5e-4
-    one = fc.simulate(closed, above(closed, start, 0.02), duration, contact=floor, dt=dt, passive=False)
-    two = fc.simulate(lean, above(lean, few, 0.02), duration, contact=floor, dt=dt, passive=False)
+    one = fc.simulate(
+        closed, above(closed, start, 0.02), duration, contact=floor, dt=dt, passive=False, integrator="rkmk4"
+    )
+    two = fc.simulate(lean, above(lean, few, 0.02), duration, contact=floor, dt=dt, passive=False, integrator="rkmk4")
     assert (one.status, two.status) == ("finished", "finished")
     assert names(one) == names(two)
     assert sum(name.startswith("touchdown") for name in names(one)) >= 1
@@ -78,7 +80,7 @@ def test_a_four_bar_falls_on_the_ground_and_stays_closed():
     pose = start.pose.copy()
     pose[1, 3] = 0.05 - low
     floor = HardContacts(points, friction=0.5, restitution=0.2)
-    run = fc.simulate(model, start._replace(pose=pose), 0.5, contact=floor, dt=5e-4)
+    run = fc.simulate(model, start._replace(pose=pose), 0.5, contact=floor, dt=5e-4, integrator="rkmk4")
     assert run.status == "finished"
     assert any("touchdown" in name or "bounce" in name for name in names(run))
     assert run.loop_errors().max() < 1e-8

@@ -86,6 +86,28 @@ def test_a_contact_that_starts_closed_or_coming():
     assert np.abs(coming.poses[:, 2, 3].min()) < 1e-15
 
 
+def test_a_ball_rolls_down_a_slope():
+    """Held at its lowest point it rolls: 5/7 of what a sliding one has, to first order; on a relief too."""
+    r, slope, length = 0.1, 0.3, 0.2
+    marble = fc.robots.free_body(body=fc.Body(2.0, (0, 0, 0), 0.4 * 2.0 * r**2 * np.eye(3)))
+    up, down = np.array([np.sin(slope), 0.0, np.cos(slope)]), np.array([np.cos(slope), 0.0, -np.sin(slope)])
+    pose = np.eye(4)
+    pose[:3, 3] = r * up
+    hills = fc.contact.HeightField([2.0 * np.tan(slope), 0.0, -2.0 * np.tan(slope)], spacing=2.0, origin=(-2.0, 0.0))
+    for floor in (
+        HardContacts(("body",), friction=0.5, normal=tuple(up), radius=r),
+        HardContacts(("body",), friction=0.5, radius=r, relief=hills),
+    ):
+        errors = []
+        for dt in (1e-3, 5e-4):
+            roll = run(marble, marble.state(pose=pose), length, floor, dt=dt)
+            speed = roll.poses[-1, :3, :3] @ roll.twists[-1, :3] @ down
+            errors.append(speed - 5.0 / 7.0 * G * np.sin(slope) * length)
+            assert roll.touching[-1] == {"body"}
+        assert abs(errors[0]) < 2e-4
+        assert 1.8 < errors[0] / errors[1] < 2.2
+
+
 def swinging(friction):
     """A bar of 1 kg and 1 m on a hinge."""
     bar = fc.Body(1.0, (0.0, 0.0, -0.5), 1e-3 * np.eye(3))
@@ -135,6 +157,12 @@ def test_a_quadruped_lands_as_events_have_it():
     ]
     assert errors[1] < 1e-3
     assert errors[1] < 0.5 * errors[0]
+
+
+def test_many_points_take_time_steps_by_default():
+    start, laws = standing()
+    assert fc.simulate(DOG, start, 0.002, laws, HardContacts(FEET, friction=0.8)).integrator == "moreau"
+    assert fc.simulate(BALL, BALL.neutral(), 0.002, contact=HardContacts(("body",))).integrator == "rkmk4"
 
 
 def test_stops_are_hit_as_events_have_it():
@@ -235,6 +263,26 @@ def test_light_feet_carry_the_robot():
     assert stands.status == "finished"
     assert abs(stands.contact_forces[-1, :, 2].sum() / (model.mass * G) - 1.0) < 1e-6
     assert stands.slip[-1].max() < 1e-6
+
+
+def test_steps_that_are_taken_one_by_one_are_the_same():
+    """Under a Python controller, with events, and where the last step is shorter."""
+    start, laws = standing()
+    floor, rest = HardContacts(FEET, friction=0.8), start.joints
+    together = run(DOG, start, 0.1005, floor, laws)
+    assert together.status == "finished"
+    assert together.times[-1] == 0.1005
+
+    def hold(t, state):
+        return 200.0 * (rest - state.joints) - 5.0 * state.rates
+
+    below = fc.Event("below", lambda t, state: state.pose[2, 3] - 0.335)
+    events = run(DOG, start, 0.1005, floor, laws, events=[below])
+    assert [event.name for event in events.events] == ["below"]
+    assert np.abs(events.poses[-1] - together.poses[-1]).max() < 1e-4  # it shortens a step
+    driven = run(DOG, start, 0.1005, floor, hold)
+    assert driven.status == "finished"
+    assert np.abs(driven.poses[-1] - together.poses[-1]).max() < 5e-3  # explicit springs, and implicit ones
 
 
 # many at once, and what is refused ------------------------------------------------------------------------------------

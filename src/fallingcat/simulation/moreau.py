@@ -27,9 +27,13 @@ MORE = 16
 """One attempt more for so many steps, before looking how far they came."""
 
 
-def suits_moreau(system: System) -> bool:
-    """Whether a robot is on hard contacts, so that :class:`Moreau` is the default of many runs at once."""
-    return isinstance(system.contact, HardContacts)
+def suits_moreau(system: System, alone: bool = False) -> bool:
+    """Whether :class:`Moreau` is the default: on hard contacts, for a run ``alone`` if modes of points are too many to
+    be compiled one by one (:meth:`.Contact.prepared`): events that are located would take minutes.
+    """
+    if not isinstance(system.contact, HardContacts) or any(system.sizes):
+        return False
+    return not alone or bool(system.contact.points and system.prepared is not None)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from ..contact.reactions import Bounded, Closed, Reactions, Set, reactions
 from ..contact.situation import Situation
 from ..contact.stepped import Remembered, SteppedContacts
 from ..control import Law
-from ..dynamics.forward import resisting_mass
+from ..dynamics import mass_matrix
 from ..dynamics.sweeps import places_above
 from ..model import Model, State
 from .closed import LOOPS
@@ -119,7 +119,8 @@ def _reacted(start: Start, asked: Any) -> End:
     """``v+ = v + M^-1 (dt (forces - C v - g) + J' P)``, with ``M^-1 = R R'`` and ``G = (J R) (J R)'``."""
     model, state, rows, dt = start.system.model, start.state, start.rows, start.dt
     forces, armature = ahead_of(model, state, start.pulls, dt)
-    R = inverse_root(resisting_mass(model, state, [], armature), places_above(model))
+    more = concatenate([np.zeros(model.m), armature])[:, None] * np.eye(model.nv)
+    R = inverse_root(mass_matrix(model, state) + more, places_above(model))
     free = state.velocity + scale(dt, R @ (R.T @ (forces - start.bias)))
     JR, u = rows.J @ R, rows.J @ free
     short = u - _rebounding(start.contact, rows, rows.J @ state.velocity, u)

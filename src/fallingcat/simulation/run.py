@@ -237,7 +237,7 @@ class Run:
         grow without bound within a step may leave no other trace.
         """
         contact = self.system.contact
-        if out[-1] > 1.0 or self.adaptive or contact is None or not contact.passive:
+        if out[-1] > 1.0 or self.adaptive or self.march is not None or contact is None or not contact.passive:
             return bool(out[-1] <= 1.0)
         if self._account[0] is not self.packed:
             self._account = self.packed, self._energies(self.packed)

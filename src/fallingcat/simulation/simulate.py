@@ -25,7 +25,7 @@ from .implicit import Implicit, suits_implicit
 from .integrator import Integrator
 from .located import Located
 from .momentum import MomentumMidpoint, check
-from .moreau import Moreau
+from .moreau import Moreau, suits_moreau
 from .rkmk4 import RKMK4
 from .rosenbrock import Rosenbrock
 from .run import Run
@@ -71,7 +71,9 @@ def simulate(
     a start that is (:func:`fallingcat.loops.assemble`).
 
     By default: the momentum-exact rule in free flight, ``implicit`` (order 1, no modes) on compliant floors under three
-    points or more, the Rosenbrock method on other contacts and joints that are too stiff for steps, else RKMK4.
+    points or more, ``moreau`` (order 1, no modes) on hard contacts of more than 40 points times degrees of freedom or
+    beside loops (``rkmk4`` locates their events), the Rosenbrock method on other contacts and joints that are too stiff
+    for steps, else RKMK4.
 
     A run whose books do not balance (an energy residual above 0.01) says so in its ``status``, with the rate of the
     springs that its steps did not resolve.  A number that is not finite, a step that cannot be taken or contacts that
@@ -181,6 +183,8 @@ def method_of(system: System, state: State, wanted: str | Integrator | None, dt:
         return INTEGRATORS[choice(wanted, tuple(INTEGRATORS), "integrator")]
     if suits_implicit(system):
         return INTEGRATORS["implicit"]
+    if suits_moreau(system, alone=True):
+        return INTEGRATORS["moreau"]
     if system.contact is not None and system.contact.stiff:
         return INTEGRATORS["rosenbrock"]
     fast = fastest(system, state) * (STIFF_STEP if dt is None else dt)
