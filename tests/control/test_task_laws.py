@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
+from fallingcat import control
 from fallingcat.control import (
     Impedance,
     JointsTask,
@@ -20,6 +21,21 @@ ARM = fc.robots.planar_arm()
 AT = ARM.state(joints=[np.pi / 6, np.pi / 3, np.pi / 3], rates=[0.1, -0.2, 0.3])
 PLANE = (True, False, True)
 TIP = PositionTask("end_effector", acceleration=[1.0, 0.0, 1.0], gain=0.0, mask=PLANE)
+
+
+def on_its_axis():
+    """A hand on one hinge whose axis goes through its tip, tilted so that this is true to rounding only."""
+    c, s = np.cos(np.pi / 2), np.sin(np.pi / 2)
+    placement = np.array([[c, -0.5 * s, 0.8 * s, 0.1], [s, 0.5 * c, -0.8 * c, 0.2], [0.0, 0.8, 0.5, 0.3], [0, 0, 0, 1]])
+    placement[:3, :3] = np.linalg.qr(placement[:3, :3])[0]
+    placement[:3, 0] *= np.linalg.det(placement[:3, :3])
+    axis = placement[:3, :3].T @ np.array([0.3, 0.4, np.sqrt(0.75)])
+    tip = np.eye(4)
+    tip[:3, 3] = 0.7 * axis
+    body = fc.Body(1.0, np.array([0.1, 0.02, 0.03]), np.diag([0.01, 0.02, 0.015]))
+    hinge = fc.Joint("turn", fc.joints.Revolute(tuple(axis)), "base", "hand", placement)
+    links = (fc.Link("base", body), fc.Link("hand", body))
+    return fc.Model("tilted", fc.lie.Trivial(), links, (hinge,), frames=(fc.Frame("tip", "hand", tip),))
 
 
 def moved(robot, state, law):
@@ -64,6 +80,27 @@ def test_rows_that_depend_on_each_other_are_refused_by_the_name_of_the_task():
         task_dynamics(ARM, AT, PositionTask("end_effector"))  # y does not move
     with pytest.raises(NumericsError, match=r"2 PositionTask\('end_effector'\) rows depend on each other \(rank 1\)"):
         task_dynamics(ARM, ARM.state(joints=[0.3, 0.0, 0.0]), PositionTask("end_effector", mask=PLANE))
+
+
+def test_a_point_on_the_axis_that_should_move_it_is_left_alone():
+    """Its Jacobian is nothing but rounding, 4e-17 m/rad: no velocity, torque or angle follows from that."""
+    robot = on_its_axis()
+    state, task = robot.state(joints=[0.4]), PositionTask("tip", [1.0, 1.0, 1.0])
+    assert 0.0 < np.abs(task.demand(robot, state).J).max() < 1e-15
+    still = control.velocities(robot, state, [[task]])
+    assert (still.status, still.ranks, still.velocity.tolist()) == ("compromise", (0,), [0.0])
+    held = control.velocities(robot, state, [[task]], limits=[control.SpeedLimit(control.RotationTask("hand"), 1.0)])
+    assert held.velocity.tolist() == [0.0]
+    q, v = robot.flatten(state)
+    for law in (OperationalSpace(task), control.Prioritised([[task]])):
+        assert np.abs(law.torques(robot, state)).max() < 1e-12
+        assert np.abs(law.compile(robot)(q, v, 0.0)).max() < 1e-12
+    assert np.abs(control.torques(robot, state, [[task]]).torques).max() < 1e-12
+    far = control.inverse_kinematics(robot, [task], state)
+    assert far.status in ("out of reach", "unfinished")
+    assert np.abs(far.state.joints).max() < 100.0
+    with pytest.raises(NumericsError, match=r"row \d of the PositionTask\('tip'\) Jacobian is zero"):
+        task_dynamics(robot, state, task)
 
 
 @pytest.mark.parametrize("base", [None, fc.lie.SE3()])

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import inverse_root, is_numeric, numbers_only, solve, solve_tree, sqrt
+from ..arrays import inverse_root, is_numeric, maximum, numbers_only, solve, solve_tree, sqrt
 from ..arrays.types import Matrix, Vector
 from ..dynamics import bias_forces, gravity_forces, mass_matrix
 from ..dynamics.checks import check_robot, vector
@@ -16,7 +16,7 @@ from ..dynamics.sweeps import places_above
 from ..errors import ModelError, told
 from ..kernels import compile
 from ..model import Model, State
-from .least_squares import RANK, Level, hierarchical, norm, orthonormal
+from .least_squares import LEAST, RANK, Level, hierarchical, norm, orthonormal
 from .task_space import Aim, check_aim, check_tasks, task_at
 from .tasks import PositionTask, Task
 from .tasks.task import filled, packed, stacked
@@ -223,13 +223,13 @@ def prioritised_drives(
         Q = orthonormal(J @ R)
         G, z = G - Q.T @ (Q @ G), z - Q.T @ (Q @ z)
         z = z + hierarchical([Level(J @ R, wanted - bias, np.ones(len(J)))], model.nv).x
-    levels, sizes, strength = [], [], norm(G)
+    levels, sizes, strength, least = [], [], norm(G), LEAST * norm(R)
     for level in tasks:
         demands = [task.demand(model, state) for task in level]
         JR = stacked([d.J for d in demands], (0, model.nv)) @ R
         b = stacked([d.acceleration - d.bias for d in demands], (0,)) - JR @ z
         levels.append(Level(JR @ G, b, stacked([d.weight for d in demands], (0,))))
-        sizes.append(strength * norm(sqrt(levels[-1].weight)[:, None] * JR))
+        sizes.append(strength * maximum(least, norm(sqrt(levels[-1].weight)[:, None] * JR)))
     return hierarchical(levels, len(S), damping, sizes=sizes).x
 
 

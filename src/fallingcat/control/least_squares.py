@@ -11,10 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import array, is_numeric, less, scale, sqrt, stack, where
+from ..arrays import array, is_numeric, less, maximum, scale, sqrt, stack, where
 
 RANK = 1e-10
 """A row that is this small after those before it were taken out, relative to the largest of its level, is dependent."""
+LEAST = 1e-3
+"""Levels are taken to be at least this large (m, rad): what is below ``RANK LEAST`` is rounding, as where a point is on
+the axis that should move it."""
 
 
 class Level(NamedTuple):
@@ -56,9 +59,11 @@ def hierarchical(
     (array([ 5., -3.]), [1, 1])
     """
     seen = [level if root is None else level._replace(A=level.A @ root) for level in levels]
+    least = LEAST if root is None else LEAST * norm(root)
     plain = all(is_numeric(x) for level in seen for x in level) and is_numeric(damping)
-    plain = plain and (sizes is None or all(map(is_numeric, sizes)))
-    sizes = [None] * len(seen) if sizes is None else sizes
+    plain = plain and is_numeric(least) and (sizes is None or all(map(is_numeric, sizes)))
+    if sizes is None:
+        sizes = [maximum(least, norm(sqrt(level.weight)[:, None] * level.A)) for level in seen]
     y, ranks = (_by_singular_values if plain else _by_elimination)(seen, n, damping, sizes)
     return Solved(y if root is None else root @ y, ranks)
 
@@ -72,13 +77,14 @@ def orthonormal(A: Any, size: Any = None) -> Any:
     """
     if is_numeric(A):
         _, d, Vt = np.linalg.svd(A, full_matrices=False)
-        return Vt[d > RANK * (np.linalg.norm(A) if size is None else size)]
+        return Vt[d > RANK * (maximum(LEAST, norm(A)) if size is None else size)]
+    size = maximum(LEAST, norm(A)) if size is None else size
     return stack(_orthogonal(list(A), [0.0] * len(A), [], A.shape[1], size)[0])
 
 
 def norm(A: Any) -> Any:
     """The root of the sum of squares of a matrix, of every kind of number."""
-    return sqrt(sum((row @ row for row in A), start=0.0))
+    return np.linalg.norm(A) if is_numeric(A) else sqrt(sum((row @ row for row in A), start=0.0))
 
 
 def _by_singular_values(levels: Sequence[Level], n: int, damping: float, sizes: Any) -> tuple[Any, list[Any]]:
@@ -87,7 +93,7 @@ def _by_singular_values(levels: Sequence[Level], n: int, damping: float, sizes: 
     for (A, b, weight), size in zip(levels, sizes, strict=True):
         w = np.sqrt(weight)
         U, d, Vt = np.linalg.svd((A * w[:, None]) @ Z)
-        rank = int((d > RANK * (np.linalg.norm(A * w[:, None]) if size is None else size)).sum())
+        rank = int((d > RANK * size).sum())
         d, missing = d[:rank], (b - A @ y) * w
         y = y + Z @ (Vt[:rank].T @ (d / (d * d + damping**2) * (U[:, :rank].T @ missing)))
         Z, ranks = Z @ Vt[rank:].T, [*ranks, rank]
@@ -107,14 +113,14 @@ def _by_elimination(levels: Sequence[Level], n: int, damping: Any, sizes: Any) -
 
 
 def _orthogonal(
-    rows: list[Any], b: list[Any], basis: list[Any], n: int, size: Any = None
+    rows: list[Any], b: list[Any], basis: list[Any], n: int, size: Any
 ) -> tuple[list[Any], list[list[Any]], Any, Any]:
     """``rows = factor @ found`` beyond ``basis``, with orthonormal ``found`` (zeros where rows depend), ``b`` and
     ``factor`` sorted alike, and the rank.
 
     Gram-Schmidt with row pivoting, each direction made orthogonal twice.
     """
-    largest = sum((row @ row for row in rows), start=0.0) if size is None else size * size
+    largest = size * size
     rows = [_beyond(row, basis) for row in rows]
     factor: list[list[Any]] = [[] for _ in rows]
     found: list[Any] = []

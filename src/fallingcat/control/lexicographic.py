@@ -24,7 +24,7 @@ import numpy as np
 
 from ..kernels.written import Integers, Matrix, Vector, Written, fields
 from .householder import add, backwards, copy, dot, fill, size_of, triangular
-from .least_squares import RANK
+from .least_squares import LEAST, RANK
 
 CONTRADICTED = 1e-7
 """What an equation that depends on others may miss, relative to its size."""
@@ -217,7 +217,7 @@ def settled(a: Given, m: Memory, level: int, done: int, p: int) -> int:
         m.r[i] = reduced(n, m.w, m.b[begin + i], m, done, p, m.C[begin + i])
         for c in range(free):
             m.columns[c, i] = m.w[m.live[c]]
-    rank = triangular(rows, free, m.columns, m.live, m.r, size)
+    rank = triangular(rows, free, m.columns, m.live, m.r, size if size > LEAST * LEAST else LEAST * LEAST)
     backwards(rank, rows, m.columns, m.r)
     for k in range(rank):
         fill(n, 0.0, m.S[p + k])

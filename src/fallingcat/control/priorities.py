@@ -19,7 +19,7 @@ from ..errors import ModelError, NumericsError, told
 from ..kernels import compile
 from ..model import Model, State
 from .active_set import limited
-from .least_squares import Level, hierarchical
+from .least_squares import LEAST, RANK, Level, hierarchical
 from .limits import Limit, Rows
 from .sorted_limits import sorted_out
 from .tasks.task import Demand, Task, count, filled, packed, stacked
@@ -167,11 +167,19 @@ def _asking(model: Model, forms: Levels, metric: str) -> Callable[[State, Any, A
         if not np.isfinite(found).all():
             raise NumericsError(f"what these tasks ask of {model.name!r} is not finite")
         *parts, last = np.split(found, ends)
-        levels = [Level(parts[3 * i].reshape(n, nv), *parts[3 * i + 1 : 3 * i + 3]) for i, n in enumerate(heights)]
+        levels = [
+            Level(_felt(parts[3 * i].reshape(n, nv)), *parts[3 * i + 1 : 3 * i + 3]) for i, n in enumerate(heights)
+        ]
         W = last.reshape(nv, nv) if metric == "energy" else W
         return levels, None if metric == "rates" else inverse_root(W, ())
 
     return ask
+
+
+def _felt(J: np.ndarray) -> np.ndarray:
+    """``J`` without rows that are nothing but rounding."""
+    J[np.abs(J).max(axis=1, initial=0.0) < RANK * LEAST] = 0.0
+    return J
 
 
 def _within(

@@ -30,6 +30,10 @@ DAMPING, BEND, LEAST = 0.3, 0.5, 1e-10
 the error instead; and at least.  For a Panda half as much takes as many steps, ten times as much half as many again."""
 
 
+NOTHING = 1e-14
+"""m^2/rad^2: what moves less, as a point on the axis that should move it, is not moved."""
+
+
 class Plan(NamedTuple):
     """What is known of a robot and kinds of tasks before any number is."""
 
@@ -100,7 +104,7 @@ def _damped(model: Model, state: State, A: Any, r: Any, damping: tuple[Any, Any,
     m = _sum([G[i, i] for i in range(len(G))]) * (1.0 / len(G))
     e = sqrt(cost * (1.0 / weight))
     bent = 1.0 + b * d * e * sqrt(m * (len(G) / weight))
-    most = d * e * e * m / bent + LEAST * m + 1e-300
+    most = d * e * e * m / bent + LEAST * m + NOTHING
     return Y @ solve_tree(G + scale(most, np.eye(len(G))), r, range(-1, len(G) - 1))
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from .active_set import Limited
 from .least_squares import Level
-from .lexicographic import SOLVED, SOLVER
+from .lexicographic import SOLVED, SOLVER, Found, Given, memory
 
 NONE = -1e300
 """The lower side of limits, which have none."""
@@ -45,31 +46,25 @@ def _bench(n: int, heights: tuple[int, ...], limits: int) -> _Bench:
 
 class _Bench:
     def __init__(self, n: int, heights: tuple[int, ...], limits: int) -> None:
-        heights = (*heights, n)  # at last the least norm
-        ends, levels, m, deep = np.cumsum([0, *heights]), len(heights), max(heights), n + 1
-        rows = int(ends[-1])
-        self.ends, self.rows, self.limits = ends, rows, limits
-        self.given, self.value = np.zeros((rows + limits, n)), np.zeros(rows + limits)
-        self.given[ends[-2] : rows] = np.eye(n)
-        self.root, lower, self.held = np.ones(rows), np.full(limits, NONE), np.zeros(limits, np.int64)
-        self.x, self.multipliers, self.report = np.zeros(n), np.zeros(limits), np.zeros(4)
-        sizes = np.array([n, 0, 0, levels, limits, 0])
-        self.go = SOLVER.bound(
-            sizes, np.zeros((1, n)), self.given, np.arange(rows + limits), self.value, self.root, lower, ends,
-            self.held, self.x, self.multipliers, np.zeros(rows), np.zeros(levels, np.int64), self.report,
-            *(np.zeros((deep, n)), np.zeros(deep), np.zeros(deep, np.int64), np.zeros((deep, deep))),  # S, s, D, L
-            *(np.zeros(deep, np.int64), np.zeros((rows, n)), np.zeros(rows), np.zeros((rows, n))),  # names, B, b, C
-            *(np.zeros((limits, n)), np.zeros(limits), np.zeros(limits + levels, np.int64)),  # G, g, known
-            *(np.zeros((n, m + 2)), np.zeros(n, np.int64), np.zeros(n + limits, np.int64)),  # columns, live, used
-            *(np.zeros((deep, m + 2)), np.zeros(levels + 1, np.int64), np.zeros(n)),  # H, starts, w
-            *(np.zeros(deep), np.zeros(m), np.zeros(limits)),  # t, r, signs
+        ends = np.cumsum([0, *heights, n])  # at last the least norm
+        levels, rows = len(ends) - 1, int(ends[-1])
+        floats, whole = (partial(np.zeros, dtype=kind) for kind in (float, np.int64))
+        self.given = Given(
+            n, equations=0, levels=levels, limits=limits, late=0, split=0, kept=floats((1, n)),
+            given=floats((rows + limits, n)), where=np.arange(rows + limits), value=floats(rows + limits),
+            root=np.ones(rows), lower=np.full(limits, NONE), ends=ends,
         )  # fmt: skip
+        self.given.given[ends[-2] : rows] = np.eye(n)
+        self.found = Found(whole(limits), floats(n), floats(limits), floats(rows), whole(levels), floats(4))
+        self.go = SOLVER.bound(self.given, self.found, memory(n, rows, limits, levels, max(*heights, n)))
 
     def solve(self, levels: Sequence[Level], G: np.ndarray, h: np.ndarray, held: np.ndarray) -> Limited | None:
-        for level, begin, end in zip(levels, self.ends, self.ends[1:], strict=False):
-            self.given[begin:end], self.value[begin:end], self.root[begin:end] = level.A, level.b, np.sqrt(level.weight)
-        self.given[self.rows :], self.value[self.rows :] = G, h
-        self.held[:] = held
-        if self.go() != SOLVED or self.report[2] > OPTIMAL:
+        a, found = self.given, self.found
+        for level, begin, end in zip(levels, a.ends, a.ends[1:], strict=False):
+            a.given[begin:end], a.value[begin:end], a.root[begin:end] = level.A, level.b, np.sqrt(level.weight)
+        a.given[a.ends[-1] :], a.value[a.ends[-1] :] = G, h
+        found.held[:] = held
+        if self.go() != SOLVED or found.report[2] > OPTIMAL:
             return None
-        return Limited(self.x.copy(), np.maximum(self.multipliers, 0.0), np.zeros(self.limits), float(self.report[2]))
+        off = float(found.report[2])
+        return Limited(found.x.copy(), np.maximum(found.multipliers, 0.0), np.zeros(len(h)), off)

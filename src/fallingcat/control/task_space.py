@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import inverse_root, solve, solve_tree
+from ..arrays import inverse_root, maximum, solve, solve_tree
 from ..arrays.types import Matrix, Vector
 from ..dynamics import bias_forces, gravity_forces, mass_matrix
 from ..dynamics.checks import check_robot
@@ -18,7 +18,7 @@ from ..errors import ModelError, told
 from ..lie.rotations import block_diagonal
 from ..model import Model, State
 from .desired import stated, vector_at
-from .least_squares import Level, hierarchical, norm, orthonormal
+from .least_squares import LEAST, Level, hierarchical, norm, orthonormal
 from .tasks.task import Demand, Task, check_rotations
 from .torque_law import TorqueLaw, as_damping, drives
 
@@ -169,9 +169,8 @@ def driven_motion(model: Model, state: State, demand: Demand) -> DrivenMotion:
         T = right - Z @ solve(inertia, Z.T @ (M @ right))
         free = -(Z @ solve(inertia, Z.T @ h))
     J, inertia = demand.J @ T, right.T @ (M @ T)
-    return DrivenMotion(
-        J, inertia, J @ solve(inertia, T.T @ h) - demand.bias - demand.J @ free, norm(demand.J) * norm(T)
-    )
+    needed = J @ solve(inertia, T.T @ h) - demand.bias - demand.J @ free
+    return DrivenMotion(J, inertia, needed, maximum(LEAST, norm(demand.J)) * norm(T))
 
 
 def task_at(aim: Aim, t: Any) -> Task:

@@ -16,6 +16,8 @@ from .inverse import bias_forces
 from .mass import mass_matrix
 
 RANK_TOLERANCE = 1e-10
+ROUNDING = 1e-13
+"""Of a row, per root of the mass it moves: as where a point is on the axis that should move it."""
 
 
 class Constrained(NamedTuple):
@@ -67,7 +69,7 @@ def check_rank(inertia: Matrix, what: str) -> None:
     if not is_numeric(inertia):
         return
     size = np.sqrt(np.diag(inertia))
-    if not (size > 0.0).all():
+    if not (size > ROUNDING).all():
         raise NumericsError(f"row {int(np.argmin(size))} of the {what} Jacobian is zero: it feels no motion")
     scaled = inertia / np.outer(size, size)
     low = float(np.linalg.eigvalsh(scaled)[0])
