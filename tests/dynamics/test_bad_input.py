@@ -176,7 +176,7 @@ def test_unknown_choices(cat):
     with pytest.raises(fc.ModelError, match="representation is one of body, mixed, inertial, not 'world'"):
         fc.jacobian(model, state, link, "world")
     for f in (fc.momentum, fc.momentum_matrix, fc.momentum_matrix_derivative, fc.locked_inertia, fc.average_velocity):
-        with pytest.raises(fc.ModelError, match="frame is one of base, world, centroidal, not 'body'"):
+        with pytest.raises(fc.ModelError, match="frame is one of base, mixed, world, centroidal, not 'body'"):
             f(model, state, "body")
     with pytest.raises(fc.ModelError, match="representation is one of body, mixed, inertial, not 'base'"):
         fc.inverse_dynamics(model, state, zero, {link: np.zeros(6)}, "base")
