@@ -6,7 +6,7 @@ so are the elements of default classes, one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -61,6 +61,19 @@ def read_actuators(
         found.append(drive.actuator(name, joint.name, **_numbers(drive, element, joint.limits, reader)))
         tally.note(_OFF, element)
     return found
+
+
+def driven_joints(names: Set[str], joints: Sequence[Joint], actuators: Sequence[Actuator]) -> tuple[str, ...] | None:
+    """The joints that actuators of a file pull on, ``names``, where some of these are not read; else None."""
+    if names <= {actuator.joint for actuator in actuators}:
+        return None
+    return tuple(joint.name for joint in joints if joint.name in names and joint.kind.nv)
+
+
+def pulled(root: Element) -> set[str]:
+    """Names of the joints that actuators pull on, whatever their kind."""
+    given = [element for section in root.all("actuator") for element in section if is_looked_at(element)]
+    return {element.attributes[name] for element in given for name in _TRANSMISSIONS if name in element.attributes}
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from ...model import (
 from ..assembly import Parts, assemble
 from ..diagnostics import Reader
 from ..safe_xml import Element
-from .actuators import TYPES, Drive
+from .actuators import TYPES, Drive, driven_joints
 from .base import find_robot
 from .bodies import BodyPart
 from .joints import FREE_ROTOR, JointPart
@@ -55,6 +55,7 @@ def read_mujoco_model(peer: Any, reader: Reader) -> Model:
     if free is not None and peer.dof_armature[peer.jnt_dofadr[peer.body_jntadr[robot.base]]]:
         tally.note(FREE_ROTOR, free)
     pieces = make_pieces(bodies, masses, robot.base, robot.kept, reader)
+    actuators = _actuators(peer, pieces.joints, tally)
     parts = Parts(
         name=peer.names.split(b"\0", 1)[0].decode() or "robot",
         base=SE3() if robot.base else Trivial(),
@@ -64,7 +65,8 @@ def read_mujoco_model(peer: Any, reader: Reader) -> Model:
         joint_places=pieces.joint_places,
         gravity=np.array(peer.opt.gravity),
         virtual=pieces.virtual,
-        actuators=_actuators(peer, pieces.joints, tally),
+        actuators=actuators,
+        driven=driven_joints({_pulled(peer, i) for i in range(peer.nu)} - {""}, pieces.joints, actuators),
     )
     tally.report()
     return assemble(parts, reader)
@@ -75,7 +77,7 @@ def _actuators(peer: Any, joints: Sequence[Joint], tally: Tally) -> list[Actuato
     sizes, found = {joint.name: joint.kind.nv for joint in joints}, []
     taken = {peer.actuator(i).name for i in range(peer.nu)}
     for i in range(peer.nu):
-        joint = peer.joint(peer.actuator_trnid[i, 0]).name if peer.actuator_trntype[i] in _ON_JOINTS else ""
+        joint = _pulled(peer, i)
         plain = not (peer.actuator_dyntype[i] or peer.actuator_gaintype[i] or peer.actuator_biastype[i] > 1)
         finite = np.isfinite([peer.actuator_gainprm[i, 0], *peer.actuator_biasprm[i, :3]]).all()
         newer = any(np.any(getattr(peer, f"actuator_{name}", np.zeros(peer.nu))[i]) for name in _NEWER)
@@ -92,6 +94,11 @@ def _actuators(peer: Any, joints: Sequence[Joint], tally: Tally) -> list[Actuato
         name = peer.actuator(i).name or fresh(f"{joint}_actuator", taken)
         found.append(drive.actuator(name, joint, gear=float(peer.actuator_gear[i, 0]), **ranges))
     return found
+
+
+def _pulled(peer: Any, i: int) -> str:
+    """The joint that an actuator pulls on, if it is one."""
+    return str(peer.joint(peer.actuator_trnid[i, 0]).name) if peer.actuator_trntype[i] in _ON_JOINTS else ""
 
 
 def _body(peer: Any, i: int) -> BodyPart:

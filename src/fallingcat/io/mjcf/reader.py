@@ -8,7 +8,7 @@ from ..assembly import Parts, assemble
 from ..diagnostics import Reader
 from ..names import check_name
 from ..safe_xml import Element
-from .actuators import read_actuators
+from .actuators import driven_joints, pulled, read_actuators
 from .attach import Models
 from .base import find_robot
 from .bodies import Walk
@@ -61,6 +61,7 @@ def read_mjcf(root: Element, reader: Reader) -> Model:
         needs_mass=True,
         virtual=pieces.virtual,
         actuators=actuators,
+        driven=driven_joints(pulled(root), pieces.joints, actuators),
     )
     model = assemble(parts, reader)
     if reader.options.loops == "close":
