@@ -44,6 +44,7 @@ def test_the_studies_are_there():
         "revolute-basin",
         "revolute-commanded",
         "revolute-locked",
+        "revolute-locked-gait",
         "revolute-scan",
     }
     assert set(names()) == wanted

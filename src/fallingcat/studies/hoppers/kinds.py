@@ -20,8 +20,10 @@ from .basin import EDGES, basin
 from .hopper import robot, simulated, simulated_together, start
 from .measures import MEASURES, Measure, x_at
 from .observed import Observed
-from .parameters import AttractionParameters, BasinParameters, HopperParameters, ScanParameters
+from .parameters import AttractionParameters, BasinParameters, HopperParameters, ScanParameters, SearchParameters
 from .scan import NUMBERS, about_scan, scanned
+from .search import NUMBERS as OF_SEARCH
+from .search import about_search, search
 
 P = TypeVar("P", bound=HopperParameters)
 
@@ -103,6 +105,17 @@ class HopperBasin(_Hopper[BasinParameters]):
 
     def more(self, model: Model, seen: Observed, parameters: BasinParameters, tell: Progress) -> Observed:
         return replace(seen, numbers=basin(model, seen, parameters, tell))
+
+
+@study_kind
+class HopperSearch(_Hopper[SearchParameters]):
+    """A gait, and the random parameters among which it was found."""
+
+    name, parameters, measures = "hopper-search", SearchParameters, _numbers(OF_SEARCH)
+    aside = frozenset({"samples", "trial", "again", "longer"})
+
+    def more(self, model: Model, seen: Observed, parameters: SearchParameters, tell: Progress) -> Observed:
+        return replace(seen, numbers=about_search(search(model, parameters, tell)))
 
 
 @study_kind

@@ -93,6 +93,19 @@ class BasinParameters(HopperParameters):
     """halvings of the interval in which the edge lies"""
 
 
+class SearchParameters(HopperParameters):
+    """A gait that was found, and the random gains, rest lengths, energies and starts among which it was."""
+
+    samples: Annotated[int, Field(ge=2, le=1_000_000)] = 10_000
+    """runs with random parameters"""
+    trial: Annotated[float, Field(gt=0.0, le=600.0)] = 8.0
+    """s: how long each"""
+    again: Annotated[int, Field(ge=1, le=1000)] = 20
+    """of those that go forward, looked at again"""
+    longer: Annotated[float, Field(gt=0.0, le=3600.0)] = 30.0
+    """s: for how long"""
+
+
 class AttractionParameters(HopperParameters):
     """A run that converges, and the starts from which its gait is looked for: a grid of four axes, evenly spaced."""
 
