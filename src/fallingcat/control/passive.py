@@ -112,7 +112,7 @@ class DryFriction(Law):
         friction = felt(model, "friction", 1)
         rubs = np.flatnonzero(friction)
         f, v = friction[rubs], state.rates[rubs]
-        slow = maximum(f * (4.0 / carried(model)[rubs]) * self.step, np.full(len(rubs), CREEP))
+        slow = maximum(f * (4.0 / carried(model.nominal)[rubs]) * self.step, np.full(len(rubs), CREEP))
         return _onto(model, rubs, -f * v / sqrt(v * v + slow * slow))
 
     def grip(self, model: Model) -> np.ndarray:
@@ -146,7 +146,7 @@ class JointStops(Law):
         return total
 
     def _push(self, model: Model, rates: np.ndarray, depth: Any, speed: Any) -> Any:
-        m, w = carried(model)[rates], 0.25 / maximum(self.step, STEP)
+        m, w = carried(model.nominal)[rates], 0.25 / maximum(self.step, STEP)
         spring = m * (w * w) * depth
         return clip(spring + 2.0 * m * w * speed, np.zeros(len(rates)), 4.0 * spring)
 

@@ -206,6 +206,13 @@ class Model(Frozen):
         return bodies and all(map(is_numeric, (self.gravity, self.armature, *placed)))
 
     @cached_property
+    def nominal(self) -> Model:
+        """The robot that tells sizes where this one's numbers are expressions: itself, unless it is one of many that
+        differ (:class:`fallingcat.simulation.Fleet`).
+        """
+        return self
+
+    @cached_property
     def idle_links(self) -> tuple[str, ...]:
         """Massless links that move, relative to what carries them, against no inertia: ``M`` is singular."""
         return resistance.idle_links(self)

@@ -19,6 +19,7 @@ from ..dynamics import forward_dynamics, kinetic_energy, potential_energy
 from ..kernels import compile, fields
 from ..lie.rotations import homogeneous
 from ..model import Model, State
+from .parameters import edited
 
 
 class _Ask(NamedTuple):
@@ -95,6 +96,11 @@ def energies(model: Model) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
         return (behind()(*fields, np.full((len(poses), 1), lag)) if lag else now()(*fields)).T
 
     return at
+
+
+def energies_with(model: Model, state: State, numbers: Any, *, varied: tuple[str, ...]) -> Any:
+    """:func:`energies_at` of a robot with numbers of its own: see :mod:`.parameters`."""
+    return energies_at(edited(model, None, varied, numbers)[0], state)
 
 
 @functools.lru_cache(maxsize=8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,9 +21,10 @@ from .located import ATTEMPTS, Located, LocatedMarch
 from .machines import Cpu, Gpu, Machine
 from .moreau import Moreau, suits_moreau
 from .numbers import apart
+from .parameters import Parameters, checked
 from .simulate import own_laws, system_of
 from .stiffness import DEFAULT_STEP
-from .system import held
+from .system import System, held
 
 
 class Fleet:
@@ -38,6 +39,9 @@ class Fleet:
     of the time.
 
     ``laws`` are those of all robots, or ``N`` lists of them, which differ in their numbers: gains of each robot.
+    ``parameters`` are other numbers of each robot, by name: ``"LINK.mass"`` (N, kg), ``"LINK.center"`` (N x 3, m),
+    ``"LINK.inertia"`` (N x 3 x 3, kg m^2, about the center of mass), as in :class:`fallingcat.model.Body`, and
+    ``"friction"`` (N) of a compliant floor; a robot then moves as one whose model has these numbers.
 
     >>> import fallingcat as fc
     >>> cat = fc.robots.two_cylinder_cat()
@@ -62,6 +66,7 @@ class Fleet:
         integrator: Marching | None = None,
         passive: bool = True,
         ledger: bool = True,
+        parameters: Mapping[str, Any] | None = None,
     ) -> None:
         many, dt = starts(model, states), seconds(dt, "dt")
         check_closed(model, *many)
@@ -70,12 +75,16 @@ class Fleet:
         system = system_of(model, State(*(x[0] for x in many)), laws, contact, own)
         if system.controller is not None:
             raise ModelError("a fleet takes force laws, and forces at each step instead of a function as a controller")
+        self.parameters = checked(model, contact, parameters, len(many.pose))
         self.system = replace(system, controller=held if driven else None, external=driven, ledger=ledger)
         method: Any = integrator or (Moreau() if suits_moreau(self.system) else Implicit())
         if not isinstance(method, Marching):
             which = "Implicit(), Located() or Moreau()"
             raise ModelError(f"the integrator of a fleet is {which}, not {told(integrator)}")
-        self.system, method = method.suited(self.system), method.at(self.system, dt)
+        if self.parameters.names and not method.varies:
+            raise ModelError(f"parameters of each robot take 'implicit' or 'located', not {method.name!r}")
+        self.system = replace(method.suited(self.system), varied=self.parameters.names)
+        method = method.at(self._lightest, dt)
         if not ledger and not isinstance(method, Located):
             name = type(method).__name__
             raise ModelError(f"steps of the integrator {name}() always have a ledger, which costs them little")
@@ -84,7 +93,7 @@ class Fleet:
         self.dt, self.layout, self.march = dt, layout_of(self.system, size), method.march(self.system, size)
         if target == "cpu" and dtype != "float64":
             raise ModelError(f"a fleet on the CPU counts in float64, not {told(dtype)}")
-        numbers, threads = _numbers_of_each(each, self.march.numbers), whole(threads, "threads")
+        numbers, threads = _numbers_of_each(each, self.parameters, self.march.numbers), whole(threads, "threads")
         cpu = target == "cpu"
         self._on: Machine = (
             Cpu(self.march.kernel, numbers, threads) if cpu else Gpu(self.march.on(target, dtype), numbers)
@@ -126,6 +135,15 @@ class Fleet:
     def fetched(self, x: Any) -> np.ndarray:
         """An array of the fleet, or of your own beside it, in this computer's memory."""
         return self._on.fetched(x)
+
+    @property
+    def _lightest(self) -> System:
+        """The system of the robot that weighs the least: what steps resolve for it they resolve for all."""
+        masses = [k for k, name in enumerate(self.parameters.columns) if name.endswith(".mass")]
+        if not masses:
+            return self.system
+        i = int(np.argmin(self.parameters.numbers[:, masses].sum(axis=1)))
+        return replace(self.system, model=self.parameters.of(self.system.model, None, i)[0])
 
     def _series(self) -> Any:
         return self.layout.series(self._on.rows(self._x)[:, self.march.head :])
@@ -220,9 +238,10 @@ def _laws_of_each(laws: Any, count: int) -> tuple[list[tuple[Law, ...]], Any]:
     return each, each[0]
 
 
-def _numbers_of_each(each: list[tuple[Law, ...]], numbers: np.ndarray) -> np.ndarray:
-    """``N x numbers``: those of each robot's laws, then those of what they have in common."""
-    if not each:
+def _numbers_of_each(each: list[tuple[Law, ...]], parameters: Parameters, numbers: np.ndarray) -> np.ndarray:
+    """``N x numbers``: those of each robot's laws, then those of what they have in common, then its parameters."""
+    if not each and not parameters.names:
         return numbers
-    own = np.array([apart(laws)[1] for laws in each])
-    return np.hstack([own, np.tile(numbers[own.shape[1] :], (len(own), 1))])
+    own = np.array([apart(laws)[1] for laws in each]) if each else np.zeros((len(parameters.numbers), 0))
+    common = numbers[own.shape[1] : len(numbers) - parameters.numbers.shape[1]]
+    return np.hstack([own, np.tile(common, (len(own), 1)), parameters.numbers])

@@ -32,6 +32,7 @@ from .field import layout_of
 from .implicit_step import anchors, begun, concluded, foreseen, law_that_grips
 from .integrator import Marching
 from .numbers import apart
+from .parameters import nominal
 from .rule import guards
 from .system import System
 
@@ -114,12 +115,15 @@ class March:
     """numbers that say how far to go"""
 
     def __init__(self, system: System, memory: int, **how: Any) -> None:
-        laws, self.numbers = apart(system.laws)
+        laws, numbers = apart(system.laws)
+        self.numbers = np.append(numbers, nominal(system.model, system.contact, system.varied))
         self.system, self._layout, self._model = system, layout_of(system, memory), system.model
         forces = 0 if system.controller is None else system.model.nv
-        size, numbers = self.head + self._layout.size, len(self.numbers)
-        self._inputs = {"x": size, "clock": self.clock, "numbers": numbers, "forces": forces}
+        size, count = self.head + self._layout.size, len(self.numbers)
+        self._inputs = {"x": size, "clock": self.clock, "numbers": count, "forces": forces}
         self._options: dict[str, Any] = {"laws": laws, "contact": system.contact, "memory": memory, **how}
+        if system.varied:
+            self._options["varied"] = system.varied
 
     @functools.cached_property
     def kernel(self) -> Any:
@@ -197,9 +201,10 @@ def stepped(
     contact: Any,
     memory: int,
     sweeps: int,
+    varied: tuple[str, ...] = (),
 ) -> Any:
     """``x = [t; packed]`` a step later, under held ``forces`` if there are any."""
-    start, signs = begun(model, x, clock, numbers, forces, laws, contact, memory, sweeps > 1)
+    start, signs = begun(model, x, clock, numbers, forces, laws, contact, memory, sweeps > 1, varied)
     return concluded(start, foreseen(start, signs, sweeps))
 
 
@@ -214,9 +219,10 @@ def foresight(
     contact: Any,
     memory: int,
     sweeps: int,
+    varied: tuple[str, ...] = (),
 ) -> Any:
     """:class:`Signs` (flat) that :func:`stepped` would find in all sweeps but the last."""
-    return foreseen(*begun(model, x, clock, numbers, forces, laws, contact, memory, True), sweeps).flat
+    return foreseen(*begun(model, x, clock, numbers, forces, laws, contact, memory, True, varied), sweeps).flat
 
 
 def conclusion(
@@ -230,9 +236,10 @@ def conclusion(
     laws: tuple[Law, ...],
     contact: Any,
     memory: int,
+    varied: tuple[str, ...] = (),
 ) -> Any:
     """:func:`stepped`, given the :func:`foresight`."""
-    start, first = begun(model, x, clock, numbers, forces, laws, contact, memory, True)
+    start, first = begun(model, x, clock, numbers, forces, laws, contact, memory, True, varied)
     return concluded(start, first.read(signs))
 
 

@@ -23,6 +23,7 @@ from .closed import LOOPS, closing_forces
 from .field import layout_of
 from .grip import Grip
 from .numbers import tuned
+from .parameters import edited, size
 from .system import System, held
 
 
@@ -126,8 +127,10 @@ def begun(
     contact: Any,
     memory: int,
     grips: bool,
+    varied: tuple[str, ...],
 ) -> tuple[Start, Signs]:
     """A step, and what its start tells: how points move, and what dry friction could stop if nothing else pulled."""
+    model, contact = edited(model, contact, varied, numbers[len(numbers) - size(varied) :])
     system = System(model, tuned(laws, numbers), contact, held if len(forces) else None)
     state, anchors, works = layout_of(system, memory).unpack(x[1:])
     points, grip = _points(system, state, anchors), _gripping(system, state, dt[0]) if grips else None

@@ -51,6 +51,9 @@ class Integrator(ABC):
 class Marching(Integrator):
     """A method whose steps have one code, whatever touches: many steps, and many robots, in one call."""
 
+    varies = True
+    """whether robots may have numbers of their own: see :mod:`.parameters`"""
+
     @abstractmethod
     def march(self, system: System, memory: int) -> Any:
         """Machine code for all modes: a :class:`.March`, or what does as one for a :class:`.Fleet`."""

@@ -32,6 +32,7 @@ from .field import Field, layout_of
 from .implicit_step import anchors, anchors_at
 from .integrator import Marching, Step
 from .numbers import apart, tuned
+from .parameters import edited, nominal, size
 from .rosenbrock import Rosenbrock
 from .rule import Rule
 from .system import System, held
@@ -97,14 +98,15 @@ class LocatedMarch:
     """Attempts at steps as machine code: ``x = [time, advised step, aim; what touches; packed]`` of each robot."""
 
     def __init__(self, system: System, memory: int, rule: Rule) -> None:
-        laws, self.numbers = apart(system.laws)
+        laws, numbers = apart(system.laws)
+        self.numbers = np.append(numbers, nominal(system.model, system.contact, system.varied))
         self.system, self._model, self._points = system, system.model, _points(system.contact)
         self.head = HEAD + self._points
         forces = 0 if system.controller is None else system.model.nv
         size = self.head + layout_of(system, memory).size
         self._inputs = {"x": size, "ahead": 2, "numbers": len(self.numbers), "forces": forces}
         self._options: dict[str, Any] = {"laws": laws, "contact": system.contact, "memory": memory, "rule": rule}
-        self._options["ledger"] = system.ledger
+        self._options |= {"ledger": system.ledger, "varied": system.varied}
 
     @functools.cached_property
     def kernel(self) -> Any:
@@ -191,8 +193,10 @@ def attempted(
     memory: int,
     rule: Rule,
     ledger: bool,
+    varied: tuple[str, ...],
 ) -> Any:
     """``x`` an attempt at a step later, under held ``forces`` if there are any."""
+    model, contact = edited(model, contact, varied, numbers[len(numbers) - size(varied) :])
     system = AnyMode(model, tuned(laws, numbers), contact, held if len(forces) else None, True, ledger, forces)
     points = _points(contact)
     (t, advised, aim), bits, packed = x[:HEAD], x[HEAD : HEAD + points], x[HEAD + points :]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from ..progress import telling
 from .arguments import MOST_STEPS, countable, seconds, starts, whole
 from .books import UNBALANCED, verdict
 from .closed import check_closed
-from .compiled import energies, remembered
+from .compiled import energies, energies_with, remembered
 from .field import layout_of
 from .fleet import Fleet
 from .implicit import Implicit, suits_implicit
@@ -83,6 +83,7 @@ def rollout(
     target: str = "cpu",
     dtype: str = "float64",
     passive: bool = True,
+    parameters: Mapping[str, Any] | None = None,
 ) -> Rollout:
     """Simulate from many states at once, in steps of ``dt`` (s), with SIMD across the simulations.
 
@@ -93,6 +94,8 @@ def rollout(
     state, or the tolerance of ``located``, or where sampled laws look in between.  What the model holds acts as in
     :func:`fallingcat.simulate`.  Contacts of rules switch at the ends of steps, so their times are right to ``dt``;
     those of ``located`` switch where they do.  Every ``every``-th step is kept, or first and last only.
+    ``parameters`` are numbers of each robot, masses and friction say, as in :class:`Fleet`, for ``implicit`` and
+    ``located``; the default step is that of the model itself.
     ``target="cuda"`` runs ``implicit`` and ``located`` on a GPU, in float64 or, ``implicit``, float32; see
     :class:`Fleet` to step, steer and reset as you go.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a
     ``KeyboardInterrupt`` whose ``result`` is the rollout so far.
@@ -112,12 +115,12 @@ def rollout(
     check_closed(model, *many)
     own = own_laws(model, dt, passive, many.joints, controller)
     system = system_of(model, first, controller, contact, own)
-    method = _method(system, integrator)
+    method = _method(system, integrator, parameters is not None)
     system = method.suited(system)
     dt = _step(system, method, first) if dt is None else dt
     steps = max(1, round(duration / dt))
     dt = duration / steps
-    about = {"target": target, "dtype": dtype, "threads": threads, "passive": passive}
+    about = {"target": target, "dtype": dtype, "threads": threads, "passive": passive, "parameters": parameters}
     batch = _together(system, method, many, dt, **about)  # type: ignore[arg-type]
     kept, resolves = [batch.sample(0.0)], 0.0 if method.stable else dt
     try:
@@ -154,15 +157,21 @@ def _together(
     dtype: str,
     threads: int,
     passive: bool,
+    parameters: Mapping[str, Any] | None,
 ) -> _Together:
     """All simulations, on the machine on which their method runs."""
     model, driven = system.model, system.sampling is not None
     if isinstance(method, Marching):
         if driven and target != "cpu":
             raise ModelError(f"sampled laws run on the CPU, not on {target!r}: step a Fleet there, and give it forces")
+        if driven and parameters is not None:
+            raise ModelError("sampled laws know one robot: parameters of each take laws that are not sampled")
         about = {"target": target, "dtype": dtype, "threads": threads, "integrator": method, "passive": passive}
+        about["parameters"] = parameters
         fleet = Fleet(model, many, system.laws, system.contact, dt=dt, driven=driven, **about)  # type: ignore[arg-type]
         return _March(fleet, system, dt, method.lag * dt)
+    if parameters is not None:
+        raise ModelError(f"parameters of each robot take the integrator 'implicit' or 'located', not {method.name!r}")
     if target != "cpu":
         raise ModelError(f"a rollout on {target!r} takes the integrator 'implicit' or 'located', not {method.name!r}")
     if model.loops and system.prepared is not None:
@@ -170,9 +179,10 @@ def _together(
     return _Batch(system, method, many, threads, dt)
 
 
-def _method(system: System, wanted: str | Integrator | None) -> Rule | Marching:
-    """The wanted integrator, or the one that suits the system."""
-    method = _suits(system) if wanted is None else INTEGRATORS.get(wanted) if isinstance(wanted, str) else wanted
+def _method(system: System, wanted: str | Integrator | None, varied: bool) -> Rule | Marching:
+    """The wanted integrator, or the one that suits the system and, ``varied``, robots that differ."""
+    given = INTEGRATORS.get(wanted) if isinstance(wanted, str) else wanted
+    method = _suits(system, varied) if wanted is None else given
     fixed = isinstance(method, (Rule, Marching)) and method.tolerance is None
     laws_only = system.controller is None or (system.sampling is not None and system.sampling.sampled.laws)
     if not (fixed or isinstance(method, Located)) or not laws_only:
@@ -180,13 +190,13 @@ def _method(system: System, wanted: str | Integrator | None) -> Rule | Marching:
     return method  # type: ignore[return-value]
 
 
-def _suits(system: System) -> Rule | Marching:
+def _suits(system: System, varied: bool) -> Rule | Marching:
     if suits_implicit(system):
         return Implicit()
     if suits_moreau(system):
         return Moreau()
     if not isinstance(system.contact, CompliantFloor):
-        return RKMK4()
+        return Located(RKMK4()) if varied and system.contact is None else RKMK4()
     return Located(Rosenbrock() if system.model.nv <= SMALL else RKMK4())
 
 
@@ -258,12 +268,16 @@ class _Together(ABC):
         times, works = np.array([t for t, _, _ in kept]), series.base_works + series.joint_works
         finite, lead = np.isfinite(kept[-1][1]).all(axis=1), works.shape[:2]
         flat = [x.reshape(lead[0] * lead[1], *x.shape[2:]) for x in series.states]
-        kinetic, potential = energies(self.system.model)(*flat, self.lag)
+        kinetic, potential = self.energies(*flat)
         residual = np.where(finite, residuals(kinetic.reshape(lead), potential.reshape(lead), works), np.nan)
         status = self._status(residual, dt)
         missed = self.system.contact.told(series.memory[-1]) if self.system.contact else ""
         status = f"finished, but {missed}; take smaller steps" if missed and status == "finished" else status
         return Rollout(times, *series.states, works, self.system.ports, finite, residual, status, memory)
+
+    def energies(self, *states: np.ndarray) -> Any:
+        """Kinetic and potential energies (J) of kept samples, one after the other, of all simulations each."""
+        return energies(self.system.model)(*states, self.lag)
 
     def _status(self, residual: np.ndarray, dt: float) -> str:
         """In the words of :func:`verdict`, on the worst."""
@@ -285,6 +299,15 @@ class _March(_Together):
         if system.sampling is not None:
             self.held = SampledTogether(system.sampling.sampled, np.zeros((fleet.count, system.sampling.size)), dt)
             self._look(system.sampling.sampled, fleet.state)
+
+    def energies(self, *states: np.ndarray) -> Any:
+        model, (names, numbers) = self.system.model, self.fleet.parameters
+        if not names:
+            return super().energies(*states)
+        inputs = {"numbers": numbers.shape[1]}
+        kernel = compile(model, energies_with, inputs=inputs, state=State._fields, varied=names)
+        poses, *rest = states
+        return kernel(poses[:, :3], *rest, np.tile(numbers, (len(poses) // len(numbers), 1))).T
 
     def touching(self) -> Iterator[tuple[frozenset[str], np.ndarray]]:
         """Nothing, or it is not known here."""

@@ -73,6 +73,8 @@ class System:
     """Whether the work through every port is integrated; without it there are no ports"""
     given: Any = None
     """What the controller has said (n or nv), of any kind of number; None: it is asked"""
+    varied: tuple[str, ...] = ()
+    """Numbers that differ from robot to robot, by name: see :mod:`.parameters`"""
 
     def __post_init__(self) -> None:
         twice = [name for name, count in Counter(self.ports).items() if count > 1]
