@@ -193,7 +193,7 @@ def attempted(
     memory: int,
     rule: Rule,
     ledger: bool,
-    varied: tuple[str, ...],
+    varied: tuple[str, ...] = (),
 ) -> Any:
     """``x`` an attempt at a step later, under held ``forces`` if there are any."""
     model, contact = edited(model, contact, varied, numbers[len(numbers) - size(varied) :])

@@ -112,6 +112,8 @@ class Gpu(Machine):
         except ImportError:
             raise ExtraMissingError("gpu", package="cupy", purpose="a fleet on a GPU") from None
         self._cupy, self._kernels, self._numbers, self._dtype = cupy, kernels, numbers, kernels[-1].dtype
+        self._own: Any = None
+        """the numbers of each robot, as they are kept here"""
 
     def sent(self, rows: np.ndarray) -> Any:
         return self._cupy.ascontiguousarray(self._cupy.asarray(rows.T, dtype=self._dtype))
@@ -135,8 +137,9 @@ class Gpu(Machine):
     def iterated(self, x: Any, ahead: Any, forces: Any, count: int) -> Any:
         robots = x.shape[1]
         ahead = self._tiled(tuple(ahead.tolist()), robots) if ahead.ndim == 1 else ahead
-        alike = self._numbers.ndim == 1
-        numbers = self._tiled(tuple(self._numbers.tolist()), robots) if alike else self.sent(self._numbers)
+        if self._numbers.ndim == 2 and self._own is None:
+            self._own = self.sent(self._numbers)
+        numbers = self._tiled(tuple(self._numbers.tolist()), robots) if self._own is None else self._own
         for _ in range(count if robots else 0):
             seen = [kernel.columns(x, ahead, numbers, forces) for kernel in self._kernels[:-1]]
             x = self._kernels[-1].columns(x, ahead, numbers, forces, *seen)
@@ -154,7 +157,7 @@ class Gpu(Machine):
 
     def kept(self, x: Any, which: Any) -> Any:
         if self._numbers.ndim == 2:
-            self._numbers = self._numbers[self.fetched(which)]
+            self._numbers, self._own = self._numbers[self.fetched(which)], None
         which = self._cupy.asarray(which)
         places = self._cupy.flatnonzero(which) if which.dtype == bool else which
         return self._cupy.ascontiguousarray(x.take(places, axis=1))
