@@ -58,6 +58,7 @@ class Implicit(Marching):
     name = "implicit"
     order = 1
     stable = True
+    varies = True
 
     def __post_init__(self) -> None:
         if self.sweeps is not None:

@@ -51,7 +51,7 @@ class Integrator(ABC):
 class Marching(Integrator):
     """A method whose steps have one code, whatever touches: many steps, and many robots, in one call."""
 
-    varies = True
+    varies = False
     """whether robots may have numbers of their own: see :mod:`.parameters`"""
 
     @abstractmethod

@@ -67,6 +67,7 @@ class Located(Marching):
     name = "located"
     order = 4
     stable = True
+    varies = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.rule, Rule):

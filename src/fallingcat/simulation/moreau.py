@@ -49,7 +49,6 @@ class Moreau(Marching):
     order = 1
     stable = True
     lag = 0.5
-    varies = False
 
     def suited(self, system: System) -> System:
         """With contacts that remember the forces of the last step."""
