@@ -2,6 +2,7 @@
 
 python benchmarks/gpu.py --prepare reference.npz          # anywhere: states and what NumPy makes of them
 python benchmarks/gpu.py --reference reference.npz        # on a machine with a GPU and CuPy
+python benchmarks/gpu.py ... --grid FOLDER                # beside GRiD's grid.cuh for the same robot, on a fixed base
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import argparse
 import json
 import platform
 import statistics
+import subprocess
+import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -145,6 +148,27 @@ def handed(stage: Any, workspace: int) -> int:
     return sum(place[0] == workspace for place in stage.inputs.values()) + len(stage.stores)
 
 
+def beside_grid(cupy: Any, folder: str, model: fc.Model, batch: int) -> dict[str, dict[str, float]]:
+    """Evaluations per second in float32 of the same robot on a fixed base: GRiD's best launch, and ours."""
+    with tempfile.TemporaryDirectory() as place:
+        program = Path(place) / "grid"
+        source = Path(__file__).parent / "grid.cu"
+        command = ["nvcc", "-O3", "-std=c++17", "-arch=native", "-w", "-I", folder, str(source), "-o", str(program)]
+        subprocess.run(command, check=True)
+        said = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+    found = {}
+    for name, rate in (line.split() for line in said.splitlines()):
+        start = time.perf_counter()
+        kernel = compile(model, FUNCTIONS[name][0], target="cuda", dtype="float32")
+        stages, took = len(kernel.kernels), time.perf_counter() - start
+        rng = cupy.random.default_rng(2)
+        columns = [rng.standard_normal((a.size, batch), dtype=np.float32) for a in kernel.signature]
+        ours = batch / seconds(cupy, lambda kernel=kernel, columns=columns: kernel.columns(*columns))
+        found[name] = {"grid": float(rate), "ours": ours, "stages": stages, "compile (s)": took}
+        print(f"fixed base {name}: {ours:.3e}/s, GRiD {float(rate):.3e}/s, {ours / float(rate):.0f} times", flush=True)
+    return found
+
+
 def exchange(cupy: Any, model: fc.Model) -> dict[str, Any]:
     """Whether arrays of JAX and Torch come and go without a copy: the kernel sees their own addresses."""
     kernel = compile(model, fc.inverse_dynamics, target="cuda", dtype="float32")
@@ -171,6 +195,7 @@ def main() -> None:
     parser.add_argument("--robot", help="a robot file; Talos (reduced) of example-robot-data if not given")
     parser.add_argument("--prepare")
     parser.add_argument("--reference")
+    parser.add_argument("--grid", help="a folder with the grid.cuh that GRiD generated for the robot")
     parser.add_argument("--batch", type=int, default=1 << 20)
     parser.add_argument("--output", default=str(RESULT))
     parser.add_argument("--only", nargs="*", default=[f"{f}:{d}" for f in FUNCTIONS for d in ("float32", "float64")])
@@ -210,6 +235,12 @@ def main() -> None:
             f"  error {row['error']:.1e}  nvrtc {row['nvrtc_seconds']:.1f} s",
             flush=True,
         )
+        Path(options.output).write_text(json.dumps(result, indent=1) + "\n")
+    if options.grid:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fixed = fc.load(options.robot or talos(), base="fixed")
+        result["fixed base, beside GRiD"] = beside_grid(cupy, options.grid, fixed, options.batch >> 1)
         Path(options.output).write_text(json.dumps(result, indent=1) + "\n")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fallingcat.kernels.cpu import native
-from fallingcat.kernels.xla import handler
+from fallingcat.kernels.xla import handler, launcher
 
 HEADER = Path(jax.ffi.include_dir(), "xla", "ffi", "api", "c_api.h")
 POINTER, SIZE, INT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
@@ -29,7 +29,16 @@ Frame = structure(
 Version = structure("Version", *HEAD, ("major", INT), ("minor", INT))
 Metadata = structure("Metadata", ("struct_size", SIZE), ("version", Version), ("traits", ctypes.c_uint32))
 Extension = structure("Extension", ("struct_size", SIZE), ("type", INT), ("next", POINTER), ("metadata", POINTER))
-Api = structure("Api", *HEAD, ("version", Version), ("internal", POINTER), ("error_create", POINTER))
+Api = structure(
+    "Api",
+    *HEAD,
+    ("version", Version),
+    ("internal", POINTER),
+    ("error_create", POINTER),
+    ("between", POINTER * 3),
+    ("stream_get", POINTER),
+)
+Stream = structure("Stream", *HEAD, ("ctx", POINTER), ("stream", POINTER))
 Error = structure("Error", *HEAD, ("message", ctypes.c_char_p), ("code", INT))
 
 FIRST_TO_OUT = """define i32 @batch_double(ptr %b0, ptr %b1, ptr %bout, i64 %count) {
@@ -74,18 +83,22 @@ def test_the_places_of_fields_are_those_of_the_header():
     assert (Extension.type.offset, Extension.metadata.offset) == (handler.EXTENSION_KIND, handler.EXTENSION_METADATA)
     assert (Metadata.version.offset, Metadata.traits.offset) == (handler.METADATA_VERSION, handler.METADATA_TRAITS)
     assert Api.error_create.offset == handler.API_ERROR_CREATE
+    assert (Frame.ctx.offset, Api.stream_get.offset) == (launcher.FRAME_CONTEXT, launcher.API_STREAM)
+    assert (ctypes.sizeof(Stream), Stream.stream.offset) == (launcher.STREAM_SIZE, launcher.STREAM_OUT)
     text = HEADER.read_text()
     for name, order in {  # as they stand in the header that is installed
         "XLA_FFI_Buffer": ["dtype", "data", "rank", "dims"],
         "XLA_FFI_CallFrame": ["api", "ctx", "stage", "args", "rets", "attrs"],
         "XLA_FFI_Metadata": ["struct_size", "api_version", "traits"],
         "XLA_FFI_Api": ["extension_start", "api_version", "internal_api"],
+        "XLA_FFI_Stream_Get_Args": ["struct_size", "extension_start", "ctx", "stream"],
         "XLA_FFI_Error_Create_Args": ["struct_size", "extension_start", "message", "errc"],
     }.items():
         body = re.search(rf"struct {name} {{(.*?)\n}}", text, re.S)[1]
         places = [re.search(rf"[ *]{field};", body).start() for field in order]
         assert places == sorted(places), name
-    assert re.search(r"internal_api;\s*_XLA_FFI_API_STRUCT_FIELD\(XLA_FFI_Error_Create\)", text)
+    fields = re.findall(r"_XLA_FFI_API_STRUCT_FIELD\((\w+)\)", text[text.index("internal_api;") :])
+    assert (fields[0], fields[4]) == ("XLA_FFI_Error_Create", "XLA_FFI_Stream_Get")
 
 
 def test_a_call():
@@ -117,6 +130,49 @@ def test_want_of_memory_is_an_error_of_xla():
     filled.api = ctypes.addressof(api)
     assert made(NO_MEMORY)(ctypes.addressof(filled)) == 1234
     assert said == [(28, handler.NO_MEMORY, 8)]
+
+
+LAUNCH = ctypes.CFUNCTYPE(INT, POINTER, *[ctypes.c_uint] * 7, POINTER, ctypes.POINTER(POINTER), POINTER)
+"""``cuLaunchKernel``"""
+
+
+@pytest.mark.parametrize(("count", "fails"), [(100, False), (0, False), (100, True)])
+def test_stages_are_launched_on_the_stream_of_xla(count, fails):
+    """Each with its blocks and pointers; nothing without states; a refused launch is an error of XLA."""
+    seen, said = [], []
+
+    @LAUNCH
+    def launch(function, gx, gy, gz, bx, by, bz, shared, stream, given, extra):
+        pointed = [ctypes.cast(given[k], ctypes.POINTER(POINTER))[0] for k in range(5)]
+        number = ctypes.cast(given[5], ctypes.POINTER(ctypes.c_uint))[0]
+        seen.append((function, (gx, gy, gz), (bx, by, bz), shared, stream, pointed, number))
+        return 700 if fails else 0
+
+    @ctypes.CFUNCTYPE(POINTER, ctypes.POINTER(Stream))
+    def stream_get(asked):
+        assert (asked[0].struct_size, asked[0].ctx) == (ctypes.sizeof(Stream), 77)
+        asked[0].stream = 4321
+
+    @ctypes.CFUNCTYPE(POINTER, ctypes.POINTER(Error))
+    def create(error):
+        said.append((error[0].message.decode(), error[0].code))
+        return 1234
+
+    address = [ctypes.cast(x, POINTER).value for x in (launch, stream_get, create)]
+    stages = [launcher.Launch(11, 64, 64, 0), launcher.Launch(12, 32, 192, 4096)]
+    text = "\n".join(launcher.launcher(2, stages, address[0], (0, 3)))
+    library = native.Library(native.object_code(text), ["launch"])
+    x, y, out, work = (np.zeros(1) for _ in range(4))
+    filled, kept = frame(x, y, out, (5, count))
+    more = Buffer(data=work.ctypes.data)
+    results = pointers(kept[4][2], more)
+    api = Api(error_create=address[2], stream_get=address[1])
+    filled.rets.values, filled.api, filled.ctx = ctypes.addressof(results), ctypes.addressof(api), 77
+    found = ctypes.CFUNCTYPE(POINTER, POINTER)(library.address("launch"))(ctypes.addressof(filled))
+    assert (found, said) == ((1234, [(launcher.REFUSED, 13)]) if fails else (None, []))
+    given = [a.ctypes.data for a in (x, y, work, work, out)]
+    shapes = [(11, (2, 1, 1), (64, 1, 1), 0), (12, (4, 1, 1), (192, 1, 1), 4096)]
+    assert seen == ([(*shape, 4321, given, count) for shape in shapes] if count else [])
 
 
 def test_versions(monkeypatch, tmp_path):

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ...errors import ExtraMissingError, ModelError
+from ...errors import ModelError
 from ...model import Model
 from ..ir.inputs import Argument, batch_shape, check_count
 from ..ir.results import rebuild
 from ..ir.trace import Recipe, Trace, trace
-from ..text.shared import Real, identifier, table
-from . import cuda, cuda_repeated
-from .repeated import Repeated, cut, dense
+from ..text.shared import identifier, table
+from .code import Code, cupy_module
+from .cuda import Text
+from .repeated import dense
 from .stages import Stages
 
 
@@ -36,6 +36,7 @@ class CudaKernel:
         self.model, self.function, self._trace = model, function, traced
         self.dtype = np.dtype(dtype)
         self.name = identifier(function)
+        self._code = Code(traced.inputs, traced.outputs, dtype, self.name)
 
     @property
     def signature(self) -> tuple[Argument, ...]:
@@ -47,32 +48,32 @@ class CudaKernel:
         """How many numbers it gives."""
         return len(self._trace.outputs)
 
-    @cached_property
+    @property
     def stages(self) -> Stages:
         """The function as one GPU kernel, or several one after the other."""
-        return cut(self._trace.inputs, self._trace.outputs, self.dtype.name)
+        return self._code.stages
 
     @property
     def operations(self) -> dict[str, int]:
         """Exact number of operations of each kind, before fusing."""
         return self._trace.graph.count(self._trace.outputs)
 
-    @cached_property
-    def texts(self) -> list[cuda.Text]:
+    @property
+    def texts(self) -> list[Text]:
         """For each stage its kernel and what a launch needs; :attr:`source` has all of them."""
-        count, dtype = len(self._trace.inputs), self.dtype.name
-        made = []
-        for k, stage in enumerate(self.stages.stages):
-            text = cuda_repeated.text if isinstance(stage, Repeated) else cuda.text
-            made.append(text(stage, count, dtype, f"{self.name}_{k}"))
-        return made
+        return self._code.texts
+
+    @property
+    def kernels(self) -> list[Any]:
+        """The compiled ``cupy.RawKernel`` of each stage (``num_regs``, ``local_size_bytes`` tell what it needs)."""
+        return self._code.kernels
 
     @cached_property
     def source(self) -> str:
         """The CUDA text: kernels ``name_0``, ``name_1``, ... to be launched in turn."""
         names = [f"a{i}" for i in range(len(self.signature))]
         about = ["/*", *table(self.model, self.signature, self._trace, sum(self.operations.values()), names), " */"]
-        return "\n".join([*about, *_prelude(Real(self.dtype.name)), *(text.source for text in self.texts)])
+        return "\n".join([*about, self._code.prelude, *(text.source for text in self.texts)])
 
     def __repr__(self) -> str:
         arguments = ", ".join(map(str, self.signature))
@@ -85,7 +86,7 @@ class CudaKernel:
 
         Nothing is copied: contiguous arrays of :attr:`dtype` on the GPU are taken as they are, by DLPack.
         """
-        cupy = _cupy()
+        cupy = cupy_module()
         arrays = [_received(cupy, x) for x in arguments]
         check_count(self.name, self.signature, arrays)
         for argument, x in zip(self.signature, arrays, strict=True):
@@ -101,7 +102,7 @@ class CudaKernel:
 
     def __call__(self, *arguments: Any) -> Any:
         """The result with the leading batch shape of the arguments; they are turned into columns first."""
-        cupy = _cupy()
+        cupy = cupy_module()
         arrays = [_received(cupy, x) for x in arguments]
         check_count(self.name, self.signature, arrays)
         for argument, x in zip(self.signature, arrays, strict=True):
@@ -117,7 +118,7 @@ class CudaKernel:
         return rebuild(self._trace.result, _returned(flat, arguments[0]))
 
     def _launch(self, columns: list[Any], count: int) -> Any:
-        cupy = _cupy()
+        cupy = cupy_module()
         out = cupy.empty((self.size, count), dtype=self.dtype)
         if not count:
             return out
@@ -129,38 +130,6 @@ class CudaKernel:
             kernel((-(-count // text.states),), (text.block,), arguments, shared_mem=text.shared)
         return out
 
-    @cached_property
-    def kernels(self) -> list[Any]:
-        """The compiled ``cupy.RawKernel`` of each stage (``num_regs``, ``local_size_bytes`` tell what it needs)."""
-        cupy = _cupy()
-        prelude = "\n".join(_prelude(Real(self.dtype.name)))
-        device = cupy.cuda.Device()
-
-        def compiled(text: cuda.Text) -> Any:
-            with device:
-                module = cupy.RawModule(code=f"{prelude}\n{text.source}", options=("-std=c++17",), backend="nvrtc")
-                kernel = module.get_function(text.name)
-                kernel.max_dynamic_shared_size_bytes = text.shared
-                return kernel
-
-        if len(self.texts) == 1:
-            return [compiled(self.texts[0])]
-        with ThreadPoolExecutor() as pool:  # NVRTC takes about a second for each thousand instructions
-            return list(pool.map(compiled, self.texts))
-
-
-def _prelude(real: Real) -> Iterator[str]:
-    yield from cuda.prelude(real)
-    yield from cuda_repeated.prelude(real)
-
-
-def _cupy() -> Any:
-    try:
-        import cupy
-    except ImportError:
-        raise ExtraMissingError("gpu", package="cupy", purpose="running a kernel on the GPU") from None
-    return cupy
-
 
 def _received(cupy: Any, x: Any) -> Any:
     """``x`` as a CuPy array: by DLPack what is on the GPU, a copy of what is a NumPy array or a list."""
@@ -171,7 +140,7 @@ def _received(cupy: Any, x: Any) -> Any:
 
 def _returned(x: Any, like: Any) -> Any:
     """``x`` as an array of the library that ``like`` comes from."""
-    cupy = _cupy()
+    cupy = cupy_module()
     if isinstance(like, cupy.ndarray):
         return x
     library = type(like).__module__.partition(".")[0]

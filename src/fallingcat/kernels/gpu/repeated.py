@@ -140,12 +140,10 @@ class _Cut:
         values = {self._number[node]: None for node in nodes}
         handed = {x: Input(len(self._sizes), place) for x, place in self._places.items() if x not in values}
         sources = [*(self._inputs if first else ()), *values]
-        goals = [(target, x) for x in sources for target in self._targets.get(x, ())]
-        targets: list[Target] = [target for target, _ in goals]
-        results: list[Any] = [x for _, x in goals]
-        if first:
-            targets += [Target(place) for place, _ in self._constants]
-            results += [x for _, x in self._constants]
+        goals: list[tuple[Target, Any]] = [(target, x) for x in sources for target in self._targets.get(x, ())]
+        goals += [(Target(place), x) for place, x in self._constants] if first else []
+        goals.sort(key=lambda goal: (goal[0].aside, goal[0].place))
+        targets, results = [target for target, _ in goals], [x for _, x in goals]
         lines = fused(lines_of(nodes, self._number), results)
         used = {x for line in lines for x in line.operands if isinstance(x, int)} | {*results}
         inputs = {x: place for x, place in (handed | self._inputs).items() if x in used}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,14 +12,19 @@ import numpy as np
 
 from ...arrays.differentiate import pulled, pushed
 from ...arrays.graph import TooLong
+from ...arrays.loops import LoopBody
 from ..cpu import entry, llvm, native
 from ..cpu.operation import ELEMENTS
 from ..cpu.threads import making, once
+from ..gpu.code import Code
+from ..gpu.repeated import dense
 from ..ir.inputs import named
 from ..ir.program import LONG, Program, program, recut
 from ..ir.trace import Recipe, undisturbed
 from ..store.recall import Memory
+from ..text.shared import identifier
 from .handler import handler, version
+from .launcher import Launch, launcher
 
 
 class Expressions(NamedTuple):
@@ -49,12 +55,13 @@ class Foreign:
         which: str,
         sizes: Sequence[int],
         outputs: int,
-        expressions: Callable[[bool], Expressions],
+        expressions: Callable[[bool | Callable[[LoopBody], bool]], Expressions],
         linear: Linear | None = None,
     ) -> None:
         self.sizes, self.outputs, self.linear = tuple(sizes), outputs, linear
         self._recipe, self._which, self._expressions = recipe, which, expressions
         self._derived: dict[tuple[bool, tuple[int, ...]], Foreign] = {}
+        self._launched: dict[str, tuple[str, int]] = {}
 
     def __repr__(self) -> str:
         return f"{named(self._recipe.function)}{self._which}"
@@ -80,7 +87,7 @@ class Foreign:
         path = f"{self._which}/{'tangent' if forward else 'cotangent'}"
         moved = [self.sizes[i] for i in active]
 
-        def expressions(loops: bool) -> Expressions:
+        def expressions(loops: bool | Callable[[LoopBody], bool]) -> Expressions:
             inputs, outputs = self._straight
             given = [x for i in active for x in inputs[i]]
             graph = inputs[active[0]][0].graph
@@ -114,6 +121,17 @@ class Foreign:
     def target(self, dtype: str, count: int) -> str:
         """The name by which XLA finds the code for ``count`` states in arrays of this type."""
         return _registered(self._one if count == 1 else self._block, ELEMENTS[dtype])
+
+    def on_gpu(self, dtype: str) -> tuple[str, int]:
+        """The name by which XLA finds launches for arrays of this type on a GPU, and how much workspace they need."""
+        with making, undisturbed():
+            if dtype not in self._launched:
+                self._launched[dtype] = self._launches(dtype)
+            return self._launched[dtype]
+
+    def _launches(self, dtype: str) -> tuple[str, int]:
+        code = Code(*self._expressions(dense), dtype, identifier(self._recipe.function))
+        return _launching(len(self.sizes), code), max(1, code.stages.places)
 
     @once
     def _one(self) -> bytes:
@@ -163,4 +181,25 @@ def _registered(code: bytes, element: str) -> str:
     return f"{name}_{element}"
 
 
+def _launching(inputs: int, code: Code) -> str:
+    """The name that XLA knows launches by: the digest of their text; they stay as long as the process, too."""
+    import jax
+
+    name = f"fallingcat_{hashlib.sha256(''.join(text.source for text in code.texts).encode()).hexdigest()}"
+    if name not in _libraries:
+        driver = ctypes.CDLL("libcuda.so.1")
+        start = ctypes.cast(driver.cuLaunchKernel, ctypes.c_void_p).value or 0
+        launches = [
+            Launch(kernel.kernel.ptr, text.states, text.block, text.shared)
+            for text, kernel in zip(code.texts, code.kernels, strict=True)
+        ]
+        text = "\n".join(launcher(inputs, launches, start, version()))
+        library = native.Library(native.object_code(text), ["launch"])
+        ffi: Any = jax.ffi
+        ffi.register_ffi_target(name, ffi.pycapsule(library.address("launch")), platform="CUDA")
+        _libraries[name], _kernels[name] = library, code
+    return name
+
+
+_kernels: dict[str, Code] = {}
 _libraries: dict[str, native.Library] = {}

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...arrays.loops import LoopBody
 from ...errors import ExtraMissingError, ModelError
 from ..cpu import plain
 from ..ir.inputs import FLAT, batch_shape, check_count
@@ -26,7 +27,8 @@ def build(recipe: Recipe) -> Callable[..., Any]:
     """``f(q, v, ...)`` of JAX arrays ``(..., *shape)`` whose batch shapes fit together.
 
     On the CPU XLA calls machine code, which computes in the recipe's ``dtype``; results are of the type of the arrays.
-    On other platforms XLA compiles the program itself, and computes in the type of the arrays.
+    On a GPU, with CuPy, it launches the kernels of ``target="cuda"``, which compute in the type of the arrays; so does
+    XLA on other platforms, where it compiles the program itself.
     """
     try:
         import jax  # noqa: F401
@@ -44,7 +46,7 @@ def build(recipe: Recipe) -> Callable[..., Any]:
 def _foreign(recipe: Recipe) -> tuple[Face, Callable[..., Any]]:
     """What the kernel looks like, and machine code for its flat arguments."""
     memory = Memory(recipe)
-    traced: Callable[[bool], Trace] = functools.cache(functools.partial(trace, recipe))
+    traced: Callable[[bool | Callable[[LoopBody], bool]], Trace] = functools.cache(functools.partial(trace, recipe))
     face = memory.face()
     if face is None:
         face = traced(True).face
@@ -53,7 +55,7 @@ def _foreign(recipe: Recipe) -> tuple[Face, Callable[..., Any]]:
         raise recipe.too_large
     outputs = size_of(face.result)
 
-    def expressions(loops: bool) -> Expressions:
+    def expressions(loops: bool | Callable[[LoopBody], bool]) -> Expressions:
         return Expressions(traced(loops).inputs, traced(loops).outputs)
 
     kernel = Foreign(recipe, "", [a.size for a in face.arguments], outputs, expressions)

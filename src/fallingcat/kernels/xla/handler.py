@@ -29,55 +29,69 @@ NO_MEMORY = "there is no memory for a batch"
 
 def handler(inputs: int, element: str, version: tuple[int, int]) -> Iterator[str]:
     """``handle_{element}``: ``batch_{element}`` of the call's buffers, all ``(count, size)``."""
-    text = f"{NO_MEMORY}\\00"
-    yield f'@message_{element} = internal constant [{len(NO_MEMORY) + 1} x i8] c"{text}"'
-    yield f"define ptr @handle_{element}(ptr %frame) nounwind {{"
-    yield "entry:"
-    yield "  %error = alloca [32 x i8], align 8"
-    yield from _load("extension", "frame", FRAME_EXTENSION)
-    yield "  %plain = icmp eq ptr %extension, null"
-    yield "  br i1 %plain, label %run, label %look"
-    yield "look:"
-    yield from _load("kind", "extension", EXTENSION_KIND, "i32")
-    yield f"  %asked = icmp eq i32 %kind, {METADATA}"
-    yield "  br i1 %asked, label %tell, label %run"
-    yield "tell:"
-    yield from _load("metadata", "extension", EXTENSION_METADATA)
-    yield from _store("metadata", METADATA_VERSION, "i64 24", "ptr null", f"i32 {version[0]}", f"i32 {version[1]}")
-    yield from _store("metadata", METADATA_TRAITS, "i32 0")
-    yield "  ret ptr null"
-    yield "run:"
-    yield from _load("arguments", "frame", FRAME_ARGUMENTS)
-    for i in range(inputs):
-        yield from _load(f"buffer{i}", "arguments", 8 * i)
-        yield from _load(f"b{i}", f"buffer{i}", BUFFER_DATA)
-    yield from _load("results", "frame", FRAME_RESULTS)
-    yield from _load("result", "results", 0)
-    yield from _load("bout", "result", BUFFER_DATA)
-    yield from _load("shape", "result", BUFFER_SHAPE)
+    yield from answered(f"handle_{element}", NO_MEMORY, version)
+    yield from buffers(inputs)
+    yield from load("result", "results", 0)
+    yield from load("bout", "result", BUFFER_DATA)
+    yield from load("shape", "result", BUFFER_SHAPE)
     yield "  %count = load i64, ptr %shape"
     pointers = ", ".join([*(f"ptr %b{i}" for i in range(inputs)), "ptr %bout", "i64 %count"])
     yield f"  %failed = call i32 @batch_{element}({pointers})"
     yield "  %fine = icmp eq i32 %failed, 0"
     yield "  br i1 %fine, label %done, label %say"
+    yield from failed(f"handle_{element}", RESOURCE_EXHAUSTED)
+
+
+def answered(name: str, message: str, version: tuple[int, int]) -> Iterator[str]:
+    """The beginning of a function: it tells XLA what it was made for, if asked, and has an error to tell."""
+    yield f'@message_{name} = internal constant [{len(message) + 1} x i8] c"{message}\\00"'
+    yield f"define ptr @{name}(ptr %frame) nounwind {{"
+    yield "entry:"
+    yield "  %error = alloca [32 x i8], align 8"
+    yield from load("extension", "frame", FRAME_EXTENSION)
+    yield "  %plain = icmp eq ptr %extension, null"
+    yield "  br i1 %plain, label %run, label %look"
+    yield "look:"
+    yield from load("kind", "extension", EXTENSION_KIND, "i32")
+    yield f"  %asked = icmp eq i32 %kind, {METADATA}"
+    yield "  br i1 %asked, label %tell, label %run"
+    yield "tell:"
+    yield from load("metadata", "extension", EXTENSION_METADATA)
+    yield from store("metadata", METADATA_VERSION, "i64 24", "ptr null", f"i32 {version[0]}", f"i32 {version[1]}")
+    yield from store("metadata", METADATA_TRAITS, "i32 0")
+    yield "  ret ptr null"
+    yield "run:"
+
+
+def buffers(inputs: int) -> Iterator[str]:
+    """``%b0``, ``%b1``, ...: the numbers of the arguments; and ``%results``."""
+    yield from load("arguments", "frame", FRAME_ARGUMENTS)
+    for i in range(inputs):
+        yield from load(f"buffer{i}", "arguments", 8 * i)
+        yield from load(f"b{i}", f"buffer{i}", BUFFER_DATA)
+    yield from load("results", "frame", FRAME_RESULTS)
+
+
+def failed(name: str, code: int) -> Iterator[str]:
+    """The end of a function: ``done``, or ``say`` that it failed."""
     yield "done:"
     yield "  ret ptr null"
     yield "say:"
-    yield from _load("api", "frame", FRAME_API)
-    yield from _load("create", "api", API_ERROR_CREATE)
-    yield from _store("error", 0, "i64 28", "ptr null", f"ptr @message_{element}", f"i32 {RESOURCE_EXHAUSTED}")
+    yield from load("told", "frame", FRAME_API)
+    yield from load("create", "told", API_ERROR_CREATE)
+    yield from store("error", 0, "i64 28", "ptr null", f"ptr @message_{name}", f"i32 {code}")
     yield "  %made = call ptr %create(ptr %error)"
     yield "  ret ptr %made"
     yield "}"
 
 
-def _load(name: str, base: str, place: int, kind: str = "ptr") -> Iterator[str]:
+def load(name: str, base: str, place: int, kind: str = "ptr") -> Iterator[str]:
     """``%name``: the field of the structure at ``%base``."""
     yield f"  %at_{name} = getelementptr i8, ptr %{base}, i64 {place}"
     yield f"  %{name} = load {kind}, ptr %at_{name}"
 
 
-def _store(base: str, place: int, *fields: str) -> Iterator[str]:
+def store(base: str, place: int, *fields: str) -> Iterator[str]:
     """Writes fields one after the other into the structure at ``%base``."""
     for field in fields:
         yield f"  %to_{base}{place} = getelementptr i8, ptr %{base}, i64 {place}"

@@ -5,6 +5,7 @@ Arguments and result are matrices, one state in each row.
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate, pairwise
@@ -87,6 +88,17 @@ def _on_cpu(context: Any, *arguments: Any, kernel: Foreign, count: int, dtype: s
     return jax.ffi.ffi_lowering(kernel.target(dtype, count))(context, *arguments)
 
 
+def _on_gpu(*arguments: Any, kernel: Foreign, count: int, dtype: str) -> Any:
+    """The kernels of ``target="cuda"``, which take and give columns; without CuPy as elsewhere."""
+    if importlib.util.find_spec("cupy") is None:
+        return _elsewhere(*arguments, kernel=kernel, count=count, dtype=dtype)
+    name, places = kernel.on_gpu(dtype)
+    ffi: Any = jax.ffi
+    like: Any = jax.ShapeDtypeStruct
+    results = [like((size, count), jnp.dtype(dtype)) for size in (kernel.outputs, places)]
+    return ffi.ffi_call(name, results)(*(x.T for x in arguments))[0].T
+
+
 def _elsewhere(*arguments: Any, kernel: Foreign, count: int, dtype: str) -> Any:
     """On other platforms XLA compiles the program, operation by operation."""
     return interpreted(kernel.program, arguments, (count,), jnp.dtype(dtype))
@@ -99,3 +111,4 @@ ad.primitive_jvps[call] = _pushed
 ad.primitive_transposes[call] = _transposed
 mlir.register_lowering(call, mlir.lower_fun(_elsewhere, multiple_results=False))
 mlir.register_lowering(call, _on_cpu, platform="cpu")
+mlir.register_lowering(call, mlir.lower_fun(_on_gpu, multiple_results=False), platform="cuda")

@@ -1,0 +1,75 @@
+"""Expressions as GPU kernels: their stages, the CUDA text, and what NVRTC makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...errors import ExtraMissingError
+from ..text.shared import Real
+from . import cuda, cuda_repeated
+from .repeated import Repeated, cut
+from .stages import Stages
+
+
+class Code:
+    """What computes ``outputs`` from traced ``inputs``, state by state: kernels ``name_0``, ``name_1``, ... in turn."""
+
+    def __init__(self, inputs: Sequence[np.ndarray], outputs: Sequence[Any], dtype: str, name: str) -> None:
+        self._inputs, self._outputs, self._dtype, self._name = inputs, outputs, dtype, name
+
+    @cached_property
+    def stages(self) -> Stages:
+        """One GPU kernel, or several one after the other."""
+        return cut(self._inputs, self._outputs, self._dtype)
+
+    @cached_property
+    def texts(self) -> list[cuda.Text]:
+        """For each stage its kernel and what a launch needs."""
+        made = []
+        for k, stage in enumerate(self.stages.stages):
+            text = cuda_repeated.text if isinstance(stage, Repeated) else cuda.text
+            made.append(text(stage, len(self._inputs), self._dtype, f"{self._name}_{k}"))
+        return made
+
+    @cached_property
+    def prelude(self) -> str:
+        """What all kernels call."""
+        return "\n".join(_prelude(Real(self._dtype)))
+
+    @cached_property
+    def kernels(self) -> list[Any]:
+        """The compiled ``cupy.RawKernel`` of each stage (``num_regs``, ``local_size_bytes`` tell what it needs)."""
+        cupy = cupy_module()
+        device = cupy.cuda.Device()
+
+        def compiled(text: cuda.Text) -> Any:
+            with device:
+                code = f"{self.prelude}\n{text.source}"
+                module = cupy.RawModule(code=code, options=("-std=c++17",), backend="nvrtc")
+                kernel = module.get_function(text.name)
+                kernel.max_dynamic_shared_size_bytes = text.shared
+                return kernel
+
+        if len(self.texts) == 1:
+            return [compiled(self.texts[0])]
+        with ThreadPoolExecutor() as pool:  # NVRTC takes about a second for each thousand instructions
+            return list(pool.map(compiled, self.texts))
+
+
+def _prelude(real: Real) -> Iterator[str]:
+    yield from cuda.prelude(real)
+    yield from cuda_repeated.prelude(real)
+
+
+def cupy_module() -> Any:
+    """CuPy, or an error that says how to get it."""
+    try:
+        import cupy
+    except ImportError:
+        raise ExtraMissingError("gpu", package="cupy", purpose="running a kernel on the GPU") from None
+    return cupy
