@@ -96,7 +96,7 @@ def energy_regressors(model: Model, state: State) -> tuple[Vector, Vector]:
     kinetic = [0.5 * (nu @ _momentum(nu)) for nu in twists]
     potential = []
     for H in world_poses(model, state):
-        weight = concatenate([(model.gravity @ H[:3, 3])[None], H[:3, :3].T @ model.gravity, np.zeros(6)])
+        weight = concatenate([array([model.gravity @ H[:3, 3]]), H[:3, :3].T @ model.gravity, np.zeros(6)])
         potential.append(-weight)
     return concatenate(kinetic), concatenate(potential)
 
