@@ -51,7 +51,7 @@ def take_pictures(names: list[str]) -> None:
             if names and script.stem not in names:
                 continue
             made = runpy.run_path(str(script))["page"]().write(Path(folder) / f"{script.stem}.html")
-            page = browser.new_page(viewport={"width": 1100, "height": 640})
+            page = browser.new_page(viewport={"width": 1100, "height": 640}, color_scheme="dark")
             page.goto(made.as_uri())
             page.wait_for_timeout(1500)
             page.evaluate(HALFWAY)

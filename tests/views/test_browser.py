@@ -112,6 +112,10 @@ def test_gait_page_has_maps_and_a_table(opened, tmp_path):
     assert result.exit_code == 0, result.output
     page, heard = opened(target)
     assert page.locator(".map canvas").count() == 3
+    assert page.locator(".scene canvas").count() == 1
+    before = pixels(page, ".scene canvas")
+    page.wait_for_timeout(300)
+    assert pixels(page, ".scene canvas") != before  # the robot moves
     assert page.locator("td").count() == 6 * 9
     assert "zero curvature" in page.locator(".map").nth(1).inner_text()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
@@ -281,3 +285,39 @@ def test_report_and_reproduction_pages_fit_a_desk_and_a_phone(opened, tmp_path):
         assert page.locator(".table").count() >= 2
         assert heard == []
     assert page.locator("tr.good").count() >= 1
+
+
+def test_more_than_eight_series_stay_apart_in_light_and_dark(browser, tmp_path):
+    """Every mark of the legend looks different, and is seen against its ground; text is too."""
+    lines = [fc.views.Line(f"joint {i}", np.sin(np.arange(50.0) + i)) for i in range(24)]
+    path = fc.views.Page("many", blocks=[fc.views.Chart("joints", np.arange(50.0), lines)]).write(
+        tmp_path / "many.html"
+    )
+    looks = "() => [...document.querySelectorAll('.legend i')].map((x) => getComputedStyle(x).background)"
+    grounds = {}
+    for scheme in ("light", "dark"):
+        page = browser.new_page(color_scheme=scheme)
+        page.goto(path.as_uri())
+        marks = page.evaluate(looks)
+        assert len(set(marks)) == 24
+        style = "getComputedStyle(document.querySelector('{}')).{}"
+        colors = [page.evaluate(style.format(*x)) for x in ((".block", "backgroundColor"), ("h1", "color"))]
+        ground, ink = (luminance([int(x) for x in color[4:-1].split(",")]) for color in colors)
+        assert contrast(ground, ink) > 7.0
+        first = [[int(x) for x in mark.split("rgb(")[1].split(")")[0].split(",")] for mark in marks[:8]]
+        assert min(contrast(ground, luminance(color)) for color in first) > 4.5
+        grounds[scheme] = ground
+        page.close()
+    assert grounds["light"] > 0.9
+    assert grounds["dark"] < 0.05
+
+
+def luminance(color):
+    """Relative luminance of sRGB, 0 to 1."""
+    linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in (c / 255 for c in color)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(a, b):
+    """Of two luminances, as WCAG has it: 4.5 for text, 7 for good text."""
+    return (max(a, b) + 0.05) / (min(a, b) + 0.05)

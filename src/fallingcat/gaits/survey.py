@@ -158,6 +158,17 @@ def shown(x: np.ndarray, component: int) -> float:
     return float(x[component] if component < 3 else np.degrees(x[component]))
 
 
+def visible(x: np.ndarray, component: int) -> float:
+    """:func:`shown`, and zero where it is the rounding of other components.
+
+    >>> visible(np.array([0.0, 0.0, 0.0, 1.0, 1e-16, 0.0]), 4)
+    0.0
+    """
+    size = float(np.abs(x[:3] if component < 3 else np.degrees(x[3:])).max())
+    value = shown(x, component)
+    return value if abs(value) > max(1e-9 * size, 1e-12) else 0.0
+
+
 def survey(
     model: Model,
     joints: tuple[str, str],

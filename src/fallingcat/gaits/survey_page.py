@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..views import Fact, HeatMap, Page, Table, Trace
-from .survey import COMPONENTS, Cycle, Survey, shown
+from ..dynamics import center_of_mass, forward_kinematics
+from ..views import Axes, Dot, Fact, HeatMap, Page, Scene, Table, Trace, looks
+from ..views.page import Block, Extra
+from .displacement import Reconstruction
+from .gait import Gait
+from .survey import COMPONENTS, Cycle, Survey, from_middle, visible
+
+CYCLE, PICTURES = 6.0, 150
+"""Time of the gait that is shown (s), and of how many pictures."""
 
 
 def survey_page(found: Survey) -> Page:
@@ -13,7 +20,25 @@ def survey_page(found: Survey) -> Page:
     sizes = np.abs(found.map.values @ found.model.base.selection.T).max(axis=(0, 1))
     others = [k for k in range(6) if sizes[k] > 1e-6 * sizes.max() and k != found.component]
     maps = [survey_map(found, k) for k in (found.component, *others)]
-    return Page(f"Gaits of {found.model.name}", _about(found), _facts(found), [maps[0], _table(found), *maps[1:]])
+    blocks: list[Block] = [survey_scene(found), maps[0], _table(found), *maps[1:]]
+    return Page(f"Gaits of {found.model.name}", _about(found), _facts(found), blocks)
+
+
+def survey_scene(found: Survey) -> Scene:
+    """The robot with its own shapes, that floats without momentum while its two joints go through their best gait."""
+    model = found.model
+    gait = Gait(found.map.plane.curve(from_middle(found.curve)), CYCLE)
+    way = Reconstruction(model).displacement(gait)
+    near = np.abs(way.times[:, None] - np.linspace(0.0, CYCLE, PICTURES)).argmin(axis=0)
+    times, start = way.times[near], model.neutral().pose
+    states = [model.state(pose=start @ way.path[k], joints=q) for k, q in zip(near, gait(times).q, strict=True)]
+    drawn, notes = looks(model)
+    moved = [forward_kinematics(model, state) for state in states]
+    poses = {name: np.array([each[name] for each in moved]) for name in drawn}
+    centers = np.array([center_of_mass(model, state) for state in states], dtype=float)
+    said = f"It floats freely while {' and '.join(found.joints)} go through their best gait."
+    extras: list[Extra] = [Dot("center of mass", centers, "#ffd166"), Axes()]
+    return Scene(times, poses, drawn, floor=False, extras=extras, notes=[said, *notes], elevation=14.0)
 
 
 def _about(found: Survey) -> str:
@@ -42,9 +67,7 @@ def _facts(found: Survey) -> list[Fact]:
 
 
 def _far(row: Cycle, component: int) -> str:
-    size = float(np.abs(row.exact[:3] if component < 3 else np.degrees(row.exact[3:])).max())
-    value = shown(row.exact, component)
-    return f"{value if abs(value) > 1e-9 * size else 0.0:.4g}{' m' if component < 3 else '°'}"
+    return f"{visible(row.exact, component):.4g}{' m' if component < 3 else '°'}"
 
 
 def _table(found: Survey) -> Table:

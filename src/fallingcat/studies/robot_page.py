@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from ..dynamics import center_of_mass, forward_kinematics
-from ..gaits import Reconstruction
-from ..gaits.gait import Gait
-from ..gaits.survey import from_middle
-from ..gaits.survey_page import survey_map
-from ..model import Model, State
-from ..views import Axes, Dot, Fact, Page, Picture, Scene, Table, looks
+from ..dynamics import forward_kinematics
+from ..gaits.survey_page import survey_map, survey_scene
+from ..views import Axes, Fact, Page, Picture, Scene, Table, looks
 from ..views.page import Arrows, Block, Extra
 from .page import number
 from .robot_picture import robot_picture
 from .robot_report import GaitOf, RobotReport
-
-FRAMES, CYCLE = 150, 6.0
-"""Pictures of the motion that is shown, and its time (s)."""
 
 
 def robot_page(found: RobotReport) -> Page:
@@ -60,40 +54,16 @@ def _best(found: RobotReport) -> GaitOf | None:
 
 def _scene(found: RobotReport) -> Scene:
     """The robot with its own shapes; it goes through its most effective gait, and its base turns."""
-    model, states, times = found.model, [found.neutral] * 2, np.array([0.0, 1.0])
     best = _best(found)
-    if best is not None:
-        times, states = _cycle(found, best)
-    drawn, notes = looks(model)
-    moved = [forward_kinematics(model, state) for state in states]
-    poses = {name: np.array([each[name] for each in moved]) for name in drawn}
-    centers = np.array([np.asarray(center_of_mass(model, state), dtype=float) for state in states])
-    if best is not None:
-        notes = [f"It floats freely while {' and '.join(best.joints)} go round their best circle.", *notes]
-    extras: list[Extra] = [Dot("center of mass", centers, "#ffd166"), _principal(found, centers), Axes()]
-    return Scene(times, poses, drawn, floor=False, extras=extras, notes=notes, elevation=14.0)
-
-
-def _cycle(found: RobotReport, best: GaitOf) -> tuple[np.ndarray, list[State]]:
-    """Times, and the states of one cycle of a gait of the whole robot that floats without momentum."""
-    seen = best.found
-    assert seen is not None
-    moving = seen.map.plane.curve(from_middle(seen.curve))
-    gait = Gait(moving, CYCLE)
-    way = Reconstruction(seen.model).displacement(gait)
-    times = np.linspace(0.0, CYCLE, FRAMES)
-    near = np.abs(way.times[:, None] - times[None, :]).argmin(axis=0)
-    at, model = way.times[near], found.model
-    joints = np.tile(np.asarray(found.neutral.joints, dtype=float), (FRAMES, 1))
-    q = gait(at).q
-    for name in best.joints:
-        joints[:, _place(model, name)] = q[:, _place(seen.model, name)]
-    start = found.neutral.pose
-    return at, [model.state(pose=start @ way.path[k], joints=row) for k, row in zip(near, joints, strict=True)]
-
-
-def _place(model: Model, joint: str) -> slice:
-    return model.q_slices[model.leading_index(joint)]
+    if best is not None and best.found is not None:
+        scene = survey_scene(best.found)
+        centers = np.asarray(scene.extras[0].points)  # type: ignore[union-attr]
+        return replace(scene, extras=[*scene.extras, _principal(found, centers[:1].repeat(len(centers), axis=0))])
+    drawn, notes = looks(found.model)
+    here = forward_kinematics(found.model, found.neutral)
+    poses = {name: np.array([here[name]] * 2) for name in drawn}
+    extras: list[Extra] = [_principal(found, np.array([found.center] * 2)), Axes()]
+    return Scene(np.array([0.0, 1.0]), poses, drawn, floor=False, extras=extras, notes=notes, elevation=14.0)
 
 
 def _principal(found: RobotReport, centers: np.ndarray) -> Arrows:

@@ -25,19 +25,29 @@ function makeChart(parent, data) {
     c.drawImage(sheet, 0, 0, w, h);
     if (now !== null && data.moves) drawCursor(c, data, frame, now);
   });
-  box.append(legend(data.lines.map((line, i) => [line.name, strokes[i % strokes.length]])));
+  box.append(legend(data.lines.map((line, i) => [line.name, strokeOf(i), dashOf(i)])));
   return { show(t) { now = t; view.redraw(); } };
 }
 
 function legend(entries) {
   const out = element("div", "legend");
-  for (const [name, color] of entries) {
+  for (const [name, color, dash = []] of entries) {
     const item = element("span"), mark = element("i");
-    mark.style.background = color;
+    mark.style.background = dash.length ? dashed(color, dash) : color;
     item.append(mark, document.createTextNode(name));
     out.append(item);
   }
   return out;
+}
+
+// A dash pattern as a background, over the width of a mark.
+function dashed(color, dash) {
+  const stops = [];
+  for (let at = 0, k = 0; at < 20; at += dash[k % dash.length], k++) {
+    const ink = k % 2 ? "transparent" : color;
+    stops.push(`${ink} ${at}px`, `${ink} ${at + dash[k % dash.length]}px`);
+  }
+  return `linear-gradient(90deg, ${stops.join(", ")})`;
 }
 
 function rangeOf(data) {
@@ -77,7 +87,8 @@ function drawLines(c, w, h, data) {
   const frame = frameOf(c, w, h, xs, ys, data.xLabel, data.log), { X, Y } = frame;
   frame.height = (y) => (y === null || (data.log && y <= 0) ? null : Y(data.log ? Math.log10(y) : y));
   data.lines.forEach((line, k) => {
-    c.strokeStyle = strokes[k % strokes.length]; c.lineWidth = data.x.length > 1500 ? 1.2 : 1.8; c.lineJoin = "round";
+    c.strokeStyle = strokeOf(k); c.lineWidth = data.x.length > 1500 ? 1.2 : 1.8; c.lineJoin = "round";
+    c.setLineDash(dashOf(k));
     c.beginPath();
     let pen = false;
     line.y.forEach((y, i) => {
@@ -95,12 +106,12 @@ function drawCursor(c, data, { X, top, bottom, height }, now) {
   const first = data.x[0], last = data.x[data.x.length - 1], slack = 1e-6 * (last - first);
   if (now < first - slack || now > last + slack) return;
   const [i, f] = place(data.x, now), at = X(now);
-  c.strokeStyle = "rgba(232,236,244,0.4)"; c.lineWidth = 1;
+  c.strokeStyle = soft; c.lineWidth = 1;
   c.beginPath(); c.moveTo(at, top); c.lineTo(at, bottom); c.stroke();
   data.lines.forEach((line, k) => {
     const a = line.y[i], b = line.y[i + 1], v = a === null || b === null || b === undefined ? null : height(a + f * (b - a));
     if (v === null) return;
-    c.fillStyle = strokes[k % strokes.length];
+    c.fillStyle = strokeOf(k);
     c.beginPath(); c.arc(at, v, 3.4, 0, 7); c.fill();
   });
 }
@@ -113,7 +124,7 @@ function makeMap(parent, data) {
   const picture = mapPicture(data, largest), zero = zeroLines(data);
   let now = null;
   const view = canvasIn(box, (c, w, h) => drawMap(c, w, h, data, picture, zero, largest, now));
-  const entries = data.traces.map((trace, i) => [trace.name, i ? strokes[i % strokes.length] : "#ffffff"]);
+  const entries = data.traces.map((trace, i) => [trace.name, i ? bright[i % bright.length] : "#ffffff"]);
   if (zero.length) entries.push(["zero curvature", "#58c4c4"]);
   if (entries.length) box.append(legend(entries));
   if (data.note) box.append(element("p", "", data.note));
@@ -173,7 +184,7 @@ function drawMapIn(c, w, h, data, picture, zero, largest, now) {
   c.beginPath();
   for (const [a, b] of zero) { c.moveTo(X(a[0]), Y(a[1])); c.lineTo(X(b[0]), Y(b[1])); }
   c.stroke(); c.setLineDash([]);
-  data.traces.forEach((trace, k) => drawTrace(c, trace, X, Y, k ? strokes[k % strokes.length] : "#ffffff", now));
+  data.traces.forEach((trace, k) => drawTrace(c, trace, X, Y, k ? bright[k % bright.length] : "#ffffff", now));
   drawBar(c, right + 16, top, bottom, largest, data.unit);
 }
 

@@ -1,8 +1,16 @@
 "use strict";
 // Small things that scenes and charts share: canvases that are sharp, ticks, colors.
 
-const ink = "#e8ecf4", soft = "#93a0b8", edge = "#2c3850", accent = "#f0a35e";
-const strokes = ["#f0a35e", "#5aa9e6", "#7bc47f", "#c78be0", "#e6c35a", "#e0707a", "#58c4c4", "#9aa5b8"];
+const light = matchMedia("(prefers-color-scheme: light)");
+light.addEventListener("change", () => location.reload()); // canvases have drawn with the colors of before
+const themed = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const ink = themed("--ink"), soft = themed("--soft"), edge = themed("--edge"), accent = "#f0a35e";
+const bright = ["#f0a35e", "#5aa9e6", "#7bc47f", "#c78be0", "#e6c35a", "#e0707a", "#58c4c4", "#9aa5b8"]; // on maps, always
+const strokes = light.matches ? ["#b85c00", "#1f6fd0", "#227a48", "#8e4bb8", "#8a6d00", "#c0392b", "#007a85", "#5c6678"] : bright;
+const dashes = [[], [7, 4], [2, 3], [9, 3, 2, 3]]; // after every color once, the next dash: 32 series differ
+
+const strokeOf = (i) => strokes[i % strokes.length];
+const dashOf = (i) => dashes[Math.floor(i / strokes.length) % dashes.length];
 
 function element(tag, className, text) {
   const made = document.createElement(tag);
