@@ -36,7 +36,7 @@ def opened(browser):
     pages = []
 
     def open_(path):
-        page = browser.new_page(viewport={"width": 1280, "height": 860})
+        page = browser.new_page(viewport={"width": 1280, "height": 860}, color_scheme="dark")
         heard = []
         page.on("console", lambda message: heard.append(message.text) if "GL Driver" not in message.text else None)
         page.on("pageerror", lambda error: heard.append(str(error)))
