@@ -37,6 +37,8 @@ class Cosine(StudyKind[CosineParameters, tuple[float, float]]):
     def run(self, parameters, tell):
         if parameters.a == 3.0 and parameters.b == 4.0:
             raise ValueError("a run that fails")
+        if parameters.a == 5.0 and parameters.log.endswith("deadly"):
+            os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(2e-4)
         with open(parameters.log, "a") as out:
             out.write(f"{parameters.a} {parameters.b}\n")
@@ -110,5 +112,15 @@ def main(folder: Path, kills: int, seed: int, workers: int) -> None:
     }))  # fmt: skip
 
 
-if __name__ == "__main__":
+def deadly(folder: Path) -> None:
+    """A sweep in two processes, in which all runs with one value kill theirs."""
+    grid = {"a": np.arange(7.0), "b": np.arange(2.0)}
+    study = parse(STUDY, "cosine", "cosine.toml")
+    found = sweep(study, grid, folder / "out", log=str(folder / "deadly"), chunk=3, workers=2)
+    sys.stdout.write(json.dumps(found.data()))
+
+
+if __name__ == "__main__" and len(sys.argv) == 2:
+    deadly(Path(sys.argv[1]))
+elif __name__ == "__main__":
     main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))

@@ -145,6 +145,21 @@ def test_wrong_calls_are_named(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_neighbours_of_a_run_that_breaks_its_batch_are_not_to_blame(tmp_path, monkeypatch):
+    def fragile(self, many, target):
+        if any(p.n == 3 for p in many):
+            raise RuntimeError("the whole batch")
+        return [self.run(p, None) for p in many]
+
+    monkeypatch.setattr(Power, "run_many", fragile)
+    found = sweep(study(), {"n": [1, 2, 3, 4], "x": [2.0]}, tmp_path / "out", workers=1, chunk=4)
+    assert found.data() == {"done": 3, "failed": 1, "total": 4}
+    assert xr.open_zarr(tmp_path / "out").error.values.ravel().tolist() == ["", "", "RuntimeError: the whole batch", ""]
+    monkeypatch.setattr(Power, "run_many", lambda self, many, target: [1.0])
+    with pytest.raises(FallingCatError, match="saw 1 of 4 runs"):
+        sweep(study(), {"n": [1, 2, 3, 4], "x": [2.0]}, tmp_path / "few", workers=1, chunk=4)
+
+
 @pytest.mark.parametrize(("shape", "most"), [((7,), 3), ((5, 4), 3), ((5, 4), 9), ((2, 3, 4), 24), ((1, 1), 1)])
 def test_chunks_cover_all_runs_once_in_their_order(shape, most):
     store = Store(Path(), shape, chunk_shape(shape, most), ())
@@ -165,6 +180,18 @@ def killed(folder: Path, kills: int, seed: int, workers: int = 1) -> None:
     assert found["computed_after"] == 599 - counts[-1] or workers > 1
     assert found["same"], "not bitwise what an uninterrupted sweep gives"
     assert found["left"] == []
+
+
+@pytest.mark.slow
+def test_a_run_that_kills_its_process_is_recorded(tmp_path):
+    """And the others are there, those of its batch too."""
+    program = [sys.executable, str(SUPPORT / "killed_sweeps.py"), str(tmp_path)]
+    found = json.loads(subprocess.run(program, capture_output=True, text=True, check=True).stdout)
+    assert found == {"done": 12, "failed": 2, "total": 14}
+    data = xr.open_zarr(tmp_path / "out")
+    assert data.failed.sel(a=5.0).all()
+    assert set(data.error.sel(a=5.0).values.tolist()) == {"the process that ran it died"}
+    assert not list((tmp_path / "out").rglob("*.part"))
 
 
 def test_fifty_kills_lose_nothing(tmp_path):

@@ -7,11 +7,12 @@ import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...errors import FallingCatError
+from ...errors import FallingCatError, ModelError
 from ..checked import checked
 from ..kind import Parameters, StudyKind
 from .points import Points
@@ -36,12 +37,18 @@ class Job:
     pause: float = 0.0
     """s between two commits of a worker: on clusters, so that all of them together do not flood the file system"""
 
+    careful: bool = False
+    """one run after the other, each noted before it begins: who dies of it is known then"""
+
     def finish(self, k: int) -> int:
         """All runs of chunk ``k`` that are not there yet; gives ``k``."""
         part, runs = self.store.read(k), self.store.runs(k).ravel()
-        todo, size, last = part.open, max(1, self.kind.together[self.target]), time.monotonic()
+        together = 1 if self.careful else max(1, self.kind.together[self.target])
+        todo, size, last = part.open, together, time.monotonic()
         for first in range(0, len(todo), size):
             some = todo[first : first + size]
+            if self.careful:
+                self._note(k).write_text(str(some[0]))
             outcomes = self.outcomes([int(run) for run in runs[some]])
             if self.parent is not None and os.getppid() != self.parent:
                 os._exit(1)  # killed: somebody else may have gone on with this chunk
@@ -55,7 +62,25 @@ class Job:
             if first + size >= len(todo) or time.monotonic() - last >= self.pause:
                 self.store.commit(k, part)
                 last = time.monotonic()
+        if self.careful:
+            self._note(k).unlink(missing_ok=True)
         return k
+
+    def blame(self, k: int) -> bool:
+        """Whether a run of chunk ``k`` had begun when its process died; then that is its error."""
+        note = self._note(k)
+        if not note.exists():
+            return False
+        part, place = self.store.read(k), int(note.read_text())
+        note.unlink()
+        if part.done.flat[place] or part.failed.flat[place]:
+            return False
+        part.failed.flat[place], part.error.flat[place] = True, "the process that ran it died"
+        self.store.commit(k, part)
+        return True
+
+    def _note(self, k: int) -> Path:
+        return self.store.path / f".running.{k}.part"
 
     def outcomes(self, runs: list[int]) -> list[dict[str, float] | Exception]:
         """The numbers of some runs, or why there are none."""
@@ -75,9 +100,14 @@ class Job:
 
     def _seen(self, many: list[Parameters]) -> list[Any]:
         try:
-            return list(self.kind.run_many(many, self.target)) if many else []
-        except Exception as error:  # of the batch: then each of its runs has it
-            return [error] * len(many)
+            seen = list(self.kind.run_many(many, self.target)) if many else []
+        except Exception as error:
+            return (
+                [error] if len(many) == 1 else [self._seen([each])[0] for each in many]
+            )  # the others are not to blame
+        if len(seen) != len(many):
+            raise ModelError(f"the kind {self.kind.name!r} saw {len(seen)} of {len(many)} runs")
+        return seen
 
     def _numbers(self, seen: Any) -> dict[str, float] | Exception:
         if isinstance(seen, Exception):

@@ -26,6 +26,8 @@ LARGEST_CHUNK: Final = 1 << 13
 """Runs, unless said otherwise: see the cost model in docs/sweeps.md."""
 FILES: Final = 2000.0
 """Files that all workers of a cluster together may write in a second."""
+SUSPECTS: Final = 64
+"""Chunks that are run carefully after a worker has died."""
 OFTEN: Final = 0.5
 """s between two looks at how far workers are"""
 
@@ -96,18 +98,22 @@ def sweep(
 
 def _finished(job: Job, run: Runner, tell: Tell) -> Sweep:
     """All chunks, those of workers that died once more; nothing is counted that is not on disk."""
-    counts = _Counts(job.store, tell)
+    counts, died = _Counts(job.store, tell), False
     while counts.open:
         before = counts.sums()
+        chunks = list(islice(counts.open, SUSPECTS if died else None))  # in their order: what was under way comes first
         with counts.watched():
-            for k in run(job, list(counts.open)):
+            for k in run(replace(job, careful=died), chunks):
                 counts.finished(k)
+        blamed = [job.blame(k) for k in chunks] if died else []
         counts.look()
-        if counts.open and counts.sums() == before:
+        lost = any(k in counts.open for k in chunks)
+        if died and lost and not any(blamed) and counts.sums() == before:
             raise FallingCatError(
                 f"workers died, and died again, in chunks {sorted(counts.open)[:5]} of {job.store.path}: "
                 "what is done is kept, --resume goes on"
             )
+        died = lost and not died  # once carefully, to learn which run it was; then as before
     done, failed = counts.sums()
     return Sweep(job.store.path, done, failed, counts.total)
 
@@ -165,24 +171,31 @@ class _Counts:
 
 
 def _here(workers: int) -> Runner:
-    """Processes of this machine, each with one thread; in this one where one is enough."""
+    """Processes of this machine, each with one thread, that may die; with one worker, this process."""
 
     def run(job: Job, chunks: Sequence[int]) -> Iterator[int]:
-        if min(workers, len(chunks)) == 1:
+        if workers == 1:
             yield from map(job.finish, chunks)
             return
         try:
             from joblib import Parallel, delayed, parallel_config
-            from joblib.externals.loky.process_executor import TerminatedWorkerError
+            from joblib.externals.loky import ProcessPoolExecutor
+            from joblib.externals.loky.process_executor import BrokenProcessPool
         except ImportError:
             raise ExtraMissingError("sweep", package="joblib", purpose="a sweep in several processes") from None
         own = replace(job, parent=os.getpid())
-        with parallel_config(backend="loky", inner_max_num_threads=1):
-            together = Parallel(n_jobs=min(workers, len(chunks)), return_as="generator_unordered", batch_size=1)
-            try:
+        try:
+            if job.careful:  # one process: when it dies, it dies of its own run
+                with ProcessPoolExecutor(max_workers=1) as pool:
+                    yield from (pool.submit(own.finish, k).result() for k in chunks)
+                return
+            with parallel_config(backend="loky", inner_max_num_threads=1):
+                together = Parallel(
+                    n_jobs=min(workers, max(len(chunks), 2)), return_as="generator_unordered", batch_size=1
+                )
                 yield from together(delayed(own.finish)(k) for k in chunks)
-            except TerminatedWorkerError:
-                return  # what is open is run again
+        except BrokenProcessPool:
+            return  # what is open is run again
 
     return run
 
