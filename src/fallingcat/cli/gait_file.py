@@ -109,5 +109,5 @@ def _print(console: Console, found: Survey, file: str, page: str | None) -> None
 def _far(row: Cycle, found: Survey) -> str:
     from ..gaits.survey import COMPONENTS, visible
 
-    unit = "m" if found.component < 3 else "deg"
-    return f"{COMPONENTS[found.component]} {visible(row.exact, found.component):.4g} {unit}"
+    far, name = visible(row.exact, found.component), COMPONENTS[found.component]
+    return f"{name} {far:.4g} m" if found.component < 3 else f"{name} {far:.2f} deg"
