@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Final
 
 import numpy as np
 
 from ...lie import rotations
 from ...model import Model, State
-from ...simulation import Event
+from ...simulation import Event, Rosenbrock, Trajectory
+from ...simulation.recorded import simulate_many
 from ..kind import Progress
-from .hopper import simulated, start
+from .hopper import floor, laws, start
 from .measures import hop_period, stationarity, step_length
 from .observed import Observed
 from .parameters import BasinParameters
@@ -37,59 +37,76 @@ def basin(model: Model, seen: Observed, p: BasinParameters, tell: Progress) -> d
     """
     if not p.basin_hops or not stationarity(seen) < 1.0:
         return dict.fromkeys(EDGES, float("nan"))
-    judge = _Judge(model, seen, p)
-    out = {}
-    for k, key in enumerate(EDGES):
-        tell("pushing", k / len(EDGES))
-        name, sign = key.removesuffix("_low").removesuffix("_high"), -1.0 if key.endswith("_low") else 1.0
-        unit = sign * (RELEASE if name == "release" else PUSHES[name])
-        returns = judge.released if name == "release" else partial(judge.pushed, name)
-        edge = _edge(returns, unit, p.basin_steps)
-        out[key] = float(np.degrees(edge)) if name in ("lean", "spin", "release") else edge
-    return out
+    judge = _Judge(model, seen, p, tell)
+    units = {key: (RELEASE if _name(key) == "release" else PUSHES[_name(key)]) for key in EDGES}
+    signed = {key: -unit if key.endswith("_low") else unit for key, unit in units.items()}
+    found = _edges(judge, signed, p.basin_steps)
+    angles = ("lean", "spin", "release")
+    return {key: float(np.degrees(edge)) if _name(key) in angles else edge for key, edge in found.items()}
 
 
-def _edge(returns: Callable[[float], bool], unit: float, halvings: int) -> float:
-    """The largest size up to which everything tried came back: doubled until it does not, then halved.
+def _name(key: str) -> str:
+    """What is pushed."""
+    return key.removesuffix("_low").removesuffix("_high")
 
-    >>> round(_edge(lambda x: x < 0.7, 0.1, 8), 2)
-    0.7
+
+def _edges(
+    returns: Callable[[dict[str, float]], dict[str, bool]], units: dict[str, float], halvings: int
+) -> dict[str, float]:
+    """The largest size up to which everything tried came back, of each: doubled until it does not, then halved; all of
+    them in step, so that their runs are computed together.
+
+    >>> found = _edges(lambda tried: {k: abs(x) < 0.7 for k, x in tried.items()}, {"low": -0.1, "high": 0.1}, 8)
+    >>> {key: round(edge, 2) for key, edge in found.items()}
+    {'low': -0.7, 'high': 0.7}
     """
-    inside, outside = 0.0, None
-    for size in unit * 2.0 ** np.arange(DOUBLINGS):
-        if returns(float(size)):
-            inside = float(size)
-        else:
-            outside = float(size)
-            break
-    if outside is None:
-        return inside
+    inside: dict[str, float] = dict.fromkeys(units, 0.0)
+    outside: dict[str, float] = {}
+
+    def tries(sizes: dict[str, float]) -> None:
+        for key, back in (returns(sizes) if sizes else {}).items():
+            (inside if back else outside)[key] = sizes[key]
+
+    for doubling in range(DOUBLINGS):
+        tries({key: unit * 2.0**doubling for key, unit in units.items() if key not in outside})
     for _ in range(halvings):
-        middle = 0.5 * (inside + outside)
-        inside, outside = (middle, outside) if returns(middle) else (inside, middle)
+        tries({key: 0.5 * (inside[key] + edge) for key, edge in outside.items()})
     return inside
 
 
 class _Judge:
-    """Whether a run ends in the gait."""
+    """Which pushes, by their name and size, end in the gait."""
 
-    def __init__(self, model: Model, seen: Observed, p: BasinParameters) -> None:
-        self.model, self.p = model, p
+    def __init__(self, model: Model, seen: Observed, p: BasinParameters, tell: Progress) -> None:
+        self.model, self.p, self._tell, self._asked = model, p, tell, 0
         self.apex = seen.apex(seen.hops[-1])
         self.period, self.step = hop_period(seen), step_length(seen)
 
-    def pushed(self, name: str, size: float) -> bool:
-        """From the apex of the gait, pushed."""
-        return self._ends(_push(self.model, self.apex, name, size), self.p.basin_hops * self.period)
+    def __call__(self, sizes: dict[str, float]) -> dict[str, bool]:
+        self._tell("pushing", self._asked / (DOUBLINGS + self.p.basin_steps))
+        self._asked += 1
+        pushed = {key: size for key, size in sizes.items() if _name(key) != "release"}
+        states = [_push(self.model, self.apex, _name(key), size) for key, size in pushed.items()]
+        back = dict(zip(pushed, self._end(states, self.p.basin_hops * self.period), strict=True))
+        turned = {key: size for key, size in sizes.items() if key not in pushed}
+        starts = [self.p.model_copy(update={"theta": self.p.theta + size}) for size in turned.values()]
+        released = self._end([start(self.model, own) for own in starts], self.p.duration)
+        return back | dict(zip(turned, released, strict=True))
 
-    def released(self, size: float) -> bool:
-        """From the start of the study, turned."""
-        turned = self.p.model_copy(update={"theta": self.p.theta + size})
-        return self._ends(start(self.model, turned), self.p.duration)
+    def _end(self, states: list[State], duration: float) -> list[bool]:
+        """Whether runs end in the gait."""
+        if not states:
+            return []
+        own = [laws(self.model, state, self.p) for state in states]
+        rule = Rosenbrock(TOLERANCE)
+        return [
+            self._like(run)
+            for run in simulate_many(self.model, states, duration, own, floor(self.p), rule=rule, dt=1.0)
+        ]
 
-    def _ends(self, state: State, duration: float) -> bool:
-        run = simulated(self.model, state, self.p, duration, tolerance=TOLERANCE, events=(FALLEN,), largest=1.0)
-        if run.status != "finished":
+    def _like(self, run: Trajectory) -> bool:
+        """Whether a run did not fall, and hops as the gait does."""
+        if run.status.startswith("stopped") or run.poses[:, 1, 3].min() <= 0.0:
             return False
         seen = Observed(run, self.p)
         same = [abs(hop_period(seen) / self.period - 1.0), abs(step_length(seen) - self.step) / abs(self.step)]

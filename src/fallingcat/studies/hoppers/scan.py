@@ -6,24 +6,32 @@ import numpy as np
 
 from ...model import Model
 from ..kind import Progress
-from .hopper import simulated, start, upright_angle
+from .hopper import simulated_together, upright_angle
 from .measures import liftoff_spin
 from .observed import Observed
 from .parameters import ScanParameters
 
+TOGETHER = 16
+"""Runs at once."""
 NUMBERS = ("least_angle", "least_spin", "excess")
 """What :func:`about_scan` finds."""
 
 
 def scanned(model: Model, p: ScanParameters, tell: Progress) -> tuple[np.ndarray, np.ndarray]:
     """Joint angles (rad) and angular momenta (N m s); the virtual leg starts vertical and at rest, unstretched."""
-    angles = np.linspace(p.q1_first, p.q1_last, p.points)
-    spins = []
-    for k, q1 in enumerate(map(float, angles)):
-        tell("scanning", k / len(angles))
-        own = {"q1": q1, "theta": upright_angle(model, q1), "r_des": "initial"}
-        at = ScanParameters.model_validate(p.model_dump() | own)
-        spins.append(liftoff_spin(Observed(simulated(model, start(model, at), at), at)))
+    angles, spins = np.linspace(p.q1_first, p.q1_last, p.points), []
+    for first in range(0, p.points, TOGETHER):
+        tell("scanning", first / p.points)
+        each = [
+            ScanParameters.model_validate(
+                p.model_dump() | {"q1": q1, "theta": upright_angle(model, q1), "r_des": "initial"}
+            )
+            for q1 in map(float, angles[first : first + TOGETHER])
+        ]
+        for run, own in zip(simulated_together(each), each, strict=True):
+            if isinstance(run, Exception):
+                raise run
+            spins.append(liftoff_spin(Observed(run, own)))
     return angles, np.array(spins)
 
 
