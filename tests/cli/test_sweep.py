@@ -49,9 +49,11 @@ def test_json_and_resume(study, tmp_path):
     assert "should be less than or equal to 1, not 1.5" in str(data.error.values[2, 0])
 
 
-def test_a_sample_has_its_size_whatever_the_counts(study, tmp_path):
-    words = (study, "--grid", "k=0.5:1:30", "--sample", "3", "--set", "tolerance=0.1", "--out", str(tmp_path / "o"))
+def test_a_sample_has_its_size_whatever_the_counts(study, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = (study, "--grid", "k=0.5:1:30", "--sample", "3", "--set", "tolerance=0.1")
     assert json.loads(ran(*words, "--workers", "1", "--json")[1]) == {"done": 3, "failed": 0, "total": 3}
+    assert xr.open_zarr(tmp_path / "wrist.zarr").sizes == {"sample": 3}
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,10 @@ def sweep(
             help="Values of a parameter, evenly spaced, or NAME=A,B,C; again for more parameters.",
         ),
     ],
-    out: Annotated[str, typer.Option("--out", metavar="DIR", help="The zarr store of the results.")],
+    out: Annotated[
+        str | None,
+        typer.Option("--out", metavar="DIR", help="The zarr store; STUDY.zarr if left out.", show_default=False),
+    ] = None,
     sample: Annotated[
         int | None,
         typer.Option(metavar="N", help="N points of a Latin hypercube in the box of --grid, whatever its counts."),
@@ -64,8 +67,8 @@ def sweep(
         wanted = load(study).with_parameters(dict(map(setting, settings or ())))
         with _progress(wanted.name, as_json) as tell:
             found = swept(
-                wanted, dict(map(_axis, grid)), out, sample=sample, seed=seed, resume=resume, workers=workers,
-                scheduler=scheduler, target=target, chunk=chunk, progress=tell,
+                wanted, dict(map(_axis, grid)), out or f"{wanted.name}.zarr", sample=sample, seed=seed, resume=resume,
+                workers=workers, scheduler=scheduler, target=target, chunk=chunk, progress=tell,
             )  # fmt: skip
         if as_json:
             typer.echo(json.dumps(found.data()))
