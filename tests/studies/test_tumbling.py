@@ -12,7 +12,7 @@ from fallingcat.studies.tumbling.drawings import blocks
 from fallingcat.studies.tumbling.experiment import Experiment
 from fallingcat.studies.tumbling.surveys import Bandwidth, Starts, Tuning, jitter
 
-FAST = {"samples": 40, "gains": 2, "frequencies": 2, "noises": 2}
+FAST = {"samples": 40, "gains": 3, "frequencies": 2, "noises": 2}
 
 
 def test_it_starts_with_the_paper_s_locked_velocity_and_the_observer_in_the_truth():

@@ -25,7 +25,7 @@ from .tables import Study
 if TYPE_CHECKING:
     from ..gaits import Fourier, Reorientation
 
-STEP = 2e-3
+STEP = 1e-3
 """s: at which the momentum stays zero to 1e-10"""
 AFTER = 4.0
 """s: for joints to settle after the gait"""
@@ -126,7 +126,7 @@ class Turning(SimulatedKind[TurningParameters, Turned]):
         )  # fmt: skip
         tell("turning", 0.3)
         start, duration = arm.state(joints=q), motion.duration + AFTER
-        run = simulate(arm, start, duration, law, dt=STEP, every=5, progress=False)
+        run = simulate(arm, start, duration, law, dt=STEP, every=10, progress=False)
         tell("turning with slow poses", 0.6)
         sensor = PoseSensor(p.pose_rate, 0.5 / p.pose_rate, float(np.radians(p.rotation_noise)), p.position_noise)
         noisy = Sampled(replace(law, sensor=sensor), RATE, seed=1)

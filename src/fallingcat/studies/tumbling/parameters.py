@@ -40,7 +40,7 @@ class TumblingParameters(Parameters):
     """m"""
     rate_noise: Annotated[float, Field(ge=0.0, le=10.0)] = 0.2
     """deg/s: of the joints' rates"""
-    gains: Annotated[int, Field(ge=2, le=50)] = 9
+    gains: Annotated[int, Field(ge=3, le=50)] = 9
     """observer gains that are tried"""
     frequencies: Annotated[int, Field(ge=2, le=50)] = 6
     """frequencies of the joints that are tried"""
