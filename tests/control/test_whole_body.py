@@ -288,6 +288,16 @@ def test_limits_that_contradict_are_named():
     assert_allclose(found.acceleration[1:], 0.0, atol=1e-8)
 
 
+def test_limits_of_velocities_give_way_before_drives():
+    state = DOG.state(joints=BENT, rates=np.full(12, 30.0))  # too fast to be braked within the horizon
+    limits = [control.RateLimits(), control.TorqueLimits(0.1)]
+    found = control.torques(DOG, state, [[control.JointsTask(BENT)]], limits=limits)
+    assert found.status == "infeasible"
+    assert any("rate limit" in name for name in found.conflicts)
+    assert np.abs(found.torques).max() == pytest.approx(3.0, abs=1e-7)
+    assert moves_as_planned(DOG, state, found, ()) < 1e-9
+
+
 def test_a_held_limit_is_met_exactly():
     arm = fc.robots.planar_arm()
     task = control.JointsTask(acceleration=[500.0, 0.0, 0.0])
@@ -375,6 +385,27 @@ def test_measurements_that_are_not_finite_or_late():
         loop(q, v, 1.1)
     with pytest.raises(NumericsError, match="time of a tick"):
         loop(q, v, np.nan)
+
+
+def test_errors_decay_as_their_equation_says():
+    """Critically damped: e(t) = (1 + g t) exp(-g t) e(0), of the tip of an arm that starts at rest."""
+    arm, g = fc.robots.planar_arm(), 8.0
+    start = arm.state(joints=[0.3, 0.6, 0.5])
+    place = fc.link_pose(arm, start, "end_effector")[:3, 3]
+    away = np.array([0.1, 0.0, -0.05])
+    tip = control.PositionTask("end_effector", place + away, gain=g)
+    loop = control.WholeBody(arm, [[tip], [control.JointsTask(start.joints, gain=g)]]).compile()
+    run = fc.simulate(arm, start, 0.5, loop, integrator="rkmk4", dt=2e-3)
+    for i in (50, 125, 250):
+        t, at = run.times[i], fc.link_pose(arm, run.state(i), "end_effector")[:3, 3]
+        assert_allclose(place + away - at, (1.0 + g * t) * np.exp(-g * t) * away, atol=1e-7)
+
+
+def test_one_state_at_a_time():
+    arm = fc.robots.planar_arm()
+    loop = control.WholeBody(arm, [[control.JointsTask(np.zeros(3))]]).compile()
+    with pytest.raises(ModelError, match=r"one state at a time: q has shape \(3,\), not \(2, 3\)"):
+        loop(np.zeros((2, 3)), np.zeros((2, 3)))
 
 
 def test_a_dog_stands_on_hard_and_on_soft_ground():

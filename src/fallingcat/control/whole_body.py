@@ -32,11 +32,11 @@ class Torques:
     status: str
     """``solved``: every task is met; ``compromise``: those of ``unmet`` are not, because of limits, rank or tasks
     beside and above them; ``infeasible``: the limits of ``conflicts`` contradict each other, and some gave way, by the
-    least sum of squares"""
+    least sum of squares, those of velocities before drives and friction"""
     residuals: tuple[np.ndarray, ...]
     """for each task, in the order given, ``J a + dJ/dt v`` less what it asks for"""
     ranks: tuple[int, ...]
-    """for each level how many of its rows are independent of each other and of all before"""
+    """for each level how many of its rows are independent of each other and of all before, held limits too"""
     unmet: tuple[str, ...]
     active: dict[str, float]
     """limits that hold something back, with their multipliers, of the first level that feels them; of a friction cone

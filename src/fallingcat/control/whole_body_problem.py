@@ -76,6 +76,8 @@ class Shape(NamedTuple):
     ends: tuple[int, ...]
     """of levels, counted from the first row of the first"""
     limits: tuple[str, ...]
+    yields: np.ndarray
+    """of each limit whether it gives way before others, as those of velocities do: drives and friction cannot"""
 
     @property
     def equations(self) -> int:
@@ -150,18 +152,19 @@ def _faces(normal: np.ndarray, tangents: np.ndarray, mu: float) -> list[np.ndarr
     return faces if mu > 0.0 else [*faces, -normal]
 
 
-def limit_names(model: Model, setup: Setup) -> tuple[str, ...]:
-    """What each row of the limits says."""
+def limit_names(model: Model, setup: Setup) -> tuple[tuple[str, ...], np.ndarray]:
+    """What each row of the limits says, and whether it gives way before others."""
     names: list[str] = []
+    yields: list[bool] = []
     for limit in setup.limits:
-        if isinstance(limit, TorqueLimits):
-            names += [f"torque limit of {model.rate_joints[i]!r}" for i in _efforts(model)[0]]
-        else:
-            names += limit.rows(model, model.neutral()).names
-    if setup.friction is not None:
-        for place, mu in zip(setup.contacts, setup.friction, strict=True):
-            names += [f"friction cone of {place!r}"] * (4 if mu > 0.0 else 5)
-    return tuple(names)
+        drives = isinstance(limit, TorqueLimits)
+        torques = [f"torque limit of {model.rate_joints[i]!r}" for i in _efforts(model)[0]]
+        own = torques if isinstance(limit, TorqueLimits) else limit.rows(model, model.neutral()).names
+        names += own
+        yields += [not drives] * len(own)
+    for place, mu in zip(setup.contacts, setup.friction or (), strict=False):
+        names += [f"friction cone of {place!r}"] * (4 if mu > 0.0 else 5)
+    return tuple(names), constant(np.array(yields + [False] * (len(names) - len(yields)), dtype=bool))
 
 
 @lru_cache(maxsize=32)
@@ -264,7 +267,7 @@ def plan_of(model: Model, setup: Setup) -> Plan:
     sizes += [{"forces": nf, "torques": model.n}[what] for what in SETTLED[setup.settle]]
     ends = (0, *np.cumsum(sizes).tolist())
     still = sum(3 if U is None else U.shape[1] for _, _, U in _feet(model, setup.contacts))
-    shape = Shape(model.nv + nf, still, len(_undriven(model)), ends, limit_names(model, setup))
+    shape = Shape(model.nv + nf, still, len(_undriven(model)), ends, *limit_names(model, setup))
     level = len(setup.forms) + SETTLED[setup.settle].index("torques")
     torque_rows = slice(*ends[level : level + 2])
     source, kept = _sources(model, setup, size, shape, torque_rows)

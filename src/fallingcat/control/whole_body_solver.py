@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import NumericsError
+from ..errors import ModelError, NumericsError
 from ..model import Model
 from .active_set import limited
 from .least_squares import RANK, Level
@@ -54,7 +54,10 @@ class Solver:
 
     def solve(self, q: np.ndarray, v: np.ndarray, numbers: np.ndarray) -> Answer:
         """From the guess in ``found.held``; the careful way where that does not end, or not well."""
-        self._flat[:] = self.plan.kernel(q, v, numbers)
+        posed = self.plan.kernel(q, v, numbers)
+        if posed.ndim != 1:
+            raise ModelError(f"one state at a time: q has shape ({self.model.nq},), not {np.shape(q)}")
+        self._flat[:] = posed
         code = self._go()
         if code == CONTRADICTION:
             raise NumericsError(self._contradiction(int(self.found.report[0])))
@@ -76,27 +79,36 @@ class Solver:
         return np.array(found).reshape(-1, self.plan.shape.n)
 
     def _carefully(self) -> Answer:
-        """By singular values and a primal active set, for limits that contradict each other or are hard to sort out."""
-        shape, x = self.plan.shape, np.zeros(self.plan.shape.n)
+        """By singular values and a primal active set, for limits that contradict each other or are hard to sort out.
+
+        It starts where drives and friction are within their limits, so that those of velocities give way first.
+        """
+        shape = self.plan.shape
         U, d, Vt = np.linalg.svd(self.rows(0, shape.equations))
         rank = int((d > RANK * d.max(initial=0.0)).sum())
         x = Vt[:rank].T @ ((U[:, :rank].T @ self.value[: shape.equations]) / d[:rank])
         Z = Vt[rank:].T
-        A = self.rows(shape.equations, shape.first_limit)
-        b = self.value[shape.equations : shape.first_limit]
-        parts = [slice(*pair) for pair in zip(shape.ends[:-1], shape.ends[1:], strict=True)]
-        levels = [Level(A[i] @ Z, b[i] - A[i] @ x, self.root[i] ** 2) for i in parts]
         G = self.rows(shape.first_limit, len(self.value))
         below = np.flatnonzero(self.lower > NONE)
-        sides = np.vstack([G, -G[below]])
-        room = np.concatenate([self.value[shape.first_limit :], -self.lower[below]]) - sides @ x
+        sides, of = np.vstack([G, -G[below]]), np.append(np.arange(len(G)), below)
+        most = np.append(self.value[shape.first_limit :], -self.lower[below])
+        first = np.flatnonzero(~shape.yields[of])
+        begun = limited([], sides[first] @ Z, most[first] - sides[first] @ x, Z.shape[1])
+        x, excess = x + Z @ begun.x, np.zeros(len(of))
+        excess[first] = begun.excess
+        A, b = self.rows(shape.equations, shape.first_limit), self.value[shape.equations : shape.first_limit]
+        parts = [slice(*pair) for pair in zip(shape.ends[:-1], shape.ends[1:], strict=True)]
+        levels = [Level(A[i] @ Z, b[i] - A[i] @ x, self.root[i] ** 2) for i in parts]
+        room = most + excess - sides @ x
+        room[first] = np.maximum(room[first], 0.0)  # it is there, but for rounding
         found = limited(levels, sides @ Z, room, Z.shape[1])
-        multipliers, excess = found.multipliers[: len(G)].copy(), found.excess[: len(G)].copy()
-        multipliers[below] -= found.multipliers[len(G) :]
-        excess[below] += found.excess[len(G) :]
-        self.found.held[:] = np.sign(multipliers)
+        pushes, excess = found.multipliers.copy(), excess + found.excess
+        pushes[first] = np.where(begun.excess.any(), np.maximum(pushes[first], begun.multipliers), pushes[first])
+        multipliers = pushes[: len(G)] - np.bincount(below, pushes[len(G) :], len(G))
         x = x + Z @ found.x
-        return Answer(x, A @ x - b, multipliers, tuple(self.found.ranks.tolist()), found.residual, 0, excess)
+        self.found.held[:] = np.sign(multipliers)
+        ranks, residual = tuple(self.found.ranks.tolist()), max(begun.residual, found.residual)
+        return Answer(x, A @ x - b, multipliers, ranks, residual, 0, np.bincount(of, excess, len(G)))
 
     def _contradiction(self, row: int) -> str:
         if row < self.plan.shape.contact_rows:
