@@ -107,3 +107,7 @@ def test_other_arrays_are_refused():
         Written(total).bound(3, np.zeros(3, dtype=np.float32))
     with pytest.raises(TypeError, match="rows that lie in one piece"):
         Written(total).bound(3, np.zeros(6)[::2])
+    with pytest.raises(TypeError, match="total takes i64, vector, not vector, i64"):
+        Written(total).bound(np.zeros(3), 3)
+    with pytest.raises(TypeError, match="total takes i64, vector, not i64"):
+        Written(total).bound(3)
