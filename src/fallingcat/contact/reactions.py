@@ -14,10 +14,10 @@ import numpy as np
 
 from ..arrays import absolute, array, concatenate, less, scale, solve, sqrt, where
 
-SWEEPS, STEPS = 1, 2
+SWEEPS, STEPS = 3, 2
 """of Gauss and Seidel, and then of Newton's method."""
 MANY = 16
-"""Rows from which on steps of Newton's method are so long that there is one, after two sweeps."""
+"""Rows from which on steps of Newton's method are so long that there is one."""
 SHARES = (1.0, 0.5, 0.25)
 """of a step of Newton's method, the best of which is taken"""
 PROXIMAL = 1e-7
@@ -146,10 +146,9 @@ def reactions(G: Any, short: Any, start: Any, sets: Sequence[Set], asked: Any = 
     sets = [one.scaled(d[part.start]) for one, part in zip(sets, parts, strict=True)]
     G, short, x = d[:, None] * G * d[None, :], d * short, start / d
     u = short + G @ x
-    sweeps, steps = (SWEEPS, STEPS) if len(G) <= MANY else (STEPS, SWEEPS)
-    for _ in range(sweeps):
+    for _ in range(SWEEPS):
         x, u = _swept(G, x, u, sets, parts)
-    for _ in range(steps):
+    for _ in range(STEPS if len(G) <= MANY else 1):
         x, u = _nearer(G, x, u, sets, parts, asked)
     fault, _ = _fault(x, u, sets, parts)
     return Reactions(d * (x - fault), _largest(fault / d))

@@ -23,7 +23,7 @@ from .system import System, held
 
 HEAD = 2
 """Numbers of a robot before its packed state: its time, and attempts at the step so far."""
-ATTEMPTS = 100
+ATTEMPTS = 200
 """At a step, after which it is taken as it is."""
 STUBBORN, CERTAIN = 5.5, 1e-4
 """Attempts after which steps of Newton's method are taken only where they leave such a part (of squares)."""
