@@ -1,4 +1,4 @@
-"""The tables of docs/coverage: nothing of the five documents is left out, and all that they name exists."""
+"""The tables of coverage: nothing of the five documents is left out, and all that they name exists."""
 
 import ast
 import re
@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 import fallingcat as fc
+from fallingcat.studies import covered
 
 ROOT = Path(__file__).parents[1]
 MADE = runpy.run_path(str(ROOT / "docs" / "make_coverage.py"))
-DOCUMENTS = MADE["documents"]()
-ROWS = [(name, row) for name in DOCUMENTS for row in MADE["rows"](name)]
+DOCUMENTS = covered.documents()
+ROWS = [(name, row) for name in DOCUMENTS for row in covered.rows(name)]
 EVERY_ROW = pytest.mark.parametrize(
     ("document", "row"), ROWS, ids=[f"{name}, {row.items[:40]}" for name, row in ROWS]
 )  # fmt: skip
@@ -49,14 +50,14 @@ def exists(call):
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_nothing_is_left_out_and_nothing_stands_twice(document):
-    there = Counter(item for row in MADE["rows"](document) for item in MADE["items"](row))
+    there = Counter(item for row in covered.rows(document) for item in covered.items(row))
     assert there == Counter(DOCUMENTS[document])
 
 
 @EVERY_ROW
 def test_a_row_says_what_its_state_asks_for(document, row):
     assert row.about
-    assert row.state in MADE["STATES"]
+    assert row.state in covered.STATES
     if row.state in ("works", "oracle"):
         assert row.calls
         assert row.tests
@@ -68,7 +69,7 @@ def test_a_row_says_what_its_state_asks_for(document, row):
 @EVERY_ROW
 def test_what_a_row_names_exists(document, row):
     missing = [call for call in row.calls if not exists(call)]
-    for test in MADE["listed"](row.tests):
+    for test in covered.listed(row.tests):
         path, _, function = test.partition("::")
         collected = re.fullmatch(r"test_\w+\.py", Path(path).name) and function.rpartition("::")[2].startswith("test_")
         if not collected or function not in functions_of(f"tests/{path}"):
@@ -77,11 +78,11 @@ def test_what_a_row_names_exists(document, row):
 
 
 def test_ranges():
-    assert MADE["expanded"]("(2.9)-(2.11)") == ["(2.9)", "(2.10)", "(2.11)"]
-    assert MADE["expanded"]("Lemma 3.1-3.2") == ["Lemma 3.1", "Lemma 3.2"]
-    assert MADE["expanded"]("Proposition 3.3.1-3.3.2") == ["Proposition 3.3.1", "Proposition 3.3.2"]
-    assert MADE["expanded"]("EXP revolute IV-VI") == ["EXP revolute IV", "EXP revolute V", "EXP revolute VI"]
-    assert MADE["expanded"]("section 5 any Lie group") == ["section 5 any Lie group"]
+    assert covered.expanded("(2.9)-(2.11)") == ["(2.9)", "(2.10)", "(2.11)"]
+    assert covered.expanded("Lemma 3.1-3.2") == ["Lemma 3.1", "Lemma 3.2"]
+    assert covered.expanded("Proposition 3.3.1-3.3.2") == ["Proposition 3.3.1", "Proposition 3.3.2"]
+    assert covered.expanded("EXP revolute IV-VI") == ["EXP revolute IV", "EXP revolute V", "EXP revolute VI"]
+    assert covered.expanded("section 5 any Lie group") == ["section 5 any Lie group"]
 
 
 def test_the_page_is_the_one_that_its_script_writes():

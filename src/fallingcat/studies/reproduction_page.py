@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..views import Chart, Fact, Page, Table, Text
 from ..views.page import TIME, Block
+from .covered import STATES, counts, documents, key
 from .page import judged, number, said
 from .reproduction import Reproduced, Reproduction
 
@@ -27,7 +28,7 @@ def reproduction_page(found: Reproduction) -> Page:
         Fact("hold", f"{sum(claimed)} of {len(claimed)}", "identities, balances and numbers of others"),
         Fact("not comparable", str(sum(row.verdict == "not comparable" for row in rows)), "each with why"),
     ]
-    blocks = [_summary(found), *(block for study in found.studies for block in _study(study))]
+    blocks = [_summary(found), _coverage(), *(block for study in found.studies for block in _study(study))]
     about = (
         "Every experiment of the documents, run again: what was published, what we find, and what may be said of it."
     )
@@ -50,6 +51,13 @@ def _summary(found: Reproduction) -> Table:
         what = f"did not run: {study.error}" if study.error else study.title
         rows.append((study.study, study.document or "our own", *counts, f"{study.seconds:.1f}", verdict, what))
     return Table("Studies", header, rows, wide=True, good=[study.holds for study in found.studies])
+
+
+def _coverage() -> Table:
+    """How many of the items that each document numbers the library has."""
+    header = ("state", *(f"[{key(name)}]" for name in documents()), "what")
+    rows = [(state, *map(str, found.values()), STATES[state]) for state, found in counts().items()]
+    return Table("Coverage: equations, theorems, tables, figures and examples", header, rows, wide=True)
 
 
 def _study(study: Reproduced) -> Iterator[Block]:
