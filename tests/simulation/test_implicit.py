@@ -123,6 +123,22 @@ def test_sliding_follows_coulomb(slope):
     assert np.abs(run.twists[-1]).max() < 1e-9
 
 
+@pytest.mark.parametrize(("sweeps", "stiffness"), [(1, 1e5), (2, 1e5), (2, 1e6), (3, 1e6)])
+def test_what_slides_is_braked_by_friction_times_weight(sweeps, stiffness):
+    """Four points: the second sweep once took the velocity of what sticks for that of what slides, and braked 1.8
+    times as hard."""
+    at, body, friction = fc.lie.SE3().exp, robots.free_body(), 0.2
+    sides = [(x, y) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
+    name = body.link_names[0]
+    frames = tuple(fc.Frame(f"c{i}", name, at([*side, 0.0, 0.0, 0.0, 0.0])) for i, side in enumerate(sides))
+    model = replace(body, frames=frames)
+    floor = fc.contact.CompliantFloor(tuple(f.name for f in frames), (stiffness,) * 2, (300.0, 300.0), friction)
+    rest = model.state(pose=at([0.0, 0.0, -model.mass * 9.81 / (4 * stiffness), 0, 0, 0]), twist=[2.0, 0, 0, 0, 0, 0])
+    run = fc.simulate(model, rest, 0.2, contact=floor, integrator=Implicit(sweeps), dt=1e-3)
+    slowed = run.twists[100, 0] - run.twists[200, 0]  # springs along the ground are stretched by then
+    assert slowed == pytest.approx(friction * 9.81 * 0.1, rel=5e-3)
+
+
 def test_a_point_in_the_air_falls_freely():
     """Anchors follow: what was touched before is forgotten, and landing begins without tangential load."""
     model, floor = block(friction=None)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import array, concatenate, less, scale, sqrt, where
+from ..arrays import array, concatenate, less, maximum, scale, sqrt, where
 from ..errors import ModelError
 from ..model import Model, State
 from .contact import Contact, Jump, Mode
@@ -243,10 +243,13 @@ class CompliantFloor(Contact):
 
     # steps ----------------------------------------------------------------------------------------------------
 
-    def support(self, position: Any, ahead: Any, anchor: Any, dt: Any, sticks: bool) -> Support:
+    def support(self, position: Any, velocity: Any, ahead: Any, anchor: Any, dt: Any, sticks: bool) -> Support:
         """The law above at the end of a step of ``dt`` (s), which a point begins at ``position`` (3: height over the
-        ground, along it), if it will move with the velocity ``ahead`` (3): linear in the velocity.  With ``sticks``
-        what is below the plane then is held, whatever it takes.
+        ground, along it) with ``velocity`` (3), if it will move with the velocity ``ahead`` (3): linear in the
+        velocity.  With ``sticks`` what is below the plane then is held, whatever it takes.
+
+        What slides is braked by a share of spring and damper such that they pull with the limit at the velocity of the
+        start: ``ahead`` may be that of a point that was taken to stick, and be much less.
         """
         (K_n, K_t), (D_n, D_t) = self.stiffness, self.damping
         height, u = position[0], ahead[0]
@@ -257,10 +260,10 @@ class CompliantFloor(Contact):
         share = where(inside, 1.0 + 0.0 * push, 0.0 * push)
         holds = share if sticks else where(pushes, share, 0.0 * push)
         if self.friction is not None and not sticks:
-            drag = K_t * away + gain_t * ahead[1:]
+            drag, free = (K_t * away + gain_t * u[1:] for u in (ahead, velocity))
             square, limit = drag @ drag, self.friction * push
-            slides = less(limit * limit, square)
-            share = holds * where(slides, limit / sqrt(where(slides, square, 1.0 + 0.0 * square)), 1.0 + 0.0 * square)
+            slides, most = less(limit * limit, square), maximum(square, free @ free)
+            share = holds * where(slides, limit / sqrt(where(slides, most, 1.0 + 0.0 * most)), 1.0 + 0.0 * square)
         force = concatenate([array([-K_n * height * holds]), away * (-K_t * share)])
         return Support(force, array([gain_n * holds, gain_t * share, gain_t * share]))
 

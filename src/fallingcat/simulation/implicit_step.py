@@ -85,7 +85,7 @@ class Start(NamedTuple):
     def answer(self, signs: Signs, sticks: bool) -> tuple[Response, list[Support], Any]:
         """Accelerations, supports, and the forces (nv) that close loops, if signs are right."""
         supports = [
-            _floor(self.system).support(point.position, u, point.anchor, self.dt, sticks)
+            _floor(self.system).support(point.position, point.velocity, u, point.anchor, self.dt, sticks)
             for point, u in zip(self.points, signs.ahead, strict=True)
         ]
         found, closing = _answer(self.system.model, self.state, self.pulls, signs.grip, self.points, supports, self.dt)
