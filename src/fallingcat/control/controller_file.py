@@ -43,9 +43,11 @@ def read_controller(path: str | os.PathLike[str]) -> Prioritised:
     """The law of a TOML file: ``contacts``, ``damping``, and ``[[task]]`` tables with a ``type``, a ``priority`` (a
     whole number, 1 is the highest) and what the task takes.
 
-    >>> with open("stand.toml", "w") as file:
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
     ...     _ = file.write('contacts = ["left_foot"]\\n[[task]]\\ntype = "center_of_mass"\\ngoal = [0, 0, 0.8]')
-    >>> read_controller("stand.toml").tasks[0][0].name
+    ...     file.flush()
+    ...     read_controller(file.name).tasks[0][0].name
     'CenterOfMassTask'
     """
     reader = Reader(path)
