@@ -1,6 +1,11 @@
 """Profiles of hypothesis: `ci` (the default) is reproducible, `slow` looks further and elsewhere each time."""
 
+import os
+
 from hypothesis import HealthCheck, settings
+
+# JAX compiles most of the time that its tests take: here it may leave out what makes code fast
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
 
 # No deadlines: the first call of a JAX or CasADi function compiles it, and timings are no behaviour.
 settings.register_profile(

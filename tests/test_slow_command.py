@@ -49,7 +49,7 @@ def call(suite, *options):
     return found.returncode, found.stdout.splitlines()
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("how", [pytest.param(how, marks=pytest.mark.slow) for how in (signal.SIGKILL, signal.SIGTERM)])
 def test_killed_and_resumed(suite, how):
     first = subprocess.Popen([sys.executable, SCRIPT, "--workers", "1"], cwd=suite, start_new_session=True)
     while not (suite / "long_began").exists():

@@ -261,6 +261,7 @@ def test_what_no_step_holds_is_no_jam_unless_it_happens_at_once():
         floor.seize(dog, mode, state, memory, np.zeros(dog.nv), 1e-6)
 
 
+@pytest.mark.slow
 def test_a_light_quadruped_that_is_pushed_moves_the_same_with_steps_of_1_ms():
     """2.5 kg, dampers as fast as 2000 / s: energy leaked, feet chattered (30 events for 15), 0.07 mm off after 1 s."""
     dog = fc.robots.quadruped()

@@ -111,7 +111,7 @@ def flat(function, model):
 
 
 EVERYTHING = [(name, kind) for name in ROBOTS for kind in ("traced", "casadi")]
-LONG = ("branches", "casadi"), ("cardan and table", "casadi")
+LONG = ("branches", "casadi"), ("branches", "traced"), ("cardan and table", "casadi"), ("cardan and slider", "casadi")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,9 @@ def test_traced_and_casadi(name, kind):
         agree(f"{kind} = float", KINDS[kind](f, *x), f(*x), TOLERANCE.get(function, 1e-12))
 
 
-@pytest.mark.parametrize("name", ["ball", pytest.param("cardan and slider", marks=pytest.mark.slow), "table on a cart"])
+@pytest.mark.parametrize(
+    "name", [*(pytest.param(x, marks=pytest.mark.slow) for x in ("ball", "cardan and slider")), "table on a cart"]
+)
 def test_sympy(name):
     model = ROBOTS[name]
     x = inputs(model)
@@ -271,6 +273,7 @@ def textbook_arm():
     return fc.Model("arm", Trivial(), links, joints, np.array([0.0, -10.0, 0.0]))
 
 
+@pytest.mark.slow
 def test_sympy_gives_the_textbook_arm():
     """[ETH] (3.31), (3.33) for two links: M, C v and g in closed form, by heart of every course."""
     arm = textbook_arm()

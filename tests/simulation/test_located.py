@@ -101,6 +101,7 @@ def test_robots_are_alone():
         np.testing.assert_array_equal(flat(together, i), flat(alone))
 
 
+@pytest.mark.slow
 def test_two_points_with_friction():
     cat = robots.two_cylinder_cat()
     points = tuple(link.name for link in cat.links[:2])

@@ -401,6 +401,7 @@ def test_four_feet_land_at_once(standing):
     assert standing.energy_residual < 1e-6
 
 
+@pytest.mark.slow
 def test_a_large_robot_is_differenced_to_the_same_motion(standing):
     model, system = standing.model, standing.system
     other = fc.simulate(

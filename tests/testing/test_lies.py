@@ -324,6 +324,7 @@ def test_a_floor_without_points_and_a_change_without_robots_are_unproved():
         check_change(fc.changes.mixed, [])
 
 
+@pytest.mark.slow
 def test_a_stiff_law_needs_smaller_steps():
     with pytest.raises(BrokenLawError, match=r"'books' .* unproved: the run ended early"):
         check_law(JointSpring(1e6), CAT)

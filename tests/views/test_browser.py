@@ -129,7 +129,7 @@ def test_pictures_of_the_orbital_gait_are_shown(opened, tmp_path):
     assert [text for text in heard if not text.startswith("data:image/svg+xml")] == []
 
 
-@pytest.mark.parametrize("count", [60_001, 1_000_001])
+@pytest.mark.parametrize("count", [60_001, pytest.param(1_000_001, marks=pytest.mark.slow)])
 def test_pages_of_long_runs_open(opened, tmp_path, count):
     """A long run with a peak of one sample: the page has a bounded size, the lines are drawn and the peak is seen."""
     run = long_run(count)

@@ -81,7 +81,7 @@ def test_a_scan_shows_its_curve():
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.slow), 390])
 def test_a_browser_shows_it(gait, tmp_path, width):
     playwright = pytest.importorskip("playwright.sync_api")
     paths = [

@@ -189,7 +189,10 @@ def test_controller_iii_tumbles_and_keeps_its_books():
     assert found.row("ledger balance").holds
 
 
-@pytest.mark.parametrize("name", HOPPERS)
+LONG = ("revolute-locked-gait",)
+
+
+@pytest.mark.parametrize("name", [pytest.param(x, marks=pytest.mark.slow if x in LONG else ()) for x in HOPPERS])
 def test_every_study_runs_with_other_parameters(name):
     changes = {"duration": 0.7, "K_r": 2000.0} | SHORT.get(name, {})
     found = run(name, **changes)
