@@ -1,8 +1,23 @@
-"""Profiles of hypothesis: `ci` (the default) is reproducible, `slow` looks further and elsewhere each time."""
+"""Profiles of hypothesis: `ci` (the default) is reproducible, `slow` looks further and elsewhere each time.
+
+`long.txt` lists cases that take longest and have a sibling that is quicker: they run with the slow ones.
+"""
 
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+LONG = frozenset(Path(__file__).with_name("long.txt").read_text(encoding="utf-8").splitlines())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.nodeid in LONG:
+            item.add_marker(pytest.mark.slow)
+
 
 # JAX compiles most of the time that its tests take: here it may leave out what makes code fast
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
