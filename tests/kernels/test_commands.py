@@ -58,7 +58,12 @@ def test_what_export_offers_can_be_exported():
             assert trace(Recipe(model, function, options=given)).outputs
         except fc.ModelError as error:  # says what it needs
             refused[name] = str(error)
-    assert refused.keys() == {"center_of_mass_base", "constrained_forward_dynamics", "internal_external"}, refused
+    assert refused.keys() == {
+        "center_of_mass_base",
+        "constrained_forward_dynamics",
+        "internal_external",
+        "potential_forces",
+    }, refused
 
 
 def test_export_and_bench(tmp_path):

@@ -96,7 +96,10 @@ class Kernel:
     def __signature__(self) -> inspect.Signature:
         """``(q, v, ..., *, threads=1, out=None)``"""
         P = inspect.Parameter
-        arguments = [P(argument.name, P.POSITIONAL_OR_KEYWORD) for argument in self.signature]
+        names = [argument.name for argument in self.signature]
+        kind = P.POSITIONAL_OR_KEYWORD if len(set(names)) == len(names) else P.POSITIONAL_ONLY
+        names = names if kind is P.POSITIONAL_OR_KEYWORD else [f"{name}_{i}" for i, name in enumerate(names)]
+        arguments = [P(name, kind) for name in names]
         options = [P("threads", P.KEYWORD_ONLY, default=1), P("out", P.KEYWORD_ONLY, default=None)]
         return inspect.Signature([*arguments, *options])
 

@@ -76,13 +76,13 @@ class Memory:
         return code if code is not None else compiled(text(), lead)
 
 
-def compiled(text: str, lead: str | None = None, make: Callable[[str], bytes] = native.object_code) -> bytes:
+def compiled(text: str, lead: str | None = None, make: Callable[[str], bytes] | None = None) -> bytes:
     """The object file of an LLVM text, stored or made; ``lead`` is another key that leads to it."""
     key = digest(_environment(), "packed", text)
     code = cache.read(key)
     if code is None:
         with telling("compiling"):
-            code = make(text)
+            code = (make or native.object_code)(text)
         cache.write(key, code)
     if lead is not None:
         cache.write(lead, key.encode())
