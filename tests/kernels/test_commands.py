@@ -59,7 +59,6 @@ def test_what_export_offers_can_be_exported():
         except fc.ModelError as error:  # says what it needs
             refused[name] = str(error)
     assert refused.keys() == {
-        "center_of_mass_base",
         "constrained_forward_dynamics",
         "internal_external",
         "potential_forces",
