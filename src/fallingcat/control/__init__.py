@@ -50,7 +50,7 @@ from .tasks import (
     Task,
 )
 from .torque_law import TorqueLaw
-from .whole_body import Loop, Torques, WholeBody, torques
+from .whole_body import Torques, WholeBody, WholeBodyLoop, torques
 from .whole_body_problem import TorqueLimits
 
 __all__ = [
@@ -83,7 +83,6 @@ __all__ = [
     "Leg",
     "Limit",
     "LockedPolarSpring",
-    "Loop",
     "OperationalSpace",
     "OutputFeedback",
     "PassiveDamping",
@@ -115,6 +114,7 @@ __all__ = [
     "Velocities",
     "VirtualModel",
     "WholeBody",
+    "WholeBodyLoop",
     "accelerations",
     "actuated",
     "floating_inverse_dynamics",

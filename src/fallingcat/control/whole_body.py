@@ -118,18 +118,18 @@ class WholeBody:
     horizon: float = 0.02
     late: float | None = None
 
-    def compile(self) -> Loop:
+    def compile(self) -> WholeBodyLoop:
         """The loop, with machine code for this robot and these kinds of tasks."""
         check_model(self.model)
         levels = checked_levels(self.model, self.model.neutral(), self.tasks)
         asked = (self.contacts, self.friction, self.limits, self.settle, self.normal, self.horizon)
         late = None if self.late is None else positive(self.late, "late")
-        return Loop(
+        return WholeBodyLoop(
             self.model, levels, Solver(self.model, plan_of(self.model, _setup(self.model, levels, *asked))), late
         )
 
 
-class Loop:
+class WholeBodyLoop:
     """A whole-body controller with its memory; it starts each tick from the limits that held in the last one."""
 
     def __init__(self, model: Model, levels: Levels, solver: Solver, late: float | None) -> None:

@@ -14,7 +14,6 @@ from ..control import (
     JointLimits,
     JointsTask,
     Limit,
-    Loop,
     PoseTask,
     PositionTask,
     RateLimits,
@@ -22,6 +21,7 @@ from ..control import (
     Sampled,
     TorqueLimits,
     WholeBody,
+    WholeBodyLoop,
 )
 from ..dynamics import center_of_mass, link_pose
 from ..model import Model, State, robots
@@ -122,10 +122,10 @@ class Plan(NamedTuple):
     center: Stops
     foot: Stops
     tasks: dict[str, Any]
-    two: Loop
-    one: Loop
+    two: WholeBodyLoop
+    one: WholeBodyLoop
 
-    def tick(self, t: float, state: State) -> tuple[np.ndarray, Loop]:
+    def tick(self, t: float, state: State) -> tuple[np.ndarray, WholeBodyLoop]:
         loop = self.two if t < LIFT else self.one
         for task, stops in (("center", self.center), ("hand", self.hand)):
             goal, v, a = path(t, stops)
