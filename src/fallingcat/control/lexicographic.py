@@ -22,7 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.written import Integers, Matrix, Vector, Written, fields
+from ..kernels.cpu.signatures import fields
+from ..kernels.written import Integers, Matrix, Vector, Written
 from .householder import add, backwards, copy, dot, fill, size_of, triangular
 from .least_squares import LEAST, RANK
 
@@ -32,7 +33,7 @@ VIOLATED = 1e-10
 """Of limits, relative to their size."""
 WRONG = 1e-9
 """Of multipliers, relative to the gradients of their level."""
-ROUNDS = 80
+ROUNDS, HALFWAY = 80, 40
 """In the second half anew, from nothing held."""
 SOLVED, CONTRADICTION, UNFINISHED, NOT_FINITE = 0, 1, 2, 3
 
@@ -378,7 +379,7 @@ def solve(a: Given, f: Found, m: Memory) -> int:
         held = hold(a, f, m, done)
         back(a.n, climb(a, f, m, done, held), m, f.x)
         f.report[2] = weigh(a, f, m, done, held - done)
-        f.report[3] = change(a, f, m, attempt == ROUNDS // 2)
+        f.report[3] = change(a, f, m, attempt == HALFWAY)
         f.report[1] = attempt + 1
         if f.report[3] == 0.0:
             outcome = SOLVED

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .cpu import native, plain, syntax
+from .cpu.signatures import signature
 from .cpu.threads import once
 from .store import recall
 
@@ -19,9 +20,6 @@ Integers: TypeAlias = np.ndarray
 """Of int64."""
 Matrix: TypeAlias = np.ndarray
 """Rows of float64."""
-
-
-fields = syntax.fields
 
 
 class Written:
@@ -37,7 +35,7 @@ class Written:
     @once
     def _wanted(self) -> list[str]:
         """The kinds of arguments that the last function takes."""
-        return [type_ for _, type_ in syntax.signature(self.last).parameters]
+        return [type_ for _, type_ in signature(self.last).parameters]
 
     @once
     def _library(self) -> native.Library:
@@ -71,7 +69,7 @@ def _flat(arguments: tuple[Any, ...]) -> list[Any]:
 
 
 def _kind(x: Any) -> str:
-    """Of an argument, in the words of :data:`.syntax.TYPES`."""
+    """Of an argument, in the words of :data:`.signatures.TYPES`."""
     if not isinstance(x, np.ndarray):
         return "double" if isinstance(x, float) else "i64"
     if x.dtype not in (np.float64, np.int64) or (x.size and x.strides[-1] != x.itemsize):

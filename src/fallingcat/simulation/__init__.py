@@ -13,12 +13,13 @@ from .located import Located
 from .momentum import MomentumMidpoint
 from .moreau import Moreau
 from .rkmk4 import RKMK4
-from .rollout import Rollout, rollout
+from .rollout import rollout
 from .rosenbrock import Rosenbrock, error_size
 from .rule import Rule
 from .semi_implicit import SemiImplicitEuler
 from .simulate import INTEGRATORS, simulate
 from .system import System
+from .together import Rollout
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:

@@ -2,71 +2,29 @@
 
 from __future__ import annotations
 
-import functools
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
-
-import numpy as np
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ..contact import CompliantFloor, Contact
-from ..contact.contact import Mode
 from ..control import Law, Sampled
 from ..errors import Interrupted, ModelError
-from ..kernels import compile
 from ..model import Model, State
 from ..progress import telling
-from .arguments import MOST_STEPS, countable, seconds, starts, whole
-from .books import UNBALANCED, verdict
+from .arguments import countable, seconds, starts, whole
 from .closed import check_closed
-from .compiled import energies, energies_with, remembered
-from .field import layout_of
 from .fleet import Fleet
 from .implicit import Implicit, suits_implicit
-from .implicit_step import commanded_at
-from .integrator import HALVINGS, Integrator, Marching, Step
-from .ledger import residuals
+from .integrator import Integrator, Marching
 from .located import Located
 from .moreau import Moreau, suits_moreau
-from .numbers import apart
 from .rkmk4 import RKMK4
 from .rosenbrock import Rosenbrock
-from .rule import SMALL, Rule, commanded, compiled
-from .sampling import Looking, SampledTogether, common_step
+from .rule import SMALL, Rule
+from .sampling import common_step
 from .simulate import INTEGRATORS, own_laws, system_of
 from .stiffness import DEFAULT_STEP, SHORTEST_DEFAULT, default_step, rebounding_step
 from .system import System
-
-AT_ONCE = 100_000
-"""Steps, of all simulations together, between two looks at Ctrl-C."""
-
-
-class Rollout(NamedTuple):
-    """``K`` kept samples of ``N`` simulations, in SI units."""
-
-    times: np.ndarray
-    """``K`` (s)"""
-    poses: np.ndarray
-    """``K x N x 4 x 4``: base to world"""
-    joints: np.ndarray
-    """``K x N x (nq - base)``"""
-    twists: np.ndarray
-    """``K x N x m``"""
-    rates: np.ndarray
-    """``K x N x n``"""
-    works: np.ndarray
-    """``K x N x ports``: work (J) since the start"""
-    ports: tuple[str, ...]
-    finite: np.ndarray
-    """``N``: whether the numbers of a simulation stayed finite to its end"""
-    residual: np.ndarray
-    """``N``: how well the books balance at the kept samples, as :attr:`.Trajectory.energy_residual`; not a number where
-    the simulation is none"""
-    status: str = "finished"
-    """``finished``, or how many simulations have books that do not balance, or broke, and why"""
-    memory: Any = None
-    """``K x N x k``: what contact, laws and sampled laws remember, in this order"""
+from .together import ByModes, Marched, Rollout, Together, nth
 
 
 def rollout(
@@ -111,7 +69,7 @@ def rollout(
     countable(duration, SHORTEST_DEFAULT if dt is None else dt)
     every = None if every is None else whole(every, "every")
     many = starts(model, states)
-    first = _nth(many, 0)
+    first = nth(many, 0)
     check_closed(model, *many)
     own = own_laws(model, dt, passive, many.joints, controller)
     system = system_of(model, first, controller, contact, own)
@@ -158,7 +116,7 @@ def _together(
     threads: int,
     passive: bool,
     parameters: Mapping[str, Any] | None,
-) -> _Together:
+) -> Together:
     """All simulations, on the machine on which their method runs."""
     model, driven = system.model, system.sampling is not None
     if isinstance(method, Marching):
@@ -169,14 +127,14 @@ def _together(
         about = {"target": target, "dtype": dtype, "threads": threads, "integrator": method, "passive": passive}
         about["parameters"] = parameters
         fleet = Fleet(model, many, system.laws, system.contact, dt=dt, driven=driven, **about)  # type: ignore[arg-type]
-        return _March(fleet, system, dt, method.lag * dt)
+        return Marched(fleet, system, dt, method.lag * dt)
     if parameters is not None:
         raise ModelError(f"parameters of each robot take the integrator 'implicit' or 'located', not {method.name!r}")
     if target != "cpu":
         raise ModelError(f"a rollout on {target!r} takes the integrator 'implicit' or 'located', not {method.name!r}")
     if model.loops and system.prepared is not None:
         raise ModelError(f"{model.name!r} has loops beside hard contacts: simulate runs it, rollout does not")
-    return _Batch(system, method, many, threads, dt)
+    return ByModes(system, method, many, threads, dt)
 
 
 def _method(system: System, wanted: str | Integrator | None, varied: bool) -> Rule | Marching:
@@ -198,234 +156,3 @@ def _suits(system: System, varied: bool) -> Rule | Marching:
     if not isinstance(system.contact, CompliantFloor):
         return Located(RKMK4()) if varied and system.contact is None else RKMK4()
     return Located(Rosenbrock() if system.model.nv <= SMALL else RKMK4())
-
-
-def _resized(packed: np.ndarray, size: int) -> np.ndarray:
-    """``N x size``: packed for a system with other works, which come last."""
-    return np.pad(packed[:, :size], ((0, 0), (0, max(0, size - packed.shape[1]))))
-
-
-def _nth(many: State, i: int) -> State:
-    return State(*(x[i] for x in many))
-
-
-class _Together(ABC):
-    """All simulations, packed side by side."""
-
-    held: SampledTogether | None = None
-    lag = 0.0
-    """s: see :attr:`.Integrator.lag`"""
-    looking: Looking | None = None
-
-    def __init__(self, system: System, many: State, memory: np.ndarray, threads: int) -> None:
-        self.system, self.threads, self.memory = system, threads, memory.shape[1]
-        self.layout = layout_of(system, self.memory)
-        self.packed, self.done = self.layout.table(many, memory), 0
-        self.begun = self.packed
-
-    def look(self, t: float) -> int:
-        """What a sampled law does before the next step; the next step before which it does something."""
-        if self.held is None:
-            return MOST_STEPS
-        size = self.held.forces.shape[1]
-        ask = self.commanded if self.looking is None else self._looked
-        return self.held.before(self.done, lambda: ask(t)[:, self.system.model.nv - size :])
-
-    def _looked(self, t: float) -> np.ndarray:
-        """``N x nv``: what sampled laws with a state of their own ask for."""
-        assert self.looking is not None
-        states, out = self.layout.series(self.packed).states, np.zeros((len(self.packed), self.system.model.nv))
-        for touching, members in self.touching():
-            out[members] = self.looking(t, tuple(x[members] for x in states), touching, members)
-        return out
-
-    @abstractmethod
-    def touching(self) -> Iterator[tuple[frozenset[str], np.ndarray]]:
-        """What touches, and in which simulations."""
-
-    def _look(self, sampled: Sampled, many: State) -> None:
-        """Sampled laws that have a state of their own begin."""
-        if Looking.wanted(self.system.model, sampled.laws):
-            states = [_nth(many, i) for i in range(len(many.pose))]
-            self.looking = Looking(self.system.model, sampled, states)
-
-    @abstractmethod
-    def commanded(self, t: float) -> np.ndarray:
-        """``N x nv``: what a sampled law asks for."""
-
-    @abstractmethod
-    def advance(self, t: float, dt: float, until: int) -> None:
-        """One step of all, or more, at most to step ``until``."""
-
-    def sample(self, t: float) -> tuple[float, np.ndarray, np.ndarray]:
-        """Time, packed states, and what sampled laws remember before their next look."""
-        packed = self.packed
-        return t, packed, np.zeros((len(packed), 0)) if self.looking is None else self.looking.memory.copy()
-
-    def record(self, kept: list[tuple[float, np.ndarray, np.ndarray]], dt: float) -> Rollout:
-        series = self.layout.series(np.array([packed for _, packed, _ in kept]))
-        memory = np.concatenate([series.memory, np.array([memory for _, _, memory in kept])], axis=-1)
-        times, works = np.array([t for t, _, _ in kept]), series.base_works + series.joint_works
-        finite, lead = np.isfinite(kept[-1][1]).all(axis=1), works.shape[:2]
-        flat = [x.reshape(lead[0] * lead[1], *x.shape[2:]) for x in series.states]
-        kinetic, potential = self.energies(*flat)
-        residual = np.where(finite, residuals(kinetic.reshape(lead), potential.reshape(lead), works), np.nan)
-        status = self._status(residual, dt)
-        missed = self.system.contact.told(series.memory[-1]) if self.system.contact else ""
-        status = f"finished, but {missed}; take smaller steps" if missed and status == "finished" else status
-        return Rollout(times, *series.states, works, self.system.ports, finite, residual, status, memory)
-
-    def energies(self, *states: np.ndarray) -> Any:
-        """Kinetic and potential energies (J) of kept samples, one after the other, of all simulations each."""
-        return energies(self.system.model)(*states, self.lag)
-
-    def _status(self, residual: np.ndarray, dt: float) -> str:
-        """In the words of :func:`verdict`, on the worst."""
-        wrong = ~(residual <= UNBALANCED)  # NaN is wrong too
-        if not wrong.any():
-            return "finished"
-        worst = np.where(np.isnan(residual), np.inf, residual)
-        start = self.layout.unpack(self.begun[int(np.argmax(worst))])[0]
-        return verdict(worst.max(), self.system, start, dt, f"the books of {wrong.sum()} of {len(wrong)} simulations")
-
-
-class _March(_Together):
-    """Simulations whose steps are the same in all modes: many steps in one call."""
-
-    def __init__(self, fleet: Fleet, system: System, dt: float, lag: float) -> None:
-        self.lag = lag
-        self.fleet, self.system, self.layout, self.done = fleet, system, fleet.layout, 0
-        self.begun, self.memory = self.packed, fleet.layout.memory
-        if system.sampling is not None:
-            self.held = SampledTogether(system.sampling.sampled, np.zeros((fleet.count, system.sampling.size)), dt)
-            self._look(system.sampling.sampled, fleet.state)
-
-    def energies(self, *states: np.ndarray) -> Any:
-        model, (names, numbers) = self.system.model, self.fleet.parameters
-        if not names:
-            return super().energies(*states)
-        inputs = {"numbers": numbers.shape[1]}
-        kernel = compile(model, energies_with, inputs=inputs, state=State._fields, varied=names)
-        poses, *rest = states
-        return kernel(poses[:, :3], *rest, np.tile(numbers, (len(poses) // len(numbers), 1))).T
-
-    def touching(self) -> Iterator[tuple[frozenset[str], np.ndarray]]:
-        """Nothing, or it is not known here."""
-        if self.system.contact is not None:
-            raise ModelError("sampled laws with a state of their own roll out on contacts with a rule, such as 'rkmk4'")
-        yield frozenset(), np.arange(self.fleet.count)
-
-    @property
-    def packed(self) -> np.ndarray:  # type: ignore[override]
-        """As it is now."""
-        return self.fleet.packed()
-
-    def advance(self, t: float, dt: float, until: int) -> None:
-        """Some steps of all, at most to step ``until``."""
-        steps = min(until - self.done, max(1, AT_ONCE // self.fleet.count))
-        if self.held is None:
-            self.fleet.step(steps)
-        else:
-            base = np.zeros((self.fleet.count, self.system.model.nv - self.held.forces.shape[1]))
-            self.fleet.marched(steps, np.hstack([base, self.held.forces]))
-        self.done += steps
-
-    def commanded(self, t: float) -> np.ndarray:
-        """Whatever touches."""
-        assert self.system.sampling is not None
-        model, contact = self.system.model, self.system.contact
-        laws, numbers = apart(self.system.sampling.sampled.laws)
-        size = layout_of(System(model, laws, contact), self.memory).size
-        inputs = {"packed": size, "clock": 1, "numbers": len(numbers)}
-        about = {"laws": laws, "contact": contact, "memory": self.memory}
-        make = functools.partial(compile, model, commanded_at, inputs=inputs, **about)
-        kernel = remembered((commanded_at, model, *inputs.values(), *about.values()), make)
-        packed = self.packed
-        return np.asarray(kernel(_resized(packed, size), np.full((len(packed), 1), t), numbers))
-
-
-class _Batch(_Together):
-    """Simulations in modes: which of them are in which."""
-
-    def __init__(self, system: System, rule: Rule, many: State, threads: int, dt: float) -> None:
-        self.rule, self.modes = rule, np.empty(len(many.pose), dtype=object)
-        remembers, memory = system.contact is not None or any(system.sizes), np.zeros((len(many.pose), 0))
-        begun = [system.begin(_nth(many, i)) for i in range(len(memory))] if remembers else []
-        self.modes[:] = [mode for mode, _ in begun] if remembers else [()] * len(memory)
-        super().__init__(system, many, np.array([m for _, m in begun]) if remembers else memory, threads)
-        self.groups = self._grouped()
-        self._steps: dict[Mode, Step] = {}
-        if system.sampling is not None:
-            self.held = SampledTogether(system.sampling.sampled, np.zeros((len(memory), system.sampling.size)), dt)
-            self._look(system.sampling.sampled, many)
-
-    def touching(self) -> Iterator[tuple[frozenset[str], np.ndarray]]:
-        """Mode by mode."""
-        contact = self.system.contact
-        return ((contact.touching(mode) if contact else frozenset(), here) for mode, here in self.groups.items())
-
-    def _grouped(self) -> dict[Mode, np.ndarray]:
-        groups: dict[Mode, list[int]] = {}
-        for i, mode in enumerate(self.modes):
-            groups.setdefault(mode, []).append(i)
-        return {mode: np.array(members) for mode, members in groups.items()}
-
-    def advance(self, t: float, dt: float, until: int) -> None:
-        """One step of all, mode by mode."""
-        jumped, after = False, np.empty_like(self.packed)
-        for mode, members in self.groups.items():
-            if mode not in self._steps:
-                self._steps[mode] = self.rule.kernel(self.system, mode, self.memory)
-            given = {} if self.held is None else {"given": self.held.forces[members]}
-            out = self._stepped(mode, self.packed[members], t, dt, given)
-            after[members], guards, _ = self.layout.outcome(out)
-            for row in np.flatnonzero((guards < 0.0).any(axis=1)):
-                if np.isfinite(out[row]).all():
-                    i, guard = int(members[row]), int(np.argmax(guards[row] < 0.0))
-                    after[i] = self._jump(t + dt, i, guard, after[i])
-                    jumped = True
-        self.packed, self.done = after, self.done + 1  # at once: Ctrl-C leaves whole steps
-        if jumped:
-            self.groups = self._grouped()
-
-    def commanded(self, t: float) -> np.ndarray:
-        """Mode by mode."""
-        assert self.system.sampling is not None
-        model, contact = self.system.model, self.system.contact
-        bare, out = System(model, self.system.sampling.sampled.laws, contact), np.zeros((len(self.packed), model.nv))
-        for mode, members in self.groups.items():
-            packed = _resized(self.packed[members], layout_of(bare, self.memory).size)
-            out[members] = compiled(commanded, bare, mode, self.memory)(packed, np.tile([t, 0.0], (len(members), 1)))
-        return out
-
-    def _stepped(
-        self, mode: Mode, packed: np.ndarray, t: float, dt: float, given: dict[str, Any], halvings: int = HALVINGS
-    ) -> np.ndarray:
-        """One step of some in a mode; where it is too long for what the contact holds, two of half its size."""
-        clock = np.tile([t, dt], (len(packed), 1))
-        out = np.array(self._steps[mode](packed, clock, threads=self.threads, **given))  # type: ignore[call-arg]
-        long = np.flatnonzero(self.layout.outcome(out).error > 1.0)
-        if len(long) and halvings == 0:
-            assert self.system.contact is not None
-            raise self.system.contact.unheld(mode, t)
-        if len(long):
-            given = {name: x[long] for name, x in given.items()}
-            half = self._stepped(mode, packed[long], t, 0.5 * dt, given, halvings - 1)
-            half = self.layout.outcome(half).packed
-            out[long] = self._stepped(mode, half, t + 0.5 * dt, 0.5 * dt, given, halvings - 1)
-        return out
-
-    def _jump(self, t: float, i: int, guard: int, packed: np.ndarray) -> np.ndarray:
-        """One whose guard has become negative goes on in another mode: how it goes on."""
-        contact, model = self.system.contact, self.system.model
-        assert contact is not None
-        state, remembered, works = self.layout.unpack(packed)
-        given = None if self.held is None else self.held.forces[i]
-        system, memory = replace(self.system, given=given).recalling(remembered)
-        applied = system.applied_at(self.modes[i], t, state)
-        jump = contact.jump(model, self.modes[i], guard, state, memory, applied)
-        works = works.copy()
-        works[-1] -= jump.loss
-        self.modes[i] = jump.mode
-        remembered = np.concatenate([jump.memory, remembered[len(memory) :]])
-        return np.asarray(self.layout.pack(jump.state, remembered, works))

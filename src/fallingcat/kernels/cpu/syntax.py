@@ -8,7 +8,7 @@ translates word for word.  What it knows is what such algorithms need, and all e
   records of these: a ``NamedTuple`` of the same module,
 - ``x = ...``, ``x += ...``, ``x[i] = ...``, ``A[i, j] = ...``, ``for i in range(...)``, ``while``, ``if``, ``break``,
   ``continue``, ``return``, calls of other such functions,
-- ``+ - * / // %``, comparisons, ``and``, ``or``, ``not``, ``a if c else b``, ``A[i]`` (a row), ``x[k:]`` (the rest),
+- ``+ - * /``, comparisons, ``and``, ``or``, ``not``, ``a if c else b``, ``A[i]`` (a row), ``x[k:]`` (the rest),
   ``sqrt``, ``abs``.
 
 A name has one type.  Sums may be taken in any order, so that loops fill SIMD lanes; NaN and infinity stay themselves.
@@ -17,14 +17,12 @@ A name has one type.  Sums may be taken in any order, so that loops fill SIMD la
 from __future__ import annotations
 
 import ast
-import inspect
-import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-TYPES = {"int": "i64", "bool": "i1", "float": "double", "Vector": "vector", "Integers": "integers", "Matrix": "matrix"}
-_ELEMENT = {"vector": "double", "integers": "i64", "matrix": "double"}
-_ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "sdiv", ast.Mod: "srem"}
+from .signatures import ELEMENT, Signature, flat, signature
+
+_ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
 _COMPARE = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 _FAST = "reassoc nsz arcp contract"
 
@@ -37,55 +35,12 @@ class Value(NamedTuple):
     stride: str = ""
 
 
-class Signature(NamedTuple):
-    """What a function takes and gives; a record is its fields, ``record.field``."""
-
-    name: str
-    parameters: tuple[tuple[str, str], ...]
-    result: str
-    tree: ast.FunctionDef
-    constants: dict[str, Any]
-    """of its module"""
-
-
-def signature(function: Callable[..., Any]) -> Signature:
-    """Of a function whose annotations are of :data:`TYPES`."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    assert isinstance(tree, ast.FunctionDef)
-    known = inspect.getmodule(function).__dict__
-    parameters = tuple(pair for a in tree.args.args for pair in _parameters(a.arg, a.annotation, known))
-    result = "void" if tree.returns is None or ast.unparse(tree.returns) == "None" else TYPES[ast.unparse(tree.returns)]
-    return Signature(tree.name, parameters, result, tree, known)
-
-
-def _parameters(name: str, type_of: ast.expr | None, known: dict[str, Any]) -> list[tuple[str, str]]:
-    annotation = "nothing" if type_of is None else ast.unparse(type_of)
-    if annotation in TYPES:
-        return [(name, TYPES[annotation])]
-    return [(f"{name}.{field}", TYPES[type_]) for field, type_ in fields(known[annotation]).items()]
-
-
-def fields(record: type) -> dict[str, str]:
-    """Names and types of a record's fields, as they are written: ``from __future__ import annotations``."""
-    return {name: str(getattr(x, "__forward_arg__", x)) for name, x in record.__annotations__.items()}
-
-
 def module(functions: Sequence[Callable[..., Any]]) -> str:
     """The functions, and ``int64 NAME_entry(int64 *arguments)`` of the last of them."""
     known = {s.name: s for s in map(signature, functions)}
     last = list(known.values())[-1]
     texts = ["declare double @llvm.sqrt.f64(double)", "declare double @llvm.fabs.f64(double)"]
     return "\n".join([*texts, *(_Function(s, known).text() for s in known.values()), _entry(last)])
-
-
-def flat(parameters: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Names and LLVM types of what is passed: two for a matrix."""
-    out = []
-    for name, type_ in parameters:
-        out.append((name, "ptr" if type_ in _ELEMENT else type_))
-        if type_ == "matrix":
-            out.append((f"{name}.stride", "i64"))
-    return out
 
 
 def _entry(given: Signature) -> str:
@@ -281,7 +236,7 @@ class _Function:
             first = self.expression(node.slice.lower)
             if array.type == "matrix":
                 return Value("matrix", self.row(array, first), array.stride)
-            return self.value(array.type, f"getelementptr {_ELEMENT[array.type]}, ptr {array.text}, i64 {first.text}")
+            return self.value(array.type, f"getelementptr {ELEMENT[array.type]}, ptr {array.text}, i64 {first.text}")
         if array.type == "matrix" and not isinstance(node.slice, ast.Tuple):
             return Value("vector", self.row(array, self.expression(node.slice)))
         place = self.place(node)
@@ -294,7 +249,7 @@ class _Function:
     def place(self, node: ast.Subscript) -> Value:
         """Where an entry lies, and of which type it is."""
         array = self.expression(node.value)
-        element = _ELEMENT[array.type]
+        element = ELEMENT[array.type]
         if isinstance(node.slice, ast.Tuple):
             row, column = map(self.expression, node.slice.elts)
             start = self.row(array, row)
@@ -402,4 +357,4 @@ class _Function:
 
 
 def _stored(type_: str) -> str:
-    return "ptr" if type_ in _ELEMENT else type_
+    return "ptr" if type_ in ELEMENT else type_
