@@ -35,7 +35,12 @@ PLACE = """async ([file, t]) => {
   });
   shown.src = file;
   await loaded;
-  if (moves) { const there = new Promise((done) => { shown.onseeked = done; }); shown.currentTime = t; await there; }
+  if (moves) await new Promise((done) => {  // until that picture is on the screen: a busy browser seeks before it draws
+    const look = (_, { mediaTime }) => Math.abs(mediaTime - t) < 0.03 ? done() : shown.requestVideoFrameCallback(look);
+    shown.requestVideoFrameCallback(look);
+    setTimeout(done, 10_000);
+    shown.currentTime = t;
+  });
   const size = [shown.videoWidth ?? shown.naturalWidth, shown.videoHeight ?? shown.naturalHeight];
   const copy = document.createElement("canvas");
   [copy.width, copy.height] = size;
