@@ -73,6 +73,10 @@ def check_state(model: Model, state: State) -> None:
 def check_fields(model: Model, state: State) -> None:
     """An error unless ``state`` has the shapes of the model, whatever its numbers."""
     check_robot(model, state)
+    batch = getattr(state.pose, "shape", ())[:-2]
+    if batch:
+        many = f"{' x '.join(map(str, batch))} states of {model.name!r} at once: this takes one, states.at(i)"
+        raise ModelError(f"{many}; compile(model, function)(states) takes all, and so does jax.vmap")
     shapes = ((4, 4), (model.nq - model.base.nq,), (model.m,), (model.n,))
     for name, x, shape in zip(State._fields, state, shapes, strict=True):
         if isinstance(x, (list, tuple)):

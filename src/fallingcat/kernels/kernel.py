@@ -28,6 +28,7 @@ from .ir.inputs import (
     check_count,
     check_inputs,
     given_state,
+    mattering,
     named,
     parameters_of,
 )
@@ -42,7 +43,8 @@ class Kernel:
     """A function of one robot as machine code: ``k(q, v, ...)``.
 
     Arguments are arrays (see :attr:`signature`, or ``help(k)``) with any leading batch shape, all the same, in their
-    order or by name; results have the same leading shape, and go into ``out`` if that is given.  The same inputs give
+    order or by name; results have the same leading shape, and go into ``out`` if that is given.  A
+    :class:`~fallingcat.State`, or a batch of them, may stand for ``q, v``: ``k(states, ...)``.  The same inputs give
     the same bits, whatever the batch size or number of threads.  Numbers are not looked at: NaN and infinity pass
     through to the results that depend on them.  Quaternions may have any length but zero, which gives NaN.  Copies and
     pickles hold the model, the name of the function and the options, and are made anew.
@@ -110,8 +112,10 @@ class Kernel:
         rows += [(name or "result", _batched(leaf.shape), "") for name, leaf in named_leaves(self._face.result)]
         wide = [max(len(row[i]) for row in rows) for i in (0, 1)]
         table = [f"    {name:<{wide[0]}}  {shape:<{wide[1]}}  {meaning}".rstrip() for name, shape, meaning in rows]
-        own = inspect.cleandoc(self.function.__doc__ or "")
-        return "\n".join([f"{self.name}{self.__signature__} of {self.model.name!r}", "", *table, "", own])
+        own, first = inspect.cleandoc(self.function.__doc__ or ""), self._face.state
+        also = [f"A State, or a batch of them, may stand for {', '.join(first)}."] if first else []
+        also += ["The velocity does not matter: v may be given after q, and is not looked at."] * (first == FLAT[:1])
+        return "\n".join([f"{self.name}{self.__signature__} of {self.model.name!r}", "", *table, "", *also, "", own])
 
     def __repr__(self) -> str:
         arguments = ", ".join(map(str, self.signature))
@@ -130,7 +134,7 @@ class Kernel:
         """Any array-likes of the right shapes, with any leading batch shape; :func:`compile` puts a fast way
         before it.
         """
-        given = self._in_order(arguments, by_name) if by_name else arguments
+        given = self._in_order(self._mattering(arguments), by_name) if by_name else arguments
         rows, lead = self._prepared(given, threads)
         flat = self._empty(lead) if out is None else self._room(out, lead, rows)
         if flat.size:
@@ -184,10 +188,7 @@ class Kernel:
         return [x.reshape(count, a.size) for x, a in zip(arrays, self.signature, strict=True)], lead
 
     def _mattering(self, arguments: Sequence[Any]) -> Sequence[Any]:
-        """``k(q, v, ...)`` where the velocity does not matter."""
-        if self._face.state == FLAT[:1] and len(arguments) == len(self.signature) + 1:
-            return [arguments[0], *arguments[2:]]
-        return arguments
+        return mattering(self.model, self._face.state, len(self.signature), arguments)
 
     def _repeated(self, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         if x.shape == shape:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import concatenate, scale
+from ..arrays.many import of_many
 from ..arrays.types import Matrix, Scalar, Vector
 from ..errors import ModelError, told
 from ..lie import Group, Product
@@ -141,15 +142,12 @@ def _back(q: Any, p: Any) -> Any:
 
 
 def _mapped(function: Any, plain: Any, a: Any, b: Any) -> Any:
-    """A function of one sample of both, over what stands before; where there is a ``plain`` one, of all at once."""
+    """A function of one sample of both, over what stands before; where there is a ``plain`` one, by that."""
     if a.ndim == b.ndim == 1:
         return function(a, b)
     if plain is not None:
         return plain(a, b)
-    shape = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
-    pairs = zip(*(np.broadcast_to(x, (*shape, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (a, b)), strict=True)
-    samples = np.array([function(one, other) for one, other in pairs])
-    return samples.reshape(*shape, samples.shape[-1] if samples.size else b.shape[-1])
+    return of_many(function, a, b)
 
 
 def _joined(parts: Iterable[Any]) -> Any:

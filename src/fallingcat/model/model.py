@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..arrays import concatenate, is_numeric, scale
-from ..arrays.arguments import as_array, shape_of
+from ..arrays import is_numeric, scale
 from ..arrays.types import Pose, Scalar, Twist, Vector
 from ..errors import ModelError, told
 from ..lie import Group, Product
@@ -245,6 +244,7 @@ class Model(Frozen):
 
         ``pose`` is ``H_wb`` (4x4), ``twist`` the body-fixed base velocity (m), ``joints`` and ``rates`` arrays in the
         model's order or mappings from joint names.  Numbers are checked: shape, finiteness, membership in the groups.
+        Arrays may have axes in front, for many states at once.
         """
         return states.make(self, pose, joints, twist, rates)
 
@@ -252,29 +252,24 @@ class Model(Frozen):
         """The state at rest with every group at its identity; a joint that may not stand there, at its nearest stop."""
         return self.state()
 
-    def random_state(self, rng: np.random.Generator) -> State:
-        """A random state: groups uniform (within finite joint limits), positions and velocities normal."""
-        return states.random(self, rng)
+    def random_state(self, rng: np.random.Generator, *batch: int) -> State:
+        """A random state, or ``batch`` of them: groups uniform (within finite joint limits), positions and velocities
+        normal.
+        """
+        return states.random(self, rng, *batch)
 
     def flatten(self, state: State) -> tuple[Vector, Vector]:
-        """The flat vectors ``q = [base coordinates, joints]`` and ``v = [twist, rates]``.
+        """The flat vectors ``q = [base coordinates, joints]`` (..., nq) and ``v = [twist, rates]`` (..., nv).
 
         For an SE(3) base ``q`` starts with position and quaternion ``xyzw``, as in Pinocchio and ROS.
         """
-        states.check_record(self, state)
-        return concatenate([self.base.coordinates(state.pose), state.joints]), state.velocity
+        return states.flatten(self, state)
 
     def unflatten(self, q: Vector, v: Vector | None = None) -> State:
-        """The state with the flat vectors ``q`` and ``v`` (zero if left out); the inverse of :meth:`flatten`."""
-        v = np.zeros(self.nv) if v is None else v
-        for name, x, size in (("q", q, self.nq), ("v", v, self.nv)):
-            if shape_of(x) != (size,):
-                raise ModelError(f"{name} has shape ({size},) for {self.name!r}, not {shape_of(x) or told(x)}")
-        q, v = as_array(q, (self.nq,), "q"), as_array(v, (self.nv,), "v")
-        coordinates = q[: self.base.nq]
-        if is_numeric(q):
-            coordinates = states.checked_coordinates(self.base, coordinates, "q (base)")
-        return self.state(self.base.element(coordinates), q[self.base.nq :], v[: self.m], v[self.m :])
+        """The state with the flat vectors ``q`` and ``v`` (zero if left out), or as many states as their axes in front
+        say; the inverse of :meth:`flatten`.
+        """
+        return states.unflatten(self, q, v)
 
     def integrate(self, q: Vector, x: Vector) -> Vector:
         """The flat ``q`` (..., nq) moved by ``x`` (..., nv): the base by ``exp`` of its body-fixed part, joints alike.

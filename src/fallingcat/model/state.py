@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from ..arrays import concatenate
+from ..arrays import concatenate, stack
 from ..arrays.types import Pose, Twist, Vector
 
 
 class State(NamedTuple):
     """A frozen record; being a tuple, it is a JAX pytree as it stands.
 
-    Make one with :meth:`Model.state`, which fills in what is left out and checks what is given.
+    Make one with :meth:`Model.state`, which fills in what is left out and checks what is given.  Its arrays may have
+    axes in front, the same for all: then it is a batch of states, which compiled functions and rollouts take as it is.
+
+    >>> import numpy as np
+    >>> from fallingcat.model import robots
+    >>> cat = robots.cat()
+    >>> states = cat.random_state(np.random.default_rng(0), 10_000)
+    >>> states.batch, states.at(0).batch, states.at(slice(3)).joints.shape
+    ((10000,), (), (3, 10))
     """
 
     pose: Pose
@@ -26,4 +35,20 @@ class State(NamedTuple):
     @property
     def velocity(self) -> Vector:
         """``m + n``: the quasi-velocity ``[twist; rates]``."""
-        return concatenate([self.twist, self.rates])
+        return concatenate([self.twist, self.rates], axis=-1)
+
+    # many ------------------------------------------------------------------------------------------------------
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The axes in front: ``()`` for one state."""
+        return tuple(self.pose.shape[:-2])
+
+    def at(self, index: Any) -> State:
+        """The state, or the states, at an index, a slice or a mask of the axes in front."""
+        return State(*(x[index] for x in self))
+
+    @classmethod
+    def stack(cls, states: Sequence[State]) -> State:
+        """Several states as one batch, along a new first axis; the inverse of :meth:`at`."""
+        return cls(*(stack(fields) for fields in zip(*states, strict=True)))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import concatenate, is_numeric
-from ..arrays.arguments import as_array, check_rng, shape_of
+from ..arrays.arguments import as_array, check_rng, of_shape, shape_of
+from ..arrays.many import of_many
 from ..errors import ModelError, told
 from ..lie import Group
 from .joint import Joint, Limits
@@ -23,14 +24,69 @@ QUATERNION_TOLERANCE = 1e-2  # three printed digits, single precision: a quatern
 
 def make(model: Model, pose: Any, joints: Any, twist: Any, rates: Any) -> State:
     """The checked state; see :meth:`Model.state`."""
-    pose = np.eye(4) if pose is None else as_array(pose, (4, 4), "pose")
-    if is_numeric(pose) and np.isrealobj(pose) and not model.base.contains(pose, POSE_TOLERANCE):
-        raise ModelError(f"pose is no element of the base group {model.base} of {model.name!r}")
-    joints = _by_name(model, joints, model.neutral_joints.copy(), model.q_slices, "joints")
-    joints = _checked_joints(model, as_array(joints, (model.nq - model.base.nq,), "joints"))
-    twist = np.zeros(model.m) if twist is None else as_array(twist, (model.m,), "twist")
-    rates = _by_name(model, rates, np.zeros(model.n), model.v_slices, "rates")
-    return State(pose, joints, twist, as_array(rates, (model.n,), "rates"))
+    given = State(
+        np.eye(4) if pose is None else pose,
+        _by_name(model, joints, model.neutral_joints.copy(), model.q_slices, "joints"),
+        np.zeros(model.m) if twist is None else twist,
+        _by_name(model, rates, np.zeros(model.n), model.v_slices, "rates"),
+    )
+    made = [_field(x, shape, name) for name, x, shape in zip(State._fields, given, _shapes(model), strict=True)]
+    check_pose(model, made[0])
+    made[1] = _checked_joints(model, made[1])
+    return State(*_side_by_side(model, made))
+
+
+def _shapes(model: Model) -> tuple[tuple[int, ...], ...]:
+    """Of the fields of one state."""
+    return ((4, 4), (model.nq - model.base.nq,), (model.m,), (model.n,))
+
+
+def _field(x: Any, shape: tuple[int, ...], what: str) -> Any:
+    """``x`` as an array of this shape, or of many of it: axes in front, plain numbers."""
+    given = shape_of(x) or ()
+    lead = given[: len(given) - len(shape)]
+    if not lead:
+        return as_array(x, shape, what)
+    x = of_shape(x, (*lead, *shape), what)
+    if not is_numeric(x):
+        raise ModelError(f"many states are plain numbers, and {what} is not: map other kinds, jax.vmap(model.state)")
+    _check_all(np.isfinite(x).all(axis=tuple(range(len(lead), x.ndim))), f"{what} holds a number that is not finite")
+    return x
+
+
+def _side_by_side(model: Model, parts: list[Any]) -> list[Any]:
+    """The fields of many states, each as often as the most numerous; those of one state as they are."""
+    shapes = _shapes(model)
+    leads = {x.shape[: x.ndim - len(shape)] for x, shape in zip(parts, shapes, strict=True)}
+    if leads == {()}:
+        return parts
+    try:
+        lead = np.broadcast_shapes(*leads)
+    except ValueError:
+        told_leads = ", ".join(f"{name} {x.shape}" for name, x in zip(State._fields, parts, strict=True))
+        raise ModelError(f"the fields hold different numbers of states: {told_leads}") from None
+    return [np.broadcast_to(x, (*lead, *shape)).copy() for x, shape in zip(parts, shapes, strict=True)]
+
+
+def check_pose(model: Model, pose: Any) -> None:
+    """An error unless this is an element of the base group, or many are."""
+    if not is_numeric(pose) or not np.isrealobj(pose):
+        return
+    group = model.base
+    if pose.ndim == 2:
+        fine = np.array(group.contains(pose, POSE_TOLERANCE))
+    else:
+        off = of_many(lambda g: group.element(group.coordinates(g)) - g, pose, rank=2)
+        sizes = np.maximum(1.0, np.abs(pose).max(axis=(-2, -1)))
+        fine = np.abs(off).max(axis=(-2, -1)) <= POSE_TOLERANCE * sizes
+    _check_all(fine, f"pose is no element of the base group {group} of {model.name!r}")
+
+
+def _check_all(fine: np.ndarray, rule: str) -> None:
+    """An error with this rule unless all states are ``fine``; of many, it says which is not."""
+    if not fine.all():
+        which = ", ".join(map(str, np.argwhere(~fine)[0]))
+        raise ModelError(f"state {which}: {rule}" if which else rule)
 
 
 def neutral_joints(model: Model) -> np.ndarray:
@@ -50,21 +106,48 @@ def _moving(model: Model) -> Iterator[tuple[Joint, slice, Limits]]:
 
 
 def check_record(model: Model, state: Any) -> None:
-    """An error unless ``state`` is a :class:`State` with the shapes of the model."""
+    """An error unless ``state`` is a :class:`State` with the shapes of the model, one or many."""
     if not isinstance(state, State):
         raise ModelError(f"pass a State of {model.name!r}, not {told(state)}: model.state(...), model.unflatten(q, v)")
-    shapes = ((4, 4), (model.nq - model.base.nq,), (model.m,), (model.n,))
-    for name, x, shape in zip(State._fields, state, shapes, strict=True):
-        if shape_of(x) != shape:
+    lead = (shape_of(state.pose) or ())[:-2]
+    for name, x, shape in zip(State._fields, state, _shapes(model), strict=True):
+        if shape_of(x) != (*lead, *shape):
             given = shape_of(x) or told(x)
-            raise ModelError(f"{name} has shape {shape} for {model.name!r}, not {given}")
+            raise ModelError(f"{name} has shape {(*lead, *shape)} for {model.name!r}, not {given}")
 
 
-def random(model: Model, rng: np.random.Generator) -> State:
-    """A random state; see :meth:`Model.random_state`."""
-    q = random_coordinates(model, rng)
-    pose = np.asarray(model.base.element(q[: model.base.nq]))
-    return State(pose, q[model.base.nq :], rng.normal(size=model.m), rng.normal(size=model.n))
+def flatten(model: Model, state: State) -> tuple[Any, Any]:
+    """The flat vectors of a state; see :meth:`Model.flatten`."""
+    check_record(model, state)
+    if not state.batch:
+        return concatenate([model.base.coordinates(state.pose), state.joints]), state.velocity
+    if not is_numeric(state.pose):
+        raise ModelError("many states are plain numbers: map other kinds, jax.vmap(model.flatten)")
+    q = np.concatenate([of_many(model.base.coordinates, state.pose, rank=2), state.joints], axis=-1)
+    return q, state.velocity
+
+
+def unflatten(model: Model, q: Any, v: Any) -> State:
+    """The state with flat vectors; see :meth:`Model.unflatten`."""
+    v, given = np.zeros(model.nv) if v is None else v, []
+    for name, x, size in (("q", q, model.nq), ("v", v, model.nv)):
+        if (shape_of(x) or ())[-1:] != (size,):
+            raise ModelError(f"{name} has shape ({size},) for {model.name!r}, not {shape_of(x) or told(x)}")
+        given.append(_field(x, (size,), name))
+    q, v = given
+    coordinates = q[..., : model.base.nq]
+    if is_numeric(q):
+        coordinates = checked_coordinates(model.base, coordinates, "q (base)")
+    pose = model.base.element(coordinates) if q.ndim == 1 else of_many(model.base.element, coordinates)
+    return make(model, pose, q[..., model.base.nq :], v[..., : model.m], v[..., model.m :])
+
+
+def random(model: Model, rng: np.random.Generator, *batch: int) -> State:
+    """A random state, or many; see :meth:`Model.random_state`."""
+    q = random_coordinates(model, rng, *batch)
+    coordinates, joints = q[..., : model.base.nq], q[..., model.base.nq :]
+    pose = of_many(model.base.element, coordinates) if batch else np.asarray(model.base.element(coordinates))
+    return State(pose, joints, rng.normal(size=(*batch, model.m)), rng.normal(size=(*batch, model.n)))
 
 
 def random_coordinates(model: Model, rng: np.random.Generator, *batch: int) -> np.ndarray:
@@ -85,23 +168,27 @@ def _within(limits: Limits, q: np.ndarray, rng: np.random.Generator) -> np.ndarr
 
 
 def checked_coordinates(group: Group, q: np.ndarray, what: str) -> np.ndarray:
-    """Flat coordinates of a group with its quaternion, if there is one, brought to length 1; it may miss it by 0.01."""
+    """Flat coordinates (..., nq) of a group with its quaternion, if there is one, brought to length 1; it may miss it
+    by 0.01.
+    """
     if "qw" not in group.coordinate_names or not np.isrealobj(q):
         return q
     start = group.coordinate_names.index("qx")
-    length = float(np.linalg.norm(q[start : start + 4]))
-    if not abs(length - 1.0) <= QUATERNION_TOLERANCE:
-        raise ModelError(f"{what}: the quaternion xyzw has length {length:.6g}, not 1")
-    return np.concatenate([q[:start], q[start : start + 4] / length, q[start + 4 :]])
+    turn = q[..., start : start + 4]
+    length = np.sqrt((turn * turn).sum(axis=-1, keepdims=True))
+    fine = np.abs(length[..., 0] - 1.0) <= QUATERNION_TOLERANCE
+    if not fine.all():
+        _check_all(fine, f"{what}: the quaternion xyzw has length {length[..., 0][~fine][0]:.6g}, not 1")
+    return np.concatenate([q[..., :start], turn / length, q[..., start + 4 :]], axis=-1)
 
 
 def _checked_joints(model: Model, q: Any) -> Any:
     if not is_numeric(q):
         return q
-    parts = [np.zeros(0)]
+    parts = [q[..., :0]]
     for joint, place, _ in _moving(model):
-        parts.append(checked_coordinates(joint.kind.group, q[place], f"joint {joint.name!r}"))
-    return np.concatenate(parts)
+        parts.append(checked_coordinates(joint.kind.group, q[..., place], f"joint {joint.name!r}"))
+    return np.concatenate(parts, axis=-1)
 
 
 def _by_name(model: Model, given: Any, neutral: np.ndarray, places: tuple[slice, ...], what: str) -> Any:

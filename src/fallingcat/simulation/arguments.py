@@ -10,7 +10,6 @@ import numpy as np
 from ..dynamics.checks import check_model
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
-from ..model.states import POSE_TOLERANCE
 
 MOST_STEPS = 2**53
 """Beyond it, time plus a step is the same time."""
@@ -51,52 +50,40 @@ def start(model: Model, state: Any) -> State:
     if not isinstance(state, State):
         raise ModelError(f"a run of {model.name!r} starts from a state, such as model.state(...), not {state!r}")
     made = model.state(*(np.asarray(x) for x in state))
+    if made.batch:
+        raise ModelError(f"a run starts from one state, not from {made.batch[0]}: rollout runs many at once")
     if any(x.dtype != float for x in made):
         raise ModelError("a run starts from plain real numbers")
     return read_only(State(*(x.copy() for x in made)))
 
 
 def starts(model: Model, states: Sequence[Any] | State) -> State:
-    """The states of many runs, a list or one state of arrays, as one state of arrays (N, ...): the first is looked at
-    closely, all for their shapes and rotations.
-    """
+    """The states of many runs, a list or one batch of them, as one checked batch of floats (N, ...)."""
     check_model(model)
-    if isinstance(states, State):
-        many = _side_by_side(model, states)
-    elif isinstance(states, str) or not isinstance(states, Sequence):
-        raise ModelError(f"states is a list of states of {model.name!r}, or one of arrays, not {told(states)}")
-    elif not len(states):
-        raise ModelError("there is no state to start from")
-    else:
-        first = start(model, states[0])
-        for i, state in enumerate(states):
-            if not isinstance(state, State) or [np.shape(x) for x in state] != [x.shape for x in first]:
-                raise ModelError(f"state {i} is none of {model.name!r}")
-        many = State(*(np.array(x, dtype=float) for x in zip(*states, strict=True)))
-    R = many.pose[:, :3, :3]
-    odd = np.abs(np.einsum("kji,kjl->kil", R, R) - np.eye(3)).max(axis=(1, 2)) + np.abs(np.linalg.det(R) - 1.0)
-    last = np.abs(many.pose[:, 3] - [0.0, 0.0, 0.0, 1.0]).max(axis=1)
-    wrong = ~(odd + last <= 4.0 * POSE_TOLERANCE)  # NaN is wrong too
-    if wrong.any():
-        raise ModelError(f"state {int(np.argmax(wrong))}: pose is no element of the base group {model.base}")
-    return many
-
-
-def _side_by_side(model: Model, states: State) -> State:
-    """A state whose fields are arrays (N, ...), as float arrays."""
+    if not isinstance(states, State):
+        states = _stacked(model, states)
     try:
-        many = State(*(np.array(x, dtype=float) for x in states))
+        many = model.state(*(np.array(x, dtype=float) for x in states))
     except (TypeError, ValueError):
         raise ModelError("states of arrays are arrays of real numbers") from None
-    count = len(many.pose) if many.pose.ndim else 0
-    shapes = [(4, 4), (model.nq - model.base.nq,), (model.m,), (model.n,)]
-    for name, x, shape in zip(State._fields, many, shapes, strict=True):
-        if x.shape != (count, *shape):
-            raise ModelError(f"{name} of many states of {model.name!r} has shape (N, {str(shape)[1:]}, not {x.shape}")
-    if not count:
+    if len(many.batch) != 1:
+        raise ModelError(f"pose of many states of {model.name!r} has shape (N, 4, 4), not {many.pose.shape}")
+    if not len(many.pose):
         raise ModelError("there is no state to start from")
-    start(model, State(*(x[0] for x in many)))
     return many
+
+
+def _stacked(model: Model, states: Any) -> State:
+    """A list of states as one batch."""
+    if isinstance(states, str) or not isinstance(states, Sequence):
+        raise ModelError(f"states is a list of states of {model.name!r}, or one of arrays, not {told(states)}")
+    if not len(states):
+        raise ModelError("there is no state to start from")
+    shapes = [x.shape for x in model.neutral()]
+    for i, state in enumerate(states):
+        if not isinstance(state, State) or [np.shape(x) for x in state] != shapes:
+            raise ModelError(f"state {i} is none of {model.name!r}")
+    return State.stack(states)
 
 
 def read_only(state: State) -> State:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import ModelError
 from ...model import Model
-from ..ir.inputs import Argument, batch_shape, check_count
+from ..ir.inputs import Argument, batch_shape, check_count, mattering
 from ..ir.results import rebuild
 from ..ir.trace import Recipe, Trace, trace
 from ..text.shared import identifier, table
@@ -103,6 +103,7 @@ class CudaKernel:
     def __call__(self, *arguments: Any) -> Any:
         """The result with the leading batch shape of the arguments; they are turned into columns first."""
         cupy = cupy_module()
+        arguments = tuple(mattering(self.model, self._trace.state, len(self.signature), arguments))
         arrays = [_received(cupy, x) for x in arguments]
         check_count(self.name, self.signature, arrays)
         for argument, x in zip(self.signature, arrays, strict=True):

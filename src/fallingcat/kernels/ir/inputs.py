@@ -121,12 +121,26 @@ def state_of(model: Model, given: Mapping[str, Any]) -> State:
 
 def fields(state: State) -> tuple[Any, Any, Any, Any]:
     """What a kernel compiled with ``state=State._fields`` takes of a state: ``k(*fields(state), ...)``."""
-    return state.pose[:3], state.joints, state.twist, state.rates
+    return state.pose[..., :3, :], state.joints, state.twist, state.rates
 
 
 def said(model: Model, state: State) -> dict[str, np.ndarray]:
     """Every input that may say this state: the inverse of :func:`state_of`."""
     return dict(zip((*FLAT, *State._fields), (*model.flatten(state), *fields(state)), strict=True))
+
+
+def mattering(model: Model, given: Sequence[str], count: int, arguments: Sequence[Any]) -> Sequence[Any]:
+    """What a call gives, as the ``count`` inputs that there are, of which ``given`` say the state.
+
+    A :class:`State` in the first place, one or many, is written as these; of ``(q, v, ...)`` a velocity that does not
+    matter is dropped.
+    """
+    if given and arguments and isinstance(arguments[0], State):
+        known = said(model, arguments[0])
+        return [*(known[name] for name in given), *arguments[1:]]
+    if tuple(given) == FLAT[:1] and len(arguments) == count + 1:
+        return [arguments[0], *arguments[2:]]
+    return arguments
 
 
 def further_arguments(

@@ -11,7 +11,7 @@ from typing import Any
 from ...arrays.loops import LoopBody
 from ...errors import ExtraMissingError, ModelError
 from ..cpu import plain
-from ..ir.inputs import FLAT, batch_shape, check_count
+from ..ir.inputs import batch_shape, check_count, mattering
 from ..ir.program import program
 from ..ir.results import builder, leaves
 from ..ir.results import size as size_of
@@ -88,10 +88,9 @@ def _function(recipe: Recipe, face: Face, flat: Callable[..., Any]) -> Callable[
         return tuple(out[..., p.start : p.end].reshape((*out.shape[:-1], *p.shape)) for p in parts)
 
     def run(*arguments: Any) -> Any:
-        if face.state == FLAT[:1] and len(arguments) == len(face.arguments) + 1:
-            arguments = (arguments[0], *arguments[2:])  # f(q, v, ...) where the velocity does not matter
-        check_count(run.__name__, face.arguments, arguments)
-        arrays = [jnp.asarray(x) for x in arguments]
+        given = mattering(recipe.model, face.state, len(face.arguments), arguments)
+        check_count(run.__name__, face.arguments, given)
+        arrays = [jnp.asarray(x) for x in given]
         _leads(face, arrays)
         return build(numbers(arrays))
 
