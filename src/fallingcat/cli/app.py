@@ -23,50 +23,6 @@ _OPTION: Final = re.compile(r'\b(base|physics|inside|root|massless|xacro|loops)=
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A .urdf, .xml (MJCF) or .toml file.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="JSON instead of tables; see docs/cli.md.")]
-Physics = Annotated[str, typer.Option(metavar="strict|warn", help="What to do with inertias that no body can have.")]
-Base = Annotated[
-    str | None,
-    typer.Option(
-        metavar="BASE",
-        help="free, planar, spherical, schoenflies, translational or fixed; as the file says, if left out.",
-        show_default=False,
-    ),
-]
-Inside = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FOLDER",
-        help="The folder that the parts of an MJCF file may not leave; its own, if left out.",
-        show_default=False,
-    ),
-]
-Root = Annotated[
-    str | None,
-    typer.Option(
-        metavar="BODY",
-        help="Which body of an MJCF file is the robot, where several move; 'world': all of them.",
-        show_default=False,
-    ),
-]
-Massless = Annotated[
-    str, typer.Option(metavar="keep|weld", help="What to do with joints that move no mass: weld fixes them.")
-]
-Xacro = Annotated[
-    str,
-    typer.Option(
-        metavar="refuse|expand|skip",
-        help="What to do with macros in a URDF; expand evaluates what stands in the file: only if you trust it.",
-    ),
-]
-Loops = Annotated[
-    str | None,
-    typer.Option(
-        metavar="open|close",
-        help="Keep mimic joints and equalities as loops, or open them; if left out, mimic joints follow others, and "
-        "loops of a .toml are kept.",
-        show_default=False,
-    ),
-]
 
 app = typer.Typer(
     help="Floating-base robots: look at robot files, and prove their equations of motion.",

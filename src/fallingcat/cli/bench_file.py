@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .app import SCHEMA, Base, Inside, Json, Loops, Massless, Physics, Root, Xacro, app, errors_in_one_line
-from .export_file import model_of
+from .app import SCHEMA, Json, app, errors_in_one_line
+from .reading import Reading, model_of, reads_a_robot
 from .text import on_screen, shown, table
 
 if TYPE_CHECKING:
@@ -19,17 +19,13 @@ if TYPE_CHECKING:
 
 
 @app.command()
+@reads_a_robot
 def bench(
     file: Annotated[
         str | None, typer.Argument(metavar="[FILE]", help="A robot; a humanoid if left out.", show_default=False)
     ] = None,
-    base: Base = None,
-    physics: Physics = "strict",
-    inside: Inside = None,
-    root: Root = None,
-    massless: Massless = "keep",
-    xacro: Xacro = "refuse",
-    loops: Loops = None,
+    *,
+    reading: Reading,
     batch: Annotated[int, typer.Option(min=1, max=10_000_000, help="States in one call.")] = 4096,
     rounds: Annotated[int, typer.Option(min=1, max=10_000, help="How often each thing is measured.")] = 15,
     as_json: Json = False,
@@ -41,9 +37,7 @@ def bench(
 
         model = robots.humanoid()
         if file is not None:
-            model = model_of(
-                file, base=base, physics=physics, inside=inside, root=root, massless=massless, xacro=xacro, loops=loops
-            )
+            model = model_of(file, reading)
         rows = compare(model, batch, rounds)
         if as_json:
             typer.echo(json.dumps(_bench_report(model, batch, rounds, rows), indent=2))

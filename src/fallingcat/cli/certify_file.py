@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .app import SCHEMA, Base, File, Inside, Json, Loops, Massless, Physics, Root, Xacro, app, errors_in_one_line
+from .app import SCHEMA, File, Json, app, errors_in_one_line
+from .reading import Reading, reads_a_robot
 from .text import count, on_screen, shown, summary, table
 
 if TYPE_CHECKING:
@@ -24,19 +25,15 @@ if TYPE_CHECKING:
 
 
 @app.command()
+@reads_a_robot
 def certify(
     file: File,
     as_json: Json = False,
     states: Annotated[int, typer.Option(min=1, max=100_000, help="How many random states.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Of the random states.")] = 0,
     tolerance: Annotated[float, typer.Option(help="Largest relative residual of what holds.")] = 1e-9,
-    physics: Physics = "strict",
-    base: Base = None,
-    inside: Inside = None,
-    root: Root = None,
-    massless: Massless = "keep",
-    xacro: Xacro = "refuse",
-    loops: Loops = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Prove the equations of motion of a robot: every formulation, every Coriolis matrix, over random states.
 
@@ -47,8 +44,7 @@ def certify(
         from ..formulations.survey import survey
         from ..io import read
 
-        words: Any = {"physics": physics, "massless": massless, "xacro": xacro, "loops": loops}
-        model, _ = read(file, base=base, inside=inside, root=root, **words)
+        model, _ = read(file, **reading)
         with _progress(states) as advance:
             found = survey(model, states, seed, tolerance, advance)
         passed = all(certificate.passed for certificate in found)

@@ -8,8 +8,8 @@ import typer
 
 from ..errors import ModelError
 from ..progress import telling
-from .app import Base, File, Inside, Loops, Massless, Physics, Root, Xacro, app, errors_in_one_line
-from .export_file import model_of
+from .app import File, app, errors_in_one_line
+from .reading import Reading, model_of, reads_a_robot
 from .text import plain
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 @app.command()
+@reads_a_robot
 def derive(
     file: File,
     what: Annotated[
@@ -31,21 +32,14 @@ def derive(
     symbols: Annotated[
         str, typer.Option(metavar="all|none|KIND,...", help="Which parameters are symbols: masses, lengths, ...")
     ] = "all",
-    base: Base = None,
-    physics: Physics = "strict",
-    inside: Inside = None,
-    root: Root = None,
-    massless: Massless = "keep",
-    xacro: Xacro = "refuse",
-    loops: Loops = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Derive the equations of a small robot as closed forms."""
     with errors_in_one_line():
         from ..symbolic import derive as derived
 
-        model = model_of(
-            file, base=base, physics=physics, inside=inside, root=root, massless=massless, xacro=xacro, loops=loops
-        )
+        model = model_of(file, reading)
         names = (*(what or []), *(more or [])) or ("M", "C", "g")
         d = derived(model, symbols if symbols in ("all", "none") else symbols.split(","))
         text = _text(d, names, format)

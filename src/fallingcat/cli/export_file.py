@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from ..errors import ModelError
-from .app import Base, File, Inside, Loops, Massless, Physics, Root, Xacro, app, errors_in_one_line
-from .text import count, plain
+from .app import File, app, errors_in_one_line
+from .reading import Reading, model_of, reads_a_robot
+from .text import plain
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -18,6 +19,7 @@ TARGETS: Final = ("c", "cuda", "llvm")
 
 
 @app.command()
+@reads_a_robot
 def export(
     file: File,
     out: Annotated[str, typer.Option(metavar="DIR", help="Where to write; made if it is not there.")],
@@ -29,13 +31,8 @@ def export(
     ] = None,
     target: Annotated[str, typer.Option(metavar="c|cuda|llvm")] = "c",
     dtype: Annotated[str, typer.Option(metavar="float64|float32")] = "float64",
-    base: Base = None,
-    physics: Physics = "strict",
-    inside: Inside = None,
-    root: Root = None,
-    massless: Massless = "keep",
-    xacro: Xacro = "refuse",
-    loops: Loops = None,
+    *,
+    reading: Reading,
     option: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="An option of the function, e.g. factorization=passive; repeatable."),
@@ -43,9 +40,7 @@ def export(
 ) -> None:
     """Write a function of a robot, or a controller, as source code."""
     with errors_in_one_line():
-        model = model_of(
-            file, base=base, physics=physics, inside=inside, root=root, massless=massless, xacro=xacro, loops=loops
-        )
+        model = model_of(file, reading)
         if (function is None) == (controller is None):
             raise ModelError("give a --function of the library, or a --controller, one of them")
         if controller is not None:
@@ -150,13 +145,3 @@ def _option(text: str) -> tuple[str, str]:
     if not equals or not name.isidentifier() or name in ("target", "dtype", "sizes", "model", "function"):
         raise ModelError(f"--option is name=value, not {text!r}")
     return name, value
-
-
-def model_of(file: str, **options: Any) -> Model:
-    """The robot in a file; that there are warnings is said in one line."""
-    from ..io import read
-
-    model, notes = read(file, **options)
-    if notes:
-        typer.echo(f"{count(len(notes), 'warning')} about the file: fallingcat inspect shows them", err=True)
-    return model

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import FallingCatError
-from .app import Base, File, Inside, Json, Loops, Massless, Physics, Root, Xacro, app, errors_in_one_line
+from .app import File, Json, app, errors_in_one_line
 from .drop_cat import NoOpen, written
-from .export_file import model_of
+from .reading import Reading, model_of, reads_a_robot
 from .text import on_screen, open_page, shown, summary, table
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 @app.command()
+@reads_a_robot
 def gait(
     file: File,
     joints: Annotated[tuple[str, str], typer.Option("--joints", metavar="A B", help="The two joints that move.")],
@@ -46,13 +47,8 @@ def gait(
         ),
     ] = None,
     plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Write the page with the map.")] = True,
-    base: Base = None,
-    physics: Physics = "strict",
-    inside: Inside = None,
-    root: Root = None,
-    massless: Massless = "keep",
-    xacro: Xacro = "refuse",
-    loops: Loops = None,
+    *,
+    reading: Reading,
     out: Annotated[str, typer.Option("--out", metavar="FILE", help="Where to write the page.")] = "gait.html",
     no_open: NoOpen = False,
     as_json: Json = False,
@@ -64,9 +60,7 @@ def gait(
 
         if not (math.isfinite(reach) and reach > 0.0):
             raise FallingCatError(f"--reach is a positive angle in degrees, not {reach:g}")
-        model = model_of(
-            file, base=base, physics=physics, inside=inside, root=root, massless=massless, xacro=xacro, loops=loops
-        )
+        model = model_of(file, reading)
         found = survey(model, joints, math.radians(reach), component, frame, optimize)
         page = written(survey_page(found), out) if plot else None
         if as_json:

@@ -11,19 +11,13 @@ import typer
 
 from .app import (
     SCHEMA,
-    Base,
     File,
-    Inside,
     Json,
-    Loops,
-    Massless,
-    Physics,
-    Root,
-    Xacro,
     app,
     errors_in_one_line,
     on_the_command_line,
 )
+from .reading import Reading, reads_a_robot
 from .text import count, on_screen, plain, shown, summary, table
 
 if TYPE_CHECKING:
@@ -41,17 +35,13 @@ MOST_WARNINGS: Final = 10
 
 
 @app.command()
+@reads_a_robot
 def inspect(
     file: File,
     as_json: Json = False,
     everything: Annotated[bool, typer.Option("--all", help=f"Show more than {MOST_ROWS} links or joints.")] = False,
-    physics: Physics = "strict",
-    base: Base = None,
-    inside: Inside = None,
-    root: Root = None,
-    massless: Massless = "keep",
-    xacro: Xacro = "refuse",
-    loops: Loops = None,
+    *,
+    reading: Reading,
     keep_fixed: Annotated[
         bool, typer.Option("--keep-fixed", help="Keep fixed joints instead of merging links.")
     ] = False,
@@ -60,9 +50,7 @@ def inspect(
     with errors_in_one_line():
         from ..io import examine
 
-        words: Any = {"physics": physics, "massless": massless, "xacro": xacro, "loops": loops}
-        words["fixed"] = "keep" if keep_fixed else "merge"
-        found = examine(file, base=base, inside=inside, root=root, **words)
+        found = examine(file, fixed="keep" if keep_fixed else "merge", **reading)
         if as_json:
             typer.echo(json.dumps(report(found.model, file, found.warnings, found.ignored), indent=2, allow_nan=False))
         else:

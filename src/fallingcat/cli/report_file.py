@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .app import Base, File, Inside, Json, Loops, Massless, Physics, Root, Xacro, app, errors_in_one_line
+from .app import File, Json, app, errors_in_one_line
 from .drop_cat import progress_bar, written
-from .export_file import model_of
+from .reading import Reading, model_of, reads_a_robot
 from .text import on_screen, open_page, summary
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 @app.command("report")
+@reads_a_robot
 def report_robot(
     file: File,
     states: Annotated[int, typer.Option(min=1, max=10_000, help="Random states at which equations are proved.")] = 2,
@@ -27,13 +28,8 @@ def report_robot(
             "--out", metavar="FILE", help="Where to write the page; report.html if left out.", show_default=False
         ),
     ] = None,
-    base: Base = None,
-    physics: Physics = "strict",
-    inside: Inside = None,
-    root: Root = None,
-    massless: Massless = "keep",
-    xacro: Xacro = "refuse",
-    loops: Loops = None,
+    *,
+    reading: Reading,
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -44,9 +40,7 @@ def report_robot(
     with errors_in_one_line():
         from ..studies import report
 
-        model = model_of(
-            file, base=base, physics=physics, inside=inside, root=root, massless=massless, xacro=xacro, loops=loops
-        )
+        model = model_of(file, reading)
         with progress_bar(as_json) as tell:
             found = report(model, states, seed, tell)
             if tell is not None:

@@ -7,32 +7,26 @@ from typing import Annotated
 
 import typer
 
-from .app import Base, File, Inside, Loops, Massless, Physics, Root, Xacro, app, errors_in_one_line
+from .app import File, app, errors_in_one_line
 from .drop_cat import NoOpen
-from .export_file import model_of
+from .reading import Reading, model_of, reads_a_robot
 from .text import open_page, plain
 
 
 @app.command()
+@reads_a_robot
 def view(
     file: File,
     port: Annotated[int, typer.Option(help="Of this computer; the next one that is free.")] = 8080,
-    base: Base = None,
-    physics: Physics = "strict",
-    inside: Inside = None,
-    root: Root = None,
-    massless: Massless = "keep",
-    xacro: Xacro = "refuse",
-    loops: Loops = None,
+    *,
+    reading: Reading,
     no_open: NoOpen = False,
 ) -> None:
     """Move a robot by hand: sliders, a hand that is dragged, free floating, simulation; until Ctrl-C."""
     with errors_in_one_line():
         from ..live import view as live
 
-        model = model_of(
-            file, base=base, physics=physics, inside=inside, root=root, massless=massless, xacro=xacro, loops=loops
-        )
+        model = model_of(file, reading)
         viewer = live(model, port=port)
         typer.echo(f"{plain(model.name)} is shown at {viewer.url}, on this computer only; Ctrl-C ends it")
         if not no_open:

@@ -151,6 +151,17 @@ def test_the_text_computes_what_numpy_computes(cupy, monkeypatch, function, dtyp
         assert np.abs(found[:, k] - expected).max() <= tolerance * np.abs(expected).max()
 
 
+def test_one_call_fits_every_robot(cupy):
+    """Of a pendulum the velocity does not matter, and may be given; a batch of states stands for q and v."""
+    pendulum = fc.robots.planar_arm().lock(["joint2", "joint3"])
+    states, a = pendulum.random_state(np.random.default_rng(0), 3), np.ones((3, 1))
+    kernel = compile(pendulum, fc.inverse_dynamics, target="cuda")
+    assert [argument.name for argument in kernel.signature] == ["q", "acceleration"]
+    expected = compile(pendulum, fc.inverse_dynamics)(states, a)
+    np.testing.assert_allclose(kernel(*pendulum.flatten(states), a), expected, rtol=1e-14)
+    np.testing.assert_allclose(kernel(states, a), expected, rtol=1e-14)
+
+
 @pytest.mark.parametrize(
     ("function", "dtype", "shared"),
     [

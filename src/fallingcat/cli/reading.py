@@ -1,0 +1,99 @@
+"""How a robot file is to be read: what every command that takes one takes beside it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from .text import count
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+Physics = Annotated[str, typer.Option(metavar="strict|warn", help="What to do with inertias that no body can have.")]
+Base = Annotated[
+    str | None,
+    typer.Option(
+        metavar="BASE",
+        help="free, planar, spherical, schoenflies, translational or fixed; as the file says, if left out.",
+        show_default=False,
+    ),
+]
+Inside = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="The folder that the parts of an MJCF file may not leave; its own, if left out.",
+        show_default=False,
+    ),
+]
+Root = Annotated[
+    str | None,
+    typer.Option(
+        metavar="BODY",
+        help="Which body of an MJCF file is the robot, where several move; 'world': all of them.",
+        show_default=False,
+    ),
+]
+Massless = Annotated[
+    str, typer.Option(metavar="keep|weld", help="What to do with joints that move no mass: weld fixes them.")
+]
+Xacro = Annotated[
+    str,
+    typer.Option(
+        metavar="refuse|expand|skip",
+        help="What to do with macros in a URDF; expand evaluates what stands in the file: only if you trust it.",
+    ),
+]
+Loops = Annotated[
+    str | None,
+    typer.Option(
+        metavar="open|close",
+        help="Keep mimic joints and equalities as loops, or open them; if left out, mimic joints follow others, and "
+        "loops of a .toml are kept.",
+        show_default=False,
+    ),
+]
+
+Reading = dict[str, Any]
+"""What the options say: words of :func:`fallingcat.load`."""
+OPTIONS: Final[dict[str, tuple[Any, str | None]]] = {
+    "base": (Base, None),
+    "physics": (Physics, "strict"),
+    "inside": (Inside, None),
+    "root": (Root, None),
+    "massless": (Massless, "keep"),
+    "xacro": (Xacro, "refuse"),
+    "loops": (Loops, None),
+}
+"""Of each its type and its default, as ``--help`` lists them."""
+
+
+def reads_a_robot(command: Callable[..., None]) -> Callable[..., None]:
+    """``command`` with :data:`OPTIONS` in the place of its argument ``reading``."""
+    signature, P = inspect.signature(command, eval_str=True), inspect.Parameter
+    options = [P(name, P.KEYWORD_ONLY, default=default, annotation=kind) for name, (kind, default) in OPTIONS.items()]
+    places = [options if name == "reading" else [own] for name, own in signature.parameters.items()]
+
+    @functools.wraps(command)
+    def whole(**given: Any) -> None:
+        reading = {name: given.pop(name) for name in OPTIONS}
+        command(**given, reading=reading)
+
+    parameters = [parameter.replace(kind=P.KEYWORD_ONLY) for place in places for parameter in place]
+    whole.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return whole
+
+
+def model_of(file: str, reading: Reading) -> Model:
+    """The robot in a file; that there are warnings is said in one line."""
+    from ..io import read
+
+    model, notes = read(file, **reading)
+    if notes:
+        typer.echo(f"{count(len(notes), 'warning')} about the file: fallingcat inspect shows them", err=True)
+    return model
