@@ -31,6 +31,7 @@ from .ir.inputs import (
     mattering,
     named,
     parameters_of,
+    spread,
 )
 from .ir.program import Program
 from .ir.results import Leaf, builder, is_array, rebuild, size
@@ -134,7 +135,7 @@ class Kernel:
         """Any array-likes of the right shapes, with any leading batch shape; :func:`compile` puts a fast way
         before it.
         """
-        given = self._in_order(self._mattering(arguments), by_name) if by_name else arguments
+        given = self._in_order(arguments, by_name) if by_name else arguments
         rows, lead = self._prepared(given, threads)
         flat = self._empty(lead) if out is None else self._room(out, lead, rows)
         if flat.size:
@@ -144,6 +145,7 @@ class Kernel:
     def _in_order(self, arguments: Sequence[Any], by_name: Mapping[str, Any]) -> list[Any]:
         """Arguments as a call without names would give them; ``v`` may be left out where it does not matter."""
         names = [argument.name for argument in self.signature]
+        arguments = spread(self.model, self._face.state, arguments)
         beside = FLAT[1:] if self._face.state == FLAT[:1] else ()
         for order in ([*names[:1], *beside, *names[1:]], names):
             rest = order[len(arguments) :]

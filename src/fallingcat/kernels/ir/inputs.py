@@ -132,15 +132,20 @@ def said(model: Model, state: State) -> dict[str, np.ndarray]:
 def mattering(model: Model, given: Sequence[str], count: int, arguments: Sequence[Any]) -> Sequence[Any]:
     """What a call gives, as the ``count`` inputs that there are, of which ``given`` say the state.
 
-    A :class:`State` in the first place, one or many, is written as these; of ``(q, v, ...)`` a velocity that does not
-    matter is dropped.
+    A :class:`State` is :func:`spread`; of ``(q, v, ...)`` a velocity that does not matter is dropped.
     """
-    if given and arguments and isinstance(arguments[0], State):
-        known = said(model, arguments[0])
-        return [*(known[name] for name in given), *arguments[1:]]
+    arguments = spread(model, given, arguments)
     if tuple(given) == FLAT[:1] and len(arguments) == count + 1:
         return [arguments[0], *arguments[2:]]
     return arguments
+
+
+def spread(model: Model, given: Sequence[str], arguments: Sequence[Any]) -> Sequence[Any]:
+    """Arguments of which a :class:`State` in the first place, one or many, is written as the inputs that say it."""
+    if not (given and arguments and isinstance(arguments[0], State)):
+        return arguments
+    known = said(model, arguments[0])
+    return [*(known[name] for name in given), *arguments[1:]]
 
 
 def further_arguments(
