@@ -332,8 +332,8 @@ def test_no_answer_depends_on_the_base():
     for settle in ("forces", "torques"):
         asked = {"contacts": FEET, "limits": [control.TorqueLimits(0.3)], "settle": settle}
         one, two = control.torques(DOG, state, tasks, **asked), control.torques(other, seen, tasks, **asked)
-        sign = dict(zip(other.rate_joints, two.torques, strict=True))
-        assert_allclose(np.abs([sign[name] for name in DOG.rate_joints]), np.abs(one.torques), atol=1e-8)
+        torque = dict(zip(other.rate_joints, two.torques, strict=True))
+        assert_allclose([torque[name] for name in DOG.rate_joints], one.torques, atol=1e-8)
         assert_allclose(two.forces, one.forces, atol=1e-8)
         assert one.active.keys() == two.active.keys()
 
@@ -426,6 +426,81 @@ def test_a_dog_stands_on_hard_and_on_soft_ground():
         assert np.abs(fc.center_of_mass(DOG, run.state(-1)) - com).max() < 2e-3
 
 
+def standing(rng):
+    """A dog on its feet, a little off."""
+    joints = BENT + 0.05 * rng.normal(size=12)
+    pose = np.eye(4)
+    pose[2, 3] = -min(fc.link_pose(DOG, DOG.state(joints=joints), foot)[2, 3] for foot in FEET)
+    return DOG.state(pose=pose, joints=joints, twist=0.05 * rng.normal(size=6), rates=0.1 * rng.normal(size=12))
+
+
+def is_the_single_runs(body, starts, **how):
+    """Each robot with its own warm start: held limits of one do not disturb another."""
+    robot, how = body.model, how | {"every": 2}
+    all_ = fc.rollout(robot, starts, 0.04, control.Sampled(body.compile(), rate=250.0, latency=4e-3), **how)
+    assert all_.finite.all()
+    for i, start in enumerate(starts):
+        run = fc.simulate(robot, start, 0.04, control.Sampled(body.compile(), rate=250.0, latency=4e-3), **how)
+        assert_allclose(all_.joints[:, i], run.joints, rtol=0.0, atol=1e-11)
+        assert_allclose(all_.rates[:, i], run.rates, rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("contact", "integrator"),
+    [
+        (fc.contact.CompliantFloor(FEET, (2e4, 2e4), (2e2, 2e2)), "implicit"),
+        pytest.param(fc.contact.HardContacts(FEET, friction=0.8), "moreau", marks=pytest.mark.slow),
+        pytest.param(fc.contact.HardContacts(FEET, friction=0.8), "rkmk4", marks=pytest.mark.slow),
+    ],
+)
+def test_a_rollout_of_dogs_is_the_single_runs(contact, integrator):
+    rng = np.random.default_rng(14)
+    tasks = [[control.CenterOfMassTask([0.03, 0.0, 0.25], gain=10.0)], [control.RotationTask("trunk", np.eye(3))]]
+    body = control.WholeBody(DOG, tasks, FEET, limits=[control.TorqueLimits(0.3), control.JointLimits()])
+    is_the_single_runs(body, [standing(rng) for _ in range(3)], contact=contact, integrator=integrator, dt=2e-3)
+
+
+def test_a_rollout_of_arms_is_the_single_runs():
+    arm, rng = fc.robots.planar_arm(), np.random.default_rng(16)
+    tasks = [[control.PositionTask("end_effector", [1.0, 0.0, 2.0], gain=20.0)], [control.JointsTask(np.zeros(3))]]
+    body = control.WholeBody(arm, tasks, limits=[OneWay("joint1", 0.2)])
+    is_the_single_runs(body, [arm.random_state(rng) for _ in range(5)], integrator="rkmk4", dt=1e-3)
+
+
+def test_many_robots_at_once():
+    rng, tasks, limits = np.random.default_rng(15), stack(8.0), [control.TorqueLimits(0.5)]
+    loop = control.WholeBody(DOG, tasks, FEET, limits=limits, late=0.01).compile()
+    some = [moving(rng) for _ in range(3)]
+    many = fc.State(*map(np.array, zip(*some, strict=True)))
+    for t in (0.0, 0.005):
+        found = loop.together(t, many)
+        for tau, state in zip(found, some, strict=True):
+            assert_allclose(tau, control.torques(DOG, state, tasks, contacts=FEET, limits=limits).torques, atol=1e-9)
+    many.joints[1, 4] = np.nan
+    found = loop.together(0.01, many)
+    assert np.isnan(found[1]).all()
+    assert np.isfinite(found[[0, 2]]).all()
+    with pytest.raises(NumericsError, match=r"t = 0.03 s is 0.02 s after the tick before"):
+        loop.together(0.03, many)
+
+
+def test_a_rollout_says_which_controllers_it_takes():
+    arm = fc.robots.planar_arm()
+    loop = control.WholeBody(arm, [[control.JointsTask(np.zeros(3))]]).compile()
+    with pytest.raises(ModelError, match="a Sampled controller of many robots, such as a loop of WholeBody"):
+        fc.rollout(arm, [arm.neutral()], 0.01, loop)
+
+    class Wrong:
+        def __call__(self, t, state):
+            return np.zeros(3)
+
+        def together(self, t, states):
+            return np.zeros((1, 3))
+
+    with pytest.raises(ModelError, match=r"a controller of 2 robots gives forces of shape \(2, 3\), not \(1, 3\)"):
+        fc.rollout(arm, [arm.neutral()] * 2, 0.01, control.Sampled(Wrong(), rate=100.0))
+
+
 # bad input ------------------------------------------------------------------------------------------------------------
 
 
@@ -433,9 +508,10 @@ def test_a_dog_stands_on_hard_and_on_soft_ground():
     ("change", "message"),
     [
         ({"contacts": ["hoof"]}, "hoof"),
-        ({"contacts": "foot"}, "points are the names of links and frames"),
+        ({"contacts": "foot"}, r"contacts are a list of names of links and frames, such as \['foot'\], not 'foot'"),
         ({"contacts": [FEET[0], FEET[0]]}, "named twice"),
-        ({"contacts": [3]}, "contacts are names of links and frames"),
+        ({"contacts": [FEET[0], 3]}, r"names of links and frames, such as \['foot'\]: 3 in it is none"),
+        ({"contacts": [control.PoseTask(FEET[0])]}, r"such as \['foot'\]: PoseTask\('front_left_foot'\) in it is none"),
         ({"friction": -0.1}, "friction is not negative"),
         ({"friction": [0.5, 0.5]}, "one for each of 4 contacts"),
         ({"limits": ["torque"]}, r"such as \[TorqueLimits\(\), JointLimits\(\)\]"),

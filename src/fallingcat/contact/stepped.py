@@ -133,8 +133,8 @@ class SteppedContacts(HardContacts):
         return f"the law of contact was missed by up to {left:.2g} m/s" if not left <= MISSED else ""
 
     def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
-        """Nothing ends a mode."""
-        raise NotImplementedError
+        """Nothing: there are no guards, and no mode ends."""
+        return Jump("", mode, state, memory)
 
 
 def gaps_at(model: Model, state: State, *, contact: SteppedContacts) -> Any:

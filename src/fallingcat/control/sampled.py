@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import is_numeric
 from ..errors import ModelError, told
+from ..model import State
 from .law import Law
 
 WHOLE = 1e-9
@@ -25,6 +26,10 @@ class Sampled:
     times ``k / rate``, ``k = 0, 1, ...``.  Its answer acts from ``latency`` (s) after that until the next one arrives;
     before the first arrives there are no forces.  Steps of every integrator end at these instants.  Laws with a state
     of their own go from look to look, and see what their sensors make of the robot, with noise by ``seed``.
+
+    In :func:`fallingcat.rollout` it is made of laws, or has a method ``together(t, states)`` that answers many robots
+    at once: forces ``N x n`` or ``N x nv`` for states whose fields have a first axis over them.  A loop of
+    :class:`.WholeBody` has one.
 
     >>> import fallingcat as fc
     >>> arm = fc.robots.planar_arm()
@@ -64,6 +69,11 @@ class Sampled:
         if isinstance(self.controller, Law):
             return (self.controller,)
         return tuple(self.controller) if isinstance(self.controller, (tuple, list)) else ()
+
+    @property
+    def together(self) -> Callable[[float, State], Any] | None:
+        """The controller of many robots at once, if it is one."""
+        return getattr(self.controller, "together", None)
 
     @property
     def delay(self) -> int | None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..contact.points import checked_points, named_points, plane
+from ..contact.points import checked_points, plane
 from ..dynamics.checks import check_dynamic, check_model, choice, positive
 from ..errors import ModelError, NumericsError, told
+from ..kernels import Kernel, compile
 from ..model import Model, State
 from .limits import Limit
 from .priorities import MET, Levels, checked_levels
@@ -140,6 +142,7 @@ class WholeBodyLoop:
         self._places = [(task, start) for task, start in zip(flat, starts, strict=False)]
         self._last: float | None = None
         self._answer: Answer | None = None
+        self._held = np.zeros((0, 0), np.int64)
 
     def __call__(self, q: Any, v: Any, t: float = 0.0) -> np.ndarray:
         """Joint torques (n) for measured ``q`` and ``v``, flat (see :meth:`.Model.flatten`), at time ``t`` (s).
@@ -152,6 +155,26 @@ class WholeBodyLoop:
             self._look_at(t, self.late)
         self._answer = self._solver.solve(q, v, self._numbers)
         return self._solver.torques(self._answer)
+
+    def together(self, t: float, states: State) -> np.ndarray:
+        """Joint torques (N x n) of many robots at once, in states whose fields have a first axis over them, as those of
+        a :class:`fallingcat.Fleet`; a :class:`.Sampled` loop in :func:`fallingcat.rollout` is asked in this way.
+
+        Each starts from the limits that held in its own last tick.  One whose numbers are not finite any more gets
+        torques that are not either.
+        """
+        if self.late is not None:
+            self._look_at(t, self.late)
+        poses, joints, twists, rates = states
+        if len(self._held) != len(poses):
+            self._held = np.zeros((len(poses), len(self._solver.found.held)), np.int64)
+        q = self._coordinates(poses[:, :3], joints)
+        return self._solver.each(q, np.hstack([twists, rates]), self._numbers, self._held)
+
+    @cached_property
+    def _coordinates(self) -> Kernel:
+        kernel: Kernel = compile(self.model, coordinates, state=("pose", "joints"))
+        return kernel
 
     def change(self, task: Task, **numbers: Any) -> None:
         """Other numbers for one of the tasks that the loop was made of: ``loop.change(hand, goal=H, velocity=v)``.
@@ -188,6 +211,11 @@ class WholeBodyLoop:
         gap, self._last = 0.0 if self._last is None else t - self._last, t
         if gap < 0.0 or gap > late:
             raise NumericsError(f"t = {t:.6g} s is {gap:.6g} s after the tick before, not within {late:g} s")
+
+
+def coordinates(model: Model, state: State) -> Any:
+    """Flat (nq), for kernels."""
+    return model.flatten(state)[0]
 
 
 def _judged(model: Model, levels: Levels, solver: Solver, found: Answer) -> Torques:
@@ -228,9 +256,7 @@ def _setup(
     check_dynamic(model)
     if model.loops:
         raise ModelError(f"{model.name!r} has loops, whose forces are not part of the whole-body problem")
-    places = named_points(contacts)
-    if not all(isinstance(place, str) for place in places):
-        raise ModelError(f"contacts are names of links and frames, not {told(contacts)}")
+    places = _places(contacts)
     checked_points(model, places)
     if not isinstance(limits, (list, tuple)) or not all(isinstance(x, (Limit, TorqueLimits)) for x in limits):
         raise ModelError(f"limits is a list of limits, such as [TorqueLimits(), JointLimits()], not {told(limits)}")
@@ -240,6 +266,17 @@ def _setup(
     return Setup(
         forms, places, _friction(friction, len(places)), up, tuple(limits), positive(horizon, "horizon"), settle
     )
+
+
+def _places(given: Any) -> tuple[str, ...]:
+    """The names of contacts."""
+    rule = "contacts are a list of names of links and frames, such as ['foot']"
+    if not isinstance(given, (list, tuple)):
+        raise ModelError(f"{rule}, not {told(given)}")
+    for place in given:
+        if not isinstance(place, str):
+            raise ModelError(f"{rule}: {place.name if isinstance(place, Task) else told(place)} in it is none")
+    return tuple(given)
 
 
 def _friction(given: Any, contacts: int) -> tuple[float, ...] | None:

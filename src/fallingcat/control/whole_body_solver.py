@@ -15,6 +15,8 @@ from .whole_body_problem import NONE, Plan
 
 OPTIMAL = 1e-8
 """The largest violation of the optimality conditions of an answer, relative to the gradients; else the careful way."""
+AT_ONCE = 256
+"""Problems that are posed together: so many fit into the processor's cache."""
 
 
 class Answer(NamedTuple):
@@ -57,6 +59,26 @@ class Solver:
         posed = self.plan.kernel(q, v, numbers)
         if posed.ndim != 1:
             raise ModelError(f"one state at a time: q has shape ({self.model.nq},), not {np.shape(q)}")
+        return self._solved(posed, q, v)
+
+    def each(self, q: np.ndarray, v: np.ndarray, numbers: np.ndarray, held: np.ndarray) -> np.ndarray:
+        """``N x n``: torques of many states (N x nq, N x nv), each from its guess in ``held`` (N x limits), where what
+        held is kept; not a number where a state is none.
+        """
+        torques = np.full((len(q), self.model.n), np.nan)
+        for first in range(0, len(q), AT_ONCE):
+            posed = self.plan.kernel(q[first : first + AT_ONCE], v[first : first + AT_ONCE], numbers)
+            for i in first + np.flatnonzero(np.isfinite(posed).all(axis=1)):
+                self.found.held[:] = held[i]
+                try:
+                    torques[i] = self.torques(self._solved(posed[i - first], q[i], v[i]))
+                except NumericsError as error:
+                    raise NumericsError(f"robot {i}: {error}") from None
+                held[i] = self.found.held
+        return torques
+
+    def _solved(self, posed: np.ndarray, q: np.ndarray, v: np.ndarray) -> Answer:
+        """The problem as the kernel posed it, at ``q`` and ``v``."""
         self._flat[:] = posed
         code = self._go()
         if code == CONTRADICTION:

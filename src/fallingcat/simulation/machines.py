@@ -46,10 +46,6 @@ class Machine(ABC):
         """As :meth:`iterated`, and ``count x N x size`` in this computer's memory: ``x`` after each iteration."""
 
     @abstractmethod
-    def until(self, x: Any, ahead: Any, forces: Any, most: int) -> Any:
-        """``x`` when the last output of the kernel, which is none of ``x``, has become positive for all robots."""
-
-    @abstractmethod
     def kept(self, x: Any, which: Any) -> Any:
         """``x`` of the robots ``which`` (N truth values, or indices) alone."""
 
@@ -92,6 +88,7 @@ class Cpu(Machine):
         return rows[-1].copy(), rows
 
     def until(self, x: Any, ahead: Any, forces: Any, most: int) -> Any:
+        """``x`` when the last output of the kernel, which is none of ``x``, has become positive for all robots."""
         given = (x, ahead, self._numbers, forces)
         return self._kernel.until(*given, most=most, threads=self._threads)[:, :-1] if len(x) else x
 
@@ -151,9 +148,6 @@ class Gpu(Machine):
             x = self.iterated(x, ahead, forces, 1)
             rows[k] = x.T
         return x, np.asarray(self._cupy.asnumpy(rows))
-
-    def until(self, x: Any, ahead: Any, forces: Any, most: int) -> Any:
-        raise NotImplementedError
 
     def kept(self, x: Any, which: Any) -> Any:
         if self._numbers.ndim == 2:

@@ -46,7 +46,8 @@ def rollout(
     """Simulate from many states at once, in steps of ``dt`` (s), with SIMD across the simulations.
 
     ``states`` is a list, or one state whose fields are arrays with a first axis over the simulations.  For laws (not
-    for plain functions), sampled or not, and integrators of fixed steps, or :class:`Located`: unless ``integrator``
+    for plain functions), sampled or not, or a sampled loop of :class:`~fallingcat.control.WholeBody`, which is asked
+    for all robots at once; and for integrators of fixed steps, or :class:`Located`: unless ``integrator``
     says otherwise, ``implicit`` on compliant floors under three points or more, ``located`` under one or two, else
     ``rkmk4``.  By default steps are 1 ms, or shorter where springs, or what rebounds from them, need it at the first
     state, or the tolerance of ``located``, or where sampled laws look in between.  What the model holds acts as in
@@ -122,7 +123,7 @@ def _together(
     if isinstance(method, Marching):
         if driven and target != "cpu":
             raise ModelError(f"sampled laws run on the CPU, not on {target!r}: step a Fleet there, and give it forces")
-        if driven and parameters is not None:
+        if system.sampling is not None and system.sampling.sampled.laws and parameters is not None:
             raise ModelError("sampled laws know one robot: parameters of each take laws that are not sampled")
         about = {"target": target, "dtype": dtype, "threads": threads, "integrator": method, "passive": passive}
         about["parameters"] = parameters
@@ -142,9 +143,13 @@ def _method(system: System, wanted: str | Integrator | None, varied: bool) -> Ru
     given = INTEGRATORS.get(wanted) if isinstance(wanted, str) else wanted
     method = _suits(system, varied) if wanted is None else given
     fixed = isinstance(method, (Rule, Marching)) and method.tolerance is None
-    laws_only = system.controller is None or (system.sampling is not None and system.sampling.sampled.laws)
-    if not (fixed or isinstance(method, Located)) or not laws_only:
-        raise ModelError("a rollout takes force laws, and an integrator that is a rule of fixed steps, such as 'rkmk4'")
+    sampled = None if system.sampling is None else system.sampling.sampled
+    many = system.controller is None or (sampled is not None and (sampled.laws or sampled.together))
+    if not (fixed or isinstance(method, Located)) or not many:
+        raise ModelError(
+            "a rollout takes force laws, or a Sampled controller of many robots, such as a loop of WholeBody, "
+            "and an integrator that is a rule of fixed steps, such as 'rkmk4'"
+        )
     return method  # type: ignore[return-value]
 
 

@@ -28,8 +28,8 @@ Controller = Callable[[float, State], Any]
 
 
 def held(t: float, state: State) -> Any:
-    """The controller of steps that are given their forces: it is never asked."""
-    raise NotImplementedError
+    """The controller of steps that are given their forces, :attr:`System.given`: there is nobody to ask for others."""
+    raise ModelError("a step that is given the forces of its controller was not")
 
 
 def given_size(system: System) -> int:

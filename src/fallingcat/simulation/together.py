@@ -87,9 +87,20 @@ class Together(ABC):
         """What a sampled law does before the next step; the next step before which it does something."""
         if self.held is None:
             return MOST_STEPS
-        size = self.held.forces.shape[1]
-        ask = self.commanded if self.looking is None else self._looked
-        return self.held.before(self.done, lambda: ask(t)[:, self.system.model.nv - size :])
+        return self.held.before(self.done, lambda: self._asked(t))
+
+    def _asked(self, t: float) -> np.ndarray:
+        """``N x size``: what a sampled controller says."""
+        assert self.held is not None
+        assert self.system.sampling is not None
+        together, shape = self.system.sampling.sampled.together, self.held.forces.shape
+        if together is None:
+            forces = self.commanded(t) if self.looking is None else self._looked(t)
+            return forces[:, self.system.model.nv - shape[1] :]
+        given = np.array(together(t, State(*self.layout.series(self.packed).states)), dtype=float)
+        if given.shape != shape:
+            raise ModelError(f"a controller of {shape[0]} robots gives forces of shape {shape}, not {given.shape}")
+        return given
 
     def _looked(self, t: float) -> np.ndarray:
         """``N x nv``: what sampled laws with a state of their own ask for."""
