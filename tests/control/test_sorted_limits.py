@@ -4,10 +4,19 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.control import BaseTask, JointLimits, JointsTask, PositionTask, RateLimits, velocities
+from fallingcat.control import (
+    BaseTask,
+    JointLimits,
+    JointsTask,
+    PositionTask,
+    RateLimits,
+    SpeedLimit,
+    priorities,
+    velocities,
+)
 from fallingcat.control.active_set import limited
 from fallingcat.control.least_squares import Level
-from fallingcat.control.sorted_limits import sorted_out
+from fallingcat.control.sorted_limits import Stack, sorted_out
 from fallingcat.errors import ModelError
 
 
@@ -24,13 +33,17 @@ def problem(seed):
     return n, levels, G, rng.uniform(0.1, 1.0, len(G)), rng
 
 
+def stacked(levels):
+    return Stack(*map(np.concatenate, zip(*levels, strict=True)), (0, *np.cumsum([len(x.b) for x in levels]).tolist()))
+
+
 def test_it_finds_what_the_careful_way_finds():
     found = 0
     for seed in range(60):
         n, levels, G, h, rng = problem(seed)
         careful = limited(levels, G, h, n)
         for held in (np.zeros(len(h), bool), careful.multipliers > 0.0, rng.random(len(h)) < 0.5):
-            fast = sorted_out(levels, G, h, n, held)
+            fast = sorted_out(stacked(levels), np.eye(n), G, h, held)
             if fast is None:
                 continue
             found += 1
@@ -40,9 +53,32 @@ def test_it_finds_what_the_careful_way_finds():
     assert found > 150  # of 180: where it goes in circles it says so
 
 
+@pytest.mark.parametrize("base", [fc.lie.SE3(), fc.lie.SE2(), fc.lie.Trivial()])
+def test_velocities_are_those_of_the_careful_way(monkeypatch, base):
+    """Least in the metric of kinetic energy too, with levels that depend on each other; and of the same ranks."""
+    rng = np.random.default_rng(1)
+    robot = fc.robots.random_tree(rng, 6, base=base)
+    state = robot.random_state(rng)
+    places = [robot.link_names[-1], robot.link_names[-1], robot.link_names[3]]
+    tasks = [[PositionTask(place, velocity=rng.normal(size=3))] for place in places]
+    tasks[1].append(JointsTask(velocity=rng.normal(size=robot.n), weight=rng.uniform(0.1, 2.0, robot.n)))
+    hand = SpeedLimit(PositionTask(robot.link_names[2]), 0.1)
+    for limits in ([], [hand]):
+        fast = velocities(robot, state, tasks, limits=limits)
+        with monkeypatch.context() as patch:
+            patch.setattr(priorities, "_sorted", lambda *given: None)
+            careful = velocities(robot, state, tasks, limits=limits)
+        assert np.abs(fast.velocity - careful.velocity).max() < 1e-10 * max(1.0, np.abs(careful.velocity).max())
+        assert (fast.ranks, fast.status, fast.unmet) == (careful.ranks, careful.status, careful.unmet)
+        for one, two in zip(fast.residuals, careful.residuals, strict=True):
+            assert np.abs(one - two).max() < 1e-10
+    assert fast.active
+
+
 def test_limits_that_contradict_each_other_are_left_to_the_careful_way():
     one = Level(np.eye(1), np.array([0.0]), np.ones(1))
-    assert sorted_out([one], np.array([[1.0], [-1.0]]), np.array([-1.0, -1.0]), 1, np.zeros(2, bool)) is None
+    limits = np.array([[1.0], [-1.0]]), np.array([-1.0, -1.0])
+    assert sorted_out(stacked([one]), np.eye(1), *limits, np.zeros(2, bool)) is None
 
 
 def test_the_last_answer_changes_nothing_but_the_time():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,10 +19,10 @@ from ..dynamics.sweeps import places_above
 from ..errors import ModelError, NumericsError, told
 from ..kernels import compile
 from ..model import Model, State
-from .active_set import limited
+from .active_set import Limited, limited
 from .least_squares import LEAST, RANK, Level, hierarchical
 from .limits import Limit, Rows
-from .sorted_limits import sorted_out
+from .sorted_limits import Sorted, Stack, sorted_out
 from .tasks.task import Demand, Task, count, filled, packed, stacked
 
 MET = 1e-9
@@ -97,18 +98,16 @@ def velocities(
     metric, W = metric_of(model, metric)
     forms = tuple(tuple(task.form for task in level) for level in levels)
     numbers = packed(model, [task for level in levels for task in level])
-    ask = _asking(model, forms, metric)
-    problem, root = ask(state, numbers, W)
-    v, ranks = hierarchical(problem, model.nv, damping, root)
+    plan = _plan_of(model, forms, metric)
+    stack, W = plan.ask(state, numbers, W)
     rows = _rows(model, state, limits)
-    answer = _Answer(v, tuple(ranks), None if rows is None else {})
-    if rows is not None and not (rows.G @ v <= rows.h + 1e-12 * (1.0 + np.abs(rows.h))).all():
-        answer = _within(problem, rows, damping, root, answer, before)
-    return _judged(model, levels, problem, answer)
+    answer = _sorted(stack, W, rows, before) if damping == 0.0 and model.nv else None
+    return _judged(model, levels, plan.ends, stack, answer or _carefully(stack, W, rows, damping))
 
 
 class _Answer(NamedTuple):
     v: np.ndarray
+    misses: np.ndarray
     ranks: tuple[int, ...]
     active: dict[str, float] | None
     conflicts: tuple[str, ...] = ()
@@ -126,8 +125,9 @@ def prioritised(model: Model, state: State, numbers: Any, damping: Any, *, forms
 
 
 def demanded(model: Model, state: State, numbers: Any, *, forms: Levels, metric: str) -> Any:
-    """Flat: for each level ``J`` (rows x nv), what its rows ask for, their weights; for "energy" also ``M``."""
-    parts = [x.reshape(-1) for level in _problem(model, state, numbers, forms) for x in level]
+    """Flat: of all levels ``J`` (rows x nv), what rows ask for, and their weights; for "energy" also ``M``."""
+    levels = _problem(model, state, numbers, forms)
+    parts = [x.reshape(-1) for kind in zip(*levels, strict=True) for x in kind]
     return concatenate([*parts, *([mass_matrix(model, state).reshape(-1)] if metric == "energy" else [])])
 
 
@@ -153,27 +153,34 @@ def root_of(model: Model, state: State, metric: str, W: Any) -> Any:
     return inverse_root(W, range(-1, model.nv - 1))
 
 
-@lru_cache(maxsize=64)
-def _asking(model: Model, forms: Levels, metric: str) -> Callable[[State, Any, Any], tuple[list[Level], Any]]:
-    """``(state, numbers, W) -> levels, root``, from one kernel for a robot and these kinds of tasks."""
-    inputs = {"numbers": count(model, [form for level in forms for form in level])}
-    kernel = compile(model, demanded, inputs=inputs, state=("pose", "joints"), forms=forms, metric=metric)
-    nv, heights = model.nv, [sum(form.rows(model) for form in level) for level in forms]
-    sizes = [size for rows in heights for size in (rows * nv, rows, rows)]
-    ends = np.cumsum(sizes)
+class _Plan(NamedTuple):
+    """What is known of a robot and kinds of tasks before any number is."""
 
-    def ask(state: State, numbers: Any, W: Any) -> tuple[list[Level], Any]:
+    ask: Callable[[State, Any, Any], tuple[Stack, Any]]
+    """``(state, numbers, W) -> levels, W``, from one kernel"""
+    ends: tuple[int, ...]
+    """of the rows of each task, after a zero"""
+
+
+@lru_cache(maxsize=64)
+def _plan_of(model: Model, forms: Levels, metric: str) -> _Plan:
+    flat = [form for level in forms for form in level]
+    kernel = compile(
+        model, demanded, inputs={"numbers": count(model, flat)}, state=("pose", "joints"), forms=forms, metric=metric
+    )
+    ends = (0, *accumulate(form.rows(model) for form in flat))
+    of_levels = tuple(ends[i] for i in (0, *accumulate(map(len, forms))))
+    nv, k = model.nv, ends[-1]
+
+    def ask(state: State, numbers: Any, W: Any) -> tuple[Stack, Any]:
         found = kernel(state.pose[:3], state.joints, numbers)
         if not np.isfinite(found).all():
             raise NumericsError(f"what these tasks ask of {model.name!r} is not finite")
-        *parts, last = np.split(found, ends)
-        levels = [
-            Level(_felt(parts[3 * i].reshape(n, nv)), *parts[3 * i + 1 : 3 * i + 3]) for i, n in enumerate(heights)
-        ]
-        W = last.reshape(nv, nv) if metric == "energy" else W
-        return levels, None if metric == "rates" else inverse_root(W, ())
+        A, b, weight, M = (found[i:j] for i, j in pairwise((0, k * nv, k * nv + k, k * nv + 2 * k, len(found))))
+        W = M.reshape(nv, nv) if metric == "energy" else W
+        return Stack(_felt(A.reshape(k, nv)), b, weight, of_levels), None if metric == "rates" else W
 
-    return ask
+    return _Plan(ask, ends)
 
 
 def _felt(J: np.ndarray) -> np.ndarray:
@@ -182,20 +189,39 @@ def _felt(J: np.ndarray) -> np.ndarray:
     return J
 
 
-def _within(
-    problem: Sequence[Level], rows: Rows, damping: float, root: Any, free: _Answer, before: frozenset[str]
-) -> _Answer:
-    """The same under limits, of which at least one is in the way, guessed by those that held ``before``."""
-    n = len(free.v)
+def _sorted(stack: Stack, W: Any, rows: Rows | None, before: frozenset[str]) -> _Answer | None:
+    """In machine code, first without limits, then guessing by those that held ``before``; None where that fails."""
+    n = stack.A.shape[1]
+    norm = np.eye(n) if W is None else np.linalg.cholesky(W).T
+    free = sorted_out(stack, norm, np.zeros((0, n)), np.zeros(0), False)
+    if free is None or rows is None:
+        return free and _Answer(free.x, free.misses, free.ranks, None)
+    if _kept(rows, free.x):
+        return _Answer(free.x, free.misses, free.ranks, {})
+    found = sorted_out(stack, norm, rows.G, rows.h, [name in before for name in rows.names])
+    return found and _Answer(found.x, found.misses, free.ranks, _active(rows, found), (), found.residual)
+
+
+def _carefully(stack: Stack, W: Any, rows: Rows | None, damping: float) -> _Answer:
+    """By singular values, and where a limit is in the way by a primal active set."""
+    n, problem = stack.A.shape[1], stack.levels
+    root = None if W is None else inverse_root(W, ())
+    v, ranks = hierarchical(problem, n, damping, root)
+    if rows is None or _kept(rows, v):
+        return _Answer(v, stack.A @ v - stack.b, tuple(ranks), None if rows is None else {})
     root = np.eye(n) if root is None else root
-    levels, G = [level._replace(A=level.A @ root) for level in problem], rows.G @ root
-    held = np.array([name in before for name in rows.names])
-    found = sorted_out(levels, G, rows.h, n, held) if damping == 0.0 and n else None
-    if found is None:
-        found = limited(levels, G, rows.h, n, damping)
-    active = {rows.names[i]: float(found.multipliers[i]) for i in np.flatnonzero(found.multipliers)}
+    found = limited([level._replace(A=level.A @ root) for level in problem], rows.G @ root, rows.h, n, damping)
+    active, v = _active(rows, found), root @ found.x
     conflicts = tuple(active) if found.excess.any() else ()
-    return _Answer(root @ found.x, free.ranks, active, conflicts, found.residual)
+    return _Answer(v, stack.A @ v - stack.b, tuple(ranks), active, conflicts, found.residual)
+
+
+def _kept(rows: Rows, v: np.ndarray) -> bool:
+    return bool((rows.G @ v <= rows.h + 1e-12 * (1.0 + np.abs(rows.h))).all())
+
+
+def _active(rows: Rows, found: Sorted | Limited) -> dict[str, float]:
+    return {rows.names[i]: float(found.multipliers[i]) for i in np.flatnonzero(found.multipliers)}
 
 
 def _held_before(last: Any) -> frozenset[str]:
@@ -207,18 +233,15 @@ def _held_before(last: Any) -> frozenset[str]:
 # what was given, and what is said of the answer -----------------------------------------------------------------------
 
 
-def _judged(model: Model, levels: Levels, problem: Sequence[Level], found: _Answer) -> Velocities:
+def _judged(model: Model, levels: Levels, ends: tuple[int, ...], stack: Stack, found: _Answer) -> Velocities:
     """With the status that the residuals say."""
-    residuals: list[np.ndarray] = []
-    for tasks, (A, b, _) in zip(levels, problem, strict=True):
-        residuals += np.split(A @ found.v - b, np.cumsum([task.rows(model) for task in tasks])[:-1]) if tasks else []
-    size = max(1.0, *(float(np.abs(x).max(initial=0.0)) for x in (found.v, *(level.b for level in problem))))
-    names = [task.name for level in levels for task in level]
-    missed = [float(np.abs(r).max(initial=0.0)) for r in residuals]
-    unmet = tuple(name for name, x in zip(names, missed, strict=True) if x > MET * size)
-    status = "infeasible" if found.conflicts else "compromise" if unmet else "solved"
-    v, ranks, active, conflicts, optimality = found
-    return Velocities(v[: model.m], v[model.m :], status, tuple(residuals), ranks, unmet, active, conflicts, optimality)
+    v, misses, ranks, active, conflicts, optimality = found
+    residuals = tuple(misses[i:j] for i, j in pairwise(ends))
+    size = max(1.0, float(np.abs(v).max(initial=0.0)), float(np.abs(stack.b).max(initial=0.0)))
+    missed, flat = np.abs(misses) > MET * size, [task for level in levels for task in level]
+    unmet = tuple(task.name for task, (i, j) in zip(flat, pairwise(ends), strict=True) if missed[i:j].any())
+    status = "infeasible" if conflicts else "compromise" if unmet else "solved"
+    return Velocities(v[: model.m], v[model.m :], status, residuals, ranks, unmet, active, conflicts, optimality)
 
 
 def checked_levels(model: Model, state: State, tasks: Any) -> Levels:

@@ -79,6 +79,8 @@ def check_fields(model: Model, state: State) -> None:
         raise ModelError(f"{many}; compile(model, function)(states) takes all, and so does jax.vmap")
     shapes = ((4, 4), (model.nq - model.base.nq,), (model.m,), (model.n,))
     for name, x, shape in zip(State._fields, state, shapes, strict=True):
+        if type(x) is np.ndarray and x.shape == shape and x.dtype == float:
+            continue
         if isinstance(x, (list, tuple)):
             raise ModelError(f"{name} is an array, not {told(x)}: make states of {model.name!r} with model.state(...)")
         if shape_of(x) != shape:

@@ -213,7 +213,7 @@ class Task(ABC):
         return np.concatenate(parts, axis=-1)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: x for name, x in vars(self).items() if name not in (_PACKED, "form")}
+        return {name: x for name, x in vars(self).items() if name not in (_PACKED, "form", "_said")}
 
     def filled(self, model: Model, numbers: Any) -> Self:
         """The task of this form with these :meth:`packed` numbers, of any kind."""
@@ -230,6 +230,7 @@ class Task(ABC):
         """The same task with other numbers: ``task.replaced(goal=H)``."""
         return dataclasses.replace(self, **changes)
 
+    @cached_property
     def _said(self) -> tuple[Any, ...]:
         return tuple(getattr(self, f.name) for f in fields(self) if f.name not in self.numbers)
 
@@ -237,10 +238,10 @@ class Task(ABC):
         if type(other) is not type(self):
             return NotImplemented
         pairs = ((getattr(self, name), getattr(other, name)) for name in self.numbers)
-        return self._said() == other._said() and all(a is b or np.array_equal(a, b) for a, b in pairs)
+        return self._said == other._said and all(a is b or np.array_equal(a, b) for a, b in pairs)
 
     def __hash__(self) -> int:
-        return hash((type(self), self._said()))
+        return hash((type(self), self._said))
 
 
 def packed(model: Model, tasks: Sequence[Task]) -> np.ndarray:
