@@ -281,6 +281,32 @@ def test_a_posture_comes_as_near_as_the_pose_lets_it(panda):
     assert_allclose(reach(start, goal, liked).state.joints, found.state.joints, atol=1e-9)
 
 
+@pytest.mark.parametrize("base", [fc.lie.SE3(), fc.lie.Trivial()])
+def test_three_levels_rest_where_none_can_do_better_beside_those_above(base):
+    """Of each level nothing is left along motions that no level above feels; one is out of reach, and repeats a row."""
+    rng = np.random.default_rng(5)
+    robot = fc.robots.random_tree(rng, 6, base=base)
+    start = robot.random_state(rng)
+    hand, elbow = robot.link_names[-1], robot.link_names[-3]
+    near = fc.displace(robot, start, 0.1 * rng.normal(size=robot.nv))
+    goal, far = (fc.link_pose(robot, near, place)[:3, 3] for place in (hand, elbow))
+    tasks = [
+        [control.PositionTask(hand, goal)],
+        [control.PositionTask(elbow, far + [30.0, 0.0, 0.0]), control.PositionTask(hand, goal)],
+        [control.JointsTask(start.joints)],
+    ]
+    found = inverse_kinematics(robot, tasks, start, limited=False, restarts=0)
+    assert (found.status, found.error < 1e-6) == ("converged", True)
+    above = np.zeros((0, robot.nv))
+    for level in tasks:
+        demands = [task.demand(robot, found.state) for task in level]
+        J, error = np.vstack([d.J for d in demands]), np.concatenate([d.error for d in demands])
+        gradient = J.T @ error
+        left = gradient - np.linalg.pinv(above, rcond=1e-8) @ (above @ gradient)
+        assert np.abs(left).max() < 1e-4 * max(1.0, np.abs(error).max())
+        above = np.vstack([above, J])
+
+
 def test_a_start_beyond_a_limit_is_brought_back():
     dog = fc.robots.quadruped()
     beyond = dog.state(joints=np.tile([0.0, 0.6, 0.5], 4))

@@ -271,7 +271,9 @@ def _steps(kernel: Kernel, x: np.ndarray, numbers: np.ndarray, rules: Rules) -> 
     x, numbers = x.reshape(-1, size), numbers.reshape(-1, numbers.shape[-1])
     left, out = np.arange(len(x)), np.empty((0, 0))
     for taken in range(0, rules.iterations, CHUNK):
-        now = kernel.until(x[left], numbers[left], rules.settings, most=min(CHUNK, rules.iterations - taken))
+        which = 0 if len(x) == 1 else left  # one alone is for the code that one alone has made already
+        now = kernel.until(x[which], numbers[which], rules.settings, most=min(CHUNK, rules.iterations - taken))
+        now = np.atleast_2d(now)
         out = now if not taken else out
         out[left] = now
         reached = np.repeat((out[:, -1] == REACHED).reshape(shape).any(axis=1), shape[1])

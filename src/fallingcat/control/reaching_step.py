@@ -14,7 +14,6 @@ from ..dynamics.sweeps import places_above
 from ..kernels import Kernel
 from ..kernels.kernel import compile_step
 from ..model import Model, State
-from .least_squares import Level, hierarchical
 from .limits import joint_bounds
 from .tasks.task import Demand, Task, count, filled, stacked
 
@@ -28,8 +27,9 @@ REACHED, STATIONARY = 1.0, 2.0
 DAMPING, BEND, LEAST = 0.3, 0.5, 1e-10
 """Of steps, relative to the mean of the diagonal of ``J W^-1 J'``: times the mean squared error; how soon it grows with
 the error instead; and at least.  For a Panda half as much takes as many steps, ten times as much half as many again."""
-
-
+PROXIMAL, DEPENDENT = 1e-4, 1e-13
+"""Of steps of lower priorities, relative to the mean of what is damped; and of the rows above them, of which some may
+depend on others."""
 NOTHING = 1e-14
 """m^2/rad^2: what moves less, as a point on the axis that should move it, is not moved."""
 
@@ -112,18 +112,39 @@ def _beside(model: Model, state: State, A: Any, dx: Any, lower: list[Any], held:
     """The step of lower priorities, which the first does not feel; not longer than is true of its linearisation."""
 
     def found(held: list[Any]) -> Any:
-        levels = [Level(_without(A, held), np.zeros(len(A)), np.ones(len(A)))]
+        metric = _metric(model, state, held) if model.m else np.eye(model.nv)
+        above, more = [_without(A, held)], np.zeros(model.nv)
         for _, rows, r, _ in lower:
             rows = _without(rows, held)
-            levels.append(Level(rows, r - rows @ dx, np.ones(len(r))))
-        root = inverse_root(_metric(model, state, held), places_above(model)) if model.m else None
-        return hierarchical(levels, model.nv, 0.0, root).x
+            more = more + _unfelt(metric, concatenate(above), rows, r - rows @ (dx + more))
+            above.append(rows)
+        return more
 
     more = found(held)
     if limited:  # once more without joints that it would push against their limits
         also = _held(model, state, more)
         more = found([a if a is False else _either(a, b) for a, b in zip(held, also, strict=True)])
     return scale(EASE / maximum(1.0, _largest(more) * (EASE / LONGEST)), more)
+
+
+def _unfelt(metric: Any, above: Any, A: Any, r: Any) -> Any:
+    """The ``z`` with least ``|A z - r|^2 + d z' metric z`` under ``above z = 0``: almost the step of Gauss and Newton.
+
+    With ``R' H R = 1`` of ``H = A' A + d metric`` it is ``R (1 - F' (F F')^-1 F) R' A' r``, ``F = above R``.
+    """
+    H = A.T @ A
+    H = H + (PROXIMAL * _trace(H) / _trace(metric) + NOTHING) * metric
+    R = inverse_root(H, range(-1, len(H) - 1))
+    y, F = R.T @ (A.T @ r), above @ R
+    S = F @ F.T
+    S = S + scale(DEPENDENT * _trace(S) + NOTHING, np.eye(len(S)))
+    for _ in range(2):  # again for what rows that depend on each other took from the accuracy of the others
+        y = y - F.T @ solve_tree(S, F @ y, range(-1, len(S) - 1))
+    return R @ y
+
+
+def _trace(M: Any) -> Any:
+    return _sum([M[i, i] for i in range(len(M))])
 
 
 def _either(a: Any, b: Any) -> Any:
