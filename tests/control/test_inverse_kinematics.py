@@ -292,7 +292,7 @@ def test_three_levels_rest_where_none_can_do_better_beside_those_above(base):
     goal, far = (fc.link_pose(robot, near, place)[:3, 3] for place in (hand, elbow))
     tasks = [
         [control.PositionTask(hand, goal)],
-        [control.PositionTask(elbow, far + [30.0, 0.0, 0.0]), control.PositionTask(hand, goal)],
+        [control.PositionTask(elbow, far + np.array([30.0, 0.0, 0.0])), control.PositionTask(hand, goal)],
         [control.JointsTask(start.joints)],
     ]
     found = inverse_kinematics(robot, tasks, start, limited=False, restarts=0)
