@@ -30,18 +30,24 @@ def derive(
         str | None, typer.Option(metavar="FILE", help="Where to write; the terminal, if left out.", show_default=False)
     ] = None,
     symbols: Annotated[
-        str, typer.Option(metavar="all|none|KIND,...", help="Which parameters are symbols: masses, lengths, ...")
-    ] = "all",
+        str | None,
+        typer.Option(
+            metavar="all|none|KIND,...",
+            help="Which parameters are symbols: masses, lengths, ...; as a TOML file chooses, else all, if left out.",
+            show_default=False,
+        ),
+    ] = None,
     *,
     reading: Reading,
 ) -> None:
     """Derive the equations of a small robot as closed forms."""
     with errors_in_one_line():
         from ..symbolic import derive as derived
+        from ..symbolic.files import of_file
 
         model = model_of(file, reading)
         names = (*(what or []), *(more or [])) or ("M", "C", "g")
-        d = derived(model, symbols if symbols in ("all", "none") else symbols.split(","))
+        d = derived(of_file(model, file)) if symbols is None else derived(model, symbols.split(","))
         text = _text(d, names, format)
         if out is None:
             typer.echo("\n".join(map(plain, text.split("\n"))))

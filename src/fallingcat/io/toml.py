@@ -53,7 +53,7 @@ from .files import write_text
 from .mimics import Asked, mimicking
 from .names import Names, check_name
 from .physics import check_ratio, remark_on_idle
-from .toml_tables import TABLES, JointTable, LinkTable, RobotTable, meant
+from .toml_tables import TABLES, JointTable, LinkTable, RobotTable, SymbolsTable, meant
 from .toml_text import decoded, parsed
 from .toml_values import UNIT_TOLERANCE
 from .toml_writer import document
@@ -80,15 +80,17 @@ def read_toml(data: bytes, reader: Reader) -> Model:
     fallingcat.errors.FileError: b.toml: base: there is no base 'fre'; do you mean 'free'?; [[link]] 'brick': there is
     no key 'mas'; do you mean 'mass'?
     """
-    text = decoded(data, reader)
-    raw = parsed(text, reader)
-    places = _Places(text, raw)
-    try:
-        robot = RobotTable.model_validate(raw)
-    except ValidationError as error:
-        problems = error.errors(include_url=False, include_context=False)
-        _fail(reader, [_complaint(problem, places) for problem in problems[:MOST_ERRORS]], more=error.error_count())
+    robot, places = _tables(data, reader)
     return _build(robot, places, reader)
+
+
+def read_symbols(data: bytes, reader: Reader) -> SymbolsTable:
+    """The table ``[symbols]`` in the bytes of a TOML file: what it leaves out is as in a file without one.
+
+    >>> read_symbols(b"base = 'free'\\nsymbols.names.m = 'm_0'\\nlink = [{ name = 'brick' }]", Reader("b.toml")).names
+    {'m': ['m_0']}
+    """
+    return _tables(data, reader)[0].symbols
 
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
@@ -97,6 +99,17 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
 
 
 # text to tables -----------------------------------------------------------------------------------------------------
+
+
+def _tables(data: bytes, reader: Reader) -> tuple[RobotTable, _Places]:
+    text = decoded(data, reader)
+    raw = parsed(text, reader)
+    places = _Places(text, raw)
+    try:
+        return RobotTable.model_validate(raw), places
+    except ValidationError as error:
+        problems = error.errors(include_url=False, include_context=False)
+        _fail(reader, [_complaint(problem, places) for problem in problems[:MOST_ERRORS]], more=error.error_count())
 
 
 class _Places:

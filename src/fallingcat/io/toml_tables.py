@@ -13,7 +13,7 @@ from ..model.actuator import Actuator, ActuatorKind
 from ..model.joints import KINDS, JointKind, Reversed
 from ..model.shapes import KINDS as SHAPES
 from .bases import BASES
-from .limits import MAX_ATTRIBUTE, MAX_LINKS, MAX_NAME, MAX_SHAPES
+from .limits import MAX_ATTRIBUTE, MAX_LINKS, MAX_NAME, MAX_SHAPES, MAX_SYMBOL
 from .toml_values import (
     Armature,
     Axis,
@@ -306,6 +306,18 @@ class LoopTable(Placed):
         return Pin(self.name, **_given(self, *LOOPS["pin"]))
 
 
+class SymbolsTable(Table):
+    """Which parameters are symbols in closed forms, and how they are called; see :func:`fallingcat.symbolic.load`."""
+
+    parameters: Annotated[list[Name], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)] = [
+        "all"
+    ]
+    names: dict[
+        Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)?$", max_length=MAX_SYMBOL)],
+        Annotated[list[Name], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)],
+    ] = {}
+
+
 class RobotTable(Table):
     """The whole file."""
 
@@ -318,6 +330,7 @@ class RobotTable(Table):
     frame: Annotated[list[FrameTable], Field(max_length=MAX_SHAPES)] = []
     actuator: Annotated[list[ActuatorTable], Field(max_length=MAX_LINKS)] = []
     loop: Annotated[list[LoopTable], Field(max_length=MAX_LINKS)] = []
+    symbols: SymbolsTable = SymbolsTable()
 
 
 TABLES: Final[dict[tuple[str, ...], type[Table]]] = {
@@ -335,6 +348,7 @@ TABLES: Final[dict[tuple[str, ...], type[Table]]] = {
     ("frame",): FrameTable,
     ("actuator",): ActuatorTable,
     ("loop",): LoopTable,
+    ("symbols",): SymbolsTable,
 }
 """Which table lies at which path of keys."""
 

@@ -14,8 +14,20 @@ except ImportError:
 
 from . import toolbox
 from .derivation import Derivation, Named, derive
+from .files import load
 from .hopping import foot
 from .learning import base_parameters
 from .parameters import Symbols, numbers, symbols
 
-__all__ = ["Derivation", "Named", "Symbols", "base_parameters", "derive", "foot", "numbers", "symbols", "toolbox"]
+__all__ = [
+    "Derivation",
+    "Named",
+    "Symbols",
+    "base_parameters",
+    "derive",
+    "foot",
+    "load",
+    "numbers",
+    "symbols",
+    "toolbox",
+]

@@ -186,39 +186,55 @@ def exact(x: float) -> Fraction:
     return Fraction(repr(float(x)))
 
 
+class _Values:
+    """The polynomials of the nodes of a trace."""
+
+    def __init__(self, algebra: Algebra, given: Mapping[str, Polynomial], known: dict[Traced, Polynomial]) -> None:
+        self.algebra, self.given, self.known = algebra, given, known
+
+    def of(self, x: Any) -> Polynomial:
+        """The polynomial of a node that is known, or of a number."""
+        return self.known[x] if isinstance(x, Traced) else self.algebra.ring.number(exact(x))
+
+    def computed(self, node: Traced) -> Polynomial:
+        """The polynomial of a node whose arguments are known."""
+        if node.op == "input":
+            return self.given[node.args[0]]
+        arguments = map(self.of, node.args)
+        if rule := _RULES.get(node.op):
+            return rule(self.algebra, *arguments)
+        return _function(self.algebra, node.op, *arguments)
+
+    def adds(self, node: Traced) -> bool:
+        """Whether a node needs no quotient; it is known from then on."""
+        ready = all(a in self.known for a in _operands(node))
+        if not ready or (node.op == "div" and not self.algebra.is_easy(self.of(node.args[1]))):
+            return False
+        self.known[node] = self.computed(node)
+        return True
+
+
 def evaluated(algebra: Algebra, graph: Graph, outputs: Any, given: Mapping[str, Polynomial]) -> list[Polynomial]:
     """The polynomials of ``outputs`` (a flat list of traced numbers and floats) when the inputs are ``given``.
 
     What needs no quotient is written out.  Quotients are too where little enters them, else of named parts.
     """
-    known: dict[Any, Polynomial] = {}
-    quotients: list[Traced] = []
-
-    def value(x: Any) -> Polynomial:
-        return known[x] if isinstance(x, Traced) else algebra.ring.number(exact(x))
-
-    def computed(node: Traced) -> Polynomial:
-        if node.op == "input":
-            return given[node.args[0]]
-        rule = _RULES.get(node.op)
-        return rule(algebra, *map(value, node.args)) if rule else _function(algebra, node.op, *map(value, node.args))
-
-    for node in graph.needed(outputs):
-        ready = all(a in known for a in node.args if isinstance(a, Traced))
-        if not ready or (node.op == "div" and not algebra.is_easy(value(node.args[1]))):
-            quotients.append(node)
-        else:
-            known[node] = computed(node)
-    entering = {a for node in quotients for a in node.args if isinstance(a, Traced) and a in known}
-    large = sum(len(known[a].terms) for a in entering) > WHOLE
-    whole = dict(known)
-    if large:
-        known |= {a: algebra.part(known[a]) for a in sorted(entering, key=lambda a: a.index)}
+    whole = _Values(algebra, given, {})
+    quotients = [node for node in graph.needed(outputs) if not whole.adds(node)]
+    entering = sorted({a for node in quotients for a in _operands(node) if a in whole.known}, key=lambda a: a.index)
+    large = sum(len(whole.known[a].terms) for a in entering) > WHOLE
+    named = {a: algebra.part(whole.known[a]) for a in entering} if large else {}
+    inside = _Values(algebra, given, whole.known | named)
     for node in quotients:
-        p = computed(node)
-        known[node] = algebra.part(p) if large and len(p.terms) > LONG else p
-    known |= whole
-    return [dusted(algebra.cleared(value(x))) for x in outputs]
+        p = inside.computed(node)
+        inside.known[node] = algebra.part(p) if large and len(p.terms) > LONG else p
+    found = _Values(algebra, given, inside.known | whole.known)
+    return [dusted(algebra.cleared(found.of(x))) for x in outputs]
+
+
+def _operands(node: Traced) -> list[Traced]:
+    """The nodes that a node is made of."""
+    return [a for a in node.args if isinstance(a, Traced)]
 
 
 def _function(algebra: Algebra, name: str, *xs: Polynomial) -> Polynomial:

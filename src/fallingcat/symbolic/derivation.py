@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -13,12 +12,14 @@ import sympy
 from .. import dynamics as dyn
 from ..arrays import Graph
 from ..errors import ModelError, told
-from ..kernels.ir.results import Result, flatten, rebuild
+from ..kernels.ir.results import Result, flatten
 from ..lie import SE3
 from ..model import Model, State
 from ..model.words import Place, Representation
 from .algebra import Algebra, evaluated
+from .coordinates import accelerations, check_names, coordinates, velocities
 from .frames import angle_groups, coordinate_rates, terms_of
+from .matrices import each, free_symbols, shaped
 from .parameters import Parameter, Symbols, mapped, numbers, symbols
 from .polynomials import Polynomial
 from .quantities import DERIVED, QUANTITIES
@@ -26,12 +27,6 @@ from .readable import Writer
 
 LARGEST: Final = 20_000
 """Terms of the inertias of all links, about: more would take minutes, and nobody would read the result."""
-_RESERVED: Final = re.compile(
-    r"x|y|z|theta|[pDstu]_\d+|(q|qd|qdd|n|nd)_\d+|[vw]d?_[xyz]|q[xyzw]|angle\d*|(inverse|part|e\^).*", re.DOTALL
-)
-"""What symbols of a model may not be called."""
-_COORDINATES: Final = {"angle": "theta"}
-_TWIST: Final = ("v_x", "v_y", "v_z", "w_x", "w_y", "w_z")
 
 
 class Named(NamedTuple):
@@ -56,14 +51,8 @@ class Derivation:
 
     def __init__(self, model: Model, values: Mapping[Any, float]) -> None:
         self.model, self.values = model, dict(values)
-        _check_names(model)
-        self.q: tuple[Any, ...] = _real(
-            [*(_COORDINATES.get(x, x) for x in model.base.coordinate_names), *_numbered("q", model)]
-        )
-        self.v: tuple[Any, ...] = _real([*_twist(model), *(f"qd_{i + 1}" for i in range(model.n))])
-        self.a: tuple[Any, ...] = _real(
-            [f"{x[0]}d_{x[2:]}" for x in _twist(model)] + [f"qdd_{i + 1}" for i in range(model.n)]
-        )
+        check_names(model)
+        self.q, self.v, self.a = coordinates(model), velocities(model), accelerations(model)
         self._algebra = Algebra()
         self._graph = Graph()
         self._given: dict[str, Polynomial] = {}
@@ -83,7 +72,7 @@ class Derivation:
         return (*QUANTITIES, *DERIVED)
 
     def __getitem__(self, name: str) -> Any:
-        return self._writer_explicit(self._by_name(name))
+        return self._explicit(self._by_name(name))
 
     def named(self, *names: str) -> Named:
         """Several quantities with names for the factors that they share: fewer operations, and easier to read.
@@ -197,7 +186,7 @@ class Derivation:
         Polynomials in symbols, sines and cosines are decided; quotients where their denominators are known.
         """
         if isinstance(expression, (sympy.MatrixBase, sympy.NDimArray)):
-            return expression.applyfunc(self.normal)
+            return each(expression, self.normal)
         p = self._algebra.cleared(self._algebra.of(expression))
         return self._writer.explicit(self._writer.written(p))
 
@@ -213,14 +202,14 @@ class Derivation:
         >>> d.of(fc.kinetic_energy).subs({x: 0 for x in d.v[1:]})
         v_x**2*(m_0 + m_1)/2
         """
-        return self._writer_explicit(self.computed(function, *arguments, **options))
+        return self._explicit(self.computed(function, *arguments, **options))
 
     def computed(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """As :meth:`of`, with names for common factors."""
         key = (function, tuple(map(str, arguments)), tuple(sorted((k, str(x)) for k, x in options.items())))
         if key not in self._named:
             result, polynomials = self.polynomials(function, *arguments, **options)
-            self._named[key] = _shaped(result, [self._writer.written(p) for p in polynomials])
+            self._named[key] = shaped(result, [self._writer.written(p) for p in polynomials])
         return self._named[key]
 
     def polynomials(
@@ -287,21 +276,14 @@ class Derivation:
             self._named[name] = DERIVED[name].make(self)
         return self._named[name]
 
-    def _writer_explicit(self, x: Any) -> Any:
-        if isinstance(x, dict):
-            return {name: self._writer_explicit(part) for name, part in x.items()}
-        if isinstance(x, (tuple, list)):
-            return type(x)(map(self._writer_explicit, x))
-        if isinstance(x, sympy.MatrixBase):
-            return x.applyfunc(self._writer.explicit)
-        if isinstance(x, sympy.NDimArray):
-            return x.applyfunc(self._writer.explicit)
-        return self._writer.explicit(x) if isinstance(x, sympy.Basic) else x
+    def _explicit(self, x: Any) -> Any:
+        """Without names."""
+        return each(x, self._writer.explicit)
 
     def _definitions(self, expressions: Any) -> dict[Any, Any]:
         """The names that stand in expressions, and in each other, in the order of their making."""
         needed: set[Any] = set()
-        waiting = [x for e in expressions for x in _free(e)]
+        waiting = [x for e in expressions for x in free_symbols(e)]
         while waiting:
             symbol = waiting.pop()
             if symbol in self._writer.definitions and symbol not in needed:
@@ -335,68 +317,3 @@ def derive(
         return Derivation(model, values or {})
     found = symbols(model, parameters)
     return Derivation(found.model, {**found.values, **(values or {})})
-
-
-def _check_names(model: Model) -> None:
-    """An error where a model's own symbols are called like the coordinates, or like each other."""
-    found: dict[str, Any] = {}
-
-    def look(at: Parameter, x: Any) -> Any:
-        for symbol in x.free_symbols if isinstance(x, sympy.Basic) else ():
-            name = str(symbol)
-            if _RESERVED.fullmatch(name):
-                raise ModelError(f"the symbol {name!r} of {model.name!r} is a name of derivations: choose another")
-            if found.setdefault(name, symbol) != symbol:
-                raise ModelError(f"two symbols of {model.name!r} are called {name!r}, with other assumptions")
-        return x
-
-    mapped(model, look)
-
-
-def _shaped(result: Result, flat: list[Any]) -> Any:
-    """Entries as matrices: columns for vectors."""
-    made = rebuild(result, np.array([None, *flat], dtype=object)[1:])
-    return _sympy(made)
-
-
-def _sympy(x: Any) -> Any:
-    if isinstance(x, np.ndarray) and x.ndim == 1:
-        return sympy.ImmutableMatrix(len(x), 1, list(x))
-    if isinstance(x, np.ndarray) and x.ndim == 2:
-        return sympy.ImmutableMatrix(*x.shape, list(x.flat))
-    if isinstance(x, np.ndarray) and x.ndim > 2:
-        return sympy.ImmutableDenseNDimArray(list(x.flat), x.shape)
-    if isinstance(x, np.ndarray):
-        return x.item()
-    if isinstance(x, dict):
-        return {name: _sympy(part) for name, part in x.items()}
-    if hasattr(x, "_asdict"):
-        return {name: _sympy(part) for name, part in x._asdict().items()}
-    if hasattr(x, "__dataclass_fields__"):
-        return {name: _sympy(getattr(x, name)) for name in x.__dataclass_fields__}
-    return tuple(map(_sympy, x)) if isinstance(x, (tuple, list)) else x
-
-
-def _free(x: Any) -> set[Any]:
-    if isinstance(x, dict):
-        x = list(x.values())
-    if isinstance(x, (tuple, list)):
-        return set().union(*map(_free, x))
-    return set(x.free_symbols) if hasattr(x, "free_symbols") else set()
-
-
-def _real(names: Sequence[str]) -> tuple[Any, ...]:
-    return tuple(sympy.Symbol(name, real=True) for name in names)
-
-
-def _numbered(prefix: str, model: Model) -> list[str]:
-    return [f"{prefix}_{i + 1}" for i in range(model.nq - model.base.nq)]
-
-
-def _twist(model: Model) -> list[str]:
-    """Names of the components of the base's twist; of a mixed one, its number."""
-    found = []
-    for i, column in enumerate(model.base.selection.T):
-        places = np.flatnonzero(column)
-        found.append(_TWIST[places[0]] if len(places) == 1 and column[places[0]] == 1.0 else f"n_{i + 1}")
-    return found

@@ -52,7 +52,7 @@ def row(group: Group) -> Row:
     m = group.dim
     names = [_TWIST[int(np.flatnonzero(column)[-1])] for column in group.selection.T]
     phi, p = (sympy.symbols([f"{x}_{i + 1}" for i in range(m)], real=True) for x in ("phi", "p"))
-    bracket = _exact(group.ad(array(list(phi))))
+    bracket = exact_matrix(group.ad(array(list(phi))))
     S = sympy.eye(m) - bracket / 2 + bracket**2 / 6
     at_zero = dict.fromkeys(phi, 0)
 
@@ -61,14 +61,14 @@ def row(group: Group) -> Row:
         return sympy.expand(sympy.Add(*(slope.subs(at_zero) * p[k] for k, slope in enumerate(slopes))))
 
     return Row(
-        _exact(group.hat(array(names))),
-        _exact(group.ad(array(names))),
+        exact_matrix(group.hat(array(names))),
+        exact_matrix(group.ad(array(names))),
         tidy(sympy.ImmutableMatrix(S)),
         sympy.ImmutableMatrix(m, m, entry),
-        _exact(-group.adt(array(list(p)))),
+        exact_matrix(-group.adt(array(list(p)))),
     )
 
 
-def _exact(M: Any) -> Any:
+def exact_matrix(M: Any) -> Any:
     """Floats as the whole numbers and fractions that they are."""
     return sympy.ImmutableMatrix(np.asarray(M, dtype=object)).applyfunc(sympy.nsimplify)

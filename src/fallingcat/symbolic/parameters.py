@@ -34,7 +34,9 @@ class Parameter(NamedTuple):
     positive: bool = False
 
 
-def symbols(model: Model, parameters: str | Sequence[str] = "all") -> Symbols:
+def symbols(
+    model: Model, parameters: str | Sequence[str] = "all", names: Mapping[str, str | Sequence[str]] | None = None
+) -> Symbols:
     """The robot with symbols for its numbers, and what they are: ``symbols(model).model``, ``.values``.
 
     ``parameters``: ``"all"``, or kinds of them (:data:`KINDS`) and names of single ones (``m_1``).  A number that is
@@ -43,41 +45,68 @@ def symbols(model: Model, parameters: str | Sequence[str] = "all") -> Symbols:
     kg m^2); ``l_ix, ...`` (placement of joint i on its parent, m), ``k_i, d_i, r_i`` (spring, damper, place of rest),
     ``a_i`` (armature); ``f_kx, ...`` (placement of frame k); ``g``, or ``g_x, g_y, g_z`` (m/s^2).
 
+    ``names`` calls some of them otherwise, and says which are one and the same: ``{"l": ["l_1x", "f_1x"]}``.
+
     >>> import fallingcat as fc
-    >>> hopper, values = fc.symbolic.symbols(fc.robots.revolute_hopper(), ["masses", "l_1x", "gravity"])
+    >>> robot = fc.robots.revolute_hopper()
+    >>> hopper, values = fc.symbolic.symbols(robot, ["masses", "gravity"], {"l": ["l_1x", "f_1x"]})
     >>> hopper.mass, hopper.gravity, hopper.joints[0].placement[0, 3]
-    (m_0 + m_1, array([0.0, -g, 0.0], dtype=object), l_1x)
-    >>> values[sympy.Symbol("l_1x", real=True)]
+    (m_0 + m_1, array([0.0, -g, 0.0], dtype=object), l)
+    >>> values[sympy.Symbol("l", real=True)]
     0.12
     """
     if not isinstance(model, Model):
         raise ModelError(f"the first argument is a Model, not {told(model)}: load a file, or take one of robots")
-    wanted = (parameters,) if isinstance(parameters, str) else tuple(parameters)
-    values: dict[Any, float] = {}
-    named: set[str] = set()
     one_axis = sum(x != 0.0 for x in model.gravity) == 1
+    called = _called(names or {})
+    wanted = {parameters} if isinstance(parameters, str) else {*parameters}
+    values: dict[Any, float] = {}
+    known: set[str] = set()
 
     def change(at: Parameter, x: Any) -> Any:
-        named.add(at.name)
-        if is_expression(x) or x == 0.0 or not {"all", at.kind, at.name, *_short(at)} & {*wanted}:
+        falls = at.kind == "gravity" and one_axis
+        name = "g" if falls else at.name
+        known.update((at.name, name))
+        if is_expression(x) or not {"all", at.kind, at.name, *_short(at)} & {*wanted, *called}:
             return x
-        if at.kind == "gravity" and one_axis:
-            symbol = sympy.Symbol("g", positive=True)
-            values[symbol] = abs(float(x))
-            return symbol if x > 0.0 else -symbol
-        symbol = sympy.Symbol(at.name, **({"positive": True} if at.positive else {"real": True}))
-        values[symbol] = float(x)
-        return symbol
+        own = called.get(name) or called.get(at.name)
+        if x == 0.0:
+            if own:
+                raise ModelError(f"the symbol {own!r} cannot stand for {name}, which is 0 and stays 0")
+            return x
+        symbol = sympy.Symbol(own or name, **({"positive": True} if at.positive or falls else {"real": True}))
+        _set(values, symbol, abs(float(x)) if falls else float(x), name)
+        return -symbol if falls and x < 0.0 else symbol
 
     changed = mapped(model, change)
-    unknown = {*wanted} - {"all", "none", *KINDS} - named - ({"g"} if one_axis else set())
-    if unknown:
+    if unknown := (wanted | {*called}) - {"all", "none", *KINDS} - known:
         raise ModelError(f"there is no parameter {sorted(unknown)[0]!r}: take {', '.join(KINDS)} or names such as m_0")
+    if twice := {*called.values()} & (known - {*called}):
+        raise ModelError(f"the symbol {sorted(twice)[0]!r} is the name of another parameter: choose another")
     return Symbols(changed, values)
 
 
 def _short(at: Parameter) -> set[str]:
     return {"g"} if at.kind == "gravity" else set()
+
+
+def _called(names: Mapping[str, str | Sequence[str]]) -> dict[str, str]:
+    """Parameter -> the symbol that stands for it."""
+    called: dict[str, str] = {}
+    for symbol, parameters in names.items():
+        for each in (parameters,) if isinstance(parameters, str) else parameters:
+            if each in called:
+                raise ModelError(f"two symbols stand for {each}: {called[each]!r} and {symbol!r}")
+            called[each] = symbol
+    return called
+
+
+def _set(values: dict[Any, float], symbol: Any, number: float, name: str) -> None:
+    """A symbol has one number."""
+    for known in values:
+        if str(known) == str(symbol) and (known != symbol or values[known] != number):
+            raise ModelError(f"the symbol '{symbol}' is {values[known]!r} and cannot stand for {name} = {number!r}")
+    values[symbol] = number
 
 
 def mapped(model: Model, change: Callable[[Parameter, Any], Any]) -> Model:

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import sympy
-from sympy.printing.numpy import NumPyPrinter
-
+from .printers import C, Julia, Matlab, NumPy, printed
 from .program import Program
 
 
 def python(p: Program, header: list[str], numpy: str = "numpy") -> str:
     """``robot(q, v, a, p)`` with NumPy; returns the matrices in order."""
-    words = NumPyPrinter({"fully_qualified_modules": False})
-    lines = [f"# {line}" for line in header]
-    lines += [
-        "",
-        f"import {numpy} as np",
-        f"from {numpy} import arctan, arctan2, cos, exp, log, sin, sqrt, tan, tanh",
-        "",
-    ]
-    lines += [f"PARAMETERS = ({_numbers(p, 'np.nan')}{',' if p.parameters else ''})", "", ""]
-    lines += ["def robot(q, v, a, p=PARAMETERS):"]
-    lines += [f"    {x} = {array}[{i}]" for array, i, x in _given(p)]
-    lines += [f"    {x} = {words.doprint(body)}" for x, body in p.steps]
+    words = NumPy()
+    body = [f"    {x} = {array}[{i}]" for array, i, x in _given(p)]
+    body += [f"    {x} = {printed(words, step)}" for x, step in p.steps]
     for name, m in p.outputs.items():
-        rows = ", ".join(f"[{', '.join(map(words.doprint, m.row(i)))}]" for i in range(m.rows))
-        lines.append(f"    {_out(name)} = np.array([{rows}])")
-    return "\n".join([*lines, f"    return {', '.join(map(_out, p.outputs))}{',' if len(p.outputs) == 1 else ''}", ""])
+        rows = ", ".join(f"[{', '.join(printed(words, x) for x in m.row(i))}]" for i in range(m.rows))
+        body.append(f"    {_out(name)} = np.array([{rows}])")
+    body.append(f"    return {', '.join(map(_out, p.outputs))}{',' if len(p.outputs) == 1 else ''}")
+    lines = [*(f"# {line}" for line in header), "", f"import {numpy} as np"]
+    lines += [f"from {numpy} import {', '.join(words.functions)}"] if words.functions else []
+    lines += ["", f"PARAMETERS = ({_numbers(p, 'np.nan')}{',' if p.parameters else ''})", "", ""]
+    return "\n".join([*lines, "def robot(q, v, a, p=PARAMETERS):", *body, ""])
 
 
 def jax(p: Program, header: list[str]) -> str:
@@ -35,6 +28,7 @@ def jax(p: Program, header: list[str]) -> str:
 
 def c(p: Program, header: list[str]) -> str:
     """``void robot(q, v, a, p, M, ...)``: C99, matrices row by row."""
+    words = C()
     lines = ["/*", *(f" * {line}" for line in header), " */", "#include <math.h>", ""]
     count = max(1, len(p.parameters))
     numbers = _numbers(p, "NAN") or "0.0"
@@ -43,34 +37,36 @@ def c(p: Program, header: list[str]) -> str:
     lines += [f"void robot({given}, {', '.join(f'double *{_out(name)}' for name in p.outputs)})", "{"]
     lines += [f"    (void){name};" for name in p.inputs]
     lines += [f"    const double {x} = {array}[{i}];" for array, i, x in _given(p)]
-    lines += [f"    const double {x} = {sympy.ccode(body)};" for x, body in p.steps]
+    lines += [f"    const double {x} = {printed(words, body)};" for x, body in p.steps]
     for name, m in p.outputs.items():
-        lines += [f"    {_out(name)}[{i}] = {sympy.ccode(body)};" for i, body in enumerate(m)]
+        lines += [f"    {_out(name)}[{i}] = {printed(words, body)};" for i, body in enumerate(m)]
     return "\n".join([*lines, "}", ""])
 
 
 def julia(p: Program, header: list[str]) -> str:
     """``robot(q, v, a, p)`` in Julia."""
+    words = Julia()
     lines = [f"# {line}" for line in header]
     lines += ["", f"const PARAMETERS = Float64[{_numbers(p, 'NaN')}]", ""]
     lines += ["function robot(q, v, a, p = PARAMETERS)"]
     lines += [f"    {x} = {array}[{i + 1}]" for array, i, x in _given(p)]
-    lines += [f"    {x} = {sympy.julia_code(body)}" for x, body in p.steps]
+    lines += [f"    {x} = {printed(words, body)}" for x, body in p.steps]
     for name, m in p.outputs.items():
-        entries = ", ".join(sympy.julia_code(body) for body in m.T)
+        entries = ", ".join(printed(words, body) for body in m.T)
         lines.append(f"    {_out(name)} = reshape([{entries}], {m.rows}, {m.cols})")
     return "\n".join([*lines, f"    return {', '.join(map(_out, p.outputs))}", "end", ""])
 
 
 def matlab(p: Program, header: list[str]) -> str:
     """``[M, ...] = robot(q, v, a, p)`` for MATLAB and Octave."""
+    words = Matlab()
     lines = [f"function [{', '.join(map(_out, p.outputs))}] = robot(q, v, a, p)"]
     lines += [f"% {line}" for line in header]
     lines += ["if nargin < 4", f"    p = [{_numbers(p, 'NaN')}];", "end"]
     lines += [f"{x} = {array}({i + 1});" for array, i, x in _given(p)]
-    lines += [f"{x} = {sympy.octave_code(body)};" for x, body in p.steps]
+    lines += [f"{x} = {printed(words, body)};" for x, body in p.steps]
     for name, m in p.outputs.items():
-        entries = ", ".join(sympy.octave_code(body) for body in m.T)
+        entries = ", ".join(printed(words, body) for body in m.T)
         lines.append(f"{_out(name)} = reshape([{entries}], {m.rows}, {m.cols});")
     return "\n".join([*lines, "end", ""])
 

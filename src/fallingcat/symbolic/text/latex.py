@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from ..derivation import Named
-from .names import harmless, identifiers, legend
+from .names import harmless, identifiers, legend, underscored
 
 if TYPE_CHECKING:
     from ..derivation import Derivation
@@ -38,7 +38,10 @@ def document(d: Derivation, named: Named, meanings: dict[str, str], header: list
         lines[-1] = lines[-1].removesuffix(r" \\")
         lines += [r"\end{gather*}"]
     for name, x in named.expressions.items():
-        lines += [rf"\section*{{{meanings[name]}}}", *_equations(sympy.latex(sympy.Symbol(name)), x, names)]
+        lines += [
+            rf"\section*{{{underscored(meanings[name])}}}",
+            *_equations(sympy.latex(sympy.Symbol(name)), x, names),
+        ]
     return "\n".join([*lines, r"\end{document}", ""])
 
 

@@ -11,11 +11,9 @@ from ...model import Model
 if TYPE_CHECKING:
     from ..derivation import Derivation
 
-_OURS: Final = re.compile(r"[A-Za-z]{1,5}(_[0-9]{1,4}[xyz]{0,2}|_[xyz])?", re.ASCII)
-_WORDS: Final = """
-    and as do def del elif else end for from if in is int long or not pass try while with pi e i j E I im inf nan
-    q v a p np robot sin cos tan exp log sqrt tanh auto case char const
-"""
+_OURS: Final = re.compile(r"theta|[A-Za-z]{1,2}|[A-Za-z]{1,5}_([0-9]{1,4}[xyz]{0,2}|[xyz])", re.ASCII)
+_WORDS: Final = ("as", "do", "fn", "if", "im", "in", "is", "np", "or", "pi", *"eijqvapEI")
+"""What means something in one of the languages, or in the text itself; every longer word does in some language."""
 
 
 def harmless(name: str, format: str) -> str:
@@ -25,7 +23,12 @@ def harmless(name: str, format: str) -> str:
     ('knee_1%2A%2F', 'knee\\\\_1\\\\%2A\\\\%2F')
     """
     plain = escaped(name)
-    return plain.replace("_", "\\_").replace("%", "\\%") if format == "latex" else plain
+    return underscored(plain).replace("%", "\\%") if format == "latex" else plain
+
+
+def underscored(text: str) -> str:
+    """Our own words in LaTeX: underscores are letters."""
+    return text.replace("_", "\\_")
 
 
 def identifiers(symbols: list[Any]) -> dict[Any, str]:
@@ -33,7 +36,7 @@ def identifiers(symbols: list[Any]) -> dict[Any, str]:
     found: dict[Any, str] = {}
     for x in symbols:
         name = str(x)
-        plain = _OURS.fullmatch(name) and name not in _WORDS.split()
+        plain = _OURS.fullmatch(name) and name not in _WORDS
         found[x] = name if plain else f"u_{1 + sum(each.startswith('u_') for each in found.values())}"
     return found
 
@@ -41,15 +44,14 @@ def identifiers(symbols: list[Any]) -> dict[Any, str]:
 def legend(d: Derivation, format: str) -> list[str]:
     """What goes in, and which link, joint and frame has which number; one line each."""
     model: Model = d.model
-    lines = [f"q = [{', '.join(map(str, d.q))}], v = [{', '.join(map(str, d.v))}], a = [{', '.join(map(str, d.a))}]"]
-    if format == "latex":
-        lines = [line.replace("_", "\\_") for line in lines]
+    own = underscored if format == "latex" else str
+    given = {"q": d.q, "v": d.v, "a": d.a}
+    lines = [own(", ".join(f"{name} = [{', '.join(map(str, xs))}]" for name, xs in given.items()))]
     for i, link in enumerate(model.links):
         lines.append(f"link {i}: {harmless(link.name, format)}")
     for i, joint in enumerate(model.joints):
         place, kind = model.q_slices[i], harmless(joint.kind.name, format)
         names = ", ".join(str(x) for x in d.q[model.base.nq + place.start : model.base.nq + place.stop])
-        names = names.replace("_", "\\_") if format == "latex" else names
-        lines.append(f"joint {i + 1}: {harmless(joint.name, format)} ({kind}{', ' + names if names else ''})")
+        lines.append(f"joint {i + 1}: {harmless(joint.name, format)} ({kind}{', ' + own(names) if names else ''})")
     lines += [f"frame {i + 1}: {harmless(frame.name, format)}" for i, frame in enumerate(model.frames)]
     return lines

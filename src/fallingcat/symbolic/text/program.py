@@ -30,37 +30,34 @@ def program(d: Derivation, names: tuple[str, ...]) -> Program:
     """Named factors and common subexpressions as steps, each before it is used."""
     named = d.named(*names)
     matrices = {name: _matrix(x, name) for name, x in named.expressions.items()}
-    parameters = sorted(_parameters(d, named), key=str)
+    free = set().union(*(x.free_symbols for x in (*named.definitions.values(), *matrices.values())))
+    parameters = sorted(free - {*d.q, *d.v, *d.a, *named.definitions}, key=str)
     renamed = identifiers([*d.q, *d.v, *d.a, *parameters])
-    given = {x: sympy.Symbol(name) for x, name in renamed.items()}
-    given |= {x: sympy.Symbol(str(x)) for x in named.definitions}
-    bodies = [x.xreplace(given) for x in (*named.definitions.values(), *(e for m in matrices.values() for e in m))]
-    taken = sympy.numbered_symbols("t_", start=1)
-    shared, bodies = sympy.cse(bodies, symbols=taken, order="none", list=True)
-    known = dict(zip((given[x] for x in named.definitions), bodies, strict=False))
-    steps = _ordered({**dict(shared), **known})
-    rest = iter(bodies[len(known) :])
-    outputs = {name: sympy.Matrix(*m.shape, [next(rest) for _ in m]) for name, m in matrices.items()}
+    steps, outputs = _shared(named.definitions, matrices, renamed)
+    bodies = [*(body for _, body in steps), *(entry for m in outputs.values() for entry in m)]
+    used = {str(x) for body in bodies for x in body.free_symbols}
     inputs = {"q": d.q, "v": d.v, "a": d.a, "p": parameters}
-    operations = int(sympy.count_ops([*(x for _, x in steps), *(e for m in outputs.values() for e in m)]))
-    used = {
-        str(x)
-        for body in (*(x for _, x in steps), *(e for m in outputs.values() for e in m))
-        for x in body.free_symbols
-    }
     return Program(
         {name: [renamed[x] if renamed[x] in used else "" for x in xs] for name, xs in inputs.items()},
         [d.values.get(x) for x in parameters],
-        [(str(x), body) for x, body in steps],
+        steps,
         outputs,
-        operations,
+        int(sympy.count_ops(bodies)),
     )
 
 
-def _parameters(d: Derivation, named: Any) -> set[Any]:
-    states = {*d.q, *d.v, *d.a, *named.definitions}
-    bodies = [*named.definitions.values(), *(e for x in named.expressions.values() for e in _matrix(x, ""))]
-    return {x for body in bodies for x in body.free_symbols} - states
+def _shared(
+    definitions: dict[Any, Any], matrices: dict[str, Any], renamed: dict[Any, str]
+) -> tuple[list[tuple[str, Any]], dict[str, Any]]:
+    """Steps and outputs in the names of the text; what occurs twice is a step ``t_i``."""
+    given = {x: sympy.Symbol(name) for x, name in renamed.items()}
+    given |= {x: sympy.Symbol(str(x)) for x in definitions}
+    bodies = [x.xreplace(given) for x in (*definitions.values(), *(e for m in matrices.values() for e in m))]
+    twice, bodies = sympy.cse(bodies, symbols=sympy.numbered_symbols("t_", start=1), order="none", list=True)
+    defined = dict(zip((given[x] for x in definitions), bodies, strict=False))
+    rest = iter(bodies[len(defined) :])
+    outputs = {name: sympy.Matrix(*m.shape, [next(rest) for _ in m]) for name, m in matrices.items()}
+    return [(str(x), body) for x, body in _ordered({**dict(twice), **defined})], outputs
 
 
 def _ordered(steps: dict[Any, Any]) -> list[tuple[Any, Any]]:
@@ -84,11 +81,8 @@ def _matrix(x: Any, name: str) -> Any:
     if isinstance(x, sympy.MatrixBase):
         return x
     if isinstance(x, sympy.NDimArray):  # m x n x n: rows are those of all slices
-        return (
-            sympy.ImmutableMatrix(x.shape[0], len(x) // max(1, x.shape[0]), list(x.reshape(len(x))))
-            if len(x)
-            else sympy.zeros(0, 0)
-        )
+        columns = len(x) // max(1, x.shape[0])
+        return sympy.ImmutableMatrix(x.shape[0], columns, list(x.reshape(len(x))) if len(x) else [])
     if isinstance(x, sympy.Expr):
         return sympy.ImmutableMatrix(1, 1, [x])
     raise ModelError(f"{name!r} is no expression: it cannot be written as a function")

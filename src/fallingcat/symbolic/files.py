@@ -1,0 +1,42 @@
+"""Symbols that a TOML file chooses for its robot, in its table ``[symbols]``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import PurePath
+from typing import Any
+
+from ..errors import FileError, ModelError
+from ..io import load as load_model
+from ..io.diagnostics import Reader
+from ..io.files import read_bytes
+from ..model import Model
+from .parameters import Symbols, symbols
+
+
+def load(path: str | os.PathLike[str], **options: Any) -> Symbols:
+    """As :func:`fallingcat.load`, with the symbols that the file chooses; see :func:`symbols`.
+
+    .. code-block:: toml
+
+        [symbols]
+        parameters = ["masses", "gravity"]   # "all", if left out
+        names = { l = ["l_1x", "f_1x"] }     # one symbol for two lengths
+
+    Files of other formats, and those without the table, get a symbol for every number.
+    """
+    return of_file(load_model(path, **options), path)
+
+
+def of_file(model: Model, path: str | os.PathLike[str]) -> Symbols:
+    """The robot of a file with the symbols that the file chooses."""
+    if PurePath(path).suffix.lower() != ".toml":
+        return symbols(model)
+    from ..io.toml import read_symbols
+
+    reader = Reader(path)
+    chosen = read_symbols(read_bytes(reader), reader)
+    try:
+        return symbols(model, chosen.parameters, chosen.names)
+    except ModelError as error:
+        raise FileError(str(error), file=path, element="[symbols]") from error

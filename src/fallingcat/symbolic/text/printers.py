@@ -1,0 +1,60 @@
+"""Expressions in the words of each language: SymPy's printers, with numbers that mean the same in all."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sympy.printing.c import C99CodePrinter
+from sympy.printing.codeprinter import PrintMethodNotImplementedError
+from sympy.printing.julia import JuliaCodePrinter
+from sympy.printing.numpy import NumPyPrinter
+from sympy.printing.octave import OctaveCodePrinter
+
+from ...errors import ModelError
+
+_LARGEST: Final = 2**31
+"""A whole number from here on overflows in C and JAX and is of another type in Julia: it is written as a float."""
+
+
+class _Numbers:
+    """Fractions and large numbers as the nearest float, by its shortest text."""
+
+    def _print_Rational(self, x: Any) -> str:
+        return repr(x.p / x.q)
+
+    def _print_Integer(self, x: Any) -> str:
+        return str(x.p) if abs(x.p) < _LARGEST else repr(float(x.p))
+
+
+class C(_Numbers, C99CodePrinter):  # type: ignore[misc]
+    """C99."""
+
+
+class Julia(_Numbers, JuliaCodePrinter):  # type: ignore[misc]
+    """Julia, whose ``atan`` takes two arguments."""
+
+    def __init__(self) -> None:
+        super().__init__({"user_functions": {"atan2": "atan"}})
+
+
+class Matlab(_Numbers, OctaveCodePrinter):  # type: ignore[misc]
+    """MATLAB and Octave."""
+
+
+class NumPy(_Numbers, NumPyPrinter):  # type: ignore[misc]
+    """NumPy and JAX; ``functions`` are those that were used."""
+
+    def __init__(self) -> None:
+        super().__init__({"fully_qualified_modules": False})
+
+    @property
+    def functions(self) -> list[str]:
+        return sorted({name for names in self.module_imports.values() for name in names})
+
+
+def printed(words: C | Julia | Matlab | NumPy, x: Any) -> str:
+    """The text of an expression, in one line."""
+    try:
+        return str(words.doprint(x))
+    except (PrintMethodNotImplementedError, NotImplementedError, ValueError):
+        raise ModelError(f"{type(words).__name__} has no word for an expression in it: {str(x)[:60]!r}") from None
