@@ -53,7 +53,8 @@ def test_none_is_a_choice(tmp_path):
 def test_other_formats_have_no_table(tmp_path):
     file = tmp_path / "robot.urdf"
     fc.save(space(1), file)
-    assert "m_1" in map(str, fc.symbolic.load(file, base="fixed").values)
+    with pytest.warns(fc.FileWarning, match="no limits"):
+        assert "m_1" in map(str, fc.symbolic.load(file, base="fixed").values)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,7 @@
 """Derivations as text: what is written runs, and gives the numbers of the core; names of robots do nothing."""
 
 import ast
-import ctypes
 import re
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
@@ -16,6 +13,7 @@ from fallingcat.cli import app
 from fallingcat.symbolic.text import FORMATS
 from fallingcat.symbolic.text.names import harmless
 
+from .hostile import HOSTILE, hostile
 from .robots import planar, space
 
 NAMES = ("M", "C", "g", "A", "theta_bc")
@@ -55,48 +53,12 @@ def test_functions_of_python(d, numbers, format):
         check(jax.jit(lambda q, v: room["robot"](q, v, 0 * v))(q, v), core)
 
 
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
-def test_function_of_c(d, numbers, tmp_path):
-    (q, v), core = numbers
-    (tmp_path / "robot.c").write_text(d.write(*NAMES, format="c"))
-    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC"]
-    subprocess.run(["gcc", *flags, "robot.c", "-o", "robot.so", "-lm"], cwd=tmp_path, check=True)
-    library = ctypes.CDLL(str(tmp_path / "robot.so"))
-    given = [np.ascontiguousarray(x, dtype=float) for x in (q, v, 0 * v)]
-    found = [np.zeros(x.size) for x in core]
-    pointers = [x.ctypes.data_as(ctypes.c_void_p) for x in given]
-    pointers.append(ctypes.cast(library.robot_parameters, ctypes.c_void_p))
-    library.robot(*pointers, *(x.ctypes.data_as(ctypes.c_void_p) for x in found))
-    check(found, core)
-
-
-@pytest.mark.parametrize("format", ["julia", "matlab"])
-def test_functions_of_julia_and_matlab(d, numbers, format, tmp_path):
-    """Neither is installed where these tests run as a rule: their statements are plain enough to be read as Python."""
-    (q, v), core = numbers
-    text = d.write(*NAMES, format=format)
-    comment = "#" if format == "julia" else "%"
-    body = [line.strip() for line in text.splitlines() if "=" in line and not line.lstrip().startswith(comment)]
-    room = {"np": np, "q": q, "v": v, "a": 0 * v, "sin": np.sin, "cos": np.cos, "sqrt": np.sqrt, "atan": np.arctan}
-    room["reshape"] = lambda x, rows, columns: np.reshape(x, (columns, rows)).T
-    for line in body:
-        line = re.sub(r"^const PARAMETERS = Float64|^p = (?=\[)", "p = ", line.removesuffix(";"))
-        if line.startswith("function"):
-            continue
-        line = line.replace(".*", "*").replace(".^", "**").replace("./", "/").replace("^", "**")
-        line = re.sub(r"\b([qvap])[\[(](\d+)[\])]$", lambda at: f"{at[1]}[{int(at[2]) - 1}]", line)
-        exec(line, room)
-    check([room[f"{name}_"] for name in NAMES], core)
-
-
 def test_a_document_of_latex_is_balanced(d):
     text = d.write(*NAMES, "F", format="latex")
     assert text.count(r"\begin{document}") == text.count(r"\end{document}") == 1
     check_latex(text)
     wide = fc.symbolic.derive(space(1)).write("M", "g", format="latex")
     check_latex(wide)
-    if shutil.which("pdflatex"):
-        subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error"], input=text.encode(), check=True)
 
 
 def check_latex(text):
@@ -112,7 +74,7 @@ def check_latex(text):
     plain = body.replace(r"\{", "").replace(r"\}", "")
     assert plain.count("{") == plain.count("}")
     assert body.count(r"\left") == body.count(r"\right")
-    assert not re.search(r"[^\\]#|\$|(?<!\\)&(?![^\n]*\\end\{matrix\})", body)
+    assert not re.search(r"[^\\]#|\$", body)
 
 
 def test_operations_are_counted_and_steps_are_shared(d):
@@ -121,23 +83,6 @@ def test_operations_are_counted_and_steps_are_shared(d):
     tree = ast.parse(text)
     assert sum(isinstance(x, ast.Call) and getattr(x.func, "id", "") == "sin" for x in ast.walk(tree)) <= 2
     assert d.named("M").operations < sympy.count_ops(d["M"])
-
-
-HOSTILE = [
-    "*/ int main(){return 1;} /*", '"; import os; os.system("false") #', "'''", '"""', "\\", "\\end{document}",
-    "\\write18{id}", "\\input{/etc/passwd}", "%", "$", "#", "&", "_", "^", "~", "{", "}", "{{", "}}",
-    "<script>alert(1)</script>", "<!--", "-->", "]]>", "../../x", "/abs", "C:\\x", "a\nb", "a\r\nb", "a\x01b",
-    "\t", " ", "\u00e9", "\u65e5\u672c", "\u202e", "\u200b", "%{\nsystem('id')\n%}", "...\nsystem('id')", "`id`",
-    "$(id)", "; rm x", "| cat", "end", "function", "robot", "q", "q_1", "PARAMETERS", "np", "??/\n", "\\\n",
-    "\\newline", "\\catcode", "^^41", "=#", "#=", "@eval", "x" * 200, "-", ".", "..", "\x1b[31m",
-]  # fmt: skip
-
-
-def hostile(name):
-    links = (fc.Link(name, fc.Body(1.0, np.zeros(3), 0.1 * np.eye(3))), fc.Link(name + "'", fc.Body(1.0, [0.1, 0, 0])))
-    knee = fc.Joint(name, fc.joints.Revolute(), name, name + "'")
-    foot = fc.Frame(name + '"', name)
-    return fc.Model(name, fc.lie.SE2(), links, (knee,), gravity=np.array([0.0, -9.81, 0.0]), frames=(foot,))
 
 
 @pytest.fixture(scope="module")

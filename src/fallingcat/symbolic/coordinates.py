@@ -14,7 +14,8 @@ from ..model import Model
 from .parameters import Parameter, mapped
 
 _RESERVED: Final = re.compile(
-    r"x|y|z|theta|[pDstu]_\d+|(q|qd|qdd|n|nd)_\d+|[vw]d?_[xyz]|q[xyzw]|angle\d*|(inverse|part|e\^).*", re.DOTALL
+    r"x|y|z|theta|theta_bc|[pDstu]_\d+|(q|qd|qdd|n|nd)_\d+|[vw]d?_[xyz]|q[xyzw]|angle\d*|(inverse|part|e\^).*",
+    re.DOTALL,
 )
 """What symbols of a model may not be called."""
 _COORDINATES: Final = {"angle": "theta"}

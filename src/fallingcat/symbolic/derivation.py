@@ -52,7 +52,9 @@ class Derivation:
     def __init__(self, model: Model, values: Mapping[Any, float]) -> None:
         self.model, self.values = model, dict(values)
         check_names(model)
-        self.q, self.v, self.a = coordinates(model), velocities(model), accelerations(model)
+        self.q: tuple[Any, ...] = coordinates(model)
+        self.v: tuple[Any, ...] = velocities(model)
+        self.a: tuple[Any, ...] = accelerations(model)
         self._algebra = Algebra()
         self._graph = Graph()
         self._given: dict[str, Polynomial] = {}
@@ -262,6 +264,19 @@ class Derivation:
             if name == "qx":
                 four = [self._algebra.symbol(x) for x in self.q[start : start + 4]]
                 self._algebra.units.append(sum((x * x for x in four[1:]), start=four[0] * four[0]))
+
+    # names ------------------------------------------------------------------------------------------------------
+
+    def name(self, expression: Any, name: str = "") -> Any:
+        """A symbol for an expression that occurs often: ``p_i``, if no name is given."""
+        return self._writer.name(expression, name)
+
+    def moving(self, expression: Any) -> Any:
+        """The expression, in which names stand for constants only."""
+        constant = {x for x in self._writer.definitions if not {*self.q, *self.v} & self._explicit(x).free_symbols}
+        while found := expression.free_symbols & (self._writer.definitions.keys() - constant):
+            expression = expression.xreplace({x: self._writer.definitions[x] for x in found})
+        return expression
 
     # writing ----------------------------------------------------------------------------------------------------
 

@@ -58,6 +58,20 @@ class Writer:
             expression = expression.xreplace(found)
         return expression
 
+    def name(self, expression: Any, name: str = "") -> Any:
+        """A symbol that stands for an expression of its own; numbers and symbols need none."""
+        if expression.is_number or expression.is_Symbol:
+            return expression
+        if expression not in self._names:
+            name = name or f"p_{1 + sum(str(s)[0] == 'p' for s in self.definitions)}"
+            self._names[expression] = self._defined(name, expression)
+        return self._names[expression]
+
+    def _defined(self, name: str, expression: Any) -> Any:
+        symbol = sympy.Symbol(name, real=True)
+        self.definitions[symbol] = expression
+        return symbol
+
     # parts ------------------------------------------------------------------------------------------------------
 
     def _parts(self, p: Polynomial) -> list[Part]:
@@ -96,9 +110,7 @@ class Writer:
             terms = [sympy.Integer(x) * self._product(powers) for powers, x in coefficient]
             whole = sympy.Add(*terms)
             if sympy.count_ops(whole) > 1 or (len(coefficient) > 1):
-                symbol = sympy.Symbol(f"p_{1 + sum(str(s)[0] == 'p' for s in self.definitions)}", real=True)
-                self.definitions[symbol] = sympy.factor(whole) if 1 < len(coefficient) <= 40 else whole
-                whole = symbol
+                whole = self.name(sympy.factor(whole) if 1 < len(coefficient) <= 40 else whole)
             self._names[coefficient] = whole
         return self._names[coefficient]
 
@@ -108,16 +120,13 @@ class Writer:
     def _generator(self, name: str) -> Any:
         if name in self.algebra.parts:
             if name not in self._names:
-                whole = self.written(self.algebra.parts[name])
-                self._names[name] = sympy.Symbol(f"s_{name[4:]}", real=True)
-                self.definitions[self._names[name]] = whole
+                self._names[name] = self._defined(f"s_{name[4:]}", self.written(self.algebra.parts[name]))
             return self._names[name]
         if not name.startswith("inverse"):
             return self.algebra.symbols[name]
         if name not in self._names:
             sum_of = self.written(next(known.of for known in self.algebra.inverses if known.name == name))
-            self._names[name] = sympy.Symbol(f"D_{name[7:]}", real=True)
-            self.definitions[self._names[name]] = sum_of
+            self._names[name] = self._defined(f"D_{name[7:]}", sum_of)
         return 1 / self._names[name]
 
     def _wave(self, wave: Wave) -> Any:

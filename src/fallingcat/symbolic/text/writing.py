@@ -56,7 +56,7 @@ def _plain(d: Derivation, named: Any, meanings: dict[str, str]) -> str:
         if not isinstance(x, (sympy.MatrixBase, sympy.NDimArray)):
             lines += [f"  {name} = {x}", ""]
             continue
-        found = [(place, x[place]) for place in latex._places(x.shape) if x[place] != 0]
+        found = [(place, x[place]) for place in latex.places(x.shape) if x[place] != 0]
         lines += [f"  {name}[{', '.join(str(k + 1) for k in place)}] = {entry}" for place, entry in found]
         lines += [] if found else [f"  {name} = 0"]
         lines.append("")
