@@ -9,6 +9,7 @@ from .impacts import Impact, impact, switch
 from .points import Plane, plane, point_jacobian, position
 from .relief import HeightField, Relief
 from .shapes import CollisionPoints, collision_points, feet
+from .sole import Margins, Sole
 from .stacked import ContactJacobian, contact_jacobian
 from .stance import center_of_pressure, contact_forces, corners, stance_base
 from .stops import Stop, joint_stops
@@ -23,8 +24,10 @@ __all__ = [
     "HeightField",
     "Impact",
     "Jump",
+    "Margins",
     "Plane",
     "Relief",
+    "Sole",
     "Stop",
     "center_of_pressure",
     "collision_points",
