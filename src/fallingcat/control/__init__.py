@@ -35,6 +35,7 @@ from .reached import Reached
 from .reaching import InverseKinematics, inverse_kinematics
 from .sampled import Sampled
 from .springs import JointDamper, JointSpring
+from .stance import Stance
 from .task_space import OperationalSpace, TaskDynamics, task_dynamics
 from .tasks import (
     BaseTask,
@@ -105,6 +106,7 @@ __all__ = [
     "RotationTask",
     "Sampled",
     "SpeedLimit",
+    "Stance",
     "Support",
     "Task",
     "TaskDynamics",

@@ -220,12 +220,13 @@ def coordinates(model: Model, state: State) -> Any:
 
 def _judged(model: Model, levels: Levels, solver: Solver, found: Answer) -> Torques:
     """With the status that the residuals say."""
-    shape, nv, x = solver.plan.shape, model.nv, found.x
+    setup, shape, x = solver.plan.setup, solver.plan.shape, found.x
+    acceleration = setup.motion(model, x)
     asked = solver.value[shape.equations : shape.equations + shape.ends[len(levels)]]
     flat = [task for level in levels for task in level]
     residuals = np.split(found.misses[: len(asked)].copy(), np.cumsum([task.rows(model) for task in flat])[:-1])
     residuals = residuals if flat else []
-    size = max(1.0, float(np.abs(x[:nv]).max(initial=0.0)), float(np.abs(asked).max(initial=0.0)))
+    size = max(1.0, float(np.abs(acceleration).max(initial=0.0)), float(np.abs(asked).max(initial=0.0)))
     missed = [float(np.abs(r).max(initial=0.0)) for r in residuals]
     unmet = tuple(task.name for task, miss in zip(flat, missed, strict=True) if miss > MET * size)
     active: dict[str, float] = {}
@@ -234,8 +235,8 @@ def _judged(model: Model, levels: Levels, solver: Solver, found: Answer) -> Torq
     conflicts = tuple(active) if found.excess.any() else ()
     return Torques(
         torques=solver.torques(found),
-        acceleration=x[:nv].copy(),
-        forces=x[nv:].reshape(-1, 3) * model.mass,
+        acceleration=acceleration,
+        forces=setup.pushes(model, x, found.misses[len(asked) :]),
         status="infeasible" if conflicts else "compromise" if unmet else "solved",
         residuals=tuple(residuals),
         ranks=found.ranks[: len(levels)],
@@ -258,13 +259,17 @@ def _setup(
         raise ModelError(f"{model.name!r} has loops, whose forces are not part of the whole-body problem")
     places = _places(contacts)
     checked_points(model, places)
-    if not isinstance(limits, (list, tuple)) or not all(isinstance(x, (Limit, TorqueLimits)) for x in limits):
-        raise ModelError(f"limits is a list of limits, such as [TorqueLimits(), JointLimits()], not {told(limits)}")
     forms = tuple(tuple(task.form for task in level) for level in levels)
     up = tuple(plane(model, None if normal is None else tuple(normal)).normal.tolist())
     choice(settle, tuple(SETTLED), "settle")
     return Setup(
-        forms, places, _friction(friction, len(places)), up, tuple(limits), positive(horizon, "horizon"), settle
+        forms,
+        places,
+        _friction(friction, len(places)),
+        up,
+        checked_limits(limits),
+        positive(horizon, "horizon"),
+        settle,
     )
 
 
@@ -277,6 +282,12 @@ def _places(given: Any) -> tuple[str, ...]:
         if not isinstance(place, str):
             raise ModelError(f"{rule}: {place.name if isinstance(place, Task) else told(place)} in it is none")
     return tuple(given)
+
+
+def checked_limits(limits: Any) -> tuple[Limit | TorqueLimits, ...]:
+    if not isinstance(limits, (list, tuple)) or not all(isinstance(x, (Limit, TorqueLimits)) for x in limits):
+        raise ModelError(f"limits is a list of limits, such as [TorqueLimits(), JointLimits()], not {told(limits)}")
+    return tuple(limits)
 
 
 def _friction(given: Any, contacts: int) -> tuple[float, ...] | None:

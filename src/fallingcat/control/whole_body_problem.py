@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -40,8 +40,35 @@ class TorqueLimits:
         positive(self.fraction, "fraction of TorqueLimits")
 
 
+class Posed(Protocol):
+    """A kind of problem, all that code is made for; hashable."""
+
+    @property
+    def forms(self) -> Levels: ...
+
+    @property
+    def contacts(self) -> tuple[str, ...]: ...
+
+    @property
+    def limits(self) -> tuple[Limit | TorqueLimits, ...]: ...
+
+    @property
+    def torque_level(self) -> int:
+        """Which level says what torques are."""
+
+    def shape(self, model: Model) -> Shape: ...
+
+    def problem(self, model: Model, state: State, numbers: Any) -> Problem: ...
+
+    def motion(self, model: Model, x: np.ndarray) -> np.ndarray:
+        """Of an answer the acceleration (nv)."""
+
+    def pushes(self, model: Model, x: np.ndarray, misses: np.ndarray) -> np.ndarray:
+        """Of an answer the forces of contacts (N); ``misses``: of the levels that settle what tasks leave open."""
+
+
 class Setup(NamedTuple):
-    """All that code is made for; hashable."""
+    """Accelerations and forces of points; hashable."""
 
     forms: Levels
     contacts: tuple[str, ...]
@@ -51,6 +78,26 @@ class Setup(NamedTuple):
     limits: tuple[Limit | TorqueLimits, ...]
     horizon: float
     settle: str
+
+    @property
+    def torque_level(self) -> int:
+        return len(self.forms) + SETTLED[self.settle].index("torques")
+
+    def shape(self, model: Model) -> Shape:
+        nf = 3 * len(self.contacts)
+        sizes = [sum(form.rows(model) for form in level) for level in self.forms]
+        sizes += [{"forces": nf, "torques": model.n}[what] for what in SETTLED[self.settle]]
+        still = sum(3 if U is None else U.shape[1] for _, _, U in _feet(model, self.contacts))
+        return Shape(model.nv + nf, model.nv, still, len(_undriven(model)), ends_of(sizes), *limit_names(model, self))
+
+    def problem(self, model: Model, state: State, numbers: Any) -> Problem:
+        return problem(model, state, numbers, self)
+
+    def motion(self, model: Model, x: np.ndarray) -> np.ndarray:
+        return x[: model.nv].copy()
+
+    def pushes(self, model: Model, x: np.ndarray, misses: np.ndarray) -> np.ndarray:
+        return x[model.nv :].reshape(-1, 3) * model.mass
 
 
 class Problem(NamedTuple):
@@ -71,6 +118,8 @@ class Shape(NamedTuple):
     """What is known of a :class:`Problem` before its numbers are."""
 
     n: int
+    accelerations: int
+    """columns before those of forces"""
     contact_rows: int
     undriven_rows: int
     ends: tuple[int, ...]
@@ -86,6 +135,11 @@ class Shape(NamedTuple):
     @property
     def first_limit(self) -> int:
         return self.equations + self.ends[-1]
+
+
+def ends_of(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Where levels of these sizes end, counted from the first row of the first."""
+    return (0, *np.cumsum(sizes).tolist())
 
 
 def problem(model: Model, state: State, numbers: Any, setup: Setup) -> Problem:
@@ -125,7 +179,7 @@ def _bounds(model: Model, state: State, setup: Setup, limit: Any, dynamics: Any,
     """Rows, lower and upper bounds of a limit: of torques, or of what velocities will be after the horizon."""
     nf = 3 * len(setup.contacts)
     if isinstance(limit, TorqueLimits):
-        places, most = _efforts(model)
+        places, most = efforts(model)
         most = limit.fraction * most
         rows = model.m + places
         return dynamics[rows], -most - h[rows], most - h[rows]
@@ -154,21 +208,27 @@ def _faces(normal: np.ndarray, tangents: np.ndarray, mu: float) -> list[np.ndarr
 
 def limit_names(model: Model, setup: Setup) -> tuple[tuple[str, ...], np.ndarray]:
     """What each row of the limits says, and whether it gives way before others."""
-    names: list[str] = []
-    yields: list[bool] = []
-    for limit in setup.limits:
-        drives = isinstance(limit, TorqueLimits)
-        torques = [f"torque limit of {model.rate_joints[i]!r}" for i in _efforts(model)[0]]
-        own = torques if isinstance(limit, TorqueLimits) else limit.rows(model, model.neutral()).names
-        names += own
-        yields += [not drives] * len(own)
+    names, yields = own_limits(model, setup.limits)
     for place, mu in zip(setup.contacts, setup.friction or (), strict=False):
         names += [f"friction cone of {place!r}"] * (4 if mu > 0.0 else 5)
     return tuple(names), constant(np.array(yields + [False] * (len(names) - len(yields)), dtype=bool))
 
 
+def own_limits(model: Model, limits: Sequence[Limit | TorqueLimits]) -> tuple[list[str], list[bool]]:
+    """The same of the limits that were given."""
+    names: list[str] = []
+    yields: list[bool] = []
+    for limit in limits:
+        drives = isinstance(limit, TorqueLimits)
+        torques = [f"torque limit of {model.rate_joints[i]!r}" for i in efforts(model)[0]]
+        own = torques if isinstance(limit, TorqueLimits) else limit.rows(model, model.neutral()).names
+        names += own
+        yields += [not drives] * len(own)
+    return names, yields
+
+
 @lru_cache(maxsize=32)
-def _efforts(model: Model) -> tuple[np.ndarray, np.ndarray]:
+def efforts(model: Model) -> tuple[np.ndarray, np.ndarray]:
     """Places among the rates with an effort limit, and these limits."""
     own = [i for i, joint in enumerate(model.joints) if joint.nv]
     all_ = np.concatenate(
@@ -230,7 +290,7 @@ class Plan(NamedTuple):
     """The problem of a robot as machine code, and what never changes of it."""
 
     shape: Shape
-    setup: Setup
+    setup: Posed
     kernel: Kernel
     """``(q, v, numbers) -> [rows that change; value; root; lower]``, flat"""
     kept: np.ndarray
@@ -248,11 +308,11 @@ class _Changes(Exception):
     """A row that looked constant is not."""
 
 
-def changing(model: Model, state: State, numbers: Any, *, setup: Setup, source: tuple[int, ...]) -> Any:
-    """Flat: rows of :func:`problem`, then value, root and lower bounds.  ``source`` says of each row whether it is
+def changing(model: Model, state: State, numbers: Any, *, setup: Posed, source: tuple[int, ...]) -> Any:
+    """Flat: rows of the problem, then value, root and lower bounds.  ``source`` says of each row whether it is
     given (its own number), never changes (-1), or repeats another one.
     """
-    rows, value, root, lower = problem(model, state, numbers, setup)
+    rows, value, root, lower = setup.problem(model, state, numbers)
     if not is_numeric(rows) and not all(is_numeric(x) for i, j in enumerate(source) if j == CONSTANT for x in rows[i]):
         raise _Changes
     given = [i for i, j in enumerate(source) if i == j]
@@ -260,16 +320,10 @@ def changing(model: Model, state: State, numbers: Any, *, setup: Setup, source: 
 
 
 @lru_cache(maxsize=32)
-def plan_of(model: Model, setup: Setup) -> Plan:
+def plan_of(model: Model, setup: Posed) -> Plan:
     """Made once for a robot and kinds of tasks, contacts and limits."""
-    size, nf = count(model, [form for level in setup.forms for form in level]), 3 * len(setup.contacts)
-    sizes = [sum(form.rows(model) for form in level) for level in setup.forms]
-    sizes += [{"forces": nf, "torques": model.n}[what] for what in SETTLED[setup.settle]]
-    ends = (0, *np.cumsum(sizes).tolist())
-    still = sum(3 if U is None else U.shape[1] for _, _, U in _feet(model, setup.contacts))
-    shape = Shape(model.nv + nf, still, len(_undriven(model)), ends, *limit_names(model, setup))
-    level = len(setup.forms) + SETTLED[setup.settle].index("torques")
-    torque_rows = slice(*ends[level : level + 2])
+    size, shape = count(model, [form for level in setup.forms for form in level]), setup.shape(model)
+    torque_rows = slice(*shape.ends[setup.torque_level :][:2])
     source, kept = _sources(model, setup, size, shape, torque_rows)
     try:
         kernel = compile(model, changing, inputs={"numbers": size}, setup=setup, source=source)
@@ -282,17 +336,17 @@ def plan_of(model: Model, setup: Setup) -> Plan:
 
 
 def _sources(
-    model: Model, setup: Setup, size: int, shape: Shape, torque_rows: slice
+    model: Model, setup: Posed, size: int, shape: Shape, torque_rows: slice
 ) -> tuple[tuple[int, ...], np.ndarray]:
     """For :func:`changing`: what is the same at two states, which is checked when code is made; and these rows."""
     rng = np.random.default_rng(0)
     with np.errstate(all="ignore"):  # these numbers are no goals
-        one, two = (problem(model, model.random_state(rng), np.full(size, 0.5), setup).rows for _ in range(2))
+        one, two = (setup.problem(model, model.random_state(rng), np.full(size, 0.5)).rows for _ in range(2))
     fixed = (one == two).all(axis=1)
     source, row = np.where(fixed, CONSTANT, np.arange(len(fixed))), shape.first_limit
     for limit in setup.limits:
         if isinstance(limit, TorqueLimits):
-            places = _efforts(model)[0]
+            places = efforts(model)[0]
             source[row : row + len(places)] = shape.equations + torque_rows.start + places
             fixed[row : row + len(places)] = False
             row += len(places)

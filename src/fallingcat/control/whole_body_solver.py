@@ -46,7 +46,7 @@ class Solver:
         self._flat = np.zeros(parts[-1] + limits)
         first, self.value, self.root, self.lower = np.split(self._flat, parts)
         problem = Given(
-            n, shape.equations, levels, limits, shape.contact_rows, model.nv,
+            n, shape.equations, levels, limits, shape.contact_rows, shape.accelerations,
             plan.kept, first.reshape(given, n), plan.where, self.value, self.root, self.lower, np.array(shape.ends),
         )  # fmt: skip
         x, multipliers, misses, report = (np.zeros(k) for k in (n, limits, rows, 4))
