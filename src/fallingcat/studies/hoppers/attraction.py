@@ -7,7 +7,6 @@ leave, and so do those that have been in the gait for some periods: the others g
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +24,7 @@ from .hopper import FOOT, floor, laws, start, upright_angle
 from .measures import hop_period, stationarity, step_length
 from .observed import Observed
 from .parameters import AttractionParameters
+from .watch import OPEN, Watch
 
 VERDICTS: Final = ("undecided", "gait", "fell", "broke")
 """What becomes of a run; its number is the place here.  ``broke``: no step met the tolerance."""
@@ -40,10 +40,6 @@ LIKE: Final = np.array([2e-3, 2e-3, 0.03, 0.03, 0.03])
 joint (rad)."""
 LONGEST_STEP: Final = 5e-3
 """s"""
-CROWD: Final = 16
-"""Decided runs leave when they are one in so many."""
-PATIENCE: Final = 20
-"""Looks at all runs for each look that a whole run would need: what has not come so far then breaks."""
 
 
 def attraction(
@@ -164,30 +160,23 @@ def judged(
     fleet = Fleet(model, states, own, floor(p), dt=LONGEST_STEP, **how)
     count = fleet.count
     watch, found = _Watch(fleet, p, gait), Judged(np.zeros(count, np.uint8), np.zeros(count, np.float32))
-    while fleet.count:
-        watch.look()
-        if watch.looked > PATIENCE * watch.last:
-            watch.give_up()
-        left = watch.leaving()
-        if left is not None:
-            _, found.verdicts[left[0]], found.periods[left[0]] = left
-            tell(1.0 - fleet.count / count)
+    for left in watch.decided(tell):
+        found.verdicts[left["runs"]], found.periods[left["runs"]] = left["verdict"], left["looks"] / LOOKS
     found.attempts = watch.attempts
     return found
 
 
-class _Watch:
-    """Runs under way, wherever their numbers are: when each was looked at last, and how it was then."""
+class _Watch(Watch):
+    """Whether runs are in the gait: how each was a period ago, and how many periods in a row were like it."""
+
+    columns = (*Watch.columns, "alike", "before")
+    broke = BROKE
 
     def __init__(self, fleet: Fleet, p: AttractionParameters, gait: Gait) -> None:
-        self.fleet, self.attempts, self.looked = fleet, 0, 0
-        self.xp: Any = sys.modules[type(fleet.times).__module__.partition(".")[0]]  # NumPy, or CuPy
-        xp, count = self.xp, fleet.count
-        self.tick, self.last = gait.period / LOOKS, int(np.ceil(p.duration / gait.period)) * LOOKS
-        self.runs, self.looks = xp.arange(count), xp.zeros(count, dtype=xp.int64)
-        self.verdict, self.alike = xp.full(count, -1, dtype=xp.int64), xp.zeros(count, dtype=xp.int64)
-        self.before, self.like = self._places(), xp.asarray(LIKE)
-        self.shift = xp.asarray([gait.step, 0.0, 0.0, 0.0, 0.0])
+        super().__init__(fleet, gait.period / LOOKS, int(np.ceil(p.duration / gait.period)) * LOOKS)
+        xp = self.xp
+        self.alike, self.before = xp.zeros(fleet.count, dtype=xp.int64), self._places()
+        self.like, self.shift = xp.asarray(LIKE), xp.asarray([gait.step, 0.0, 0.0, 0.0, 0.0])
 
     def _places(self) -> Any:
         """``N x 5``: x, y, cos and sin of the base's angle, joint."""
@@ -195,38 +184,12 @@ class _Watch:
         columns = (pose[:, 0, 3], pose[:, 1, 3], pose[:, 0, 0], pose[:, 1, 0], joints[:, 0])
         return self.xp.stack(columns, axis=1)
 
-    def look(self) -> None:
-        """Some attempts of all, and what can be said of those that have arrived."""
-        xp, open_ = self.xp, self.verdict < 0
-        arrived = self.fleet.approach((self.looks + open_) * self.tick) & open_
-        self.attempts += self.fleet.attempts * int(open_.sum())
-        self.looked += 1
-        self.looks += arrived
-        here = self._places()
+    def says(self, arrived: Any) -> Any:
+        xp, here = self.xp, self._places()
         period = arrived & (self.looks % LOOKS == 0)
         alike = (xp.abs(here - self.before - self.shift) < self.like).all(axis=1)
         self.alike = xp.where(period, xp.where(alike, self.alike + 1, 0), self.alike)
         self.before = xp.where(period[:, None], here, self.before)
-        up = here[:, 1] >= 0.0
-        ends = [self.alike >= PERIODS, self.looks >= self.last]
-        says = xp.where(ends[0], GAIT, xp.where(ends[1], UNDECIDED, -1))
-        says = xp.where(up, says, FELL)
-        says = xp.where(xp.isfinite(here).all(axis=1), says, BROKE)
-        self.verdict = xp.where(arrived, says, self.verdict)
-
-    def give_up(self) -> None:
-        """On those that are still under way."""
-        self.verdict = self.xp.where(self.verdict < 0, BROKE, self.verdict)
-
-    def leaving(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """The decided ones, if they are enough: their numbers, verdicts and periods; the others stay."""
-        done = self.verdict >= 0
-        count = int(done.sum())
-        if not count or count * CROWD < len(done):
-            return None
-        left = [self.fleet.fetched(x[done]) for x in (self.runs, self.verdict, self.looks / LOOKS)]
-        stay = ~done
-        self.fleet.keep(stay)
-        for name in ("runs", "looks", "verdict", "alike", "before"):
-            setattr(self, name, getattr(self, name)[stay])
-        return left[0], left[1], left[2]
+        out = xp.where(self.alike >= PERIODS, GAIT, xp.where(self.looks >= self.last, UNDECIDED, OPEN))
+        out = xp.where(here[:, 1] >= 0.0, out, FELL)
+        return xp.where(xp.isfinite(here).all(axis=1), out, BROKE)

@@ -115,7 +115,13 @@ class HopperSearch(_Hopper[SearchParameters]):
     aside = frozenset({"samples", "trial", "again", "longer"})
 
     def more(self, model: Model, seen: Observed, parameters: SearchParameters, tell: Progress) -> Observed:
-        return replace(seen, numbers=about_search(search(model, parameters, tell)))
+        found = search(model, parameters, tell)
+        return replace(seen, numbers=about_search(found), curves=found.region)
+
+    def figures(self, study: Study, seen: Observed) -> Figures:
+        from .panels import search_figures
+
+        return search_figures(study, seen)
 
 
 @study_kind

@@ -56,7 +56,9 @@ class Observed:
     numbers: Mapping[str, float] = field(default_factory=dict)
     """of all runs of the study together, by the names that its rows use"""
     curves: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """of a scan: ``q1`` (rad) and ``spin`` (N m s); of a basin: its axes, and ``verdicts`` and ``periods`` over them"""
+    """of a scan: ``q1`` (rad) and ``spin`` (N m s); of a basin: its axes, and ``verdicts`` and ``periods`` over them;
+    of a search: the parameters of gaits that were found, and their ``speed`` (m/s)
+    """
 
     @cached_property
     def columns(self) -> dict[str, np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +13,7 @@ from ...arrays import arctan2, cos, sin
 from ...control import LockedPolarSpring, PolarLaw
 from ...formulations import locked_angle
 from ...model import Model, State
-from ...views import Chart, Line, Page, Text
+from ...views import Chart, Line, Page, Table, Text
 from ...views.page import Block
 from ..kind import Figures
 from ..tables import Study
@@ -42,6 +43,19 @@ def hopper_figures(study: Study, seen: Observed) -> Figures:
         zoom = Text("Zoom", f"The last {ZOOMED} hops, from {span[0]:.2f} to {span[-1]:.2f} s.")
         below += [zoom, *near.all()]
     return Figures(above, below)
+
+
+def search_figures(study: Study, seen: Observed) -> Figures:
+    """The run with its panels, and the gaits that a search found, the fastest first."""
+    one = hopper_figures(study, replace(seen, curves={}))
+    names, gaits = list(seen.curves), np.array(list(seen.curves.values())).T
+    rows = [[f"{x:.3g}" for x in row] for row in gaits]
+    if len(rows) > 1:
+        ends = zip(gaits.min(axis=0), gaits.max(axis=0), strict=True)
+        rows.insert(0, [f"{low:.3g} to {high:.3g}" for low, high in ends])
+    note = "The first row of many says from where to where they lie. SI units, rad: see the parameters."
+    table = Table("Forward gaits that were found", names, rows, note, wide=True)
+    return Figures(one.above, [table, *one.below])
 
 
 def strip_page(study: Study, seen: Observed) -> Page:

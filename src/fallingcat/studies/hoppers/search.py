@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from ...model import Model, State
-from ...simulation import Fleet, Located, Rosenbrock, simulate
+from ...simulation import Fleet, Located, Rosenbrock
+from ...simulation.recorded import simulate_many
 from ..kind import Progress
 from .attraction import starts
 from .hopper import floor, laws, start
-from .measures import hop_period, stationarity, step_length
+from .measures import forward_speed, hop_period, stationarity
 from .observed import Observed
 from .parameters import SearchParameters
+from .watch import OPEN, Watch
 
 RANGES: Final = {
     "K_r": (600.0, 6000.0), "D_r": (1.0, 60.0), "K_p": (0.02, 60.0), "D_p": (1e-3, 2.0), "K_E": (0.5, 60.0),
@@ -23,7 +26,7 @@ RANGES: Final = {
 EVEN: Final = {"r_des", "E_des", "alpha_des"}
 STARTS: Final = ((-0.5, 0.5), (0.02, 0.3), (1.0, 2.5), (-0.3, 1.2))
 """Lean of the leg (rad), height of the foot (m), joint (rad) and forward speed (m/s) at the start, evenly."""
-LOOK: Final = 0.25
+LOOK: Final = 0.05
 """s: between two looks at whether the base is still above the floor"""
 FORWARD: Final = 0.05
 """m/s: what counts as going forward, on average of the second half"""
@@ -31,11 +34,13 @@ LONGEST_STEP: Final = 5e-3
 """s"""
 THROWN: Final = (1.0, 60.0)
 """m and rad/s: a base above or faster is thrown, not hopping; the wanted energies lift it to half a metre"""
-PATIENCE: Final = 40
-"""Calls of the fleet between two looks."""
-
-
-NUMBERS: Final = ("runs", "up", "forward", "looked_again", "gaits")
+FELL, STAYED, BROKE = range(3)
+"""What becomes of a run.  ``BROKE``: its steps became too many, or no numbers."""
+FINE: Final = 5e-5
+"""s: steps of those whose foot chatters"""
+TOGETHER: Final = 32
+"""Runs that are looked at again at once, with every step kept."""
+NUMBERS: Final = ("runs", "up", "forward", "chattering", "looked_again", "gaits", "fastest")
 """What :func:`about_search` finds."""
 
 
@@ -44,53 +49,62 @@ class Search(NamedTuple):
 
     drawn: dict[str, np.ndarray]
     """``N`` each: parameters"""
+    verdicts: np.ndarray
+    """``N``: fell or was thrown, stayed up to the end, or broke"""
     lasted: np.ndarray
-    """``N`` (s): until the base was below the floor or thrown, or the end"""
+    """``N`` (s): until that was seen"""
     speed: np.ndarray
-    """``N`` (m/s): forward, in the second half; NaN where it fell"""
-    again: list[tuple[int, Observed]]
-    """number and motion of some that were up at the end and went forward, for ``longer`` seconds"""
-    longer: float
-
-    @property
-    def up(self) -> np.ndarray:
-        """``N``: not fallen by the end."""
-        return np.isfinite(self.speed)
+    """``N`` (m/s): forward, in the second half; NaN where it did not stay up"""
+    chatters: np.ndarray
+    """``N``: whether its foot leaves the floor and comes back every few microseconds, between laws that pull it apart:
+    then it was followed in steps of :data:`FINE`, which do not look for switches
+    """
+    pace: dict[int, float]
+    """number of a run that was up at the end and went forward, did not chatter and was looked at again for longer: its
+    speed (m/s) if it ends in a forward gait, else NaN
+    """
 
     @property
     def forward(self) -> np.ndarray:
-        """``N``: up, and on its way."""
-        return self.up & (np.nan_to_num(self.speed) > FORWARD)
+        """``N``: up at the end, and on its way."""
+        return np.asarray(np.nan_to_num(self.speed) > FORWARD)
 
     @property
-    def gaits(self) -> list[tuple[int, Observed]]:
-        """Those whose hops repeat, forward, to the end of the longer run."""
-        return [(i, seen) for i, seen in self.again if _is_gait(seen, self.longer)]
+    def gaits(self) -> np.ndarray:
+        """Numbers of those that end in a forward gait, the fastest first."""
+        found = [i for i, speed in self.pace.items() if np.isfinite(speed)]
+        return np.array(sorted(found, key=lambda i: -self.pace[i]), dtype=int)
 
-
-def _is_gait(seen: Observed, duration: float) -> bool:
-    """Whether hops repeat to 0.1 % and go forward."""
-    whole = seen.run.times[-1] > 0.999 * duration and seen.run.poses[-1, 1, 3] > 0.0
-    return bool(whole and stationarity(seen) < 0.1 and step_length(seen) / hop_period(seen) > FORWARD)
+    @property
+    def region(self) -> dict[str, np.ndarray]:
+        """Parameters of those in a forward gait, and their ``speed`` (m/s), the fastest first."""
+        gaits = self.gaits
+        speeds = np.array([self.pace[i] for i in gaits.tolist()])
+        return {name: values[gaits] for name, values in self.drawn.items()} | {"speed": speeds}
 
 
 def search(model: Model, p: SearchParameters, tell: Progress) -> Search:
     """``p.samples`` runs of ``p.trial`` (s) from random gains and starts; ``p.again`` of them for longer."""
+    begun, each = draws(model, p)
+    drawn = {name: np.array([getattr(mine, name) for mine in each]) for name in RANGES}
+    found = Search(drawn, *_outcome(model, begun, each, tell), {})
+    good = np.flatnonzero(found.forward & ~found.chatters)[: p.again].tolist()  # in the order in which they were drawn
+    for k in range(0, len(good), TOGETHER):
+        tell("looking again", k / len(good))
+        some = good[k : k + TOGETHER]
+        own = [each[i].model_copy(update={"duration": p.longer}) for i in some]
+        paces = followed(model, [State(*(x[i] for x in begun)) for i in some], own)
+        found.pace.update(zip(some, paces, strict=True))
+    return found
+
+
+def draws(model: Model, p: SearchParameters) -> tuple[State, list[SearchParameters]]:
+    """The random starts (batched) and parameters of all runs; others for another number of them."""
     rng = np.random.default_rng(0)
-    drawn = {name: _drawn(rng, name, p.samples) for name in RANGES}
+    values = [_drawn(rng, name, p.samples).tolist() for name in RANGES]
     begun = starts(model, np.stack([rng.uniform(*ends, p.samples) for ends in STARTS], axis=1))
-    each = [_with(p, drawn, i) for i in range(p.samples)]
-    first = start(model, p)  # alpha_c is measured from the posture of the study
-    lasted, speed = _outcome(model, begun, each, p, first, tell)
-    good = np.flatnonzero(np.nan_to_num(speed) > FORWARD)
-    again = []
-    for k, i in enumerate(good[: p.again].tolist()):  # in the order in which they were drawn
-        tell("looking again", k / p.again)
-        own = each[i].model_copy(update={"duration": p.longer})
-        how: dict[str, Any] = {"integrator": Rosenbrock(1e-6), "dt": LONGEST_STEP, "progress": False}
-        run = simulate(model, State(*(x[i] for x in begun)), p.longer, laws(model, first, own), floor(p), **how)
-        again.append((i, Observed(run, own)))
-    return Search(drawn, lasted, speed, again, p.longer)
+    each = [p.model_copy(update=dict(zip(RANGES, own, strict=True))) for own in zip(*values, strict=True)]
+    return begun, each
 
 
 def _drawn(rng: np.random.Generator, name: str, count: int) -> np.ndarray:
@@ -100,44 +114,87 @@ def _drawn(rng: np.random.Generator, name: str, count: int) -> np.ndarray:
     return np.exp(rng.uniform(np.log(low), np.log(high), count))
 
 
-def _with(p: SearchParameters, drawn: dict[str, np.ndarray], i: int) -> SearchParameters:
-    return p.model_copy(update={name: float(values[i]) for name, values in drawn.items()})
-
-
 def _outcome(
-    model: Model, begun: State, each: list[SearchParameters], p: SearchParameters, first: State, tell: Progress
-) -> tuple[np.ndarray, np.ndarray]:
-    """``N`` (s, m/s): how long each run lasted, and how fast it went in the second half."""
-    method, count = Located(Rosenbrock(1e-5)), len(each)
-    fleet = Fleet(model, begun, [laws(model, first, own) for own in each], floor(p), dt=LONGEST_STEP, integrator=method)
-    runs, middle = np.arange(count), np.full(count, np.nan)
-    lasted, speed, looks = np.zeros(count), np.full(count, np.nan), round(p.trial / LOOK)
-    for k in range(1, looks + 1):
-        tell("many gains", k / looks)
-        for _ in range(PATIENCE):  # what has not come so far then counts as fallen
-            if fleet.approach(np.full(fleet.count, k * LOOK)).all():
-                break
-        pose, _, twist, _ = fleet.state
-        height, spin = pose[:, 1, 3], np.abs(twist[:, 2])
-        stays = (
-            (height > 0.0) & (height < THROWN[0]) & (spin < THROWN[1]) & (np.asarray(fleet.times) > (k - 0.5) * LOOK)
-        )
-        lasted[runs[stays]] = k * LOOK
-        if k == looks // 2:
-            middle[runs] = pose[:, 0, 3]
-        if k == looks:
-            speed[runs[stays]] = (pose[stays, 0, 3] - middle[runs[stays]]) / (0.5 * p.trial)
-        if not stays.any():
-            break
-        fleet.keep(stays)
-        runs = runs[stays]
-    return lasted, speed
+    model: Model, begun: State, each: Sequence[SearchParameters], tell: Progress
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """``N``: what became of each run, how long it lasted (s), how fast it went in the second half (m/s), and whether
+    its foot chatters.
+    """
+    p, count = each[0], len(each)
+    first = start(model, p)  # alpha_c is measured from the posture of the study
+    own, ground, looks = [laws(model, first, mine) for mine in each], floor(p), round(p.trial / LOOK)
+    verdicts, lasted, speed = np.zeros(count, dtype=int), np.zeros(count), np.full(count, np.nan)
+
+    def hear(watch: Watch, which: np.ndarray, what: str) -> None:
+        for left in watch.decided(lambda share: tell(what, share)):
+            runs, half = which[left["runs"]], (looks - looks // 2) * LOOK
+            verdicts[runs], lasted[runs] = left["verdict"], left["looks"] * LOOK
+            speed[runs] = np.where(left["verdict"] == STAYED, (left["end"] - left["middle"]) / half, np.nan)
+
+    located = Fleet(model, begun, own, ground, dt=LONGEST_STEP, integrator=Located(Rosenbrock(1e-5)), ledger=False)
+    hear(_Watch(located, LOOK, looks), np.arange(count), "many gains")
+    chatters = verdicts == BROKE
+    some = np.flatnonzero(chatters)
+    if len(some):
+        states = State(*(x[some] for x in begun))
+        hear(_Stepped(Fleet(model, states, [own[i] for i in some], ground, dt=FINE), LOOK, looks), some, "chattering")
+    return verdicts, lasted, speed, chatters
+
+
+class _Watch(Watch):
+    """Whether runs stay up, and where they are in the middle and at the end (m)."""
+
+    columns = (*Watch.columns, "middle", "end")
+    patience, broke = 4, BROKE
+
+    def __init__(self, fleet: Fleet, tick: float, last: int) -> None:
+        super().__init__(fleet, tick, last)
+        self.middle = self.end = np.zeros(fleet.count)
+
+    def says(self, arrived: Any) -> Any:
+        pose, _, twist, _ = self.fleet.state
+        (x, height), spin = pose[:, :2, 3].T, np.abs(twist[:, 2])
+        self.middle = np.where(arrived & (self.looks == self.last // 2), x, self.middle)
+        self.end = np.where(arrived, x, self.end)
+        up = (height > 0.0) & (height < THROWN[0]) & (spin < THROWN[1])
+        out = np.where(up, np.where(self.looks == self.last, STAYED, OPEN), FELL)
+        return np.where(np.isfinite(height + spin), out, BROKE)
+
+
+class _Stepped(_Watch):
+    """The same in steps that all take together."""
+
+    def advanced(self, until: Any) -> Any:
+        self.fleet.step(round(self.tick / self.fleet.dt))
+        return np.ones(self.fleet.count, dtype=bool)
+
+
+def followed(model: Model, states: Sequence[State], each: Sequence[SearchParameters]) -> list[float]:
+    """m/s: how fast the gait is in which each run ends; NaN where it ends in none that goes forward."""
+    first, p = start(model, each[0]), each[0]
+    own = [laws(model, first, mine) for mine in each]
+    runs = simulate_many(model, states, p.duration, own, floor(p), rule=Rosenbrock(1e-6), dt=LONGEST_STEP)
+    return [pace(Observed(run, mine)) for run, mine in zip(runs, each, strict=True)]
+
+
+def pace(seen: Observed) -> float:
+    """m/s: forward, where a run lasts, its last hops repeat to 0.1 % and its base stays above the floor in its second
+    half; else NaN.
+    """
+    late = seen.times > 0.5 * seen.parameters.duration
+    whole = seen.times[-1] > 0.999 * seen.parameters.duration and seen.run.poses[late, 1, 3].min() > 0.0
+    if not whole or not stationarity(seen) < 0.1:
+        return np.nan
+    hops = seen.times[-1] - seen.times[seen.lift_offs[-1]] < 2.0 * hop_period(seen)
+    speed = forward_speed(seen)
+    return speed if hops and speed > FORWARD else np.nan
 
 
 def about_search(found: Search) -> dict[str, float]:
-    """The :data:`NUMBERS`: runs, those up at the end and those going forward (%), those looked at again, and how many
-    of these have a gait.
+    """The :data:`NUMBERS`: runs; those up at the end, going forward, and with a foot that chatters (%); those looked at
+    again, how many of these have a gait, and the speed of the fastest (m/s).
     """
-    shares = [100.0 * float(np.mean(x)) for x in (found.up, found.forward)]
-    numbers = (float(len(found.lasted)), *shares, float(len(found.again)), float(len(found.gaits)))
-    return dict(zip(NUMBERS, numbers, strict=True))
+    shares = [100.0 * float(np.mean(x)) for x in (found.verdicts == STAYED, found.forward, found.chatters)]
+    best = [found.pace[i] for i in found.gaits[:1].tolist()]
+    counts = [float(len(x)) for x in (found.pace, found.gaits)]
+    return dict(zip(NUMBERS, (float(len(found.lasted)), *shares, *counts, *(best or [np.nan])), strict=True))

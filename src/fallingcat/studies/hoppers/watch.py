@@ -1,0 +1,72 @@
+"""Many runs at once, each until something can be said of it: nobody waits for the slowest, and the decided leave."""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from ...simulation import Fleet
+
+CROWD: Final = 16
+"""Decided runs leave when they are one in so many."""
+OPEN: Final = -1
+"""The verdict on a run that goes on."""
+
+
+class Watch(ABC):
+    """Runs under way, wherever their numbers are: each is looked at every ``tick`` (s) of its own time, and gets a
+    verdict (0 or more) at its ``last`` look, if not before.
+    """
+
+    columns: ClassVar[tuple[str, ...]] = ("runs", "looks", "verdict")
+    """what is kept of each run that is under way"""
+    patience: ClassVar[int] = 20
+    """rounds for each look that a whole run would need: what has not come so far then breaks"""
+    broke: ClassVar[int]
+    """the verdict on a run whose steps became too many"""
+
+    def __init__(self, fleet: Fleet, tick: float, last: int) -> None:
+        self.fleet, self.tick, self.last, self.attempts = fleet, tick, last, 0
+        self.xp: Any = sys.modules[type(fleet.times).__module__.partition(".")[0]]  # NumPy, or CuPy
+        xp, count = self.xp, fleet.count
+        self.runs, self.looks = xp.arange(count), xp.zeros(count, dtype=xp.int64)
+        self.verdict = xp.full(count, OPEN, dtype=xp.int64)
+
+    @abstractmethod
+    def says(self, arrived: Any) -> Any:
+        """Verdicts (N) on those that have ``arrived`` (N truth values) at a look; what others get is not heard."""
+
+    def advanced(self, until: Any) -> Any:
+        """Goes on, nobody beyond ``until`` (N, s); truth values (N): who has arrived there."""
+        return self.fleet.approach(until)
+
+    def decided(self, tell: Callable[[float], None] = lambda share: None) -> Iterator[dict[str, np.ndarray]]:
+        """The columns of runs that leave, until none is left; ``tell`` is told their share."""
+        rounds, count = 0, self.fleet.count
+        while self.fleet.count:
+            self._round()
+            rounds += 1
+            if rounds > self.patience * self.last:
+                self.verdict = self.xp.where(self.verdict == OPEN, self.broke, self.verdict)
+            done = self.verdict != OPEN
+            if int(done.sum()) * CROWD >= len(done):
+                yield {name: self.fleet.fetched(getattr(self, name)[done]) for name in self.columns}
+                self._keep(~done)
+                tell(1.0 - self.fleet.count / count)
+
+    def _round(self) -> None:
+        """Some attempts at steps of all that go on, and what can be said of those that have arrived."""
+        going = self.verdict == OPEN
+        arrived = self.advanced((self.looks + going) * self.tick) & going
+        self.attempts += self.fleet.attempts * int(going.sum())
+        self.looks += arrived
+        self.verdict = self.xp.where(arrived, self.says(arrived), self.verdict)
+
+    def _keep(self, stay: Any) -> None:
+        self.fleet.keep(stay)
+        for name in self.columns:
+            setattr(self, name, getattr(self, name)[stay])
