@@ -32,7 +32,7 @@ published = "1"
 
 def test_the_studies_are_there():
     wanted = {f"prismatic-{k}" for k in (1, 2, 3)} | {f"revolute-{k}" for k in range(1, 7)}
-    wanted |= {"circling-arm", "eth-dynamics", "eth-kinematics", "pushed-dog", "reaching-low"} | {
+    wanted |= {"circling-arm", "eth-dynamics", "eth-kinematics", "pushed-dog", "reaching-low", "stepping-in-place"} | {
         "from-equations",
         "mishra-equations",
         "traversaro-identities",

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import concatenate, cross
 from ..dynamics import link_pose
 from ..dynamics.checks import check_robot
 from ..errors import ModelError, told
@@ -127,9 +128,9 @@ class Sole:
         """The wrench (6) that ``forces`` (points x 3, N, world) at ``points`` have on the sole."""
         check_robot(model, state)
         H, places = link_pose(model, state, self.place), positions(model, state, named_points(points))
-        moment = sum((np.cross(p - H[:3, 3], f) for p, f in zip(places, forces, strict=True)), start=np.zeros(3))
-        R = H[:3, :3].T
-        return np.concatenate([R @ np.sum(forces, axis=0), R @ moment])
+        parts = [concatenate([f, cross(p - H[:3, 3], f)]) for p, f in zip(places, forces, strict=True)]
+        whole = sum(parts[1:], start=parts[0])
+        return concatenate([H[:3, :3].T @ whole[:3], H[:3, :3].T @ whole[3:]])
 
     def margins(self, wrench: Any) -> Margins:
         """How far inside the cone wrenches ``(..., 6)`` are."""

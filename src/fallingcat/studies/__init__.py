@@ -3,10 +3,22 @@
 ``run("revolute-6")`` runs one; ``names()`` lists them; :func:`load` reads one's own.  What can be studied is a
 :class:`StudyKind`: hoppers (:mod:`.hoppers`), the gait of an arm in orbit (:mod:`.orbital`), control
 (:mod:`.kinematics`, :mod:`.circling`, :mod:`.dynamics`, :mod:`.tumbling`, :mod:`.turning`), whole-body control
-(:mod:`.pushed`, :mod:`.reaching_low`), equations (:mod:`.identities`), and one's own.
+(:mod:`.pushed`, :mod:`.reaching_low`, :mod:`.stepping`), equations (:mod:`.identities`), and one's own.
 """
 
-from . import circling, dynamics, hoppers, identities, kinematics, orbital, pushed, reaching_low, tumbling, turning
+from . import (
+    circling,
+    dynamics,
+    hoppers,
+    identities,
+    kinematics,
+    orbital,
+    pushed,
+    reaching_low,
+    stepping,
+    tumbling,
+    turning,
+)
 from .kind import Figures, Parameters, Progress, StudyKind, kind_of, kinds, study_kind
 from .reproduction import Reproduced, Reproduction, reproduce
 from .robot_report import RobotReport, report
@@ -45,6 +57,7 @@ __all__ = [
     "reproduce",
     "run",
     "run_study",
+    "stepping",
     "study_kind",
     "sweep",
     "tumbling",
