@@ -99,7 +99,7 @@ def ours(problem: Problem, repeats: int) -> Iterator[report.Result]:
         "reached_percent": share,
     }
     kernel, numbers = reach.kernel, reach.numbers(problem.goals[0])
-    x, settings = np.append(start.joints, 0.0), np.array([1e-300, 1e6, np.inf, 0.0])  # so damped that it never arrives
+    x, settings = np.append(start.joints, [0.0, 0.0]), np.array([1e-300, 1e6, np.inf, 0.0, np.inf])  # never arrives
     for lanes in (1, kernel.lanes):
         rows = (x, numbers) if lanes == 1 else (np.tile(x, (lanes, 1)), np.tile(numbers, (lanes, 1)))
         times = []

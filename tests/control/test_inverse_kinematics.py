@@ -11,9 +11,8 @@ from numpy.testing import assert_allclose
 import fallingcat as fc
 from fallingcat import control
 from fallingcat.control import inverse_kinematics
-from fallingcat.control.reaching_step import step
+from fallingcat.control.reaching_step import HEAD, numbers_of, step
 from fallingcat.control.stretched import stretched
-from fallingcat.control.tasks.task import packed
 from fallingcat.errors import ModelError
 
 
@@ -319,12 +318,13 @@ def test_no_direction_of_a_step_depends_on_the_base_that_was_chosen():
     start, goal = (model.random_state(np.random.default_rng(i)) for i in (1, 2))
     place = model.link_names[-1]
     tasks = [control.PoseTask(place, fc.link_pose(model, goal, place)), control.PositionTask("link1", np.zeros(3))]
-    numbers, forms = packed(model, tasks), tuple(task.form for task in tasks)
+    numbers, forms = numbers_of(model, tasks), tuple(task.form for task in tasks)
 
     def moving(robot, state):
         """The state with the step that it takes as its velocity."""
         q = robot.flatten(state)[0]
-        out = step(robot, np.append(q, 0.0), numbers, np.array([1e-6, 0.3, np.inf, 0.0]), forms=(forms,), limited=True)
+        x, settings = np.append(q, np.zeros(HEAD)), np.array([1e-6, 0.3, np.inf, 0.0, np.inf])
+        out = step(robot, x, numbers, settings, forms=(forms,), limited=True)
         return robot.unflatten(q, robot.difference(q, out[: robot.nq]))
 
     other, seen = model.reroot("link2"), fc.reroot_state(model, start, "link2")
@@ -356,13 +356,12 @@ def test_the_last_steps_converge_quadratically():
     goal = model.random_state(rng)
     start = model.configuration.displace(goal, 0.05 * rng.normal(size=model.nv))
     task = control.PoseTask(model.link_names[-1], fc.link_pose(model, goal, model.link_names[-1]))
-    x, sizes = np.append(model.flatten(start)[0], 0.0), []
+    x, sizes = np.append(model.flatten(start)[0], np.zeros(HEAD)), []
+    settings = np.array([0.0, 0.3, np.inf, 0.0, np.inf])
     for _ in range(4):
-        out = step(
-            model, x, task.packed(model), np.array([0.0, 0.3, np.inf, 0.0]), forms=((task.form,),), limited=False
-        )
-        sizes.append(np.linalg.norm(out[model.nq + 1 : -1 - model.nv]))
-        x = out[: model.nq + 1]
+        out = step(model, x, numbers_of(model, [task]), settings, forms=((task.form,),), limited=False)
+        sizes.append(np.linalg.norm(out[model.nq + HEAD : -1 - model.nv]))
+        x = out[: model.nq + HEAD]
     assert all(b < 10.0 * a * a + 1e-14 for a, b in itertools.pairwise(sizes))
 
 

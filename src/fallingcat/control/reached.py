@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..model import Model, State
-from .reaching_step import REACHED, STATIONARY, Plan
+from .reaching_step import HEAD, REACHED, STATIONARY, Plan
 from .stretched import is_beyond
 from .tasks import BaseTask
 
@@ -53,7 +53,7 @@ class Rules(NamedTuple):
 def one(model: Model, plan: Plan, start: State, found: np.ndarray, numbers: np.ndarray, rules: Rules) -> Reached:
     """What is said of the last outputs of :func:`.step` for one goal."""
     nq, nv, flag = model.nq, model.nv, float(found[-1])
-    errors = found[nq + 1 : -1 - nv]
+    errors = found[nq + HEAD : -1 - nv]
     limits: tuple[str, ...] = ()
     status = "converged"
     if flag != REACHED:
@@ -70,7 +70,7 @@ def one(model: Model, plan: Plan, start: State, found: np.ndarray, numbers: np.n
 def many(model: Model, plan: Plan, start: State, found: np.ndarray, numbers: np.ndarray, rules: Rules) -> Reached:
     """What is said of those for many goals."""
     nq, nv, flags = model.nq, model.nv, found[:, -1]
-    errors, converged = found[:, nq + 1 : -1 - nv], flags == REACHED
+    errors, converged = found[:, nq + HEAD : -1 - nv], flags == REACHED
     status = np.full(len(found), "converged", dtype="<U12")
     limits: list[tuple[str, ...]] = [()] * len(found)
     for i in np.flatnonzero(~converged):

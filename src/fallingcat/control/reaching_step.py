@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from ..kernels import Kernel
 from ..kernels.kernel import compile_step
 from ..model import Model, State
 from .limits import joint_bounds
-from .tasks.task import Demand, Task, count, filled, stacked
+from .tasks.task import Demand, Task, count, filled, packed, stacked
 
 Levels = tuple[tuple[Task, ...], ...]
 EASE, LONGEST = 0.3, 0.3
@@ -23,7 +24,12 @@ EASE, LONGEST = 0.3, 0.3
 priority bends more than once over what is left of them."""
 STILL = 1e-9
 """Of the gradient ``J' W e``, relative to ``|J| |W e|``, below which a point is stationary."""
-REACHED, STATIONARY = 1.0, 2.0
+REACHED, STATIONARY, STUCK = 1.0, 2.0, 3.0
+HEAD = 2
+"""Numbers beside the coordinates that go from step to step: how many there were, and what the squared error was, on
+average, over the last ones."""
+LATELY = 3.0
+"""Steps of that average."""
 DAMPING, BEND, LEAST = 0.3, 0.5, 1e-10
 """Of steps, relative to the mean of the diagonal of ``J W^-1 J'``: times the mean squared error; how soon it grows with
 the error instead; and at least.  For a Panda half as much takes as many steps, ten times as much half as many again."""
@@ -52,12 +58,15 @@ class Plan(NamedTuple):
 
 
 def step(model: Model, x: Any, numbers: Any, settings: Any, *, forms: Levels, limited: bool) -> Any:
-    """One damped step from ``x = [q; steps so far]``: ``[q; steps; errors; pushed; flag]``, of any kind of number.
+    """One damped step from ``x = [q; steps so far; lately]``: ``[q; steps; lately; errors; pushed; flag]``, of any kind
+    of number.
 
     ``settings`` are the tolerance, the damping for each unit of the mean squared error, how small a step of lower
-    priorities means that they are done, and how soon the damping grows with the error instead of its square.
+    priorities means that they are done, how soon the damping grows with the error instead of its square, and which
+    share of what it was ``lately`` the squared error may still be.
     ``pushed`` is the gradient along each rate where a joint stands at its limit and is pushed against it, else 0.  The
-    flag is 1 where the goal is reached, 2 where the gradient vanishes, else 0: a state with a flag stays as it is.
+    flag is 1 where the goal is reached, 2 where the gradient vanishes, 3 where the error hardly falls any more, else 0:
+    a state with a flag stays as it is.
     """
     q, state = x[: model.nq], model.unflatten(x[: model.nq])
     tasks = iter(filled(model, [form for level in forms for form in level], numbers))
@@ -78,20 +87,31 @@ def step(model: Model, x: Any, numbers: Any, settings: Any, *, forms: Levels, li
         dx, done = dx + more, where(less(settings[2], _largest(more)), 0.0, done)
         e = concatenate([e, *(d.error for level in lower for d in level)])
         still = where(less(_largest(e[: len(r)]), settings[0]), 0.0, still)
-    flag = where(less(done, 0.5), still, done)
+    lately = where(less(0.0, x[model.nq + 1]), x[model.nq + 1], 2.0 * cost)
+    slow = where(less(settings[4] * lately, cost), STUCK, 0.0)
+    flag = where(less(done, 0.5), where(less(still, 0.5), slow, still), done)
     moves = less(flag, 0.5)
     moved = model.integrate(q, dx)
     moved = _clipped(model, moved) if limited else moved
     pushed = stack([0.0 * g if h is False else where(h, g, 0.0) for g, h in zip(gradient, held, strict=True)])
-    steps = x[model.nq] + where(moves, 1.0, 0.0)
-    return concatenate([where(moves, moved, q), stack([steps]), e, pushed, stack([flag])])
+    head = stack([x[model.nq] + where(moves, 1.0, 0.0), lately + (cost - lately) * (1.0 / LATELY)])
+    return concatenate([where(moves, moved, q), head, e, pushed, stack([flag])])
 
 
 def _rows(model: Model, demands: list[Demand]) -> tuple[Any, Any, Any, Any]:
-    """Error, weighted Jacobian, weighted error, weights."""
-    e, weight = (stacked([getattr(d, name) for d in demands], (0,)) for name in ("error", "weight"))
-    w = sqrt(weight)
-    return e, stacked([d.J for d in demands], (0, model.nv)) * w[:, None], e * w, weight
+    """Error, weighted Jacobian, weighted error, weights, of which the numbers of a step hold the roots."""
+    e, w = (stacked([getattr(d, name) for d in demands], (0,)) for name in ("error", "weight"))
+    return e, stacked([d.J for d in demands], (0, model.nv)) * w[:, None], e * w, w * w
+
+
+def numbers_of(model: Model, tasks: Sequence[Task]) -> np.ndarray:
+    """What a :func:`step` is given for tasks: all their numbers, with roots of weights, which take long to find."""
+    numbers, end = packed(model, tasks), 0
+    for task in tasks:
+        end += task.packed(model).shape[-1]
+        weights = numbers[..., end - task.size(model) : end]  # they come last
+        np.sqrt(weights, out=weights)
+    return numbers
 
 
 def _damped(model: Model, state: State, A: Any, r: Any, damping: tuple[Any, Any, Any, Any], held: list[Any]) -> Any:
@@ -204,7 +224,7 @@ def plan_of(model: Model, forms: Levels, limited: bool) -> Plan:
     if model.m:
         check_dynamic(model)
     flat = [form for level in forms for form in level]
-    inputs: dict[str, int | tuple[int, ...]] = {"x": model.nq + 1, "numbers": count(model, flat), "settings": 4}
+    inputs: dict[str, int | tuple[int, ...]] = {"x": model.nq + HEAD, "numbers": count(model, flat), "settings": 5}
     kernel = compile_step(model, step, inputs, forms=forms, limited=limited)
     lower, upper, bounds = np.full(model.nq, -np.inf), np.full(model.nq, np.inf), joint_bounds(model)
     if limited:

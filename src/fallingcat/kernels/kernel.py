@@ -250,7 +250,7 @@ class Kernel:
         """``x -> f(x, ...)`` again and again in machine code until the last output is positive: ``(batch) x outputs``.
 
         As :meth:`iterate`, for what converges: each state stops by itself, after ``most`` times at most, with what the
-        last time gave.  A state that is done must give itself again, as others of its block may go on.
+        last time gave; the next of a batch then takes its place among the SIMD lanes.
         """
         rows, lead = self._prepared(arguments, threads)
         if not rows or self.signature[0].size >= self._size:

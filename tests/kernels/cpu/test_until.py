@@ -6,6 +6,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.arrays import concatenate, less, stack, where
 from fallingcat.errors import ModelError
+from fallingcat.kernels.cpu import plain
 
 
 def root(model, x, a):
@@ -51,6 +52,24 @@ def test_each_of_many_stops_by_itself(kernel, count):
         np.testing.assert_allclose(row, by_hand(kernel, np.array([1.0, 0.0]), number, 200), rtol=1e-15)
 
 
+def counted(model, x, a):
+    """One more, and whether that is enough: what is done goes on if it is asked again."""
+    return concatenate([x + 1.0, stack([where(less(x[0] + 1.0, a), 0.0, 1.0)])])
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_what_is_done_is_not_asked_again(monkeypatch, native):
+    """Each lane goes its own way: it takes the next state when its own is done, and none waits for others."""
+    if not native:
+        monkeypatch.setattr(plain, "reason", lambda: "for this test")
+        monkeypatch.setattr(plain, "tell", lambda why: None)
+    count = fc.compile(fc.robots.planar_arm(), counted, inputs={"x": 1, "a": ()})
+    a = np.random.default_rng(0).integers(1, 60, 53).astype(float)
+    out = count.until(np.zeros((53, 1)), a, most=40)
+    np.testing.assert_array_equal(out[:, 0], np.minimum(a, 40.0))
+    np.testing.assert_array_equal(out[:, 1], a <= 40.0)
+
+
 def test_a_repeater_starts_from_what_its_arrays_hold(kernel):
     x, a = np.array([1.0, 0.0]), np.array(2.0)
     go, out = kernel.repeater(x, a, most=100)
@@ -79,8 +98,6 @@ def test_a_repeater_leaves_out_what_does_not_matter():
 
 
 def test_without_machine_code_it_is_the_same(kernel, monkeypatch):
-    from fallingcat.kernels.cpu import plain
-
     x, a = np.ones((5, 2)), np.arange(1.0, 6.0)
     want = kernel.until(x, a, most=50)
     monkeypatch.setattr(plain, "reason", lambda: "for this test")
@@ -91,8 +108,6 @@ def test_without_machine_code_it_is_the_same(kernel, monkeypatch):
 
 
 def test_one_state_without_machine_code_reads_before_it_writes(monkeypatch):
-    from fallingcat.kernels.cpu import plain
-
     def swap(model, x):
         return stack([x[1], x[0], where(less(x[0], 0.0), 1.0, 0.0)])
 

@@ -108,51 +108,95 @@ def until(program: Program, type_: Type) -> Iterator[str]:
     """``int until(arguments..., out, count, most)``: each of ``count`` states again and again, its first outputs being
     its first argument the next time, until its last output is positive, ``most`` times at most; plain arrays.
 
-    The states in the lanes of a block go on until all are done.
+    A lane whose state is done takes the next one: no lane waits for others.
     """
     count, lanes, outputs = len(program.argument_sizes), type_.lanes, len(program.outputs)
+    e, lane = type_.element, f"getelementptr [{lanes} x i64], ptr"
     parameters = ", ".join([*(f"ptr %b{i}" for i in range(count)), "ptr %bout", "i64 %count", "i64 %most"])
-    copy = "call void @llvm.memcpy.p0.p0.i64"
     yield "declare ptr @malloc(i64)\ndeclare void @free(ptr)"
     yield "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
     yield f"define i32 @until({parameters}) nounwind {{"
     yield "entry:"
+    yield f"  %states = alloca [{lanes} x i64]\n  %times = alloca [{lanes} x i64]"  # which lane has which, how often
+    yield "  %next = alloca i64\n  %left = alloca i64"  # the next state that no lane has, and how many lanes have one
     inputs = {f"a{i}": n for i, n in enumerate(program.argument_sizes)}
     yield from _rooms({"work": program.slots, **inputs, "out": outputs}, type_)
-    yield "  %last = sub i64 %count, 1"
+    yield "  store i64 0, ptr %next\n  store i64 0, ptr %left"
+    yield "  br label %fill"
+    yield "fill:"  # a lane without a state computes with the first one's numbers
+    yield "  %f = phi i64 [ 0, %start ], [ %f1, %filled ]"
+    yield "  %has = icmp slt i64 %f, %count"
+    yield "  %first = select i1 %has, i64 %f, i64 0"
     yield "  %any = icmp sgt i64 %count, 0"
-    yield "  br i1 %any, label %loop, label %end"
-    yield "loop:"
-    yield "  %k = phi i64 [ 0, %start ], [ %k1, %next ]"
+    yield "  br i1 %any, label %filled, label %end"
+    yield "filled:"
     for i, n in enumerate(program.argument_sizes):
-        yield f"  call void @spread(ptr %b{i}, ptr %a{i}, i64 %k, i64 %last, i64 {n})"
-    yield "  br label %step"
+        yield f"  call void @take(ptr %b{i}, ptr %a{i}, i64 %first, i64 %f, i64 {n})"
+    yield f"  %fstate = {lane} %states, i64 0, i64 %f\n  %ftimes = {lane} %times, i64 0, i64 %f"
+    yield "  %fmine = select i1 %has, i64 %f, i64 -1"
+    yield "  store i64 %fmine, ptr %fstate\n  store i64 0, ptr %ftimes"
+    yield "  %fone = zext i1 %has to i64\n  %fleft = load i64, ptr %left\n  %fsum = add i64 %fleft, %fone"
+    yield "  store i64 %fsum, ptr %left\n  store i64 %fsum, ptr %next"
+    yield f"  %f1 = add i64 %f, 1\n  %fmore = icmp slt i64 %f1, {lanes}"
+    yield "  br i1 %fmore, label %fill, label %step"
     yield "step:"
-    yield "  %s = phi i64 [ 0, %loop ], [ %s1, %step ]"
     arguments = ", ".join([*(f"ptr %a{i}" for i in range(count)), "ptr %out", "ptr %work"])
     yield f"  call void @kernel({arguments})"
-    yield f"  {copy}(ptr %a0, ptr %out, i64 {program.argument_sizes[0] * type_.bytes}, i1 false)"
-    yield f"  %pflag = getelementptr {type_.text}, ptr %out, i64 {outputs - 1}"
-    yield f"  %flag = load {type_.text}, ptr %pflag, align {type_.bytes}"
-    yield f"  %done = fcmp ogt {type_.text} %flag, zeroinitializer"
-    all_done = (
-        f"call i1 @llvm.vector.reduce.and.v{lanes}i1(<{lanes} x i1> %done)" if lanes > 1 else "or i1 %done, false"
-    )
-    yield f"  %all = {all_done}"
-    yield "  %s1 = add i64 %s, 1"
-    yield "  %fewer = icmp slt i64 %s1, %most"
-    yield "  %open = xor i1 %all, true"
-    yield "  %again = and i1 %fewer, %open"
-    yield "  br i1 %again, label %step, label %stop"
-    yield "stop:"
-    yield f"  call void @gather(ptr %bout, ptr %out, i64 %k, i64 %last, i64 {outputs})"
-    yield "  br label %next"
-    yield "next:"
-    yield from _repeated(lanes)
-    yield from _transposing("spread", type_, type_.element, into_lanes=True)
-    yield from _transposing("gather", type_, type_.element, into_lanes=False)
-    if lanes > 1:
-        yield f"declare i1 @llvm.vector.reduce.and.v{lanes}i1(<{lanes} x i1>)"
+    size = program.argument_sizes[0] * type_.bytes
+    yield f"  call void @llvm.memcpy.p0.p0.i64(ptr %a0, ptr %out, i64 {size}, i1 false)"
+    yield "  br label %look"
+    yield "look:"
+    yield "  %l = phi i64 [ 0, %step ], [ %l1, %looked ]"
+    yield f"  %state_ = {lane} %states, i64 0, i64 %l\n  %state = load i64, ptr %state_"
+    yield f"  %times_ = {lane} %times, i64 0, i64 %l\n  %before = load i64, ptr %times_\n  %now = add i64 %before, 1"
+    yield "  store i64 %now, ptr %times_"
+    yield f"  %flag_ = getelementptr {type_.text}, ptr %out, i64 {outputs - 1}"
+    yield f"  %flagl = getelementptr {e}, ptr %flag_, i64 %l\n  %flag = load {e}, ptr %flagl"
+    yield f"  %reached = fcmp ogt {e} %flag, 0.0\n  %enough = icmp sge i64 %now, %most"
+    yield "  %over = or i1 %reached, %enough\n  %real = icmp sge i64 %state, 0\n  %done = and i1 %over, %real"
+    yield "  br i1 %done, label %give, label %looked"
+    yield "give:"
+    yield f"  call void @give(ptr %bout, ptr %out, i64 %state, i64 %l, i64 {outputs})"
+    yield "  %new = load i64, ptr %next\n  %more = icmp slt i64 %new, %count"
+    yield "  br i1 %more, label %again, label %last"
+    yield "again:"
+    for i, n in enumerate(program.argument_sizes):
+        yield f"  call void @take(ptr %b{i}, ptr %a{i}, i64 %new, i64 %l, i64 {n})"
+    yield "  store i64 %new, ptr %state_\n  store i64 0, ptr %times_"
+    yield "  %new1 = add i64 %new, 1\n  store i64 %new1, ptr %next"
+    yield "  br label %looked"
+    yield "last:"
+    yield "  store i64 -1, ptr %state_"
+    yield "  %some = load i64, ptr %left\n  %fewer = sub i64 %some, 1\n  store i64 %fewer, ptr %left"
+    yield "  br label %looked"
+    yield "looked:"
+    yield f"  %l1 = add i64 %l, 1\n  %lmore = icmp slt i64 %l1, {lanes}"
+    yield "  br i1 %lmore, label %look, label %decide"
+    yield "decide:"
+    yield "  %open = load i64, ptr %left\n  %go = icmp sgt i64 %open, 0"
+    yield "  br i1 %go, label %step, label %end"
+    yield "end:"
+    yield "  call void @free(ptr %heap)\n  ret i32 0"
+    yield "}"
+    yield from _copying("take", type_, into_lane=True)
+    yield from _copying("give", type_, into_lane=False)
+
+
+def _copying(name: str, type_: Type, into_lane: bool) -> Iterator[str]:
+    """Copies the ``n`` numbers of a state between its row of a plain array and a lane."""
+    e = type_.element
+    yield f"define internal void @{name}(ptr noalias %rows, ptr noalias %lanes, i64 %state, i64 %lane, i64 %n) {{"
+    yield "entry:"
+    yield f"  %start = mul i64 %state, %n\n  %row = getelementptr {e}, ptr %rows, i64 %start"
+    yield f"  %column = getelementptr {e}, ptr %lanes, i64 %lane"
+    yield "  %any = icmp sgt i64 %n, 0\n  br i1 %any, label %loop, label %end"
+    yield "loop:"
+    yield f"  %j = phi i64 [ 0, %entry ], [ %j1, %loop ]\n  %r = getelementptr {e}, ptr %row, i64 %j"
+    yield f"  %k = mul i64 %j, {type_.lanes}\n  %c = getelementptr {e}, ptr %column, i64 %k"
+    source, target = ("%r", "%c") if into_lane else ("%c", "%r")
+    yield f"  %x = load {e}, ptr {source}\n  store {e} %x, ptr {target}"
+    yield "  %j1 = add i64 %j, 1\n  %more = icmp slt i64 %j1, %n\n  br i1 %more, label %loop, label %end"
+    yield "end:\n  ret void\n}"
 
 
 def _rooms(values: dict[str, int], type_: Type) -> Iterator[str]:

@@ -49,12 +49,14 @@ class ByNumPy:
 
     def until(self, rows: Sequence[np.ndarray], out: np.ndarray, most: int, threads: int, one: bool) -> None:
         """What comes out goes in again until the last output is positive, ``most`` times at most."""
-        x, *rest = rows
+        size, left = rows[0].shape[1], np.arange(len(out))
         for _ in range(most):
-            self.batch([x, *rest], out, threads)
-            if (out[:, -1] > 0.0).all():
+            now = np.empty_like(out, shape=(len(left), out.shape[1]))
+            self.batch(rows, now, threads)
+            out[left], open_ = now, ~(now[:, -1] > 0.0)
+            left, rows = left[open_], [now[open_, :size], *(x[open_] for x in rows[1:])]
+            if not len(left):
                 break
-            x = out[:, : x.shape[1]].copy()
 
     def repeater(self, rows: Sequence[np.ndarray], out: np.ndarray, most: int) -> Callable[[], Any]:
         """:meth:`until` of one state, of what the arrays hold whenever it is called."""
