@@ -13,16 +13,15 @@ import importlib.util
 import json
 import platform
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import fallingcat as fc
+from fallingcat.kernels.compare import bare_urdf
 from fallingcat.simulation import Fleet
 
 RESULT = Path(__file__).parent / "results" / "contact.json"
@@ -129,12 +128,7 @@ def in_mujoco(scene: Scene) -> Any:
     """The same robot with joint springs and dampers, on spheres of 1 mm at its points."""
     import mujoco
 
-    bare = tuple(
-        replace(link, visuals=(), collisions=()) for link in scene.model.links
-    )  # nothing else touches here either
-    with tempfile.TemporaryDirectory() as folder:
-        fc.save(replace(scene.model, links=bare), Path(folder) / "robot.urdf")
-        spec = mujoco.MjSpec.from_file(str(Path(folder) / "robot.urdf"))
+    spec = mujoco.MjSpec.from_string(bare_urdf(scene.model))  # nothing else touches here either
     spec.compiler.fusestatic, spec.compiler.discardvisual = False, False
     root = spec.worldbody.first_body()
     root.add_freejoint()

@@ -1,7 +1,8 @@
 """Inverse kinematics of a Panda: random reachable poses from the middle of its joints, within limits.
 
 Ours (one pose a call, prepared and not; all in one batch), Pinocchio with a damped step written by hand in Python, and
-pink, where it is installed.  A pose counts as reached within 1e-5 m and 1e-4 rad.  Processor time; medians.
+pink, mink and placo, where they are installed.  A pose counts as reached within 1e-5 m and 1e-4 rad.  Processor time,
+medians.
 """
 
 from __future__ import annotations
@@ -12,10 +13,9 @@ import platform
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
+import inverse_kinematics_peers
 import numpy as np
-import pinocchio
 import report
 from rich.console import Console
 from rich.table import Table
@@ -111,72 +111,32 @@ def ours(problem: Problem, repeats: int) -> Iterator[report.Result]:
         yield {"what": f"fallingcat, one limited step, {lanes} at once", "median_us": 1e6 * float(np.median(times))}
 
 
-def by_hand(problem: Problem, _: int) -> Iterator[report.Result]:
-    """A damped step with the Jacobian of Pinocchio's body error, clipped to the limits; restarts at random."""
-    whole = pinocchio.buildModelFromUrdf(panda_file())
-    fingers = [whole.getJointId(name) for name in whole.names if "finger" in name]
-    robot = pinocchio.buildReducedModel(whole, fingers, pinocchio.neutral(whole))
-    data, frame, rng = robot.createData(), robot.getFrameId(HAND), np.random.default_rng(0)
-    lower, upper = robot.lowerPositionLimit, robot.upperPositionLimit
-
-    def attempt(q: np.ndarray, goal: Any) -> tuple[np.ndarray, bool]:
-        for _ in range(100):
-            pinocchio.forwardKinematics(robot, data, q)
-            pinocchio.updateFramePlacement(robot, data, frame)
-            error = pinocchio.log6(data.oMf[frame].actInv(goal))
-            if np.abs(error.vector).max() < 1e-6:
-                return q, True
-            J = -pinocchio.Jlog6(goal.actInv(data.oMf[frame])) @ pinocchio.computeFrameJacobian(
-                robot, data, q, frame, pinocchio.LOCAL
-            )
-            v = -J.T @ np.linalg.solve(J @ J.T + 1e-6 * np.eye(6), error.vector)
-            q = np.clip(pinocchio.integrate(robot, q, v), lower, upper)
-        return q, False
-
-    def solve(goal: np.ndarray) -> np.ndarray:
-        aim, q = pinocchio.SE3(goal), np.array(problem.start.joints)
-        for _ in range(20):
-            q, done = attempt(q, aim)
-            if done:
-                return q
-            q = rng.uniform(lower, upper)
-        return q
-
-    yield one_by_one(problem, f"Pinocchio {pinocchio.__version__}, a step by hand", solve, 200)
-
-
-def pinks(problem: Problem, _: int) -> Iterator[report.Result]:
-    try:
-        import pink
-        from pink.tasks import FrameTask
-    except ImportError:
-        return
-    whole = pinocchio.buildModelFromUrdf(panda_file())
-    fingers = [whole.getJointId(name) for name in whole.names if "finger" in name]
-    robot = pinocchio.buildReducedModel(whole, fingers, pinocchio.neutral(whole))
-    rng, dt = np.random.default_rng(0), 1.0
+def with_restarts(problem: Problem, peer: inverse_kinematics_peers.Peer) -> Callable[[np.ndarray], np.ndarray]:
+    """100 steps from the middle of the joints, then from random places."""
+    rng, limits = np.random.default_rng(0), problem.model.limits
+    lower, upper = (np.array([getattr(limit, end) for limit in limits]) for end in ("lower", "upper"))
 
     def solve(goal: np.ndarray) -> np.ndarray:
         q = np.array(problem.start.joints)
-        task = FrameTask(HAND, position_cost=1.0, orientation_cost=1.0, lm_damping=1e-6)
-        task.set_target(pinocchio.SE3(goal))
         for _ in range(20):
-            at = pink.Configuration(robot, robot.createData(), q)
-            for _ in range(100):
-                if np.abs(task.compute_error(at)).max() < 1e-6:
-                    return np.array(at.q)
-                v = pink.solve_ik(at, [task], dt, solver="daqp", safety_break=False)
-                at.integrate_inplace(v, dt)
-            q = rng.uniform(robot.lowerPositionLimit, robot.upperPositionLimit)
+            q, done = peer.attempt(q, goal)
+            if done:
+                break
+            q = rng.uniform(lower, upper)
         return q
 
-    version = importlib.metadata.version("pin-pink")
-    yield one_by_one(problem, f"pink {version}, daqp", solve, 100)
+    return solve
 
 
 def measure(repeats: int) -> report.Result:
     problem = Problem()
-    rows = [row for part in (ours, by_hand, pinks) for row in part(problem, repeats)]
+    rows = [*ours(problem, repeats)]
+    for peer in inverse_kinematics_peers.PEERS:
+        try:
+            found = peer(panda_file(), problem.model, HAND)
+        except ImportError:
+            continue
+        rows.append(one_by_one(problem, found.what, with_restarts(problem, found), found.poses))
     machine = {"processor": platform.processor() or platform.machine(), "python": platform.python_version()}
     return {**machine, "numpy": np.__version__, "load": round(os.getloadavg()[0], 2), "rows": rows}
 

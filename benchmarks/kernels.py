@@ -23,7 +23,7 @@ from rich.table import Table
 
 import fallingcat as fc
 from fallingcat.kernels import aligned
-from fallingcat.kernels.compare import Spread, mujoco_calls, pinocchio_calls, spread, take_turns
+from fallingcat.kernels.compare import Spread, bare_urdf, mujoco_calls, pinocchio_calls, spread, take_turns
 from fallingcat.kernels.cpu import native
 from fallingcat.kernels.ir.trace import Recipe, trace
 
@@ -59,18 +59,13 @@ def path_of(name: str, package: str) -> Path:
 
 def robots(quick: bool) -> dict[str, tuple[fc.Model, str]]:
     """Each robot and its URDF text, which all libraries read."""
-    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         models = {"talos_reduced": fc.load(path_of("talos_reduced.urdf", "example-robot-data"))}
         if not quick:
             models["solo12"] = fc.load(path_of("solo12.urdf", "example-robot-data"))
             models["humanoid"] = fc.robots.humanoid()
-        out = {}
-        for name, model in models.items():
-            path = Path(folder, f"{name}.urdf")
-            fc.save(model, path)
-            out[name] = (model, path.read_text(encoding="utf-8"))
-        return out
+        return {name: (model, bare_urdf(model)) for name, model in models.items()}
 
 
 def random_arguments(kernel: Any, count: int | None = None, seed: int = 0) -> list[np.ndarray]:

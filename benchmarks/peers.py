@@ -13,7 +13,7 @@ import os
 import platform
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 import fallingcat as fc
-from fallingcat.kernels.compare import mujoco_calls, pinocchio_calls, take_turns
+from fallingcat.kernels.compare import COMPILER, mujoco_calls, pinocchio_calls, take_turns
 
 RESULT = Path(__file__).parent / "results" / "peers.json"
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -99,23 +99,23 @@ def idyntree_calls(urdf: str, model: fc.Model) -> Calls:
 
 
 def adam_calls(urdf: str, model: fc.Model) -> Calls:
-    """adam's CasADi functions, called with NumPy arrays.
-
-    It needs an ``<origin>`` in every joint and inertial, where URDF does not.
-    """
+    """adam's CasADi functions, called with NumPy arrays."""
     from adam.casadi import KinDynComputations
 
+    names = [joint.name for joint in model.joints]
+    dynamics, rng = KinDynComputations(with_origins(urdf), names), np.random.default_rng(0)
+    H, s, nu, rates = np.eye(4), rng.normal(size=len(names)), rng.normal(size=6), rng.normal(size=len(names))
+    mass, bias = dynamics.mass_matrix_fun(), dynamics.bias_force_fun()
+    return {"mass_matrix": lambda: mass(H, s), "inverse_dynamics": lambda: bias(H, s, nu, rates)}
+
+
+def with_origins(urdf: str) -> str:
+    """adam needs an ``<origin>`` in every joint and inertial, where URDF does not."""
     tree = ElementTree.fromstring(urdf)
     for element in (*tree.iter("joint"), *tree.iter("inertial")):
         if element.find("origin") is None:
             ElementTree.SubElement(element, "origin", xyz="0 0 0", rpy="0 0 0")
-    urdf = ElementTree.tostring(tree, encoding="unicode")
-
-    names = [joint.name for joint in model.joints]
-    dynamics, rng = KinDynComputations(urdf, names), np.random.default_rng(0)
-    H, s, nu, rates = np.eye(4), rng.normal(size=len(names)), rng.normal(size=6), rng.normal(size=len(names))
-    mass, bias = dynamics.mass_matrix_fun(), dynamics.bias_force_fun()
-    return {"mass_matrix": lambda: mass(H, s), "inverse_dynamics": lambda: bias(H, s, nu, rates)}
+    return ElementTree.tostring(tree, encoding="unicode")
 
 
 def jaxsim_calls(urdf: str, model: fc.Model) -> Calls:
@@ -148,6 +148,95 @@ PEERS: dict[str, Callable[[str, fc.Model], Calls]] = {
 }
 
 
+Angles = dict[str, float]
+
+
+def pinocchio_mass(urdf: str, angles: Angles) -> np.ndarray:
+    import pinocchio as pin
+
+    model = pin.buildModelFromXML(urdf, pin.JointModelFreeFlyer())
+    q = pin.neutral(model)
+    for name, angle in angles.items():
+        q[model.joints[model.getJointId(name)].idx_q] = angle
+    return np.array(pin.crba(model, model.createData(), q))
+
+
+def mujoco_mass(urdf: str, angles: Angles) -> np.ndarray:
+    import mujoco
+
+    spec = mujoco.MjSpec.from_string(urdf.replace("</robot>", f"{COMPILER}</robot>"))
+    spec.worldbody.first_body().add_freejoint()
+    model = spec.compile()
+    data, M = mujoco.MjData(model), np.zeros((model.nv, model.nv))
+    for name, angle in angles.items():
+        data.joint(name).qpos = angle
+    mujoco.mj_forward(model, data)
+    mujoco.mj_fullM(model, data, M)
+    return M
+
+
+def drake_mass(urdf: str, angles: Angles) -> np.ndarray:
+    from pydrake.multibody.parsing import Parser
+    from pydrake.multibody.plant import MultibodyPlant
+
+    plant = MultibodyPlant(0.0)
+    Parser(plant).AddModelsFromString(urdf, "urdf")
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    for name, angle in angles.items():
+        plant.GetJointByName(name).set_angle(context, angle)
+    return np.array(plant.CalcMassMatrix(context))
+
+
+def idyntree_mass(urdf: str, angles: Angles) -> np.ndarray:
+    import idyntree.bindings as idyn
+
+    loader, dynamics = idyn.ModelLoader(), idyn.KinDynComputations()
+    loader.loadModelFromString(urdf, "urdf")
+    dynamics.loadRobotModel(loader.model())
+    model = dynamics.model()
+    n, M = model.getNrOfDOFs(), idyn.MatrixDynSize()
+    s = np.zeros(n)
+    for name, angle in angles.items():
+        s[model.getJoint(model.getJointIndex(name)).getDOFsOffset()] = angle
+    dynamics.setRobotState(np.eye(4), s, np.zeros(6), np.zeros(n), [0.0, 0.0, -9.81])
+    M.resize(6 + n, 6 + n)
+    dynamics.getFreeFloatingMassMatrix(M)
+    return np.array(M.toNumPy())
+
+
+def adam_mass(urdf: str, angles: Angles) -> np.ndarray:
+    from adam.casadi import KinDynComputations
+
+    mass = KinDynComputations(with_origins(urdf), list(angles)).mass_matrix_fun()
+    return np.array(mass(np.eye(4), np.array(list(angles.values()))))
+
+
+MASSES: dict[str, Callable[[str, Angles], np.ndarray]] = {
+    "Pinocchio": pinocchio_mass,
+    "MuJoCo": mujoco_mass,
+    "Drake": drake_mass,
+    "iDynTree": idyntree_mass,
+    "adam (CasADi)": adam_mass,
+}
+
+
+def differences(urdf: str, model: fc.Model, peers: Iterable[str]) -> dict[str, float]:
+    """How far the peers' mass matrices are from ours at one state, relative.
+
+    Compared are eigenvalues at random angles: they do not depend on the order of the joints, nor on the axes in which
+    the base's velocity is written.
+    """
+    state = model.random_state(np.random.default_rng(0))
+    angles = dict(zip(model.joint_names, map(float, state.joints), strict=True))
+    ours = np.linalg.eigvalsh(fc.mass_matrix(model, state))
+    out = {}
+    for peer in set(peers) & MASSES.keys():
+        M = MASSES[peer](urdf, angles)
+        out[peer] = float(np.abs(np.linalg.eigvalsh(M, UPLO="U") - ours).max() / ours.max())
+    return out
+
+
 def installed(urdf: str, model: fc.Model) -> tuple[dict[str, Calls], dict[str, str]]:
     """What each peer offers, each called once so that what compiles has compiled; and why some offer nothing."""
     offers, reasons = {}, {}
@@ -173,7 +262,13 @@ def measure(rounds: int) -> dict[str, Any]:
         calls: Calls = {"fallingcat": partial(kernel, *random_arguments(kernel))}
         calls |= {peer: offer[name] for peer, offer in offers.items() if name in offer}
         rows[name] = _dicts(take_turns(calls, rounds))
-    return {"robot": model.name, "joints": model.n, "peers": reasons, "rows": rows}
+    return {
+        "robot": model.name,
+        "joints": model.n,
+        "peers": reasons,
+        "rows": rows,
+        "apart": differences(urdf, model, offers),
+    }
 
 
 def main() -> None:
@@ -185,14 +280,15 @@ def main() -> None:
         warnings.simplefilter("ignore")
         result = measure(arguments.rounds)
     console, table = Console(), Table(title="single calls from Python, us (and how many times ours)")
-    for column in ("library", *FUNCTIONS):
+    for column in ("library", *FUNCTIONS, "M apart"):
         table.add_column(column)
     for peer in ("fallingcat", *PEERS):
         cells = []
         for row in result["rows"].values():
             us = {name: 1e6 * entry["median"] for name, entry in row.items()}
             cells.append(f"{us[peer]:.2f} ({us[peer] / us['fallingcat']:.1f}x)" if peer in row else "-")
-        table.add_row(peer, *cells)
+        apart = result["apart"].get(peer)
+        table.add_row(peer, *cells, "-" if apart is None else f"{apart:.0e}")
     console.print(table, result["peers"])
     names = ("fallingcat", "pin", "mujoco", "drake", "idyntree", "adam-robotics", "jaxsim", "casadi", "jax", "numpy")
     result["versions"] = {name: version(name) for name in names}

@@ -286,3 +286,18 @@ def test_helpers_see_a_difference():
         with pytest.raises(AssertionError):
             difference(model, replace(model, joints=(changed, *model.joints[1:])))
     assert difference(replace(model, base=Helical(pitch=0.1)), replace(model, base=Helical(pitch=0.2))) > 0.01
+
+
+def test_a_saved_urdf_without_limits_is_one_that_other_readers_take(tmp_path):
+    """Their reader wants <limit effort velocity> for every hinge and slider."""
+    pin = pytest.importorskip("pinocchio")
+    chain = fc.robots.random_tree(np.random.default_rng(0), 4, kinds=["revolute", "prismatic"])
+    bare = replace(chain, joints=tuple(replace(joint, limits=fc.Limits()) for joint in chain.joints))
+    for robot in (chain, bare):
+        fc.save(robot, tmp_path / "robot.urdf")
+        assert pin.buildModelFromUrdf(str(tmp_path / "robot.urdf"), pin.JointModelFreeFlyer()).nv == robot.nv
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert [joint.limits for joint in fc.load(tmp_path / "robot.urdf").joints] == [
+                j.limits for j in robot.joints
+            ]

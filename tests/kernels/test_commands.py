@@ -2,6 +2,7 @@
 
 import inspect
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from typer.testing import CliRunner
 import fallingcat as fc
 from fallingcat import cli
 from fallingcat.cli.export_file import _named, _offered
+from fallingcat.kernels import compare
 from fallingcat.kernels.ir.trace import Recipe, trace
 from fallingcat.kernels.store import cache
+from fallingcat.model.shapes import Mesh
 
 KEY = "a" * 64
 
@@ -100,3 +103,14 @@ def test_export_and_bench(tmp_path):
     assert [row["name"] for row in rows][:2] == ["inverse_dynamics", "mass_matrix"]
     assert all(row["times_s"]["kernel"]["median"] > 0.0 for row in rows)
     assert "inverse_dynamics" in run("bench", cat, "--rounds", 1, "--batch", 10).stdout
+
+
+def test_a_robot_whose_meshes_are_elsewhere_is_compared_with_the_others_too():
+    """It was left out in silence: MuJoCo looked for the meshes."""
+    pytest.importorskip("mujoco")
+    pytest.importorskip("pinocchio")
+    dog = fc.robots.quadruped()
+    shape = Mesh("package://nowhere/leg.stl")
+    worn = replace(dog, links=tuple(replace(link, visuals=(shape,), collisions=(shape,)) for link in dog.links))
+    assert list(compare.peers(worn)) == ["Pinocchio", "MuJoCo"]
+    assert "<mesh" not in compare.bare_urdf(worn)

@@ -34,6 +34,8 @@ MAX_SYMBOL: Final = 20
 """Length of a symbol that a file chooses (characters)."""
 MAX_NUMBER: Final = 128
 """Length of one number (characters)."""
+UNLIMITED: Final = 1e308
+"""Speed or force of a joint that has no limit, in files that must name one."""
 MAX_LENGTH: Final = 1e9
 """Size of any coordinate of a position (m): farther out, double precision loses the robot."""
 MAX_MASS: Final = 1e30

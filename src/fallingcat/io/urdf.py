@@ -32,7 +32,7 @@ from ..model import (
 )
 from .assembly import Parts, assemble
 from .diagnostics import Reader
-from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MIN_MASS
+from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MIN_MASS, UNLIMITED
 from .mimics import Asked, mimicking
 from .names import Names, check_name
 from .numbers import number, vector
@@ -260,7 +260,9 @@ def _limits(joint: Element, kind: str, reader: Reader) -> Limits:
             reader.warn(limit, f"the limit {name!r} is negative, {given.pop(name):g}: there is none here", kind=name)
     if kind not in _AXIAL:
         return Limits()
-    effort, velocity = given.get("effort", math.inf), given.get("velocity", math.inf)
+    effort, velocity = (
+        x if (x := given.get(name, math.inf)) < UNLIMITED else math.inf for name in ("effort", "velocity")
+    )
     if kind == "continuous":
         return Limits(velocity=velocity, effort=effort)
     missing = [name for name in ("lower", "upper") if name not in given]

@@ -30,6 +30,7 @@ from ..model.model import GRAVITY
 from ..model.shapes import Mesh
 from .diagnostics import Reader
 from .files import write_text
+from .limits import UNLIMITED
 from .names import Names, check_name
 from .urdf import _z_to
 from .uris import seen_from
@@ -198,7 +199,7 @@ def _plane(joint: Joint) -> tuple[np.ndarray, tuple[float, float, float]]:
 def _limit(joint: Joint) -> list[str]:
     limits, kind = joint.limits, joint.kind
     stops = [limits.lower, limits.upper]
-    if limits == Limits():
+    if limits == Limits() and not isinstance(kind, (Revolute, Prismatic)):  # other readers want one for these
         return []
     if not isinstance(kind, Axial):
         raise _refused(f"joint {joint.name!r} has limits, which URDF gives to hinges and sliders only")
@@ -207,6 +208,8 @@ def _limit(joint: Joint) -> list[str]:
     if np.isfinite(stops).sum() == 1:
         raise _refused(f"joint {joint.name!r} has an end stop on one side only, which URDF does not have")
     given = {key: x for key, x in vars(limits).items() if math.isfinite(x)}
+    for key in ("effort", "velocity"):  # which the format requires
+        given.setdefault(key, UNLIMITED)
     return [f"    <limit {_attributes(given)}/>"]
 
 

@@ -6,6 +6,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,9 +28,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 """What is compared unless said otherwise."""
 
-_COMPILER = (
-    '<mujoco><compiler balanceinertia="true" boundmass="1e-9" boundinertia="1e-12" fusestatic="false"/></mujoco>'
-)
+COMPILER = '<mujoco><compiler balanceinertia="true" boundmass="1e-9" boundinertia="1e-12" fusestatic="false"/></mujoco>'
 
 
 class Spread(NamedTuple):
@@ -85,15 +84,17 @@ def _enough(call: Call, seconds: float) -> int:
     return max(1, int(seconds / max(_seconds(call, 1), 1e-8)))
 
 
-def compare(model: Model, batch: int = 4096, rounds: int = 15) -> list[Row]:
-    """One row for each of :data:`FUNCTIONS`."""
+def compare(
+    model: Model, batch: int = 4096, rounds: int = 15, functions: Mapping[str, Callable[..., Any]] = FUNCTIONS
+) -> list[Row]:
+    """One row for each of ``functions``."""
     rng = np.random.default_rng(0)
     state = model.random_state(rng)
     q, v = model.flatten(state)
     x = rng.normal(size=model.nv)
     others = peers(model)
     rows = []
-    for name, function in FUNCTIONS.items():
+    for name, function in functions.items():
         start = time.perf_counter()
         kernel = compile(model, function)
         compile_s = time.perf_counter() - start
@@ -112,15 +113,21 @@ def compare(model: Model, batch: int = 4096, rounds: int = 15) -> list[Row]:
     return rows
 
 
+def bare_urdf(model: Model) -> str:
+    """The robot as URDF without shapes, whose meshes may be elsewhere and whose collisions would take time."""
+    from ..io import save
+
+    links = tuple(replace(link, visuals=(), collisions=()) for link in model.links)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "robot.urdf")
+        save(replace(model, links=links), path)
+        return path.read_text(encoding="utf-8")
+
+
 def peers(model: Model) -> dict[str, dict[str, Call]]:
     """Calls of the same quantities in the libraries that are installed and can read the robot."""
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            from ..io import save
-
-            path = Path(folder, "robot.urdf")
-            save(model, path)
-            urdf = path.read_text(encoding="utf-8")
+        urdf = bare_urdf(model)
     except FallingCatError:  # a joint that URDF does not know
         return {}
     out = {}
@@ -156,7 +163,7 @@ def mujoco_calls(urdf: str, free: bool = True) -> dict[str, Call]:
     """MuJoCo from Python; its functions compute more than what is compared (collisions, actuators, none here)."""
     import mujoco
 
-    spec = mujoco.MjSpec.from_string(urdf.replace("</robot>", f"{_COMPILER}</robot>"))
+    spec = mujoco.MjSpec.from_string(urdf.replace("</robot>", f"{COMPILER}</robot>"))
     if free:
         spec.worldbody.first_body().add_freejoint()
     model = spec.compile()

@@ -1,0 +1,171 @@
+"""The tables of README.md's benchmarks, made from ``results/*.json``: what is written there is what was measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+README = Path(__file__).parents[1] / "README.md"
+BEGIN, END = "<!-- benchmarks: made by benchmarks/all.py -->", "<!-- end of benchmarks -->"
+SINGLE = {
+    "inverse_dynamics": "inverse dynamics",
+    "mass_matrix": "mass matrix",
+    "forward_dynamics": "forward dynamics",
+    "coriolis_matrix": "Coriolis matrix (christoffel)",
+    "centroidal_momentum_matrix_derivative": "rate of the centroidal momentum matrix",
+    "forward_dynamics_derivatives": "derivatives of forward dynamics",
+    "reduced_equations": "all REL matrices",
+}
+Row = tuple[str, str, str, str]
+Results = dict[str, Any]
+
+
+def load(name: str) -> Results:
+    """Of one script."""
+    return dict(json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8")))
+
+
+def section() -> str:
+    """What stands in README.md between :data:`BEGIN` and :data:`END`."""
+    head = ("", "fallingcat", "beside it", "ratio")
+    lines = [f"| {' | '.join(cells)} |" for cells in (head, ("---",) * 4, *rows())]
+    return "\n".join(["", *lines, "", *peers(), "", *gpu(), ""])
+
+
+def put(text: str, begin: str, made: str, end: str) -> str:
+    """The text with what was made between two marks."""
+    before, mark, rest = text.partition(begin)
+    _, closing, after = rest.partition(end)
+    if not (mark and closing):
+        raise ValueError(f"there is no {begin} ... {end} in the text")
+    return f"{before}{begin}\n{made}{end}{after}"
+
+
+def rows() -> Iterator[Row]:
+    """One core, float64, medians."""
+    yield from _kernels(load("kernels")["robots"]["talos_reduced"])
+    hopper = load("hopper")
+    ours, ratio = hopper["ours"]["times"]["median_s"], hopper["times_faster"]
+    yield "20 s of a hopper on a stiff floor, 418 events", f"{ours:.2g} s", "SciPy's LSODA over NumPy", number(ratio)
+    yield from _contact("a quadruped lands on compliant feet: simulated s per s (in batches)", load("contact"), 4e-3)
+    yield from _contact("the same on hard contacts (every 10 ms kept)", load("contact_hard"), 1e-3)
+    yield from _control()
+    yield from _jax(load("jax_kernels")["rows"]["forward dynamics"])
+    maps = load("curvature_map")
+    ratio = number(maps["ratio_differences_of_pinocchio"])
+    yield "curvature map of 30 x 30 shapes, 7 joints", f"{maps['ours_ms']:.2g} ms", "differences of Pinocchio's", ratio
+    imports, parse = load("import_time"), load("parse")["files"]
+    alone = imports["fallingcat_without_interpreter_s"]
+    numpy = alone - imports["fallingcat_without_numpy_s"]
+    yield f"`import fallingcat` (NumPy is {1e3 * numpy:.0f} ms of it)", f"{1e3 * alone:.0f} ms", "", ""
+    talos, chain = (parse[name]["median_s"] for name in ("talos_full_v2.urdf", "chain of 2,000 links"))
+    yield "read talos (URDF, 107 KiB) / a chain of 2,000 links", f"{1e3 * talos:.0f} ms / {chain:.2g} s", "", ""
+
+
+def _kernels(talos: Results) -> Iterator[Row]:
+    for name, words in SINGLE.items():
+        row = talos["single"][name]
+        ours, theirs = (row["times"][who]["median"] for who in ("ours", "pinocchio"))
+        note = " (its Coriolis matrix)" if name == "reduced_equations" else ""
+        yield f"{words}, one call from Python", us(ours), f"Pinocchio {us(theirs)}{note}", number(row["ratio"])
+    for name, row in talos["batch"].items():
+        plain, blocks, theirs = (
+            row["times"][way]["median"] for way in ("float64 plain", "float64 blocks", "pinocchio")
+        )
+        ratio = f"{number(theirs / plain)} / {number(theirs / blocks)}"
+        what = f"{SINGLE[name]}, each of 4,096 states, plain arrays / blocks"
+        yield what, f"{1e6 * plain:.2g} / {us(blocks)}", f"Pinocchio {us(theirs)} (C++ loop)", ratio
+
+
+def _contact(what: str, result: Results, dt: float) -> Iterator[Row]:
+    runs = result["quadruped"]
+    ours = next(run for run in runs if run["method"].startswith("fallingcat") and run["dt"] == dt)
+    euler = next(run for run in runs if run["method"] == "MuJoCo Euler")
+    speed, batch = ours["simulated s per s"], ours["batch steps per s and core"] * dt
+    theirs = euler["simulated s per s"]
+    mine = f"{speed:,.0f} ({batch:,.0f}), {1e3 * ours['error after 1 s (m)']:.1g} mm off, steps of {1e3 * dt:g} ms"
+    peer = f"MuJoCo Euler, {1e3 * euler['dt']:g} ms: {theirs:.0f}, {1e3 * euler['error after 1 s (m)']:.1g} mm off"
+    yield what, mine, peer, f"{number(speed / theirs)} ({number(batch / theirs)})"
+
+
+def _control() -> Iterator[Row]:
+    body = {row["what"]: row["median_us"] for row in load("whole_body")["rows"]}
+    weighted, strict, tsid = (body[key] for key in ("fallingcat, weighted", "fallingcat, three strict levels", "TSID"))
+    what = "whole-body tick of Talos: two flat feet, cones, torque limits; weighted / three strict levels"
+    yield what, f"{weighted:.0f} / {strict:.0f} µs", f"TSID {tsid:.0f} µs", number(tsid / weighted)
+    reach = {row["what"]: row for row in load("inverse_kinematics")["rows"]}
+    single, batch = reach["fallingcat, prepared"], reach["fallingcat, a batch of 10000"]
+    best = min((row for row in reach.values() if "fallingcat" not in row["what"]), key=lambda row: row["median_us"])
+    share = min(single["reached_percent"], batch["reached_percent"])
+    peer = f"{best['what']}: {best['median_us']:.0f} µs, {best['reached_percent']:.0f} %"
+    ratio = " / ".join(number(best["median_us"] / row["median_us"]) for row in (single, batch))
+    mine = f"{single['median_us']:.0f} / {batch['median_us']:.2g} µs, {share:.0f} % reached"
+    yield (
+        "inverse kinematics of a Panda within its limits, one of 1,000 poses / of a batch of 10,000",
+        mine,
+        peer,
+        ratio,
+    )
+
+
+def _jax(row: Results) -> Iterator[Row]:
+    ours, xla = row["kernel"], row["XLA"]
+    ratio = f"{number(xla['first_s'] / ours['first_s'])}, {number(xla['us'] / ours['us'])}"
+    cells = [f"{x['first_s']:.2g} s, {x['us']:.3g} µs" for x in (ours, xla)]
+    yield (
+        "forward dynamics of a 30-joint humanoid under `jax.jit`: first answer, a call",
+        cells[0],
+        f"XLA {cells[1]}",
+        ratio,
+    )
+
+
+def peers() -> Iterator[str]:
+    """How many times as long every peer takes for single calls."""
+    result = load("peers")
+    rows, apart = result["rows"], result["apart"]
+    yield "Single calls from Python, in one run, as multiples of our time; how far their mass matrices are from ours:"
+    yield from ("", f"| | {' | '.join(SINGLE[name] for name in rows)} | M apart |", "|---" * (2 + len(rows)) + "|")
+    for peer in dict.fromkeys(peer for row in rows.values() for peer in row if peer != "fallingcat"):
+        times = [(row[peer]["median"] / row["fallingcat"]["median"]) if peer in row else None for row in rows.values()]
+        away = f"{apart[peer]:.0e}" if peer in apart else "-"
+        yield f"| {peer} | {' | '.join('-' if x is None else number(x) for x in times)} | {away} |"
+
+
+def gpu() -> Iterator[str]:
+    """The sentence on GPUs."""
+    kernels, contact = load("gpu"), load("contact_gpu")
+    found = {(row["function"], row["dtype"]): row for row in kernels["rows"]}
+
+    def rate(function: str, dtype: str = "float32") -> str:
+        return power(found[function, dtype]["rate"])
+
+    def steps(which: int) -> str:
+        return " and ".join(power(contact[name][which]["steps per s"]) for name in ("quadruped", "humanoid"))
+
+    shares = (f"{100 * found['inverse_dynamics', dtype]['share_of_bound']:.0f} %" for dtype in ("float32", "float64"))
+    inverse, double, forward = rate("inverse_dynamics"), rate("inverse_dynamics", "float64"), rate("forward_dynamics")
+    yield f"One {kernels['device']}, 2^20 states of Talos: inverse dynamics {inverse} /s in float32 and {double} /s in"
+    yield f"float64 ({' and '.join(shares)} of what memory can move), forward dynamics {forward} /s and its derivatives"
+    yield f"{rate('forward_dynamics_derivatives')} /s in float32;"
+    yield f"contact steps of 2 ms of a quadruped on 4 feet and a humanoid on 8 points {steps(0)} /s (float32, ledgers"
+    yield f"included; MuJoCo Warp in the same run {steps(-1)})."
+
+
+def us(seconds: float) -> str:
+    """Microseconds."""
+    return f"{1e6 * seconds:.2g} µs"
+
+
+def number(x: float) -> str:
+    """Two digits, or a whole number."""
+    return f"{x:.2g}" if x < 100 else f"{x:,.0f}"
+
+
+def power(x: float) -> str:
+    """As 2.8e9."""
+    mantissa, exponent = f"{x:.1e}".split("e")
+    return f"{mantissa}e{int(exponent)}"
