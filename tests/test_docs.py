@@ -49,6 +49,11 @@ def test_examples_of_the_page(page, tmp_path, monkeypatch):
     assert results.failed == 0, report
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "theory").glob("*.md")), ids=lambda page: page.stem)
+def test_a_page_of_theory_begins_with_when_it_is_used(page):
+    assert "*When would I use this?*" in "".join(page.read_text(encoding="utf-8").splitlines()[:6])
+
+
 def test_a_wrong_example_is_found():
     page = "# Page\n\n```python\n>>> 1 + 1\n2\n```\ntext\n```python\n>>> 1 + 2\n4\n```\n```text\n>>> 1 / 0\n```\n"
     results, report = report_of(page, "page")

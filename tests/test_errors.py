@@ -26,10 +26,10 @@ EXAMPLES = {
         NumericsError("NaN", time=1.5, joint="knee", value=np.array([[1.0, np.nan], [0.0, 1.0]])),
         "t = 1.5 s: joint 'knee': NaN (value: [[ 1. nan] [ 0. 1.]])",
     ),
-    "extra": (ExtraMissingError("jax"), "this needs jax: pip install 'fallingcat[jax]'"),
+    "extra": (ExtraMissingError("jax"), "this needs jax: pip install '.[jax]' in a clone of fallingcat"),
     "extra, all": (
         ExtraMissingError("viz", package="viser", purpose="the viewer"),
-        "the viewer needs viser: pip install 'fallingcat[viz]'",
+        "the viewer needs viser: pip install '.[viz]' in a clone of fallingcat",
     ),
 }
 

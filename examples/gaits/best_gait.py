@@ -55,6 +55,7 @@ def picture() -> str:
             unit="rad/rad²",
             traces=traces,
             equal=True,
+            zero="zero curvature",
         ),
         width=520,
         height=500,

@@ -143,10 +143,10 @@ class ExtraMissingError(FallingCatError, ImportError):
 
     >>> raise ExtraMissingError("casadi", purpose="optimal control")
     Traceback (most recent call last):
-    fallingcat.errors.ExtraMissingError: optimal control needs casadi: pip install 'fallingcat[casadi]'
+    fallingcat.errors.ExtraMissingError: optimal control needs casadi: pip install '.[casadi]' in a clone of fallingcat
     >>> raise ExtraMissingError("symbolic", package="sympy")
     Traceback (most recent call last):
-    fallingcat.errors.ExtraMissingError: this needs sympy: pip install 'fallingcat[symbolic]'
+    fallingcat.errors.ExtraMissingError: this needs sympy: pip install '.[symbolic]' in a clone of fallingcat
     """
 
     def __init__(self, extra: str, *, package: str | None = None, purpose: str = "this") -> None:
@@ -156,7 +156,16 @@ class ExtraMissingError(FallingCatError, ImportError):
         self.purpose = purpose
 
     def _message(self) -> str:
-        return f"{self.purpose} needs {self.name}: pip install 'fallingcat[{self.extra}]'"
+        return f"{self.purpose} needs {self.name}: {how_to_get(self.extra)}"
+
+
+def how_to_get(extra: str) -> str:
+    """The command that brings an extra, as long as the package is on no index.
+
+    >>> how_to_get("jax")
+    "pip install '.[jax]' in a clone of fallingcat"
+    """
+    return f"pip install '.[{extra}]' in a clone of fallingcat"
 
 
 def told(x: object) -> str:

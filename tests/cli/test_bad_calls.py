@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,7 @@ def invoke(*arguments, **environment):
         (["export", CAT, "--function", "mass_matrix", "--out", "o", "--dtype", "int8"], "dtype is one of"),
         (["export", CAT, "--function", "mass_matrix", "--out", "o", "--option", "x=1"], "mass_matrix has no argument"),
         (["gait", CAT, "--joints", "a", "b", "--no-plot"], "there is no joint 'a'"),
+        (["gait", CAT, "--joints", "neck", "--no-open"], "--joints takes two names, A B, not neck --no-open"),
         (["gait", CAT, "--joints", "a", "b", "--reach", "nan"], "--reach is a positive angle"),
         (["drop", "--height", "nan"], "the height is a number of meters, not nan"),
         (["drop", "--tilt", "720"], "--tilt is an angle above 0 and up to 180 degrees"),
@@ -114,3 +116,32 @@ def test_json_is_json_whatever_the_terminal():
         done = invoke(*arguments, "--json", COLUMNS="3", TERM="dumb", LC_ALL="C")
         assert json.loads(done.stdout)
         assert done.exit_code == 0
+
+
+def test_no_line_of_the_list_of_commands_is_cut():
+    listed = invoke("--help", COLUMNS="79").stdout.partition("Commands:")[2]
+    assert "..." not in listed
+    assert len(listed.strip().splitlines()) == len(cli.app.registered_commands) + len(cli.app.registered_groups)
+
+
+def test_functions_are_exported_without_any_extra(monkeypatch, tmp_path):
+    """A room that needs a package is not opened to find a function by name."""
+    for package in ("sympy", "scipy", "casadi", "jax", "zarr", "viser"):
+        monkeypatch.setitem(sys.modules, package, None)
+    for name in [name for name in sys.modules if name.startswith("fallingcat.symbolic")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(vars(sys.modules["fallingcat"]), "symbolic", raising=False)
+    done = invoke("export", CAT, "--function", "mass_matrix", "--target", "c", "--out", tmp_path / "o")
+    assert done.exit_code == 0, done.output
+
+
+def test_a_warning_is_a_line(monkeypatch):
+    def odd(*_):
+        warnings.warn("the ground\nis 'odd'", RuntimeWarning, stacklevel=1)
+        return []
+
+    monkeypatch.setattr("fallingcat.kernels.compare.compare", odd)
+    with warnings.catch_warnings(action="always"):
+        done = invoke("bench")
+    assert done.exit_code == 0
+    assert done.stderr == r"warning: the ground\nis 'odd'" + "\n"

@@ -115,10 +115,10 @@ def test_gait_works_without_casadi_and_names_the_extra_when_asked(robot, tmp_pat
     arguments = ["gait", robot, "--joints", "spine_z", "spine_y", "--reach", 20, "--no-plot"]
     result = run(*arguments)
     assert result.exit_code == 0, result.output
-    assert "of any form: pip install 'fallingcat[casadi]'" in result.stdout
+    assert "of any form: pip install '.[casadi]' in a clone of fallingcat" in result.stdout
     result = run(*arguments, "--optimize")
     assert result.exit_code == 2
-    assert "needs casadi: pip install 'fallingcat[casadi]'" in result.stderr
+    assert "needs casadi: pip install '.[casadi]' in a clone of fallingcat" in result.stderr
     assert result.stderr.count("\n") == 1
 
 

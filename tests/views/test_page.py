@@ -92,6 +92,15 @@ def test_zero_lines_of_a_figure_lie_where_the_map_is_zero():
     assert np.abs(np.linalg.norm(points, axis=1) - 0.5).max() < 2e-3
 
 
+def test_the_zero_line_is_called_what_the_map_is_of():
+    x, z = saddle()
+    chart = HeatMap("heights", x, x, z)
+    assert ">zero<" in map_svg(chart)
+    assert "curvature" not in map_svg(chart)
+    assert ">sea level<" in map_svg(replace(chart, zero="sea level"))
+    assert replace(chart, zero="sea level").data()["zero"] == "sea level"  # which the page's legend says
+
+
 def test_figures_are_pictures_without_markup_from_names():
     x, z = saddle()
     circle = 0.5 * np.stack([np.cos(np.linspace(0.0, 7.0, 50)), np.sin(np.linspace(0.0, 7.0, 50))])

@@ -117,7 +117,7 @@ def test_a_missing_extra_is_one_line(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
     with pytest.raises(ExtraMissingError) as caught:
         write_video(ball_page(), tmp_path / "ball.mp4")
-    assert str(caught.value) == "a video needs playwright: pip install 'fallingcat[video]'"
+    assert str(caught.value) == "a video needs playwright: pip install '.[video]' in a clone of fallingcat"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -7,9 +7,10 @@ import os
 import re
 import shlex
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Any, Final, NoReturn
 
 import typer
 
@@ -25,7 +26,7 @@ File = Annotated[str, typer.Argument(metavar="FILE", help="A .urdf, .xml (MJCF) 
 Json = Annotated[bool, typer.Option("--json", help="JSON instead of tables; see docs/cli.md.")]
 
 app = typer.Typer(
-    help="Floating-base robots: look at robot files, and prove their equations of motion.",
+    help="Floating-base robots: look at files, check equations, plan gaits, write code.",
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -74,11 +75,20 @@ def on_the_command_line(text: str) -> str:
     return _OPTION.sub(lambda option: f"--{option[1]} {shlex.quote(option[2])}", text)
 
 
+def _say(message: Warning | str, *_: Any, **__: Any) -> None:
+    typer.echo(plain(on_the_command_line(f"warning: {message}")), err=True)
+
+
 @contextmanager
 def errors_in_one_line() -> Iterator[None]:
-    """What goes wrong inside is one line on stderr: exit code 2 for a bad file or option, 1 for a bug."""
+    """What goes wrong inside is one line on stderr: exit code 2 for a bad file or option, 1 for a bug.
+
+    What is only odd, a warning, is one too, without the place in the source that found it.
+    """
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.showwarning = _say
+            yield
     except FallingCatError as error:
         typer.echo(on_the_command_line(str(error)), err=True)
         raise typer.Exit(2) from None

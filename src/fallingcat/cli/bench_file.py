@@ -30,7 +30,10 @@ def bench(
     rounds: Annotated[int, typer.Option(min=1, max=10_000, help="How often each thing is measured.")] = 15,
     as_json: Json = False,
 ) -> None:
-    """Time the kernels of a robot beside NumPy, Pinocchio and MuJoCo, as far as these are installed."""
+    """Time a robot's kernels beside NumPy, Pinocchio and MuJoCo.
+
+    Of these, what is installed.
+    """
     with errors_in_one_line():
         from ..kernels.compare import compare
         from ..model import robots

@@ -35,10 +35,10 @@ def certify(
     *,
     reading: Reading,
 ) -> None:
-    """Prove the equations of motion of a robot: every formulation, every Coriolis matrix, over random states.
+    """Check a robot's equations of motion at random states.
 
-    Each claim is held against other algorithms: complex-step rates, Newton-Euler, energies, swept areas.
-    Exit code 1 if one is broken or unproved.
+    Every formulation with every Coriolis matrix, in numbers; each claim is held against other algorithms: complex-step
+    rates, Newton-Euler, energies, swept areas.  Exit code 1 if one is broken or unproved.
     """
     with errors_in_one_line():
         from ..formulations.survey import survey

@@ -48,7 +48,7 @@ def drop(
     no_open: NoOpen = False,
     as_json: Json = False,
 ) -> None:
-    """Drop a cat upside down, without spin, and watch it land on its feet."""
+    """Drop a cat upside down, without spin; it lands on its feet."""
     with errors_in_one_line():
         began = time.perf_counter()
         robot = _robot(model)

@@ -125,7 +125,8 @@ def _of_a_robot() -> dict[str, Callable[..., Any]]:
 
     import fallingcat
 
-    functions = {each: getattr(room, each) for room in (fallingcat, fallingcat.changes) for each in room.__all__}
+    rooms = (fallingcat, fallingcat.changes)
+    functions = {each: vars(room).get(each) for room in rooms for each in room.__all__}  # no room is opened for it
     return {
         each: thing
         for each, thing in functions.items()

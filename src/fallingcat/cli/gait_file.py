@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import FallingCatError
+from ..errors import FallingCatError, how_to_get
 from .app import File, Json, app, errors_in_one_line
 from .drop_cat import NoOpen, written
 from .reading import Reading, model_of, reads_a_robot
@@ -53,11 +53,16 @@ def gait(
     no_open: NoOpen = False,
     as_json: Json = False,
 ) -> None:
-    """Show where two joints turn or carry a robot: curvature map, zero lines, best gait, and how far bends go."""
+    """Show where two joints turn or carry a robot.
+
+    Curvature map, zero lines, best gait, and how far bends go.
+    """
     with errors_in_one_line():
         from ..gaits.survey import survey
         from ..gaits.survey_page import survey_page
 
+        if any(name.startswith("-") for name in joints):
+            raise FallingCatError(f"--joints takes two names, A B, not {' '.join(joints)}")
         if not (math.isfinite(reach) and reach > 0.0):
             raise FallingCatError(f"--reach is a positive angle in degrees, not {reach:g}")
         model = model_of(file, reading)
@@ -84,7 +89,7 @@ def _print(console: Console, found: Survey, file: str, page: str | None) -> None
     if found.optimum is not None and found.best is not None:
         rows["best gait"] = f"{_far(found.best, found)} ({found.optimum.message}, {found.optimum.iterations} steps)"
     elif find_spec("casadi") is None:
-        rows["best gait"] = "of any form: pip install 'fallingcat[casadi]'"
+        rows["best gait"] = f"of any form: {how_to_get('casadi')}"
     summary(console, rows)
     header = found.header()
     out = table(header[0], least=6)

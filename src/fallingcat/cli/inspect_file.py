@@ -46,7 +46,10 @@ def inspect(
         bool, typer.Option("--keep-fixed", help="Keep fixed joints instead of merging links.")
     ] = False,
 ) -> None:
-    """Show the base, links, joints and masses of a robot, and whether the file can be trusted."""
+    """Show what is in a robot file, and whether it can be trusted.
+
+    Base, links, joints, masses, checks, warnings.
+    """
     with errors_in_one_line():
         from ..io import examine
 

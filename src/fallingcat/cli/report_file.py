@@ -33,9 +33,9 @@ def report_robot(
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write the page about a robot: tree, masses, proofs, couplings, curvature, gaits, and the robot in 3-D.
+    """Write a page about a robot: masses, checks, gaits, 3-D.
 
-    Exit code 1 if a claim of its equations is broken or unproved.
+    Also its tree, couplings and curvature.  Exit code 1 if a claim of its equations is broken or unproved.
     """
     with errors_in_one_line():
         from ..studies import report

@@ -32,9 +32,10 @@ def reproduce(
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Run every study of every document again: one page with published | ours | verdict | why, and the figures.
+    """Run every study of every document again, onto one page.
 
-    Exit code 1 if a verdict does not hold: a number that differs from its source, or is out of its tolerance.
+    It shows published | ours | verdict | why, and the figures.  Exit code 1 if a verdict does not hold: a number that
+    differs from its source, or is out of its tolerance.
     """
     with errors_in_one_line():
         from ..studies import reproduce as reproduced

@@ -59,7 +59,10 @@ def sweep(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run a study over a grid or a sample of its parameters; kill it when you like, --resume goes on."""
+    """Run a study over a grid or a sample of its parameters.
+
+    Kill it when you like: --resume goes on.
+    """
     with errors_in_one_line():
         from ..studies import load
         from ..studies import sweep as swept

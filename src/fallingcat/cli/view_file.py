@@ -22,7 +22,10 @@ def view(
     reading: Reading,
     no_open: NoOpen = False,
 ) -> None:
-    """Move a robot by hand: sliders, a hand that is dragged, free floating, simulation; until Ctrl-C."""
+    """Move a robot by hand in the browser, until Ctrl-C.
+
+    Sliders, a hand that is dragged, free floating, simulation.
+    """
     with errors_in_one_line():
         from ..live import view as live
 

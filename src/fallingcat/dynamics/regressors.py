@@ -18,7 +18,7 @@ from ..errors import ModelError
 from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Body, Model, State
-from .checks import check_model, check_robot, choice, vector
+from .checks import check_model, check_robot, choice, positive, vector
 from .inverse import LinkMotion, base_motion, carried
 from .kinematics import world_poses
 from .spatial import motion_to_child
@@ -215,6 +215,7 @@ def base_parameters(
     (7, 'm_0 + m_1', 'I_0zz + 0.0144 m_1')
     """
     check_model(model)
+    positive(tolerance, "tolerance")
     rng = np.random.default_rng(0)
     W = np.concatenate(
         [_sampled(model, regressor, rng) for _ in range(2 + 2 * EACH * len(model.links) // max(1, model.nv))]

@@ -131,6 +131,7 @@ def _map(fall: Drop) -> HeatMap:
         unit="rad/rad²",
         traces=(trace,),
         equal=True,
+        zero="zero curvature",
         note="Turn about the axis of the whole turn per area that a small gait encloses. The area inside the white "
         f"curve, weighted with the colors, is the turn to leading order.{_shares(fall)}",
     )

@@ -274,6 +274,7 @@ def check_locked_angle(model: Model, tolerance: float = 1e-9) -> None:
 
 
 def _check_flat(model: Model, rows: slice, tolerance: float, what: str) -> None:
+    positive(tolerance, "tolerance")
     rng = np.random.default_rng(0)
     for _ in range(3 if model.n > 1 else 0):
         parts = shape(model, model.random_state(rng))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.checks import vector
+from ..dynamics.checks import positive, vector
 from ..errors import Interrupted, ModelError, NumericsError
 from ..model import Model
 from .aims import Aim
@@ -109,6 +109,7 @@ def optimize(
         raise ModelError(f"effort is one of {', '.join(EFFORTS)}, not {effort!r}")
     if harmonics < 1 or not (np.isfinite(weight) and weight >= 0.0):
         raise ModelError("a gait has one harmonic or more, and effort a finite weight that is not negative")
+    positive(tolerance, "tolerance")
     part = Part.of(model, joints, origin)
     low, high = part.bounds(limits, reach)
     question = Question(part.moving, aim, target, effort, weight, budget, low, high, harmonics)

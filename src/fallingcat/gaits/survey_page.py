@@ -110,4 +110,5 @@ def survey_map(found: Survey, component: int) -> HeatMap:
         unit=f"{'m' if component < 3 else 'rad'}/{area}",
         traces=[Trace(name, a.factor * (q[:, 0] + x), b.factor * (q[:, 1] + y)) for name, q in curves],
         equal=a == b,
+        zero="zero curvature",
     )

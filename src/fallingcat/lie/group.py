@@ -194,8 +194,8 @@ class Group(ABC):
 
     def contains(self, g: Any, tolerance: float = 1e-9) -> bool:
         """Whether ``g`` (numbers) is an element, up to ``tolerance`` in each entry."""
-        if not isinstance(tolerance, (int, float)):
-            raise ModelError(f"tolerance is a number, not {told(tolerance)}")
+        if not isinstance(tolerance, (int, float)) or not tolerance >= 0.0:
+            raise ModelError(f"tolerance is a number that is not negative, not {told(tolerance)}")
         if shape_of(g) != self.shapes["an element"] or not is_numeric(np.asarray(g)) or not np.isfinite(g).all():
             return False
         g = np.asarray(g)

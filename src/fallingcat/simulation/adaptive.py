@@ -8,10 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..contact.contact import Mode
+from ..dynamics.checks import choice, positive
 from ..errors import ExtraMissingError, NumericsError
 from .field import Field, compiled_slope, layout_of
 from .integrator import Integrator, Step
 from .system import System
+
+METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,11 @@ class SciPy(Integrator):
     atol: float = 1e-12
     name = "scipy"
     order = 8
+
+    def __post_init__(self) -> None:
+        choice(self.method, METHODS, "method")
+        positive(self.rtol, "rtol")
+        positive(self.atol, "atol")
 
     def stepper(self, system: System, mode: Mode, memory: int) -> Step:
         try:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import less, solve, sqrt, where
+from ..dynamics.checks import positive
 from .field import Field
 from .rule import Rule
 
@@ -45,6 +46,10 @@ class Rosenbrock(Rule):
     name = "rosenbrock"
     order = 4
     differentiates = True
+
+    def __post_init__(self) -> None:
+        if self.tolerance is not None:
+            positive(self.tolerance, "tolerance")
 
     def step(self, field: Field, t: Any, y: Any, dt: Any) -> tuple[Any, Any]:
         J, f_t = field.jacobian(t, y)

@@ -96,4 +96,5 @@ def _map(seen: OrbitalExample, k: int) -> HeatMap:
         unit="rad/rad²",
         traces=(Trace("the gait", r[:, 0], r[:, 1]),),
         equal=True,
+        zero="zero curvature",
     )

@@ -1,6 +1,6 @@
 """Equations that a person can read: closed forms of any small robot, with symbols for its parameters.
 
-Needs SymPy: ``pip install 'fallingcat[symbolic]'``.
+Needs SymPy: ``pip install '.[symbolic]'`` in a clone.
 """
 
 from __future__ import annotations

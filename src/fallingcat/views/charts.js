@@ -125,7 +125,7 @@ function makeMap(parent, data) {
   let now = null;
   const view = canvasIn(box, (c, w, h) => drawMap(c, w, h, data, picture, zero, largest, now));
   const entries = data.traces.map((trace, i) => [trace.name, i ? bright[i % bright.length] : "#ffffff"]);
-  if (zero.length) entries.push(["zero curvature", "#58c4c4"]);
+  if (zero.length) entries.push([data.zero, "#58c4c4"]);
   if (entries.length) box.append(legend(entries));
   if (data.note) box.append(element("p", "", data.note));
   return { show(t) { now = t; view.redraw(); } };

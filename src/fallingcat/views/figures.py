@@ -219,7 +219,7 @@ def _legend(chart: HeatMap, width: float) -> list[list[tuple[float, str, str]]]:
     entries = [(t.name, STROKES[k % len(STROKES)]) for k, t in enumerate(chart.traces)]
     z = np.asarray(chart.values, dtype=float)
     if (z > 0.0).any() and (z < 0.0).any():
-        entries.append(("zero curvature", ZERO))
+        entries.append((chart.zero, ZERO))
     rows: list[list[tuple[float, str, str]]] = [[]]
     x = 0.0
     for name, stroke in entries:

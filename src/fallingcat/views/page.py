@@ -107,6 +107,8 @@ class HeatMap:
     note: str = ""
     equal: bool = False
     """whether both coordinates have the same scale, so that a circle is round"""
+    zero: str = "zero"
+    """what the legend calls the lines where the values change their sign"""
 
     def data(self) -> dict[str, Any]:
         """As plain numbers."""
@@ -124,6 +126,7 @@ class HeatMap:
             "unit": self.unit,
             "note": self.note,
             "equal": self.equal,
+            "zero": self.zero,
             "traces": [trace.data() for trace in self.traces],
         }
 

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from ...errors import how_to_get
 from ...lie.rotations import matrix_from_quaternion
 from ..diagnostics import Reader
 from ..limits import MAX_BYTES, MAX_HULL, MAX_LENGTH, MAX_MESH_BYTES, MAX_MESHES
@@ -152,7 +153,7 @@ class Meshes:
             return hull(mesh.vertices)
         except ImportError:
             rule = "the convex hull of a mesh needs SciPy"
-            self.reader.fail(element, rule, "pip install fallingcat[scipy], or inertia='exact'")
+            self.reader.fail(element, rule, f"{how_to_get('scipy')}, or inertia='exact'")
         except RuntimeError:  # of qhull: the vertices lie in a plane
             self.reader.fail(element, "the vertices of the mesh have no convex hull with a volume")
 

@@ -257,5 +257,5 @@ def _zarr() -> Any:
     try:
         import zarr
     except ImportError:
-        raise ExtraMissingError("sweep", package="zarr", purpose="the results of a sweep") from None
+        raise ExtraMissingError("sweep", package="zarr", purpose="a store of results") from None
     return zarr
