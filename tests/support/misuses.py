@@ -399,7 +399,7 @@ CALLS = [
     # models and their edits
     (lambda: CAT.link_index("rea"), "there is no link 'rea'; do you mean 'rear'"),
     (lambda: CAT.link_index("REAR"), "there is no link 'REAR'; do you mean 'rear'"),
-    (lambda: CAT.joint_index("left"), "do you mean 'front_left_leg' or 'rear_left_leg'"),
+    (lambda: CAT.joint_index("left"), "do you mean 'rear_left_leg' or 'front_left_leg'"),
     (lambda: CAT.joint_index(""), "there is no joint ''$"),
     (lambda: CAT.link_index([]), "there is no link"),
     (lambda: CAT.joint_index("ghost"), "there is no joint 'ghost'"),

@@ -110,6 +110,12 @@ class HeatMap:
     zero: str = "zero"
     """what the legend calls the lines where the values change their sign"""
 
+    def _repr_svg_(self) -> str:
+        """In notebooks."""
+        from .figures import map_svg
+
+        return map_svg(self)
+
     def data(self) -> dict[str, Any]:
         """As plain numbers."""
         values = np.asarray(self.values, dtype=float)
