@@ -501,7 +501,7 @@ CALLS = [
     (lambda: fc.compile(CAT, lambda model, u: u, inputs={"u": 3}, state=["joints"]), "takes no state"),
     (lambda: KERNEL(), "inverse_dynamics takes 3 arguments"),
     (lambda: KERNEL(Q), "inverse_dynamics takes 3 arguments .*, not 1"),
-    (lambda: KERNEL(STATE), "inverse_dynamics takes 3 arguments .*, not 1"),
+    (lambda: KERNEL(STATE), "inverse_dynamics takes 3 arguments .*, not 2"),
     (lambda: KERNEL(Q, V, V, V), "inverse_dynamics takes 3 arguments .*, not 4"),
     (lambda: KERNEL(V, Q, V), r"q has shape \(..., 17\), not \(16,\)"),
     (lambda: KERNEL(Q, V, 3.0), r"has shape \(..., 16\), not \(\)"),

@@ -79,10 +79,14 @@ def _stacked(model: Model, states: Any) -> State:
         raise ModelError(f"states is a list of states of {model.name!r}, or one of arrays, not {told(states)}")
     if not len(states):
         raise ModelError("there is no state to start from")
-    shapes = [x.shape for x in model.neutral()]
+    neutral = model.neutral()
     for i, state in enumerate(states):
-        if not isinstance(state, State) or [np.shape(x) for x in state] != shapes:
-            raise ModelError(f"state {i} is none of {model.name!r}")
+        none = f"state {i} is none of {model.name!r}"
+        if not isinstance(state, State):
+            raise ModelError(f"{none}: a run starts from a state, such as model.state(...), not {told(state)}")
+        for name, x, own in zip(State._fields, state, neutral, strict=True):
+            if np.shape(x) != own.shape:
+                raise ModelError(f"{none}: {name} has shape {own.shape}, not {np.shape(x)}")
     return State.stack(states)
 
 
