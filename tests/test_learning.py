@@ -1,11 +1,12 @@
-"""The example that learns: a shorter version of it, and that it says the same every time."""
+"""The examples that learn: shorter versions of them, and that they say the same every time."""
 
 import runpy
 from pathlib import Path
 
 import numpy as np
 
-EXAMPLE = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "learning" / "hop_forward.py"))
+FOLDER = Path(__file__).parents[1] / "examples" / "learning"
+EXAMPLE = runpy.run_path(str(FOLDER / "hop_forward.py"))
 
 
 def test_a_hopper_learns_to_hop_forward():
@@ -26,3 +27,12 @@ def test_a_hopper_learns_to_hop_forward():
         touched = bool(seen[0, -1] < 0.0)
     assert lifted >= 2
     assert world.fleet.state.pose[0, 0, 3] > 0.5
+
+
+def test_an_arm_learns_its_masses(tmp_path):
+    """Bodies that cannot exist stop the example itself."""
+    made = runpy.run_path(str(FOLDER / "identify.py"))["page"](samples=(10, 40))
+    (chart,) = made.blocks
+    few, many = chart.lines[0].values
+    assert many < 1.0 < few  # percent of the largest base parameter
+    assert made.write(tmp_path / "page.html").stat().st_size > 10_000

@@ -35,20 +35,20 @@ def measured(robot: fc.Model, count: int, rng: np.random.Generator) -> tuple[np.
     return Y, Y @ fc.inertial_parameters(robot) + NOISE * rng.normal(size=len(Y))
 
 
-def page() -> Page:
+def page(samples: tuple[int, ...] = SAMPLES) -> Page:
     robot, rng = fc.robots.planar_arm(base=fc.lie.SE3()), np.random.default_rng(0)
     truth, base = fc.inertial_parameters(robot), fc.base_parameters(robot)
     guess = fc.with_inertial_parameters(robot, 0.5 * truth)
-    Y, forces = measured(robot, max(SAMPLES), rng)
+    Y, forces = measured(robot, max(samples), rng)
     errors = []
-    for count in SAMPLES:
+    for count in samples:
         rows = count * robot.nv
         found = fc.identify(guess, Y[:rows], forces[:rows])
-        assert not any(link.body.problems() for link in found.model.links)
+        assert not any(link.body.problems() for link in found.model.links)  # bodies that can exist
         off = np.abs(base.P @ (found.parameters - truth)) / np.abs(base.P @ truth).max()
         errors.append(100.0 * off.max())
         print(f"{count:4d} samples: base parameters at most {errors[-1]:6.3f} % off, forces {found.residual:.4f} N m")
-    chart = Chart("What is learnt", list(SAMPLES), [Line("largest error of a base parameter", errors)], "%")
+    chart = Chart("What is learnt", list(samples), [Line("largest error of a base parameter", errors)], "%", x_label="samples")
     return Page("A robot learns its masses", f"{len(base.names)} base parameters of {len(truth)}", (), (chart,))
 
 

@@ -8,7 +8,7 @@ import sympy
 
 import fallingcat as fc
 from fallingcat.lie import R3, SE2, SE3, SO3, Schoenflies
-from fallingcat.symbolic.reduced import Reduction
+from fallingcat.symbolic.reduced import Reduction, expanded
 
 from .robots import planar
 
@@ -47,10 +47,20 @@ def failing(left):
     return {name for name, x in left.items() if any(x)}
 
 
+def test_theorem_1_and_lemma_4_have_the_forces_of_the_lagrangian():
+    r = Reduction(SE2())
+    assert not any(expanded((r.D_q - r.D_mu) * r.xi - r.force))
+    assert not any(expanded(r.geometric() * r.xi - r.force))
+    assert any(expanded(r.geometric(1) * r.xi - r.force))  # (13) as printed
+    assert r.D_mu == -r.D_mu.T
+
+
+@pytest.mark.slow
 def test_what_holds_and_what_does_not(plane):
     assert failing(plane.left_over()) == WRONG
 
 
+@pytest.mark.slow
 def test_the_page_is_what_the_script_writes(plane):
     module = script()
     assert module.PAGE.read_text(encoding="utf-8") == module.page(plane)
