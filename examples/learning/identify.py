@@ -48,7 +48,8 @@ def page(samples: tuple[int, ...] = SAMPLES) -> Page:
         off = np.abs(base.P @ (found.parameters - truth)) / np.abs(base.P @ truth).max()
         errors.append(100.0 * off.max())
         print(f"{count:4d} samples: base parameters at most {errors[-1]:6.3f} % off, forces {found.residual:.4f} N m")
-    chart = Chart("What is learnt", list(samples), [Line("largest error of a base parameter", errors)], "%", x_label="samples")
+    line = Line("largest error of a base parameter", errors)
+    chart = Chart("What is learnt", list(samples), [line], "%", x_label="samples")
     return Page("A robot learns its masses", f"{len(base.names)} base parameters of {len(truth)}", (), (chart,))
 
 

@@ -1,11 +1,14 @@
 """Closed forms: equal to the core in numbers, and to each other as expressions."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import sympy
 
 import fallingcat as fc
 from fallingcat.changes import decoupling
+from fallingcat.symbolic.frames import terms_of
 
 from .robots import arm, planar, space
 
@@ -157,6 +160,22 @@ def test_what_cannot_be_asked_is_said():
     q1 = sympy.Symbol("q_1")
     with pytest.raises(fc.ModelError, match=r"'q_1'.*choose another"):
         fc.symbolic.derive(planar(1).replace_body("b0", fc.Body(q1)))
+
+
+@pytest.mark.parametrize("ratio", [2.0, 1.6])
+def test_joints_that_follow(ratio):
+    """Whole multiples of an angle add up; others are angles of their own, and count as such."""
+    robot = planar(2, fc.lie.Trivial())
+    second = dataclasses.replace(robot.joints[1], mimic=fc.Mimic("j0", ratio, 0.1))
+    robot = dataclasses.replace(robot, joints=(robot.joints[0], second))
+    d = fc.symbolic.derive(robot)
+    state = robot.random_state(np.random.default_rng(0))
+    found = evaluated(d, state, "M", "C", "g")
+    for x, y in zip(found, (fc.mass_matrix, fc.coriolis_matrix, fc.gravity_forces), strict=True):
+        expected = y(robot, state)
+        assert np.abs(x.reshape(expected.shape) - expected).max() < 1e-12 * (1.0 + np.abs(expected).max())
+    terms = terms_of(robot, d._writer.groups, [str(x) for x in d.q])
+    assert terms == {2.0: 10 + 50 + 90, 1.6: 10 + 50 + 250}[ratio]
 
 
 def test_bodies_take_symbols_and_say_what_is_wrong():

@@ -82,13 +82,15 @@ def terms_of(model: Model, groups: Mapping[str, int], names: Sequence[str]) -> i
     """How many terms the inertias of all links have in the frame of the base, about.
 
     Each direction about which angles turn on the way multiplies them: by 5 (whole and double angles) for one angle, by
-    4 more for every further one about the same direction, because these add up.
+    4 more for every further one about the same direction, because these add up.  A joint that follows another by a
+    ratio that is no whole number has an angle of its own.
     """
     ways: list[dict[int, int]] = [{}]
-    for i, place in enumerate(model.q_slices):
+    for i, (joint, place) in enumerate(zip(model.joints, model.q_slices, strict=True)):
         way = dict(ways[model.parents[i]])
+        adds_up = joint.mimic is None or float(joint.mimic.ratio).is_integer()
         for k in range(model.base.nq + place.start, model.base.nq + place.stop):
-            direction = groups.get(names[k], -1 - k)
+            direction = groups.get(names[k], -1 - k) if adds_up else -1 - len(names) - i
             way[direction] = way.get(direction, 0) + 1
         ways.append(way)
     return sum(10 * math.prod(1 + 4 * count for count in way.values()) for way in ways)

@@ -17,6 +17,10 @@ Wave = tuple[tuple[bool, tuple[tuple[str, int], ...]], ...]
 Powers = tuple[tuple[str, int], ...]
 
 
+_SHORT, _PLAIN = 40, 10**6
+"""Terms of a sum, and numbers in it, beyond which nobody looks for factors."""
+
+
 class Part(NamedTuple):
     """``factor coefficient wave state``: one term, with all parameters in ``coefficient``, scaled to whole numbers."""
 
@@ -110,7 +114,7 @@ class Writer:
             terms = [sympy.Integer(x) * self._product(powers) for powers, x in coefficient]
             whole = sympy.Add(*terms)
             if sympy.count_ops(whole) > 1 or (len(coefficient) > 1):
-                whole = self.name(sympy.factor(whole) if 1 < len(coefficient) <= 40 else whole)
+                whole = self.name(sympy.factor(whole) if _factors(coefficient) else whole)
             self._names[coefficient] = whole
         return self._names[coefficient]
 
@@ -143,6 +147,11 @@ class Writer:
             _number(x) * self._product(tuple(each for each in powers if each not in common)) for powers, x in state
         )
         return outside * sympy.Add(*inside)
+
+
+def _factors(coefficient: tuple[tuple[Powers, int], ...]) -> bool:
+    """Whether a sum of parameters may have factors: it is short, and no number in it comes of a turn by some angle."""
+    return 1 < len(coefficient) <= _SHORT and all(abs(x) < _PLAIN for _, x in coefficient)
 
 
 def plain(algebra: Algebra, p: Polynomial) -> Any:
