@@ -162,6 +162,15 @@ def test_what_cannot_be_asked_is_said():
         fc.symbolic.derive(planar(1).replace_body("b0", fc.Body(q1)))
 
 
+@pytest.mark.parametrize("model", [arm(), pytest.param(space(1), marks=pytest.mark.slow)], ids=["arm", "space1"])
+def test_the_inverse_of_the_mass_matrix(model):
+    d = fc.symbolic.derive(model)
+    state = model.random_state(np.random.default_rng(0))
+    (found,) = evaluated(d, state, "Minv")
+    expected = np.linalg.inv(fc.mass_matrix(model, state))
+    assert np.abs(found - expected).max() < 1e-12 * np.abs(expected).max()
+
+
 @pytest.mark.parametrize("ratio", [2.0, 1.6])
 def test_joints_that_follow(ratio):
     """Whole multiples of an angle add up; others are angles of their own, and count as such."""

@@ -1,7 +1,10 @@
 """The sample program of [Feurstein] A.2.1 in Python: every relation of the revolute hopper, and what derivations give.
 
-Errata that matter here: none of the lines below is misprinted; ``m01, m02, m11`` are the thesis's ``m0(1), m0(2), m1``.
+Errata that matter here: one, ``h_inertc``; ``m01, m02, m11`` are the thesis's ``m0(1), m0(2), m1``.
 """
+
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -66,6 +69,38 @@ def program(d):
     root = sqrt(a**2 - b**2)
     theta_bc = B * q1 / b + 2 * atan(tan(q1 / 2) * root / (a + b)) * (A * b - B * a) / (b * root)
     assert rest == zeros(1, 1)
+    return locals()
+
+
+@pytest.fixture(scope="module")
+def second_half(d, program):
+    """The rest of it, from the frame of the center of mass on."""
+    xq_ib, nuq_ib, theta_bc, o_bc = d.q, Matrix(d.v), d["theta_bc"], program["o_bc"]
+    H_ib, H_bf, Mb = program["H_ib"], program["H_bf"], program["Mb"]
+    adjugate = Mb.adjugate().applyfunc(tb.tidy)
+    MbI = adjugate / tb.tidy((Mb[0, :] * adjugate[:, 0])[0])
+    H_bc = tb.pose(theta_bc, o_bc)
+    H_ic, H_cf = H_ib * H_bc, tb.inverse(H_bc) * H_bf
+    b_o_cf = tb.origin(H_bf) - o_bc
+    i_o_cf = tb.rotation(xq_ib[2]) * b_o_cf
+    R_bc, R_bf = tb.orientation(H_bc), tb.orientation(H_bf)
+    R_cf, o_cf = R_bc.T * R_bf, R_bc.T * b_o_cf
+    Jodot_cf, Jodot_ic = tb.Jodot(o_cf, xq_ib), tb.Jodot(tb.origin(H_ic), xq_ib)
+    Jiodot_cf = tb.Jodot(i_o_cf, xq_ib)
+    A_cb = tb.Adjoint(tb.inverse(H_bc))
+    r = sqrt(o_cf[0] ** 2 + o_cf[1] ** 2)
+    Jr_ocf, Jp_ocf = Matrix([[o_cf[0], o_cf[1]]]) / r, Matrix([[-o_cf[1], o_cf[0]]]) / r**2
+    Jp_iocf = Matrix([[-i_o_cf[1], i_o_cf[0]]]) / r**2
+    h_b = tb.tidy(Mb[:3, :] * nuq_ib)
+    h_c = tb.Adjoint(H_bc).T * h_b
+    A_ic_inert = tb.Adjoint(tb.pose(0, tb.origin(H_ic)))
+    h_inertc = tb.Adjoint(tb.pose(0, -tb.origin(H_ic))).T * h_b  # inv(A_ic_inert)' h_b, as printed
+    Jv_if = tb.row12(program["Jnu_if"])
+    P_int = zeros(4, 3).row_join((-d["A"]).col_join(eye(1)))
+    alpha_c = xq_ib[2] + theta_bc + sympy.pi / 2
+    Jalphadot_c = tb.Jydot(alpha_c, xq_ib)
+    Jrdot_cf = Jr_ocf * R_cf * Jv_if * P_int
+    Jalpha_iodot_cf = Jp_iocf * Jiodot_cf
     return locals()
 
 
@@ -153,3 +188,70 @@ def test_transforms_of_the_toolbox():
     assert tb.printsimmat(Matrix([[sympy.cos(q)]]), [x, q]) == "cos(y(2))"
     with pytest.raises(ValueError, match="variable"):
         tb.printsimmat(Matrix([q]), [q], "y; system('true')")
+
+
+@pytest.fixture(scope="module")
+def moving(d):
+    """A state, and all its symbols as numbers."""
+    state = d.numeric.random_state(np.random.default_rng(1))
+    return state, {**VALUES, **d.at(state)}
+
+
+def number(x, numbers):
+    return np.array(sympy.Matrix(x).subs(numbers).evalf(), dtype=float)
+
+
+@pytest.mark.slow
+def test_frame_of_the_center_of_mass(d, second_half, moving):
+    state, numbers = moving
+    model, v = d.numeric, d.numeric.flatten(state)[1]
+    at = lambda name: number(second_half[name], numbers)  # noqa: E731
+    assert np.abs(at("MbI") - np.linalg.inv(fc.mass_matrix(model, state))).max() < 1e-12 * np.abs(at("MbI")).max()
+    assert np.abs(at("Jodot_ic") - fc.center_of_mass_jacobian(model, state)[:2]).max() < 1e-12
+    assert np.abs(at("H_ic")[:2, 2] - fc.center_of_mass(model, state)[:2]).max() < 1e-12
+    assert np.abs(at("H_cf") - np.linalg.solve(at("H_bc"), number(second_half["H_bf"], numbers))).max() < 1e-12
+    turning = number(second_half["Jalphadot_c"], numbers) @ v
+    assert np.abs(turning - fc.locked_velocity(model, state)[2]).max() < 1e-12
+    foot = fc.symbolic.foot(d, "foot")
+    length = at("Jr_ocf") @ at("Jodot_cf") @ v
+    assert np.abs(length - number(foot["Jrdot_cf"], numbers) @ v).max() < 1e-12
+    assert np.abs(length - at("Jrdot_cf") @ v).max() < 1e-12
+    assert np.abs(at("Jalpha_iodot_cf") - number(foot["Jalphadot_cf"], numbers)).max() < 1e-12
+
+
+@pytest.mark.slow
+def test_momentum_at_the_center_of_mass_and_its_misprint(d, second_half, moving):
+    """``h_inertc``: what is printed takes a momentum of the base for one of the world; ``A_ib`` is missing."""
+    state, numbers = moving
+    momentum = fc.momentum(d.numeric, state, "centroidal")[[0, 1, 5]]
+    R_ic = number(second_half["H_ic"], numbers)[:2, :2]
+    h_c = number(second_half["h_c"], numbers).ravel()
+    assert np.abs(np.append(R_ic @ h_c[:2], h_c[2]) - momentum).max() < 1e-12
+    printed, A_inert = (number(second_half[name], numbers) for name in ("h_inertc", "A_ic_inert"))
+    assert np.abs(printed.ravel() - momentum).max() > 1e-3
+    A_cb = np.linalg.solve(A_inert, number(tb.Adjoint(second_half["H_ib"]), numbers))
+    right = np.linalg.solve(A_cb.T, number(second_half["h_b"], numbers)).ravel()
+    assert np.abs(right - momentum).max() < 1e-12
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("octave-cli") is None, reason="octave-cli is not installed")
+def test_all_that_the_program_prints_runs_in_octave(d, program, second_half, moving, tmp_path):
+    """The nineteen matrices of ``printsimmat``, for a simulation whose state is ``y``."""
+    _, numbers = moving
+    printed = "Mb MbI Cbp Gb E_pot o_i1 o_if o_ic o_cf Jodot_i1 Jodot_if Jodot_ic Jodot_cf Jalpha_iodot_cf Jrdot_cf"
+    names = [*printed.split(), "alpha_c", "Jalphadot_c", "h_c", "h_inertc"]
+    known = {**program, **second_half}
+    known |= {f"o_i{x}": tb.origin(known[f"H_i{x}"]) for x in "1fc"}
+    known |= {f"Jodot_i{x}": tb.Jodot(known[f"o_i{x}"], d.q) for x in "1f"}
+    symbols = [*d.q, *d.v]
+    lines = [f"{x} = {float(value)!r};" for x, value in VALUES.items()]
+    lines += [f"y = [{', '.join(repr(float(numbers[x])) for x in symbols)}];"]
+    for name in names:
+        lines.append(f"found = {tb.printsimmat(Matrix([known[name]]), symbols)};")
+        lines.append('printf("%.17g\\n", found.\');')
+    (tmp_path / "main_script.m").write_text("\n".join(lines))
+    done = subprocess.run(["octave-cli", "--norc", "main_script.m"], cwd=tmp_path, capture_output=True, check=True)
+    found = np.array(done.stdout.split(), dtype=float)
+    expected = np.concatenate([number(Matrix([known[name]]), numbers).ravel() for name in names])
+    assert np.abs(found - expected).max() < 1e-12 * np.abs(expected).max()

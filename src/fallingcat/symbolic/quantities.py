@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
 import sympy
 
 from .. import dynamics as dyn
 from .. import formulations as form
+from ..arrays import solve
 from ..changes import decoupling
 from ..model import Model, State
 from . import locked
@@ -41,12 +43,14 @@ def _decoupled(model: Model, state: State) -> dict[str, Any]:
     return {"T": change.T, "M": eom.M, "C": eom.C, "g": eom.g}
 
 
-def _bodies(model: Model, state: State) -> dict[str, Any]:
-    return {"poses": dyn.forward_kinematics(model, state)}
+def _inverse_mass(model: Model, state: State) -> Any:
+    M = dyn.mass_matrix(model, state)
+    return solve(M, np.eye(len(M)))
 
 
 QUANTITIES: Final[dict[str, Quantity]] = {
     "M": Quantity("mass matrix", dyn.mass_matrix),
+    "Minv": Quantity("inverse of the mass matrix", _inverse_mass),
     "Mdot": Quantity("rate of the mass matrix", dyn.mass_matrix_derivative),
     "C": Quantity("Coriolis matrix, Christoffel", dyn.coriolis_matrix, {"factorization": "christoffel"}),
     **{
