@@ -245,9 +245,47 @@ def test_contacts_only_take_energy(model, points, friction, restitution):
     work = fall.works[:, :, [fall.ports.index("contact normal"), fall.ports.index("contact tangential")]].sum(axis=2)
     given = (work - np.minimum.accumulate(work, axis=0)).max(axis=0)
     assert (given < 2e-3 * np.abs(work).max(axis=0)).all()
-    assert fall.memory[-1, :, -1].max() < 1e-2
+    assert fall.memory[-1, :, -1].max() < 1e-3
     if friction and not restitution:
         assert np.median(np.abs(fall.twists[-1]).max(axis=1)) < 1e-12
+
+
+def limp(points, count):
+    rng = np.random.default_rng(0)
+    for _ in range(count):
+        joints, rates = np.tile([0.0, 0.6, -1.2], 4) + 0.3 * rng.normal(size=12), 3.0 * rng.normal(size=12)
+        yield above(DOG, DOG.random_state(rng)._replace(joints=joints, rates=rates), points, 0.05)
+
+
+SHANKS = tuple(name for name in DOG.link_names if "shank" in name or "thigh" in name)
+
+
+@pytest.mark.parametrize(
+    ("points", "friction"),
+    [(FEET, 0.8), *(pytest.param(FEET + SHANKS, mu, marks=pytest.mark.slow) for mu in (0.8, 1.5))],
+)
+def test_limp_quadrupeds_meet_the_law_in_every_step(points, friction):
+    """Legs without any force, thrown: of 25,600 steps none is 1 mm/s from the law."""
+    fall = fc.rollout(
+        DOG, list(limp(points, 64)), 0.4, contact=HardContacts(points, friction), dt=DT, every=1, passive=False
+    )
+    assert (fall.memory[-1, :, 0:-1:3] >= 0.0).all()
+    assert fall.memory[-1, :, -1].max() < 1e-3
+
+
+def test_the_order_of_points_does_not_matter():
+    """Eight corners of two soles, one sole after the other or in turn, on links that move with 6 numbers each."""
+    slab = fc.Body(2.0, np.zeros(3), np.diag([0.01, 0.02, 0.02]))
+    hinge = fc.Joint("hinge", fc.joints.Revolute((0.0, 1.0, 0.0)), "left", "right")
+    pair = fc.Model("pair", SE3(), (fc.Link("left", slab), fc.Link("right", slab)), (hinge,))
+    pair, left = corners(pair, "left", [(x, y, -0.1) for x in (0.0, 0.1) for y in (0.05, -0.05)])
+    pair, right = corners(pair, "right", [(x, y, -0.1) for x in (-0.1, -0.2) for y in (0.05, -0.05)])
+    start = pair.state(pose=lifted(0.15), twist=[0.3, 0.2, 0.0, 0.1, 0.2, 0.5])
+    turn = tuple(name for two in zip(left, right, strict=True) for name in two)
+    runs = [run(pair, start, 0.2, HardContacts(points, friction=0.5)) for points in (left + right, turn)]
+    assert all(one.status == "finished" for one in runs)
+    assert np.abs(runs[0].poses[-1] - runs[1].poses[-1]).max() < 1e-9
+    assert abs(runs[0].contact_forces[:, :, 2].sum(axis=1).max()) > pair.mass * G
 
 
 def test_light_feet_carry_the_robot():
@@ -328,6 +366,6 @@ def test_the_status_tells_of_a_law_that_was_missed(landing):
     many, laws, floor = landing
     fine = run(DOG, many[0], 0.01, floor, laws)
     spoiled = fine.memory.copy()
-    spoiled[-1, -1] = 0.25
+    spoiled[-1, -1] = 0.0025
     assert fine.system.contact.told(fine.memory[-1]) == ""
-    assert "missed by up to 0.25 m/s" in fine.system.contact.told(spoiled[-1])
+    assert "missed by up to 0.0025 m/s" in fine.system.contact.told(spoiled[-1])

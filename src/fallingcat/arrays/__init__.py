@@ -45,7 +45,8 @@ from .declared import numbers_only, sizes_of, takes, why_numbers_only
 from .each import columns, each
 from .elementwise import any_nonzero, arctan2, cos, exp, is_expression, less, less_equal, log, sin, sqrt, tanh, where
 from .graph import Graph
-from .linear import inverse_root, solve, solve_tree
+from .linear import factored, inverse_root, solve, solve_tree
+from .repeat import repeat
 from .structured import mirror, skew_mirror, turned
 from .traced import Traced
 
@@ -67,6 +68,7 @@ __all__ = [
     "cross",
     "each",
     "exp",
+    "factored",
     "from_casadi",
     "inverse_root",
     "is_expression",
@@ -78,6 +80,7 @@ __all__ = [
     "minimum",
     "mirror",
     "numbers_only",
+    "repeat",
     "rigid_product",
     "scale",
     "sign",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,22 +48,39 @@ def solve_tree(a: Any, b: Any, parents: Sequence[int]) -> Any:
     """
     if (is_numeric(a) and is_numeric(b)) or jax_numpy(a, b) is not None:
         return solve(a, b)
-    factors, inverses = _factored(np.array(a, dtype=object), parents)
+    root = factored(a, parents)
 
     def column(x: Any) -> Any:
-        x = list(x)
-        for k in reversed(range(len(x))):
-            for i, factor in factors[k]:
-                x[i] = x[i] - factor * x[k]
-        x = [inverse * y for inverse, y in zip(inverses, x, strict=True)]
-        for k in range(len(x)):
-            for i, factor in reversed(factors[k]):  # what was found last is needed last
-                x[k] = x[k] - factor * x[i]
-        return array(x)
+        return root.outward([inverse * y for inverse, y in zip(root.inverses, root.inward(x), strict=True)])
 
     if b.ndim == 1:
         return column(b)
     return stack(each(column, list(b.T)), axis=1) if b.size else b
+
+
+class TreeFactors(NamedTuple):
+    """``a = L' D L`` for ``a`` as in :func:`solve_tree`: so ``a^-1 = L^-1 D^-1 L^-T``."""
+
+    factors: list[list[tuple[int, Any]]]
+    """``L`` below its unit diagonal, row by row from the nearest column up"""
+    inverses: Any
+    """``n``: ``1 / D``"""
+
+    def inward(self, x: Any) -> Any:
+        """``L^-T x``, from tips to the root."""
+        x = list(x)
+        for k in reversed(range(len(x))):
+            for i, factor in self.factors[k]:
+                x[i] = x[i] - factor * x[k]
+        return array(x)
+
+    def outward(self, x: Any) -> Any:
+        """``L^-1 x``, from the root to tips."""
+        x = list(x)
+        for k in range(len(x)):
+            for i, factor in reversed(self.factors[k]):  # what was found last is needed last
+                x[k] = x[k] - factor * x[i]
+        return array(x)
 
 
 def inverse_root(a: Any, parents: Sequence[int]) -> Any:
@@ -82,16 +99,23 @@ def inverse_root(a: Any, parents: Sequence[int]) -> Any:
             return np.linalg.inv(np.linalg.cholesky(a)).T
         except np.linalg.LinAlgError:
             raise NumericsError(f"the {len(a)} x {len(a)} matrix of a norm is not positive definite") from None
-    factors, inverses = _factored(np.array(a, dtype=object), parents)
+    root = factored(a, parents)
     rows: list[Any] = []
-    for k, above in enumerate(factors):  # a = L' D L, R = L^-1 D^-1/2
-        row = np.eye(len(a))[k] * sqrt(inverses[k])
+    for k, above in enumerate(root.factors):  # a = L' D L, R = L^-1 D^-1/2
+        row = np.eye(len(a))[k] * sqrt(root.inverses[k])
         rows.append(sum((-factor * rows[i] for i, factor in above), start=row))
     return stack(rows)
 
 
-def _factored(a: np.ndarray, parents: Sequence[int]) -> tuple[list[list[tuple[int, Any]]], list[Any]]:
-    """``L`` below its unit diagonal, row by row from the nearest column up, and ``1 / D``."""
+def factored(a: Any, parents: Sequence[int]) -> TreeFactors:
+    """The factors of ``a`` as in :func:`solve_tree`, from the tips inwards.
+
+    >>> a = np.array([[3.0, 1.0, 1.0], [1.0, 2.0, 0.0], [1.0, 0.0, 1.0]])
+    >>> root = factored(a, [-1, 0, 0])
+    >>> root.outward(root.inverses * root.inward(a @ np.array([1.0, 2.0, 3.0]))).round(12)
+    array([1., 2., 3.])
+    """
+    a = np.array(a, dtype=object)
     above: list[list[int]] = []
     for parent in parents:
         above.append([parent, *above[parent]] if parent >= 0 else [])
@@ -104,7 +128,7 @@ def _factored(a: np.ndarray, parents: Sequence[int]) -> tuple[list[list[tuple[in
             for j in above[k][at:]:
                 a[i, j] = a[i, j] - factor * a[k, j]
             factors[k].append((i, factor))
-    return factors, inverses
+    return TreeFactors(factors, array(inverses))
 
 
 def _eliminate(a: np.ndarray, b: np.ndarray) -> np.ndarray:

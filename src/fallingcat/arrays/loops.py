@@ -36,6 +36,33 @@ class LoopBody:
         return out
 
 
+class RepeatBody(LoopBody):
+    """What is done again and again to ``symbols``, ``most`` times at most: ``outputs`` are what they become, and a last
+    number that is positive when they have arrived.
+    """
+
+    __slots__ = ("most",)
+
+    def __init__(self, symbols: list[Traced], outputs: list[Any], most: int) -> None:
+        super().__init__(symbols, outputs, 1)
+        self.most = most
+        inside = {*symbols, *self.nodes}
+        passed_on = {x for x in outputs if isinstance(x, Traced) and x not in inside}
+        self.shared = sorted({*self.shared, *passed_on}, key=lambda node: node.index)
+
+    def passes(self, loop: Traced, known: dict[Any, Any]) -> list[list[Any]]:
+        """The numbers at the end, in the only pass."""
+        x = [known.get(row[0], row[0]) for row in rows_of(loop)]
+        for _ in range(self.most):
+            local = dict(zip(self.symbols, x, strict=True))
+            for node in self.nodes:
+                local[node] = OPERATIONS[node.op].evaluate(*(local.get(a, known.get(a, a)) for a in node.args))
+            *x, arrived = [local.get(y, known.get(y, y)) for y in self.outputs]
+            if arrived > 0.0:
+                break
+        return [x]
+
+
 def _since(symbols: list[Traced], outputs: list[Any]) -> list[Traced]:
     """What ``outputs`` need of all that was made since the symbols, operands first."""
     first = min((symbol.index for symbol in symbols), default=0)
@@ -47,6 +74,11 @@ def _since(symbols: list[Traced], outputs: list[Any]) -> list[Traced]:
             seen.add(node)
             todo += [a for a in node.args if isinstance(a, Traced) and a.index >= first]
     return sorted(seen, key=lambda node: node.index)
+
+
+def repeats(body: LoopBody) -> bool:
+    """Whether it is the body of :func:`.repeat`: what cannot be written out."""
+    return isinstance(body, RepeatBody)
 
 
 def rows_of(loop: Traced) -> list[tuple[Any, ...]]:

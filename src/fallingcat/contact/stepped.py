@@ -12,19 +12,16 @@ from ..arrays import array, concatenate, less, scale
 from ..errors import ModelError
 from ..kernels import compile
 from ..model import Model, State
+from .cones import GLUED, Cone
 from .contact import Contact, Jump, Mode, Touch
+from .footing import Footing, footing
 from .hard import HardContacts
-from .reactions import Cone
 from .situation import Situation, situation
-from .stops import with_stops
+from .stops import beside_stops, with_stops
 
-GLUED = 1e100
-"""A coefficient of friction that holds every point that pushes."""
-
-
-MISSED = 1e-2
+MISSED = 1e-3
 """m/s or rad/s: how far velocities may be from the law of contact in any step of a run that is called finished.  In a
-millisecond that takes a point 10 um astray."""
+millisecond that takes a point 1 um astray."""
 
 
 class Remembered(NamedTuple):
@@ -106,6 +103,12 @@ class SteppedContacts(HardContacts):
     def seen(self, model: Model, state: State) -> Situation:
         """Points and stops at a state, on any kind of number; loops are rows of their own."""
         return with_stops(situation(model, state, self.points, self.ground(model), self.radii), model, self.stops)
+
+    def footing(self, model: Model, state: State) -> Footing:
+        """Points and stops at a state; each stop is a row of its own."""
+        axes = [axes[: cone.rows] for axes, cone in zip(self.axes(model), self.cones(model), strict=True)]
+        on = footing(model, state, self.points, self.ground(model), self.radii, axes)
+        return beside_stops(on, model, state.joints, self.stops)
 
     def cones(self, model: Model) -> list[Cone]:
         """Of the rows of points and stops."""

@@ -11,6 +11,8 @@ from ..arrays import concatenate
 from ..dynamics.checks import check_model
 from ..errors import ModelError, told
 from ..model import Model
+from .footing import Footing
+from .reactions import Lever
 from .situation import Situation
 
 LAW = "joint stops"
@@ -113,6 +115,16 @@ def with_stops(at: Situation, model: Model, stops: tuple[Stop, ...]) -> Situatio
     pairs = (at.places, whole), (at.J, rows), (at.biases, still), (at.axes, nowhere)
     places, J, biases, axes = (np.concatenate(pair) for pair in pairs)
     return at._replace(places=places, J=J, biases=biases, axes=axes)
+
+
+def beside_stops(on: Footing, model: Model, joints: Any, stops: tuple[Stop, ...]) -> Footing:
+    """Points and stops, each of which is a row of its own."""
+    if not stops:
+        return on
+    places, signs, limits, rows, _ = _stop_numbers(model, stops)
+    start, gaps = sum(map(len, on.J)), signs * (joints[places] - limits)
+    levers = [Lever(slice(start + k, start + k + 1), None) for k in range(len(stops))]
+    return Footing([*on.heights, *gaps], [*on.J, rows[:, 0]], [*on.levers, *levers])
 
 
 @functools.lru_cache(maxsize=64)

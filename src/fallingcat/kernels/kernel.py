@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.loops import repeats
 from ..dynamics.checks import check_model
 from ..errors import ModelError, told
 from ..model import Model
@@ -380,7 +381,7 @@ def _check_call(model: Any, function: Any, inputs: Any, state: Any, options: Map
 
 def _kernel(recipe: Recipe, memory: Memory | None) -> Kernel:
     """Remembered if possible, else traced, or only tried where it is too large for that."""
-    tracing: Callable[[], Trace] = partial(trace, recipe, loops=memory is not None)  # machine code alone knows loops
+    tracing: Callable[[], Trace] = partial(trace, recipe, loops=True if memory is not None else repeats)
     face = None if memory is None else memory.face()
     if face is None:
         try:

@@ -87,11 +87,6 @@ class Cpu(Machine):
         rows = self._kernel.iterate(x, ahead, self._numbers, forces, rows=count, every=1, threads=self._threads)
         return rows[-1].copy(), rows
 
-    def until(self, x: Any, ahead: Any, forces: Any, most: int) -> Any:
-        """``x`` when the last output of the kernel, which is none of ``x``, has become positive for all robots."""
-        given = (x, ahead, self._numbers, forces)
-        return self._kernel.until(*given, most=most, threads=self._threads)[:, :-1] if len(x) else x
-
     def kept(self, x: Any, which: Any) -> Any:
         self._numbers = self._numbers[which] if self._numbers.ndim == 2 else self._numbers
         return x[which]

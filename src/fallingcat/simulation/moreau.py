@@ -20,11 +20,8 @@ from ..errors import ModelError, told
 from ..model import State
 from .implicit import March
 from .integrator import Marching
-from .moreau_step import ATTEMPTS, HEAD, attempted, further_rows
+from .moreau_step import further_rows, stepped
 from .system import System
-
-MORE = 16
-"""One attempt more for so many steps, before looking how far they came."""
 
 
 def suits_moreau(system: System, alone: bool = False) -> bool:
@@ -69,11 +66,9 @@ class Moreau(Marching):
 
 
 class MoreauMarch(March):
-    """Attempts at steps as machine code: ``x = [t, attempts; packed]``."""
+    """Steps as machine code: ``x = [t; packed]``."""
 
-    code = staticmethod(attempted)
-    head = HEAD
-    clock = 2
+    code = staticmethod(stepped)
 
     @property
     def contact(self) -> SteppedContacts:
@@ -93,29 +88,3 @@ class MoreauMarch(March):
     def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
         """What pushed in the step that led to each of ``N`` packed states."""
         return self.contact.modes(self._layout.series(packed).memory)
-
-    def taken(self, on: Any, x: Any, dt: float, steps: int, forces: Any) -> Any:
-        """``x`` some steps later, on the machine ``on`` which it is."""
-        return on.until(x, on.paired(on.times(x) + steps * dt, dt), forces, steps * ATTEMPTS)
-
-    def rows(
-        self,
-        t: Any,
-        packed: np.ndarray,
-        dt: float,
-        rows: int,
-        every: int = 1,
-        threads: int = 1,
-        forces: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """``rows x size``: every ``every``-th of ``rows * every`` steps of one robot: attempts that were none are left
-        out.
-        """
-        x, clock = np.concatenate([np.array([t, 0.0]), packed]), np.array([t + rows * every * dt, dt])
-        more, found, missing = np.zeros(0) if forces is None else forces, [], rows * every
-        while missing:
-            tried = self.kernel.iterate(x, clock, self.numbers, more, rows=missing + missing // MORE + 1)[:, :-1]
-            steps = tried[np.diff(tried[:, 0], prepend=x[0]) > 0.0]
-            found.append(steps[:, HEAD:])
-            x, missing = tried[-1], missing - len(steps)
-        return np.concatenate(found)[every - 1 :: every]

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..ir.instructions import Chunk, Loop
+from ..ir.instructions import Chunk, Loop, Repeat
 from ..ir.program import Program
-from .loop import arguments, loop_text, pointer_to, width
+from .loop import arguments, call_arguments, loop_text, pointer_to, width
 from .operation import Type, declarations, instruction, intrinsics, sincos
+from .repeat import repeat_text
 
 __all__ = ["Type", "module"]
 
@@ -33,6 +34,11 @@ def module(program: Program, type_: Type, name: str, group: int = 1, clear: bool
             wide = Type(type_.element, width(chunk, group)) if type_.lanes == 1 else type_
             types.add(wide.lanes)
             lines += loop_text(program, chunk, type_, wide, label, name)
+        elif isinstance(chunk, Repeat):
+            pieces = [f"{name}_repeat{c}_chunk{k}" for k in range(len(chunk.chunks))]
+            for piece, part in zip(pieces, chunk.chunks, strict=True):
+                lines += _chunk(program, part, type_, piece, name)
+            lines += repeat_text(program, chunk, type_, f"{name}_repeat{c}", pieces, name)
         else:
             lines += _chunk(program, chunk, type_, label, name)
     lines += _body(program, type_, name, clear)
@@ -51,10 +57,6 @@ def _table(program: Program, type_: Type, name: str) -> Iterator[str]:
         yield f"@{name}_table = internal constant [{len(program.table)} x {e}] [{numbers}], align 64"
 
 
-def _call_arguments(program: Program) -> str:
-    return ", ".join([*(f"ptr %a{i}" for i in range(len(program.argument_sizes))), "ptr %out", "ptr %work"])
-
-
 def _body(program: Program, type_: Type, name: str, clear: bool) -> Iterator[str]:
     yield f"define internal void @{name}({arguments(program)}) nounwind {{"
     for k, (start, count) in enumerate(program.clear if clear else []):
@@ -63,7 +65,8 @@ def _body(program: Program, type_: Type, name: str, clear: bool) -> Iterator[str
         yield f"  call void @llvm.memset.p0.i64(ptr align {type_.bytes} %clear{k}, i8 0, i64 {size}, i1 false)"
     for c, chunk in enumerate(program.chunks):
         again = ", ptr %work" if isinstance(chunk, Loop) else ""
-        yield f"  call void @{name}_chunk{c}({_call_arguments(program)}{again})"
+        kind = "repeat" if isinstance(chunk, Repeat) else "chunk"
+        yield f"  call void @{name}_{kind}{c}({call_arguments(program)}{again})"
     yield "  ret void"
     yield "}"
 

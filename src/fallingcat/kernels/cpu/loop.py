@@ -17,6 +17,11 @@ def arguments(program: Program) -> str:
     )
 
 
+def call_arguments(program: Program) -> str:
+    """The same, passed on."""
+    return ", ".join([*(f"ptr %a{i}" for i in range(len(program.argument_sizes))), "ptr %out", "ptr %work"])
+
+
 def pointer_to(argument: int, name: str) -> str:
     """The pointer to an argument, or to what stands in its place."""
     return {WORK: "%work", OUT: "%out", TABLE: f"@{name}_table"}.get(argument, f"%a{argument}")

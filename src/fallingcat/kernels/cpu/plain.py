@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import Traced
+from ...arrays.loops import rows_of
 from ...arrays.operations import OPERATIONS
 from ..ir.inputs import named
 from ..ir.program import Program, program
@@ -69,7 +71,12 @@ class Plain(ByNumPy):
     source = ""
 
     def __init__(self, traced: Trace) -> None:
-        self.program: Program = program(traced.inputs, traced.outputs, fuse=False)
+        self._traced, self._nodes = traced, traced.graph.needed(traced.outputs)
+
+    @functools.cached_property
+    def program(self) -> Program:
+        """For those who ask what is done."""
+        return program(self._traced.inputs, self._traced.outputs, fuse=False)
 
     def batch(self, rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> None:
         with np.errstate(all="ignore"):  # as in machine code: NaN and infinity pass through
@@ -77,12 +84,37 @@ class Plain(ByNumPy):
                 self._run([x[start : start + RUN] for x in rows], out[start : start + RUN])
 
     def _run(self, arrays: list[np.ndarray], out: np.ndarray) -> None:
-        dtype = out.dtype.type
-        known: dict[int, Any] = {x: np.ascontiguousarray(arrays[a][:, i]) for x, (a, i) in self.program.inputs.items()}
-        for value, op, operands in self.program.instructions:
-            known[value] = _FUNCTIONS[op](*(known[x] if isinstance(x, int) else dtype(x) for x in operands))
-        for place, x in enumerate(self.program.outputs):
-            out[:, place] = known[x] if isinstance(x, int) else x
+        given = zip(self._traced.inputs, arrays, strict=True)
+        known = {x: np.ascontiguousarray(rows[:, i]) for flat, rows in given for i, x in enumerate(flat)}
+        _run(self._nodes, known, out.dtype.type)
+        for place, x in enumerate(self._traced.outputs):
+            out[:, place] = known.get(x, x)
+
+
+def _run(nodes: Sequence[Traced], known: dict[Any, Any], dtype: Any) -> None:
+    """Adds what the nodes come to, for all states at once, to what is ``known``."""
+    for node in nodes:
+        if node.op == "loop":  # of `arrays.repeat`: all others are written out
+            known[node] = _repeated(node, known, dtype)
+        elif node.op == "part":
+            known[node] = known[node.args[0]][node.args[1]]
+        elif node.op != "input":
+            known[node] = _FUNCTIONS[node.op](*(known[x] if isinstance(x, Traced) else dtype(x) for x in node.args))
+
+
+def _repeated(loop: Traced, known: dict[Any, Any], dtype: Any) -> list[Any]:
+    """The numbers with which each state has arrived."""
+    body = loop.args[0]
+    x, done = [known.get(row[0], row[0]) for row in rows_of(loop)], False
+    for _ in range(body.most):
+        local = known | dict(zip(body.symbols, x, strict=True))
+        _run(body.nodes, local, dtype)
+        *new, arrived = [local.get(y, y) for y in body.outputs]
+        x = [np.where(done, before, after) for before, after in zip(x, new, strict=True)]
+        done = done | (arrived > 0.0)
+        if np.all(done):
+            break
+    return x
 
 
 class Uncompiled(ByNumPy):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import Traced
-from ...arrays.loops import LoopBody, rows_of
+from ...arrays.loops import LoopBody, repeats, rows_of
 from ..ir.fuse import fused, lines_of
 from ..ir.instructions import Input, Instruction
 from ..ir.loops import levels, needed, phases
@@ -67,7 +67,8 @@ class Repeated(NamedTuple):
 
 def dense(body: LoopBody) -> bool:
     """Whether a loop stays one on the GPU: all things share more than each has, and they come to a stage or more."""
-    return len(body.shared) >= len(body.symbols) and body.count * len(body.nodes) >= LARGEST
+    many = len(body.shared) >= len(body.symbols) and body.count * len(body.nodes) >= LARGEST
+    return many and not repeats(body)
 
 
 def cut(arguments: Sequence[np.ndarray], outputs: Sequence[Any], dtype: str) -> Stages:

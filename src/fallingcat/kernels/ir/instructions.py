@@ -67,3 +67,42 @@ class Loop:
         self.rows = {x: moved(place) for x, place in self.rows.items()}
         self.shared = {x: moved(place) for x, place in self.shared.items()}
         self.results = [(moved(place), x) for place, x in self.results]
+
+
+@dataclass
+class Repeat:
+    """Chunks again and again: each round makes new numbers out of those that the last one left, and a number that is
+    positive when they have arrived.
+    """
+
+    most: int
+    """rounds"""
+    instructions: list[Instruction]
+    outputs: list[Any]
+    """the new numbers (values or floats), and whether they have arrived"""
+    symbols: list[int]
+    """values: the numbers of the last round"""
+    starts: list[Any]
+    """where they come from at first (Input), or floats"""
+    shared: dict[int, Input]
+    """value -> where the number is that all rounds use"""
+    old: int
+    """where in the workspace the numbers of the last round lie"""
+    new: int
+    """where those of this round do, and after them whether they have arrived"""
+    chunks: list[Chunk] = field(default_factory=list)
+
+    def move(self, to: Callable[[int], int]) -> None:
+        """Other places in the workspace."""
+
+        def moved(place: Any) -> Any:
+            return Input(WORK, to(place.offset)) if isinstance(place, Input) and place.argument == WORK else place
+
+        self.starts = [moved(place) for place in self.starts]
+        self.shared = {x: moved(place) for x, place in self.shared.items()}
+        self.old, self.new = to(self.old), to(self.new)
+
+    @property
+    def places(self) -> dict[int, Input]:
+        """value -> where the numbers of the last round lie."""
+        return {x: Input(WORK, self.old + i) for i, x in enumerate(self.symbols)}

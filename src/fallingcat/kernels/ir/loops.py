@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...arrays import Traced
-from ...arrays.loops import LoopBody, rows_of
+from ...arrays.loops import LoopBody, RepeatBody, rows_of
 from .areas import Areas
 from .fuse import fused, lines_of
-from .instructions import OUT, TABLE, WORK, Chunk, Input, Instruction, Loop
+from .instructions import OUT, TABLE, WORK, Chunk, Input, Instruction, Loop, Repeat
 
 FEWEST = 4
 """Angles; fewer are not worth a loop."""
@@ -74,7 +74,7 @@ class Layout:
         self._areas = Areas()
         self._number, self._inputs, self._fuse, self._phase = number, inputs, fuse, phase
         self._rows: dict[tuple[Any, ...], Input] = {}
-        self._steps: dict[int, list[Chunk | Loop]] = {}
+        self._steps: dict[int, list[Chunk | Loop | Repeat]] = {}
         self._next = len(number)
         self._wanted: dict[int, list[int]] = {}
         for place, x in enumerate(results):
@@ -87,7 +87,8 @@ class Layout:
                 loop, output, thing = node.args
                 parts.setdefault(loop, {}).setdefault(output, {})[thing] = number[node]
         for node in sorted((node for node in level if node.op == "loop"), key=level.__getitem__):
-            self._add(node, parts[node], level[node] - 1)
+            add = self._add_repeat if isinstance(node.args[0], RepeatBody) else self._add
+            add(node, parts[node], level[node] - 1)
 
     @property
     def last(self) -> int:
@@ -104,7 +105,7 @@ class Layout:
         """(first place, number): what must be zero from the start."""
         return self._areas.clear
 
-    def step(self, phase: int) -> list[Chunk | Loop]:
+    def step(self, phase: int) -> list[Chunk | Loop | Repeat]:
         """What comes after a stretch of straight line: copies for loops, and loops."""
         return self._steps.get(phase, [])
 
@@ -131,12 +132,32 @@ class Layout:
         elif x in self.kept:
             self._areas.touch(self.kept[x][0], time)
 
-    def _add(self, node: Traced, parts: dict[int, dict[int, int]], phase: int) -> None:
-        body: LoopBody = node.args[0]
+    def _local(self, body: LoopBody) -> dict[Traced, int]:
+        """Numbers of all values, with those inside a loop."""
         local = dict(self._number)
         for inner in (*body.symbols, *body.nodes):
             local[inner] = self._next
             self._next += 1
+        return local
+
+    def _add_repeat(self, node: Traced, parts: dict[int, dict[int, int]], phase: int) -> None:
+        body: RepeatBody = node.args[0]
+        local, steps = self._local(body), self._steps.setdefault(phase, [])
+        now = _time(phase, len(steps))
+        outputs = [local[x] if isinstance(x, Traced) else float(x) for x in body.outputs]
+        lines = needed(lines_of(body.nodes, local), outputs)
+        lines = fused(lines, outputs) if self._fuse else lines
+        first = [self._value(row[0]) for row in rows_of(node)]
+        starts = [self._shared(x, now) if isinstance(x, int) else float(x) for x in first]
+        shared = {local[x]: self._shared(local[x], now) for x in body.shared}
+        old, new = self._areas.room(len(first), now), self._areas.room(len(outputs), now)
+        self.places.update({x: Input(WORK, old + i) for i, part in parts.items() for x in part.values()})
+        symbols = [local[x] for x in body.symbols]
+        steps.append(Repeat(body.most, lines, outputs, symbols, starts, shared, old, new))
+
+    def _add(self, node: Traced, parts: dict[int, dict[int, int]], phase: int) -> None:
+        body: LoopBody = node.args[0]
+        local = self._local(body)
         outputs = {r: local[body.outputs[r]] for r in parts}
         lines = needed(lines_of(body.nodes, local), outputs.values())
         lines = fused(lines, list(outputs.values())) if self._fuse else lines

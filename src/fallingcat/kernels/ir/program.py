@@ -20,7 +20,7 @@ import numpy as np
 from ...arrays import Traced
 from ...arrays.operations import CONDITIONS
 from .fuse import fused, lines_of
-from .instructions import Chunk, Input, Instruction, Loop
+from .instructions import WORK, Chunk, Input, Instruction, Loop, Repeat
 from .loops import Layout, levels, phases
 from .schedule import depth_first, schedule
 
@@ -39,7 +39,7 @@ class Program:
     instructions: list[Instruction]
     outputs: list[Any]
     """for each place of the flat output a value or a float"""
-    chunks: list[Chunk | Loop]
+    chunks: list[Chunk | Loop | Repeat]
     slots: int
     """size of the workspace, in values"""
     table: list[float] = field(default_factory=list)
@@ -52,16 +52,17 @@ class Program:
     @cached_property
     def conditions(self) -> frozenset[int]:
         """Values that hold or do not; in the workspace they are 1 or 0."""
-        return frozenset(line.value for line in self.instructions if line.op in CONDITIONS)
+        lines = [*self.instructions, *(line for c in self.chunks if isinstance(c, Repeat) for line in c.instructions)]
+        return frozenset(line.value for line in lines if line.op in CONDITIONS)
 
     @property
     def operations(self) -> dict[str, int]:
-        """How many operations of each kind; a fused multiply-add counts as ``fma``."""
+        """How many operations of each kind; a fused multiply-add counts as ``fma``, what is repeated counts once."""
         counts = Counter(i.op for i in self.instructions)
         for loop in self.chunks:
-            if isinstance(loop, Loop):
+            if isinstance(loop, (Loop, Repeat)):
                 for line in loop.instructions:
-                    counts[line.op] += loop.count
+                    counts[line.op] += loop.count if isinstance(loop, Loop) else 1
         return dict(counts)
 
 
@@ -111,7 +112,7 @@ def _with_loops(
             if type(x) is int and known.get(x, len(nodes)) < known[line.value]
         ]
     everywhere: list[Instruction] = []
-    chunks: list[Chunk | Loop] = []
+    chunks: list[Chunk | Loop | Repeat] = []
     written = _places(results, layout.direct)
     for p in range(-1, 1 + max([layout.last, *stretches])):
         mine = schedule(stretches.get(p, []), inputs, roots)
@@ -121,7 +122,30 @@ def _with_loops(
     chunks += _rest(results, everywhere, chunk, layout.direct)
     slots = _connect([c for c in chunks if isinstance(c, Chunk)], layout.kept, layout.size)
     everything = {**inputs, **layout.places}
+    for each in (c for c in chunks if isinstance(c, Repeat)):
+        slots = _cut(each, inputs, chunk, slots)
+        everything |= each.places
     return Program(sizes, everything, everywhere, results, chunks, slots, layout.table, layout.clear, layout.size)
+
+
+def _cut(repeat: Repeat, inputs: dict[int, Input], chunk: int, first: int) -> int:
+    """The instructions of a round in chunks, whose own slots of the workspace begin at ``first``; where they end."""
+    made = {line.value for line in repeat.instructions}
+    kept: dict[int, list[int]] = {}
+    passed_on = Chunk([])
+    for place, x in enumerate(repeat.outputs, start=repeat.new):
+        if type(x) is int and x in made:
+            kept.setdefault(x, []).append(place)
+        else:
+            passed_on.kept.append((place, x))
+    pieces = [*_chunks(schedule(repeat.instructions, inputs, repeat.outputs), {}, chunk, kept), passed_on]
+    slots = _connect(pieces, kept, first)
+    outside = {x: place.offset for x, place in repeat.shared.items() if place.argument == WORK}
+    for piece in pieces:
+        read = [*_read(piece), *(x for _, x in piece.kept if type(x) is int)]
+        piece.loads |= {x: outside[x] for x in read if x in outside}
+    repeat.chunks = pieces
+    return slots
 
 
 def recut(program: Program, chunk: int) -> Program:

@@ -1,0 +1,67 @@
+"""What is repeated until it has arrived: the same on numbers, in machine code, in blocks, and without LLVM."""
+
+import numpy as np
+import pytest
+
+import fallingcat as fc
+from fallingcat.arrays import array, concatenate, less, repeat, sin, where
+from fallingcat.errors import ModelError
+from fallingcat.kernels.cpu import plain
+
+ARM = fc.robots.planar_arm()
+
+
+def roots(model, x, a):
+    """Heron's method for the root of ``2 + |sin a|^2`` from ``x[0]``; ``x[1]`` counts, one number is handed on."""
+    wanted, halves = 2.0 + sum(sin(y) * sin(y) for y in a), 0.5 * a[0]
+
+    def step(z):
+        root = 0.5 * (z[0] + wanted / z[0])
+        root = where(less(root, z[0]), root, root + 0.0 * z[1])
+        fault = root * root - wanted
+        return concatenate([array([root, z[1] + 1.0]), array([halves, 3.0])]), 1e-20 - fault * fault
+
+    found = repeat(step, concatenate([x, np.zeros(2)]), 50)
+    return concatenate([found, array([found[0] * x[0]]), x])
+
+
+@pytest.fixture(scope="module")
+def given():
+    rng = np.random.default_rng(0)
+    return rng.uniform(0.1, 50.0, size=(19, 2)), rng.normal(size=(19, 5))
+
+
+@pytest.fixture(scope="module")
+def expected(given):
+    return np.array([roots(ARM, x, a) for x, a in zip(*given, strict=True)])
+
+
+def test_machine_code_repeats_as_python_does(given, expected):
+    """Some arrive after 4 rounds and some after 9, whoever their neighbours in a block are."""
+    kernel = fc.compile(ARM, roots, inputs={"x": 2, "a": 5})
+    together, alone = kernel(*given), np.array([kernel(x, a) for x, a in zip(*given, strict=True)])
+    assert len(set(expected[:, 1] - given[0][:, 1])) > 3
+    assert np.array_equal(together, alone)
+    assert np.abs(together - expected).max() < 1e-13
+    assert np.abs(expected[:, 0] ** 2 - 2.0 - (np.sin(given[1]) ** 2).sum(axis=1)).max() < 1e-9
+
+
+def test_without_machine_code_too(given, expected, monkeypatch):
+    monkeypatch.setattr(plain, "reason", lambda: "a test")
+    with pytest.warns(RuntimeWarning, match="a test"):
+        kernel = fc.compile(ARM, roots, inputs={"x": 2, "a": 5})
+    assert np.abs(kernel(*given) - expected).max() < 1e-13
+
+
+def test_it_ends_after_so_many_rounds():
+    def never(model, x):
+        return repeat(lambda z: (z + 1.0, -1.0 + 0.0 * z[0]), x, 7)
+
+    assert fc.compile(ARM, never, inputs={"x": 3})(np.zeros(3)).tolist() == [7.0] * 3
+    assert never(ARM, np.zeros(3)).tolist() == [7.0] * 3
+
+
+@pytest.mark.parametrize("target", ["c", "casadi"])
+def test_other_targets_say_that_they_cannot(target):
+    with pytest.raises(ModelError, match="runs on this processor alone"):
+        fc.compile(ARM, roots, inputs={"x": 2, "a": 5}, target=target)
