@@ -112,6 +112,14 @@ def test_what_it_plans_is_what_happens(loops):
     assert max((foot.cone @ w).max() for foot, w in zip((LEFT, RIGHT), found.forces, strict=True)) < 1e-9
 
 
+def test_many_robots_at_once(loops):
+    """As rollouts ask it: each state has the torques that it has alone."""
+    loop, states = loops["left"], [standing(seed, [LEFT])[0] for seed in range(3)]
+    alone = [loop(*WALKER.flatten(state)) for state in states]
+    together = loop.together(0.0, fc.State(*(np.stack(field) for field in zip(*states, strict=True))))
+    agree("together", together, np.array(alone))
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_random_robots_on_a_random_link(seed):
     """(46)-(48) of any tree: planned motion happens, whatever the cone lets it plan; limp joints get no torque."""

@@ -28,9 +28,10 @@ class Torques:
     torques: np.ndarray
     """``n``: joint forces (N m or N)"""
     acceleration: np.ndarray
-    """``nv``: of the quasi-velocity ``[twist; rates]``"""
+    """``nv``: of the quasi-velocity ``[twist; rates]``; of a :class:`.Stance` the twist is that of its first foot"""
     forces: np.ndarray
-    """``contacts x 3``: on the robot, along the world's axes (N)"""
+    """``contacts x 3``: on the robot, along the world's axes (N); of a :class:`.Stance` ``feet x 6``, in the frames of
+    its soles"""
     status: str
     """``solved``: every task is met; ``compromise``: those of ``unmet`` are not, because of limits, rank or tasks
     beside and above them; ``infeasible``: the limits of ``conflicts`` contradict each other, and some gave way, by the

@@ -16,7 +16,6 @@ from ..model import Model, State
 from ..simulation import Trajectory, simulate
 from ..views import Chart, Line
 from .kind import Figures, Progress, study_kind
-from .reaching_low import path
 from .simulated import SimulatedKind
 from .stepping_plan import (
     ACROSS,
@@ -37,6 +36,8 @@ FRICTION: Final = 0.8
 """of the ground"""
 STIFFNESS, DAMPING = 2e5, 2e3
 """N/m, N s/m: of the ground at each corner: a foot turns with 2,000 N m/rad, more than the 540 with which it falls"""
+FALLEN: Final = 0.6
+"""m: height of the pelvis, which begins at 0.8 m, below which there is nothing to hold any more"""
 FEET: Final = tuple(Sole(f"{side}_sole", ALONG, ACROSS, FRICTION) for side in SIDES)
 
 
@@ -96,7 +97,7 @@ class Stepped(NamedTuple):
     @property
     def wanted(self) -> np.ndarray:
         """``N x 3``: where the center of mass should be (m)."""
-        return np.array([path(t, self.plan.center)[0] for t in self.run.times])
+        return self.plan.center.at(self.run.times)[0]
 
     @property
     def off(self) -> float:
@@ -115,14 +116,20 @@ def looked(model: Model, state: State, forces: Any, *, points: tuple[str, ...]) 
 
 
 class Stepper:
-    """The controller: the law of each phase; where the base changes, both, so that they can be compared."""
+    """The controller: the law of each phase; where the base changes, both, so that they can be compared.  Once it has
+    fallen it is limp.
+    """
 
     def __init__(self, model: Model, plan: Plan) -> None:
         self.model, self.plan, self.last = model, plan, plan.phases[0]
         self.ticks: list[tuple[Any, ...]] = []
         self.switches: list[Switch] = []
+        self.fallen = False
 
     def __call__(self, t: float, state: State) -> np.ndarray:
+        self.fallen |= bool(state.pose[2, 3] < FALLEN)
+        if self.fallen:
+            return np.zeros(self.model.n)
         plan, phase, before = self.plan, self.plan.phase(t), self.last
         loop = plan.steer(t, phase)
         torques, found, self.last = loop(t, state), loop.found, phase
@@ -148,8 +155,8 @@ class SteppingInPlace(SimulatedKind[SteppingParameters, Stepped]):
         "lift": lambda seen: seen.lifts.min(),
         "short": lambda seen: seen.plan.parameters.height - seen.lifts.min(),
         "drift": lambda seen: np.linalg.norm(seen.places[-1] - seen.places[0], axis=1).max(),
-        "unbalanced": lambda seen: np.linalg.norm(seen.center - seen.wanted, axis=1).max(),
-        "inside": lambda seen: seen.margins.inside.mean(),
+        "unbalanced": lambda seen: np.linalg.norm(seen.center - seen.wanted, axis=1)[seen.run.times >= BEGIN].max(),
+        "outside": lambda seen: (~seen.margins.inside).mean(),
         "room": lambda seen: seen.margins.room.min(),
         "sliding": lambda seen: seen.margins.sliding.max(),
         "turning": lambda seen: seen.margins.turning.max(),
@@ -169,7 +176,7 @@ class SteppingInPlace(SimulatedKind[SteppingParameters, Stepped]):
         stepper = Stepper(walker, plan)
         floor = CompliantFloor(plan.points, (STIFFNESS, STIFFNESS), (DAMPING, DAMPING), friction=FRICTION)
         tell("stepping", 0.3)
-        run = simulate(walker, start, plan.end, Sampled(stepper, rate=parameters.rate), floor, dt=1e-3, every=10)
+        run = simulate(walker, start, plan.end, Sampled(stepper, rate=parameters.rate), floor, dt=1e-3, every=5)
         look = compile(walker, looked, inputs={"forces": (8, 3)}, state=["pose", "joints"], points=plan.points)
         seen = look(run.poses[:, :3], run.joints, run.contact_forces)
         center, places, felt = seen[:, :3], seen[:, 3:9].reshape(-1, 2, 3), seen[:, 9:].reshape(-1, 2, 6)
@@ -186,7 +193,8 @@ class SteppingInPlace(SimulatedKind[SteppingParameters, Stepped]):
         t, *wrenches = seen.based
         base = dict(zip(("measured", "planned, (48)"), map(FEET[0].margins, wrenches), strict=True))
         legs = [[i for i, name in enumerate(names) if name.startswith(side)][:6] for side in SIDES]
-        sway = [Line("is", seen.center[:, 1]), Line("should be", seen.wanted[:, 1])]
+        pressed = np.interp(times, seen.plan.center.times, seen.plan.center.pressure[:, 1])
+        sway = [Line("is", seen.center[:, 1]), Line("should be", seen.wanted[:, 1]), Line("ground pushes at", pressed)]
         charts = [
             Chart("Heights of the feet", times, [Line(s, seen.places[:, k, 2]) for k, s in enumerate(SIDES)], "m"),
             Chart("Center of mass, sideways", times, sway, "m"),

@@ -30,8 +30,10 @@ from .reaching_low import BENT, Stops, path
 SIDES: Final = ("left", "right")
 ALONG, ACROSS = (-0.06, 0.14), (-0.05, 0.05)
 """m: of a foot, around its sole frame"""
-BEGIN: Final = 0.5
+BEGIN: Final = 1.0
 """s: it stands before its first step, and after its last"""
+GRID: Final = 1e-3
+"""s: of the path of the center of mass"""
 
 
 class SteppingParameters(Parameters):
@@ -40,12 +42,10 @@ class SteppingParameters(Parameters):
     steps: Annotated[int, Field(ge=2, le=40)] = 8
     height: Annotated[float, Field(ge=0.01, le=0.15)] = 0.06
     """m: of a lifted foot"""
-    shift: Annotated[float, Field(ge=0.5, le=5.0)] = 1.4
-    """s: from one foot to the other"""
-    swing: Annotated[float, Field(ge=0.3, le=5.0)] = 0.8
+    shift: Annotated[float, Field(ge=0.1, le=5.0)] = 0.4
+    """s: both feet are on the ground, from one to the other"""
+    swing: Annotated[float, Field(ge=0.3, le=5.0)] = 0.6
     """s: a foot is off the ground"""
-    inwards: Annotated[float, Field(ge=0.0, le=0.05)] = 0.01
-    """m: from the middle of a foot towards the other one: there the center of mass goes"""
     trusted: Annotated[float, Field(gt=0.0, le=2.0)] = 0.5
     """friction that the controller counts on; the ground has 0.8"""
     gain: Annotated[float, Field(gt=0.0, le=30.0)] = 8.0
@@ -82,12 +82,46 @@ def phases(p: SteppingParameters) -> tuple[Phase, ...]:
     return tuple(found)
 
 
+class Path(NamedTuple):
+    """Of the center of mass and of the center of pressure, ``N`` times (m, s)."""
+
+    times: np.ndarray
+    place: np.ndarray
+    """``N x 3``"""
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    pressure: np.ndarray
+
+    def at(self, t: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Place, velocity and acceleration at one or many times."""
+        parts = (self.place, self.velocity, self.acceleration)
+        place, velocity, acceleration = (
+            np.stack([np.interp(t, self.times, x[:, i]) for i in range(3)], axis=-1) for x in parts
+        )
+        return place, velocity, acceleration
+
+
+def swayed(times: np.ndarray, pressure: np.ndarray, height: float, gravity: float) -> Path:
+    """How a center of mass at this height moves when the ground pushes at ``pressure`` (N x 3), and neither before nor
+    after runs away: ``c'' = w^2 (c - p)`` with ``w^2 = g / h`` has one bounded solution, the mean of the past and of
+    the future of ``p``, forgotten as ``exp(-w t)``: ``c = (f + b) / 2``, ``f' = w (p - f)``, ``b' = w (b - p)``.
+    """
+    w, dt = np.sqrt(gravity / height), times[1] - times[0]
+    keep, between = np.exp(-w * dt), 0.5 * (pressure[1:] + pressure[:-1])
+    past, future = pressure.copy(), pressure.copy()
+    for k in range(len(between)):
+        past[k + 1] = keep * past[k] + (1.0 - keep) * between[k]
+        future[-2 - k] = keep * future[-1 - k] + (1.0 - keep) * between[-1 - k]
+    c = 0.5 * (past + future)
+    return Path(times, c, 0.5 * w * (future - past), w * w * (c - pressure), pressure)
+
+
 class Plan(NamedTuple):
     """Where everything should be; the feet, and the law for each set of them."""
 
     parameters: SteppingParameters
     phases: tuple[Phase, ...]
-    center: Stops
+    center: Path
     places: dict[str, np.ndarray]
     """m: of the feet on the ground"""
     soles: dict[str, Sole]
@@ -98,7 +132,7 @@ class Plan(NamedTuple):
 
     @property
     def end(self) -> float:
-        return self.phases[-1].begins + self.parameters.shift + BEGIN
+        return float(self.center.times[-1])
 
     def phase(self, t: float) -> Phase:
         return [phase for phase in self.phases if phase.begins <= t + 1e-9][-1]
@@ -115,7 +149,7 @@ class Plan(NamedTuple):
     def steer(self, t: float, phase: Phase) -> WholeBodyLoop:
         """The law of a phase, with its goals."""
         loop = self.loops[phase.feet]
-        goal, v, a = path(t, self.center)
+        goal, v, a = self.center.at(t)
         loop.change(self.tasks["center"], goal=goal, velocity=v, acceleration=a)
         if phase.lifted:
             H, twist, rate = self.foot(t, phase)
@@ -177,19 +211,25 @@ def planned(p: SteppingParameters) -> tuple[Model, State, Plan]:
         one = Stance(walker, [[tasks["center"]], [tasks[other(side)]], rest], (soles[side],), limits)
         loops |= {(side, other(side)): both.compile(), (side,): one.compile()}
     when = phases(p)
-    center = _center(p, when, center_of_mass(walker, start), places)
-    return (walker, start, Plan(p, when, center, places, soles, tuple(points), tasks, loops))
+    c, ends = center_of_mass(walker, start), when[-1].begins + p.shift + BEGIN
+    stops = _pressures(p, when, c, places)
+    times = np.linspace(0.0, ends, round(ends / GRID) + 1)
+    pressure = np.array([path(t, stops)[0] for t in times])
+    center = swayed(times, pressure, float(c[2]), float(np.linalg.norm(walker.gravity)))
+    return walker, start, Plan(p, when, center, places, soles, tuple(points), tasks, loops)
 
 
-def _center(p: SteppingParameters, when: tuple[Phase, ...], c: np.ndarray, places: dict[str, np.ndarray]) -> Stops:
-    """From the middle over each foot in turn, and back to the middle."""
-    ahead = places["left"][0] + 0.5 * sum(ALONG)
-    middle = np.array([ahead, 0.5 * (places["left"] + places["right"])[1], c[2]])
-    over = {side: np.array([ahead, at[1] - np.sign(at[1]) * p.inwards, c[2]]) for side, at in places.items()}
-    stops = [(0.0, c), (BEGIN, middle)]
+def _pressures(p: SteppingParameters, when: tuple[Phase, ...], c: np.ndarray, places: dict[str, np.ndarray]) -> Stops:
+    """Where the ground should push, at the height of the center of mass: between the feet, in the middle of each foot
+    in turn while it stands alone, and between them again.
+    """
+    x, y = 0.5 * sum(ALONG), 0.5 * sum(ACROSS)
+    under = {side: np.array([place[0] + x, place[1] + y, c[2]]) for side, place in places.items()}
+    middle = 0.5 * (under["left"] + under["right"])
+    stops = [(0.0, c), (0.5 * BEGIN, middle), (BEGIN, middle)]
     for phase in when:
         if phase.lifted:
-            stops += [(phase.begins, over[phase.base]), (phase.begins + p.swing, over[phase.base])]
+            stops += [(phase.begins, under[phase.base]), (phase.begins + p.swing, under[phase.base])]
     return [*stops, (stops[-1][0] + p.shift, middle)]
 
 

@@ -1,0 +1,21 @@
+"""A humanoid steps in place, controlled with its base at the foot that stands.
+
+On one foot a robot is an arm: the wrench that holds the foot follows from the motion of the joints, and stays inside
+the cone of its sole. In the middle of each shift of weight the other foot becomes the base, and nothing jumps.
+"""
+
+from __future__ import annotations
+
+import fallingcat as fc
+from fallingcat.views import Page
+
+
+def page() -> Page:
+    study = fc.studies.run("stepping-in-place", steps=4)
+    for row in study.rows:
+        print(f"{row.name}: {row.ours:.2g} {row.unit}")
+    return study.page()
+
+
+if __name__ == "__main__":
+    print(page().write("humanoid_steps.html"))
