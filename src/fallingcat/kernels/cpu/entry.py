@@ -111,7 +111,6 @@ def until(program: Program, type_: Type) -> Iterator[str]:
     A lane whose state is done takes the next one: no lane waits for others.
     """
     count, lanes, outputs = len(program.argument_sizes), type_.lanes, len(program.outputs)
-    e, lane = type_.element, f"getelementptr [{lanes} x i64], ptr"
     parameters = ", ".join([*(f"ptr %b{i}" for i in range(count)), "ptr %bout", "i64 %count", "i64 %most"])
     yield "declare ptr @malloc(i64)\ndeclare void @free(ptr)"
     yield "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
@@ -121,37 +120,51 @@ def until(program: Program, type_: Type) -> Iterator[str]:
     yield "  %next = alloca i64\n  %left = alloca i64"  # the next state that no lane has, and how many lanes have one
     inputs = {f"a{i}": n for i, n in enumerate(program.argument_sizes)}
     yield from _rooms({"work": program.slots, **inputs, "out": outputs}, type_)
-    yield "  store i64 0, ptr %next\n  store i64 0, ptr %left"
-    yield "  br label %fill"
-    yield "fill:"  # a lane without a state computes with the first one's numbers
-    yield "  %f = phi i64 [ 0, %start ], [ %f1, %filled ]"
-    yield "  %has = icmp slt i64 %f, %count"
-    yield "  %first = select i1 %has, i64 %f, i64 0"
+    yield "  store i64 0, ptr %left"
     yield "  %any = icmp sgt i64 %count, 0"
-    yield "  br i1 %any, label %filled, label %end"
-    yield "filled:"
-    for i, n in enumerate(program.argument_sizes):
-        yield f"  call void @take(ptr %b{i}, ptr %a{i}, i64 %first, i64 %f, i64 {n})"
-    yield f"  %fstate = {lane} %states, i64 0, i64 %f\n  %ftimes = {lane} %times, i64 0, i64 %f"
-    yield "  %fmine = select i1 %has, i64 %f, i64 -1"
-    yield "  store i64 %fmine, ptr %fstate\n  store i64 0, ptr %ftimes"
-    yield "  %fone = zext i1 %has to i64\n  %fleft = load i64, ptr %left\n  %fsum = add i64 %fleft, %fone"
-    yield "  store i64 %fsum, ptr %left\n  store i64 %fsum, ptr %next"
-    yield f"  %f1 = add i64 %f, 1\n  %fmore = icmp slt i64 %f1, {lanes}"
-    yield "  br i1 %fmore, label %fill, label %step"
+    yield "  br i1 %any, label %fill, label %end"
+    yield from _filled(program, lanes)
     yield "step:"
     arguments = ", ".join([*(f"ptr %a{i}" for i in range(count)), "ptr %out", "ptr %work"])
     yield f"  call void @kernel({arguments})"
     size = program.argument_sizes[0] * type_.bytes
     yield f"  call void @llvm.memcpy.p0.p0.i64(ptr %a0, ptr %out, i64 {size}, i1 false)"
     yield "  br label %look"
+    yield from _looked(program, type_)
+    yield "  %open = load i64, ptr %left\n  %go = icmp sgt i64 %open, 0"
+    yield "  br i1 %go, label %step, label %end"
+    yield "end:"
+    yield "  call void @free(ptr %heap)\n  ret i32 0"
+    yield "}"
+    yield from _copying("take", type_, into_lane=True)
+    yield from _copying("give", type_, into_lane=False)
+
+
+def _filled(program: Program, lanes: int) -> Iterator[str]:
+    """From ``fill`` to ``step``: a state for each lane; one that is left over computes with the first one's numbers."""
+    yield "fill:"
+    yield "  %f = phi i64 [ 0, %start ], [ %f1, %fill ]"
+    yield "  %has = icmp slt i64 %f, %count\n  %first = select i1 %has, i64 %f, i64 0"
+    yield from _taken(program, "%first", "%f")
+    yield f"  %fstate = {_lane(lanes)} %states, i64 0, i64 %f\n  %ftimes = {_lane(lanes)} %times, i64 0, i64 %f"
+    yield "  %fmine = select i1 %has, i64 %f, i64 -1"
+    yield "  store i64 %fmine, ptr %fstate\n  store i64 0, ptr %ftimes"
+    yield "  %fone = zext i1 %has to i64\n  %fleft = load i64, ptr %left\n  %fsum = add i64 %fleft, %fone"
+    yield "  store i64 %fsum, ptr %left\n  store i64 %fsum, ptr %next"
+    yield f"  %f1 = add i64 %f, 1\n  %fmore = icmp slt i64 %f1, {lanes}"
+    yield "  br i1 %fmore, label %fill, label %step"
+
+
+def _looked(program: Program, type_: Type) -> Iterator[str]:
+    """From ``look`` to ``decide``: lanes whose states are done give them away, and take the next ones."""
+    e, lanes, outputs = type_.element, type_.lanes, len(program.outputs)
     yield "look:"
     yield "  %l = phi i64 [ 0, %step ], [ %l1, %looked ]"
-    yield f"  %state_ = {lane} %states, i64 0, i64 %l\n  %state = load i64, ptr %state_"
-    yield f"  %times_ = {lane} %times, i64 0, i64 %l\n  %before = load i64, ptr %times_\n  %now = add i64 %before, 1"
-    yield "  store i64 %now, ptr %times_"
-    yield f"  %flag_ = getelementptr {type_.text}, ptr %out, i64 {outputs - 1}"
-    yield f"  %flagl = getelementptr {e}, ptr %flag_, i64 %l\n  %flag = load {e}, ptr %flagl"
+    yield f"  %pstate = {_lane(lanes)} %states, i64 0, i64 %l\n  %state = load i64, ptr %pstate"
+    yield f"  %ptimes = {_lane(lanes)} %times, i64 0, i64 %l\n  %before = load i64, ptr %ptimes"
+    yield "  %now = add i64 %before, 1\n  store i64 %now, ptr %ptimes"
+    yield f"  %flags = getelementptr {type_.text}, ptr %out, i64 {outputs - 1}"
+    yield f"  %pflag = getelementptr {e}, ptr %flags, i64 %l\n  %flag = load {e}, ptr %pflag"
     yield f"  %reached = fcmp ogt {e} %flag, 0.0\n  %enough = icmp sge i64 %now, %most"
     yield "  %over = or i1 %reached, %enough\n  %real = icmp sge i64 %state, 0\n  %done = and i1 %over, %real"
     yield "  br i1 %done, label %give, label %looked"
@@ -160,26 +173,27 @@ def until(program: Program, type_: Type) -> Iterator[str]:
     yield "  %new = load i64, ptr %next\n  %more = icmp slt i64 %new, %count"
     yield "  br i1 %more, label %again, label %last"
     yield "again:"
-    for i, n in enumerate(program.argument_sizes):
-        yield f"  call void @take(ptr %b{i}, ptr %a{i}, i64 %new, i64 %l, i64 {n})"
-    yield "  store i64 %new, ptr %state_\n  store i64 0, ptr %times_"
+    yield from _taken(program, "%new", "%l")
+    yield "  store i64 %new, ptr %pstate\n  store i64 0, ptr %ptimes"
     yield "  %new1 = add i64 %new, 1\n  store i64 %new1, ptr %next"
     yield "  br label %looked"
     yield "last:"
-    yield "  store i64 -1, ptr %state_"
+    yield "  store i64 -1, ptr %pstate"
     yield "  %some = load i64, ptr %left\n  %fewer = sub i64 %some, 1\n  store i64 %fewer, ptr %left"
     yield "  br label %looked"
     yield "looked:"
     yield f"  %l1 = add i64 %l, 1\n  %lmore = icmp slt i64 %l1, {lanes}"
     yield "  br i1 %lmore, label %look, label %decide"
     yield "decide:"
-    yield "  %open = load i64, ptr %left\n  %go = icmp sgt i64 %open, 0"
-    yield "  br i1 %go, label %step, label %end"
-    yield "end:"
-    yield "  call void @free(ptr %heap)\n  ret i32 0"
-    yield "}"
-    yield from _copying("take", type_, into_lane=True)
-    yield from _copying("give", type_, into_lane=False)
+
+
+def _lane(lanes: int) -> str:
+    return f"getelementptr [{lanes} x i64], ptr"
+
+
+def _taken(program: Program, state: str, lane: str) -> Iterator[str]:
+    for i, n in enumerate(program.argument_sizes):
+        yield f"  call void @take(ptr %b{i}, ptr %a{i}, i64 {state}, i64 {lane}, i64 {n})"
 
 
 def _copying(name: str, type_: Type, into_lane: bool) -> Iterator[str]:
