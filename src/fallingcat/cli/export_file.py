@@ -63,6 +63,7 @@ def exported(model: Model, function: str, out: str, target: str, dtype: str, opt
         raise ModelError(f"target is one of {', '.join(TARGETS)}, not {target!r}")
     named = _named(function)
     given: dict[str, Any] = dict(_option(text) for text in options)
+    _check_options(named, given)
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -139,6 +140,19 @@ def _offered() -> list[str]:
     from ..arrays import why_numbers_only
 
     return [each for each, thing in _of_a_robot().items() if why_numbers_only(thing) is None]
+
+
+def _check_options(function: Callable[..., Any], given: dict[str, Any]) -> None:
+    """An error that names the options which a function cannot do without."""
+    import inspect
+
+    from ..arrays import sizes_of
+
+    parameters = list(inspect.signature(function).parameters.values())[2:]
+    needed = [p.name for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+    missing = [f"--option {name}=..." for name in needed if name not in sizes_of(function) and name not in given]
+    if missing:
+        raise ModelError(f"{function.__name__} needs {' and '.join(missing)}")
 
 
 def _option(text: str) -> tuple[str, str]:

@@ -166,6 +166,8 @@ def _read(reader: Reader) -> Model:
     from .safe_xml import parse
 
     suffix = PurePath(reader.file).suffix.lower()
+    if not suffix and os.path.isdir(reader.file):
+        reader.fail(None, "this is a folder, and no robot file", "name the .urdf, .xml or .toml file in it")
     expand = reader.options.xacro == "expand" and suffix != ".toml"
     if suffix not in (".urdf", ".xml", ".toml") and not (expand and suffix == ".xacro"):
         trusted = 'if you trust it, xacro="expand" expands it'
