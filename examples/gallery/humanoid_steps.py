@@ -14,7 +14,8 @@ def page() -> Page:
     study = fc.studies.run("stepping-in-place", steps=4)
     for row in study.rows:
         print(f"{row.name}: {row.ours:.2g} {row.unit}")
-    return study.page()
+    above, below = study.study.kind.figures(study.study, study.observed)
+    return Page("A humanoid steps in place", "its base is the foot that stands", blocks=(*above, *below))
 
 
 if __name__ == "__main__":

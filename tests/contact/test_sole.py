@@ -9,6 +9,7 @@ import fallingcat as fc
 from fallingcat.contact import Sole
 from fallingcat.contact.points import position
 
+CAT = fc.robots.cat()
 SOLE = Sole("left_sole", along=(-0.06, 0.14), across=(-0.05, 0.07), friction=0.6)
 
 
@@ -88,6 +89,11 @@ def test_the_wrench_of_48_is_gathered_from_the_forces_at_corners():
         (lambda: Sole("foot", (0.0, 1.0), (0.0, 1.0), 0.0), "friction of the sole 'foot' is a number above zero"),
         (lambda: Sole("foot", (0.0, 1.0), (0.0, 1.0), "rough"), "friction of the sole"),
         (lambda: SOLE.margins(np.zeros(5)), "has 6 numbers"),
+        (lambda: SOLE.margins("heavy"), "has 6 numbers, not 'heavy'"),
+        (lambda: SOLE.gathered(CAT, CAT.neutral(), np.zeros((2, 3)), ["head"]), "forces has shape .1, 3."),
+        (lambda: SOLE.gathered(CAT, CAT.neutral(), None, []), "forces has shape .0, 3."),
+        (lambda: SOLE.gathered(CAT, CAT.neutral(), np.zeros((1, 3)), ["ear"]), "no link or frame"),
+        (lambda: SOLE.wrench(CAT, CAT.neutral(), np.zeros(10)), "no link or frame 'left_sole'"),
     ],
 )
 def test_soles_that_are_none(call, says):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import concatenate, cross
+from ..arrays.arguments import shape_of
 from ..dynamics import link_pose
 from ..dynamics.checks import check_robot
 from ..errors import ModelError, told
@@ -127,6 +128,8 @@ class Sole:
     def gathered(self, model: Model, state: State, forces: Any, points: Sequence[str]) -> Any:
         """The wrench (6) that ``forces`` (points x 3, N, world) at ``points`` have on the sole."""
         check_robot(model, state)
+        if shape_of(forces) != (len(named_points(points)), 3) or not points:
+            raise ModelError(f"forces has shape ({len(points)}, 3), one row for each point, not {told(forces)}")
         H, places = link_pose(model, state, self.place), positions(model, state, named_points(points))
         parts = [concatenate([f, cross(p - H[:3, 3], f)]) for p, f in zip(places, forces, strict=True)]
         whole = sum(parts[1:], start=parts[0])
@@ -134,9 +137,12 @@ class Sole:
 
     def margins(self, wrench: Any) -> Margins:
         """How far inside the cone wrenches ``(..., 6)`` are."""
-        w = np.asarray(wrench, dtype=float)
+        try:
+            w = np.asarray(wrench, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            w = np.zeros(0)
         if w.shape[-1:] != (6,):
-            raise ModelError(f"a wrench on the sole {self.place!r} has 6 numbers, not shape {w.shape}")
+            raise ModelError(f"a wrench on the sole {self.place!r} has 6 numbers, not {told(wrench)}")
         normal = w[..., 2]
         presses = normal > 0.0
         least = np.where(presses, normal, 1.0)
