@@ -34,6 +34,7 @@ def test_the_studies_are_there():
     wanted = {f"prismatic-{k}" for k in (1, 2, 3)} | {f"revolute-{k}" for k in range(1, 7)}
     wanted |= {"circling-arm", "eth-dynamics", "eth-kinematics", "pushed-dog", "reaching-low", "stepping-in-place"} | {
         "from-equations",
+        "least-time-cat",
         "mishra-equations",
         "traversaro-identities",
         "orbital-control",

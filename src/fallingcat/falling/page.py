@@ -61,9 +61,7 @@ def _tilts(fall: Drop) -> str:
 def _scene(fall: Drop, whole: Model, keep: np.ndarray, is_cat: bool) -> Scene:
     path = fall.trajectory
     poses = compile(fall.model, forward_kinematics, state=["pose", "joints"])(path.poses[keep, :3], path.joints[keep])
-    shapes: dict[str, list[Shape]] = model_shapes(whole)
-    if is_cat:
-        _dress(shapes)
+    shapes: dict[str, list[Shape]] = dressed(whole) if is_cat else model_shapes(whole)
     up = -fall.model.gravity / np.linalg.norm(fall.model.gravity)
     turn = _upright(up)
     upright = {name: turn @ H for name, H in poses.items() if name in shapes}
@@ -83,8 +81,9 @@ def _upright(up: np.ndarray) -> np.ndarray:
     return out
 
 
-def _dress(shapes: dict[str, list[Shape]]) -> None:
+def dressed(cat: Model) -> dict[str, list[Shape]]:
     """Fur, face, ears and paws of the sample cat; masses have no looks."""
+    shapes = model_shapes(cat)
     for name, parts in shapes.items():
         color = LIGHT if name.endswith("leg_link") else FUR
         shapes[name] = [_in(part, color) for part in parts if not name.startswith("vertebra")]
@@ -103,6 +102,7 @@ def _dress(shapes: dict[str, list[Shape]]) -> None:
         head.append(Capsule((0.078, side * 0.017, 0.014), (0.078, side * 0.017, 0.014), 0.0065, DARK))
     head.append(Capsule((0.096, 0.0, -0.007), (0.096, 0.0, -0.007), 0.005, "#d9727a"))
     shapes["head"] += head
+    return shapes
 
 
 def _in(shape: Shape, color: str) -> Shape:

@@ -4,11 +4,13 @@ from .curves import Chain, Circle, Curve, Embedded, Fourier, Jet, Segment, carri
 from .displacement import Displacement, LockedFrame, Reconstruction, displacement, locked_frame_along
 from .estimate import Estimate, estimate, estimate_error
 from .gait import Gait
+from .least_time import LeastTime, least_time
 from .maps import CurvatureMap, Mapper, Plane, curvature_map
 from .optimal import Optimum, optimize
 from .perturbation import MinimumPerturbation, minimum_perturbation
 from .regions import Region
 from .reorientation import Reorientation, reorient
+from .splines import Spline
 
 __all__ = [
     "Chain",
@@ -21,6 +23,7 @@ __all__ = [
     "Fourier",
     "Gait",
     "Jet",
+    "LeastTime",
     "LockedFrame",
     "Mapper",
     "MinimumPerturbation",
@@ -30,11 +33,13 @@ __all__ = [
     "Region",
     "Reorientation",
     "Segment",
+    "Spline",
     "carried_bend",
     "curvature_map",
     "displacement",
     "estimate",
     "estimate_error",
+    "least_time",
     "locked_frame_along",
     "minimum_perturbation",
     "optimize",

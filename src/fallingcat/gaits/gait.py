@@ -117,3 +117,9 @@ def check_shape(model: Model, size: int) -> None:
             raise ModelError(f"joint {joint.name!r}: gaits take joints that are angles and lengths")
     if size != model.n:
         raise ModelError(f"the gait has {size} coordinates, but {model.name!r} has {model.n}: embed the curve")
+
+
+def turning_axes(model: Model) -> np.ndarray:
+    """``k x 3``: orthogonal axes about which the base can turn at all, in its frame."""
+    U, sizes, _ = np.linalg.svd(model.base.selection[3:])
+    return np.asarray(U[:, : int((sizes > 1e-9).sum())].T)

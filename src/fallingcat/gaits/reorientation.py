@@ -24,7 +24,7 @@ from ..lie.rotations import exp, log
 from ..model import Model
 from .curves import Fourier
 from .displacement import Displacement, Reconstruction
-from .gait import check_shape
+from .gait import check_shape, turning_axes
 
 EXACT = 1e-10
 """rad: how far a cycle may miss its share of the turn"""
@@ -110,8 +110,7 @@ class _Search:
         self.model, self.origin, self.harmonics, self.room = model, origin, harmonics, room
         self.reconstruction = Reconstruction(model)
         self._curvature = compile(model, curvature, state=["joints"])
-        U, sizes, _ = np.linalg.svd(model.base.selection[3:])
-        self.axes = U[:, : int((sizes > 1e-9).sum())].T  # k x 3: about which the base can turn at all
+        self.axes = turning_axes(model)
         h = np.arange(1, harmonics + 1)
         self.waves = 2.0 * np.pi * h
         self.lightness = np.tile(np.repeat(1.0 / h**2, model.n), 2)  # over effort: squares of rates

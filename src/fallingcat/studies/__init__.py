@@ -1,7 +1,7 @@
 """Published experiments, run again: parameters as data, numbers beside the published ones, figures as a page.
 
 ``run("revolute-6")`` runs one; ``names()`` lists them; :func:`load` reads one's own.  What can be studied is a
-:class:`StudyKind`: hoppers (:mod:`.hoppers`), the gait of an arm in orbit (:mod:`.orbital`), control
+:class:`StudyKind`: hoppers (:mod:`.hoppers`), gaits (:mod:`.orbital`, :mod:`.least_time`), control
 (:mod:`.kinematics`, :mod:`.circling`, :mod:`.dynamics`, :mod:`.tumbling`, :mod:`.turning`), whole-body control
 (:mod:`.pushed`, :mod:`.reaching_low`, :mod:`.stepping`), equations (:mod:`.identities`), and one's own.
 """
@@ -12,6 +12,7 @@ from . import (
     hoppers,
     identities,
     kinematics,
+    least_time,
     orbital,
     pushed,
     reaching_low,
@@ -47,6 +48,7 @@ __all__ = [
     "kind_of",
     "kinds",
     "kinematics",
+    "least_time",
     "load",
     "names",
     "orbital",
