@@ -495,6 +495,10 @@ def test_many_robots_at_once():
     assert np.isfinite(found[[0, 2]]).all()
     with pytest.raises(NumericsError, match=r"t = 0.03 s is 0.02 s after the tick before"):
         loop.together(0.03, many)
+    with pytest.raises(ModelError, match="pass a State of 'quadruped', not a list"):
+        loop.together(0.03, some)
+    with pytest.raises(ModelError, match="one axis over them in front, not 0"):
+        loop.together(0.03, some[0])
 
 
 def test_a_rollout_says_which_controllers_it_takes():
@@ -503,15 +507,25 @@ def test_a_rollout_says_which_controllers_it_takes():
     with pytest.raises(ModelError, match="a Sampled controller of many robots, such as a loop of WholeBody"):
         fc.rollout(arm, [arm.neutral()], 0.01, loop)
 
-    class Wrong:
+    class Odd:
+        def __init__(self, answer):
+            self.answer = answer
+
         def __call__(self, t, state):
             return np.zeros(3)
 
         def together(self, t, states):
-            return np.zeros((1, 3))
+            return self.answer(t)
 
-    with pytest.raises(ModelError, match=r"a controller of 2 robots gives forces of shape \(2, 3\), not \(1, 3\)"):
-        fc.rollout(arm, [arm.neutral()] * 2, 0.01, control.Sampled(Wrong(), rate=100.0))
+    def rolled(answer):
+        fc.rollout(arm, [arm.neutral()] * 2, 0.02, control.Sampled(Odd(answer), rate=100.0))
+
+    for wrong, told in ((np.zeros((1, 3)), r"an array of shape \(1, 3\)"), ("torque", "'torque'"), (None, "None")):
+        with pytest.raises(ModelError, match=rf"a controller of 2 robots gives forces of shape \(2, 3\), not {told}"):
+            rolled(lambda t, wrong=wrong: wrong)
+    with pytest.raises(ZeroDivisionError) as error:
+        rolled(lambda t: np.full((2, 3), 1.0 / (0 if t > 0.0 else 1)))
+    assert error.value.__notes__ == ["in the controller, at t = 0.01 s"]
 
 
 # bad input ------------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from ..dynamics.checks import check_dynamic, check_model, choice, positive
 from ..errors import ModelError, NumericsError, told
 from ..kernels import Kernel, compile
 from ..model import Model, State
+from ..model.states import check_record
 from .limits import Limit
 from .priorities import MET, Levels, checked_levels
 from .tasks.task import Task, as_numbers, count, packed
@@ -164,6 +165,9 @@ class WholeBodyLoop:
         Each starts from the limits that held in its own last tick.  One whose numbers are not finite any more gets
         torques that are not either.
         """
+        check_record(self.model, states)
+        if len(states.batch) != 1:
+            raise ModelError(f"states of many robots have one axis over them in front, not {len(states.batch)}")
         if self.late is not None:
             self._look_at(t, self.late)
         poses, joints, twists, rates = states

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import is_numeric
 from ..contact.contact import Mode
 from ..control import Sampled
-from ..errors import ModelError
+from ..errors import ModelError, told
 from ..kernels import compile
 from ..model import State
-from .arguments import MOST_STEPS
+from .arguments import MOST_STEPS, answered
 from .books import UNBALANCED, verdict
 from .compiled import energies, energies_with, remembered
 from .field import layout_of
@@ -97,10 +98,10 @@ class Together(ABC):
         if together is None:
             forces = self.commanded(t) if self.looking is None else self._looked(t)
             return forces[:, self.system.model.nv - shape[1] :]
-        given = np.array(together(t, State(*self.layout.series(self.packed).states)), dtype=float)
-        if given.shape != shape:
-            raise ModelError(f"a controller of {shape[0]} robots gives forces of shape {shape}, not {given.shape}")
-        return given
+        given = answered(together, t, State(*self.layout.series(self.packed).states))
+        if not is_numeric(given) or np.shape(given) != shape:
+            raise ModelError(f"a controller of {shape[0]} robots gives forces of shape {shape}, not {told(given)}")
+        return np.array(given, dtype=float)
 
     def _looked(self, t: float) -> np.ndarray:
         """``N x nv``: what sampled laws with a state of their own ask for."""
