@@ -105,6 +105,17 @@ def test_laws_hold_as_expressions(model):
     assert d.normal(d["b"] - d["C"] * v - d["g"]) == zero[:, 0]
 
 
+def test_functions_of_time():
+    """What SymPy derives by time is what the motion does: ``d/dt x(t) = v`` for coordinates, ``a`` for velocities."""
+    d = fc.symbolic.derive(arm(), "masses")
+    t = sympy.Symbol("t", real=True)
+    rates = dict(zip((*d.q, *d.v), (*d.v, *d.a), strict=True))  # of a robot on a post
+    moves = {d.of_time(x).diff(t): d.of_time(rate) for x, rate in rates.items()}
+    for name in ("M", "h_w", "T"):
+        derived = d.of_time(d[name]).diff(t).subs(moves)
+        assert sympy.expand(derived - d.of_time(d.dot(d[name]))) == 0 * derived, name
+
+
 def test_power_of_gravity_is_the_rate_of_its_energy():
     for model in (planar(1), fc.robots.prismatic_hopper(), fc.robots.free_body(), arm()):
         d = fc.symbolic.derive(model)

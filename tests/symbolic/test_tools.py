@@ -76,12 +76,10 @@ def test_functions_give_the_numbers_of_the_core(derived, robot, format, tmp_path
 
 
 @pytest.mark.parametrize("format", [tool("latex")])
-@pytest.mark.parametrize(
-    "robot", ["revolute", *(pytest.param(x, marks=pytest.mark.slow) for x in ("off axis", "curved", "one"))]
-)
+@pytest.mark.parametrize("robot", some("revolute", "all of it", "off axis", "curved", "one"))
 def test_documents_compile_and_nothing_runs_off_the_page(derived, robot, format, tmp_path):
-    d = derived[robot]
-    names = [name for name in d.names if name != "integrability"] if robot == "revolute" else ROBOTS[robot][2]
+    d = derived["revolute" if robot == "all of it" else robot]
+    names = [name for name in d.names if name != "integrability"] if robot == "all of it" else ROBOTS[robot][2]
     log = run(tmp_path, format, d.write(*names, format=format), ())
     assert "Overfull" not in log
     assert (tmp_path / "robot.pdf").stat().st_size > 10_000

@@ -15,8 +15,10 @@ from .names import harmless, identifiers, legend, underscored
 if TYPE_CHECKING:
     from ..derivation import Derivation
 
-_LINE: Final = 95
+_LINE: Final = 92
 """Characters that fit into a line."""
+_ROWS: Final = 60
+"""Lines of one environment."""
 _COLUMNS: Final = 10
 """Columns that a matrix may have."""
 _INVISIBLE: Final = re.compile(r"\\(left|right|bigl|bigr|frac|dot|ddot|sqrt|operatorname)\b|[{}_^ ]")
@@ -43,32 +45,35 @@ def _text(x: Any, names: dict[Any, str]) -> str:
     return str(sympy.latex(x, symbol_names=names, long_frac_ratio=2))
 
 
-def _equations(name: str, x: Any, names: dict[Any, str]) -> list[str]:
+def _equations(name: str, x: Any, names: dict[Any, str]) -> list[list[str]]:
     """One equation, or one for each entry that is not zero where a matrix is too wide."""
     if not isinstance(x, (sympy.MatrixBase, sympy.NDimArray)):
         return [_equation(name, _text(x, names))]
-    if isinstance(x, sympy.MatrixBase) and _fits(name, x, names):
-        return [f"{name} &= {_text(x, names)}"]
-    entries = [(place, x[place]) for place in places(x.shape) if x[place] != 0]
-    at = (f"{name}^{{({','.join(str(k + 1) for k in place)})}}" for place, _ in entries)
-    return [_equation(left, _text(entry, names)) for left, (_, entry) in zip(at, entries, strict=True)] or [
-        f"{name} &= 0"
-    ]
+    texts = {place: _text(x[place], names) for place in places(x.shape)}
+    if isinstance(x, sympy.MatrixBase) and _fits(name, x.shape, texts):
+        return [[f"{name} &= {_text(x, names)}"]]
+    left = {place: f"{name}^{{({','.join(str(k + 1) for k in place)})}}" for place in texts if x[place] != 0}
+    return [_equation(at, texts[place]) for place, at in left.items()] or [[f"{name} &= 0"]]
 
 
-def _fits(name: str, M: Any, names: dict[Any, str]) -> bool:
-    widths = [[_width(_text(x, names)) for x in M.row(i)] for i in range(M.rows)]
-    return M.cols <= _COLUMNS and _width(name) + sum(max(column) + 3 for column in zip(*widths, strict=True)) < _LINE
+def _fits(name: str, shape: tuple[int, int], texts: dict[tuple[int, ...], str]) -> bool:
+    """Whether a matrix is narrower than a line."""
+    rows, columns = shape
+    widths = (max((_width(texts[i, j]) for i in range(rows)), default=0) + 3 for j in range(columns))
+    return columns <= _COLUMNS and _width(name) + sum(widths) < _LINE
 
 
-def _aligned(equations: list[str]) -> list[str]:
-    return [r"\begin{align*}", " \\\\\n".join(equations), r"\end{align*}"]
+def _aligned(equations: list[list[str]]) -> list[str]:
+    """All lines of the equations; in several environments, because TeX keeps each as a whole."""
+    lines = [line for equation in equations for line in equation]
+    blocks = (lines[start : start + _ROWS] for start in range(0, len(lines), _ROWS))
+    return [text for block in blocks for text in (r"\begin{align*}", " \\\\\n".join(block), r"\end{align*}")]
 
 
-def _equation(left: str, right: str) -> str:
-    """``left = right``, in several lines where it is long."""
+def _equation(left: str, right: str) -> list[str]:
+    """The lines of ``left = right``."""
     if _width(left + right) < _LINE:
-        return f"{left} &= {right}"
+        return [f"{left} &= {right}"]
     # parentheses that may stand in two lines
     pieces = _pieces(right.replace(r"\left(", r"\bigl(").replace(r"\right)", r"\bigr)"))
     lines = [f"{left} &= {next(pieces)}"]
@@ -77,7 +82,7 @@ def _equation(left: str, right: str) -> str:
             lines[-1] += piece
         else:
             lines.append(rf"&\qquad {{}}{piece}")
-    return " \\\\\n".join(lines)
+    return lines
 
 
 def _pieces(text: str) -> Iterator[str]:
