@@ -47,6 +47,8 @@ def test_the_studies_are_there():
         "revolute-locked",
         "revolute-locked-gait",
         "revolute-scan",
+        "righting-dog",
+        "righting-dog-moon",
     }
     assert set(names()) == wanted
 

@@ -6,6 +6,7 @@
 from .bending import Bending, bendings
 from .drop import Drop, drop
 from .plan import Manoeuvre, Planner, easiest
+from .quick import QuickRighting, quickest
 from .righting import RightingCurve
 from .tracking import tracker
 
@@ -14,9 +15,11 @@ __all__ = [
     "Drop",
     "Manoeuvre",
     "Planner",
+    "QuickRighting",
     "RightingCurve",
     "bendings",
     "drop",
     "easiest",
+    "quickest",
     "tracker",
 ]

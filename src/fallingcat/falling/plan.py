@@ -110,23 +110,12 @@ class Planner:
         return min(found, key=ease, default=None), best
 
     def _bend(self, turn: float, turns: float, tucked: float) -> tuple[float | None, np.ndarray, float]:
-        """The smallest bend that turns by ``turn``, if there is one, about where to, and the largest turn in reach."""
+        """See :func:`smallest_bend`."""
 
-        def rotation(bend: float) -> np.ndarray:
-            return _quaternion(self.reconstruction.displacement(self.curve(bend, turns, tucked), tolerance=COARSE).pose)
+        def pose(bend: float) -> np.ndarray:
+            return self.reconstruction.displacement(self.curve(bend, turns, tucked), tolerance=COARSE).pose
 
-        bends = np.linspace(0.0, self.reach, 15)
-        attitudes = _followed([rotation(bend) for bend in bends])
-        angles = np.array([_angle(x) for x in attitudes])
-        above = np.flatnonzero(angles >= turn)
-        if not len(above):
-            return None, attitudes[0], float(angles.max())
-        i = int(above[0])
-
-        def miss(bend: float) -> float:
-            return _angle(_near(rotation(bend), attitudes[i])) - turn
-
-        return root(miss, float(bends[i - 1]), float(bends[i]), 1e-9), attitudes[i], float(angles.max())
+        return smallest_bend(pose, self.reach, turn)
 
     def _manoeuvre(self, curve: RightingCurve, attitude: np.ndarray) -> Manoeuvre:
         moved = self.reconstruction.displacement(curve, tolerance=FINE)
@@ -144,6 +133,30 @@ class Planner:
         limits = self.model.limits
         speed, effort = (np.array([getattr(x, what) for x in limits]) for what in ("velocity", "effort"))
         return float(max((rates / speed).max(), np.sqrt((forces / effort).max())))
+
+
+def smallest_bend(
+    pose: Callable[[float], np.ndarray], reach: float, turn: float
+) -> tuple[float | None, np.ndarray, float]:
+    """The smallest bend up to ``reach`` whose ``pose`` (4 x 4) is turned by ``turn`` (rad), if there is one; about
+    where to (a quaternion); and the largest turn in reach (rad, beyond pi where it goes on).
+    """
+
+    def rotation(bend: float) -> np.ndarray:
+        return _quaternion(pose(bend))
+
+    bends = np.linspace(0.0, reach, 15)
+    attitudes = _followed([rotation(bend) for bend in bends])
+    angles = np.array([_angle(x) for x in attitudes])
+    above = np.flatnonzero(angles >= turn)
+    if not len(above):
+        return None, attitudes[0], float(angles.max())
+    i = int(above[0])
+
+    def miss(bend: float) -> float:
+        return _angle(_near(rotation(bend), attitudes[i])) - turn
+
+    return root(miss, float(bends[i - 1]), float(bends[i]), 1e-9), attitudes[i], float(angles.max())
 
 
 def ease(manoeuvre: Manoeuvre) -> tuple[float, float]:

@@ -7,6 +7,7 @@ from .gait import Gait
 from .least_time import LeastTime, least_time
 from .maps import CurvatureMap, Mapper, Plane, curvature_map
 from .optimal import Optimum, optimize
+from .pace import Paced, least_time
 from .perturbation import MinimumPerturbation, minimum_perturbation
 from .regions import Region
 from .reorientation import Reorientation, reorient
@@ -28,6 +29,7 @@ __all__ = [
     "Mapper",
     "MinimumPerturbation",
     "Optimum",
+    "Paced",
     "Plane",
     "Reconstruction",
     "Region",

@@ -138,6 +138,19 @@ class Fourier(Curve):
             weights[-1] = 1.0  # the highest harmonic of an even number of samples is its own mirror image
         return cls(spectrum[0].real, weights * spectrum[1:].real, -weights * spectrum[1:].imag)
 
+    def repeated(self, count: int) -> Fourier:
+        """The same curve gone around ``count`` times: harmonics become ``count`` times as high.
+
+        >>> once = Fourier([0.0], [[1.0]], [[0.5]])
+        >>> bool(np.allclose(once.repeated(3)(0.1).q, once(0.3).q))
+        True
+        """
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+            raise ModelError(f"a curve is repeated a whole number of times, once or more, not {told(count)}")
+        parts = np.zeros((2, count * len(self.cosines), self.size))
+        parts[0, count - 1 :: count], parts[1, count - 1 :: count] = self.cosines, self.sines
+        return Fourier(self.mean, *parts)
+
     @property
     def size(self) -> int:
         return len(self.mean)

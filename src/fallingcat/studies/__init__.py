@@ -3,7 +3,8 @@
 ``run("revolute-6")`` runs one; ``names()`` lists them; :func:`load` reads one's own.  What can be studied is a
 :class:`StudyKind`: hoppers (:mod:`.hoppers`), gaits (:mod:`.orbital`, :mod:`.least_time`), control
 (:mod:`.kinematics`, :mod:`.circling`, :mod:`.dynamics`, :mod:`.tumbling`, :mod:`.turning`), whole-body control
-(:mod:`.pushed`, :mod:`.reaching_low`, :mod:`.stepping`), equations (:mod:`.identities`), and one's own.
+(:mod:`.pushed`, :mod:`.reaching_low`, :mod:`.righting`, :mod:`.stepping`), equations (:mod:`.identities`), and one's
+own.
 """
 
 from . import (
@@ -16,6 +17,7 @@ from . import (
     orbital,
     pushed,
     reaching_low,
+    righting,
     stepping,
     tumbling,
     turning,
@@ -57,6 +59,7 @@ __all__ = [
     "reaching_low",
     "report",
     "reproduce",
+    "righting",
     "run",
     "run_study",
     "stepping",
