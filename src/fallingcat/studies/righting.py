@@ -84,7 +84,7 @@ class Robot(NamedTuple):
     @classmethod
     def of(cls, p: RightingParameters) -> Robot:
         model = load(p.file) if p.file else robots.quadruped()
-        model = replace(model, gravity=(0.0, 0.0, -p.gravity))
+        model = replace(model, gravity=-p.gravity * UP)
         if model.n % len(p.posture):
             raise ModelError(f"posture has {len(p.posture)} angles: {model.name!r} has {model.n} joints")
         bent = model.state(joints=np.tile(np.radians(p.posture), model.n // len(p.posture)))
@@ -211,7 +211,7 @@ class RightingDog(StudyKind[RightingParameters, Righted]):
         p, robot = parameters, Robot.of(parameters)
         tell("planning", 0.0)
         posture = robot.standing.joints
-        plan = quickest(robot.model, np.radians(p.roll), posture, axis=FORWARD, period=p.period, tips=robot.feet)
+        plan = quickest(robot.model, np.radians(p.roll), posture, period=p.period, tips=robot.feet)
         ticks: list[tuple[float, np.ndarray]] = []
         tell("falling", 0.4)
         flight = _finished(_flight(robot, plan, p, ticks), "flight")
@@ -259,7 +259,7 @@ def _landing(robot: Robot, flight: Trajectory, p: RightingParameters, ticks: lis
     """On its feet: center of mass and trunk first, then the posture."""
     model, start = robot.model, flight.state(-1)
     fast = p.gravity * float(flight.times[-1])
-    gain = max(fast / (np.e * p.stroke), 6.0)  # critically damped, a fall at this speed ends so deep
+    gain = max(fast / (np.exp(1.0) * p.stroke), 6.0)  # critically damped, a fall at this speed ends so deep
     began = float(flight.times[-1])
     goal = np.append(center_of_mass(model, start)[:2], center_of_mass(model, robot.standing)[2])
     center = CenterOfMassTask(goal, gain=gain)
