@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 
 import fallingcat as fc
 from fallingcat.errors import FallingCatError
-from fallingcat.gaits import Circle, Fourier, Segment, least_time, polygon
+from fallingcat.gaits import Circle, Fourier, Segment, paced, polygon
 from fallingcat.gaits.forces import shape_forces
 from fallingcat.model import Limits
 
@@ -43,7 +43,7 @@ def asked(model, curve, s):
 def test_no_motion_within_the_limits_is_faster_anywhere(cat):
     """The largest squares of speeds are those of a linear program over all points at once."""
     curve, points = Fourier([0.1, -0.2], [[0.7, 0.1]], [[-0.2, 0.6]]), 40
-    found = least_time(cat, curve, points=points)
+    found = paced(cat, curve, points=points)
     step, n = 1.0 / points, points + 1
     pairs = [asked(cat, curve, s) for s in found.grid]
     effort = np.array([x.effort for x in cat.limits])
@@ -67,15 +67,15 @@ def test_no_motion_within_the_limits_is_faster_anywhere(cat):
 def test_a_drive_alone_goes_from_full_push_to_full_brake(rotors):
     inertia, effort, way = 0.2, 3.0, 1.4
     for share in (1.0, 0.5):
-        found = least_time(limited(rotors, effort, np.inf), Segment([0.2], [0.2 + way]), share=share)
+        found = paced(limited(rotors, effort, np.inf), Segment([0.2], [0.2 + way]), share=share)
         assert found.duration == pytest.approx(2.0 * np.sqrt(way * inertia / (share * effort)), rel=1e-9)
     top = 1.5  # and with a limit of its speed: it coasts in between
-    found = least_time(limited(rotors, effort, top), Segment([0.0], [way]), points=2000)
+    found = paced(limited(rotors, effort, top), Segment([0.0], [way]), points=2000)
     assert found.duration == pytest.approx(way / top + top * inertia / effort, rel=1e-3)
 
 
 def test_the_motion_is_within_its_limits_and_uses_them(cat):
-    motion = least_time(cat, Circle(0.8), share=0.9)
+    motion = paced(cat, Circle(0.8), share=0.9)
     times = np.linspace(0.0, motion.duration, 700)
     jet = motion(times)
     forces = []
@@ -97,10 +97,10 @@ def test_a_curve_that_rests_at_its_ends_may_begin_at_once(cat):
     from fallingcat.falling import RightingCurve
 
     curve = RightingCurve(np.zeros(2), [1.0, 0.0], [0.0, 1.0], 0.8)
-    motion = least_time(cat, curve)
+    motion = paced(cat, curve)
     assert motion.speeds[0] > 0.0
     np.testing.assert_allclose(motion([0.0, motion.duration]).dq, 0.0, atol=1e-9)
-    slow = least_time(cat, curve, share=0.25)  # forces a quarter, times twice; rates go with the time
+    slow = paced(cat, curve, share=0.25)  # forces a quarter, times twice; rates go with the time
     assert slow.duration >= 2.0 * motion.duration * (1.0 - 1e-9)
 
 
@@ -115,11 +115,11 @@ def test_once_around_many_times():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda cat: least_time(cat, polygon([[0, 0], [1, 0], [0, 1]])),
-        lambda cat: least_time(cat, "circle"),
-        lambda cat: least_time(cat, Circle(0.3), share=0.0),
-        lambda cat: least_time(limited(cat, 0.0, 6.0), Circle(0.3)),
-        lambda cat: least_time(limited(cat, np.inf, np.inf), Circle(0.3)),
+        lambda cat: paced(cat, polygon([[0, 0], [1, 0], [0, 1]])),
+        lambda cat: paced(cat, "circle"),
+        lambda cat: paced(cat, Circle(0.3), share=0.0),
+        lambda cat: paced(limited(cat, 0.0, 6.0), Circle(0.3)),
+        lambda cat: paced(limited(cat, np.inf, np.inf), Circle(0.3)),
         lambda cat: Fourier([0.0], [[1.0]], [[0.0]]).repeated(0),
     ],
 )

@@ -19,7 +19,7 @@ import numpy as np
 from ..dynamics.checks import positive, vector
 from ..errors import ModelError, told
 from ..formulations import curvature
-from ..gaits import Displacement, Paced, Reconstruction, least_time
+from ..gaits import Displacement, Paced, Reconstruction, paced
 from ..gaits.gait import check_shape
 from ..kernels import compile
 from ..lie import SE3, SO3
@@ -98,7 +98,7 @@ def quickest(
     search = _Search(model, at, about / np.linalg.norm(about), positive(period, "period"))
     if tips:
         search.limbs, search.apart = Limbs(model, tips), positive(apart, "apart")
-    return search.paced(search.best(np.random.default_rng(seed)), float(angle))
+    return search.quickest(search.best(np.random.default_rng(seed)), float(angle))
 
 
 class _Search:
@@ -186,7 +186,7 @@ class _Search:
 
     # how often, and how fast --------------------------------------------------------------------------------------
 
-    def paced(self, parts: np.ndarray, angle: float) -> QuickRighting:
+    def quickest(self, parts: np.ndarray, angle: float) -> QuickRighting:
         """The quickest of the motions that turn by ``angle`` (rad): once around with large circles, or more often."""
         found: list[QuickRighting] = []
         for turns in range(1, MOST_TURNS + 1):
@@ -212,7 +212,7 @@ class _Search:
             return None
         curve = self.curve(parts, turns, ramp, bend)
         points = int(POINTS * max(1.0, turns / 3.0))  # on each of three pieces
-        motion = least_time(self.model, curve, share=SHARE, points=points)
+        motion = paced(self.model, curve, share=SHARE, points=points)
         return QuickRighting(curve, motion, self.reconstruction.displacement(curve, tolerance=FINE))
 
 

@@ -7,7 +7,7 @@ from .gait import Gait
 from .least_time import LeastTime, least_time
 from .maps import CurvatureMap, Mapper, Plane, curvature_map
 from .optimal import Optimum, optimize
-from .pace import Paced, least_time
+from .pace import Paced, paced
 from .perturbation import MinimumPerturbation, minimum_perturbation
 from .regions import Region
 from .reorientation import Reorientation, reorient
@@ -45,6 +45,7 @@ __all__ = [
     "locked_frame_along",
     "minimum_perturbation",
     "optimize",
+    "paced",
     "polygon",
     "reorient",
 ]

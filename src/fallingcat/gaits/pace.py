@@ -66,7 +66,7 @@ class Paced(NamedTuple):
         return Jet(jet.q, jet.dq * ds, jet.ddq * ds**2 + jet.dq * dds)
 
 
-def least_time(model: Model, curve: Curve, *, share: float = 1.0, points: int = POINTS) -> Paced:
+def paced(model: Model, curve: Curve, *, share: float = 1.0, points: int = POINTS) -> Paced:
     """``curve`` from rest to rest, without momentum, in the least time within ``share`` of the efforts and speeds of
     the model's joints; on ``points`` for each smooth piece, between which the limits hold up to the square of their
     distance.
@@ -75,15 +75,15 @@ def least_time(model: Model, curve: Curve, *, share: float = 1.0, points: int = 
     >>> import fallingcat as fc
     >>> from dataclasses import replace
     >>> cat = fc.robots.two_cylinder_cat()
-    >>> least_time(cat, Circle(0.3))
+    >>> paced(cat, Circle(0.3))
     Traceback (most recent call last):
     fallingcat.errors.ModelError: nothing limits how fast 'two_cylinder_cat' moves: its joints have no effort or speed
     """
     check_shape(model, curve.size if isinstance(curve, Curve) else model.n)
     if not isinstance(curve, Curve):
-        raise ModelError(f"least_time takes a curve of shapes, not {told(curve)}")
+        raise ModelError(f"paced takes a curve of shapes, not {told(curve)}")
     if curve.corners:
-        raise ModelError("least_time takes curves without corners: at a corner it would have to rest")
+        raise ModelError("paced takes curves without corners: at a corner it would have to rest")
     share = positive(share, "share")
     edges = np.unique(curve.breaks)
     steps = np.diff(edges)[:, None] * np.arange(points) / points
