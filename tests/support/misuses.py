@@ -457,7 +457,7 @@ CALLS = [
     (lambda: fc.robots.random_tree(0, 3), "rng is a numpy.random.Generator, not 0"),
     # files
     (lambda: fc.load("ghost.urdf"), "ghost.urdf: there is no such file", FileError),
-    (lambda: fc.load("."), "no robot is read from a '' file", FileError),
+    (lambda: fc.load("."), "this is a folder, and no robot file", FileError),
     (lambda: fc.load(3), "a path is a text or a Path, not 3"),
     (lambda: fc.load(None), "a path is a text or a Path, not None"),
     (lambda: fc.load("a\0b.urdf"), "cannot be read", FileError),
