@@ -160,7 +160,7 @@ class WholeBodyLoop:
 
     def together(self, t: float, states: State) -> np.ndarray:
         """Joint torques (N x n) of many robots at once, in states whose fields have a first axis over them, as those of
-        a :class:`fallingcat.Fleet`; a :class:`.Sampled` loop in :func:`fallingcat.rollout` is asked in this way.
+        a :class:`fallingcat.simulation.Fleet`; :func:`fallingcat.rollout` asks a :class:`.Sampled` loop in this way.
 
         Each starts from the limits that held in its own last tick.  One whose numbers are not finite any more gets
         torques that are not either.
