@@ -125,7 +125,5 @@ def test_what_cannot_be_asked_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
             distances(model, model.neutral(), pairs)  # type: ignore[arg-type]
     monkeypatch.setitem(sys.modules, "coal", None)
     fresh = three((Sphere(0.1),), (), (Sphere(0.1),))
-    with pytest.raises(
-        ExtraMissingError, match=r"distances between links needs coal: pip install 'fallingcat\[coal\]'"
-    ):
+    with pytest.raises(ExtraMissingError, match=r"a distance between links needs coal: pip install '\.\[coal\]'"):
         distances(fresh, fresh.neutral())

@@ -44,7 +44,7 @@ def test_without_xacro_one_line_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "xacro", None)
     path = tmp_path / "robot.xacro"
     path.write_text(ROBOT)
-    with pytest.raises(ExtraMissingError, match=r"pip install 'fallingcat\[xacro\]'"):
+    with pytest.raises(ExtraMissingError, match=r"pip install '\.\[xacro\]'"):
         read(path, xacro="expand")
 
 

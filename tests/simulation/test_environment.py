@@ -208,7 +208,7 @@ def test_without_gymnasium_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     monkeypatch.setitem(sys.modules, "gymnasium.spaces", None)
     monkeypatch.delitem(sys.modules, "fallingcat.simulation.environment")
-    with pytest.raises(ExtraMissingError, match=r"VectorEnvironment needs gymnasium: pip install 'fallingcat\[gym\]'"):
+    with pytest.raises(ExtraMissingError, match=r"VectorEnvironment needs gymnasium: pip install '\.\[gym\]'"):
         importlib.import_module("fallingcat.simulation.environment")
 
 

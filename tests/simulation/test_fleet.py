@@ -107,5 +107,5 @@ def test_refusals():
 
 def test_without_cupy_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
-    with pytest.raises(ExtraMissingError, match=r"a fleet on a GPU needs cupy: pip install 'fallingcat\[gpu\]'"):
+    with pytest.raises(ExtraMissingError, match=r"a fleet on a GPU needs cupy: pip install '\.\[gpu\]'"):
         Fleet(CAT, MANY, target="cuda")

@@ -104,7 +104,7 @@ def _coal() -> ModuleType:
     try:
         import coal
     except ImportError:
-        raise ExtraMissingError("coal", purpose="distances between links") from None
+        raise ExtraMissingError("coal", purpose="a distance between links") from None
     return coal
 
 

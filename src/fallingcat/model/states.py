@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import concatenate, is_numeric
+from ..arrays import absolute, concatenate, is_numeric, maximum
 from ..arrays.arguments import as_array, check_rng, of_shape, shape_of
 from ..arrays.many import of_many
 from ..errors import ModelError, told
@@ -65,7 +66,8 @@ def _side_by_side(model: Model, parts: list[Any]) -> list[Any]:
     except ValueError:
         told_leads = ", ".join(f"{name} {x.shape}" for name, x in zip(State._fields, parts, strict=True))
         raise ModelError(f"the fields hold different numbers of states: {told_leads}") from None
-    return [np.broadcast_to(x, (*lead, *shape)).copy() for x, shape in zip(parts, shapes, strict=True)]
+    whole = [(x, (*lead, *shape)) for x, shape in zip(parts, shapes, strict=True)]
+    return [x if x.shape == shape else np.broadcast_to(x, shape).copy() for x, shape in whole]
 
 
 def check_pose(model: Model, pose: Any) -> None:
@@ -76,10 +78,14 @@ def check_pose(model: Model, pose: Any) -> None:
     if pose.ndim == 2:
         fine = np.array(group.contains(pose, POSE_TOLERANCE))
     else:
-        off = of_many(lambda g: group.element(group.coordinates(g)) - g, pose, rank=2)
-        sizes = np.maximum(1.0, np.abs(pose).max(axis=(-2, -1)))
-        fine = np.abs(off).max(axis=(-2, -1)) <= POSE_TOLERANCE * sizes
+        off = of_many(lambda g: _largest(group.element(group.coordinates(g)) - g), pose, rank=2)
+        fine = off <= POSE_TOLERANCE * np.maximum(1.0, of_many(_largest, pose, rank=2))
     _check_all(fine, f"pose is no element of the base group {group} of {model.name!r}")
+
+
+def _largest(matrix: Any) -> Any:
+    """Of the sizes of all entries."""
+    return functools.reduce(maximum, absolute(matrix).ravel())
 
 
 def _check_all(fine: np.ndarray, rule: str) -> None:

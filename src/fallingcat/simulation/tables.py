@@ -82,7 +82,7 @@ def dataframe(run: Trajectory) -> Any:
     try:
         import pandas as pd
     except ImportError:
-        raise ExtraMissingError("data", package="pandas", purpose="trajectories as data frames") from None
+        raise ExtraMissingError("data", package="pandas", purpose="a data frame") from None
     table = columns(run)
     return pd.DataFrame({name: x for name, x in table.items() if name != "time (s)"},
                         index=pd.Index(run.times, name="time (s)"))  # fmt: skip

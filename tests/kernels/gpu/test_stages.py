@@ -211,7 +211,7 @@ def test_without_cupy_there_is_the_text_and_a_clear_error(monkeypatch):
     assert "__global__" in kernel.source
     assert "double" not in kernel.source.replace("double_as", "")
     assert kernel.signature[0].name == "q"
-    with pytest.raises(ExtraMissingError, match=r"fallingcat\[gpu\]") as error:
+    with pytest.raises(ExtraMissingError, match=r"'\.\[gpu\]'") as error:
         kernel(np.zeros(model.nq))
     assert "\n" not in str(error.value)
 
