@@ -90,7 +90,12 @@ def test_jax_takes_a_batch():
     energies = [fc.kinetic_energy(body, one) for one in singles(states)]
     of_jax = State(*map(jnp.asarray, states))
     same(jax.vmap(lambda state: fc.kinetic_energy(body, state))(of_jax), energies, 1e-5)
-    same(fc.compile(body, fc.kinetic_energy, target="jax")(states), energies, 1e-5)
+    kernel = fc.compile(body, fc.kinetic_energy, target="jax")
+    same(kernel(states), energies, 1e-5)
+    q, v = body.flatten(states)
+    same(kernel(v=v, q=q), energies, 1e-5)
+    with pytest.raises(ModelError, match="takes q, v, each once; given are q, w"):
+        kernel(q, w=v)
     with pytest.raises(ModelError, match=r"jax\.vmap\(model\.flatten\)"):
         body.flatten(of_jax)
     with pytest.raises(ModelError, match=r"jax\.vmap\(model\.state\)"):

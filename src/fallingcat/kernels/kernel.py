@@ -29,10 +29,9 @@ from .ir.inputs import (
     check_count,
     check_inputs,
     given_state,
-    mattering,
     named,
     parameters_of,
-    spread,
+    taken,
 )
 from .ir.program import Program
 from .ir.results import Leaf, builder, is_array, rebuild, size
@@ -136,25 +135,11 @@ class Kernel:
         """Any array-likes of the right shapes, with any leading batch shape; :func:`compile` puts a fast way
         before it.
         """
-        given = self._in_order(arguments, by_name) if by_name else arguments
-        rows, lead = self._prepared(given, threads)
+        rows, lead = self._prepared(self._taken(arguments, by_name), threads)
         flat = self._empty(lead) if out is None else self._room(out, lead, rows)
         if flat.size:
             self._runner.batch(rows, flat, threads)
         return rebuild(self._face.result, flat.reshape((*lead, self._size))) if out is None else out
-
-    def _in_order(self, arguments: Sequence[Any], by_name: Mapping[str, Any]) -> list[Any]:
-        """Arguments as a call without names would give them; ``v`` may be left out where it does not matter."""
-        names = [argument.name for argument in self.signature]
-        arguments = spread(self.model, self._face.state, arguments)
-        beside = FLAT[1:] if self._face.state == FLAT[:1] else ()
-        for order in ([*names[:1], *beside, *names[1:]], names):
-            rest = order[len(arguments) :]
-            if set(by_name) <= set(rest) and set(rest) <= {*by_name, *beside}:
-                given = dict(zip(order, arguments, strict=False)) | dict(by_name)
-                return [given[name] for name in names]
-        told_names = ", ".join([*map(str, names[: len(arguments)]), *by_name])
-        raise ModelError(f"{self.name} takes {', '.join(names)}, each once; given are {told_names}")
 
     def _room(self, out: Any, lead: tuple[int, ...], rows: Sequence[np.ndarray]) -> np.ndarray:
         """``(count, size)``: where results go that are one array."""
@@ -170,7 +155,7 @@ class Kernel:
 
     def _prepared(self, arguments: Sequence[Any], threads: int) -> tuple[list[np.ndarray], tuple[int, ...]]:
         """Each argument as contiguous rows ``(count, size)`` of :attr:`dtype`, and the batch shape."""
-        arguments = self._mattering(arguments)
+        arguments = self._taken(arguments)
         check_count(self.name, self.signature, arguments)
         arrays, leads = [], []
         for argument, given in zip(self.signature, arguments, strict=True):
@@ -190,8 +175,8 @@ class Kernel:
         count = math.prod(lead)
         return [x.reshape(count, a.size) for x, a in zip(arrays, self.signature, strict=True)], lead
 
-    def _mattering(self, arguments: Sequence[Any]) -> Sequence[Any]:
-        return mattering(self.model, self._face.state, len(self.signature), arguments)
+    def _taken(self, arguments: Sequence[Any], by_name: Mapping[str, Any] | None = None) -> Sequence[Any]:
+        return taken(self.name, self.model, self.signature, self._face.state, arguments, by_name)
 
     def _repeated(self, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         if x.shape == shape:
@@ -272,7 +257,7 @@ class Kernel:
         out = self.until(*arrays, most=most)
         if out.ndim > 1:
             raise ModelError("a repeater takes one state, without batch axes")
-        rows = [x.reshape(1, -1) for x in self._mattering(arrays)]
+        rows = [x.reshape(1, -1) for x in self._taken(arrays)]
         return self._runner.repeater(rows, out.reshape(1, -1), most), out
 
 

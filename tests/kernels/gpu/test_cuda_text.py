@@ -159,7 +159,7 @@ def test_one_call_fits_every_robot(cupy):
     assert [argument.name for argument in kernel.signature] == ["q", "acceleration"]
     expected = compile(pendulum, fc.inverse_dynamics)(states, a)
     np.testing.assert_allclose(kernel(*pendulum.flatten(states), a), expected, rtol=1e-14)
-    np.testing.assert_allclose(kernel(states, a), expected, rtol=1e-14)
+    np.testing.assert_allclose(kernel(states, acceleration=a), expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import ModelError
 from ...model import Model
-from ..ir.inputs import Argument, batch_shape, check_count, mattering
+from ..ir.inputs import Argument, batch_shape, check_count, taken
 from ..ir.results import rebuild
 from ..ir.trace import Recipe, Trace, trace
 from ..text.shared import identifier, table
@@ -100,10 +100,10 @@ class CudaKernel:
                 )
         return _returned(self._launch(arrays, arrays[0].shape[1]), arguments[0])
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **by_name: Any) -> Any:
         """The result with the leading batch shape of the arguments; they are turned into columns first."""
         cupy = cupy_module()
-        arguments = tuple(mattering(self.model, self._trace.state, len(self.signature), arguments))
+        arguments = tuple(taken(self.name, self.model, self.signature, self._trace.state, arguments, by_name))
         arrays = [_received(cupy, x) for x in arguments]
         check_count(self.name, self.signature, arrays)
         for argument, x in zip(self.signature, arrays, strict=True):

@@ -129,15 +129,38 @@ def said(model: Model, state: State) -> dict[str, np.ndarray]:
     return dict(zip((*FLAT, *State._fields), (*model.flatten(state), *fields(state)), strict=True))
 
 
-def mattering(model: Model, given: Sequence[str], count: int, arguments: Sequence[Any]) -> Sequence[Any]:
-    """What a call gives, as the ``count`` inputs that there are, of which ``given`` say the state.
+def taken(
+    name: str,
+    model: Model,
+    signature: Sequence[Argument],
+    given: Sequence[str],
+    arguments: Sequence[Any],
+    by_name: Mapping[str, Any] | None = None,
+) -> Sequence[Any]:
+    """What a call of ``name`` gives, as the inputs of its ``signature``, of which ``given`` say the state.
 
-    A :class:`State` is :func:`spread`; of ``(q, v, ...)`` a velocity that does not matter is dropped.
+    A :class:`State` is :func:`spread`; a velocity that does not matter may be given, and is dropped.
     """
     arguments = spread(model, given, arguments)
-    if tuple(given) == FLAT[:1] and len(arguments) == count + 1:
+    beside = FLAT[1:] if tuple(given) == FLAT[:1] else ()
+    if by_name:
+        return _in_order(name, [argument.name for argument in signature], beside, arguments, by_name)
+    if beside and len(arguments) == len(signature) + 1:
         return [arguments[0], *arguments[2:]]
     return arguments
+
+
+def _in_order(
+    name: str, names: list[str], beside: Sequence[str], arguments: Sequence[Any], by_name: Mapping[str, Any]
+) -> list[Any]:
+    """Arguments as a call without names would give them; those ``beside`` may be left out."""
+    for order in ([*names[:1], *beside, *names[1:]], names):
+        rest = order[len(arguments) :]
+        if set(by_name) <= set(rest) and set(rest) <= {*by_name, *beside}:
+            known = dict(zip(order, arguments, strict=False)) | dict(by_name)
+            return [known[each] for each in names]
+    told_names = ", ".join([*names[: len(arguments)], *by_name])
+    raise ModelError(f"{name} takes {', '.join(names)}, each once; given are {told_names}")
 
 
 def spread(model: Model, given: Sequence[str], arguments: Sequence[Any]) -> Sequence[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 from ...arrays.loops import LoopBody
 from ...errors import ExtraMissingError, ModelError
 from ..cpu import plain
-from ..ir.inputs import batch_shape, check_count, mattering
+from ..ir.inputs import batch_shape, check_count, taken
 from ..ir.program import program
 from ..ir.results import builder, leaves
 from ..ir.results import size as size_of
@@ -87,8 +87,8 @@ def _function(recipe: Recipe, face: Face, flat: Callable[..., Any]) -> Callable[
         out = flat(flats, jnp.broadcast_shapes(*leads), dtype)
         return tuple(out[..., p.start : p.end].reshape((*out.shape[:-1], *p.shape)) for p in parts)
 
-    def run(*arguments: Any) -> Any:
-        given = mattering(recipe.model, face.state, len(face.arguments), arguments)
+    def run(*arguments: Any, **by_name: Any) -> Any:
+        given = taken(run.__name__, recipe.model, face.arguments, face.state, arguments, by_name)
         check_count(run.__name__, face.arguments, given)
         arrays = [jnp.asarray(x) for x in given]
         _leads(face, arrays)
