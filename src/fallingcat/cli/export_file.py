@@ -88,14 +88,14 @@ def controller_exported(model: Model, controller: str, out: str, dtype: str) -> 
     from math import prod
 
     from ..control.controller_file import read_controller
-    from ..kernels.text.shared import Real, escaped
+    from ..kernels.text.shared import READABLE, Real, escaped
 
     law = read_controller(controller)
     source, numbers, real = law.steered(model, "c", dtype=dtype), law.numbers(model), Real(dtype)
     lines, at = ["/* What steers it, a2: where the numbers of what begin, and how many there are."], 0
     for task in (task for level in law.constant_tasks for task in level):
         for name, shape in task.number_shapes(model).items():
-            about = escaped(re.sub("[()']", " ", task.name).strip()).replace("%20", " ")
+            about = escaped(re.sub("[()']", " ", task.name).strip(), READABLE)
             lines.append(f" *   a2[{at}], {prod(shape)}: {name} of {about}")
             at += prod(shape)
     values = ", ".join(real.constant(float(x)) for x in numbers)

@@ -146,9 +146,10 @@ def test_names_of_a_robot_never_reach_the_code(tmp_path):
     kernel = compile(model, fc.inverse_dynamics, target="cuda")
     for text in (source.header, source.source, source.main, kernel.source):
         assert text.isascii()
-        assert not [bad for bad in ("#error", "rm -rf", "??") if bad in text]
+        assert not [bad for bad in ("#error", "??", "\\\n") if bad in text]
         assert text.count("/*") == text.count("*/")
-    assert "knee%20%2A%2F%20%23error" in source.header
+        assert not [bad for bad in ("knee", "rm -rf") if bad in re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)]
+    assert "knee %2A%2F %23error" in source.header
     run_c(source, tmp_path)
 
 
