@@ -84,6 +84,14 @@ def test_compiled_functions_take_a_batch_and_a_single_state():
     same(by_fields(states), [fc.link_pose(CAT, one, "rear") for one in singles(states)])
 
 
+def test_a_state_of_lists_is_taken_as_one_of_arrays():
+    state = CAT.random_state(np.random.default_rng(6))
+    lists = State(*(x.tolist() for x in state))
+    same(CAT.flatten(lists), CAT.flatten(state), 0.0)
+    by_fields = fc.compile(CAT, fc.link_pose, state=["joints", "pose"], link="rear")
+    np.testing.assert_array_equal(by_fields(lists), by_fields(state))
+
+
 def test_jax_takes_a_batch():
     body = robots.free_body()
     states = body.random_state(np.random.default_rng(3), 3)

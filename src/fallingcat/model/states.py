@@ -122,9 +122,15 @@ def check_record(model: Model, state: Any) -> None:
             raise ModelError(f"{name} has shape {(*lead, *shape)} for {model.name!r}, not {given}")
 
 
+def of_arrays(state: State) -> State:
+    """The same state; what was written as lists, as arrays."""
+    return State(*(np.array(x, dtype=float) if isinstance(x, (list, tuple)) else x for x in state))
+
+
 def flatten(model: Model, state: State) -> tuple[Any, Any]:
     """The flat vectors of a state; see :meth:`Model.flatten`."""
     check_record(model, state)
+    state = of_arrays(state)
     if not state.batch:
         return concatenate([model.base.coordinates(state.pose), state.joints]), state.velocity
     if not is_numeric(state.pose):

@@ -13,6 +13,7 @@ from ...arrays import sizes_of
 from ...errors import ModelError, told
 from ...lie.rotations import homogeneous
 from ...model import Model, State
+from ...model.states import of_arrays
 
 Shape = int | tuple[int, ...]
 """Of an input: a vector's length, or a shape; ``()`` is one number."""
@@ -126,7 +127,7 @@ def fields(state: State) -> tuple[Any, Any, Any, Any]:
 
 def said(model: Model, state: State) -> dict[str, np.ndarray]:
     """Every input that may say this state: the inverse of :func:`state_of`."""
-    return dict(zip((*FLAT, *State._fields), (*model.flatten(state), *fields(state)), strict=True))
+    return dict(zip((*FLAT, *State._fields), (*model.flatten(state), *fields(of_arrays(state))), strict=True))
 
 
 def taken(
