@@ -66,14 +66,31 @@ def test_other_formats_have_no_table():
         ('names = { l = "l_1y" }', r"the symbol 'l' cannot stand for l_1y, which is 0"),
         ('names = { a = "m_0", b = "m_0" }', r"two symbols stand for m_0: 'a' and 'b'"),
         ('names = { l_1x = "f_1x" }', r"the symbol 'l_1x' is the name of another parameter"),
-        ('names = { "x); system(" = "m_0" }', r"names\.x\); system\("),
-        ('names = { "\\u001b[2J" = "m_0" }', r"names\."),
-        ('names = { abcdefghijklmnopqrstuvwxyz = "m_0" }', r"at most 20 characters"),
+        ('names = { "x); system(" = "m_0" }', r"\[symbols\]: a symbol is called by letters and digits"),
+        ('names = { "\\u001b[2J" = "m_0" }', r"\[symbols\]: a symbol is called by letters and digits"),
+        ('names = { abcdefghijklmnopqrstuvwxyz = "m_0" }', r"a symbol is called by letters and digits"),
+        ('names = { q_1 = "m_0" }', r"\[symbols\]: the symbol 'q_1' of 'revolute_hopper' is a name of derivations"),
+        ("names = { l = 3 }", r"symbols\.names\.l: should be a list, not 3"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, table, message):
-    with pytest.raises(fc.FileError, match=message):
+    with pytest.raises(fc.FileError, match=message) as caught:
         fc.symbolic.load(written(tmp_path, f"\n[symbols]\n{table}\n"))
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"parameters": 3}, "parameters: a name or a list of names, not 3"),
+        ({"names": 3}, "names are symbols and what they stand for, not 3"),
+        ({"names": {3: "m_0"}}, "a symbol is called by letters and digits, with an index: m, l_1, not 3"),
+        ({"names": {"l": 3}}, "what 'l' stands for: a name or a list of names, not 3"),
+    ],
+)
+def test_wrong_arguments(given, message):
+    with pytest.raises(fc.ModelError, match=message):
+        fc.symbolic.symbols(fc.robots.revolute_hopper(), **given)
 
 
 def test_one_symbol_for_gravity():

@@ -30,8 +30,6 @@ MAX_MESH_BYTES: Final = 64 * 2**20
 """Size of all these together (bytes); each is a file of at most MAX_BYTES."""
 MAX_NAME: Final = 256
 """Length of a name (characters)."""
-MAX_SYMBOL: Final = 20
-"""Length of a symbol that a file chooses (characters)."""
 MAX_NUMBER: Final = 128
 """Length of one number (characters)."""
 UNLIMITED: Final = 1e308

@@ -13,7 +13,7 @@ from ..model.actuator import Actuator, ActuatorKind
 from ..model.joints import KINDS, JointKind, Reversed
 from ..model.shapes import KINDS as SHAPES
 from .bases import BASES
-from .limits import MAX_ATTRIBUTE, MAX_LINKS, MAX_NAME, MAX_SHAPES, MAX_SYMBOL
+from .limits import MAX_ATTRIBUTE, MAX_LINKS, MAX_NAME, MAX_SHAPES
 from .toml_values import (
     Armature,
     Axis,
@@ -23,6 +23,7 @@ from .toml_values import (
     Length,
     Mass,
     Name,
+    Names,
     Pitch,
     Point,
     Quaternion,
@@ -309,13 +310,8 @@ class LoopTable(Placed):
 class SymbolsTable(Table):
     """Which parameters are symbols in closed forms, and how they are called; see :func:`fallingcat.symbolic.load`."""
 
-    parameters: Annotated[list[Name], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)] = [
-        "all"
-    ]
-    names: dict[
-        Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)?$", max_length=MAX_SYMBOL)],
-        Annotated[list[Name], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)],
-    ] = {}
+    parameters: Names = ["all"]
+    names: dict[Name, Names] = {}
 
 
 class RobotTable(Table):

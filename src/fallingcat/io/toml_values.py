@@ -107,6 +107,7 @@ def _quaternion(q: list[float]) -> list[float]:
 
 
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+Names = Annotated[list[Name], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)]
 Point = Annotated[list[FiniteFloat], numbers("a position", 2, 3), AfterValidator(_in_space)]
 Axis = Annotated[list[FiniteFloat], numbers("an axis", 2, 3), AfterValidator(_in_space), AfterValidator(_axis)]
 Quaternion = Annotated[list[FiniteFloat], numbers("a quaternion", 4), AfterValidator(_quaternion)]

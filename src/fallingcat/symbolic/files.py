@@ -11,6 +11,7 @@ from ..io import load as load_model
 from ..io.diagnostics import Reader
 from ..io.files import read_bytes
 from ..model import Model
+from .coordinates import check_names
 from .parameters import Symbols, symbols
 
 
@@ -37,6 +38,8 @@ def of_file(model: Model, path: str | os.PathLike[str]) -> Symbols:
     reader = Reader(path)
     chosen = read_symbols(read_bytes(reader), reader)
     try:
-        return symbols(model, chosen.parameters, chosen.names)
+        found = symbols(model, chosen.parameters, chosen.names)
+        check_names(found.model)
+        return found
     except ModelError as error:
         raise FileError(str(error), file=path, element="[symbols]") from error

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -16,6 +17,7 @@ from ..model import Body, Frame, Joint, Link, Model, Passive
 KINDS: Final = ("masses", "centers", "inertias", "lengths", "gravity", "stiffnesses", "dampings", "rests", "armatures")
 """What can be symbols; each is also the name of a kind of parameter."""
 _AXES: Final = "xyz"
+_SYMBOL: Final = re.compile(r"(?=.{1,20}$)[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)?", re.ASCII)
 
 
 class Symbols(NamedTuple):
@@ -59,7 +61,7 @@ def symbols(
         raise ModelError(f"the first argument is a Model, not {told(model)}: load a file, or take one of robots")
     one_axis = sum(x != 0.0 for x in model.gravity) == 1
     called = _called(names or {})
-    wanted = {parameters} if isinstance(parameters, str) else {*parameters}
+    wanted = {*_words(parameters, "parameters")}
     values: dict[Any, float] = {}
     known: set[str] = set()
 
@@ -92,13 +94,25 @@ def _short(at: Parameter) -> set[str]:
 
 def _called(names: Mapping[str, str | Sequence[str]]) -> dict[str, str]:
     """Parameter -> the symbol that stands for it."""
+    if not isinstance(names, Mapping):
+        raise ModelError(f"names are symbols and what they stand for, not {told(names)}")
     called: dict[str, str] = {}
     for symbol, parameters in names.items():
-        for each in (parameters,) if isinstance(parameters, str) else parameters:
+        if not isinstance(symbol, str) or not _SYMBOL.fullmatch(symbol):
+            raise ModelError(f"a symbol is called by letters and digits, with an index: m, l_1, not {told(symbol)}")
+        for each in _words(parameters, f"what {symbol!r} stands for"):
             if each in called:
                 raise ModelError(f"two symbols stand for {each}: {called[each]!r} and {symbol!r}")
             called[each] = symbol
     return called
+
+
+def _words(given: Any, what: str) -> tuple[str, ...]:
+    """One word, or several."""
+    words = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else (None,)
+    if not all(isinstance(word, str) for word in words):
+        raise ModelError(f"{what}: a name or a list of names, not {told(given)}")
+    return words
 
 
 def _set(values: dict[Any, float], symbol: Any, number: float, name: str) -> None:
