@@ -17,8 +17,11 @@ from .operation import ELEMENTS
 from .python_call import has_own_memory, single
 from .threads import once, shares, together
 
-Code = Callable[[str, Callable[[], str]], bytes]
-"""The object file of a way in, by its name: found again, or compiled from the text that the second argument writes."""
+Code = Callable[[str, Callable[[], str], bool], bytes]
+"""The object file of a way in, by its name: found again, or compiled from the text that the second argument writes,
+quickly if the third says so."""
+LARGE, OFTEN = 3_000, 5_000
+"""Operations of a program from which on code is made quickly at first, and passes after which it is made well."""
 
 
 class MachineCode:
@@ -32,6 +35,7 @@ class MachineCode:
         self._name, self._dtype = named(recipe.function), recipe.dtype
         self._face, self._tracing, self._code = face, tracing, code
         self._work = sum((face.operations or {}).values())
+        self._passes = 0
         self.lanes: int = native.cpu().width // np.dtype(recipe.dtype).itemsize
 
     @once
@@ -54,7 +58,12 @@ class MachineCode:
 
     def iterate(self, rows: Sequence[np.ndarray], kept: np.ndarray, every: int, threads: int, one: bool) -> None:
         """What comes out goes in again; every ``every``-th time is ``kept``: ``(times, count, outputs)``."""
-        library, lanes = (self._iterate_one, 1) if one else (self._iterate_block, self.lanes)
+        lanes = 1 if one else self.lanes
+        self._passes += len(kept) * every * -(-kept.shape[1] // lanes)
+        if self._work >= LARGE and self._passes < OFTEN:
+            library = self._quick_one if one else self._quick_block
+        else:
+            library = self._iterate_one if one else self._iterate_block
         function = library.function("iterate", len(rows) + 1, counts=2)
         iterated(function, rows, kept, lanes, every, threads, self._work)
 
@@ -102,7 +111,7 @@ class MachineCode:
     @once
     def single(self) -> native.Library:
         """One state, called from Python."""
-        return native.Library(self._code("single", lambda: self.source), ("single", "table"))
+        return native.Library(self._code("single", lambda: self.source, False), ("single", "table"))
 
     @once
     def _batch(self) -> native.Library:
@@ -110,7 +119,7 @@ class MachineCode:
             type_, cut = self._type(self.lanes), recut(self.program, LONG)
             return "\n".join([llvm.module(cut, type_, "kernel"), *entry.blocks(cut, type_), *entry.batch(cut, type_)])
 
-        return native.Library(self._code("batch", text), ("blocks", "batch"))
+        return native.Library(self._code("batch", text, False), ("blocks", "batch"))
 
     @once
     def _iterate_one(self) -> native.Library:
@@ -121,6 +130,14 @@ class MachineCode:
         return self._again("iterate", self.lanes)
 
     @once
+    def _quick_one(self) -> native.Library:
+        return self._again("iterate", 1, quick=True)
+
+    @once
+    def _quick_block(self) -> native.Library:
+        return self._again("iterate", self.lanes, quick=True)
+
+    @once
     def _until_one(self) -> native.Library:
         return self._again("until", 1)
 
@@ -128,12 +145,12 @@ class MachineCode:
     def _until_block(self) -> native.Library:
         return self._again("until", self.lanes)
 
-    def _again(self, which: str, lanes: int) -> native.Library:
+    def _again(self, which: str, lanes: int, quick: bool = False) -> native.Library:
         def text() -> str:
             type_, cut = self._type(lanes), self.program if lanes == 1 else recut(self.program, LONG)
             return "\n".join([llvm.module(cut, type_, "kernel", self.lanes), *getattr(entry, which)(cut, type_)])
 
-        return native.Library(self._code(f"{which}{lanes}", text), (which,))
+        return native.Library(self._code(f"{which}{lanes}", text, quick), (which,))
 
     def _type(self, lanes: int) -> llvm.Type:
         return llvm.Type(ELEMENTS[self._dtype], lanes)

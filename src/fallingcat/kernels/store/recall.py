@@ -68,12 +68,19 @@ class Memory:
                 return
             cache.write(digest(self._key, "face"), content)
 
-    def code(self, which: str, text: Callable[[], str]) -> bytes:
-        """The object file of the entry ``which``, stored or compiled from ``text()``."""
+    def code(self, which: str, text: Callable[[], str], quick: bool = False) -> bytes:
+        """The object file of the entry ``which``, stored or compiled from ``text()``; ``quick`` if it is not stored."""
+        lead, code = self._stored(which)
+        if code is None and quick:
+            lead, code = self._stored(f"quick {which}")
+            return code if code is not None else compiled(f"{text()}\n; quick", lead, native.quick_code)
+        return code if code is not None else compiled(text(), lead)
+
+    def _stored(self, which: str) -> tuple[str | None, bytes | None]:
+        """What leads to the code of an entry, and the code."""
         lead = None if self._key is None else digest(self._key, which)
         place = None if lead is None else cache.read(lead)
-        code = None if place is None else cache.read(place.decode())
-        return code if code is not None else compiled(text(), lead)
+        return lead, None if place is None else cache.read(place.decode())
 
 
 def compiled(text: str, lead: str | None = None, make: Callable[[str], bytes] | None = None) -> bytes:
