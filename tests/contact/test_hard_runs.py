@@ -1,13 +1,14 @@
 """Hard contacts in simulations: balls that bounce and rest, blocks that stick and slide, feet, walking rims, floors."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from residuals import agree
 
 import fallingcat as fc
-from fallingcat.contact import CompliantFloor, HardContacts
+from fallingcat.arrays import less, where
+from fallingcat.contact import CompliantFloor, HardContacts, corners
 from fallingcat.lie import R3, SE2, SO3
 
 G = 9.81
@@ -285,3 +286,29 @@ def test_a_light_quadruped_that_is_pushed_moves_the_same_with_steps_of_1_ms():
     assert [run.status for run in runs] == ["finished"] * 2
     agree("base", runs[0].poses[-1], runs[1].poses[-1], 1e-6)
     assert len(runs[0].events) <= 20
+
+
+@dataclass(frozen=True)
+class Shove(fc.control.Law):
+    """A force along x that begins at an instant."""
+
+    force: float
+    begins: float
+    name: str = "shove"
+
+    def forces(self, model, t, state, touching):
+        return np.array([1.0, 0.0, 0.0]) * where(less(t, self.begins), 0.0, self.force)
+
+
+@pytest.mark.parametrize("begins", [0.02, 0.0205])
+def test_a_shove_that_begins_at_a_step_or_within_one(begins):
+    """From rest no step across the jump has its energy accounted for, as there is none to compare it with."""
+    model, points = corners(fc.robots.free_body(SE2()), "body", [(0.15, -0.1), (-0.15, -0.1)])
+    pose = np.eye(4)
+    pose[1, 3] = 0.1
+    floor, law = HardContacts(points, friction=0.0), Shove(300.0, begins)
+    slid = fc.simulate(model, model.state(pose=pose), 0.05, law, floor, dt=1e-3, integrator="rkmk4")
+    assert slid.status == "finished"
+    expected = 300.0 / model.mass * (0.05 - begins)
+    assert abs(slid.twists[-1, 0] / expected - 1.0) < 1e-5
+    assert slid.penetration.max() < 1e-12

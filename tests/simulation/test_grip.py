@@ -176,3 +176,22 @@ def test_mujoco_holds_and_slides_alike():
         ours = run(block, block.neutral(), 0.5).rates[-1, 0]
         assert abs(ours - max(0.0, pull - 1.5) * 0.5) < STILL
         assert abs(data.qvel[0] - ours) < 0.02
+
+
+# default runs ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("contact", "integrator"), [(None, "implicit"), (("block",), "moreau")])
+def test_default_runs_hold_what_sticks(contact, integrator):
+    """Under a quarter of its friction, far above a floor too: at rest, and said to be."""
+    robot = rail(friction=8.0 * G, slope=np.arcsin(1.0))
+    floor = contact and fc.contact.HardContacts(contact, height=-5.0)
+    held = fc.simulate(robot, robot.neutral(), 0.2, contact=floor)
+    assert held.integrator == integrator
+    assert held.status == "finished"
+    assert np.abs(held.rates).max() < STILL
+
+
+def test_weak_friction_leaves_the_default_as_it_is():
+    robot = rail(friction=1e-4)
+    assert fc.simulate(robot, robot.neutral(), 0.002).integrator != "implicit"

@@ -153,3 +153,30 @@ def test_what_cannot_be_a_parameter_is_told():
         fc.rollout(cat, start, 0.01, contact=fc.contact.HardContacts((link,)), parameters=masses)
     with pytest.raises(ModelError, match="sampled laws know one robot"):
         fc.rollout(cat, start, 0.01, Sampled(JointDamper(1.0), rate=100.0), integrator="implicit", parameters=masses)
+
+
+def swinging(friction, stop):
+    """An arm whose joints rub, or hit stops."""
+    arm = fc.robots.planar_arm()
+    passive, limits = fc.model.Passive(friction=friction), fc.Limits(-stop, stop)
+    return replace(arm, joints=tuple(replace(joint, passive=passive, limits=limits) for joint in arm.joints))
+
+
+def test_dry_friction_of_robots_of_their_own_holds_as_in_single_runs():
+    arm = swinging(0.3, np.inf)
+    own, start = {f"{arm.link_names[-1]}.mass": np.array([1.0, 2.0, 5.0])}, arm.state(rates=[1.0, -0.5, 0.3])
+    many = fc.rollout(arm, [start] * COUNT, 0.2, parameters=own, integrator=Implicit(), dt=1e-3)
+    assert many.status == "finished"
+    for i in range(COUNT):
+        alone = fc.simulate(with_numbers(arm, own, i), start, 0.2, integrator="implicit", dt=1e-3)
+        np.testing.assert_allclose(many.joints[-1, i], alone.joints[-1], atol=1e-12)
+
+
+def test_the_status_tells_of_stops_that_are_made_for_another_robot():
+    """Two of three robots reach a stop; with masses of the model itself there is nothing to tell."""
+    arm = swinging(0.0, 0.5)
+    own, swings = {f"{arm.link_names[-1]}.mass": np.array([1.0, 2.0, 3.0])}, [0.0, 8.0, -8.0]
+    starts = [arm.state(rates=[rate, 0.0, 0.0]) for rate in swings]
+    told = fc.rollout(arm, starts, 0.1, parameters=own, integrator=Implicit(), dt=1e-3).status
+    assert told == "finished, but joint stops of 2 of 3 robots acted, as stiff as those of 'planar_arm' itself"
+    assert fc.rollout(arm, starts, 0.1, integrator=Implicit(), dt=1e-3).status == "finished"

@@ -111,9 +111,12 @@ class DryFriction(Law):
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
         friction = felt(model, "friction", 1)
         rubs = np.flatnonzero(friction)
-        f, v = friction[rubs], state.rates[rubs]
-        slow = maximum(f * (4.0 / carried(model.nominal)[rubs]) * self.step, np.full(len(rubs), CREEP))
+        f, v, slow = friction[rubs], state.rates[rubs], self.fading(model)[rubs]
         return _onto(model, rubs, -f * v / sqrt(v * v + slow * slow))
+
+    def fading(self, model: Model) -> Any:
+        """``s`` (n; rad/s or m/s) of each rate."""
+        return maximum(felt(model, "friction", 1) * (4.0 / carried(model.nominal)) * self.step, np.full(model.n, CREEP))
 
     def grip(self, model: Model) -> np.ndarray:
         return felt(model, "friction", 1)

@@ -19,6 +19,8 @@ UNBALANCED = 0.01
 """The energy residual from which on a run is not called finished without more words."""
 GIVEN = 1e-3
 """Work of contacts that can only take energy, relative to what moved, that is no longer drift and rounding."""
+AT_REST = 1e-9
+"""m/s: a robot whose parts are no faster on average is at rest, and what its books say is rounding."""
 LOOKED_AT = 250
 
 
@@ -49,6 +51,8 @@ def books(run: Trajectory, dt: float | None, stable: bool) -> str:
         enough = rebounding_step(run.system, run.state(0))
         if dt > enough * (1.0 + 1e-9):
             return f"finished, but steps of {dt:g} s damp the rebound from this floor; take at most {enough:g} s"
+    if float(kinetic.max()) <= 0.5 * run.model.mass * AT_REST**2:
+        return "finished"
     resolves = 0.0 if stable or dt is None else dt
     return verdict(ledger.residual(kinetic, potential), run.system, run.state(0), resolves)
 

@@ -6,18 +6,32 @@ given the acceleration that stops it, and so much armature that it has no other;
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import absolute, concatenate, less, where
 from ..control import Law
-from ..control.passive import carried
+from ..control.passive import DryFriction, carried
 from ..model import Model, State
 
 HELD = 1e12
 """The armature of a held joint, relative to the inertia that it carries: under a load ``f`` it creeps at
 ``1e-12 f dt / inertia``."""
+
+
+NOTICED = 0.02
+"""rad/s or m/s: where dry friction fades below a higher speed than this, joints that it should hold creep visibly"""
+
+
+def creeps(laws: Sequence[Law], model: Model) -> bool:
+    """Whether integrators that do not grip let joints creep so much that it is seen: 1e-2 rad/s under half of their
+    friction.
+    """
+    return any(
+        isinstance(law, DryFriction) and law.fading(model)[law.grip(model) > 0.0].max() > NOTICED for law in laws
+    )
 
 
 class Grip(NamedTuple):
@@ -42,7 +56,7 @@ class Grip(NamedTuple):
         limit = np.asarray(law.grip(model))
         rates = np.flatnonzero(limit)
         limit, v = limit[rates], state.rates[rates]
-        stops = less(absolute(v) * carried(model)[rates], limit * dt)
+        stops = less(absolute(v) * carried(model.nominal)[rates], limit * dt)
         return cls(model, law.name, rates, limit, -v / dt, _one(stops, v), _sign(v))
 
     def next(self, beyond: Any) -> Grip:
@@ -59,7 +73,7 @@ class Grip(NamedTuple):
 
     @property
     def _armature(self) -> np.ndarray:
-        return HELD * carried(self.model)[self.rates]
+        return HELD * carried(self.model.nominal)[self.rates]
 
     @property
     def armature(self) -> Any:

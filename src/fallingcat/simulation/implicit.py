@@ -29,6 +29,7 @@ from ..model import Model, State
 from .arguments import whole
 from .compiled import remembered
 from .field import layout_of
+from .grip import creeps
 from .implicit_step import anchors, begun, concluded, foreseen, law_that_grips
 from .integrator import Marching
 from .numbers import apart
@@ -41,8 +42,14 @@ MANY = 3
 
 
 def suits_implicit(system: System) -> bool:
-    """Whether a robot stands on a compliant floor with so many points that :class:`Implicit` is its default."""
-    return isinstance(system.contact, CompliantFloor) and len(system.contact.points) >= MANY
+    """Whether :class:`Implicit` is the default: on a compliant floor with many points, and where dry friction should
+    hold joints that would be seen to creep.
+    """
+    floor = system.contact
+    if not (floor is None or isinstance(floor, CompliantFloor)) or any(system.sizes):
+        return False
+    many = floor is not None and len(floor.points) >= MANY
+    return many or (not system.model.loops and creeps(system.laws, system.model))
 
 
 @dataclass(frozen=True)

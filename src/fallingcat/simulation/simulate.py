@@ -73,7 +73,8 @@ def simulate(
     By default: the momentum-exact rule in free flight, ``implicit`` (order 1, no modes) on compliant floors under three
     points or more, ``moreau`` (order 1, no modes) on hard contacts of more than 40 points times degrees of freedom or
     beside loops (``rkmk4`` locates their events), the Rosenbrock method on other contacts and joints that are too stiff
-    for steps, else RKMK4.
+    for steps, else RKMK4.  Dry friction so large that joints would be seen to creep under it in other steps takes
+    ``implicit`` or ``moreau``, which hold them.
 
     A run whose books do not balance (an energy residual above 0.01) says so in its ``status``, with the rate of the
     springs that its steps did not resolve.  A number that is not finite, a step that cannot be taken or contacts that

@@ -148,8 +148,10 @@ class Foreign:
         return native.cpu().width // np.dtype(self._recipe.dtype).itemsize
 
     def _code(self, lanes: int) -> bytes:
+        """Derivatives of one state are made quickly: calls by XLA take longer than what is lost."""
+        which, quick = f"xla{version()} {lanes}{self._which}", lanes == 1 and self.linear is not None
         with undisturbed():
-            return Memory(self._recipe).code(f"xla{version()} {lanes}{self._which}", partial(self._text, lanes))
+            return Memory(self._recipe).code(which, partial(self._text, lanes), quick)
 
     def _text(self, lanes: int) -> str:
         inputs, outputs = self._expressions(True)
