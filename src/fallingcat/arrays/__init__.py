@@ -46,7 +46,7 @@ from .each import columns, each
 from .elementwise import any_nonzero, arctan2, cos, exp, is_expression, less, less_equal, log, sin, sqrt, tanh, where
 from .graph import Graph
 from .linear import factored, inverse_root, solve, solve_tree
-from .repeat import repeat
+from .repeating import repeat
 from .structured import mirror, skew_mirror, turned
 from .traced import Traced
 
