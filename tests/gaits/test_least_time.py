@@ -131,6 +131,10 @@ def test_what_cannot_be_says_so(plan):
     pinned = limited(replace(CAT, base=fc.lie.SO3()), velocity=1.0)
     with pytest.raises(ModelError, match="cannot fall"):
         least_time(pinned, turn, plan.curve)
+    with pytest.raises(ModelError, match="joint 'spine_z' has a speed or effort of 0"):
+        least_time(limited(CAT, **REACH, velocity=0.0), turn, plan.curve)
+    with pytest.raises(ModelError, match="begins or ends beyond the limits of joint 'spine_z'"):
+        least_time(CAT, turn, Gait(Circle(1.3)))
     with pytest.raises(NumericsError, match="maximum iterations exceeded"):
         least_time(CAT, turn, plan.curve, intervals=(4,), iterations=2)
     assert least_time(CAT, turn, plan.curve, intervals=4, iterations=2, strict=False).status == "unfinished"

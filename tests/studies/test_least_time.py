@@ -58,3 +58,12 @@ def test_the_study_holds():
     html = result.page().html()
     for words in ("Which limits bind", "Where starts lead to", "Time over the number of intervals", "spine_arch"):
         assert words in html
+
+
+@pytest.mark.slow
+def test_all_joints_are_quicker_still():
+    whole = run("least-time-cat", joints="all", starts=1, doublings=0)
+    assert whole.observed.model.n == 10
+    assert whole.row("angular momentum").ours < 1e-10
+    assert whole.row("least time found").ours < 0.29
+    assert whole.row("beyond a limit, at most").holds

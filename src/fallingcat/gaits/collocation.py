@@ -18,7 +18,6 @@ import numpy as np
 
 from ..arrays import concatenate, cross, stack
 from ..errors import Interrupted
-from ..formulations import connection
 from ..kernels import compile
 from ..lie import SO3, rotations
 from ..lie.magnus import NODES, step_logarithm
@@ -42,8 +41,7 @@ BARRIER = 1e-3
 
 def demanded(model: Model, joints: Any, slopes: Any, bends: Any) -> Any:
     """Joint forces (n) of a motion without momentum, from the shape and its first two derivatives (n each)."""
-    state = State(np.eye(4), joints, np.zeros(model.m), slopes)
-    return shape_forces(model, state._replace(twist=following_twist(model, state)), bends)
+    return shape_forces(model, _following(model, joints, slopes), bends)
 
 
 def passed(model: Model, first: Any, second: Any, *, h: float) -> Any:
@@ -53,16 +51,17 @@ def passed(model: Model, first: Any, second: Any, *, h: float) -> Any:
     n = model.n
     ends = stack([first[:n], second[:n], h * first[n : 2 * n], h * second[n : 2 * n]])
     places, steps, _ = (weights @ ends for weights in hermite(NODES))
-    turns = [-(model.base.selection[3:] @ _connected(model, q, dq)) for q, dq in zip(places, steps, strict=True)]
+    turns = [model.base.selection[3:] @ _following(model, q, dq).twist for q, dq in zip(places, steps, strict=True)]
     attitude = advanced(SO3(), concatenate([np.zeros(3), first[2 * n :]]), step_logarithm(cross, *turns))[3:]
     q, dq, ddq = (weights @ ends for weights in hermite(FORCED))
     forces = [demanded(model, q[k], (1.0 / h) * dq[k], (1.0 / h**2) * ddq[k]) for k in range(len(FORCED))]
     return concatenate([attitude, *forces])
 
 
-def _connected(model: Model, joints: Any, rates: Any) -> Any:
-    """``A rates`` (m)."""
-    return connection(model, State(np.eye(4), joints, np.zeros(model.m), rates)) @ rates
+def _following(model: Model, joints: Any, rates: Any) -> State:
+    """Shape and rates, and the base as it follows without momentum."""
+    state = State(np.eye(4), joints, np.zeros(model.m), rates)
+    return state._replace(twist=following_twist(model, state))
 
 
 # all intervals --------------------------------------------------------------------------------------------------------

@@ -135,6 +135,9 @@ class _Search:
         self.model, self.turn, self.bounds = model, turn, Bounds.of(model)
         if not (np.isfinite(self.bounds.speed) | np.isfinite(self.bounds.effort)).any():
             raise ModelError(f"nothing bounds the time: no joint of {model.name!r} has a limit of speed or effort")
+        stuck = (self.bounds.speed == 0.0) | (self.bounds.effort == 0.0)
+        if stuck.any():
+            raise ModelError(f"joint {model.joint_names[int(np.argmax(stuck))]!r} has a speed or effort of 0: lock it")
         n = model.n
         self._forces = compile(model, demanded, inputs={"joints": n, "slopes": n, "bends": n})
 
@@ -144,9 +147,13 @@ class _Search:
         if start.size != self.model.n:
             raise ModelError(f"a start moves {start.size} joints, but {self.model.name!r} has {self.model.n}")
         jet = start(start.duration * np.arange(intervals + 1) / intervals)
-        slopes = start.duration * jet.dq
+        points, slopes = np.clip(jet.q, self.bounds.lower, self.bounds.upper), start.duration * jet.dq
         slopes[[0, -1]] = 0.0
-        spline = Spline(np.clip(jet.q, self.bounds.lower, self.bounds.upper), slopes)
+        moved = np.abs(points - jet.q)[[0, -1]].max(axis=0)
+        if moved.any():
+            name = self.model.joint_names[int(np.argmax(moved))]
+            raise ModelError(f"a start begins or ends beyond the limits of joint {name!r}")
+        spline = Spline(points, slopes)
         return spline, self.bounds.time(*self.taken(spline)[1:])
 
     def time(self, answer: Answer) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count, islice
-from typing import TYPE_CHECKING, Annotated, Any, SupportsFloat
+from typing import TYPE_CHECKING, Annotated, Any, Literal, SupportsFloat
 
 import numpy as np
 from pydantic import Field
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..gaits import Curve, Gait, LeastTime
 
 UP = np.array([0.0, 0.0, 1.0])
-STEPS = 2048
+STEPS = 4096
 """Of a run, at least; a whole number in every interval, so that forces jump between steps."""
 CHANGE = 0.3
 """rad: of the joints of starts that are changed at random"""
@@ -43,6 +43,8 @@ class LeastTimeParameters(Parameters):
     """of the intervals, for the best"""
     starts: Annotated[int, Field(ge=1, le=1000)] = 3
     """the planned manoeuvre; then by turns a random change of it, and a plan that carries the bend around otherwise"""
+    joints: Literal["planned", "all"] = "planned"
+    """those that the plan moves, or all of the cat's"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +52,7 @@ class Righted:
     """What was seen: the plan and the quickest motion, each with its joint forces alone as inputs."""
 
     model: Model
+    """what was made quick"""
     plan: Manoeuvre
     found: LeastTime
     planned: Trajectory
@@ -117,13 +120,17 @@ class LeastTimeCat(SimulatedKind[LeastTimeParameters, Righted]):
         p = parameters
         tell("planning", 0.0)
         bending, plan = easiest(bendings(robots.cat()), float(np.radians(p.turn)), UP)
-        model, planner = bending.model, Planner(bending.model, bending.first, bending.second, bending.tuck)
-        starts = list(islice(beginnings(planner, plan, p.intervals), p.starts))
+        planner = Planner(bending.model, bending.first, bending.second, bending.tuck)
+        starts, model = list(islice(beginnings(planner, plan, p.intervals), p.starts)), bending.model
+        if p.joints == "all":
+            model = robots.cat()
+            places = [model.joint_names.index(name) for name in bending.model.joint_names]
+            starts = [start.embedded(np.eye(model.n)[:, places]) for start in starts]
         grids = [p.intervals * 2**k for k in range(p.doublings + 1)]
         tell("searching", 0.1)
         found = least_time(model, log(plan.pose[:3, :3]), starts, intervals=grids)
         tell("falling", 0.8)
-        planned = fallen(model, plan.pose, plan.gait(plan.shortest), STEPS)
+        planned = fallen(bending.model, plan.pose, plan.gait(plan.shortest), STEPS)
         run = fallen(model, plan.pose, found.gait, grids[-1] * -(-STEPS // grids[-1]))
         return Righted(model, plan, found, planned, run)
 
