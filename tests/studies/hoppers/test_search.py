@@ -40,6 +40,7 @@ def test_a_search_says_what_became_of_every_run(found):
     assert THROWN[0] > 0.52  # what the largest wanted energy lifts a kilogram to
 
 
+@pytest.mark.slow
 def test_runs_of_a_search_are_single_runs(found):
     """Each alone, with events and a tighter tolerance: it falls between the last two looks, or is where it was."""
     p = drawn(24)
