@@ -1,10 +1,13 @@
 """A quadruped that rights itself in the air and lands: its robot, and the whole of it, which is slow."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import fallingcat as fc
 from fallingcat.errors import FallingCatError
+from fallingcat.model.shapes import Box
 from fallingcat.studies import run
 from fallingcat.studies.righting import RightingParameters, Robot
 
@@ -19,6 +22,23 @@ def test_it_stands_on_its_feet_in_its_posture(tmp_path):
     own = Robot.of(RightingParameters(posture=[0.0, 23.0, -46.0], file=str(path), feet=feet))
     assert own.feet == tuple(feet)
     assert own.heights(own.standing).min() == pytest.approx(0.0, abs=1e-15)
+
+
+def test_of_a_file_each_leg_has_one_foot(tmp_path):
+    """Its collision shapes may give many points of one foot: a box has four below."""
+    dog = fc.robots.quadruped()
+    at = np.eye(4)
+    at[2, 3] = -0.2
+    boxed = [
+        replace(link, collisions=(Box((0.04, 0.04, 0.02), placement=at),)) if link.name.endswith("shank") else link
+        for link in dog.links
+    ]
+    path = tmp_path / "boxed.urdf"
+    fc.save(replace(dog, links=tuple(boxed)), path)
+    robot = Robot.of(RightingParameters(posture=[0.0, 0.0, 0.0], file=str(path)))
+    assert len(robot.feet) == 4
+    assert len({robot.model.frame(foot).link for foot in robot.feet}) == 4
+    np.testing.assert_allclose(robot.heights(robot.standing), 0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("changes", [{"posture": [0.0] * 5}, {"file": "nowhere.urdf"}, {"feet": ["hand"]}])

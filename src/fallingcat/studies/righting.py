@@ -93,6 +93,9 @@ class Robot(NamedTuple):
             radii: tuple[float, ...] = (0.0,) * len(points)
         else:
             model, points, radii = feet(model, bent)
+            legs = dict.fromkeys(model.frame(point).link for point in points)  # one point for each
+            which = [next(i for i, point in enumerate(points) if model.frame(point).link == leg) for leg in legs]
+            points, radii = tuple(points[i] for i in which), tuple(radii[i] for i in which)
         lowest = min(z - r for (_, _, z), r in zip(positions(model, bent, points), radii, strict=True))
         pose = np.eye(4)
         pose[2, 3] = -lowest
