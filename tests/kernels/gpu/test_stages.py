@@ -15,7 +15,7 @@ import fallingcat as fc
 from fallingcat.arrays.operations import OPERATIONS
 from fallingcat.errors import ExtraMissingError
 from fallingcat.kernels import compile
-from fallingcat.kernels.gpu import recompute, registers, stages, waists, ways
+from fallingcat.kernels.gpu import cuda, machine, recompute, registers, stages, waists, ways
 from fallingcat.kernels.ir import schedule
 from fallingcat.kernels.ir.instructions import Input, Instruction
 from fallingcat.kernels.ir.program import Program, program
@@ -180,10 +180,9 @@ def test_the_fastest_way_is_one_of_those_that_compute_the_same(example, dtype):
     took = []
     for way in ways._ways(made, dtype):
         close(through(way, arguments, len(made.outputs)), expected, 1e-10)
-        took.append(sum(ways.seconds(stage, dtype) for stage in way.stages))
+        took.append(ways.seconds(way, dtype))
     assert len(took) >= 4
-    best = ways.fastest(made, dtype)
-    assert sum(ways.seconds(stage, dtype) for stage in best.stages) == min(took)
+    assert ways.seconds(ways.fastest(made, dtype), dtype) == min(took)
 
 
 def test_a_long_program_comes_in_many_short_stages(example, monkeypatch):
@@ -195,13 +194,35 @@ def test_a_long_program_comes_in_many_short_stages(example, monkeypatch):
 
 
 def test_time_grows_with_instructions_traffic_and_what_waits(example):
-    made = example[0]
+    made = ways._ordered(example[0])
     whole = stages.stages(made, "float32", 100_000).stages[0]
-    half = stages.stages(made, "float32", 100_000, more=1)
-    assert ways.seconds(half.stages[0], "float32") < ways.seconds(whole, "float32")
-    crowded = whole._replace(stores=[(k, line.value) for k, line in enumerate(whole.lines)])
-    assert ways.seconds(crowded, "float32") > 2.0 * ways.seconds(whole, "float32")
-    assert ways.seconds(whole, "float64") > ways.seconds(whole, "float32")
+    half = whole._replace(lines=whole.lines[: len(whole.lines) // 2], outputs=[])
+
+    def took(stage, dtype="float32", copies=0, warps=8):
+        return machine.seconds(stage, dtype, copies, warps)
+
+    assert took(half) < took(whole)
+    crowded = half._replace(stores=[(k, line.value) for k, line in enumerate(half.lines)])
+    assert took(crowded) > 2.0 * took(half)
+    assert took(half, "float64") > took(half)
+    assert took(half, copies=500) > took(half)
+    assert took(half, warps=4) > 1.5 * took(half)
+    assert took(half, warps=16) == took(half)  # eight keep a multiprocessor busy
+    assert took(half, copies=machine.CACHED) > 4.0 * took(half)  # fetched again by every warp
+
+
+def test_a_stage_is_laid_out_for_what_waits(example):
+    """As many warps as its registers leave, and as shared memory holds what they do not."""
+    made = ways._ordered(example[0])
+    whole = stages.stages(made, "float32", 100_000).stages[0]
+    laid = cuda.laid_out(whole, "float32")
+    assert laid.moves.places > 0
+    for shape in cuda.SHAPES["float32"]:
+        assert laid.seconds <= cuda.laid_out(whole, "float32", shape).seconds
+    few = stages.stages(made, "float32", 100_000, more=40).stages[0]
+    assert cuda.laid_out(few, "float32").shape == cuda.SHAPES["float32"][0]
+    assert cuda.Shape(64, 4, 200).warps(0) == 8
+    assert cuda.Shape(64, 4, 200).warps(4 * 454) == 4  # 454 numbers of each thread: 128 threads
 
 
 def test_without_cupy_there_is_the_text_and_a_clear_error(monkeypatch):

@@ -10,13 +10,10 @@ from math import pi
 from typing import Any, NamedTuple
 
 from ..ir.instructions import Input, Instruction
-from ..ir.schedule import operands_of, waiting
 from ..text.shared import Real, statement
+from .machine import SHARED, seconds
 from .registers import Plan, Step, plan
 from .stages import Stage
-
-SHARED = 227 * 1024
-"""Bytes of shared memory on a multiprocessor (Hopper, and more than half as much on others since Volta)."""
 
 # sin r = r + r^3 p(r^2), cos r = 1 - r^2/2 + r^4 p(r^2) on |r| <= pi/4: equal-ripple polynomials found by Remez
 # exchange with 50 digits; relative errors of sin 3.6e-9 and 3.5e-18, absolute ones of cos 9.6e-11 and 4.7e-20
@@ -59,21 +56,17 @@ class Shape(NamedTuple):
     """blocks that a multiprocessor should be able to hold: they share its 65,536 registers"""
     keep: int
     """values that a thread keeps in registers; the others wait in shared memory"""
-    aside: int = 0
-    """at most so many"""
+
+    def warps(self, shared: int) -> float:
+        """That a multiprocessor holds, if each thread needs so many bytes of shared memory."""
+        return min(self.block * self.least, SHARED // max(1, shared)) / 32
 
 
 SHAPES = {
-    "float32": (
-        Shape(128, 4, 90),
-        Shape(64, 5, 150),
-        Shape(128, 3, 130, 50),
-        Shape(128, 2, 200, 60),
-        Shape(128, 3, 130, 100_000),
-    ),
-    "float64": (Shape(128, 3, 60), Shape(64, 4, 88, 100_000)),
+    "float32": (Shape(128, 4, 90), Shape(128, 3, 130), Shape(64, 6, 155), Shape(64, 4, 200)),
+    "float64": (Shape(128, 3, 60), Shape(64, 4, 88)),
 }
-"""The first whose limit a stage keeps is taken; measured on an H200."""
+"""Many warps first; :func:`laid_out` takes the fastest."""
 
 
 class Text(NamedTuple):
@@ -93,7 +86,7 @@ def text(stage: Stage, arguments: int, dtype: str, name: str, shape: Shape | Non
     workspace.
     """
     real = Real(dtype)
-    shape, moves = laid_out(stage, dtype, shape)
+    shape, moves, _ = laid_out(stage, dtype, shape)
     size = 8 if dtype == "float64" else 4
     while moves.places * shape.block * size > SHARED and shape.block > 32:
         shape = shape._replace(block=shape.block // 2, least=2 * shape.least)
@@ -125,15 +118,25 @@ def text(stage: Stage, arguments: int, dtype: str, name: str, shape: Shape | Non
     return Text(name, "\n".join([*lines, *statements, "}", ""]), shape.block, shared, shape.block)
 
 
-def laid_out(stage: Stage, dtype: str, shape: Shape | None = None) -> tuple[Shape, Plan]:
-    """The shape, if none is given, and the moves of a stage."""
-    shapes = [shape] if shape else SHAPES[dtype]
-    most = waiting([line.value for line in stage.lines], operands_of(stage.lines))
-    for found in [x for x in shapes[:-1] if most <= x.keep + x.aside] + [shapes[-1]]:
-        moves = plan(stage.lines, stage.inputs, found.keep)
-        if moves.places <= found.aside:
+class Laid(NamedTuple):
+    """A stage on the machine: its shape, its moves, and what it takes for one state (s)."""
+
+    shape: Shape
+    moves: Plan
+    seconds: float
+
+
+def laid_out(stage: Stage, dtype: str, shape: Shape | None = None) -> Laid:
+    """In the fastest of :data:`SHAPES`, if none is given."""
+    found: list[Laid] = []
+    for one in [shape] if shape else SHAPES[dtype]:
+        moves = plan(stage.lines, stage.inputs, one.keep)
+        copies = sum(step.kind != "compute" for step in moves.steps) - len(stage.inputs)
+        warps = one.warps(moves.places * (8 if dtype == "float64" else 4))
+        found.append(Laid(one, moves, seconds(stage, dtype, copies, warps)))
+        if not moves.places:  # more registers would stay empty
             break
-    return found, moves
+    return min(found, key=lambda laid: laid.seconds)
 
 
 def _second_pointers(count: int, real: Real) -> list[str]:

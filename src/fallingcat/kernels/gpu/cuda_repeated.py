@@ -12,7 +12,8 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from ..text.shared import Real, expression
-from .cuda import SHARED, Text
+from .cuda import Text
+from .machine import SHARED
 from .repeated import Repeated, Target
 
 LANES = 32

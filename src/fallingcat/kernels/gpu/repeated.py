@@ -8,7 +8,7 @@ each has of its own, as columns share the matrix before them, and the straight l
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,36 +83,33 @@ class _Cut:
 
     def __init__(self, arguments: Sequence[np.ndarray], outputs: Sequence[Any]) -> None:
         self._sizes = tuple(int(np.size(a)) for a in arguments)
-        self._nodes = nodes_of(outputs)
-        self._number = {node: k for k, node in enumerate(self._nodes)}
+        nodes = nodes_of(outputs)
+        self._number = {node: k for k, node in enumerate(nodes)}
         where = {x: Input(a, i) for a, argument in enumerate(arguments) for i, x in enumerate(argument.flat)}
         self._inputs = {self._number[x]: place for x, place in where.items() if x in self._number}
-        self._level = levels(self._nodes)
-        self._loops = [node for node in self._nodes if node.op == "loop"]
-        self._parts = {self._number[node]: node.args for node in self._nodes if node.op == "part"}
+        self._level = levels(nodes)
+        self._loops = [node for node in nodes if node.op == "loop"]
+        self._parts = {self._number[node]: node.args for node in nodes if node.op == "part"}
+        self._constants = [(place, float(x)) for place, x in enumerate(outputs) if not isinstance(x, Traced)]
         self._targets: dict[int, list[Target]] = defaultdict(list)
-        """value -> where it goes; the negative of what a loop makes needs no instruction of its own"""
-        self._constants: list[tuple[int, float]] = []
+        """value -> where it goes"""
         for place, x in enumerate(outputs):
-            negative = isinstance(x, Traced) and x.op == "neg" and x.args[0].op == "part"
-            node = x.args[0] if negative else x
-            if isinstance(node, Traced):
+            if isinstance(x, Traced):
+                node, negative = _unsigned(x)
                 self._targets[self._number[node]].append(Target(place, negative))
-            else:
-                self._constants.append((place, float(x)))
-        goals = {self._nodes[x] for x in self._targets}
-        for node in reversed(self._nodes):
-            if node in goals:
-                goals.update(a for a in node.args if type(a) is Traced)
-        self._nodes = [node for node in self._nodes if node in goals]
-        phase = phases(self._nodes, self._number, self._level)
-        self._stretches: dict[int, list[Traced]] = {0: []}
-        for node in self._nodes:
-            if node.op not in ("input", "loop", "part"):
-                self._stretches.setdefault(phase[self._number[node]], []).append(node)
+        self._stretches = self._cut_at_loops(_needed_for([nodes[k] for k in self._targets], nodes))
         self._places = {x: k for k, x in enumerate(self._handed_over())}
         for x, place in self._places.items():
             self._targets[x].append(Target(place, aside=True))
+
+    def _cut_at_loops(self, nodes: list[Traced]) -> dict[int, list[Traced]]:
+        """The stretches of straight line by number, each before the loops of the next level."""
+        phase = phases(nodes, self._number, self._level)
+        stretches: dict[int, list[Traced]] = {0: []}
+        for node in nodes:
+            if node.op not in ("input", "loop", "part"):
+                stretches.setdefault(phase[self._number[node]], []).append(node)
+        return stretches
 
     def _handed_over(self) -> dict[int, None]:
         """Values that a loop reads, and those that a stretch reads and does not make."""
@@ -180,3 +177,18 @@ class _Cut:
         shared = {local[x]: self._places[self._number[x]] for x in body.shared if local[x] in used}
         orders = (lines, schedule(lines, {}, [*results]))
         return min((Repeated(x, body.count, rows, shared, results) for x in orders), key=lambda way: way.alive)
+
+
+def _unsigned(x: Traced) -> tuple[Traced, bool]:
+    """What is to be written, and if negative: that of what a loop makes needs no instruction of its own."""
+    negative = x.op == "neg" and x.args[0].op == "part"
+    return (x.args[0], True) if negative else (x, False)
+
+
+def _needed_for(goals: Iterable[Traced], nodes: Sequence[Traced]) -> list[Traced]:
+    """Those of ``nodes`` (operands first) that it takes to compute the goals, which are among them."""
+    wanted = set(goals)
+    for node in reversed(nodes):
+        if node in wanted:
+            wanted.update(a for a in node.args if type(a) is Traced)
+    return [node for node in nodes if node in wanted]
