@@ -130,7 +130,7 @@ def test_the_waist_of_a_floating_robot_is_the_acceleration_of_its_base(example):
     """Six values; what comes after them needs fewer at a time than the whole, and gives the same."""
     made, arguments, _, expected = example
     parts = waists.parted(made)
-    cut = stages.stages(parts.program, "float32", 100_000, first=parts.first)
+    cut = stages.stages(parts.program, "float32", 100_000, cuts=parts.cuts)
     assert [len(stage.stores) for stage in cut.stages] == [6, 0]
     assert cut.places == 6
     close(through(cut, arguments, len(made.outputs)), expected, 1e-10)
@@ -139,6 +139,23 @@ def test_the_waist_of_a_floating_robot_is_the_acceleration_of_its_base(example):
         return schedule.waiting([x.value for x in lines], schedule.operands_of(lines))
 
     assert max(waiting(stage.lines) for stage in cut.stages) < 0.7 * waiting(made.instructions)
+
+
+def test_a_program_with_several_waists_comes_in_as_many_parts():
+    """The reduced equations need the inertia of the whole robot, then how it moves as a whole; and give the same."""
+    model = fc.robots.cat()
+    traced = trace(Recipe(model, fc.reduced_equations))
+    made = program(traced.inputs, traced.outputs)
+    arguments = c._test_inputs(model, traced, "float64")[0]
+    known = {x: float(arguments[place[0]][place[1]]) for x, place in made.inputs.items()}
+    expected = results_of(made, evaluated(made.instructions, known))
+    two = waists.parted(made, ways.EARLY)
+    three = waists.parted_again(two, ways.EARLY)
+    assert three.cuts[0] == two.cuts[0] < three.cuts[1]
+    for parts in (two, three):
+        cut = stages.stages(parts.program, "float64", 100_000, parts.cuts)
+        assert len(cut.stages) == 1 + len(parts.cuts)
+        close(through(cut, arguments, len(made.outputs)), expected, 1e-10)
 
 
 def narrowing(wide, narrow):
@@ -163,7 +180,7 @@ def narrowing(wide, narrow):
 def test_waists_are_found_where_programs_narrow(wide, narrow):
     made, arguments = narrowing(wide, narrow), [np.arange(1.0, 9.0)]
     parts = waists.parted(made)
-    cut = stages.stages(parts.program, "float64", 100_000, first=parts.first)
+    cut = stages.stages(parts.program, "float64", 100_000, cuts=parts.cuts)
     assert len(cut.stages[0].stores) == min(wide, narrow)
     known = evaluated(made.instructions, {k: arguments[0][k] for k in range(8)})
     close(through(cut, arguments, len(made.outputs)), results_of(made, known), 1e-12)

@@ -57,6 +57,10 @@ class Shape(NamedTuple):
     """blocks that a multiprocessor should be able to hold: they share its 65,536 registers"""
     keep: int
     """values that a thread keeps in registers; the others wait in shared memory"""
+    aside: int = 0
+    """at most so many"""
+    above: int = 0
+    """values that wait at least: with fewer, registers are for what is read"""
 
     def warps(self, shared: int) -> float:
         """That a multiprocessor holds, if each thread needs so many bytes of shared memory."""
@@ -64,11 +68,16 @@ class Shape(NamedTuple):
 
 
 SHAPES = {
-    "float32": (Shape(128, 4, 90), Shape(128, 3, 130), Shape(64, 6, 155), Shape(64, 4, 170)),
+    "float32": (
+        Shape(128, 4, 90),
+        Shape(128, 3, 130),
+        Shape(64, 6, 155, 0, 100),
+        Shape(64, 4, 200, 40, 200),
+        Shape(64, 4, 170),
+    ),
     "float64": (Shape(128, 3, 60), Shape(64, 4, 88)),
 }
-"""The first in which registers hold all that waits, else the last: eight warps, and room for what the compiler adds.
-Measured on an H200."""
+"""The first whose limits a stage keeps is taken, or the last; measured on an H200."""
 
 
 class Text(NamedTuple):
@@ -132,9 +141,9 @@ def laid_out(stage: Stage, dtype: str, shape: Shape | None = None) -> Laid:
     """In the shape that suits it, if none is given."""
     shapes = [shape] if shape else SHAPES[dtype]
     most = waiting([line.value for line in stage.lines], operands_of(stage.lines))
-    for one in [*(x for x in shapes[:-1] if most <= x.keep), shapes[-1]]:
+    for one in [*(x for x in shapes[:-1] if x.above <= most <= x.keep + x.aside), shapes[-1]]:
         moves = plan(stage.lines, stage.inputs, one.keep)
-        if not moves.places:
+        if moves.places <= one.aside:
             break
     copies = sum(step.kind != "compute" for step in moves.steps) - len(stage.inputs)
     warps = one.warps(moves.places * (8 if dtype == "float64" else 4))

@@ -33,8 +33,8 @@ def recompute(program: Program, price: float = PRICE) -> Program:
     return _with_copies(program, late, again)
 
 
-def late_values(program: Program) -> set[int]:
-    """What is found on the way out."""
+def late_values(program: Program, share: float = LATE) -> set[int]:
+    """What is found on the way out: what depends on this ``share`` of the inputs that matter to all of the robot."""
     reaches: dict[int, int] = {}  # results, as the bits of a whole number
     for place, x in enumerate(program.outputs):
         if isinstance(x, int):
@@ -53,7 +53,7 @@ def late_values(program: Program) -> set[int]:
             if isinstance(x, int):
                 mine |= depends.get(x, 0)
         depends[line.value] = mine
-        if shared and mine.bit_count() >= LATE * len(shared):
+        if shared and mine.bit_count() >= share * len(shared):
             late.add(line.value)
     return late
 

@@ -7,6 +7,7 @@ A multiprocessor holds about 8,000 instructions in its cache; a longer kernel wa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ...arrays.operations import OPERATIONS
@@ -50,19 +51,19 @@ def length(program: Program, dtype: str) -> float:
     return sum(cost(line, dtype) for line in program.instructions) + 2 * len(program.inputs) + 4 * len(program.outputs)
 
 
-def stages(program: Program, dtype: str, largest: int = LARGEST, first: int = 0, more: int = 0) -> Stages:
-    """The program (in the order of its instructions) in as few stages as fit, or in some ``more``; with a cut after the
-    ``first`` instructions, if that is said.
+def stages(program: Program, dtype: str, largest: int = LARGEST, cuts: Sequence[int] = (), more: int = 0) -> Stages:
+    """The program (in the order of its instructions) in as few stages as fit, or in some ``more``; with ``cuts`` after
+    so many instructions, if that is said.
     """
     written = _results(program)
-    cut: list[list[Instruction]] = []
-    for part in (slice(first), slice(first, None)) if first else (slice(None),):
-        lines = program.instructions[part]
+    made: list[list[Instruction]] = []
+    for start, end in pairwise([0, *cuts, len(program.instructions)]):
+        lines = program.instructions[start:end]
         costs = [cost(line, dtype) + 4 * len(written.get(line.value, ())) for line in lines]
         count = max(1, -int(-(sum(costs) + 2 * len(program.inputs)) // largest))
-        cuts = bounds(lines, program.inputs, costs, count + more)
-        cut += [list(lines[a:b]) for a, b in zip([0, *cuts], [*cuts, len(lines)], strict=True)]
-    return connected(program, cut)
+        inner = bounds(lines, program.inputs, costs, count + more)
+        made += [list(lines[a:b]) for a, b in pairwise([0, *inner, len(lines)])]
+    return connected(program, made)
 
 
 def _results(program: Program) -> dict[int, list[int]]:

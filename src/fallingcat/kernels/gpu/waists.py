@@ -12,10 +12,10 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..ir.instructions import Instruction
+from ..ir.instructions import Input, Instruction
 from ..ir.program import Program
 from ..ir.schedule import operands_of, schedule, users_of
-from .recompute import late_values
+from .recompute import LATE, late_values
 
 WIDEST = 64
 """Values: a wider waist is none."""
@@ -24,16 +24,16 @@ START, END = -1, -3
 
 
 class Parts(NamedTuple):
-    """The same function, with the instructions that both parts need in both."""
+    """The same function, with the instructions that several parts need in each of them."""
 
     program: Program
-    first: int
-    """how many instructions find the waist"""
+    cuts: tuple[int, ...]
+    """how many instructions come before each part but the first: they find its waist"""
 
 
-def parted(program: Program) -> Parts | None:
-    """The program in two parts, if it has a waist; each in an order for few registers."""
-    waist = _waist(program)
+def parted(program: Program, share: float = LATE) -> Parts | None:
+    """The program in two parts, if it has a waist after :func:`.late_values`; each in an order for few registers."""
+    waist = _waist(program, share)
     if not waist:
         return None
     lines, inputs, outputs = program.instructions, program.inputs, program.outputs
@@ -55,7 +55,29 @@ def parted(program: Program) -> Parts | None:
     outputs = [x if x in waist else _renamed(copy, x) for x in outputs]
     first = schedule(first, inputs, sorted(waist))
     second = schedule(second, inputs, outputs)
-    return Parts(replace(program, inputs=inputs, instructions=[*first, *second], outputs=outputs), len(first))
+    return Parts(replace(program, inputs=inputs, instructions=[*first, *second], outputs=outputs), (len(first),))
+
+
+def parted_again(parts: Parts, share: float = LATE) -> Parts | None:
+    """With the last part in two, if that has a waist of its own."""
+    program, (*_, start) = parts
+    before, last = program.instructions[:start], program.instructions[start:]
+    made = {line.value for line in before}
+    used = {x for line in last for x in line.operands if isinstance(x, int)} | {*program.outputs}
+    aside = len(program.argument_sizes)
+    handed = {x: Input(aside, k) for k, x in enumerate(made & used)}
+    inputs = {x: place for x, place in program.inputs.items() if x in used}
+    more = parted(replace(program, inputs=inputs | handed, instructions=last), share)
+    if more is None:
+        return None
+    whence = {place: x for x, place in handed.items()}
+    own = {x: whence[place] for x, place in more.program.inputs.items() if place in whence}  # no inputs of the whole
+    lines = more.program.instructions
+    lines = [line._replace(operands=tuple(_renamed(own, x) for x in line.operands)) for line in lines]
+    outputs = [_renamed(own, x) for x in more.program.outputs]
+    inputs = program.inputs | {x: place for x, place in more.program.inputs.items() if place not in whence}
+    whole = replace(program, inputs=inputs, instructions=[*before, *lines], outputs=outputs)
+    return Parts(whole, (*parts.cuts, start + more.cuts[0]))
 
 
 def _renamed(copy: dict[int, int], x: object) -> object:
@@ -72,13 +94,13 @@ def _needed(lines: list[Instruction], wanted: Iterable[int], given: Iterable[int
     return needed
 
 
-def _waist(program: Program) -> set[int]:
+def _waist(program: Program, share: float) -> set[int]:
     """The fewest values through which all that is late passes, nearest to the results; none if they are too many.
 
     A smallest set of vertices that separates what is late first from the results: as many as there are paths that have
     no vertex in common (Menger), each found in what the others leave (Ford and Fulkerson).
     """
-    late = late_values(program)
+    late = late_values(program, share)
     users = users_of(operands_of([line for line in program.instructions if line.value in late]))
     used = {u for us in users.values() for u in us}
     arcs: dict[int, set[int]] = {START: {2 * v for v in users if v not in used}, END: set()}

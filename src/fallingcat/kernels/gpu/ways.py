@@ -15,7 +15,7 @@ from . import machine
 from .cuda import laid_out
 from .recompute import recompute
 from .stages import LARGEST, Stage, Stages, length, stages
-from .waists import parted
+from .waists import parted, parted_again
 
 PRICES = (2, 4, 8)
 """Instructions that may be repeated for each value that need not be kept."""
@@ -23,6 +23,8 @@ LONG = 4
 """Stages, at least, of a long program."""
 MORE = (2, 4, 8, 16)
 """Stages, beyond the fewest, in which a long program is tried."""
+WAISTS, EARLY, SHORT = 2, 0.45, (4_000, 3_000)
+"""Waists of a long program, the share of inputs that values depend on after them, and lengths of its stages then."""
 
 CROWDED, SOME = {"float32": 160, "float64": 100}, 8
 """Values of a thread: where more wait, each costs; warps of such a stage."""
@@ -41,6 +43,13 @@ def _long_ways(program: Program, dtype: str) -> Iterator[Stages]:
         ordered = _ordered(way)
         for more in MORE:
             yield stages(ordered, dtype, more=more)
+    parts = parted(program, EARLY)
+    for _ in range(WAISTS if parts else 0):
+        for largest in SHORT:
+            yield stages(parts.program, dtype, largest, parts.cuts)
+        parts = parted_again(parts, EARLY)
+        if not parts:
+            break
 
 
 def _ways(program: Program, dtype: str) -> Iterator[Stages]:
@@ -51,11 +60,11 @@ def _ways(program: Program, dtype: str) -> Iterator[Stages]:
         return
     again = [_ordered(way) for way in (recompute(program, price) for price in PRICES) if way is not program]
     parts = parted(program)
-    for way, first in [(whole, 0), *((way, 0) for way in again), *([parts] if parts else [])]:
-        few = stages(way, dtype, first=first)
+    for way, cuts in [(whole, ()), *((way, ()) for way in again), *([parts] if parts else [])]:
+        few = stages(way, dtype, cuts=cuts)
         yield few
         if len(few.stages) > 1:  # one more leaves room for reading what the last one wrote
-            yield stages(way, dtype, first=first, more=1)
+            yield stages(way, dtype, cuts=cuts, more=1)
 
 
 def seconds(way: Stages, dtype: str) -> float:
