@@ -44,12 +44,10 @@ def _long_ways(program: Program, dtype: str) -> Iterator[Stages]:
         for more in MORE:
             yield stages(ordered, dtype, more=more)
     parts = parted(program, EARLY)
-    for _ in range(WAISTS if parts else 0):
+    while parts and len(parts.cuts) <= WAISTS:
         for largest in SHORT:
             yield stages(parts.program, dtype, largest, parts.cuts)
         parts = parted_again(parts, EARLY)
-        if not parts:
-            break
 
 
 def _ways(program: Program, dtype: str) -> Iterator[Stages]:
