@@ -74,6 +74,12 @@ def test_every_reachable_pose_of_other_arms_is_reached(name):
     assert max(max(missed(model, model.state(joints=found.state.joints[i]), tip, goals[i])) for i in range(50)) < 1e-5
 
 
+def test_goals_have_one_axis_in_front():
+    arm = fc.robots.planar_arm()
+    with pytest.raises(ModelError, match=r"one axis over them in front, not 2: \(3, 2\)"):
+        inverse_kinematics(arm, [control.PositionTask("end_effector", np.ones((3, 2, 3)))])
+
+
 def test_one_goal_after_the_other_is_the_same_as_many(panda):
     goals = poses(panda, "panda_hand_tcp", 20)
     many = inverse_kinematics(panda, [control.PoseTask("panda_hand_tcp", goals)], restarts=0)

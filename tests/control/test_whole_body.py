@@ -387,6 +387,22 @@ def test_measurements_that_are_not_finite_or_late():
         loop(q, v, np.nan)
 
 
+def test_coordinates_that_are_no_numbers_do_not_reach_machine_code():
+    """Once they made more pivots than there are columns, and the loop wrote past the end of its memory."""
+    loop = control.WholeBody(DOG, stack(8.0), FEET, limits=[control.TorqueLimits()]).compile()
+    q, v = DOG.flatten(DOG.neutral())
+    with pytest.raises(NumericsError, match=r"q\[0\] of 'quadruped' is not finite"):
+        loop(np.full_like(q, np.nan), v)
+    pivots = lexicographic.memory(2, 0, 0, 0, 0)
+    pivots.S[0] = np.nan
+    assert not lexicographic.taken(2, 0, 0, 0, pivots)
+
+
+def test_what_is_sampled_is_compiled():
+    with pytest.raises(ModelError, match=r"not a WholeBody, which is compiled first: \.compile\(\)"):
+        control.Sampled(control.WholeBody(DOG, stack(8.0), FEET), rate=250.0)
+
+
 def test_errors_decay_as_their_equation_says():
     """Critically damped: e(t) = (1 + g t) exp(-g t) e(0), of the tip of an arm that starts at rest."""
     arm, g = fc.robots.planar_arm(), 8.0

@@ -11,7 +11,7 @@ from defusedxml import ElementTree
 
 import fallingcat as fc
 from fallingcat.io.urdf_writer import TYPES, document
-from fallingcat.lie import SE2, SE3
+from fallingcat.lie import SE2, SE3, Trivial
 from fallingcat.model import (
     Body,
     Continuous,
@@ -69,6 +69,7 @@ def test_joints_that_urdf_does_not_have(kind, tmp_path):
     ("model", "message"),
     [
         (replace(pair(), base=SE2()), "moves in SE\\(2\\)"),
+        (replace(pair(), base=Trivial()), "the base of '.*' is fixed, and"),
         (replace(pair(), gravity=np.zeros(3)), "gravity"),
         (pair(offset=turn()), "'elbow' has an offset"),
         (pair(Planar(), offset=turn(2)), "'elbow' has an offset"),
@@ -78,7 +79,7 @@ def test_joints_that_urdf_does_not_have(kind, tmp_path):
         (pair(armature=0.1), "'elbow' has an armature"),
         (pair(passive=fc.Passive(stiffness=1.0)), "'elbow' has a spring"),
     ],
-    ids=["base", "gravity", "offset", "planar offset", "limits", "continuous", "one side", "armature", "spring"],
+    ids=["base", "fixed", "gravity", "offset", "turned", "limits", "continuous", "one side", "armature", "spring"],
 )
 def test_what_urdf_cannot_say(model, message):
     with pytest.raises(fc.ModelError, match=message + r".*\.toml"):

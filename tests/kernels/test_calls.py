@@ -71,6 +71,8 @@ def test_room_that_does_not_do_is_refused(call):
     ):
         with pytest.raises(fc.ModelError, match="out is a contiguous float64 array of shape"):
             k(q, v, a, out=out)
+    with pytest.raises(fc.ModelError, match=rf"not an array of shape \({n},\) of float32"):
+        k(q, v, a, out=np.empty(n, dtype=np.float32))
     with pytest.raises(fc.ModelError, match="out shares memory with an argument"):
         k(q, v, a, out=a)
     with pytest.raises(fc.ModelError, match="gives a record"):

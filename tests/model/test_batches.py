@@ -160,3 +160,11 @@ def test_many_is_each_across_runs_and_batch_shapes():
         np.testing.assert_allclose(moved[i, 1], group.moved(q[i, 0], x[1]), rtol=0, atol=1e-13)
     slope = of_many(group.moved, q[:3, 0] + 0j, 1e-20j * x[0]).imag / 1e-20  # complex steps pass through
     np.testing.assert_allclose(slope[1][:3], group.element(q[1, 0])[:3, :3] @ x[0][:3], atol=1e-13)
+
+
+def test_one_state_is_not_taken_apart():
+    state = CAT.neutral()
+    same(state.at(()), state)
+    for index in (0, slice(4), (0,), np.array([True])):
+        with pytest.raises(ModelError, match="one state, and no batch"):
+            state.at(index)

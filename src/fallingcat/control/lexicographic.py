@@ -169,7 +169,7 @@ def taken(n: int, split: int, first: int, p: int, m: Memory) -> bool:
         if x > best:
             best, column = x, c
     pivot = row[column]
-    if abs(pivot) <= RANK * size:
+    if not abs(pivot) > RANK * size:  # nor what is no number: there would be more pivots than columns
         return False
     for c in range(n):
         row[c] = row[c] / pivot

@@ -77,6 +77,8 @@ def inverse_kinematics(
     levels, start = _checked(model, tasks, start)
     rules = _rules(tolerance, iterations, restarts, seed)
     numbers = numbers_of(model, [task for level in levels for task in level])
+    if numbers.ndim > 2:
+        raise ModelError(f"many goals have one axis over them in front, not {numbers.ndim - 1}: {numbers.shape[:-1]}")
     if not isinstance(limits, (list, tuple)) or limits:
         if numbers.ndim > 1:
             raise ModelError("inverse kinematics under limits of your own takes one goal at a time")

@@ -61,7 +61,9 @@ class Sampled:
         odd: Any = next((law for law in self.laws if not isinstance(law, Law) or law.answers), None)
         if odd is not None or not (self.laws or callable(self.controller)):
             odd = self.controller if odd is None else odd
-            raise ModelError(f"what is sampled is a function of time and state, or laws of drives, not {told(odd)}")
+            hint = ", which is compiled first: .compile()" if hasattr(odd, "compile") and odd is self.controller else ""
+            rule = "what is sampled is a function of time and state, or laws of drives"
+            raise ModelError(f"{rule}, not {told(odd)}{hint}")
 
     @property
     def laws(self) -> tuple[Law, ...]:

@@ -59,6 +59,8 @@ class Solver:
         posed = self.plan.kernel(q, v, numbers)
         if posed.ndim != 1:
             raise ModelError(f"one state at a time: q has shape ({self.model.nq},), not {np.shape(q)}")
+        if not np.isfinite(posed).all():
+            raise NumericsError(self._not_finite(q, v))
         return self._solved(posed, q, v)
 
     def each(self, q: np.ndarray, v: np.ndarray, numbers: np.ndarray, held: np.ndarray) -> np.ndarray:

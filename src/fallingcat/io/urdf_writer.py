@@ -86,7 +86,8 @@ def document(model: Model, path: str | os.PathLike[str] = "robot.urdf") -> str:
 
 def _check(model: Model, path: str | os.PathLike[str]) -> None:
     if type(model.base) is not SE3:
-        raise _refused(f"the base of {model.name!r} moves in {model.base}, and a URDF's base is free")
+        moves = f"moves in {model.base}" if model.m else "is fixed"
+        raise _refused(f"the base of {model.name!r} {moves}, and a URDF's base is free")
     if not np.array_equal(model.gravity, GRAVITY):
         raise _refused(f"the gravity of {model.name!r} is {model.gravity.tolist()}, and a URDF has none of its own")
     if model.actuators:

@@ -148,7 +148,9 @@ class Kernel:
         shape = (*lead, *self._face.result.shape)
         fits = isinstance(out, np.ndarray) and out.shape == shape and out.dtype == self.dtype
         if not fits or not out.flags.c_contiguous or not out.flags.writeable:
-            raise ModelError(f"out is a contiguous {self.dtype} array of shape {shape}, not {told(out)}")
+            kind = f" of {out.dtype}" if isinstance(out, np.ndarray) and out.dtype != self.dtype else ""
+            rule = f"out is a contiguous {self.dtype} array of shape {shape} that can be written"
+            raise ModelError(f"{rule}, not {told(out)}{kind}")
         if any(np.may_share_memory(out, x) for x in rows):
             raise ModelError("out shares memory with an argument, which is read while results are written")
         return np.asarray(out.reshape(-1, self._size) if self._size else self._empty(lead))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ..arrays import concatenate, stack
 from ..arrays.types import Pose, Twist, Vector
+from ..errors import ModelError
 
 
 class State(NamedTuple):
@@ -46,6 +47,8 @@ class State(NamedTuple):
 
     def at(self, index: Any) -> State:
         """The state, or the states, at an index, a slice or a mask of the axes in front."""
+        if not self.batch and (not isinstance(index, tuple) or index):
+            raise ModelError("this is one state, and no batch of which one could be taken")
         return State(*(x[index] for x in self))
 
     @classmethod
