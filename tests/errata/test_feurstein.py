@@ -296,3 +296,18 @@ def test_what_the_floor_takes(gait):
     in_20_s = -floor * 20.0 / (end - start)
     assert in_20_s == pytest.approx(11.8, rel=0.02)
     assert in_20_s > 1.9 * (2.9 + 3.0)
+
+
+# appendix
+
+
+@seeds
+def test_momentum_about_the_center_of_mass_in_the_sample_program(seed):
+    """A.2.1, `h_inertc = inv(A_ic_inert)' h_b`: `A_ib` is missing, the momentum is that of the base."""
+    model, state, _ = robot(seed)
+    there = np.eye(4)
+    there[:3, 3] = fc.center_of_mass(model, state)
+    A_ic, h_b = Ad(there), fc.momentum(model, state, "base")
+    printed = np.linalg.inv(A_ic).T @ h_b
+    right = np.linalg.inv(np.linalg.solve(A_ic, Ad(state.pose))).T @ h_b
+    misprint("A.2.1", printed, right, fc.momentum(model, state, "centroidal"), 1e-11)
