@@ -14,7 +14,7 @@ from fallingcat.gaits.aims import AIMS, Aim
 from fallingcat.gaits.displacement import Reconstruction
 from fallingcat.gaits.forces import shape_forces
 from fallingcat.gaits.guess import strongest_plane
-from fallingcat.gaits.solver import Question, Solver
+from fallingcat.gaits.solver import Answer, Question, Solver
 from fallingcat.lie import rotations
 from fallingcat.model import Joint, Limits, Link, Model
 from fallingcat.model.joints import Revolute
@@ -262,3 +262,10 @@ def test_flat_joints_are_no_start():
     flat = Model("flat", lie.R3(), CAT.links, CAT.joints)
     with pytest.raises(ModelError, match="curvature is zero"):
         optimize(flat, "x", reach=0.5)
+
+
+def test_nearly_optimal_is_not_optimal():
+    """IPOPT's acceptable level can be far from the optimum where multipliers are large."""
+    answer = Answer(np.zeros(1), 0.0, 0.0, "Solved_To_Acceptable_Level", 1, 0.0, None)
+    assert answer.status == "unfinished"
+    assert answer._replace(words="Solve_Succeeded").status == "optimal"

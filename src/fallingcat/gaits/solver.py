@@ -17,7 +17,7 @@ LARGE = 70
 """Unknowns times joints up to which second derivatives are exact."""
 SAMPLES = 32
 """Shapes for each harmonic that are held within limits."""
-SOLVED = ("Solve_Succeeded", "Solved_To_Acceptable_Level")
+SOLVED = ("Solve_Succeeded",)
 INTERRUPTED = "User_Requested_Stop"
 HOPELESS = ("Infeasible_Problem_Detected", "Restoration_Failed", "Not_Enough_Degrees_Of_Freedom")
 
@@ -111,6 +111,7 @@ class Solver:
         Ctrl-C raises :class:`Interrupted` after the iteration that it came in, with the answer so far.
         """
         ipopt: dict[str, Any] = {"print_level": 0, "sb": "yes", "max_iter": most, "tol": tolerance}
+        ipopt["acceptable_iter"] = 0  # nearly is not optimal
         if self.graph.size * self.question.model.n > LARGE:
             ipopt |= {"hessian_approximation": "limited-memory", "limited_memory_max_history": 30}
         start: dict[str, Any] = {"x0": x, "p": weight}
