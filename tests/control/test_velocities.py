@@ -408,7 +408,14 @@ def test_speed_limits_of_a_place(example):
         (lambda arm, s, t: control.velocities(arm, s, [[t]], damping=-1.0), "damping is a number from 0"),
         (lambda arm, s, t: control.velocities(arm, s, [[t]], metric="speed"), "metric is energy or rates or a matrix"),
         (lambda arm, s, t: control.velocities(arm, s, [[t]], metric=-np.eye(3)), "no symmetric positive definite"),
-        (lambda arm, s, t: control.velocities(arm, s, [[t]], limits=[3.0]), "limits is a list of limits"),
+        (
+            lambda arm, s, t: control.velocities(arm, s, [[t]], limits=[3.0]),
+            "limits is a list of limits.*3.0 in it is none",
+        ),
+        (
+            lambda arm, s, t: control.velocities(arm, s, [[t]], limits=[control.JointLimits]),
+            "the class JointLimits in it is none",
+        ),
         (lambda arm, s, t: control.velocities(arm, s._replace(joints=np.full(3, np.nan)), [[t]]), "not finite"),
         (lambda arm, s, t: control.velocities(arm, s, [[control.PositionTask("hand")]]), "no link or frame 'hand'"),
         (

@@ -168,3 +168,13 @@ def test_one_state_is_not_taken_apart():
     for index in (0, slice(4), (0,), np.array([True])):
         with pytest.raises(ModelError, match="one state, and no batch"):
             state.at(index)
+
+
+def test_batches_that_cannot_be_are_refused():
+    cat, dog = fc.robots.cat(), fc.robots.quadruped()
+    with pytest.raises(ModelError, match="one state or more"):
+        fc.State.stack([])
+    with pytest.raises(ModelError, match="one robot"):
+        fc.State.stack([cat.neutral(), dog.neutral()])
+    with pytest.raises(ModelError, match=r"no state at 3 of a batch of shape \(3,\)"):
+        fc.State.stack([cat.neutral()] * 3).at(3)

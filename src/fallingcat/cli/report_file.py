@@ -57,10 +57,10 @@ def report_robot(
 
 
 def _lines(found: RobotReport, page: str) -> dict[str, str]:
-    data = found.data()
+    data, at = found.data(), "one state" if found.states == 1 else f"{found.states} states"
     rows = {
         "robot": f"{data['name']}: {data['mass']:.4g} kg, {data['links']} links, base {data['base']}",
-        "equations": f"{data['claims']['proved']} of {data['claims']['total']} claims proved at {found.states} states",
+        "equations": f"{data['claims']['proved']} of {data['claims']['total']} claims proved at {at}",
     }
     if data["couplings"]:
         most = max(data["couplings"], key=lambda x: x["turn"])

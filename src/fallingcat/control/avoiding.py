@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import ModelError, told
 from ..model import Model, State
-from .limits import JointLimits, Limit
+from .limits import JointLimits, Limit, all_limits
 from .priorities import Velocities, velocities
 from .reached import Reached, Rules
 from .tasks.task import Task
@@ -41,9 +40,7 @@ def reach_within(
     model: Model, levels: Sequence[Sequence[Task]], start: State, limits: Sequence[Limit], limited: bool, rules: Rules
 ) -> Reached:
     """The goals of ``levels``, reached from ``start`` or from random states that keep the ``limits``."""
-    if not isinstance(limits, (list, tuple)) or not all(isinstance(limit, Limit) for limit in limits):
-        raise ModelError(f"limits is a list of limits, such as [CollisionLimit()], not {told(limits)}")
-    bounds = [*([JointLimits(1.0 / STEP)] if limited else []), *limits]
+    bounds = [*([JointLimits(1.0 / STEP)] if limited else []), *all_limits(limits, "[CollisionLimit()]")]
     tasks = [[task.replaced(gain=GAIN, velocity=None) for task in level] for level in levels]
     first, tolerance, rng = len(levels[0]), float(rules.settings[0]), np.random.default_rng(rules.seed)
     best = _followed(model, tasks, start, bounds, rules)

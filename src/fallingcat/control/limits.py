@@ -36,6 +36,18 @@ class Limit(ABC):
         """The rows at a state, on every kind of number."""
 
 
+def all_limits(given: Any, example: str, kinds: tuple[type, ...] = (Limit,)) -> tuple[Any, ...]:
+    """The limits of a list, or an error that names what in it is none."""
+    rule = f"limits is a list of limits, such as {example}"
+    if not isinstance(given, (list, tuple)):
+        raise ModelError(f"{rule}, not {told(given)}")
+    for limit in given:
+        if not isinstance(limit, kinds):
+            what = f"the class {limit.__name__}" if isinstance(limit, type) else told(limit)
+            raise ModelError(f"{rule}: {what} in it is none")
+    return tuple(given)
+
+
 class JointBounds(NamedTuple):
     """Of each rate of joints with one coordinate that has a limit at all."""
 

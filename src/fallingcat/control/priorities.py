@@ -21,7 +21,7 @@ from ..kernels import compile
 from ..model import Model, State
 from .active_set import Limited, limited
 from .least_squares import LEAST, RANK, Level, hierarchical
-from .limits import Limit, Rows
+from .limits import Limit, Rows, all_limits
 from .sorted_limits import Sorted, Stack, sorted_out
 from .tasks.task import Demand, Task, count, filled, packed, stacked
 
@@ -292,9 +292,7 @@ def metric_of(model: Model, metric: Any) -> tuple[str, np.ndarray]:
 
 def _rows(model: Model, state: State, limits: Any) -> Rows | None:
     """The rows of all limits; None without any."""
-    if not isinstance(limits, (list, tuple)) or not all(isinstance(limit, Limit) for limit in limits):
-        raise ModelError(f"limits is a list of limits, such as [JointLimits()], not {told(limits)}")
-    if not limits:
+    if not all_limits(limits, "[JointLimits()]"):
         return None
     found = [limit.rows(model, state) for limit in limits]
     names = tuple(name for rows in found for name in rows.names)

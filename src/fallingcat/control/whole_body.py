@@ -15,7 +15,7 @@ from ..errors import ModelError, NumericsError, told
 from ..kernels import Kernel, compile
 from ..model import Model, State
 from ..model.states import check_record
-from .limits import Limit
+from .limits import Limit, all_limits
 from .priorities import MET, Levels, checked_levels
 from .tasks.task import Task, as_numbers, count, packed
 from .whole_body_problem import SETTLED, Setup, TorqueLimits, plan_of
@@ -290,9 +290,7 @@ def _places(given: Any) -> tuple[str, ...]:
 
 
 def checked_limits(limits: Any) -> tuple[Limit | TorqueLimits, ...]:
-    if not isinstance(limits, (list, tuple)) or not all(isinstance(x, (Limit, TorqueLimits)) for x in limits):
-        raise ModelError(f"limits is a list of limits, such as [TorqueLimits(), JointLimits()], not {told(limits)}")
-    return tuple(limits)
+    return all_limits(limits, "[TorqueLimits(), JointLimits()]", (Limit, TorqueLimits))
 
 
 def _friction(given: Any, contacts: int) -> tuple[float, ...] | None:

@@ -49,9 +49,16 @@ class State(NamedTuple):
         """The state, or the states, at an index, a slice or a mask of the axes in front."""
         if not self.batch and (not isinstance(index, tuple) or index):
             raise ModelError("this is one state, and no batch of which one could be taken")
-        return State(*(x[index] for x in self))
+        try:
+            return State(*(x[index] for x in self))
+        except IndexError:
+            raise ModelError(f"there is no state at {index!r} of a batch of shape {self.batch}") from None
 
     @classmethod
     def stack(cls, states: Sequence[State]) -> State:
         """Several states as one batch, along a new first axis; the inverse of :meth:`at`."""
+        if not states:
+            raise ModelError("a batch is made of one state or more, not of none")
+        if len({tuple(x.shape for x in state) for state in states}) > 1:
+            raise ModelError("the states of a batch are those of one robot, all of one shape")
         return cls(*(stack(fields) for fields in zip(*states, strict=True)))
