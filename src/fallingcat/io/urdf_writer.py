@@ -2,7 +2,8 @@
 
 URDF has hinges, sliders, floating and planar joints, a base that is always free, and no gravity.  A model that says
 more is refused, with the name of the joint: TOML says everything.  Frames become massless links on fixed joints, as
-which they come back.  A hinge without end stops is a ``revolute`` joint whose ``<limit>`` has no ``lower``, ``upper``.
+which they come back.  A hinge without end stops is a ``revolute`` joint whose ``<limit>`` has no ``lower``, ``upper``;
+an effort or a velocity without limit is 1e308, because other readers want a number.
 
 Shapes are written, except ellipsoids, which URDF does not have.
 
@@ -65,6 +66,7 @@ def document(model: Model, path: str | os.PathLike[str] = "robot.urdf") -> str:
         <parent link="upper"/>
         <child link="lower"/>
         <axis xyz="0.0 1.0 0.0"/>
+        <limit effort="1e+308" velocity="1e+308"/>
       </joint>
     </robot>
     <BLANKLINE>
