@@ -15,7 +15,7 @@ import numpy as np
 
 from ..dynamics import coriolis_matrix, forward_dynamics, inverse_dynamics, mass_matrix
 from ..errors import FallingCatError
-from ..model import Model
+from ..model import Model, Passive
 from .kernel import compile
 
 Call = Callable[[], Any]
@@ -114,13 +114,17 @@ def compare(
 
 
 def bare_urdf(model: Model) -> str:
-    """The robot as URDF without shapes, whose meshes may be elsewhere and whose collisions would take time."""
+    """The robot as URDF without shapes, whose meshes may be elsewhere and whose collisions would take time.
+
+    Without springs, dampers and friction in joints too: forward dynamics of others may take these along, and ours not.
+    """
     from ..io import save
 
     links = tuple(replace(link, visuals=(), collisions=()) for link in model.links)
+    joints = tuple(replace(joint, passive=Passive()) for joint in model.joints)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "robot.urdf")
-        save(replace(model, links=links), path)
+        save(replace(model, links=links, joints=joints), path)
         return path.read_text(encoding="utf-8")
 
 
