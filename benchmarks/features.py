@@ -69,13 +69,13 @@ FEATURES = (
         (),
         {
             "Pinocchio": "pinocchio.aba",
+            "iDynTree": "idyntree.bindings.ArticulatedBodyAlgorithm",
             "Drake": f"{PLANT}.CalcInverseDynamics",
             "MuJoCo": "mujoco.mj_forward",
             "adam": f"{ADAM}.aba",
             "JaxSim": "jaxsim.api.model.forward_dynamics_aba",
             "SPART": "documentation",
         },
-        {"iDynTree": (f"{IDYN}.inverseDynamics", "no forward dynamics in this class")},
     ),
     Feature(
         "Coriolis matrix",
