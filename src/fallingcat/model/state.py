@@ -57,6 +57,7 @@ class State(NamedTuple):
     @classmethod
     def stack(cls, states: Sequence[State]) -> State:
         """Several states as one batch, along a new first axis; the inverse of :meth:`at`."""
+        states = list(states)
         if not states:
             raise ModelError("a batch is made of one state or more, not of none")
         if len({tuple(x.shape for x in state) for state in states}) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,19 @@ GIVEN = 1e-3
 AT_REST = 1e-9
 """m/s: a robot whose parts are no faster on average is at rest, and what its books say is rounding."""
 LOOKED_AT = 250
+
+
+class Account(NamedTuple):
+    """Kinetic and potential energy, and the work of all ports so far (J)."""
+
+    kinetic: float
+    potential: float
+    works: float
+
+    @property
+    def unaccounted(self) -> float:
+        """J: what no port accounts for."""
+        return self.kinetic + self.potential - self.works
 
 
 def books(run: Trajectory, dt: float | None, stable: bool) -> str:

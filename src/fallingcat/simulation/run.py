@@ -14,7 +14,7 @@ from ..contact.contact import Mode
 from ..errors import FallingCatError, Interrupted, NumericsError
 from ..model import Model, State
 from .arguments import read_only
-from .books import books
+from .books import Account, books
 from .compiled import energy
 from .events import LOCATED, PRECISION, Event, Happened, first_crossing
 from .field import layout_of
@@ -49,18 +49,6 @@ class Hit(NamedTuple):
 
     dt: float
     what: int | Event
-
-
-class Account(NamedTuple):
-    """Kinetic and potential energy, and the work of all ports so far (J)."""
-
-    kinetic: float
-    potential: float
-    works: float
-
-    @property
-    def unaccounted(self) -> float:
-        return self.kinetic + self.potential - self.works
 
 
 class Run:

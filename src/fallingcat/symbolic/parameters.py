@@ -81,11 +81,16 @@ def symbols(
         return -symbol if falls and x < 0.0 else symbol
 
     changed = mapped(model, change)
+    _check_known(wanted, called, known)
+    return Symbols(changed, values)
+
+
+def _check_known(wanted: set[str], called: Mapping[str, str], known: set[str]) -> None:
+    """Only numbers that the robot has are wanted, and no symbol is called as another number is."""
     if unknown := (wanted | {*called}) - {"all", "none", *KINDS} - known:
         raise ModelError(f"there is no parameter {sorted(unknown)[0]!r}: take {', '.join(KINDS)} or names such as m_0")
     if twice := {*called.values()} & (known - {*called}):
         raise ModelError(f"the symbol {sorted(twice)[0]!r} is the name of another parameter: choose another")
-    return Symbols(changed, values)
 
 
 def _short(at: Parameter) -> set[str]:
