@@ -101,8 +101,9 @@ def test_refusals():
         Fleet(CAT, MANY, lambda t, s: np.zeros(2))
     with pytest.raises(fc.ModelError, match="float64"):
         Fleet(CAT, MANY, dtype="float32")
-    with pytest.raises(fc.ModelError, match="'cuda' takes the integrator 'implicit'"):
-        fc.rollout(CAT, MANY, 0.1, target="cuda", integrator="rkmk4")
+    floor = fc.contact.HardContacts((CAT.link_names[0],))
+    with pytest.raises(fc.ModelError, match="'cuda' takes 'implicit' or 'located', not 'rkmk4'"):
+        fc.rollout(CAT, MANY, 0.1, contact=floor, target="cuda", integrator="rkmk4")
 
 
 def test_without_cupy_one_line_says_what_to_install(monkeypatch):

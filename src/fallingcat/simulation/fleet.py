@@ -16,20 +16,22 @@ from .arguments import seconds, starts, whole
 from .closed import check_closed
 from .field import layout_of
 from .implicit import Implicit
-from .integrator import Marching
+from .integrator import Integrator, Marching
 from .located import ATTEMPTS, Located, LocatedMarch
 from .machines import Cpu, Gpu, Machine
 from .moreau import Moreau, suits_moreau
 from .numbers import apart
 from .parameters import Parameters, checked
 from .simulate import own_laws, system_of
+from .smooth import smooth
 from .stiffness import DEFAULT_STEP
 from .system import System, held
 
 
 class Fleet:
     """``N`` simulations of one robot in steps of ``dt`` (s), by the integrator :class:`Implicit`, on hard
-    contacts by :class:`Moreau`, or by :class:`Located` in steps of their own of at most ``dt``.
+    contacts by :class:`Moreau`, or by :class:`Located` in steps of their own of at most ``dt``, or in flight by a rule
+    such as :class:`RKMK4`.
 
     Between steps you look at :attr:`state`, whose fields are arrays with a first axis over the robots, give joint
     ``forces`` (N x n; N m or N) that are held while steps are taken, and :meth:`reset` some.  ``target`` is ``cpu``
@@ -63,7 +65,7 @@ class Fleet:
         target: str = "cpu",
         dtype: str = "float64",
         threads: int = 1,
-        integrator: Marching | None = None,
+        integrator: Integrator | None = None,
         passive: bool = True,
         ledger: bool = True,
         parameters: Mapping[str, Any] | None = None,
@@ -77,9 +79,9 @@ class Fleet:
             raise ModelError("a fleet takes force laws, and forces at each step instead of a function as a controller")
         self.parameters = checked(model, contact, parameters, len(many.pose))
         self.system = replace(system, controller=held if driven else None, external=driven, ledger=ledger)
-        method: Any = integrator or (Moreau() if suits_moreau(self.system) else Implicit())
+        method: Any = smooth(integrator or (Moreau() if suits_moreau(self.system) else Implicit()), self.system)
         if not isinstance(method, Marching):
-            which = "Implicit(), Located() or Moreau()"
+            which = "Implicit(), Located() or Moreau(), in flight a rule such as RKMK4()"
             raise ModelError(f"the integrator of a fleet is {which}, not {told(integrator)}")
         if self.parameters.names and not method.varies:
             raise ModelError(f"parameters of each robot take 'implicit' or 'located', not {method.name!r}")
@@ -89,7 +91,7 @@ class Fleet:
             name = type(method).__name__
             raise ModelError(f"steps of the integrator {name}() always have a ledger, which costs them little")
         contact = self.system.contact
-        size = 0 if contact is None else contact.memory_size or 0
+        size = (0 if contact is None else contact.memory_size or 0) + sum(self.system.sizes)
         self.dt, self.layout, self.march = dt, layout_of(self.system, size), method.march(self.system, size)
         if target == "cpu" and dtype != "float64":
             raise ModelError(f"a fleet on the CPU counts in float64, not {told(dtype)}")

@@ -22,6 +22,7 @@ from .rosenbrock import Rosenbrock
 from .rule import SMALL, Rule
 from .sampling import common_step
 from .simulate import INTEGRATORS, own_laws, system_of
+from .smooth import smooth
 from .stiffness import DEFAULT_STEP, SHORTEST_DEFAULT, default_step, rebounding_step
 from .system import System
 from .together import ByModes, Marched, Rollout, Together, nth
@@ -54,8 +55,8 @@ def rollout(
     :func:`fallingcat.simulate`.  Contacts of rules switch at the ends of steps, so their times are right to ``dt``;
     those of ``located`` switch where they do.  Every ``every``-th step is kept, or first and last only.
     ``parameters`` are numbers of each robot, masses and friction say, as in :class:`Fleet`, for ``implicit`` and
-    ``located``; the default step is that of the model itself.
-    ``target="cuda"`` runs ``implicit`` and ``located`` on a GPU, in float64 or, ``implicit``, float32; see
+    ``located``, and for rules in flight; the default step is that of the model itself.
+    ``target="cuda"`` runs these on a GPU, in float64 or, but for ``located``, float32; see
     :class:`Fleet` to step, steer and reset as you go.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a
     ``KeyboardInterrupt`` whose ``result`` is the rollout so far.
 
@@ -74,7 +75,7 @@ def rollout(
     check_closed(model, *many)
     own = own_laws(model, dt, passive, many.joints, controller)
     system = system_of(model, first, controller, contact, own)
-    method = _method(system, integrator, parameters is not None)
+    method = _method(system, integrator)
     system = method.suited(system)
     dt = _step(system, method, first) if dt is None else dt
     steps = max(1, round(duration / dt))
@@ -119,29 +120,30 @@ def _together(
     parameters: Mapping[str, Any] | None,
 ) -> Together:
     """All simulations, on the machine on which their method runs."""
-    model, driven = system.model, system.sampling is not None
-    if isinstance(method, Marching):
+    model, driven, marching = system.model, system.sampling is not None, smooth(method, system)
+    if isinstance(marching, Marching):
         if driven and target != "cpu":
             raise ModelError(f"sampled laws run on the CPU, not on {target!r}: step a Fleet there, and give it forces")
         if system.sampling is not None and system.sampling.sampled.laws and parameters is not None:
             raise ModelError("sampled laws know one robot: parameters of each take laws that are not sampled")
-        about = {"target": target, "dtype": dtype, "threads": threads, "integrator": method, "passive": passive}
+        about = {"target": target, "dtype": dtype, "threads": threads, "integrator": marching, "passive": passive}
         about["parameters"] = parameters
         fleet = Fleet(model, many, system.laws, system.contact, dt=dt, driven=driven, **about)  # type: ignore[arg-type]
-        return Marched(fleet, system, dt, method.lag * dt)
+        return Marched(fleet, system, dt, marching.lag * dt)
     if parameters is not None:
-        raise ModelError(f"parameters of each robot take the integrator 'implicit' or 'located', not {method.name!r}")
+        raise ModelError(f"on contacts, parameters of each robot take 'implicit' or 'located', not {method.name!r}")
     if target != "cpu":
-        raise ModelError(f"a rollout on {target!r} takes the integrator 'implicit' or 'located', not {method.name!r}")
+        raise ModelError(f"on contacts, a rollout on {target!r} takes 'implicit' or 'located', not {method.name!r}")
     if model.loops and system.prepared is not None:
         raise ModelError(f"{model.name!r} has loops beside hard contacts: simulate runs it, rollout does not")
+    assert isinstance(method, Rule)
     return ByModes(system, method, many, threads, dt)
 
 
-def _method(system: System, wanted: str | Integrator | None, varied: bool) -> Rule | Marching:
-    """The wanted integrator, or the one that suits the system and, ``varied``, robots that differ."""
+def _method(system: System, wanted: str | Integrator | None) -> Rule | Marching:
+    """The wanted integrator, or the one that suits the system."""
     given = INTEGRATORS.get(wanted) if isinstance(wanted, str) else wanted
-    method = _suits(system, varied) if wanted is None else given
+    method = _suits(system) if wanted is None else given
     fixed = isinstance(method, (Rule, Marching)) and method.tolerance is None
     sampled = None if system.sampling is None else system.sampling.sampled
     many = system.controller is None or (sampled is not None and (sampled.laws or sampled.together))
@@ -153,11 +155,11 @@ def _method(system: System, wanted: str | Integrator | None, varied: bool) -> Ru
     return method  # type: ignore[return-value]
 
 
-def _suits(system: System, varied: bool) -> Rule | Marching:
+def _suits(system: System) -> Rule | Marching:
     if suits_implicit(system):
         return Implicit()
     if suits_moreau(system):
         return Moreau()
     if not isinstance(system.contact, CompliantFloor):
-        return Located(RKMK4()) if varied and system.contact is None else RKMK4()
+        return RKMK4()
     return Located(Rosenbrock() if system.model.nv <= SMALL else RKMK4())

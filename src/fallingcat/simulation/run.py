@@ -22,6 +22,7 @@ from .implicit import March
 from .integrator import HALVINGS, Integrator, Step
 from .ledger import ROUNDING, Ledger
 from .rule import guards
+from .smooth import smooth
 from .stiffness import default_step, rebounding_step, too_fast
 from .system import System
 from .trajectory import Trajectory
@@ -84,10 +85,13 @@ class Run:
         self.fastest = 0.0  # kinetic energy (J) at most, before steps beside hard contacts
         self._values = self._events_at(self.packed, self.t)
         self.method = method.at(system, dt)
-        step = self.method.stepper(system, self.mode, len(memory))
+        whole = not events and system.controller is None
+        stepping = smooth(self.method, system) if whole else self.method
+        step = stepping.stepper(system, self.mode, len(memory))
         self.march = step if isinstance(step, March) else None
         if self.march is not None:
             self.mode = ()  # of no matter to it: see _record
+            self.march.kernel  # noqa: B018 (made now: what laws refuse is an error, not the end of a run)
         self._steps: dict[Mode, Step] = {self.mode: step}
         self._measures: dict[Mode, Step] = {}
         self._account: tuple[np.ndarray, Account] = np.zeros(0), Account(0.0, 0.0, 0.0)  # of the packed state
