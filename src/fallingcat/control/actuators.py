@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..arrays import concatenate, scale
+from ..arrays import clip, concatenate, scale
 from ..dynamics.checks import vector
 from ..errors import ModelError
-from ..model import Model, State
+from ..model import Actuator, Model, State
 from .law import Law
-from .passive import follows
+from .passive import carried, cut_resistance, follows
 from .springs import on_joints
 
 
@@ -46,15 +46,20 @@ class Actuators(Law):
 
     def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
         """How the forces of servos fall with their joints' coordinates and rates."""
-        K, D = np.zeros(model.n), np.zeros(model.n)
-        for actuator in model.actuators:
-            place = model.v_slices[model.joint_index(actuator.joint)]
-            free = replace(actuator, force_range=(-np.inf, np.inf))
-            at_rest = free.effort(0.0, 0.0, 0.0)
-            share = follows(model.joints[model.joint_index(actuator.joint)]) ** 2
-            K[place] += share * max(0.0, float(at_rest - free.effort(0.0, 1.0, 0.0)))  # the force is linear in both
-            D[place] += share * max(0.0, float(at_rest - free.effort(0.0, 0.0, 1.0)))
+        K, D = sum((_falls(model, actuator) for actuator in model.actuators), start=np.zeros((2, model.n)))
         return on_joints(model, K), on_joints(model, D)
+
+    def resistance(self, model: Model, t: Any, state: State, touching: frozenset[str], dt: Any) -> Any:
+        """The same as far as servos are within their ``force_range``, see :func:`.cut_resistance`."""
+        total: Any = np.zeros((2, model.n))
+        for actuator, control in zip(model.actuators, self.controls(model, t, state, touching), strict=True):
+            falls, asked = _falls(model, actuator), actuator.pull(control, *_motion(model, actuator, state))
+            K, D = falls.max(axis=1)
+            place = model.v_slices[model.joint_index(actuator.joint)]
+            inertia = carried(model.nominal)[place.start]
+            part = cut_resistance(asked, clip(asked, *actuator.force_range), D + K * dt, inertia, dt)
+            total = total + scale(part, falls)
+        return total
 
     def check(self, model: Model) -> None:
         if not model.actuators:
@@ -68,10 +73,27 @@ def efforts(model: Model, controls: Any, state: State) -> Any:
     total: Any = np.zeros(model.n)
     for actuator, control in zip(model.actuators, controls, strict=True):
         i = model.joint_index(actuator.joint)
-        joint, ratio = model.joints[i], follows(model.joints[i])
-        q, v = joint.coordinates(state.joints[model.q_slices[i]])[0], model.v_slices[i].start
-        total = total + scale(ratio * actuator.effort(control, q, ratio * state.rates[v]), np.eye(model.n)[v])
+        effort = actuator.effort(control, *_motion(model, actuator, state))
+        total = total + scale(follows(model.joints[i]) * effort, np.eye(model.n)[model.v_slices[i].start])
     return total
+
+
+def _motion(model: Model, actuator: Actuator, state: State) -> tuple[Any, Any]:
+    """Coordinate and rate of its joint."""
+    i = model.joint_index(actuator.joint)
+    joint = model.joints[i]
+    q = joint.coordinates(state.joints[model.q_slices[i]])[0]
+    return q, follows(joint) * state.rates[model.v_slices[i].start]
+
+
+def _falls(model: Model, actuator: Actuator) -> np.ndarray:
+    """``2 x n``: by how much its force on a joint falls with the coordinate and the rate, without a force range."""
+    i = model.joint_index(actuator.joint)
+    at_rest, *moved = (float(actuator.pull(0.0, *x)) for x in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)))  # it is linear
+    falls = np.zeros((2, model.n))
+    share = actuator.gear * follows(model.joints[i]) ** 2
+    falls[:, model.v_slices[i]] = [[max(0.0, share * (at_rest - x))] for x in moved]
+    return falls
 
 
 def actuated(model: Model, function: Callable[[float, State], Any]) -> Callable[[float, State], Any]:

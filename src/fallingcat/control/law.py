@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..arrays import Graph, is_numeric
+from ..arrays import Graph, is_numeric, stack
 from ..arrays.arguments import is_scalar, look_first
 from ..arrays.natural import natural, plain
 from ..arrays.traced import NoNumber
@@ -58,7 +58,7 @@ def _natural(method: Callable[..., Any]) -> Callable[..., Any]:
     return asked
 
 
-_WRITTEN = {"forces", "beside", "energy", "memory_rate", "after"}
+_WRITTEN = {"forces", "beside", "energy", "resistance", "memory_rate", "after"}
 """The methods that a user writes for every kind of number."""
 
 
@@ -109,6 +109,13 @@ class Law(ABC):
     def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray] | None:
         """Stiffness and damping (nv x nv) at most, near a state: how short steps have to be.  None: not said."""
         return None
+
+    def resistance(self, model: Model, t: Any, state: State, touching: frozenset[str], dt: Any) -> Any:
+        """``2 x n``: stiffness and damping of single joints that an implicit step of ``dt`` (s) foresees; by default
+        those of :meth:`impedance`.
+        """
+        said = self.impedance(model, state)
+        return np.zeros((2, model.n)) if said is None else stack([np.diagonal(x)[model.m :] for x in said])
 
     def grip(self, model: Model) -> np.ndarray | None:
         """Dry friction (n): the forces up to which the law holds joints at rest, and with which it pulls against their

@@ -206,6 +206,28 @@ def _below(model: Model, state: State) -> np.ndarray:
     return np.asarray(alone / np.linalg.eigvalsh(root[:, None] * B * root).max())
 
 
+def cut_resistance(asked: Any, given: Any, gain: Any, inertia: Any, dt: Any) -> Any:
+    """The part of ``gain = D + dt K`` that an implicit step of ``dt`` (s) foresees of a drive whose force is cut from
+    ``asked`` to ``given``.
+
+    An inertia ``m`` that this force alone moves ends the step under ``clip(asked - gain dv)``: cut as before, or no
+    longer.  ``given - part gain dv`` is the same force there, with ``part = s - (1 - s) m / (dt gain)``,
+    ``s = given / asked``, and none where it stays cut.  All of ``gain`` would brake what the drive cannot brake, as an
+    inertia of ``dt gain`` does; none lets stiff drives go to and fro between their limits.
+
+    >>> m, dt, gain = 2.0, 0.1, 50.0
+    >>> part = cut_resistance(6.0, 3.0, gain, m, dt)
+    >>> dv = dt * 3.0 / (m + dt * part * gain)
+    >>> bool(np.isclose(m * dv, dt * np.clip(6.0 - gain * dv, -3.0, 3.0)))
+    True
+    """
+    is_cut = less(absolute(given), absolute(asked))
+    s = maximum(given / where(is_cut, asked, 1.0 + 0.0 * asked), 0.0 * asked)
+    resists = less(0.0, gain)
+    part = s - (1.0 - s) * inertia / (dt * where(resists, gain, 1.0 + 0.0 * gain))
+    return where(is_cut, maximum(part, 0.0 * part), 1.0 + 0.0 * part)
+
+
 def felt(model: Model, what: str, power: int) -> np.ndarray:
     """Damping, friction or stiffness (n) of each rate, with ``|ratio|^power`` of that of joints that follow it."""
     total = np.zeros(model.n)

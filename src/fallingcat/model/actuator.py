@@ -67,14 +67,18 @@ class Actuator:
 
     def effort(self, control: Scalar, q: Scalar, rate: Scalar) -> Scalar:
         """The force on the joint (N m, or N) at a coordinate and a rate of it."""
+        return self.gear * clip(self.pull(control, q, rate), *self.force_range)
+
+    def pull(self, control: Scalar, q: Scalar, rate: Scalar) -> Any:
+        """The force along ``x`` that it would give without a ``force_range``."""
         u, x, v = clip(control, *self.control_range), self.gear * q, self.gear * rate
-        pull: Any = {
+        pulls: Any = {
             "motor": u,
             "position": self.kp * (u - x) - self.kv * v,
             "velocity": self.kv * (u - v),
             "general": self.gain * u + self.bias[0] + self.bias[1] * x + self.bias[2] * v,
-        }[self.kind]
-        return self.gear * clip(pull, *self.force_range)
+        }
+        return pulls[self.kind]
 
 
 def _is_number(x: Any) -> bool:

@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import absolute, block, concatenate, cross, less, scale, where
+from ..arrays import block, concatenate, cross, less, scale, where
 from ..contact import CompliantFloor, Contact
 from ..contact.compliant import Support
 from ..contact.points import position
 from ..contact.stepped import SteppedContacts
 from ..control import Law
+from ..control.passive import carried, cut_resistance
 from ..dynamics.forward import Response, resisting_mass, response
 from ..dynamics.spatial import motion_to_child
 from ..dynamics.sweeps import nodes, outward
@@ -134,7 +135,7 @@ def begun(
     system = System(model, tuned(laws, numbers), contact, held if len(forces) else None)
     state, anchors, works = layout_of(system, memory).unpack(x[1:])
     points, grip = _points(system, state, anchors), _gripping(system, state, dt[0]) if grips else None
-    pulls = pulls_of(system, x[0], state, forces, _touching(system, points), grip.name if grip else None)
+    pulls = pulls_of(system, x[0], state, forces, _touching(system, points), grip.name if grip else None, dt[0])
     start = Start(system, x[0], state, works, points, pulls, dt[0])
     return start, Signs([point.velocity for point in points], grip)
 
@@ -207,7 +208,7 @@ class Pull(NamedTuple):
     damping: Any
 
     def scaled(self, share: Any) -> Pull:
-        """With a share (n) of its stiffness and damping: none where drives give all they can, whatever the motion."""
+        """With a share (n) of its stiffness and damping, where drives are cut."""
         return Pull(self.forces, share * self.stiffness, share * self.damping)
 
     def then(self, rates: Any, change: Any, dt: Any) -> Any:
@@ -267,35 +268,33 @@ def _touching(system: System, points: list[Point]) -> dict[str, Any]:
 
 
 def pulls_of(
-    system: System, t: Any, state: State, forces: Any, touching: dict[str, Any], grips: str | None
+    system: System, t: Any, state: State, forces: Any, touching: dict[str, Any], grips: str | None, dt: Any
 ) -> dict[str, Pull]:
     """All laws, and the controller, by their names; of the one that ``grips``, nothing yet."""
-    pulls, zero, drives = {}, np.zeros(system.model.n), set(system.driven_ports)
-    for law in system.laws:
-        if law.name == grips:
-            pulls[law.name] = Pull(np.zeros(system.model.nv), zero, zero)
-        elif not law.answers:
-            pull = by_cases(lambda known, law=law: law.forces(system.model, t, state, known), touching)  # type: ignore[misc]
-            pulls[law.name] = Pull(pull, *_of_joints(law, system.model, state))
+    model, zero, drives = system.model, np.zeros(system.model.n), set(system.driven_ports)
+    asking = [law for law in system.laws if not law.answers]
+    pulls = {law.name: _pull(law, model, t, state, touching, dt) for law in asking if law.name != grips}
+    if grips is not None:
+        pulls[grips] = Pull(np.zeros(model.nv), zero, zero)
     if system.controller is not None:
         pulls["controller"] = Pull(forces, zero, zero)
     asked = system.total({name: pull.forces for name, pull in pulls.items() if name in drives})
     for law in system.laws:
         if law.answers:
-            taken = law.beside(system.model, t, state, frozenset(), asked)
-            free = where(less(0.0, absolute(taken[system.model.m :])), 0.0, np.ones(system.model.n))
-            pulls = {name: pull.scaled(free) if name in drives else pull for name, pull in pulls.items()}
+            taken = law.beside(model, t, state, frozenset(), asked)
+            gain = sum((pulls[name].damping + dt * pulls[name].stiffness for name in drives & pulls.keys()), start=zero)
+            u = asked[model.m :]
+            part = cut_resistance(u, u + taken[model.m :], gain, carried(model.nominal), dt)
+            pulls = {name: pull.scaled(part) if name in drives else pull for name, pull in pulls.items()}
             pulls[law.name] = Pull(taken, zero, zero)
     return {port: pulls[port] for port in system.ports if port in pulls}
 
 
-def _of_joints(law: Law, model: Model, state: State) -> tuple[Any, Any]:
-    """Stiffness and damping (n each) of a law in single joints; what is negative stays explicit, it is not stable."""
-    said = law.impedance(model, state)
-    if said is None:
-        return np.zeros(model.n), np.zeros(model.n)
-    K, D = (np.diagonal(x)[model.m :] for x in said)
-    return where(less(0.0, K), K, 0.0 * K), where(less(0.0, D), D, 0.0 * D)
+def _pull(law: Law, model: Model, t: Any, state: State, touching: dict[str, Any], dt: Any) -> Pull:
+    """Of a law; what is negative of its resistance stays explicit, it is not stable."""
+    forces = by_cases(lambda known: law.forces(model, t, state, known), touching)
+    K, D = by_cases(lambda known: law.resistance(model, t, state, known, dt), touching)
+    return Pull(forces, where(less(0.0, K), K, 0.0 * K), where(less(0.0, D), D, 0.0 * D))
 
 
 def ahead_of(model: Model, state: State, pulls: dict[str, Pull], dt: Any) -> tuple[Any, Any]:

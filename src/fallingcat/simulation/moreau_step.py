@@ -93,7 +93,7 @@ def _begun(
     system: System, contact: SteppedContacts, t: Any, state: State, memory: Any, works: Any, forces: Any, dt: Any
 ) -> Start:
     kept, rubs = contact.remembered_of(memory), law_that_rubs(system)
-    pulls = pulls_of(system, t, state, forces, contact.touched(memory), rubs.name if rubs else None)
+    pulls = pulls_of(system, t, state, forces, contact.touched(memory), rubs.name if rubs else None, dt)
     rows = _rows(system, contact, state, contact.footing(system.model, state), kept, rubs, dt)
     return Start(system, contact, state, kept, works, pulls, rows, dt)
 

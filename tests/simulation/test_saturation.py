@@ -1,0 +1,71 @@
+"""Drives that give all they can, in implicit steps: cut as they are, and not to and fro between their limits."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import fallingcat as fc
+from fallingcat.control import Actuators, JointDamper, JointSpring
+from fallingcat.lie import Trivial
+
+DT = 1e-3
+
+
+def wheel(inertia, actuator):
+    """One joint, without gravity."""
+    body = fc.Body(1.0, (0, 0, 0), np.diag([1.0, 1.0, 1.0]) * inertia)
+    joint = fc.Joint("axle", fc.joints.Revolute((0.0, 0.0, 1.0)), "ground", "wheel")
+    links = (fc.Link("ground"), fc.Link("wheel", body))
+    return fc.Model("wheel", Trivial(), links, (joint,), gravity=(0, 0, 0), actuators=(actuator,))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_step_of_one_servo_ends_under_the_force_that_is_cut(seed):
+    rng = np.random.default_rng(seed)
+    m, kv, most, gear = 10.0 ** rng.uniform([-3, -1, 0, -0.5], [0, 2, 1.5, 0.5])
+    wanted, v = rng.uniform(-5, 5, 2)
+    model = wheel(m, fc.Actuator("spin", "axle", "velocity", gear, kv=kv, force_range=(-most, 2.0 * most)))
+    run = fc.simulate(model, model.state(rates=[v]), DT, Actuators((wanted,)), integrator="implicit", dt=DT)
+    ahead = run.rates[-1, 0]
+    assert m * (ahead - v) == pytest.approx(DT * gear * np.clip(kv * (wanted - gear * ahead), -most, 2.0 * most))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_step_of_one_joint_ends_under_its_effort_limit(seed):
+    rng = np.random.default_rng(seed)
+    m, d, effort, v = 10.0 ** rng.uniform([-3, 1, 0, 0], [-2, 2, 1, 1])
+    model = wheel(m, fc.Actuator("none", "axle"))
+    model = replace(model, joints=(replace(model.joints[0], limits=fc.Limits(effort=effort)),))
+    run = fc.simulate(model, model.state(rates=[v]), DT, JointDamper(d), integrator="implicit", dt=DT)
+    ahead = run.rates[-1, 0]
+    assert m * (ahead - v) == pytest.approx(DT * np.clip(-d * ahead, -effort, effort))
+
+
+def strong(effort):
+    arm = fc.robots.planar_arm()
+    limits, rubs = fc.Limits(-3.0, 3.0, effort=effort), fc.Passive(friction=0.4)
+    return replace(arm, joints=tuple(replace(joint, limits=limits, passive=rubs) for joint in arm.joints))
+
+
+def servos(model, most):
+    made = [
+        fc.Actuator(name, name, "position", kp=900.0, kv=90.0, force_range=(-most, most)) for name in model.joint_names
+    ]
+    return replace(model, actuators=tuple(made))
+
+
+@pytest.mark.parametrize("by", ["force range", "effort limit"])
+def test_stiff_drives_at_their_limits(by):
+    goal = (0.6, -0.5, 0.8)
+    if by == "force range":
+        model, laws = servos(strong(np.inf), 8.0), [Actuators(goal)]
+    else:
+        model, laws = strong(8.0), [JointSpring(900.0, goal), JointDamper(90.0)]
+    start = model.state(joints=[0.0, 0.3, 0.0])
+    run = fc.simulate(model, start, 0.3, laws, integrator="implicit", dt=DT)
+    fine = fc.simulate(model, start, 0.3, laws, integrator="implicit", dt=DT / 50, every=50)
+    assert run.status == "finished"
+    assert abs(run.joints - fine.joints).max() < 0.02
+    turns = np.diff(np.sign(np.diff(run.rates, axis=0)), axis=0)
+    assert (abs(turns) > 1).sum() < 12  # no chatter: rates go up, and come down
