@@ -163,11 +163,15 @@ class March:
         return on.iterated(x, np.array([dt]), forces, steps)
 
     def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
-        forces = None
-        if self.system.controller is not None:
-            asked = self.system.asked(clock[0], self._layout.unpack(packed)[0])
-            forces = np.concatenate([np.zeros(self._model.nv - len(asked)), asked])
+        forces = self.held(clock[0], packed)
         return np.append(self.rows(clock[0], packed, clock[1], 1, forces=forces)[0], 0.0)  # no guards, no error
+
+    def held(self, t: float, packed: np.ndarray) -> np.ndarray | None:
+        """``nv``: what a controller, if there is one, says at the start of a step."""
+        if self.system.controller is None:
+            return None
+        asked = self.system.asked(t, self._layout.unpack(packed)[0])
+        return np.concatenate([np.zeros(self._model.nv - len(asked)), asked])
 
     def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
         """What touches at each of ``N`` packed states."""

@@ -85,8 +85,8 @@ class Run:
         self.fastest = 0.0  # kinetic energy (J) at most, before steps beside hard contacts
         self._values = self._events_at(self.packed, self.t)
         self.method = method.at(system, dt)
-        whole = not events and system.controller is None
-        stepping = smooth(self.method, system) if whole else self.method
+        held = system.controller is None or system.sampling is not None
+        stepping = smooth(self.method, system) if held and not events else self.method
         step = stepping.stepper(system, self.mode, len(memory))
         self.march = step if isinstance(step, March) else None
         if self.march is not None:
@@ -115,7 +115,7 @@ class Run:
         self._keep()
         try:
             with np.errstate(all="ignore"):  # what is not finite stops the run by name
-                if self.march is not None and not self.events and self.system.controller is None:
+                if self.march is not None and not self.events:
                     self._march(self.march)
                 while self.t < self.duration - 0.5 * PRECISION and status == "finished":
                     status = self._advance()
@@ -150,28 +150,40 @@ class Run:
         if self.duration - self.t <= PRECISION:
             return
         contact, sampling = self.system.contact, self.system.sampling
-        mode = self.mode if self.march is None else self.march.modes(self.packed[None])[0]
         assert sampling is not None
-        sampling.advance(self.t, self._seen(self.packed), contact.touching(mode) if contact else frozenset())
+        touching: frozenset[str] = frozenset()
+        if contact is not None and sampling.sampled.laws:  # functions are not told
+            touching = contact.touching(self.mode if self.march is None else self.march.modes(self.packed[None])[0])
+        sampling.advance(self.t, self._seen(self.packed), touching)
         self._tried = self.packed, {}
 
     def _march(self, march: March) -> None:
-        """All whole steps that are kept, in machine code."""
-        dt, left = self.largest, int(self.duration / self.largest + 1e-9) // self.every
-        while left:
-            rows = min(left, max(1, AT_ONCE // self.every))
-            found = march.rows(self.t, self.packed, dt, rows, self.every)
+        """Whole steps in machine code, as long as a controller looks, if it does, where they end."""
+        dt, last = self.largest, int(self.duration / self.largest + 1e-9)
+        while steps := min(last - self.accepted, self._undisturbed()):
+            every = self.every if self.system.controller is None and steps >= self.every else 1
+            found = march.rows(self.t, self.packed, dt, steps // every, every, forces=march.held(self.t, self.packed))
             good = np.isfinite(found).all(axis=1)
-            sound = int(good.argmin()) if not good.all() else rows
-            times = (np.arange(1, sound + 1) * self.every + self.accepted) * dt
-            self.rows += zip(times.tolist(), found[:sound], repeat(self.mode), strict=False)
-            self.accepted += sound * self.every
-            self.t, self.packed, _ = self.rows[-1]
-            if sound < rows:
-                self._refuse(found[sound], self.every * dt)
-            left -= rows
+            sound = len(found) if good.all() else int(good.argmin())
+            done = np.arange(1, sound + 1) * every + self.accepted
+            times = np.where(abs(done * dt - self.instant) <= PRECISION, self.instant, done * dt)
+            kept = done % self.every == 0
+            self.rows += zip(times[kept].tolist(), found[:sound][kept], repeat(self.mode), strict=False)
+            if sound:
+                self.t, self.packed, self.accepted = float(times[-1]), found[sound - 1], int(done[-1])
+            if sound < len(found):
+                self._refuse(found[sound], every * dt)
+            if self.t == self.instant:
+                self._sample()
             if self.progress is not None:
                 self.progress(self.t / self.duration)
+
+    def _undisturbed(self) -> int:
+        """Steps before a controller is asked again, or Ctrl-C heard; 0: it looks within a step."""
+        if self.system.controller is None:
+            return max(AT_ONCE, self.every)
+        ahead = 1.0 if self.system.sampling is None else (self.instant - self.t) / self.largest
+        return round(ahead) if abs(ahead - round(ahead)) <= 1e-6 else 0
 
     def _step_to_event(self, dt: float) -> tuple[np.ndarray, float, list[float], list[Hit]]:
         """A step, its size, the values of events at its end, and those that end it."""
