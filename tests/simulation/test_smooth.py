@@ -131,3 +131,17 @@ def test_interrupted_between_its_parts():
     with pytest.raises(Interrupted) as stop:
         fc.simulate(CAT, START, 10.0, LAWS, integrator="rkmk4", dt=1e-3, progress=tell)
     assert stop.value.result.times[-1] == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize(("rate", "latency"), [(100.0, 0.0), (250.0, 0.003), (130.0, 0.0)])
+def test_a_sampled_controller_beside_whole_steps(rate, latency):
+    """It looks at the ends of steps, or within them (130 Hz), every third step is kept: as step by step."""
+    asked = Sampled(lambda t, s: -0.3 * s.joints - 0.05 * s.rates + 0.01 * t, rate, latency)
+    about = {"integrator": "rkmk4", "dt": 1e-3, "every": 3}
+    whole = fc.simulate(CAT, START, 0.1, [JointDamper(0.01), asked], **about)
+    single = fc.simulate(CAT, START, 0.1, [JointDamper(0.01), asked], **about, events=[fc.Event("never", never)])
+    np.testing.assert_array_equal(whole.times, single.times)
+    np.testing.assert_allclose(whole.joints, single.joints, rtol=1e-12)
+    np.testing.assert_array_equal(whole.port_forces["controller"].shape, single.port_forces["controller"].shape)
+    np.testing.assert_allclose(whole.port_forces["controller"], single.port_forces["controller"], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(whole.ledger.joints[-1], single.ledger.joints[-1], rtol=1e-10)
