@@ -98,9 +98,9 @@ def energies(model: Model) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
     return at
 
 
-def energies_with(model: Model, state: State, numbers: Any, *, varied: tuple[str, ...]) -> Any:
-    """:func:`energies_at` of a robot with numbers of its own: see :mod:`.parameters`."""
-    return energies_at(edited(model, None, varied, numbers)[0], state)
+def energies_with(model: Model, state: State, numbers: Any, lag: Any, *, varied: tuple[str, ...]) -> Any:
+    """:func:`energies_behind` of a robot with numbers of its own: see :mod:`.parameters`."""
+    return energies_behind(edited(model, None, varied, numbers)[0], state, lag)
 
 
 @functools.lru_cache(maxsize=8)

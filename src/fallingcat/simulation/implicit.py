@@ -65,6 +65,7 @@ class Implicit(Marching):
     name = "implicit"
     order = 1
     stable = True
+    lag = 0.5
     varies = True
 
     def __post_init__(self) -> None:

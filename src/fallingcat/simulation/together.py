@@ -193,10 +193,11 @@ class Marched(Together):
         model, (names, numbers) = self.system.model, self.fleet.parameters
         if not names:
             return super().energies(*states)
-        inputs = {"numbers": numbers.shape[1]}
+        inputs = {"numbers": numbers.shape[1], "lag": 1}
         kernel = compile(model, energies_with, inputs=inputs, state=State._fields, varied=names)
         poses, *rest = states
-        return kernel(poses[:, :3], *rest, np.tile(numbers, (len(poses) // len(numbers), 1))).T
+        each = np.tile(numbers, (len(poses) // len(numbers), 1))
+        return kernel(poses[:, :3], *rest, each, np.full((len(poses), 1), self.lag)).T
 
     def touching(self) -> Iterator[tuple[frozenset[str], np.ndarray]]:
         """Nothing, or it is not known here."""
