@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Iterable
 from typing import Any
 
 _LONGEST_QUOTE = 160
@@ -166,6 +167,20 @@ def how_to_get(extra: str) -> str:
     "pip install '.[jax]' in a clone of fallingcat"
     """
     return f"pip install '.[{extra}]' in a clone of fallingcat"
+
+
+def meant(name: str, names: Iterable[str]) -> str:
+    """What stands behind "there is no ...": the name that is nearest, whatever its case, else up to three that contain
+    what was said; empty where none does.
+
+    >>> meant("Kne", ["hip", "knee"])
+    "; do you mean 'knee'?"
+    """
+    from difflib import get_close_matches
+
+    said, folded = name.casefold(), {each.casefold(): each for each in names}
+    close = get_close_matches(said, folded, n=1) or [each for each in folded if said and said in each][:3]
+    return f"; do you mean {' or '.join(repr(folded[each]) for each in close)}?" if close else ""
 
 
 def told(x: object) -> str:

@@ -178,3 +178,16 @@ def test_batches_that_cannot_be_are_refused():
         fc.State.stack([cat.neutral(), dog.neutral()])
     with pytest.raises(ModelError, match=r"no state at 3 of a batch of shape \(3,\)"):
         fc.State.stack([cat.neutral()] * 3).at(3)
+
+
+def test_a_batch_is_no_sequence_of_states_and_says_so():
+    states = CAT.random_state(np.random.default_rng(0), 5)
+    for index in (3, -1, slice(2), [0, 1]):
+        with pytest.raises(ModelError, match=r"states\.at\(i\) is one state, and states\.pose, \.joints"):
+            states[index]
+    poses, joints, twists, rates = states
+    same(fc.State(poses, joints, twists, rates), states)
+    same(states._replace(rates=rates), states)
+    one = states.at(3)
+    assert one[3] is one.rates
+    assert [x is y for x, y in zip(one[1:3], (one.joints, one.twist), strict=True)] == [True, True]

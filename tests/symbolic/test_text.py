@@ -2,6 +2,7 @@
 
 import ast
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,13 +11,16 @@ from typer.testing import CliRunner
 
 import fallingcat as fc
 from fallingcat.cli import app
+from fallingcat.lie import SE2
 from fallingcat.symbolic.text import FORMATS
 from fallingcat.symbolic.text.names import harmless
+from fallingcat.symbolic.text.printers import readable
 
 from .hostile import HOSTILE, hostile
-from .robots import planar, space
+from .robots import at, planar, space
 
 NAMES = ("M", "C", "g", "A", "theta_bc")
+HOPPER = str(Path(__file__).parents[2] / "examples" / "robots" / "hopper.toml")
 
 
 @pytest.fixture(scope="module")
@@ -169,3 +173,35 @@ def test_command(tmp_path):
     answer = CliRunner().invoke(app, ["derive", str(big)])
     assert answer.exit_code == 2
     assert re.search("about [0-9,]+ operations, too many for symbols.*export", answer.output)
+
+
+def test_numbers_of_the_file_are_decimals_and_short_fractions_stay():
+    links = [fc.Link(f"b{i}", fc.Body(0.73333, [0.0123, 0.0117, 0.0], np.diag([0.1, 0.1, 0.00321]))) for i in range(2)]
+    hinge = fc.Joint("j", fc.joints.Revolute(), "b0", "b1", at(0.0357))
+    arm = fc.Model("arm", SE2(), tuple(links), (hinge,), gravity=np.array([0.0, -9.81, 0.0]))
+    d = fc.symbolic.derive(arm, ["none"])
+    assert d["M"][0, 0] == 2 * sympy.Rational("0.73333")  # exact
+    for format in ("text", "latex", "c", "python", "julia", "octave"):
+        text = d.write("M", "g", format=format)
+        assert "1.46666" in text, format
+        assert not re.search(r"\d{4}/|/\s*\d{3}|frac\{\d{4}|e\+", text), text
+    q, theta = d.q[-1], d.q[2]
+    line = next(x for x in d.write("g").splitlines() if "g[4, 1]" in x)
+    read = sympy.sympify(line.split("=")[1], {str(x): x for x in (q, theta)})
+    assert float((read - d["g"][3]).subs({q: 0.7, theta: 0.3})) == pytest.approx(0.0, abs=1e-16)
+    assert readable(sympy.Symbol("m_1") / 3) == "m_1/3"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--format", "pyton"], "do you mean 'python'?"),
+        (["--what", "Mass"], "there is no quantity 'Mass'; do you mean 'M'?"),
+        (["--what", "m"], "do you mean 'M'?"),
+        (["--symbols", "mases"], "do you mean 'masses'?"),
+    ],
+)
+def test_what_is_nearly_a_name_is_suggested(arguments, words):
+    done = CliRunner().invoke(app, ["derive", HOPPER, *arguments])
+    assert done.exit_code == 2
+    assert words in done.stderr

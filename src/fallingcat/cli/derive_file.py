@@ -22,10 +22,13 @@ def derive(
     file: File,
     what: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A quantity: M, C, g, T, U, A, ...; repeatable. M C g, if left out."),
+        typer.Option(
+            metavar="NAME",
+            help="A quantity: M, C, g, T, U, A, ...; repeatable; any other lists all. M C g, if left out.",
+        ),
     ] = None,
     more: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="More quantities.")] = None,
-    format: Annotated[str, typer.Option(metavar="text|latex|python|c|julia|matlab|jax")] = "text",
+    format: Annotated[str, typer.Option(metavar="text|latex|python|jax|c|julia|matlab|octave")] = "text",
     out: Annotated[
         str | None, typer.Option(metavar="FILE", help="Where to write; the terminal, if left out.", show_default=False)
     ] = None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from ..errors import ModelError
+from ..errors import ModelError, meant
 from .app import File, app, errors_in_one_line
 from .reading import Reading, model_of, reads_a_robot
 from .text import plain
@@ -63,7 +63,7 @@ def exported(model: Model, function: str, out: str, target: str, dtype: str, opt
         raise ModelError(f"target is one of {', '.join(TARGETS)}, not {target!r}")
     named = _named(function)
     given: dict[str, Any] = dict(_option(text) for text in options)
-    _check_options(named, given)
+    _check_options(model, named, given)
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -112,10 +112,7 @@ def _named(name: str) -> Callable[..., Any]:
     """A function of the library that kernels can be made of."""
     known = _of_a_robot()
     if name not in known:
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, known, n=1)
-        hint = f"; do you mean {near[0]}?" if near else f"; there are {', '.join(_offered())}"
+        hint = meant(name, known) or f"; there are {', '.join(_offered())}"
         raise ModelError(f"there is no function {name!r} of a robot{hint}")
     return known[name]
 
@@ -136,23 +133,38 @@ def _of_a_robot() -> dict[str, Callable[..., Any]]:
 
 
 def _offered() -> list[str]:
-    """Those that kernels can be made of."""
+    """Those that a command can make kernels of."""
     from ..arrays import why_numbers_only
 
-    return [each for each, thing in _of_a_robot().items() if why_numbers_only(thing) is None]
+    return [each for each, f in _of_a_robot().items() if why_numbers_only(f) is None and not _needed(f)[1]]
 
 
-def _check_options(function: Callable[..., Any], given: dict[str, Any]) -> None:
-    """An error that names the options which a function cannot do without."""
+def _check_options(model: Model, function: Callable[..., Any], given: dict[str, Any]) -> None:
+    """An error that names the options which a function cannot do without, or what no option can be."""
+    from ..arrays import why_numbers_only
+
+    if why_numbers_only(function) is not None:
+        return  # compile says so
+    texts, others = _needed(function)
+    if others:
+        rule = f"{function.__name__} takes {' and '.join(others)}, which no option can be"
+        raise ModelError(f"{rule}: see compile(..., target='c') in Python, whose inputs= and keywords can")
+    missing = [f"--option {name}=..." for name in texts if name not in given]
+    if missing:
+        places = ", ".join([*model.link_names, *(frame.name for frame in model.frames)][:12])
+        raise ModelError(f"{function.__name__} needs {' and '.join(missing)}, one of {places}")
+
+
+def _needed(function: Callable[..., Any]) -> tuple[list[str], list[str]]:
+    """What a function takes beside numbers of known size: names of places, and what no text can be."""
     import inspect
 
     from ..arrays import sizes_of
 
     parameters = list(inspect.signature(function).parameters.values())[2:]
-    needed = [p.name for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
-    missing = [f"--option {name}=..." for name in needed if name not in sizes_of(function) and name not in given]
-    if missing:
-        raise ModelError(f"{function.__name__} needs {' and '.join(missing)}")
+    needed = [p for p in parameters if p.default is p.empty and p.name not in sizes_of(function)]
+    places = [p.name for p in needed if p.annotation in ("Place", "str")]
+    return places, [p.name for p in needed if p.name not in places]
 
 
 def _option(text: str) -> tuple[str, str]:

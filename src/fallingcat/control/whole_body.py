@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -181,12 +182,18 @@ class WholeBodyLoop:
         kernel: Kernel = compile(self.model, coordinates, state=("pose", "joints"))
         return kernel
 
+    def __copy__(self) -> WholeBodyLoop:
+        """A loop with a memory of its own, for the same robot and tasks."""
+        return copy.deepcopy(self, {id(x): x for x in (self.model, *(task for task, _ in self._places))})
+
     def change(self, task: Task, **numbers: Any) -> None:
         """Other numbers for one of the tasks that the loop was made of: ``loop.change(hand, goal=H, velocity=v)``.
 
-        Only numbers that it had from the start can change.
+        Only numbers that it had from the start can change.  A loop that was copied or came from another process knows
+        the task by its numbers at the start.
         """
-        start = next((start for own, start in self._places if own is task), None)
+        named = [start for own, start in self._places if own is task]
+        start = next(iter(named or [start for own, start in self._places if own == task]), None)
         if start is None:
             raise ModelError(f"{task.name if isinstance(task, Task) else told(task)} is none of the tasks of this loop")
         shapes = task.number_shapes(self.model)

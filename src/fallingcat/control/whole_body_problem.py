@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
@@ -40,7 +40,7 @@ class TorqueLimits:
         positive(self.fraction, "fraction of TorqueLimits")
 
 
-class Posed(Protocol):
+class Posed(Hashable, Protocol):
     """A kind of problem, all that code is made for; hashable."""
 
     @property

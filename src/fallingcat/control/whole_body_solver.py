@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ..model import Model
 from .active_set import limited
 from .least_squares import RANK, Level
 from .lexicographic import CONTRADICTION, NOT_FINITE, SOLVED, SOLVER, Found, Given, memory
-from .whole_body_problem import NONE, Plan
+from .whole_body_problem import NONE, Plan, Posed, plan_of
 
 OPTIMAL = 1e-8
 """The largest violation of the optimality conditions of an answer, relative to the gradients; else the careful way."""
@@ -53,6 +53,9 @@ class Solver:
         held, ranks = (np.zeros(k, np.int64) for k in (limits, levels))
         self.given, self.found = problem.given, Found(held, x, multipliers, misses, ranks, report)
         self._go = SOLVER.bound(problem, self.found, memory(n, rows, limits, levels, m))
+
+    def __reduce__(self) -> Any:
+        return _made_again, (self.model, self.plan.setup, (self._flat, *self.found))
 
     def solve(self, q: np.ndarray, v: np.ndarray, numbers: np.ndarray) -> Answer:
         """From the guess in ``found.held``; the careful way where that does not end, or not well."""
@@ -146,6 +149,14 @@ class Solver:
             if not np.isfinite(x).all():
                 return f"{what}[{int(np.argmin(np.isfinite(x)))}] of {self.model.name!r} is not finite"
         return f"what these tasks ask of {self.model.name!r} is not finite"
+
+
+def _made_again(model: Model, setup: Posed, memory: tuple[np.ndarray, ...]) -> Solver:
+    """A solver with a memory of its own, in which the same stands: machine code knows the places of its arrays."""
+    solver = Solver(model, plan_of(model, setup))
+    for mine, kept in zip((solver._flat, *solver.found), memory, strict=True):
+        mine[:] = kept
+    return solver
 
 
 _NONE = np.zeros(0)

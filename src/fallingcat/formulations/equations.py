@@ -44,7 +44,8 @@ class VelocityChange:
     claims: Iterable[str | Claim] = ()
     """Properties that the changed equations must have: names (``mass decoupling``, ``invariance``, ...) or your own."""
     at: Callable[[complex], Any] | None = None
-    """``T`` a (complex, infinitesimal) time later; without it, what depends on ``T_dot`` stays unproved."""
+    """``T`` a (complex, infinitesimal) time later; without it, what depends on ``T_dot`` stays unproved.  Those of the
+    library's own changes are not pickled."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "claims", named_claims(self.claims))
@@ -92,7 +93,7 @@ class VelocityChange:
             inverse = _inverse(T, name)
         _square(T_dot, model.nv, f"T_dot of the change {name!r}")
         _square(inverse, model.nv, f"the inverse of the change {name!r}")
-        at = lambda step: matrix(later(model, state, step))  # noqa: E731
+        at = _Along(lambda step: matrix(later(model, state, step)))
         return cls(T, T_dot, inverse, name, base, joints, claims, at)
 
     def velocity(self, v: Vector) -> Vector:
@@ -122,7 +123,7 @@ class VelocityChange:
         """The change back: ``v_x = T^-1 v_y``."""
         if self.T.shape[0] != self.T.shape[1]:
             raise ModelError(f"the change {self.name!r} drops velocities: it cannot be inverted")
-        at = None if self.at is None else lambda step: _inverse_at(self, step)
+        at = None if self.at is None else _Along(lambda step: _inverse_at(self, step))
         return VelocityChange(self.inverse, self.inverse_dot, self.T, f"inverse of {self.name}", at=at)
 
     def then(self, other: VelocityChange) -> VelocityChange:
@@ -138,8 +139,24 @@ class VelocityChange:
             other.base,
             other.joints,
             other.claims,
-            None if first is None or second is None else lambda step: second(step) @ first(step),
+            None if first is None or second is None else _Along(lambda step: second(step) @ first(step)),
         )
+
+
+class _Along:
+    """``T`` as a function of a time step.  Functions made on the way cannot be pickled: this one becomes None."""
+
+    def __init__(self, matrix: Callable[[complex], Any]) -> None:
+        self._matrix = matrix
+
+    def __call__(self, step: complex) -> Any:
+        return self._matrix(step)
+
+    def __reduce__(self) -> Any:
+        return type(None), ()
+
+    def __deepcopy__(self, memo: Any) -> _Along:
+        return self
 
 
 def _square(X: Matrix, size: int, what: str) -> Matrix:
@@ -187,7 +204,7 @@ def upper(X: Matrix, X_inverse: Matrix, Y: Matrix, Z: Matrix, Z_inverse: Matrix)
 def identity(model: Model) -> VelocityChange:
     """The change that changes nothing; the start of a chain."""
     one, zero = np.eye(model.nv), np.zeros((model.nv, model.nv))
-    return VelocityChange(one, zero, one, "body", "twist of the base, body-fixed", at=lambda step: one)
+    return VelocityChange(one, zero, one, "body", "twist of the base, body-fixed", at=_Along(lambda step: one))
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ..errors import ModelError, told
+from ..errors import ModelError, meant, told
 
 if TYPE_CHECKING:
     from .model import Model
@@ -28,18 +28,7 @@ def index(what: str, name: str, names: Sequence[str]) -> int:
     try:
         return names.index(name)
     except ValueError:
-        near = _near(name, names)
-        hint = f"; do you mean {' or '.join(map(repr, near))}?" if near else ""
-        raise ModelError(f"there is no {what} {name!r}{hint}") from None
-
-
-def _near(name: str, names: Sequence[str]) -> list[str]:
-    """The name that is nearest, whatever its case; else up to three that contain what was said."""
-    from difflib import get_close_matches
-
-    said, folded = name.casefold(), {each.casefold(): each for each in names}
-    close = get_close_matches(said, folded, n=1)
-    return [folded[each] for each in close or [each for each in folded if said and said in each][:3]]
+        raise ModelError(f"there is no {what} {name!r}{meant(name, names)}") from None
 
 
 def check_frames(model: Model) -> None:

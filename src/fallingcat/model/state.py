@@ -46,13 +46,24 @@ class State(NamedTuple):
         return tuple(self.pose.shape[:-2])
 
     def at(self, index: Any) -> State:
-        """The state, or the states, at an index, a slice or a mask of the axes in front."""
+        """The state, or the states, at an index, a slice or a mask of the axes in front.
+
+        ``states[3]`` would be the fourth field of the tuple, the rates of all: for a batch it is an error.
+        """
         if not self.batch and (not isinstance(index, tuple) or index):
             raise ModelError("this is one state, and no batch of which one could be taken")
         try:
             return State(*(x[index] for x in self))
         except IndexError:
             raise ModelError(f"there is no state at {index!r} of a batch of shape {self.batch}") from None
+
+    def __getitem__(self, index: Any) -> Any:
+        """A field of one state, as of any tuple; an error for a batch, where most who write so mean :meth:`at`."""
+        if getattr(self.pose, "shape", ())[:-2]:
+            raise ModelError(
+                "in a batch states.at(i) is one state, and states.pose, .joints, .twist, .rates its fields"
+            )
+        return tuple.__getitem__(self, index)
 
     @classmethod
     def stack(cls, states: Sequence[State]) -> State:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from pydantic_core import PydanticCustomError
 
-from ..errors import FallingCatError, FileError
+from ..errors import FallingCatError, FileError, meant
 
 MOST_ERRORS: Final = 20  # said in one message
 
@@ -67,8 +66,7 @@ def _words(table: type[Table], rows: type[Table], key: str, problem: Any) -> str
     if problem["type"] == "extra_forbidden":
         fields = (rows if len(problem["loc"]) > 1 else table).model_fields
         word = str(problem["loc"][-1])
-        near = [x for x in fields if x.lower() == word.lower()] or get_close_matches(word, fields, n=1)
-        guess = f"; do you mean {near[0]!r}? They are" if near else ": they are"
+        guess = f"{hint} They are" if (hint := meant(word, fields)) else ": they are"
         return f"there is no {key} {word!r}{guess} {', '.join(fields)}"
     if problem["type"] == "missing":
         return f"{place or str(problem['loc'][-1])!r} is missing"

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, SupportsFloat, TypeVar
 
 from pydantic import ConfigDict
 
-from ..errors import ModelError, told
+from ..errors import ModelError, meant, told
 from .checked import Table
 
 if TYPE_CHECKING:
@@ -158,7 +157,6 @@ def kind_of(name: str) -> StudyKind[Any, Any]:
         for entry in entry_points(group=GROUP, name=name):
             study_kind(entry.load())
     if name not in _KINDS:
-        near = get_close_matches(name, _KINDS, n=1)
-        guess = f"; do you mean {near[0]!r}? They are" if near else ": they are"
+        guess = f"{hint} They are" if (hint := meant(name, _KINDS)) else ": they are"
         raise ModelError(f"there is no kind of study {name!r}{guess} {', '.join(_KINDS)}, and your own once made known")
     return _KINDS[name]

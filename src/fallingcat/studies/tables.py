@@ -26,14 +26,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, field_validator, model_validator
 
-from ..errors import FileError, ModelError, told
+from ..errors import FileError, ModelError, meant, told
 from ..io.diagnostics import Reader
 from ..io.files import read_bytes
 from ..io.toml_text import decoded, parsed
@@ -172,9 +171,7 @@ def load(study: str) -> Study:
         own = parse(decoded(read_bytes(reader, LARGEST_FILE), reader), Path(study).stem, study)
         return own.model_copy(update={"file": study})
     if study not in names():
-        near = get_close_matches(study, names(), n=1)
-        guess = f"; do you mean {near[0]!r}?" if near else "."
-        raise ModelError(f"there is no study {study!r}{guess} Studies: {', '.join(names())}")
+        raise ModelError(f"there is no study {study!r}{meant(study, names()) or '.'} Studies: {', '.join(names())}")
     text = (resources.files(__package__) / "data" / f"{study}.toml").read_text(encoding="utf-8")
     return parse(text, study, f"{study}.toml")
 

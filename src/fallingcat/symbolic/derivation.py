@@ -11,7 +11,7 @@ import sympy
 
 from .. import dynamics as dyn
 from ..arrays import Graph
-from ..errors import ModelError, told
+from ..errors import ModelError, meant, told
 from ..kernels.ir.results import Result, flatten
 from ..lie import SE3
 from ..model import Model, State
@@ -91,12 +91,19 @@ class Derivation:
     def meaning(self, name: str) -> str:
         """What a quantity is, in words."""
         if name not in self.names:
-            raise ModelError(f"there is no quantity {told(name)}: take one of {', '.join(self.names)}")
+            raise self._unknown(name)
         return QUANTITIES[name].meaning if name in QUANTITIES else DERIVED[name].meaning
 
+    def _unknown(self, name: Any) -> ModelError:
+        """There is none of this name; it may be in the words for one, ``mass`` in ``mass matrix``."""
+        said = name if isinstance(name, str) else ""
+        wordy = [each for each in self.names if len(said) > 2 and said.casefold() in self.meaning(each)]
+        hint = f"; do you mean {wordy[0]!r}?" if wordy else meant(said, self.names)
+        return ModelError(f"there is no quantity {told(name)}{hint or '.'} They are {', '.join(self.names)}")
+
     def write(self, *names: str, format: str = "text") -> str:
-        """Quantities as text: ``text``, ``latex`` (a document), or a function in ``python``, ``jax``, ``c``, ``julia``
-        or ``matlab`` with the steps that they share, a count of operations, and a header.
+        """Quantities as text: ``text``, ``latex`` (a document), or a function in ``python``, ``jax``, ``c``, ``julia``,
+        ``matlab`` or ``octave`` with the steps that they share, a count of operations, and a header.
 
         >>> import fallingcat as fc
         >>> d = fc.symbolic.derive(fc.robots.prismatic_hopper(), ["masses", "gravity"])
@@ -286,7 +293,7 @@ class Derivation:
             found = self.computed(function, **options)
             return found[QUANTITIES[name].field] if QUANTITIES[name].field else found
         if name not in DERIVED:
-            raise ModelError(f"there is no quantity {told(name)}: take one of {', '.join(self.names)}")
+            raise self._unknown(name)
         if name not in self._named:
             self._named[name] = DERIVED[name].make(self)
         return self._named[name]

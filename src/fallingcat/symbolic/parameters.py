@@ -11,7 +11,7 @@ import numpy as np
 import sympy
 
 from ..arrays import is_expression
-from ..errors import ModelError, told
+from ..errors import ModelError, meant, told
 from ..model import Body, Frame, Joint, Link, Model, Passive
 
 KINDS: Final = ("masses", "centers", "inertias", "lengths", "gravity", "stiffnesses", "dampings", "rests", "armatures")
@@ -88,7 +88,9 @@ def symbols(
 def _check_known(wanted: set[str], called: Mapping[str, str], known: set[str]) -> None:
     """Only numbers that the robot has are wanted, and no symbol is called as another number is."""
     if unknown := (wanted | {*called}) - {"all", "none", *KINDS} - known:
-        raise ModelError(f"there is no parameter {sorted(unknown)[0]!r}: take {', '.join(KINDS)} or names such as m_0")
+        name = sorted(unknown)[0]
+        hint = meant(name, [*KINDS, *known])
+        raise ModelError(f"there is no parameter {name!r}{hint or '.'} Take {', '.join(KINDS)} or names such as m_0")
     if twice := {*called.values()} & (known - {*called}):
         raise ModelError(f"the symbol {sorted(twice)[0]!r} is the name of another parameter: choose another")
 

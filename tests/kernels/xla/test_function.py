@@ -1,6 +1,8 @@
 """Kernels under JAX: the numbers of the CPU's kernels under every transformation."""
 
+import copy
 import gc
+import pickle
 import threading
 import warnings
 
@@ -260,3 +262,12 @@ def test_a_jax_that_cannot_call_machine_code(monkeypatch):
     np.testing.assert_allclose(jax.jit(traced)(q, v, u), expected, atol=1e-12 * np.abs(expected).max())
     found = jax.grad(lambda u: traced(q, v, u)[..., 2].sum())(u)
     np.testing.assert_allclose(found, jax.grad(lambda u: f(q, v, u)[..., 2].sum())(u), atol=1e-12)
+
+
+@pytest.mark.parametrize("again", [lambda k: pickle.loads(pickle.dumps(k)), copy.deepcopy, copy.copy])
+def test_kernels_are_pickled_and_copied_as_their_recipe(again):
+    kernel = fc.compile(HOPPER, fc.bias_forces, target="jax")
+    q, v = HOPPER.flatten(HOPPER.random_state(np.random.default_rng(0)))
+    other = again(kernel)
+    assert other.__name__ == kernel.__name__
+    np.testing.assert_array_equal(jax.jit(other)(q, v), jax.jit(kernel)(q, v))

@@ -23,7 +23,7 @@ from .foreign import Expressions, Foreign
 from .handler import version
 
 
-def build(recipe: Recipe) -> Callable[..., Any]:
+def build(recipe: Recipe) -> Function:
     """``f(q, v, ...)`` of JAX arrays ``(..., *shape)`` whose batch shapes fit together.
 
     On the CPU XLA calls machine code, which computes in the recipe's ``dtype``; results are of the type of the arrays.
@@ -36,11 +36,11 @@ def build(recipe: Recipe) -> Callable[..., Any]:
         raise ExtraMissingError("jax", purpose="target='jax'") from None
     why = plain.reason() or _reason()
     if why is None:
-        return _function(recipe, *_foreign(recipe))
+        return Function(recipe, *_foreign(recipe))
     _tell(why)
     traced = trace(recipe)
     made = program(traced.inputs, traced.outputs, fuse=False)
-    return _function(recipe, traced.face, functools.partial(interpreted, made))
+    return Function(recipe, traced.face, functools.partial(interpreted, made))
 
 
 def _foreign(recipe: Recipe) -> tuple[Face, Callable[..., Any]]:
@@ -72,31 +72,41 @@ def _foreign(recipe: Recipe) -> tuple[Face, Callable[..., Any]]:
     return face, call
 
 
-def _function(recipe: Recipe, face: Face, flat: Callable[..., Any]) -> Callable[..., Any]:
-    """From and to arrays and records as users have them."""
-    import jax
-    import jax.numpy as jnp
+class Function:
+    """``f(q, v, ...)`` from and to JAX arrays and records; pickled as its recipe, and made again from it."""
 
-    parts, build = leaves(face.result), builder(face.result)
+    def __init__(self, recipe: Recipe, face: Face, flat: Callable[..., Any]) -> None:
+        import jax
 
-    @functools.partial(jax.jit, inline=True)
-    def numbers(arrays: list[Any]) -> tuple[Any, ...]:
-        leads = _leads(face, arrays)
-        flats = [x.reshape((*own, a.size)) for a, x, own in zip(face.arguments, arrays, leads, strict=True)]
-        dtype = jnp.result_type(*arrays, jnp.float32) if arrays else jnp.result_type(float)
-        out = flat(flats, jnp.broadcast_shapes(*leads), dtype)
-        return tuple(out[..., p.start : p.end].reshape((*out.shape[:-1], *p.shape)) for p in parts)
+        self._recipe, self._face, self._build = recipe, face, builder(face.result)
+        self._numbers = jax.jit(functools.partial(_numbers, face, flat), inline=True)
+        self.__name__ = self.__qualname__ = identifier(recipe.function)
+        self.__doc__ = f"{', '.join(map(str, face.arguments))} -> {size_of(face.result)} numbers"
 
-    def run(*arguments: Any, **by_name: Any) -> Any:
-        given = taken(run.__name__, recipe.model, face.arguments, face.state, arguments, by_name)
-        check_count(run.__name__, face.arguments, given)
+    def __call__(self, *arguments: Any, **by_name: Any) -> Any:
+        import jax.numpy as jnp
+
+        face = self._face
+        given = taken(self.__name__, self._recipe.model, face.arguments, face.state, arguments, by_name)
+        check_count(self.__name__, face.arguments, given)
         arrays = [jnp.asarray(x) for x in given]
         _leads(face, arrays)
-        return build(numbers(arrays))
+        return self._build(self._numbers(arrays))
 
-    run.__name__ = run.__qualname__ = identifier(recipe.function)
-    run.__doc__ = f"{', '.join(map(str, face.arguments))} -> {size_of(face.result)} numbers"
-    return run
+    def __reduce__(self) -> Any:
+        return build, (self._recipe,)
+
+
+def _numbers(face: Face, flat: Callable[..., Any], arrays: list[Any]) -> tuple[Any, ...]:
+    """The arrays of the result, one after the other."""
+    import jax.numpy as jnp
+
+    leads = _leads(face, arrays)
+    flats = [x.reshape((*own, a.size)) for a, x, own in zip(face.arguments, arrays, leads, strict=True)]
+    dtype = jnp.result_type(*arrays, jnp.float32) if arrays else jnp.result_type(float)
+    out = flat(flats, jnp.broadcast_shapes(*leads), dtype)
+    parts = leaves(face.result)
+    return tuple(out[..., p.start : p.end].reshape((*out.shape[:-1], *p.shape)) for p in parts)
 
 
 def _leads(face: Face, arrays: Sequence[Any]) -> list[tuple[int, ...]]:

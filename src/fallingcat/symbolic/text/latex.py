@@ -11,6 +11,7 @@ import sympy
 
 from ..derivation import Named
 from .names import harmless, identifiers, legend, underscored
+from .printers import decimals
 
 if TYPE_CHECKING:
     from ..derivation import Derivation
@@ -42,7 +43,7 @@ def document(d: Derivation, named: Named, meanings: dict[str, str], header: list
 
 def _text(x: Any, names: dict[Any, str]) -> str:
     """An expression, with short fractions only: a sum over a name is ``1/name (sum)``."""
-    return str(sympy.latex(x, symbol_names=names, long_frac_ratio=2))
+    return str(sympy.latex(decimals(x), symbol_names=names, long_frac_ratio=2, full_prec=False))
 
 
 def _equations(name: str, x: Any, names: dict[Any, str]) -> list[list[str]]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 import sympy
 
 from ..._version import __version__
-from ...errors import ModelError, told
+from ...errors import ModelError, meant, told
 from . import languages, latex
 from .names import harmless, legend
+from .printers import readable
 from .program import Program, program
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ LANGUAGES: Final[dict[str, Callable[[Program, list[str]], str]]] = {
     "c": languages.c,
     "julia": languages.julia,
     "matlab": languages.matlab,
+    "octave": languages.matlab,
 }
 FORMATS: Final = ("text", "latex", *LANGUAGES)
 
@@ -29,7 +31,8 @@ FORMATS: Final = ("text", "latex", *LANGUAGES)
 def written(d: Derivation, names: tuple[str, ...], format: str = "text") -> str:
     """Quantities in one of :data:`FORMATS`; see :meth:`Derivation.write`."""
     if format not in FORMATS:
-        raise ModelError(f"format is one of {', '.join(FORMATS)}, not {told(format)}")
+        hint = meant(format, FORMATS) if isinstance(format, str) else ""
+        raise ModelError(f"format is one of {', '.join(FORMATS)}, not {told(format)}{hint}")
     if format in LANGUAGES:
         made = program(d, names)
         return LANGUAGES[format](made, _header(d, format, made.operations))
@@ -50,14 +53,14 @@ def _plain(d: Derivation, named: Any, meanings: dict[str, str]) -> str:
     """Lines for a terminal: factors first, then every entry that is not zero."""
     lines = [*_header(d, "text", named.operations), ""]
     if named.definitions:
-        lines += ["common factors", *(f"  {x} = {e}" for x, e in named.definitions.items()), ""]
+        lines += ["common factors", *(f"  {x} = {readable(e)}" for x, e in named.definitions.items()), ""]
     for name, x in named.expressions.items():
         lines.append(f"{name}: {meanings[name]}")
         if not isinstance(x, (sympy.MatrixBase, sympy.NDimArray)):
-            lines += [f"  {name} = {x}", ""]
+            lines += [f"  {name} = {readable(x)}", ""]
             continue
         found = [(place, x[place]) for place in latex.places(x.shape) if x[place] != 0]
-        lines += [f"  {name}[{', '.join(str(k + 1) for k in place)}] = {entry}" for place, entry in found]
+        lines += [f"  {name}[{', '.join(str(k + 1) for k in place)}] = {readable(entry)}" for place, entry in found]
         lines += [] if found else [f"  {name} = 0"]
         lines.append("")
     return "\n".join(lines)
