@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from link_sums import whole_body
 from residuals import agree
 from robot_laws import FRAMES, REPRESENTATIONS, along, law, some_link
 
 import fallingcat as fc
+from fallingcat.dynamics.energy import kinetic_slope
 from fallingcat.lie import SE3
 from fallingcat.lie.charts import POSITION_CHARTS, ROTATION_CHARTS
 
 Ad = SE3().Ad
+
+
+@law()
+def test_kinetic_slope(recipe, model, state, rng):
+    found, light = kinetic_slope(model, state), replace(model, gravity=np.zeros(3))
+    wanted = fc.mass_matrix_derivative(model, state) @ state.velocity - fc.bias_forces(light, state)
+    agree("dT/dq = dM/dt v - C v", found, wanted[model.m :])
+    if all(joint.kind.group.additive for joint in model.joints):
+        for i in range(model.n):
+            direction = np.eye(model.nv)[model.m + i]
+            wanted = along(lambda s: fc.kinetic_energy(model, s), model, state, direction=direction)
+            agree("dT/dq = complex step", found[i], wanted)
 
 
 # kinematics ---------------------------------------------------------------------------------------------------

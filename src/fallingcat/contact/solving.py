@@ -67,16 +67,7 @@ def hold(respond: Response, J: Any, K: Any, free: Any, demand: Any, near: Any = 
     """
     if not len(J):
         return Held(np.zeros(0), free, 1.0)
-    G = J @ respond(K.T)
-    JJ = J @ J.T
-    eps = DEPENDENT * _mean_diagonal(JJ)
-    regular, dense = JJ + scale(eps, np.eye(len(J))), range(-1, len(J) - 1)
-
-    def beyond(b: Any) -> Any:  # more exact than a product with N, whose columns err each its own way
-        return scale(eps, solve_tree(regular, b, dense))
-
-    N = beyond(np.eye(len(J)))
-    filled = G + scale(_mean_diagonal(G), N @ N)
+    filled, beyond = regular(J, J @ respond(K.T))
     demand = demand - beyond(demand)
     x, near = np.zeros(len(J)), near + np.zeros(len(J))
     for _ in range(ROUNDS):
@@ -88,6 +79,19 @@ def hold(respond: Response, J: Any, K: Any, free: Any, demand: Any, near: Any = 
     motion = free + respond(K.T @ (near + x))
     missed, wanted = J @ motion - demand, J @ free - demand
     return Held(near + x, motion, UNRESOLVED**2 * (wanted @ wanted) + FLOOR**2 - missed @ missed)
+
+
+def regular(J: Any, G: Any) -> tuple[Any, Response]:
+    """``G + c N^2``, which is regular, and the product of vectors with ``N``; see :func:`hold`."""
+    JJ = J @ J.T
+    eps = DEPENDENT * _mean_diagonal(JJ)
+    filled, dense = JJ + scale(eps, np.eye(len(J))), range(-1, len(J) - 1)
+
+    def beyond(b: Any) -> Any:  # more exact than a product with N, whose columns err each its own way
+        return scale(eps, solve_tree(filled, b, dense))
+
+    N = beyond(np.eye(len(J)))
+    return G + scale(_mean_diagonal(G), N @ N), beyond
 
 
 def resolved(held: Held, points: Sequence[str], what: str) -> Held:

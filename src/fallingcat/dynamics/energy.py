@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from ..arrays.types import Scalar
+import numpy as np
+
+from ..arrays.types import Scalar, Vector
 from ..model import Model, State
 from .checks import check_dynamic, check_state
 from .kinematics import world_poses
 from .rotors import rotor_energy
-from .spatial import motion_to_child, rigid_inertias
-from .sweeps import nodes, outward
+from .spatial import motion_to_child, pull, rigid_inertias, wrench_to_parent
+from .sweeps import Places, inward, nodes, outward
 
 
 def kinetic_energy(model: Model, state: State) -> Scalar:
@@ -35,3 +37,19 @@ def potential_energy(model: Model, state: State) -> Scalar:
         for H, link in zip(world_poses(model, state), model.links, strict=True)
     ]
     return -sum(terms[1:], start=terms[0])
+
+
+def kinetic_slope(model: Model, state: State) -> Vector:
+    """``dT/dq`` (n) along the joints' axes at constant twist and rates, in O(n): ``dM/dt v - C v`` on the joints.
+
+    With the momentum ``F_i`` of all that joint ``i`` carries, ``dT/dq_i = S_i' ad(nu_i)' F_i + dS_i/dt' F_i``: a joint
+    that moves turns what it carries against the velocity that it is carried with.
+    """
+    tree = nodes(model, state)
+    step = lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates  # noqa: E731
+    twists = outward(tree, model.base.selection @ state.twist, step)
+    own = [L @ nu for L, nu in zip(rigid_inertias(model), twists, strict=True)]
+    momenta = inward(tree, own, lambda node, F: wrench_to_parent(node.H, F))
+    moving = [(node, twists[node.link], momenta[node.link]) for node in tree]
+    slopes = [node.S.T @ pull(nu, F) + node.S_dot.T @ F for node, nu, F in moving]
+    return Places.of(model).vector([np.zeros(model.m), *slopes])[model.m :]

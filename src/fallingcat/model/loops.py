@@ -57,6 +57,13 @@ class Loop(Frozen, ABC):
         """The joints that it names."""
         return ()
 
+    @property
+    def internal(self) -> bool:
+        """Whether it is an equation between the robot's joints, wherever its base is: then its forces are inner ones,
+        which change no momentum.
+        """
+        return False
+
     @abstractmethod
     def rows(self, motion: RobotMotion) -> Rows:
         """The equations in a motion."""
@@ -87,6 +94,10 @@ class Pin(Loop):
     def places(self) -> tuple[str, ...]:
         return _named(self.first, self.second)
 
+    @property
+    def internal(self) -> bool:
+        return self.second is not None
+
     def rows(self, motion: RobotMotion) -> Rows:
         H, J, bias = motion.frame(self.first, rotations.homogeneous(np.eye(3), self.first_point))
         G, K, drift = motion.frame(self.second, rotations.homogeneous(np.eye(3), self.second_point))
@@ -115,6 +126,10 @@ class Weld(Loop):
     @property
     def places(self) -> tuple[str, ...]:
         return _named(self.first, self.second)
+
+    @property
+    def internal(self) -> bool:
+        return self.second is not None
 
     def rows(self, motion: RobotMotion) -> Rows:
         H, J, bias = motion.frame(self.first, self.placement)
@@ -151,6 +166,10 @@ class Couple(Loop):
     @property
     def joints(self) -> tuple[str, ...]:
         return _named(self.joint, self.other)
+
+    @property
+    def internal(self) -> bool:
+        return True
 
     def rows(self, motion: RobotMotion) -> Rows:
         q, _, row = motion.joint(self.joint)

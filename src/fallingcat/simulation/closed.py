@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import concatenate, is_numeric, scale, solve_tree, takes
+from ..arrays import concatenate, is_numeric, scale, solve, solve_tree, takes
 from ..contact import loops
-from ..contact.solving import hold
+from ..contact.solving import hold, regular, responding
 from ..dynamics.sweeps import places_above
 from ..errors import ModelError
 from ..kernels import compile, fields
@@ -53,6 +53,45 @@ def closing_forces(model: Model, state: State, free: Any, mass: Any, dt: Any) ->
     return J.T @ hold(lambda f: solve_tree(mass, f, above), J, J, free, demand).forces
 
 
+class InnerLoops:
+    """Loops within a robot at a shape: equations ``error(q) = 0`` between its joints, whatever its base does."""
+
+    def __init__(self, model: Model, still: State) -> None:
+        self.model, self.still = model, still
+        J = loops.equations(model, still).jacobian
+        none = np.zeros((len(J), model.m))  # where they are closed, the base has no say
+        self.J = concatenate([none, J[:, model.m :]], axis=1)
+
+    def error(self, still: State) -> Any:
+        """How far they are open at another shape (m or rad)."""
+        return loops.equations(self.model, still).error
+
+    def forces(self, impulses: Any) -> Any:
+        """``n``: on the joints, of one for each row."""
+        return self.J[:, self.model.m :].T @ impulses
+
+    def impulses(self, opening: Any) -> Any:
+        """Those that change the rates of all rows by ``opening``, but for rounding times the ratio of masses: good
+        enough for one pass of many; redundant rows share them evenly.
+        """
+        if not len(self.J):
+            return opening
+        filled, beyond = regular(self.J, self.J @ responding(self.model, self.still)(self.J.T))
+        x = solve(filled, opening - beyond(opening))
+        return x - beyond(x)
+
+    def kept(self, velocity: Any) -> Any:
+        """The velocity (nv) after the least impulses in them with which they stay closed."""
+        if not len(self.J):
+            return velocity
+        return hold(responding(self.model, self.still), self.J, self.J, velocity, np.zeros(len(self.J))).motion
+
+
+def row_count(model: Model) -> int:
+    """How many numbers the loops of a robot hold at zero."""
+    return sum(loop.count for loop in model.loops)
+
+
 def opening_at(model: Model, state: State) -> Any:
     """Errors of all loops, and their rates, one after the other."""
     rows = loops.equations(model, state)
@@ -73,8 +112,7 @@ def _openings(model: Model) -> Callable[..., np.ndarray]:
 
 def loop_errors(model: Model, *states: np.ndarray) -> np.ndarray:
     """``N``: how far the worst loop is open (m or rad), given poses, joints, twists and rates of ``N`` states."""
-    k = sum(loop.count for loop in model.loops)
-    return np.abs(_openings(model)(*states)[:, :k]).max(axis=1, initial=0.0)
+    return np.abs(_openings(model)(*states)[:, : row_count(model)]).max(axis=1, initial=0.0)
 
 
 def check_closed(model: Model, *states: np.ndarray) -> None:
