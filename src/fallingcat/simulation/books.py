@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..contact.contact import Mode
-from ..model import State
+from ..model import Model, State
 from .closed import OPENED
 from .compiled import energies
 from .ledger import ROUNDING, Ledger
@@ -50,6 +50,8 @@ def books(run: Trajectory, dt: float | None, stable: bool) -> str:
     opened = float(run.loop_errors()[some].max()) if run.model.loops else 0.0
     if opened > OPENED:
         return f"finished, but loops opened by up to {opened:.2g}; take smaller steps"
+    if float(kinetic.max()) <= at_rest(run.model):
+        return "finished"
     contact = run.system.contact
     if contact is not None and contact.passive:
         work = run.ledger.works[:, -len(run.system.contact_ports) :].sum(axis=1)
@@ -65,10 +67,13 @@ def books(run: Trajectory, dt: float | None, stable: bool) -> str:
         enough = rebounding_step(run.system, run.state(0))
         if dt > enough * (1.0 + 1e-9):
             return f"finished, but steps of {dt:g} s damp the rebound from this floor; take at most {enough:g} s"
-    if float(kinetic.max()) <= 0.5 * run.model.mass * AT_REST**2:
-        return "finished"
     resolves = 0.0 if stable or dt is None else dt
     return verdict(ledger.residual(kinetic, potential), run.system, run.state(0), resolves)
+
+
+def at_rest(model: Model) -> float:
+    """J: the kinetic energy below which a robot is at rest."""
+    return 0.5 * model.mass * AT_REST**2
 
 
 def _landed(modes: Sequence[Mode]) -> bool:

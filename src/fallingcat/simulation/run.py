@@ -14,7 +14,7 @@ from ..contact.contact import Mode
 from ..errors import FallingCatError, Interrupted, NumericsError
 from ..model import Model, State
 from .arguments import read_only
-from .books import Account, books
+from .books import Account, at_rest, books
 from .compiled import energy
 from .events import LOCATED, PRECISION, Event, Happened, first_crossing
 from .field import layout_of
@@ -252,7 +252,7 @@ class Run:
         self.fastest = max(self.fastest, before.kinetic)
         share = LEAK if contact.touching(self.mode) else DRIFT
         allowed = share * max(self.fastest, after.kinetic) + ROUNDING * max(abs(before.potential), abs(after.potential))
-        return abs(after.unaccounted - before.unaccounted) <= allowed
+        return abs(after.unaccounted - before.unaccounted) <= allowed + at_rest(self.system.model)
 
     def _pushed(self, dt: float) -> bool:
         """Whether laws jump within a step that is so short that the robot does not move: no step across is resolved,
