@@ -312,10 +312,28 @@ def _print_use(console: Console, model: Model, ignored: Mapping[str, int]) -> No
     touch = sum(bool(link.collisions) for link in model.links)
     if seen or touch:
         rows.append(("shapes", f"{seen} links drawn on pages, {touch} for fc.contact.collision_points and feet"))
+    if touch > 1:
+        rows.append(("", _pushing(model)))
     rows += [("ignored", f"{times:,} x {what}") for what, times in ignored.items()]
     console.print("\nuse", style="bold")
     for use, text in rows:
         console.print(Padding(shown(f"{use:9}{text}"), (0, 0, 0, 2)))
+
+
+def _pushing(model: Model) -> str:
+    """What :class:`fallingcat.control.SelfContact` would do."""
+    from ..contact import pushing_pairs
+
+    found = pushing_pairs(model)
+    why = {
+        "overlap at rest": len(found.overlapping),
+        "out of reach": found.never,
+        "links with meshes or ellipsoids": len(found.unknown),
+    }
+    left = ", ".join(f"{number} {what}" for what, number in why.items() if number)
+    return f"{count(len(found.pairs), 'pair')} push each other with fc.control.SelfContact()" + (
+        f" (not: {left})" if left else ""
+    )
 
 
 def _print_warnings(console: Console, texts: Sequence[str], everything: bool) -> None:

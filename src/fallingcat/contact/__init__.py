@@ -6,6 +6,7 @@ from .contact import Contact, Jump
 from .distances import Distance, distances, self_pairs
 from .hard import HardContacts
 from .impacts import Impact, impact, switch
+from .pairs import SelfPairs, pushing_pairs
 from .points import Plane, plane, point_jacobian, position
 from .relief import HeightField, Relief
 from .shapes import CollisionPoints, collision_points, feet
@@ -27,6 +28,7 @@ __all__ = [
     "Margins",
     "Plane",
     "Relief",
+    "SelfPairs",
     "Sole",
     "Stop",
     "center_of_pressure",
@@ -42,6 +44,7 @@ __all__ = [
     "plane",
     "point_jacobian",
     "position",
+    "pushing_pairs",
     "self_pairs",
     "stance_base",
     "switch",

@@ -34,6 +34,7 @@ from .priorities import Velocities, velocities
 from .reached import Reached
 from .reaching import InverseKinematics, inverse_kinematics
 from .sampled import Sampled
+from .self_contact import SelfContact
 from .springs import JointDamper, JointSpring
 from .stance import Stance
 from .task_space import OperationalSpace, TaskDynamics, task_dynamics
@@ -105,6 +106,7 @@ __all__ = [
     "Response",
     "RotationTask",
     "Sampled",
+    "SelfContact",
     "SpeedLimit",
     "Stance",
     "Support",

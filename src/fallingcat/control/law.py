@@ -117,6 +117,18 @@ class Law(ABC):
         said = self.impedance(model, state)
         return np.zeros((2, model.n)) if said is None else stack([np.diagonal(x)[model.m :] for x in said])
 
+    def fastest(self, model: Model) -> float:
+        """The rate (1/s) at which it moves a robot at most, if its stiffness is not in :meth:`impedance`, because it
+        acts now and then: default steps follow it.  0: not said.
+        """
+        return 0.0
+
+    def holds(self, model: Model, state: State) -> float | None:
+        """The energy (J) that it holds at a state, of a law that never gives more than it holds and was given: a run in
+        which it does says so.  None: not said.
+        """
+        return None
+
     def grip(self, model: Model) -> np.ndarray | None:
         """Dry friction (n): the forces up to which the law holds joints at rest, and with which it pulls against their
         motion.  Steps that can do so hold them exactly, instead of by :meth:`forces`.  None: it is no such law.

@@ -12,7 +12,7 @@ from ..model import Model, State
 from .closed import OPENED
 from .compiled import energies
 from .ledger import ROUNDING, Ledger
-from .stiffness import rebounding_step, too_fast
+from .stiffness import RESOLVED, rebounding_step, too_fast, unresolved
 from .system import System
 from .trajectory import Trajectory
 
@@ -59,6 +59,9 @@ def books(run: Trajectory, dt: float | None, stable: bool) -> str:
         rounding = ROUNDING * float(np.abs(potential).max())
         if gain > rounding + GIVEN * max(float(kinetic.max()), float(np.ptp(work))):
             return f"finished, but contacts gave {gain:.2g} J, which they cannot; take smaller steps"
+    overdone = _overdone(run, dt, float(kinetic.max()))
+    if overdone:
+        return f"finished, but {overdone}"
     missed = contact.told(run.memory[-1]) if contact is not None else ""
     if missed:
         return f"finished, but {missed}; take smaller steps"
@@ -74,6 +77,22 @@ def books(run: Trajectory, dt: float | None, stable: bool) -> str:
 def at_rest(model: Model) -> float:
     """J: the kinetic energy below which a robot is at rest."""
     return 0.5 * model.mass * AT_REST**2
+
+
+def _overdone(run: Trajectory, dt: float | None, kinetic: float) -> str:
+    """What is wrong with laws that only give back what they hold: more, or less because steps of ``dt`` (s) did not
+    resolve them.  ``kinetic`` (J) is the most that the robot had.
+    """
+    for law in run.system.laws:
+        lent = law.holds(run.model, run.state(0))
+        if lent is None:
+            continue
+        work, rate = run.ledger.work(law.name), law.fastest(run.model)
+        if dt is not None and work.any() and rate * dt > 2.0 * RESOLVED:
+            return unresolved(f"{law.name!r} moves links", rate, dt)
+        if float(work.max()) - lent > UNBALANCED * kinetic:
+            return f"{law.name!r} gave {work.max() - lent:.2g} J, which it cannot; take smaller steps"
+    return ""
 
 
 def _landed(modes: Sequence[Mode]) -> bool:

@@ -23,7 +23,7 @@ from .rule import SMALL, Rule
 from .sampling import common_step
 from .simulate import INTEGRATORS, own_laws, system_of
 from .smooth import smooth
-from .stiffness import DEFAULT_STEP, SHORTEST_DEFAULT, default_step, rebounding_step
+from .stiffness import DEFAULT_STEP, SHORTEST_DEFAULT, default_step, stable_step
 from .system import System
 from .together import ByModes, Marched, Rollout, Together, nth
 
@@ -102,7 +102,7 @@ def rollout(
 
 def _step(system: System, method: Rule | Marching, first: State) -> float:
     """The step (s) where none was given."""
-    suits = rebounding_step if method.stable else default_step
+    suits = stable_step if method.stable else default_step
     dt = DEFAULT_STEP if method.tolerance is not None else suits(system, first)
     return dt if system.sampling is None else common_step(system.sampling.sampled, dt)
 

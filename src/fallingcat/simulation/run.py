@@ -23,7 +23,7 @@ from .integrator import HALVINGS, Integrator, Step
 from .ledger import ROUNDING, Ledger
 from .rule import guards
 from .smooth import smooth
-from .stiffness import default_step, rebounding_step, too_fast
+from .stiffness import default_step, stable_step, too_fast
 from .system import System
 from .trajectory import Trajectory
 
@@ -72,7 +72,7 @@ class Run:
         self.adaptive = method.tolerance is not None
         if dt is None:
             own = WATCHED_STEP if events else duration
-            dt = own if self.adaptive else (rebounding_step if method.stable else default_step)(system, state)
+            dt = own if self.adaptive else (stable_step if method.stable else default_step)(system, state)
         self.largest = dt
         self.mode, memory = system.begin(state)
         self.layout = layout_of(system, len(memory))

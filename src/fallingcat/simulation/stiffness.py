@@ -37,23 +37,37 @@ def fastest(system: System, state: State) -> float:
     said = [law.impedance(system.model, state) for law in system.laws]
     if system.contact is not None:
         said.append(system.contact.impedance(system.model, state))
-    impedances = [x for x in said if x is not None]
+    impedances, touching = [x for x in said if x is not None], _now_and_then(system)
     if not impedances:
-        return 0.0
+        return touching
     M = np.asarray(mass_matrix(system.model, state), dtype=float)
     try:
         root = np.linalg.inv(np.linalg.cholesky(M))
         K, D = (root @ sum(x[k] for x in impedances) @ root.T for k in (0, 1))
         k, d = (max(0.0, float(np.linalg.eigvalsh(x).max(initial=0.0))) for x in (K, D))
     except np.linalg.LinAlgError:  # the step itself says by name what is singular
-        return 0.0
-    return max(d, float(np.sqrt(k)))
+        return touching
+    return max(d, float(np.sqrt(k)), touching)
+
+
+def _now_and_then(system: System) -> float:
+    """The largest rate (1/s) of laws that no step takes implicitly, as they do not always act."""
+    return max((law.fastest(system.model) for law in system.laws), default=0.0)
+
+
+def _default(rate: float) -> float:
+    """The step (s) that resolves a rate (1/s): 1 ms at most."""
+    return max(SHORTEST_DEFAULT, min(DEFAULT_STEP, _round(RESOLVED / rate) if rate else DEFAULT_STEP))
 
 
 def default_step(system: System, state: State) -> float:
     """The step (s) of a rule of fixed steps to which none was given: 1 ms, or less where springs are faster."""
-    rate = fastest(system, state)
-    return max(SHORTEST_DEFAULT, min(DEFAULT_STEP, _round(RESOLVED / rate) if rate else DEFAULT_STEP))
+    return _default(fastest(system, state))
+
+
+def stable_step(system: System, state: State) -> float:
+    """The same of a rule that takes springs implicitly, but for those that act now and then."""
+    return min(_default(_now_and_then(system)), rebounding_step(system, state))
 
 
 def rebounding_step(system: System, state: State) -> float:
@@ -82,17 +96,21 @@ def rebounding_step(system: System, state: State) -> float:
 def too_fast(system: System, state: State, dt: float) -> str:
     """Which rates steps of ``dt`` (s) do not resolve, and which would; nothing where that is not so."""
     rate = fastest(system, state)
-    if rate * dt <= RESOLVED:
-        return ""
     return (
-        f"springs and dampers move at up to {rate:.3g} rad/s, too fast for steps of {dt:g} s; "
-        f"take at most {_round(RESOLVED / rate):g} s, or an implicit integrator"
+        f"{unresolved('springs and dampers move', rate, dt)}, or an implicit integrator" if rate * dt > RESOLVED else ""
     )
+
+
+def unresolved(what: str, rate: float, dt: float) -> str:
+    """In words: ``what`` moves at a rate (1/s) that steps of ``dt`` (s) do not resolve."""
+    least = f"take at most {_round(RESOLVED / rate):g} s"
+    return f"{what} at up to {rate:.3g} rad/s, too fast for steps of {dt:g} s; {least}"
 
 
 def _round(dt: float) -> float:
     """Down to one digit."""
     if not np.isfinite(dt):
         return dt
+    dt = dt * (1.0 + 1e-9)  # 1 ms less a rounding error is 1 ms
     unit = 10.0 ** np.floor(np.log10(dt))
     return float(np.floor(dt / unit) * unit)
