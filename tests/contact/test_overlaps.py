@@ -61,7 +61,7 @@ def test_as_deep_as_mujoco_has_it(a, b):
         geoms.append(f"<body><freejoint/><geom type='{kind}' size='{size}'/></body>")
     model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{''.join(geoms)}</worldbody></mujoco>")
     data, met = mujoco.MjData(model), 0
-    for _ in range(60):
+    for _ in range(40):
         H = placed(rng), placed(rng)
         for i, pose in enumerate(H):
             data.qpos[7 * i : 7 * i + 3] = pose[:3, 3]
@@ -81,14 +81,14 @@ def test_as_deep_as_mujoco_has_it(a, b):
             continue  # an edge that is almost as good as a face
         agree("normal", found.normal, normal, 1e-6)
         agree("on the line", np.cross(first.pos - found.point, normal), np.zeros(3), 1e-6)
-    assert met >= 15
+    assert met >= 10
 
 
 @pytest.mark.parametrize(("a", "b"), KINDS)
 def test_the_distance_changes_as_points_on_its_line_move(a, b):
     """``d distance = n . (v_b - v_a)`` at the point: so springs along it have an energy, apart and in each other."""
     rng, step = np.random.default_rng(2), 1e-40
-    for _ in range(60):
+    for _ in range(25):
         H_a, H_b, nu_a, nu_b = placed(rng), placed(rng), rng.normal(size=6), rng.normal(size=6)
         found = meet(H_a, a, H_b, b)
         moved = [(np.eye(4) + 1j * step * SE3().hat(nu)) @ H for nu, H in ((nu_a, H_a), (nu_b, H_b))]

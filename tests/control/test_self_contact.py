@@ -108,7 +108,7 @@ def touching_robot(recipe):
     return model, state, SelfContact(pairs=tuple(moved), stiffness=300.0, damping=4.0)
 
 
-@settings(max_examples=8)
+@settings(max_examples=6)
 @given(recipe=robots(largest=4))
 def test_forces_are_those_of_pairs_seen_from_the_world(recipe):
     """``sum of J' f`` with Jacobians at the points, all bases: nothing acts on the base, and no force is made."""
@@ -132,7 +132,7 @@ def test_forces_are_those_of_pairs_seen_from_the_world(recipe):
     assert not found[: model.m].any()
 
 
-@settings(max_examples=8)
+@settings(max_examples=6)
 @given(recipe=robots(largest=4))
 def test_springs_have_an_energy_and_dampers_take_some(recipe):
     """``dU/dt = -F . v`` along any motion without damping; with it, more is taken."""
@@ -237,6 +237,7 @@ def test_steps_that_are_too_long_are_told(integrator):
     assert fc.simulate(model, start, 0.05, law, integrator=integrator, dt=1e-5).status == "finished"
 
 
+@pytest.mark.slow
 def test_a_limp_dog_does_not_fold_into_itself():
     """A quadruped that falls, legs swinging: without the law shapes are in each other by centimeters."""
     dog, rng = fc.robots.quadruped(), np.random.default_rng(3)
