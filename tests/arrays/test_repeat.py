@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.arrays import array, concatenate, less, repeat, sin, where
+from fallingcat.arrays import absolute, array, concatenate, less, repeat, sin, where
 from fallingcat.errors import ModelError
 from fallingcat.kernels.cpu import plain
 
@@ -65,3 +65,37 @@ def test_it_ends_after_so_many_rounds():
 def test_other_targets_say_that_they_cannot(target):
     with pytest.raises(ModelError, match="runs on this processor alone"):
         fc.compile(ARM, roots, inputs={"x": 2, "a": 5}, target=target)
+
+
+def searched(model, x, a):
+    """The root of ``2 + |a|^2`` that is nearest: as it is, by one of Newton's steps, or by halves; counted apart."""
+    wanted = 2.0 + a @ a
+
+    def left(root):
+        return absolute(root * root - wanted)
+
+    def step(z):
+        root, seen, leapt, halved = z
+        yield array([root, seen + 1.0, leapt, halved]), 1e-9 - left(root)
+        better = 0.5 * (root + wanted / root)
+        yield array([better, seen, leapt + 1.0, halved]), 1e-9 - left(better)
+        half = 0.5 * root
+        yield array([where(less(left(better), left(half)), better, half), seen, leapt, halved + 1.0]), -1.0
+
+    return repeat(step, concatenate([x[:1], np.zeros(3)]), 60)
+
+
+def test_a_round_ends_where_it_has_arrived(given):
+    """Whoever the neighbours are: some need nothing, some one step, some many rounds."""
+    x, a = given[0].copy(), given[1]
+    x[:5, 0] = np.sqrt(2.0 + (a[:5] ** 2).sum(axis=1))
+    x[5:9, 0] = np.sqrt(2.0 + (a[5:9] ** 2).sum(axis=1)) * (1.0 + 1e-6)
+    expected = np.array([searched(ARM, *row) for row in zip(x, a, strict=True)])
+    assert expected[:5, 1:].tolist() == [[1.0, 0.0, 0.0]] * 5
+    assert expected[5:9, 1:].tolist() == [[0.0, 1.0, 0.0]] * 4
+    assert len(set(expected[9:, 3])) > 2
+    kernel = fc.compile(ARM, searched, inputs={"x": 2, "a": 5})
+    together, alone = kernel(x, a), np.array([kernel(*row) for row in zip(x, a, strict=True)])
+    assert np.array_equal(together, alone)
+    assert np.array_equal(together[:, 1:], expected[:, 1:])
+    assert np.abs(together - expected).max() < 1e-13

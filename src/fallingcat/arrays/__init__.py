@@ -45,7 +45,7 @@ from .declared import numbers_only, sizes_of, takes, why_numbers_only
 from .each import columns, each
 from .elementwise import any_nonzero, arctan2, cos, exp, is_expression, less, less_equal, log, sin, sqrt, tanh, where
 from .graph import Graph
-from .linear import factored, inverse_root, solve, solve_tree
+from .linear import factored, inverse_root, solve, solve_tree, solver
 from .repeating import repeat
 from .structured import mirror, skew_mirror, turned
 from .traced import Traced
@@ -90,6 +90,7 @@ __all__ = [
     "skew_mirror",
     "solve",
     "solve_tree",
+    "solver",
     "sqrt",
     "stack",
     "takes",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,11 +28,20 @@ def solve(a: Any, b: Any) -> Any:
         return jnp.linalg.solve(a, b)
     a, b = np.asarray(a), np.asarray(b)
     if a.dtype == object or b.dtype == object:
-        return _eliminate(a, b)
+        return _Eliminated(a).solve(b)
     try:
         return np.linalg.solve(a, b)
     except np.linalg.LinAlgError:
         raise NumericsError(f"the {a.shape[0]} x {a.shape[1]} matrix of a linear system is singular") from None
+
+
+def solver(a: Any) -> Callable[[Any], Any]:
+    """``b -> x``: :func:`solve` for several right sides, one after the other; expressions are eliminated once.
+
+    >>> solver(np.array([[2.0, 0.0], [1.0, 1.0]]))(np.array([2.0, 3.0]))
+    array([1., 2.])
+    """
+    return _Eliminated(a).solve if isinstance(a, np.ndarray) and a.dtype == object else lambda b: solve(a, b)
 
 
 def solve_tree(a: Any, b: Any, parents: Sequence[int]) -> Any:
@@ -131,26 +140,40 @@ def factored(a: Any, parents: Sequence[int]) -> TreeFactors:
     return TreeFactors(factors, array(inverses))
 
 
-def _eliminate(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Gauss elimination of expressions, then back substitution."""
-    n = len(a)
-    rows = np.concatenate([a, b.reshape(n, -1)], axis=1).astype(object)
-    for k in range(n):
-        pivot = next((i for i in range(k, n) if not _is_zero(rows[i, k])), None)
-        if pivot is None:
-            raise NumericsError(f"column {k} of the matrix of a linear system has no pivot: it is singular")
-        rows[[k, pivot]] = rows[[pivot, k]]
-        inverse = 1.0 / rows[k, k]
-        for i in range(k + 1, n):
-            if not _is_zero(rows[i, k]):
-                factor = rows[i, k] * inverse
-                rows[i, k + 1 :] = [x - factor * y for x, y in zip(rows[i, k + 1 :], rows[k, k + 1 :], strict=True)]
-    x = rows[:, n:]
-    for k in reversed(range(n)):
+class _Eliminated:
+    """Gauss elimination of expressions, once for all right sides."""
+
+    def __init__(self, a: np.ndarray) -> None:
+        n = len(a)
+        rows = self._rows = np.array(a, dtype=object)
+        """``U`` on and above the diagonal, factors below"""
+        self._order, self._inverses = np.arange(n), list[Any]()
+        for k in range(n):
+            pivot = next((i for i in range(k, n) if not _is_zero(rows[i, k])), None)
+            if pivot is None:
+                raise NumericsError(f"column {k} of the matrix of a linear system has no pivot: it is singular")
+            rows[[k, pivot]], self._order[[k, pivot]] = rows[[pivot, k]], self._order[[pivot, k]]
+            self._inverses.append(1.0 / rows[k, k])
+            for i in range(k + 1, n):
+                if not _is_zero(rows[i, k]):
+                    rows[i, k] = rows[i, k] * self._inverses[k]
+                    rows[i, k + 1 :] = [
+                        x - rows[i, k] * y for x, y in zip(rows[i, k + 1 :], rows[k, k + 1 :], strict=True)
+                    ]
+
+    def solve(self, b: Any) -> np.ndarray:
+        """Substitution down and up."""
+        rows, n = self._rows, len(self._rows)
+        x = np.asarray(b).reshape(n, -1).astype(object)[self._order]
         for j in range(x.shape[1]):
-            rest = sum((rows[k, i] * x[i, j] for i in range(k + 1, n)), start=0.0)
-            x[k, j] = (x[k, j] - rest) / rows[k, k]
-    return x.reshape(b.shape)
+            for k in range(n):
+                for i in range(k + 1, n):
+                    if not _is_zero(rows[i, k]):
+                        x[i, j] = x[i, j] - rows[i, k] * x[k, j]
+            for k in reversed(range(n)):
+                rest = sum((rows[k, i] * x[i, j] for i in range(k + 1, n)), start=0.0)
+                x[k, j] = (x[k, j] - rest) * self._inverses[k]
+        return x.reshape(np.shape(b))
 
 
 def _is_zero(x: Any) -> bool:

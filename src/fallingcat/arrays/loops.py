@@ -41,9 +41,11 @@ class RepeatBody(LoopBody):
     number that is positive when they have arrived.
     """
 
-    __slots__ = ("most",)
+    __slots__ = ("most", "sooner")
 
-    def __init__(self, symbols: list[Traced], outputs: list[Any], most: int) -> None:
+    def __init__(self, symbols: list[Traced], exits: list[list[Any]], most: int) -> None:
+        *self.sooner, outputs = exits
+        """what the outputs are already, if all have arrived, and the rest need not be worked out"""
         super().__init__(symbols, outputs, 1)
         self.most = most
         inside = {*symbols, *self.nodes}

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ..errors import ModelError
 from .building import array, is_numeric
+from .elementwise import less, where
 from .loops import RepeatBody
 from .traced import Traced
 
+Found = tuple[Any, Any]
+"""``x`` (k), and a number that is positive if it has arrived."""
 
-def repeat(step: Callable[[Any], tuple[Any, Any]], start: Any, most: int) -> Any:
+
+def repeat(step: Callable[[Any], Found | Iterator[Found]], start: Any, most: int) -> Any:
     """``x`` (k) after ``x, arrived = step(x)`` again and again from ``start``, until ``arrived > 0``, ``most`` times at
     most.
+
+    A step may yield such pairs one after the other, cheap ones first: the first that has arrived is taken, else the
+    last, and what comes after is not worked out.
 
     Traced numbers become one loop of machine code, which holds the step once; what the step does not change is worked
     out before.  Each state of a block of SIMD lanes stays as it is once it has arrived.  Other targets have no such
@@ -30,21 +37,38 @@ def repeat(step: Callable[[Any], tuple[Any, Any]], start: Any, most: int) -> Any
     symbols = [graph.symbol() for _ in start]
     graph.recording = True
     try:
-        new, arrived = step(array(symbols))
+        body = RepeatBody(symbols, _exits(_pairs(step, array(symbols))), most)
     finally:
         graph.recording = False
-    body = RepeatBody(symbols, [*new, arrived], most)
     if not graph.keeps(body):
         raise ModelError("what is repeated until it has arrived runs on this processor alone")
     loop = graph.node("loop", body, *body.shared, *start)
     return array([graph.node("part", loop, i, 0) for i in range(len(start))])
 
 
-def _repeated(step: Callable[[Any], tuple[Any, Any]], x: Any, most: int) -> Any:
+def _pairs(step: Callable[[Any], Found | Iterator[Found]], x: Any) -> Iterator[Found]:
+    made = step(x)
+    return iter([made]) if isinstance(made, tuple) else made
+
+
+def _exits(pairs: Iterator[Found]) -> list[list[Any]]:
+    """Where a round may end: each time all numbers, those of the first pair that has arrived, and whether one has."""
+    exits: list[list[Any]] = []
+    for x, arrived in pairs:
+        before = exits[-1] if exits else None
+        here = [*x, arrived]
+        exits.append(
+            here if before is None else [where(less(0.0, before[-1]), a, b) for a, b in zip(before, here, strict=True)]
+        )
+    return exits
+
+
+def _repeated(step: Callable[[Any], Found | Iterator[Found]], x: Any, most: int) -> Any:
     if not is_numeric(x):
         raise ModelError("what is repeated until it has arrived takes numbers, or is compiled")
     for _ in range(most):
-        x, arrived = step(x)
-        if arrived > 0.0:
-            break
+        for found, arrived in _pairs(step, x):
+            if arrived > 0.0:
+                return found
+        x = found
     return x

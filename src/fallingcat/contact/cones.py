@@ -80,7 +80,7 @@ class Cone(NamedTuple):
 
     def relaxed(self, x: Any, u: Any, G: Any) -> Any:
         """Impulses after a sweep over these rows, given their velocities and ``G`` of these rows."""
-        push = x[0] - u[0] / G[0, 0]
+        push = x[0] - (1.0 / G[0, 0]) * u[0]
         push = where(less(0.0, push), push, 0.0 * push)
         if self.rows == 1:
             return array([push])
@@ -134,7 +134,7 @@ class Bounded(NamedTuple):
 
     def relaxed(self, x: Any, u: Any, G: Any) -> Any:
         """See :class:`Cone`."""
-        return self.nearest([x[0] - u[0] / G[0, 0]])
+        return self.nearest([x[0] - (1.0 / G[0, 0]) * u[0]])
 
 
 class Closed(NamedTuple):
@@ -160,7 +160,7 @@ class Closed(NamedTuple):
 
     def relaxed(self, x: Any, u: Any, G: Any) -> Any:
         """See :class:`Cone`."""
-        return array([x[0] - u[0] / G[0, 0]])
+        return array([x[0] - (1.0 / G[0, 0]) * u[0]])
 
 
 Set = Cone | Bounded | Closed

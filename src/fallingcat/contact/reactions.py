@@ -11,13 +11,13 @@ Points of one sole move with their link, whose twist is 6 numbers however many p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import absolute, array, concatenate, less, repeat, scale, solve, sqrt, where
-from .cones import Set
+from ..arrays import absolute, array, concatenate, less, repeat, scale, solver, sqrt, where
+from .cones import Bend, Set
 
 ROUNDS = 720
 """after which impulses are taken as they are"""
@@ -28,13 +28,15 @@ other all steps again, with another of :data:`PROXIMAL` in each round, as sweeps
 other."""
 CERTAIN = 1e-4
 """What a step of Newton's method leaves at most of squares if it is certain."""
-PROXIMAL = (1e-7, 1e-4, 1e-2)
+PROXIMAL = (1e-6, 1e-4, 1e-2)
 """Added to the diagonal of ``G``, whose mean is 1, in Newton's method: what changes nothing stays as it was, and what
 changes little does not go far."""
 LEFT = 1e-12
 """m/s or rad/s: how far from the law of contact velocities may be; more, with the square of the rounds."""
-SHARES = (1.0, 0.5, 0.25)
-"""of a step of Newton's method, the best of which is taken"""
+NOTHING = 1e-300
+"""The same, for what is taken as it was: where nothing touches."""
+SHARES = (0.5, 0.25)
+"""of a step of Newton's method: the best of these, the whole, and up to where a point lifts off or slides, is taken"""
 
 
 class Lever(NamedTuple):
@@ -81,21 +83,28 @@ def reactions(G: Any, short: Any, start: Any, sets: Sequence[Set], levers: Seque
     """
     parts = _parts(sets)
     problem = _Problem.of(G, short, sets, parts, levers or [Lever(part, None) for part in parts])
-    size, units = len(short), problem.units
+    size = len(short)
 
-    def around(z: Any) -> tuple[Any, Any]:
-        at, (p, phase, rounds) = problem.at([z[part] for part in parts]), z[-4:-1]
+    def around(z: Any) -> Iterator[tuple[Any, Any]]:
+        x, (p, phase, rounds) = [z[part] for part in parts], z[-4:-1]
+
+        def found(at: _At, enough: Any, then: Any = z[:size], p: Any = p, phase: Any = phase) -> tuple[Any, Any]:
+            left = _largest(concatenate([scale(d, f) for f, d in zip(at.fault, problem.sizes, strict=True)]))
+            allowed = [a - b for a, b in zip(at.x, at.fault, strict=True)]
+            return concatenate([then, *allowed, array([p, phase, rounds + 1.0, left])]), enough - left
+
+        at, enough = problem.at(x), LEFT * rounds * rounds
+        yield found(at, NOTHING)
+        way = problem.newton(at, p)
+        yield found(way.twice, enough)
         eager = where(less(rounds, SHORT), 1.0, where(less(phase, PHASES[0] - 0.5), CERTAIN, 1.0))
-        x, _, fault = problem.nearer(problem.swept(at), p, eager)
-        left = _largest(concatenate([f / d for f, d in zip(fault, units, strict=True)]))
-        allowed = [a - b for a, b in zip(x, fault, strict=True)]
-        then = array([*_next(p, phase), rounds + 1.0, left])
-        return concatenate([*x, *allowed, then]), LEFT * rounds * rounds - left
+        best = problem.nearest(at, way, eager)
+        yield found(best, enough, concatenate(problem.swept(best)), *_next(p, phase))
 
-    first = [start[part] / d for part, d in zip(parts, units, strict=True)]
+    first = [scale(d, start[part]) for part, d in zip(parts, problem.sizes, strict=True)]
     end = repeat(around, concatenate([*first, np.zeros(size), array([PROXIMAL[0], 1.0, 1.0, np.inf])]), ROUNDS)
     found = [end[size : 2 * size][part] for part in parts]
-    impulses = concatenate([scale(d, x) for d, x in zip(units, found, strict=True)])
+    impulses = concatenate([scale(d, x) for d, x in zip(problem.units, found, strict=True)])
     return Reactions(impulses, problem.basis * problem.along(found), end[-1])
 
 
@@ -120,11 +129,34 @@ def _largest(x: Any) -> Any:
 
 
 class _At(NamedTuple):
-    """Impulses of each set, the velocities that they cause, ``V = G X' x``, and ``x - nearest(x - u)``."""
+    """Impulses, and what comes of them."""
 
     x: list[Any]
     V: Any
+    """``G X' x``"""
+    u: list[Any]
+    """``short + X V``"""
     fault: list[Any]
+    """``x - nearest(x - u)``"""
+
+    def or_if(self, taken: Any, other: _At) -> _At:
+        """The other where it is ``taken``."""
+        x, fault = (
+            [where(taken, b, a) for a, b in zip(*both, strict=True)]
+            for both in ((self.x, other.x), (self.fault, other.fault))
+        )
+        return _At(x, where(taken, other.V, self.V), self.u, fault)
+
+
+class _Way(NamedTuple):
+    """A step of Newton's method, to be taken back from impulses; and where it leads."""
+
+    step: list[Any]
+    dV: Any
+    """``G X' step``"""
+    once: _At
+    twice: _At
+    """after another one with the same matrix"""
 
 
 class _Problem(NamedTuple):
@@ -138,6 +170,8 @@ class _Problem(NamedTuple):
     """``X G X'`` of the set alone"""
     units: list[Any]
     """of impulses"""
+    sizes: list[Any]
+    """1 / units"""
     basis: Any
     """units of what ``G`` is of, one for each column"""
 
@@ -145,7 +179,8 @@ class _Problem(NamedTuple):
     def of(cls, G: Any, short: Any, sets: Sequence[Set], parts: list[slice], levers: Sequence[Lever]) -> _Problem:
         """From rows as they are."""
         own = [lever.within(lever.within(G[lever.span, lever.span]).T) for lever in levers]
-        units = [1.0 / sqrt(sum(g[i, i] for i in range(len(g))) * (1.0 / len(g))) for g in own]
+        sizes = [sqrt(sum(g[i, i] for i in range(len(g))) * (1.0 / len(g))) for g in own]
+        units = [1.0 / size for size in sizes]
         basis = np.ones(len(G)) + 0.0 * G[0]
         for lever, d in zip(levers, units, strict=True):
             basis[lever.span] = d if lever.X is None else 1.0
@@ -159,6 +194,7 @@ class _Problem(NamedTuple):
             ],
             [scale(d * d, g) for g, d in zip(own, units, strict=True)],
             units,
+            sizes,
             basis,
         )
 
@@ -174,12 +210,14 @@ class _Problem(NamedTuple):
         """``X' x``"""
         return concatenate([_sum([self.levers[i].along(x[i]) for i in which]) for _, which in self.together])
 
-    def at(self, x: list[Any]) -> _At:
-        """With nothing known of faults."""
-        return _At(x, self.G @ self.along(x), [])
+    def at(self, x: list[Any], V: Any = None) -> _At:
+        """What impulses come to, given ``V = G X' x`` if it is known."""
+        V = self.G @ self.along(x) if V is None else V
+        u = [short + lever.of(V) for short, lever in zip(self.short, self.levers, strict=True)]
+        return _At(x, V, u, [a - s.nearest(a - b) for s, a, b in zip(self.sets, x, u, strict=True)])
 
-    def swept(self, at: _At) -> _At:
-        """After one sweep of Gauss and Seidel."""
+    def swept(self, at: _At) -> list[Any]:
+        """Impulses after one sweep of Gauss and Seidel."""
         x, V = list(at.x), at.V
         for span, which in self.together:
             mine, change = V[span], []
@@ -188,69 +226,60 @@ class _Problem(NamedTuple):
                 new = self.sets[i].relaxed(x[i], u, self.own[i])
                 change.append(self.levers[i].along(new - x[i]))
                 x[i], mine = new, mine + self.G[span, span] @ change[-1]
-            moved = _sum(change)
-            V = concatenate(
-                [
-                    V[: span.start] + self.G[: span.start, span] @ moved,
-                    mine,
-                    V[span.stop :] + self.G[span.stop :, span] @ moved,
-                ]
-            )
-        return _At(x, V, [])
+            V = V + self.G[:, span] @ _sum(change)
+        return x
 
-    def velocities(self, V: Any) -> list[Any]:
-        """``short + X V``"""
-        return [short + lever.of(V) for short, lever in zip(self.short, self.levers, strict=True)]
+    def ahead(self, at: _At, share: Any, step: list[Any], dV: Any) -> _At:
+        """After a share of a step."""
+        return self.at([a - scale(share, b) for a, b in zip(at.x, step, strict=True)], at.V - scale(share, dV))
 
-    def fault(self, x: list[Any], u: list[Any]) -> list[Any]:
-        """``x - nearest(x - u)``"""
-        return [a - s.nearest(a - b) for s, a, b in zip(self.sets, x, u, strict=True)]
-
-    def nearer(self, at: _At, p: Any, asked: Any) -> _At:
-        """After a step of Newton's method, or a share of it, whichever leaves least; or none, if that is more than is
-        ``asked`` of what was left.
+    def nearest(self, at: _At, way: _Way, asked: Any) -> _At:
+        """After one or two steps of Newton's method, or a share of one, whichever leaves least; or none, if that is
+        more than is ``asked`` of what was left.
         """
-        x, u = at.x, self.velocities(at.V)
-        best = fault = self.fault(x, u)
-        step = self.newton(x, u, fault, p)
-        dV = self.G @ self.along(step)
-        du = [lever.of(dV) for lever in self.levers]
-        least, share = asked * _square(fault), 0.0
-        for part in (*SHARES, self.reach(x, u, step)):
-            then = self.fault(_ahead(x, part, step), _ahead(u, part, du))
-            size = _square(then)
+        least, best = asked * _square(at.fault), at
+        shares = (*SHARES, self.reach(at, way.step))
+        for then in (way.once, way.twice, *(self.ahead(at, share, way.step, way.dV) for share in shares)):
+            size = _square(then.fault)
             nearer = less(size, least)
-            least, share = where(nearer, size, least), where(nearer, part + 0.0 * size, share + 0.0 * size)
-            best = [where(nearer, a, b) for a, b in zip(then, best, strict=True)]
-        return _At(_ahead(x, share, step), at.V - scale(share, dV), best)
+            least, best = where(nearer, size, least), best.or_if(nearer, then)
+        return best
 
-    def reach(self, x: list[Any], u: list[Any], step: list[Any]) -> Any:
+    def reach(self, at: _At, step: list[Any]) -> Any:
         """The share of a step after which the first point lifts off or begins to slide, at most 1."""
         first = 1.0
-        for s, a, b, d in zip(self.sets, x, u, step, strict=True):
-            share = s.reach(a, a - b, d)
+        for s, x, u, d in zip(self.sets, at.x, at.u, step, strict=True):
+            share = s.reach(x, x - u, d)
             first = where(less(share, first), share, first)
         return first
 
-    def newton(self, x: list[Any], u: list[Any], fault: list[Any], p: Any) -> list[Any]:
+    def newton(self, at: _At, p: Any) -> _Way:
         """``(A + D X G X') step = fault``: with ``y = X' step``, ``(1 + X' E X G) y = X' A^-1 fault``, and then
         ``step = A^-1 fault - E X G y``.
         """
-        bends = [s.bend(a - b, f, p) for s, a, b, f in zip(self.sets, x, u, fault, strict=True)]
-        one, rows = np.eye(len(self.G)), []
+        E, one, rows = [bend.E for bend in self.bends(at, at.fault, p)], np.eye(len(self.G)), []
         for span, which in self.together:
-            K = _sum([self.levers[i].along(self.levers[i].along(bends[i].E.T).T) for i in which])
+            K = _sum([self.levers[i].along(self.levers[i].along(E[i].T).T) for i in which])
             rows.append(one[span] + K @ self.G[span])
-        y = solve(concatenate(rows), self.along([bend.answer for bend in bends]))
-        V = self.G @ y
-        return [
-            y[lever.span] if lever.X is None else bend.answer - bend.E @ lever.of(V)
-            for lever, bend in zip(self.levers, bends, strict=True)
-        ]
+        solved = solver(concatenate(rows))
 
+        def step(fault: list[Any]) -> tuple[list[Any], Any]:
+            answers = [bend.answer for bend in self.bends(at, fault, p)]
+            y = solved(self.along(answers))
+            V = self.G @ y
+            steps = [
+                y[lever.span] if lever.X is None else answer - e @ lever.of(V)
+                for lever, e, answer in zip(self.levers, E, answers, strict=True)
+            ]
+            return steps, V
 
-def _ahead(x: Sequence[Any], share: Any, step: Sequence[Any]) -> list[Any]:
-    return [a - scale(share, b) for a, b in zip(x, step, strict=True)]
+        first = step(at.fault)
+        once = self.ahead(at, 1.0, *first)
+        return _Way(*first, once, self.ahead(once, 1.0, *step(once.fault)))
+
+    def bends(self, at: _At, fault: list[Any], p: Any) -> list[Bend]:
+        """How the nearest impulses change there."""
+        return [s.bend(x - u, f, p) for s, x, u, f in zip(self.sets, at.x, at.u, fault, strict=True)]
 
 
 def _sum(parts: Sequence[Any]) -> Any:

@@ -1,6 +1,6 @@
 """Robot-specialised native code: trace, schedule, emit, call."""
 
-from .cpu.iterating import aligned
+from .cpu.memory import aligned
 from .ir.inputs import fields
 from .kernel import Kernel, compile
 

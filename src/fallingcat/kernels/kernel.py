@@ -17,8 +17,8 @@ from ..model import Model
 from ..progress import telling
 from . import targets
 from .cpu import native, plain
-from .cpu.iterating import aligned
 from .cpu.machine_code import MachineCode
+from .cpu.memory import aligned
 from .cpu.operation import ELEMENTS
 from .cpu.threads import once
 from .ir.inputs import (

@@ -67,41 +67,49 @@ def batch(program: Program, type_: Type, element: str = "") -> Iterator[str]:
 
 
 def iterate(program: Program, type_: Type) -> Iterator[str]:
-    """``int iterate(arguments..., out, rows, every)``: one block again and again, its first outputs being its first
-    argument the next time; every ``every``-th output is kept, ``[row][value][lane]``.
+    """``int iterate(arguments..., out, count, rows, every, stride)``: plain arrays ``(count, n)``, each state again and
+    again, its first outputs being its first argument the next time; every ``every``-th output is kept, and those of
+    the next row lie ``stride`` states further.
+
+    A block stays in the processor's cache for all its steps.
     """
-    count, size, outputs = len(program.argument_sizes), program.argument_sizes[0], len(program.outputs)
-    parameters = ", ".join([*(f"ptr %b{i}" for i in range(count)), "ptr %bout", "i64 %rows", "i64 %every"])
-    copy = "call void @llvm.memcpy.p0.p0.i64"
+    sizes, outputs = program.argument_sizes, len(program.outputs)
+    inputs = {f"a{i}": n for i, n in enumerate(sizes)}
+    parameters = [*(f"ptr %b{i}" for i in range(len(sizes))), "ptr %bout", "i64 %count, i64 %rows, i64 %every"]
     yield "declare ptr @malloc(i64)\ndeclare void @free(ptr)"
     yield "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
-    yield f"define i32 @iterate({parameters}) nounwind {{"
+    yield f"define i32 @iterate({', '.join(parameters)}, i64 %stride) nounwind {{"
     yield "entry:"
-    yield from _rooms({"work": program.slots, "a0": size, "out": outputs}, type_)
-    yield f"  {copy}(ptr %a0, ptr %b0, i64 {size * type_.bytes}, i1 false)"
+    yield from _rooms({"work": program.slots, **inputs, "out": outputs}, type_)
+    yield "  %last = sub i64 %count, 1"
+    yield "  %any = icmp sgt i64 %count, 0"
+    yield "  br i1 %any, label %loop, label %end"
+    yield "loop:"
+    yield "  %k = phi i64 [ 0, %start ], [ %k1, %next ]"
+    for i, n in enumerate(sizes):
+        yield f"  call void @spread(ptr %b{i}, ptr %a{i}, i64 %k, i64 %last, i64 {n})"
     yield "  br label %row"
     yield "row:"
-    yield "  %r = phi i64 [ 0, %start ], [ %r1, %kept ]"
+    yield "  %r = phi i64 [ 0, %loop ], [ %r1, %kept ]"
     yield "  br label %step"
     yield "step:"
-    yield "  %k = phi i64 [ 0, %row ], [ %k1, %step ]"
-    arguments = ", ".join(["ptr %a0", *(f"ptr %b{i}" for i in range(1, count)), "ptr %out", "ptr %work"])
-    yield f"  call void @kernel({arguments})"
-    yield f"  {copy}(ptr %a0, ptr %out, i64 {size * type_.bytes}, i1 false)"
-    yield "  %k1 = add i64 %k, 1"
-    yield "  %more = icmp slt i64 %k1, %every"
-    yield "  br i1 %more, label %step, label %kept"
+    yield "  %s = phi i64 [ 0, %row ], [ %s1, %step ]"
+    yield f"  call void @kernel({', '.join(f'ptr %{x}' for x in (*inputs, 'out', 'work'))})"
+    yield f"  call void @llvm.memcpy.p0.p0.i64(ptr %a0, ptr %out, i64 {sizes[0] * type_.bytes}, i1 false)"
+    yield "  %s1 = add i64 %s, 1"
+    yield "  %further = icmp slt i64 %s1, %every"
+    yield "  br i1 %further, label %step, label %kept"
     yield "kept:"
-    yield f"  %place = mul i64 %r, {outputs}"
-    yield f"  %to = getelementptr {type_.text}, ptr %bout, i64 %place"
-    yield f"  {copy}(ptr %to, ptr %out, i64 {outputs * type_.bytes}, i1 false)"
+    yield f"  %before = mul i64 %r, %stride\n  %place = mul i64 %before, {outputs}"
+    yield f"  %to = getelementptr {type_.element}, ptr %bout, i64 %place"
+    yield f"  call void @gather(ptr %to, ptr %out, i64 %k, i64 %last, i64 {outputs})"
     yield "  %r1 = add i64 %r, 1"
     yield "  %again = icmp slt i64 %r1, %rows"
-    yield "  br i1 %again, label %row, label %end"
-    yield "end:"
-    yield "  call void @free(ptr %heap)"
-    yield "  ret i32 0"
-    yield "}"
+    yield "  br i1 %again, label %row, label %next"
+    yield "next:"
+    yield from _repeated(type_.lanes)
+    yield from _transposing("spread", type_, type_.element, into_lanes=True)
+    yield from _transposing("gather", type_, type_.element, into_lanes=False)
 
 
 def until(program: Program, type_: Type) -> Iterator[str]:

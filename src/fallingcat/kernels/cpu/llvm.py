@@ -38,7 +38,7 @@ def module(program: Program, type_: Type, name: str, group: int = 1, clear: bool
             pieces = [f"{name}_repeat{c}_chunk{k}" for k in range(len(chunk.chunks))]
             for piece, part in zip(pieces, chunk.chunks, strict=True):
                 lines += _chunk(program, part, type_, piece, name)
-            lines += repeat_text(program, chunk, type_, f"{name}_repeat{c}", pieces, name)
+            lines += repeat_text(program, chunk, type_, f"{name}_repeat{c}", name)
         else:
             lines += _chunk(program, chunk, type_, label, name)
     lines += _body(program, type_, name, clear)

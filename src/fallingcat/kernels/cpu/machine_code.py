@@ -12,7 +12,6 @@ from ..ir.program import LONG, Program, program, recut
 from ..ir.results import is_array, leaves, size
 from ..ir.trace import Face, Recipe, Trace
 from . import entry, llvm, native
-from .iterating import iterated
 from .operation import ELEMENTS
 from .python_call import has_own_memory, single
 from .threads import once, shares, together
@@ -22,6 +21,8 @@ Code = Callable[[str, Callable[[], str], bool], bytes]
 quickly if the third says so."""
 LARGE, OFTEN = 3_000, 5_000
 """Operations of a program from which on code is made quickly at first, and passes after which it is made well."""
+HEARD = 10**9
+"""Operations of a call that iterates several blocks: some tenths of a second, between which Ctrl-C is heard."""
 
 
 class MachineCode:
@@ -64,8 +65,18 @@ class MachineCode:
             library = self._quick_one if one else self._quick_block
         else:
             library = self._iterate_one if one else self._iterate_block
-        function = library.function("iterate", len(rows) + 1, counts=2)
-        iterated(function, rows, kept, lanes, every, threads, self._work)
+        function = library.function("iterate", len(rows) + 1, counts=4)
+        times, count = kept.shape[:2]
+
+        few = max(1, HEARD // (self._work * times * every * lanes)) * lanes
+
+        def part(bounds: tuple[int, int]) -> None:
+            for first in range(*bounds, few):
+                pointers = (x[first:].ctypes.data for x in (*rows, kept[0]))
+                if function(*pointers, min(few, bounds[1] - first), times, every, count):
+                    raise MemoryError(f"there is no memory to iterate {self._name}")
+
+        together(part, shares(count, threads, lanes, self._work * times * every))
 
     def until(self, rows: Sequence[np.ndarray], out: np.ndarray, most: int, threads: int, one: bool) -> None:
         """What comes out goes in again until the last output is positive, ``most`` times at most."""

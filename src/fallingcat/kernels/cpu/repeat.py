@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from ..ir.instructions import Input, Repeat
 from ..ir.program import Program
@@ -10,55 +10,60 @@ from .loop import arguments, call_arguments, pointer_to
 from .operation import Type
 
 
-def repeat_text(
-    program: Program, repeat: Repeat, type_: Type, label: str, pieces: Sequence[str], name: str
-) -> Iterator[str]:
-    """One internal function: numbers into their places, then rounds of ``pieces`` until all lanes have arrived.
+def repeat_text(program: Program, repeat: Repeat, type_: Type, label: str, name: str) -> Iterator[str]:
+    """One internal function: numbers into their places, then rounds until all lanes have arrived, which may be seen
+    before a round is over.
 
     A lane that has arrived keeps its numbers, so it does not matter who its neighbours are.
     """
-    t, k, size = type_.text, type_.condition, len(repeat.symbols)
+    t, k = type_.text, type_.condition
     none = "false" if type_.lanes == 1 else "zeroinitializer"
-
-    def at(name: str, place: int) -> str:
-        return f"  %{name} = getelementptr {t}, ptr %work, i64 {place}"
-
-    def stored(number: str, place: str) -> str:
-        return f"  store {t} {number}, ptr %{place}, align {type_.bytes}"
-
-    def loaded(number: str, place: str) -> str:
-        return f"  %{number} = load {t}, ptr %{place}, align {type_.bytes}"
-
     yield f"define internal void @{label}({arguments(program)}) noinline nounwind {{"
     yield "entry:"
     for i, start in enumerate(repeat.starts):
-        yield at(f"old{i}", repeat.old + i)
-        yield at(f"new{i}", repeat.new + i)
+        yield f"  %old{i} = getelementptr {t}, ptr %work, i64 {repeat.old + i}"
         if isinstance(start, Input):
             yield f"  %from{i} = getelementptr {t}, ptr {pointer_to(start.argument, name)}, i64 {start.offset}"
-            yield loaded(f"first{i}", f"from{i}")
-        yield stored(f"%first{i}" if isinstance(start, Input) else type_.constant(start), f"old{i}")
-    yield at("sign", repeat.new + size)
-    yield "  br label %round"
-    yield "round:"
-    yield "  %n = phi i64 [ 0, %entry ], [ %n1, %round ]"
-    yield f"  %before = phi {k} [ {none}, %entry ], [ %after, %round ]"
-    for piece in pieces:
-        yield f"  call void @{piece}({call_arguments(program)})"
-    for i in range(size):
-        yield loaded(f"o{i}", f"old{i}")
-        yield loaded(f"m{i}", f"new{i}")
-        yield f"  %x{i} = select {k} %before, {t} %o{i}, {t} %m{i}"
-        yield stored(f"%x{i}", f"old{i}")
-    yield loaded("flag", "sign")
-    yield f"  %now = fcmp ogt {t} %flag, {type_.constant(0.0)}"
-    yield f"  %after = or {k} %before, %now"
-    yield f"  %bits = bitcast {k} %after to i{type_.lanes}"
-    yield f"  %open = icmp ne i{type_.lanes} %bits, -1"
+            yield f"  %first{i} = load {t}, ptr %from{i}, align {type_.bytes}"
+        number = f"%first{i}" if isinstance(start, Input) else type_.constant(start)
+        yield f"  store {t} {number}, ptr %old{i}, align {type_.bytes}"
+    yield "  br label %part0"
+    last, piece = len(repeat.parts) - 1, 0
+    for e, ((place, outputs), part) in enumerate(zip(repeat.exits, repeat.parts, strict=True)):
+        yield f"part{e}:"
+        if not e:
+            yield f"  %n = phi i64 [ 0, %entry ], [ %n1, %part{last}leave ]"
+            yield f"  %before = phi {k} [ {none}, %entry ], [ %after{last}, %part{last}leave ]"
+        for _ in part:
+            yield f"  call void @{label}_chunk{piece}({call_arguments(program)})"
+            piece += 1
+        yield f"  %sign{e} = getelementptr {t}, ptr %work, i64 {place + len(repeat.symbols)}"
+        yield f"  %flag{e} = load {t}, ptr %sign{e}, align {type_.bytes}"
+        yield f"  %now{e} = fcmp ogt {t} %flag{e}, {type_.constant(0.0)}"
+        yield f"  %after{e} = or {k} %before, %now{e}"
+        yield f"  %bits{e} = bitcast {k} %after{e} to i{type_.lanes}"
+        yield f"  %open{e} = icmp ne i{type_.lanes} %bits{e}, -1"
+        yield f"  br i1 %open{e}, label %part{e + 1}, label %part{e}leave" if e < last else f"  br label %part{e}leave"
+        yield f"part{e}leave:"
+        yield from _taken(repeat, type_, e, place, outputs)
+        if e < last:
+            yield "  br label %end"
     yield "  %n1 = add i64 %n, 1"
     yield f"  %fewer = icmp slt i64 %n1, {repeat.most}"
-    yield "  %again = and i1 %fewer, %open"
-    yield "  br i1 %again, label %round, label %end"
+    yield f"  %again = and i1 %fewer, %open{last}"
+    yield "  br i1 %again, label %part0, label %end"
     yield "end:"
     yield "  ret void"
     yield "}"
+
+
+def _taken(repeat: Repeat, type_: Type, e: int, place: int, outputs: list[object]) -> Iterator[str]:
+    """The numbers of an exit become the old ones, in lanes that had not arrived before this round."""
+    t = type_.text
+    for i in range(len(repeat.symbols)):
+        if not repeat.stays(i, outputs[i]):
+            yield f"  %new{e}_{i} = getelementptr {t}, ptr %work, i64 {place + i}"
+            yield f"  %o{e}_{i} = load {t}, ptr %old{i}, align {type_.bytes}"
+            yield f"  %m{e}_{i} = load {t}, ptr %new{e}_{i}, align {type_.bytes}"
+            yield f"  %x{e}_{i} = select {type_.condition} %before, {t} %o{e}_{i}, {t} %m{e}_{i}"
+            yield f"  store {t} %x{e}_{i}, ptr %old{i}, align {type_.bytes}"

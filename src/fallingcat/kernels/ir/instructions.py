@@ -80,6 +80,8 @@ class Repeat:
     instructions: list[Instruction]
     outputs: list[Any]
     """the new numbers (values or floats), and whether they have arrived"""
+    sooner: list[list[Any]]
+    """what outputs are already after a part of the round, if they have arrived"""
     symbols: list[int]
     """values: the numbers of the last round"""
     starts: list[Any]
@@ -90,7 +92,8 @@ class Repeat:
     """where in the workspace the numbers of the last round lie"""
     new: int
     """where those of this round do, and after them whether they have arrived"""
-    chunks: list[Chunk] = field(default_factory=list)
+    parts: list[list[Chunk]] = field(default_factory=list)
+    """chunks up to each place at which a round may end"""
 
     def move(self, to: Callable[[int], int]) -> None:
         """Other places in the workspace."""
@@ -101,6 +104,22 @@ class Repeat:
         self.starts = [moved(place) for place in self.starts]
         self.shared = {x: moved(place) for x, place in self.shared.items()}
         self.old, self.new = to(self.old), to(self.new)
+
+    @property
+    def exits(self) -> list[tuple[int, list[Any]]]:
+        """Where a round may end: where in the workspace numbers lie by then, and which they are."""
+        every = [self.outputs, *self.sooner]
+        placed = [(self.new + k * len(self.outputs), exit_) for k, exit_ in enumerate(every)]
+        return [*placed[1:], placed[0]]
+
+    @property
+    def chunks(self) -> list[Chunk]:
+        """Of the whole round."""
+        return [chunk for part in self.parts for chunk in part]
+
+    def stays(self, i: int, x: Any) -> bool:
+        """Whether ``x``, the new number ``i``, is the old one."""
+        return i < len(self.symbols) and type(x) is int and x == self.symbols[i]
 
     @property
     def places(self) -> dict[int, Input]:

@@ -144,16 +144,19 @@ class Layout:
         body: RepeatBody = node.args[0]
         local, steps = self._local(body), self._steps.setdefault(phase, [])
         now = _time(phase, len(steps))
-        outputs = [local[x] if isinstance(x, Traced) else float(x) for x in body.outputs]
-        lines = needed(lines_of(body.nodes, local), outputs)
-        lines = fused(lines, outputs) if self._fuse else lines
+        *sooner, outputs = [
+            [local[x] if isinstance(x, Traced) else float(x) for x in exit_] for exit_ in (*body.sooner, body.outputs)
+        ]
+        kept = [x for exit_ in (*sooner, outputs) for x in exit_]
+        lines = needed(lines_of(body.nodes, local), kept)
+        lines = fused(lines, kept) if self._fuse else lines
         first = [self._value(row[0]) for row in rows_of(node)]
         starts = [self._shared(x, now) if isinstance(x, int) else float(x) for x in first]
         shared = {local[x]: self._shared(local[x], now) for x in body.shared}
-        old, new = self._areas.room(len(first), now), self._areas.room(len(outputs), now)
+        old, new = self._areas.room(len(first), now), self._areas.room(len(outputs) * (1 + len(sooner)), now)
         self.places.update({x: Input(WORK, old + i) for i, part in parts.items() for x in part.values()})
         symbols = [local[x] for x in body.symbols]
-        steps.append(Repeat(body.most, lines, outputs, symbols, starts, shared, old, new))
+        steps.append(Repeat(body.most, lines, outputs, sooner, symbols, starts, shared, old, new))
 
     def _add(self, node: Traced, parts: dict[int, dict[int, int]], phase: int) -> None:
         body: LoopBody = node.args[0]

@@ -21,7 +21,7 @@ from ...arrays import Traced
 from ...arrays.operations import CONDITIONS
 from .fuse import fused, lines_of
 from .instructions import WORK, Chunk, Input, Instruction, Loop, Repeat
-from .loops import Layout, levels, phases
+from .loops import Layout, levels, needed, phases
 from .schedule import depth_first, schedule
 
 CHUNK = 150  # weight of a chunk, in operations
@@ -132,19 +132,24 @@ def _cut(repeat: Repeat, inputs: dict[int, Input], chunk: int, first: int) -> in
     """The instructions of a round in chunks, whose own slots of the workspace begin at ``first``; where they end."""
     made = {line.value for line in repeat.instructions}
     kept: dict[int, list[int]] = {}
-    passed_on = Chunk([])
-    for place, x in enumerate(repeat.outputs, start=repeat.new):
-        if type(x) is int and x in made:
-            kept.setdefault(x, []).append(place)
-        else:
-            passed_on.kept.append((place, x))
-    pieces = [*_chunks(schedule(repeat.instructions, inputs, repeat.outputs), {}, chunk, kept), passed_on]
-    slots = _connect(pieces, kept, first)
+    repeat.parts = []
+    passed_on = [Chunk([]) for _ in repeat.exits]
+    for copies, (place, outputs) in zip(passed_on, repeat.exits, strict=True):
+        for i, x in enumerate(outputs):
+            if type(x) is int and x in made:
+                kept.setdefault(x, []).append(place + i)
+            elif not repeat.stays(i, x):
+                copies.kept.append((place + i, x))
+    known: set[int] = set()
+    for copies, (_, outputs) in zip(passed_on, repeat.exits, strict=True):
+        lines = [line for line in needed(repeat.instructions, outputs) if line.value not in known]
+        known.update(line.value for line in lines)
+        repeat.parts.append([*_chunks(schedule(lines, inputs, outputs), {}, chunk, kept), copies])
+    slots = _connect(repeat.chunks, kept, first)
     outside = {x: place.offset for x, place in repeat.shared.items() if place.argument == WORK}
-    for piece in pieces:
+    for piece in repeat.chunks:
         read = [*_read(piece), *(x for _, x in piece.kept if type(x) is int)]
         piece.loads |= {x: outside[x] for x in read if x in outside}
-    repeat.chunks = pieces
     return slots
 
 

@@ -1,0 +1,22 @@
+"""Blocks of states in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...errors import ModelError, told
+
+
+def aligned(shape: tuple[int, ...], dtype: Any = np.float64, alignment: int = 64) -> np.ndarray:
+    """An empty array whose memory starts at a multiple of ``alignment`` bytes, as :meth:`Kernel.blocks` wants it."""
+    try:
+        size = int(np.prod(shape, dtype=int)) * np.dtype(dtype).itemsize
+        memory = np.empty(size + alignment, dtype=np.uint8)
+    except (TypeError, ValueError):
+        raise ModelError(
+            f"an array has a shape, a dtype and an alignment, not {told(shape)}, {told(dtype)}, {told(alignment)}"
+        ) from None
+    start = -memory.ctypes.data % alignment
+    return memory[start : start + size].view(dtype).reshape(shape)
