@@ -24,19 +24,29 @@ ROUNDS = 720
 SHORT, PHASES = 8.5, (300, 60)
 """Rounds in which every step of Newton's method that leaves less is taken; and rounds in two phases that take turns
 after that: in one, only steps that are :data:`CERTAIN`, and sweeps, which leave where steps go round in circles; in the
-other all steps again, with another of :data:`PROXIMAL` in each round, as sweeps crawl where points depend on each
-other."""
+other all steps again, with another of :attr:`Digits.proximal` in each round, as sweeps crawl where points depend on
+each other."""
 CERTAIN = 1e-4
 """What a step of Newton's method leaves at most of squares if it is certain."""
-PROXIMAL = (1e-6, 1e-4, 1e-2)
-"""Added to the diagonal of ``G``, whose mean is 1, in Newton's method: what changes nothing stays as it was, and what
-changes little does not go far."""
-LEFT = 1e-12
-"""m/s or rad/s: how far from the law of contact velocities may be; more, with the square of the rounds."""
-NOTHING = 1e-300
+ENOUGH = 5e-4
+"""m/s or rad/s: more is never left to save rounds."""
+NOTHING = 1e-30
 """The same, for what is taken as it was: where nothing touches."""
 SHARES = (0.5, 0.25)
 """of a step of Newton's method: the best of these, the whole, and up to where a point lifts off or slides, is taken"""
+
+
+class Digits(NamedTuple):
+    """What is asked of numbers of a kind."""
+
+    left: float
+    """m/s or rad/s: how far from the law of contact velocities may be; more, with the square of the rounds"""
+    proximal: tuple[float, float, float]
+    """Added to the diagonal of ``G``, whose mean is 1, in Newton's method: what changes nothing stays as it was, and
+    what changes little does not go far."""
+
+
+DIGITS = {"float64": Digits(1e-12, (1e-6, 1e-4, 1e-2)), "float32": Digits(1e-6, (1e-4, 1e-3, 1e-2))}
 
 
 class Lever(NamedTuple):
@@ -70,7 +80,14 @@ class Reactions(NamedTuple):
     """how far velocities are from the law, at most (m/s or rad/s)"""
 
 
-def reactions(G: Any, short: Any, start: Any, sets: Sequence[Set], levers: Sequence[Lever] | None = None) -> Reactions:
+def reactions(
+    G: Any,
+    short: Any,
+    start: Any,
+    sets: Sequence[Set],
+    levers: Sequence[Lever] | None = None,
+    digits: Digits = DIGITS["float64"],
+) -> Reactions:
     """Impulses ``x`` with ``x = nearest(x - short - X G X' x)``, from a ``start``, on numbers or in a kernel.
 
     A step of Newton's method goes as far as it leaves least, if that is less than was left.
@@ -93,16 +110,16 @@ def reactions(G: Any, short: Any, start: Any, sets: Sequence[Set], levers: Seque
             allowed = [a - b for a, b in zip(at.x, at.fault, strict=True)]
             return concatenate([then, *allowed, array([p, phase, rounds + 1.0, left])]), enough - left
 
-        at, enough = problem.at(x), LEFT * rounds * rounds
+        at, enough = problem.at(x), _permitted(rounds, digits.left)
         yield found(at, NOTHING)
         way = problem.newton(at, p)
         yield found(way.twice, enough)
         eager = where(less(rounds, SHORT), 1.0, where(less(phase, PHASES[0] - 0.5), CERTAIN, 1.0))
         best = problem.nearest(at, way, eager)
-        yield found(best, enough, concatenate(problem.swept(best)), *_next(p, phase))
+        yield found(best, enough, concatenate(problem.swept(best)), *_next(p, phase, digits.proximal))
 
     first = [scale(d, start[part]) for part, d in zip(parts, problem.sizes, strict=True)]
-    end = repeat(around, concatenate([*first, np.zeros(size), array([PROXIMAL[0], 1.0, 1.0, np.inf])]), ROUNDS)
+    end = repeat(around, concatenate([*first, np.zeros(size), array([digits.proximal[0], 1.0, 1.0, np.inf])]), ROUNDS)
     found = [end[size : 2 * size][part] for part in parts]
     impulses = concatenate([scale(d, x) for d, x in zip(problem.units, found, strict=True)])
     return Reactions(impulses, problem.basis * problem.along(found), end[-1])
@@ -113,9 +130,15 @@ def _parts(sets: Sequence[Set]) -> list[slice]:
     return [slice(end - s.rows, end) for s, end in zip(sets, ends, strict=True)]
 
 
-def _next(p: Any, phase: Any) -> tuple[Any, Any]:
-    """Of :data:`PROXIMAL`, and the round within two phases, for the next round."""
-    small, mid, large = PROXIMAL
+def _permitted(rounds: Any, left: float) -> Any:
+    """What may be left after so many rounds."""
+    grown = left * rounds * rounds
+    return where(less(grown, ENOUGH), grown, ENOUGH) if left * ROUNDS**2 > ENOUGH else grown
+
+
+def _next(p: Any, phase: Any, proximal: tuple[float, float, float]) -> tuple[Any, Any]:
+    """What is added to the diagonal in the next round, and the place of that within two phases."""
+    small, mid, large = proximal
     phase = where(less(phase, sum(PHASES) - 1.5), phase + 1.0, 0.0 * phase)
     then = where(less(p, 0.5 * mid), mid, where(less(p, 0.5 * large), large, small)) + 0.0 * p
     return where(less(phase, PHASES[0] - 0.5), small + 0.0 * p, then), phase

@@ -15,8 +15,10 @@ import numpy as np
 
 from ..contact.contact import Mode
 from ..contact.hard import HardContacts
+from ..contact.reactions import DIGITS
 from ..contact.stepped import SteppedContacts
 from ..errors import ModelError, told
+from ..kernels import compile
 from ..model import State
 from .grip import creeps
 from .implicit import March
@@ -80,8 +82,9 @@ class MoreauMarch(March):
         return self.system.contact
 
     def on(self, target: str, dtype: str) -> list[Any]:
-        """Not yet."""
-        raise ModelError(f"hard contacts run on the CPU, not on {target!r}")
+        """The same for another machine, to what its numbers resolve."""
+        about = {"target": target, "dtype": dtype, "digits": DIGITS[dtype]}
+        return [compile(self._model, self.code, inputs=self._inputs, **about, **self._options)]
 
     def remembered(self, many: State) -> np.ndarray:
         """``N x memory``: nothing yet, of robots none of which starts below the ground."""

@@ -10,7 +10,7 @@ from ..arrays import absolute, array, concatenate, factored, less, mirror, scale
 from ..contact import loops
 from ..contact.cones import Bounded, Closed, Set
 from ..contact.footing import Footing
-from ..contact.reactions import Lever, Reactions, reactions
+from ..contact.reactions import DIGITS, Digits, Lever, Reactions, reactions
 from ..contact.stepped import Remembered, SteppedContacts
 from ..control import Law
 from ..dynamics import bias_forces, mass_matrix
@@ -78,12 +78,13 @@ def stepped(
     laws: tuple[Law, ...],
     contact: SteppedContacts,
     memory: int,
+    digits: Digits = DIGITS["float64"],
 ) -> Any:
     """``x = [t; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` if there are any."""
     system, t, dt = System(model, tuned(laws, numbers), contact, held if len(forces) else None), x[0], clock[0]
     layout = layout_of(system, memory)
     start = _begun(system, contact, t, *layout.unpack(x[1:]), forces, dt)
-    end = _reacted(start)
+    end = _reacted(start, digits)
     kept, after = _remembered(start, end.found), displaced(model, start.state, end.velocity, dt)
     packed = layout.pack(after, concatenate(list(kept)), start.works + _works(start, end))
     return concatenate([np.reshape(t + dt, 1), packed])
@@ -98,7 +99,7 @@ def _begun(
     return Start(system, contact, state, kept, works, pulls, rows, dt)
 
 
-def _reacted(start: Start) -> End:
+def _reacted(start: Start, digits: Digits) -> End:
     """``v+ = v + M^-1 (dt (forces - C v - g) + J' P)`` with ``M = L' D L``, ``Y = J L^-1`` and ``G = Y D^-1 Y'``."""
     model, state, rows, dt = start.system.model, start.state, start.rows, start.dt
     forces, armature = ahead_of(model, state, start.pulls, dt)
@@ -110,7 +111,7 @@ def _reacted(start: Start) -> End:
     free = rows.of(before + W @ pulled)
     wanted = _rebounding(start.contact, rows, rows.of(before), free)
     short = concatenate([u - asked for u, asked in zip(free, wanted, strict=True)])
-    found = reactions(mirror(W @ Y.T), short, scale(dt, rows.forces), rows.sets, rows.levers)
+    found = reactions(mirror(W @ Y.T), short, scale(dt, rows.forces), rows.sets, rows.levers, digits)
     return End(state.velocity + root.outward(root.inverses * (pulled + Y.T @ found.along)), found)
 
 

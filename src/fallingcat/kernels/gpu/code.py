@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
@@ -11,9 +11,15 @@ import numpy as np
 
 from ...errors import ExtraMissingError
 from ..text.shared import Real
-from . import cuda, cuda_repeated
-from .repeated import Repeated, cut
-from .stages import Stages
+from . import cuda, cuda_repeated, cuda_rounds
+from .repeated import Repeated, Rounds, cut
+from .stages import Stage, Stages
+
+_TEXTS: dict[type, Callable[..., cuda.Text]] = {
+    Stage: cuda.text,
+    Repeated: cuda_repeated.text,
+    Rounds: cuda_rounds.text,
+}
 
 
 class Code:
@@ -32,7 +38,7 @@ class Code:
         """For each stage its kernel and what a launch needs."""
         made = []
         for k, stage in enumerate(self.stages.stages):
-            text = cuda_repeated.text if isinstance(stage, Repeated) else cuda.text
+            text = _TEXTS[type(stage)]
             made.append(text(stage, len(self._inputs), self._dtype, f"{self._name}_{k}"))
         return made
 

@@ -96,18 +96,51 @@ def text(stage: Stage, arguments: int, dtype: str, name: str, shape: Shape | Non
     """The kernel ``name(a0, a1, ..., workspace, out, n)`` of one stage; ``arguments`` of the function, without the
     workspace.
     """
-    real = Real(dtype)
+    real, fit = Real(dtype), fitted(stage, dtype, shape)
+    body = Body(stage.inputs, real, fit.block, _targets(stage))
+    for step in fit.moves.steps:
+        body.add(step)
+    statements = body.finished()
+    constants = [(place, real.constant(x)) for place, x in stage.outputs if not isinstance(x, int)]
+    lines = [
+        *opening(name, fit, arguments, real),
+        *(second_pointers(arguments + 1, real) if body.again else ()),
+        *(f"    __stcs(fc_at(out, {place}, n), {x});" for place, x in constants),
+    ]
+    return Text(name, "\n".join([*lines, *statements, "}", ""]), fit.block, fit.shared, fit.block)
+
+
+class Fit(NamedTuple):
+    """A block that a multiprocessor can hold."""
+
+    block: int
+    """threads"""
+    least: int
+    """of such blocks that it should be able to hold"""
+    moves: Plan
+    shared: int
+    """bytes of dynamic shared memory"""
+
+
+def fitted(stage: Stage, dtype: str, shape: Shape | None = None, beside: int = 0) -> Fit:
+    """In the shape that suits a stage, or a given one, as long as shared memory has all places of its threads, and so
+    many for each ``beside`` those of its moves.
+    """
     shape, moves, _ = laid_out(stage, dtype, shape)
     size = 8 if dtype == "float64" else 4
-    while moves.places * shape.block * size > SHARED and shape.block > 32:
+    while (moves.places + beside) * shape.block * size > SHARED and shape.block > 32:
         shape = shape._replace(block=shape.block // 2, least=2 * shape.least)
-    if moves.places * shape.block * size > SHARED:  # more than all shared memory: let the compiler spill
+    if (moves.places + beside) * shape.block * size > SHARED:  # more than all shared memory: let the compiler spill
         moves = plan(stage.lines, stage.inputs, len(stage.lines))
-    shared = moves.places * shape.block * size
-    least = max(1, min(shape.least, SHARED // (shared + 1024)))
+    shared = (moves.places + beside) * shape.block * size
+    return Fit(shape.block, max(1, min(shape.least, SHARED // (shared + 1024))), moves, shared)
+
+
+def opening(name: str, fit: Fit, arguments: int, real: Real) -> list[str]:
+    """The signature, and where a thread finds its state and, if it needs any, its places in shared memory."""
     inputs = "".join(f"const {real.text} *__restrict__ a{k}, " for k in range(arguments + 1))
     lines = [
-        f'extern "C" __global__ void __launch_bounds__({shape.block}, {least})',
+        f'extern "C" __global__ void __launch_bounds__({fit.block}, {fit.least})',
         f"{name}({inputs}{real.text} *__restrict__ t, {real.text} *__restrict__ out, const unsigned count)",
         "{",
         "    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;",
@@ -117,16 +150,20 @@ def text(stage: Stage, arguments: int, dtype: str, name: str, shape: Shape | Non
         "    t += i;",
         "    out += i;",
     ]
-    if moves.places:
+    if fit.shared:
         lines.append("    extern __shared__ char pool[];")
         lines.append(f"    volatile {real.text} *const w = (volatile {real.text} *)pool + threadIdx.x;")
-    body = _Body(stage, real, shape.block)
-    for step in moves.steps:
-        body.add(step)
-    statements = body.finished()
-    if body.again:
-        lines += _second_pointers(arguments + 1, real)
-    return Text(name, "\n".join([*lines, *statements, "}", ""]), shape.block, shared, shape.block)
+    return lines
+
+
+def _targets(stage: Stage) -> dict[int, list[str]]:
+    """value -> what writes it, where its name goes in braces; streaming: nobody reads it here again."""
+    places = [(x, f"out, {place}") for place, x in stage.outputs] + [(x, f"t, {place}") for place, x in stage.stores]
+    targets: dict[int, list[str]] = {}
+    for x, place in places:
+        if isinstance(x, int):
+            targets.setdefault(x, []).append(f"__stcs(fc_at({place}, n), {{}});")
+    return targets
 
 
 class Laid(NamedTuple):
@@ -150,7 +187,7 @@ def laid_out(stage: Stage, dtype: str, shape: Shape | None = None) -> Laid:
     return Laid(one, moves, seconds(stage, dtype, copies, warps))
 
 
-def _second_pointers(count: int, real: Real) -> list[str]:
+def second_pointers(count: int, real: Real) -> list[str]:
     """Pointers for reading inputs again, of which the compiler cannot know that they are the first ones: it would keep
     every value, or at least every address, in registers from the first reading to the second.
     """
@@ -162,25 +199,17 @@ def _second_pointers(count: int, real: Real) -> list[str]:
     ]
 
 
-class _Body:
-    """The statements of a stage; each result is written as soon as it is there."""
+class Body:
+    """The statements of a straight line; each result is written as soon as it is there, by its ``targets``."""
 
-    def __init__(self, stage: Stage, real: Real, block: int) -> None:
+    def __init__(self, inputs: dict[int, Input], real: Real, block: int, targets: dict[int, list[str]]) -> None:
         self.again = False
-        self._stage, self._real, self._block = stage, real, block
+        self._inputs, self._real, self._block, self._targets = inputs, real, block, targets
         self._names: dict[int, str] = {}
         self._angles: dict[Any, int] = {}
         self._read: set[Input] = set()
         self._fresh: set[Input] = set()
         self._lines: list[str] = []
-        self._targets: dict[int, list[str]] = {}
-        for place, x in stage.outputs:
-            if isinstance(x, int):
-                self._targets.setdefault(x, []).append(f"fc_at(out, {place}, n)")
-            else:
-                self._lines.append(f"    __stcs(fc_at(out, {place}, n), {real.constant(x)});")
-        for place, x in stage.stores:
-            self._targets.setdefault(x, []).append(f"fc_at(t, {place}, n)")
 
     def add(self, step: Step) -> None:
         x, t, number = step.value, self._real.text, len(self._lines)
@@ -207,7 +236,7 @@ class _Body:
         return self._lines
 
     def _input(self, x: int) -> str:
-        place = self._stage.inputs[x]
+        place = self._inputs[x]
         pointer, length = ("b", "m") if place in self._read else ("a", "n")
         if place in self._read:
             self.again = True
@@ -238,8 +267,7 @@ class _Body:
             self._lines.append(f"    {statement(real, line, operands)}")
 
     def _write(self, x: int) -> None:
-        # streaming: nobody reads it here again
-        self._lines += [f"    __stcs({target}, {self._names[x]});" for target in self._targets.pop(x, ())]
+        self._lines += [f"    {target.format(self._names[x])}" for target in self._targets.pop(x, ())]
 
 
 def prelude(real: Real) -> Iterator[str]:

@@ -16,13 +16,13 @@ from ..ir.trace import Recipe, Trace, trace
 from ..text.shared import identifier, table
 from .code import Code, cupy_module
 from .cuda import Text
-from .repeated import dense
+from .repeated import stays
 from .stages import Stages
 
 
 def build(recipe: Recipe) -> CudaKernel:
     """The kernel; its text can be read on a machine without a GPU."""
-    return CudaKernel(recipe.model, recipe.function, trace(recipe, dense), recipe.dtype)
+    return CudaKernel(recipe.model, recipe.function, trace(recipe, stays), recipe.dtype)
 
 
 class CudaKernel:

@@ -3,6 +3,7 @@
 Written out, a product of dense matrices is ten thousands of instructions that are used once; as a loop over its columns
 it is some hundred.  So loops of the trace (:func:`fallingcat.arrays.each`) stay loops where all things share more than
 each has of its own, as columns share the matrix before them, and the straight line between them is cut into stages.
+So do rounds that are taken until a state has arrived (:func:`fallingcat.arrays.repeat`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import Traced
-from ...arrays.loops import LoopBody, repeats, rows_of
+from ...arrays.loops import LoopBody, RepeatBody, repeats, rows_of
 from ..ir.fuse import fused, lines_of
 from ..ir.instructions import Input, Instruction
 from ..ir.loops import levels, needed, phases
@@ -65,10 +66,33 @@ class Repeated(NamedTuple):
         return sum(len(targets) for result in self.results.values() for targets in result)
 
 
+CARRIED = -1
+"""In the place of an argument: what the last round left."""
+
+
+class Rounds(NamedTuple):
+    """The same instructions again and again, ``most`` times at most, until the last of their results is positive."""
+
+    lines: list[Instruction]
+    inputs: dict[int, Input]
+    """value -> where it comes from: the workspace or, CARRIED, a result of the last round"""
+    results: list[Any]
+    """values or floats"""
+    starts: dict[int, int | float]
+    """result that rounds read -> its place in the workspace at first, or its number"""
+    targets: dict[int, list[Target]]
+    """result -> where it goes in the end"""
+    most: int
+
+
+def stays(body: LoopBody) -> bool:
+    """Whether a loop stays one on the GPU."""
+    return repeats(body) or dense(body)
+
+
 def dense(body: LoopBody) -> bool:
-    """Whether a loop stays one on the GPU: all things share more than each has, and they come to a stage or more."""
-    many = len(body.shared) >= len(body.symbols) and body.count * len(body.nodes) >= LARGEST
-    return many and not repeats(body)
+    """Whether all things of a loop share more than each has, and they come to a stage or more."""
+    return len(body.shared) >= len(body.symbols) and body.count * len(body.nodes) >= LARGEST
 
 
 def cut(arguments: Sequence[np.ndarray], outputs: Sequence[Any], dtype: str) -> Stages:
@@ -122,11 +146,11 @@ class _Cut:
         return found
 
     def stages(self, dtype: str) -> Stages:
-        made: list[Stage | Repeated] = []
+        made: list[Stage | Repeated | Rounds] = []
         places = len(self._places)
         last = max([*self._stretches, *(self._level[loop] for loop in self._loops)])
         for p in range(last + 1):
-            made += [self._repeated(loop) for loop in self._loops if self._level[loop] == p]
+            made += [self._looped(loop) for loop in self._loops if self._level[loop] == p]
             if p in self._stretches:
                 some = self._straight(self._stretches[p], p == 0, dtype)
                 made += some.stages
@@ -158,10 +182,31 @@ class _Cut:
         stores = [*((above + k, x) for k, x in stage.stores), *aside]
         return Stage(stage.lines, stage.inputs | own, outputs, stores)
 
+    def _local(self, body: LoopBody) -> dict[Traced, int]:
+        """Numbers of all values, with those inside a loop."""
+        inner = (*body.symbols, *body.nodes)
+        return self._number | {x: len(self._number) + k for k, x in enumerate(inner)}
+
+    def _looped(self, loop: Traced) -> Repeated | Rounds:
+        return self._rounds(loop) if repeats(loop.args[0]) else self._repeated(loop)
+
+    def _rounds(self, loop: Traced) -> Rounds:
+        body: RepeatBody = loop.args[0]
+        local = self._local(body)
+        results = [local[x] if isinstance(x, Traced) else float(x) for x in body.outputs]
+        lines = fused(needed(lines_of(body.nodes, local), results), results)
+        used = {x for line in lines for x in line.operands if isinstance(x, int)} | {*results}
+        inputs = {local[x]: Input(CARRIED, k) for k, x in enumerate(body.symbols)}
+        inputs |= {local[x]: Input(len(self._sizes), self._places[self._number[x]]) for x in body.shared}
+        first = [self._places[self._number[x]] if isinstance(x, Traced) else float(x) for (x,) in rows_of(loop)]
+        starts = {k: first[k] for k, x in enumerate(body.symbols) if local[x] in used}
+        targets = {k: self._targets[x] for x, (own, k, _) in self._parts.items() if own is loop}
+        lines = schedule(lines, {}, results)
+        return Rounds(lines, {x: at for x, at in inputs.items() if x in used}, results, starts, targets, body.most)
+
     def _repeated(self, loop: Traced) -> Repeated:
         body: LoopBody = loop.args[0]
-        local = dict(self._number)
-        local |= {x: len(local) + k for k, x in enumerate((*body.symbols, *body.nodes))}
+        local = self._local(body)
         rows = {
             local[symbol]: tuple(self._places[self._number[x]] if isinstance(x, Traced) else float(x) for x in row)
             for symbol, row in zip(body.symbols, rows_of(loop), strict=True)

@@ -34,7 +34,7 @@ class Stages(NamedTuple):
     """The stages in order, and the size of the workspace between them, in values."""
 
     stages: list[Any]
-    """:class:`Stage`, or :class:`.Repeated`"""
+    """:class:`Stage`, :class:`.Repeated`, or :class:`.Rounds`"""
     places: int
 
 

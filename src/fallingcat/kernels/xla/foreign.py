@@ -17,7 +17,7 @@ from ..cpu import entry, llvm, native
 from ..cpu.operation import ELEMENTS
 from ..cpu.threads import making, once
 from ..gpu.code import Code
-from ..gpu.repeated import dense
+from ..gpu.repeated import stays
 from ..ir.inputs import named
 from ..ir.program import LONG, Program, program, recut
 from ..ir.trace import Recipe, undisturbed
@@ -130,7 +130,7 @@ class Foreign:
             return self._launched[dtype]
 
     def _launches(self, dtype: str) -> tuple[str, int]:
-        code = Code(*self._expressions(dense), dtype, identifier(self._recipe.function))
+        code = Code(*self._expressions(stays), dtype, identifier(self._recipe.function))
         return _launching(len(self.sizes), code), max(1, code.stages.places)
 
     @once

@@ -1,0 +1,93 @@
+"""Hard contacts on a GPU, which a few lines emulate here: the steps of the CPU, to rounding."""
+
+import shutil
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.emulated_gpu import emulated
+
+import fallingcat as fc
+from fallingcat.contact import HardContacts, joint_stops
+from fallingcat.contact.reactions import DIGITS
+from fallingcat.contact.stepped import MISSED
+from fallingcat.kernels.gpu.repeated import Rounds
+from fallingcat.model import Passive
+from fallingcat.simulation import Fleet
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None or sys.platform == "win32", reason="needs a C++ compiler")
+
+
+@pytest.fixture(autouse=True)
+def cupy(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "cupy", emulated(tmp_path))
+
+
+def everything():
+    """An arm with stops, dry friction and a gear that falls on a ground that is rough and throws back; 5 starts."""
+    arm = fc.robots.planar_arm()
+    joints = tuple(
+        replace(joint, limits=fc.Limits(-2.0, limit), passive=Passive(friction=friction))
+        for joint, limit, friction in zip(arm.joints, (2.0, 0.45, 2.0), (0.5, 0.0, 0.0), strict=True)
+    )
+    arm = replace(arm, joints=joints).close_loops(fc.Couple("gear", "joint3", "joint2", (0.0, -0.5)))
+    many = [arm.state(joints=[1.2, x, -0.5 * x], rates=[1.0 + x, 8.0 * x, -4.0 * x]) for x in np.linspace(0.3, 0.44, 5)]
+    floor = HardContacts(("end_effector",), height=1.2, friction=0.4, restitution=0.3, stops=joint_stops(arm))
+    return arm, many, fc.control.JointDamper(0.01), floor
+
+
+def landing(scene, count=3):
+    """Robots above the ground whose joints move."""
+    model, pose, joints, points, laws = scene
+    rng, start = np.random.default_rng(1), model.state(pose=pose, joints=joints)
+    many = [start._replace(rates=rng.normal(size=model.n)) for _ in range(count)]
+    return model, many, laws, HardContacts(points, friction=0.8)
+
+
+def dogs():
+    dog, pose, joints = fc.robots.quadruped(), np.eye(4), np.tile([0.0, 0.6, -1.2], 4)
+    pose[2, 3] = 0.34
+    laws = fc.control.JointSpring(200.0, tuple(joints)), fc.control.JointDamper(5.0)
+    return landing((dog, pose, joints, tuple(frame.name for frame in dog.frames), laws))
+
+
+@pytest.mark.parametrize(("scene", "steps"), [(everything, 40), (dogs, 20)])
+def test_steps_are_those_of_the_cpu(scene, steps):
+    model, many, laws, floor = scene()
+    fleets = [Fleet(model, many, laws, floor, dt=2e-3, target=target) for target in ("cpu", "cuda")]
+    for fleet in fleets:
+        fleet.step(1)
+    one, other = (fleet.packed() for fleet in fleets)
+    np.testing.assert_allclose(other, one, rtol=0.0, atol=1e-12 * np.abs(one).max())
+    pushed = np.zeros(len(floor.points) + len(floor.stops), dtype=bool)
+    for _ in range(steps):
+        for fleet in fleets:
+            fleet.step(1)
+        one, other = (fleet.packed() for fleet in fleets)
+        pushed |= np.any(fleets[0].march.modes(one), axis=0)
+        np.testing.assert_allclose(other, one, rtol=0.0, atol=1e-10 * np.abs(one).max())
+    assert pushed[: len(floor.points)].any()
+    assert pushed[len(floor.points) :].any() == bool(floor.stops)
+
+
+def test_single_precision_meets_the_law():
+    """Poses to its rounding; no step is left as far from the law as a status would tell."""
+    model, many, laws, floor = everything()
+    runs = [
+        fc.rollout(model, many, 0.1, laws, floor, dt=2e-3, integrator="moreau", target=target, dtype=dtype)
+        for target, dtype in (("cpu", "float64"), ("cuda", "float32"))
+    ]
+    assert [run.status for run in runs] == ["finished"] * 2
+    np.testing.assert_allclose(runs[1].joints[-1], runs[0].joints[-1], rtol=0.0, atol=1e-4)
+    assert 720**2 * DIGITS["float64"].left < MISSED
+
+
+def test_rounds_are_one_stage():
+    """All of a round, between what comes before and after."""
+    model, many, laws, floor = dogs()
+    kernel = Fleet(model, many, laws, floor, dt=2e-3).march.on("cuda", "float32")[0]
+    kinds = [isinstance(stage, Rounds) for stage in kernel.stages.stages]
+    assert sum(kinds) == 1
+    assert not kinds[0]
+    assert not kinds[-1]

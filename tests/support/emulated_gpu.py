@@ -1,0 +1,105 @@
+"""A GPU on the CPU: a few lines stand in for CuPy and CUDA, thread after thread."""
+
+import ctypes
+import itertools
+import re
+import subprocess
+import types
+
+import numpy as np
+
+from fallingcat.kernels.gpu import machine
+
+GPU = """
+#include <cmath>
+#include <cstring>
+using std::fma; using std::sqrt;
+#define __global__
+#define __device__
+#define __constant__
+#define __syncthreads()
+#define __align__(bytes) alignas(bytes)
+struct int2 { int x, y; };
+#define __forceinline__ inline
+#define __shared__
+#define __launch_bounds__(...)
+#define __restrict__
+#define __ldg(p) (*(p))
+#define __stcs(p, x) (*(p) = (x))
+#define __fdividef(a, b) ((a) / (b))
+static struct { unsigned x; } blockIdx, blockDim, threadIdx;
+static inline long long __double_as_longlong(double x) { long long k; std::memcpy(&k, &x, 8); return k; }
+static inline int __float_as_int(float x) { int k; std::memcpy(&k, &x, 4); return k; }
+extern char pool[];
+char pool[1 << 22];
+"""
+
+
+class DeviceArray(np.ndarray):
+    """Stands for an array on the GPU."""
+
+    def get(self):
+        return np.array(self)
+
+
+class Device:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return None
+
+
+class Module:
+    """Stands for ``cupy.RawModule``: compiles for the CPU, launches by loops over blocks and threads."""
+
+    numbers = itertools.count()
+
+    def __init__(self, folder, code):
+        size = 8 if "double *fc_at" in code else 4
+        code = re.sub(r'asm\("mad.*', f"r = (unsigned long long)p + n * (k * {size}ULL);", code)
+        code = re.sub(r'asm volatile\("\{.*', "if (k) *p = y;", code)
+        code = re.sub(r"asm volatile.*", "", code)
+        name, parameters = re.search(r"__launch_bounds__\(.*\)\n(\w+)\((.*)\)", code).groups()
+        given = ", ".join(re.findall(r"(\w+)(?:,|$)", parameters))
+        launch = (
+            f'extern "C" void launch(unsigned blocks, unsigned threads, {parameters})\n{{\n    blockDim.x = threads;\n'
+            "    for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++)\n"
+            "        for (int time = 0; time < 2; time++)  // what threads hand each other is there the second time\n"
+            f"            for (threadIdx.x = 0; threadIdx.x < threads; threadIdx.x++) {name}({given});\n}}\n"
+        )
+        file = folder / f"gpu{next(self.numbers)}.cpp"
+        file.write_text(GPU + code + launch)
+        command = ["g++", "-O0", "-ffp-contract=off", "-shared", "-fPIC", str(file), "-o", str(file.with_suffix(".so"))]
+        subprocess.run(command, check=True, capture_output=True, text=True)
+        self._launch = ctypes.CDLL(str(file.with_suffix(".so"))).launch
+
+    def get_function(self, _):
+        def kernel(grid, block, arguments, shared_mem):
+            assert shared_mem <= machine.SHARED
+            *arrays, count = arguments
+            assert all(x.flags.c_contiguous for x in arrays)
+            pointers = [ctypes.c_void_p(x.ctypes.data) for x in arrays]
+            self._launch(ctypes.c_uint(grid[0]), ctypes.c_uint(block[0]), *pointers, ctypes.c_uint(int(count)))
+
+        return kernel
+
+
+def emulated(folder):
+    """Stands for the module ``cupy``; what it compiles lies in ``folder``."""
+
+    def on_device(make):
+        return lambda *a, **k: make(*a, **k).view(DeviceArray)
+
+    def empty(shape, dtype):
+        return np.full(shape, np.nan, dtype)  # whatever is not written shows
+
+    module = types.ModuleType("cupy")
+    module.ndarray = DeviceArray
+    for name in ("ascontiguousarray", "broadcast_to", "flatnonzero", "from_dlpack", "full_like", "stack", "zeros"):
+        setattr(module, name, on_device(getattr(np, name)))
+    module.asarray = on_device(lambda x, dtype=None: np.array(x, dtype, order="C"))
+    module.empty, module.asnumpy = on_device(empty), np.array
+    module.cuda = types.SimpleNamespace(Device=Device)
+    module.RawModule = lambda code, options, backend: Module(folder, code)
+    return module
