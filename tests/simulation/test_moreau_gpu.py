@@ -52,7 +52,7 @@ def dogs():
     return landing((dog, pose, joints, tuple(frame.name for frame in dog.frames), laws))
 
 
-@pytest.mark.parametrize(("scene", "steps"), [(everything, 40), (dogs, 20)])
+@pytest.mark.parametrize(("scene", "steps"), [(everything, 40), pytest.param(dogs, 20, marks=pytest.mark.slow)])
 def test_steps_are_those_of_the_cpu(scene, steps):
     model, many, laws, floor = scene()
     fleets = [Fleet(model, many, laws, floor, dt=2e-3, target=target) for target in ("cpu", "cuda")]
@@ -85,7 +85,7 @@ def test_single_precision_meets_the_law():
 
 def test_rounds_are_one_stage():
     """All of a round, between what comes before and after."""
-    model, many, laws, floor = dogs()
+    model, many, laws, floor = everything()
     kernel = Fleet(model, many, laws, floor, dt=2e-3).march.on("cuda", "float32")[0]
     kinds = [isinstance(stage, Rounds) for stage in kernel.stages.stages]
     assert sum(kinds) == 1

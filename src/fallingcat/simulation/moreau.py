@@ -83,8 +83,8 @@ class MoreauMarch(March):
 
     def on(self, target: str, dtype: str) -> list[Any]:
         """The same for another machine, to what its numbers resolve."""
-        about = {"target": target, "dtype": dtype, "digits": DIGITS[dtype]}
-        return [compile(self._model, self.code, inputs=self._inputs, **about, **self._options)]
+        options = self._options | {"digits": DIGITS[dtype]}
+        return [compile(self._model, self.code, inputs=self._inputs, target=target, dtype=dtype, **options)]
 
     def remembered(self, many: State) -> np.ndarray:
         """``N x memory``: nothing yet, of robots none of which starts below the ground."""
