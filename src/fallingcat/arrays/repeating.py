@@ -25,8 +25,8 @@ def repeat(step: Callable[[Any], Found | Iterator[Found]], start: Any, most: int
     last, and what comes after is not worked out.
 
     Traced numbers become one loop of machine code, which holds the step once; what the step does not change is worked
-    out before.  Each state of a block of SIMD lanes stays as it is once it has arrived.  Other targets have no such
-    loops, and say so.
+    out before.  Each state of a block of SIMD lanes, or of a warp of a GPU, stays as it is once it has arrived.
+    Other targets have no such loops, and say so.
 
     >>> repeat(lambda x: (0.5 * (x + 2.0 / x), 1e-9 - abs(x * x - 2.0)[0]), np.ones(1), 20).round(12)
     array([1.41421356])
@@ -41,7 +41,7 @@ def repeat(step: Callable[[Any], Found | Iterator[Found]], start: Any, most: int
     finally:
         graph.recording = False
     if not graph.keeps(body):
-        raise ModelError("what is repeated until it has arrived runs on this processor alone")
+        raise ModelError("what is repeated until it has arrived runs on this processor or a GPU alone")
     loop = graph.node("loop", body, *body.shared, *start)
     return array([graph.node("part", loop, i, 0) for i in range(len(start))])
 
