@@ -63,7 +63,7 @@ def test_it_ends_after_so_many_rounds():
 
 @pytest.mark.parametrize("target", ["c", "casadi"])
 def test_other_targets_say_that_they_cannot(target):
-    with pytest.raises(ModelError, match="runs on this processor alone"):
+    with pytest.raises(ModelError, match="runs on this processor or a GPU alone"):
         fc.compile(ARM, roots, inputs={"x": 2, "a": 5}, target=target)
 
 
