@@ -197,10 +197,13 @@ class March:
         """``rows x ... x size``: every ``every``-th of ``rows * every`` steps from ``packed`` (..., size), under the
         forces (..., nv) of a controller.
         """
-        x = np.concatenate([np.broadcast_to(np.asarray(t)[..., None], (*packed.shape[:-1], 1)), packed], axis=-1)
-        more = np.zeros(0) if forces is None else forces
+        more, x = np.zeros(0) if forces is None else forces, self.at(t, packed)
         found = self.kernel.iterate(x, np.array([dt]), self.numbers, more, rows=rows, every=every, threads=threads)
-        return np.asarray(found[..., 1:])
+        return np.asarray(found[..., self.head :])
+
+    def at(self, t: Any, packed: np.ndarray) -> np.ndarray:
+        """``... x size``: ``x`` of robots at a time."""
+        return np.concatenate([np.broadcast_to(np.asarray(t)[..., None], (*packed.shape[:-1], 1)), packed], axis=-1)
 
 
 def stepped(

@@ -43,6 +43,10 @@ class Integrator(ABC):
         """The system as the method steps it: with a contact that remembers what such steps need."""
         return system
 
+    def unsolved(self, system: System) -> str:
+        """What to say where no step of a given size, however often it is halved, has an error that is allowed."""
+        return "no step, however small, meets the tolerance"
+
     @abstractmethod
     def stepper(self, system: System, mode: Mode, memory: int) -> Step:
         """The step of a system in one mode of its contacts, with ``memory`` remembered numbers."""

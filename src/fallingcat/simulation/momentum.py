@@ -17,24 +17,26 @@ end, those at its end take away velocities that would open them.  All of the abo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..contact.contact import Mode
 from ..control.law import pulls_on_base
-from ..dynamics import center_of_mass, momentum
 from ..errors import ModelError, NumericsError
 from ..kernels import compile
 from ..lie import SE3
-from ..model import State
+from ..model import Model, State
+from .compiled import remembered
 from .field import layout_of
-from .integrator import Integrator, Step
-from .momentum_step import ITERATIONS, LOOSE, NEVER, Guess, Parabola, arrived, slack, stepped
+from .integrator import Marching, Step
+from .momentum_step import CARRIED, ITERATIONS, Guess, Parabola, arrived, carried_at, flown, stepped
+from .smooth import SmoothMarch
 from .system import System
 
 
 @dataclass(frozen=True)
-class MomentumMidpoint(Integrator):
+class MomentumMidpoint(Marching):
     """Order 2, symmetric in time; momentum is exact to rounding, energy has no trend.
 
     For robots whose base is free, whose joints are angles and lengths, and on which nothing pulls but gravity; loops
@@ -45,63 +47,101 @@ class MomentumMidpoint(Integrator):
     order = 2
 
     def stepper(self, system: System, mode: Mode, memory: int) -> Step:
+        """Whole flights in machine code, unless a controller is asked within steps."""
+        if system.controller is None or system.sampling is not None:
+            return self.march(system, memory)
         check(system)
-        return FreeFlight(system)
+        return AskingFlight(system)
+
+    def march(self, system: System, memory: int) -> Flight:
+        """Machine code, for one robot or many."""
+        check(system)
+        return Flight(system, memory)
+
+    def unsolved(self, system: System) -> str:
+        """The equations of a step have no solution, or none that passes find."""
+        if not system.model.loops:
+            return "the midpoint equations do not converge, however small the step: take 'rkmk4'"
+        return (
+            f"the loops of {system.model.name!r} do not close, however small the step: take 'rkmk4' where one is flat"
+        )
 
 
-class FreeFlight:
-    """Steps of one free flight, which carry parabola and angular momentum along instead of measuring them anew."""
+class Flight(SmoothMarch):
+    """Steps that carry parabola and spin along instead of measuring them anew: ``x = [t; carried; packed]``, which is
+    infinite where a step was too long.
+    """
+
+    code = staticmethod(flown)
+    head = 1 + CARRIED
+
+    def __init__(self, system: System, memory: int) -> None:
+        super().__init__(system, memory)
+        self._carried = np.zeros(0)
+
+    def begun(self, many: State, packed: np.ndarray) -> np.ndarray:
+        """``N x size``: robots that start now."""
+        return np.hstack([np.zeros((len(packed), 1)), measured(self._model, 0.0, many), packed])
+
+    def at(self, t: Any, packed: np.ndarray) -> np.ndarray:
+        """``x`` of the one robot whose flight this is."""
+        if not len(self._carried):
+            start = self._layout.unpack(packed)[0]
+            self._carried = measured(self._model, t, State(*(x[None] for x in start)))[0]
+        return np.concatenate([[t], self._carried, packed])
+
+    def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
+        """``[packed; error]``."""
+        out = super().__call__(packed, clock)
+        if not np.isinf(out).any():
+            return out
+        check_loops(self._model, *clock)
+        return np.append(packed, 2.0)
+
+
+class AskingFlight:
+    """Steps within which a controller is asked what it gives at the midpoint."""
 
     def __init__(self, system: System) -> None:
         self.system, self.layout, self.carried = system, layout_of(system, 0), np.zeros(0)
-        model, asked = system.model, system.controller is not None
-        sizes = {"guess": len(Guess.first(model, np.zeros(model.nv))), "given": model.n} if asked else {}
-        inputs = {"packed": self.layout.size, "carried": 10, "clock": 2, "guess": 0, "given": 0} | sizes
-        self.kernel = compile(model, stepped, inputs=inputs, laws=system.laws, asked=asked)
-        self.nothing = np.zeros(0)
+        model, self.falls = system.model, np.zeros(system.model.n)
+        sizes = {"guess": len(Guess.first(model, np.zeros(model.nv), self.falls)), "given": model.n}
+        inputs = {"packed": self.layout.size, "carried": CARRIED, "clock": 2, **sizes}
+        self.kernel = compile(model, stepped, inputs=inputs, laws=system.laws)
 
     def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
-        """``[packed; 0]`` after the step."""
-        if not len(self.carried):
-            self._carry(clock[0], self.layout.unpack(packed)[0])
-        if self.system.controller is None:
-            out = self.kernel(packed, self.carried, clock, self.nothing, self.nothing)
-        else:
-            out = self._asking(packed, clock)
-        self._check(float(out[-1]), *clock)
-        return np.array(out[: self.layout.size + 1])
-
-    def _asking(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
-        """Passes of the fixed point, between which the controller is asked what it gives at the midpoint."""
+        """``[packed; error]`` after the step."""
         model, (t, dt), k = self.system.model, clock, self.layout.size
         start = self.layout.unpack(packed)[0]
-        guess = Guess.first(model, start.velocity - Parabola(model, self.carried).seen(t, start.pose[:3, :3]))
-        given = np.zeros(model.n)
+        if not len(self.carried):
+            self.carried = measured(model, t, State(*(x[None] for x in start)))[0]
+        flying = start.velocity - Parabola(model, self.carried).seen(t, start.pose[:3, :3])
+        guess, given = Guess.first(model, flying, self.falls), self.system.asked(t + 0.5 * dt, start)
         for _ in range(ITERATIONS):
             before = guess[-1]
             out = self.kernel(packed, self.carried, clock, guess, given)
-            asked = self.system.asked(t + 0.5 * dt, self.layout.unpack(out[k + 1 : 2 * k + 1])[0])
-            if before == NEVER:
-                out[-1] = max(out[-1], np.abs(asked - given).max(initial=0.0))
-            guess, given = out[2 * k + 1 :], asked
+            middle, guess = self.layout.unpack(out[k + 1 : 2 * k + 1])[0], out[2 * k + 1 :]
+            given = self.system.asked(t + 0.5 * dt, middle)
             if arrived(model, guess[-1], before, dt) > 0.0:
                 break
-        return np.asarray(out)
+        self.falls = Guess.of(model, guess).falls.copy()
+        if out[k] > 1.0:
+            check_loops(model, t, dt)
+        return np.array(out[: k + 1])
 
-    def _check(self, change: float, t: float, dt: float) -> None:
-        """An error where passes did not arrive; what is not a number is named by the run."""
-        model = self.system.model
-        if change > LOOSE * slack(model, 1e3 * dt):
-            what, way = "the midpoint equations do not converge", "take a smaller one"
-            if model.loops:
-                what, way = f"the loops of {model.name!r} do not close", f"{way}, or 'rkmk4' where a loop is flat"
-            raise NumericsError(f"{what} in a step of {dt:g} s: {way}", time=t, value=change)
 
-    def _carry(self, t: float, state: State) -> None:
-        """Center of mass, its velocity and the spin about it, at ``t``."""
-        model = self.system.model
-        h = np.asarray(momentum(model, state, "centroidal"), dtype=float)
-        self.carried = np.concatenate([[t], center_of_mass(model, state), h[:3] / model.mass, h[3:]])
+def check_loops(model: Model, t: float, dt: float) -> None:
+    """Loops that do not close are told: half a step might lead across a place where they could go on in two ways."""
+    if model.loops:
+        rule = f"the loops of {model.name!r} do not close in a step of {dt:g} s: take a smaller one, or 'rkmk4'"
+        raise NumericsError(f"{rule} where a loop is flat", time=t)
+
+
+def measured(model: Model, t: float, many: State) -> np.ndarray:
+    """``N x 10``: the time ``t`` (s), and what :func:`carried_at` says of ``N`` states."""
+    kernel = remembered((carried_at, model), lambda: compile(model, carried_at, state=State._fields))
+    poses, *rest = many
+    return np.hstack([np.full((len(poses), 1), t), kernel(poses[:, :3], *rest)])
 
 
 def check(system: System) -> None:

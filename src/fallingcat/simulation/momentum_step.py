@@ -12,28 +12,32 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate, less, maximum, repeat, scale, where
+from ..arrays import absolute, array, concatenate, less, maximum, repeat, scale, where
 from ..control import Law
-from ..dynamics import center_of_mass, forward_dynamics, inverse_dynamics
+from ..dynamics import center_of_mass, inverse_dynamics, momentum
 from ..dynamics.energy import kinetic_slope
+from ..dynamics.forward import response
 from ..lie import SO3
 from ..lie.rotations import exp, homogeneous
 from ..model import Model, State
 from .closed import InnerLoops, row_count
 from .field import layout_of
-from .system import System
+from .numbers import tuned
+from .system import System, held
 
 _ROTATIONS = SO3()
 ITERATIONS = 150
 TOLERANCE, STALLED, LOOSE = 1e-15, 1e-13, 1e-9
 """Changes of velocity, relative to it: with which passes end, with which they end unless they still shrink, and beyond
 which a step has failed."""
+CARRIED = 10
+"""Numbers: a time, and center of mass, its velocity and the spin about it then."""
 NEVER = 1e300
 """The change before the first pass."""
 
 
 class Guess(NamedTuple):
-    """What passes of the fixed point make better; in a vector, one after the other."""
+    """What passes make better; in a vector, one after the other."""
 
     velocity: Any
     """``nv``: at the midpoint, seen from the center of mass"""
@@ -41,38 +45,64 @@ class Guess(NamedTuple):
     """``n``: how fast the shape's momentum changes, but for loops"""
     impulses: Any
     """in loops, at the start of the step: one for each row"""
+    rates: Any
+    """``n``: before the last pass"""
+    forces: Any
+    """``n``: of laws and controller on the joints, at these rates"""
+    falls: Any
+    """``n``: by how much less they are at higher rates"""
     change: Any
     """1: what the last pass changed, or how fast it leaves loops open, relative to the velocity"""
 
     @classmethod
     def of(cls, model: Model, x: Any) -> Guess:
         """Taken apart."""
-        ends = list(accumulate((model.nv, model.n, row_count(model), 1)))
+        n = model.n
+        ends = list(accumulate((model.nv, n, row_count(model), n, n, n, 1)))
         return cls(*(x[a:b] for a, b in zip([0, *ends], ends, strict=False)))
 
     @classmethod
-    def first(cls, model: Model, velocity: Any) -> Any:
+    def first(cls, model: Model, velocity: Any, falls: Any) -> Any:
         """The velocity at the start, and nothing else."""
-        return concatenate([velocity, np.zeros(model.n + row_count(model)), np.full(1, NEVER)])
+        nothing = np.zeros(model.n + row_count(model))
+        return concatenate([velocity, nothing, velocity[6:], np.zeros(model.n), falls, np.full(1, NEVER)])
+
+
+def flown(
+    model: Model,
+    x: Any,
+    clock: Any,
+    numbers: Any,
+    forces: Any,
+    *,
+    laws: tuple[Law, ...],
+    contact: None,
+    memory: int,
+) -> Any:
+    """``x = [t; carried; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` (nv) if there are any."""
+    t, carried, packed = x[0], x[1 : 1 + CARRIED], x[1 + CARRIED :]
+    about = (array([t, clock[0]]), np.zeros(0), forces[6:])
+    out = stepped(model, packed, carried, *about, laws=tuned(laws, numbers))
+    end, error = out[: len(packed)], out[len(packed)]
+    after = where(less(1.0, error), np.inf + 0.0 * end, end)
+    return concatenate([np.reshape(t + clock[0], 1), carried, after])
+
+
+def carried_at(model: Model, state: State) -> Any:
+    """Center of mass, its velocity, and the spin about it."""
+    h = momentum(model, state, "centroidal")
+    return concatenate([center_of_mass(model, state), scale(1.0 / model.mass, h[:3]), h[3:]])
 
 
 def stepped(
-    model: Model,
-    packed: Any,
-    carried: Any,
-    clock: Any,
-    guess: Any,
-    given: Any,
-    *,
-    laws: tuple[Law, ...],
-    asked: bool,
+    model: Model, packed: Any, carried: Any, clock: Any, guess: Any, given: Any, *, laws: tuple[Law, ...]
 ) -> Any:
-    """``[packed end; 0; packed midpoint; guess]`` after all passes of the fixed point, or after one from a ``guess``
-    where a controller is ``asked`` in between for the joint forces ``given``.
+    """``[packed end; error; packed midpoint; guess]`` after all passes, or after one from a ``guess`` if there is one.
 
-    ``carried = [t; center; velocity; spin]`` of the center of mass at some time.
+    ``carried = [t; center; velocity; spin]`` of the center of mass at some time; ``given`` are the joint forces (n) of
+    a controller, if there is one.
     """
-    system, dt = System(model, laws, None, (lambda t, s: given) if asked else None), clock[1]
+    system, dt = System(model, laws, None, held if len(given) else None), clock[1]
     layout, flight = layout_of(system, 0), Parabola(model, carried)
     start, _, works = layout.unpack(packed)
     light = replace(model, gravity=np.zeros(3))
@@ -86,19 +116,23 @@ def stepped(
         return flight.state(half, R @ exp(0.5 * dt * v[3:6]), q + 0.5 * dt * v[6:], v)
 
     def better(x: Any) -> tuple[Any, Any]:
-        v, _, impulses, before = Guess.of(model, x)
-        q_mid = q + 0.5 * dt * v[6:]
-        tau = system.total(system.applied((), half, middle(v), given))[6:]
-        slope = kinetic_slope(light, State(np.eye(4), q_mid, v[:6], v[6:])) + tau
+        at = Guess.of(model, x)
+        v, rates = at.velocity, at.velocity[6:]
+        q_mid, tau = q + 0.5 * dt * rates, system.total(system.applied((), half, middle(v), given))[6:]
+        slope = kinetic_slope(light, State(np.eye(4), q_mid, v[:6], rates)) + tau
         h = _ROTATIONS.dexp_left(dt * v[3:6]).T @ (R.T @ spin)  # what the variation of R exp(dt w) asks for
-        opening = scale(1.0 / dt, closing.error(_still(q + dt * v[6:])))
-        impulses = impulses - closing.impulses(opening)
-        new = _velocity(light, h, q_mid, p + 0.5 * dt * slope + closing.forces(impulses))
+        opening = scale(1.0 / dt, closing.error(_still(q + dt * rates)))
+        impulses = at.impulses - closing.impulses(opening)
+        falls = _falls(at, rates, tau)
+        p_mid = p + 0.5 * dt * slope + closing.forces(impulses)
+        new = _velocity(light, h, q_mid, p_mid, 0.5 * dt * falls, rates)
         change = _largest(concatenate([new - v, opening])) / _largest(concatenate([np.ones(1), new]))
-        return concatenate([new, slope, impulses, np.reshape(change, 1)]), arrived(model, change, before[0], dt)
+        found = Guess(new, slope, impulses, rates, tau, falls, np.reshape(change, 1))
+        return concatenate(list(found)), arrived(model, change, at.change[0], dt)
 
-    x = better(guess)[0] if asked else repeat(better, Guess.first(model, flying), ITERATIONS)
-    v, slope, impulses, _ = Guess.of(model, x)
+    first = Guess.first(model, flying, _foreseen(system, clock[0], start, 0.5 * dt))
+    x = better(guess)[0] if len(guess) else repeat(better, first, ITERATIONS)
+    v, slope, impulses, *_, change = Guess.of(model, x)
     end_R, end_q = R @ exp(dt * v[3:6]), q + dt * v[6:]
     end_v = _velocity(light, end_R.T @ spin, end_q, p + dt * slope + closing.forces(impulses))
     end = flight.state(clock[0] + dt, end_R, end_q, InnerLoops(light, _still(end_q)).kept(end_v))
@@ -106,7 +140,24 @@ def stepped(
     powers = [(0.0, forces.get(port, zero)[6:] @ v[6:]) for port in system.ports]
     works = works + dt * concatenate([np.zeros(0), *(np.reshape(power, 1) for pair in powers for power in pair)])
     ends = [layout.pack(at, np.zeros(0), works) for at in (end, middle(v))]
-    return concatenate([ends[0], np.zeros(1), ends[1], x])
+    return concatenate([ends[0], change / (LOOSE * slack(model, 1e3 * dt)), ends[1], x])
+
+
+def _foreseen(system: System, t: Any, state: State, dt: Any) -> Any:
+    """``n``: by how much less the forces of laws will be at higher rates, as they say; ``dt`` is how long these act."""
+    falls: Any = np.zeros(system.model.n)
+    for law in system.laws:
+        K, D = law.resistance(system.model, t, state, frozenset(), dt)
+        falls = falls + maximum(D + dt * K, np.zeros(system.model.n))
+    return falls
+
+
+def _falls(before: Guess, rates: Any, forces: Any) -> Any:
+    """The same as it is seen from one pass to the next: stiff laws, and drives at their limits, stop no pass."""
+    moved = rates - before.rates
+    seen = less(1e-9, absolute(moved))
+    falls = (before.forces - forces) / where(seen, moved, 1.0)
+    return where(seen, maximum(falls, 0.0 * falls), before.falls)
 
 
 def slack(model: Model, dt: Any) -> Any:
@@ -149,9 +200,11 @@ def _still(q: Any) -> State:
     return State(np.eye(4), q, np.zeros(6), np.zeros(len(q)))
 
 
-def _velocity(light: Model, spin: Any, q: Any, p: Any) -> Any:
-    """Twist and rates, seen from the center of mass, with body-fixed ``spin`` and shape momentum ``p``: ``M v = h``."""
-    return forward_dynamics(light, _still(q), concatenate([np.zeros(3), spin, p]))
+def _velocity(light: Model, spin: Any, q: Any, p: Any, resists: Any = None, rates: Any = None) -> Any:
+    """Twist and rates, seen from the center of mass, with body-fixed ``spin`` and shape momentum ``p``: ``M v = h``,
+    where ``h`` falls by what ``resists`` (n) rates beyond some.
+    """
+    return response(light, _still(q), concatenate([np.zeros(3), spin, p]), (), (), resists, rates).acceleration
 
 
 def _largest(x: Any) -> Any:

@@ -115,10 +115,9 @@ class Run:
         self._keep()
         try:
             with np.errstate(all="ignore"):  # what is not finite stops the run by name
-                if self.march is not None and not self.events:
-                    self._march(self.march)
                 while self.t < self.duration - 0.5 * PRECISION and status == "finished":
-                    status = self._advance()
+                    if self.march is None or self.events or not self._march(self.march):
+                        status = self._advance()
                     if self.progress is not None:
                         self.progress(self.t / self.duration)
         except FallingCatError as error:
@@ -157,26 +156,29 @@ class Run:
         sampling.advance(self.t, self._seen(self.packed), touching)
         self._tried = self.packed, {}
 
-    def _march(self, march: March) -> None:
-        """Whole steps in machine code, as long as a controller looks, if it does, where they end."""
-        dt, last = self.largest, int(self.duration / self.largest + 1e-9)
-        while steps := min(last - self.accepted, self._undisturbed()):
-            every = self.every if self.system.controller is None and steps >= self.every else 1
-            found = march.rows(self.t, self.packed, dt, steps // every, every, forces=march.held(self.t, self.packed))
-            good = np.isfinite(found).all(axis=1)
-            sound = len(found) if good.all() else int(good.argmin())
-            done = np.arange(1, sound + 1) * every + self.accepted
-            times = np.where(abs(done * dt - self.instant) <= PRECISION, self.instant, done * dt)
-            kept = done % self.every == 0
-            self.rows += zip(times[kept].tolist(), found[:sound][kept], repeat(self.mode), strict=False)
-            if sound:
-                self.t, self.packed, self.accepted = float(times[-1]), found[sound - 1], int(done[-1])
-            if sound < len(found):
-                self._refuse(found[sound], every * dt)
-            if self.t == self.instant:
-                self._sample()
-            if self.progress is not None:
-                self.progress(self.t / self.duration)
+    def _march(self, march: March) -> bool:
+        """Whole steps in machine code, up to where a controller is asked again, if there are any such steps."""
+        dt, at = self.largest, round(self.t / self.largest)
+        whole = abs(self.t - at * dt) <= PRECISION
+        steps = min(int(self.duration / dt + 1e-9) - at, self._undisturbed()) if whole else 0
+        if steps <= 0:
+            return False
+        every = self.every if self.system.controller is None and steps >= self.every and at % self.every == 0 else 1
+        found = march.rows(self.t, self.packed, dt, steps // every, every, forces=march.held(self.t, self.packed))
+        good = np.isfinite(found).all(axis=1)
+        sound = len(found) if good.all() else int(good.argmin())
+        done = np.arange(1, sound + 1) * every + at
+        times = np.where(abs(done * dt - self.instant) <= PRECISION, self.instant, done * dt)
+        kept = done % self.every == 0
+        self.rows += zip(times[kept].tolist(), found[:sound][kept], repeat(self.mode), strict=False)
+        if sound:
+            self.t, self.packed = float(times[-1]), found[sound - 1]
+            self.accepted += sound * every
+        if sound < len(found) and not np.isinf(found[sound]).any():  # else the step is too long: see _step
+            self._refuse(found[sound], every * dt)
+        if self.t == self.instant:
+            self._sample()
+        return sound > 0
 
     def _undisturbed(self) -> int:
         """Steps before a controller is asked again, or Ctrl-C heard; 0: it looks within a step."""
@@ -225,6 +227,8 @@ class Run:
                 dt = self.next = 0.5 * dt
                 if dt < self.largest * 0.5**HALVINGS:
                     self.next = self.largest
+                    if self.system.contact is None:
+                        raise NumericsError(self.method.unsolved(self.system), time=self.t)
                     across = out[-1] <= 1.0 and self._pushed(2.0 * dt)
                     return (out, 2.0 * dt) if across else (np.append(self.packed, 0.0), 0.0)
                 continue
