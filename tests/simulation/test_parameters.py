@@ -8,10 +8,11 @@ import pytest
 import fallingcat as fc
 from fallingcat.contact import CompliantFloor
 from fallingcat.control import JointDamper, Sampled
+from fallingcat.control.passive import carried
 from fallingcat.errors import ModelError
 from fallingcat.model import Frame
 from fallingcat.simulation import Fleet, Implicit
-from fallingcat.simulation.parameters import checked
+from fallingcat.simulation.parameters import BEHIND, checked
 
 COUNT = 3
 
@@ -172,11 +173,30 @@ def test_dry_friction_of_robots_of_their_own_holds_as_in_single_runs():
         np.testing.assert_allclose(many.joints[-1, i], alone.joints[-1], atol=1e-12)
 
 
-def test_the_status_tells_of_stops_that_are_made_for_another_robot():
-    """Two of three robots reach a stop; with masses of the model itself there is nothing to tell."""
-    arm = swinging(0.0, 0.5)
-    own, swings = {f"{arm.link_names[-1]}.mass": np.array([1.0, 2.0, 3.0])}, [0.0, 8.0, -8.0]
-    starts = [arm.state(rates=[rate, 0.0, 0.0]) for rate in swings]
-    told = fc.rollout(arm, starts, 0.1, parameters=own, integrator=Implicit(), dt=1e-3).status
-    assert told == "finished, but joint stops of 2 of 3 robots acted, as stiff as those of 'planar_arm' itself"
-    assert fc.rollout(arm, starts, 0.1, integrator=Implicit(), dt=1e-3).status == "finished"
+@pytest.mark.parametrize("friction", [0.0, 0.3])
+@pytest.mark.parametrize("integrator", [Implicit(), "rkmk4"], ids=["implicit", "rkmk4"])
+def test_stops_are_those_of_each_robot(friction, integrator):
+    """As stiff as its own masses ask for; friction of ``rkmk4``, which fades at a speed that they say, too."""
+    arm = swinging(friction, 0.5)
+    own = {
+        f"{arm.link_names[-1]}.mass": np.array([0.5, 1.0, 3.0]),
+        f"{arm.link_names[0]}.mass": np.array([4.0, 2.0, 9.0]),
+    }
+    starts = [arm.state(rates=[rate, 0.0, 0.0]) for rate in (4.0, 8.0, -8.0)]
+    about = {"duration": 0.2, "integrator": integrator, "dt": 1e-3, "every": 20}
+    many = fc.rollout(arm, starts, parameters=own, **about)
+    assert many.status == "finished"
+    assert (np.abs(many.joints).max(axis=(0, 2)) > 0.5).all()  # all have hit them
+    check_alike(many, [fc.rollout(with_numbers(arm, own, i), [starts[i]], **about) for i in range(COUNT)])
+    alike = fc.rollout(arm, starts, **about)
+    assert np.abs(many.rates - alike.rates).max() > 0.1
+
+
+def test_inertias_behind_joints_are_those_of_single_robots():
+    dog, rng = fc.robots.quadruped(), np.random.default_rng(7)
+    own = numbers(dog, rng, dog.link_names[0], dog.link_names[3])
+    names, found = checked(dog, None, own, COUNT)
+    assert names[-1] == BEHIND
+    expected = [carried(with_numbers(dog, own, i)) for i in range(COUNT)]
+    np.testing.assert_allclose(found[:, -dog.n :], expected, rtol=1e-12)
+    assert BEHIND not in checked(dog, None, {}, COUNT).names

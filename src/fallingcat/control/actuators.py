@@ -56,7 +56,7 @@ class Actuators(Law):
             falls, asked = _falls(model, actuator), actuator.pull(control, *_motion(model, actuator, state))
             K, D = falls.max(axis=1)
             place = model.v_slices[model.joint_index(actuator.joint)]
-            inertia = carried(model.nominal)[place.start]
+            inertia = carried(model)[place.start]
             part = cut_resistance(asked, clip(asked, *actuator.force_range), D + K * dt, inertia, dt)
             total = total + scale(part, falls)
         return total

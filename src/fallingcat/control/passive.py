@@ -116,7 +116,7 @@ class DryFriction(Law):
 
     def fading(self, model: Model) -> Any:
         """``s`` (n; rad/s or m/s) of each rate."""
-        return maximum(felt(model, "friction", 1) * (4.0 / carried(model.nominal)) * self.step, np.full(model.n, CREEP))
+        return maximum(felt(model, "friction", 1) * (4.0 / carried(model)) * self.step, np.full(model.n, CREEP))
 
     def grip(self, model: Model) -> np.ndarray:
         return felt(model, "friction", 1)
@@ -149,7 +149,7 @@ class JointStops(Law):
         return total
 
     def _push(self, model: Model, rates: np.ndarray, depth: Any, speed: Any) -> Any:
-        m, w = carried(model.nominal)[rates], 0.25 / maximum(self.step, STEP)
+        m, w = carried(model)[rates], 0.25 / maximum(self.step, STEP)
         spring = m * (w * w) * depth
         return clip(spring + 2.0 * m * w * speed, np.zeros(len(rates)), 4.0 * spring)
 
@@ -186,24 +186,35 @@ class DriveLimits(Law):
 # the model's numbers ----------------------------------------------------------------------------------------------
 
 
-@functools.lru_cache(maxsize=8)
-def carried(model: Model) -> np.ndarray:
+def carried(model: Model) -> Any:
     """``m`` (n): inertias (kg m^2 or kg) that the robot has behind each of its joints at least, whatever others do.
 
     With the joints' block ``B`` of ``M^-1`` (the base is free to give way), ``m_i = 1 / (c B_ii)`` with the least ``c``
     for which ``diag(m) <= B^-1``; the smallest of the neutral and a few random configurations.
     """
+    return _carried(model) if model.inertias_behind is None else model.inertias_behind
+
+
+@functools.lru_cache(maxsize=8)
+def _carried(model: Model) -> np.ndarray:
+    masses = [np.asarray(mass_matrix(model, state), dtype=float) for state in shapes(model)]
+    return least_behind(np.array(masses), model.m)
+
+
+def shapes(model: Model) -> list[State]:
+    """The configurations at which :func:`carried` looks, whatever the masses."""
     rng = np.random.default_rng(0)
     count = SHAPES if model.n <= MANY else 0
-    states = [model.neutral(), *(model.random_state(rng) for _ in range(count))]
-    return np.min([_below(model, state) for state in states], axis=0)
+    return [model.neutral(), *(model.random_state(rng) for _ in range(count))]
 
 
-def _below(model: Model, state: State) -> np.ndarray:
-    B = np.linalg.inv(np.asarray(mass_matrix(model, state), dtype=float))[model.m :, model.m :]
-    alone = 1.0 / np.diag(B)
+def least_behind(masses: np.ndarray, m: int) -> np.ndarray:
+    """``... x n``: see :func:`carried`, of mass matrices (shapes x ... x nv x nv) behind ``m`` rates of the base."""
+    B = np.linalg.inv(masses)[..., m:, m:]
+    alone = 1.0 / np.diagonal(B, axis1=-2, axis2=-1)
     root = np.sqrt(alone)
-    return np.asarray(alone / np.linalg.eigvalsh(root[:, None] * B * root).max())
+    largest = np.linalg.eigvalsh(root[..., :, None] * B * root[..., None, :]).max(axis=-1, initial=0.0)
+    return np.asarray((alone / largest[..., None]).min(axis=0))
 
 
 def cut_resistance(asked: Any, given: Any, gain: Any, inertia: Any, dt: Any) -> Any:

@@ -205,11 +205,11 @@ class Model(Frozen):
         return bodies and all(map(is_numeric, (self.gravity, self.armature, *placed)))
 
     @cached_property
-    def nominal(self) -> Model:
-        """The robot that tells sizes where this one's numbers are expressions: itself, unless it is one of many that
-        differ (:class:`fallingcat.simulation.Fleet`).
+    def inertias_behind(self) -> Any:
+        """``n``: what :func:`fallingcat.control.passive.carried` has found, for one of many robots that differ
+        (:class:`fallingcat.simulation.Fleet`), whose numbers are expressions; else None.
         """
-        return self
+        return None
 
     @cached_property
     def idle_links(self) -> tuple[str, ...]:

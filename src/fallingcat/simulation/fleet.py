@@ -21,7 +21,7 @@ from .located import ATTEMPTS, Located, LocatedMarch
 from .machines import Cpu, Gpu, Machine
 from .moreau import Moreau, suits_moreau
 from .numbers import apart
-from .parameters import Parameters, checked
+from .parameters import Parameters, checked, masses
 from .simulate import own_laws, system_of
 from .smooth import smooth
 from .stiffness import DEFAULT_STEP
@@ -141,10 +141,9 @@ class Fleet:
     @property
     def _lightest(self) -> System:
         """The system of the robot that weighs the least: what steps resolve for it they resolve for all."""
-        masses = [k for k, name in enumerate(self.parameters.columns) if name.endswith(".mass")]
-        if not masses:
+        if not self.parameters.names:
             return self.system
-        i = int(np.argmin(self.parameters.numbers[:, masses].sum(axis=1)))
+        i = int(np.argmin(masses(self.parameters, self.system.model)))
         return replace(self.system, model=self.parameters.of(self.system.model, None, i)[0])
 
     def _series(self) -> Any:

@@ -56,7 +56,7 @@ class Grip(NamedTuple):
         limit = np.asarray(law.grip(model))
         rates = np.flatnonzero(limit)
         limit, v = limit[rates], state.rates[rates]
-        stops = less(absolute(v) * carried(model.nominal)[rates], limit * dt)
+        stops = less(absolute(v) * carried(model)[rates], limit * dt)
         return cls(model, law.name, rates, limit, -v / dt, _one(stops, v), _sign(v))
 
     def next(self, beyond: Any) -> Grip:
@@ -73,7 +73,7 @@ class Grip(NamedTuple):
 
     @property
     def _armature(self) -> np.ndarray:
-        return HELD * carried(self.model.nominal)[self.rates]
+        return HELD * carried(self.model)[self.rates]
 
     @property
     def armature(self) -> Any:

@@ -131,7 +131,7 @@ def begun(
     varied: tuple[str, ...],
 ) -> tuple[Start, Signs]:
     """A step, and what its start tells: how points move, and what dry friction could stop if nothing else pulled."""
-    model, contact = edited(model, contact, varied, numbers[len(numbers) - size(varied) :])
+    model, contact = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
     system = System(model, tuned(laws, numbers), contact, held if len(forces) else None)
     state, anchors, works = layout_of(system, memory).unpack(x[1:])
     points, grip = _points(system, state, anchors), _gripping(system, state, dt[0]) if grips else None
@@ -284,7 +284,7 @@ def pulls_of(
             taken = law.beside(model, t, state, frozenset(), asked)
             gain = sum((pulls[name].damping + dt * pulls[name].stiffness for name in drives & pulls.keys()), start=zero)
             u = asked[model.m :]
-            part = cut_resistance(u, u + taken[model.m :], gain, carried(model.nominal), dt)
+            part = cut_resistance(u, u + taken[model.m :], gain, carried(model), dt)
             pulls = {name: pull.scaled(part) if name in drives else pull for name, pull in pulls.items()}
             pulls[law.name] = Pull(taken, zero, zero)
     return {port: pulls[port] for port in system.ports if port in pulls}

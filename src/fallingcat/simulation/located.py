@@ -197,7 +197,7 @@ def attempted(
     varied: tuple[str, ...] = (),
 ) -> Any:
     """``x`` an attempt at a step later, under held ``forces`` if there are any."""
-    model, contact = edited(model, contact, varied, numbers[len(numbers) - size(varied) :])
+    model, contact = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
     system = AnyMode(model, tuned(laws, numbers), contact, held if len(forces) else None, True, ledger, forces)
     points = _points(contact)
     (t, advised, aim), bits, packed = x[:HEAD], x[HEAD : HEAD + points], x[HEAD + points :]

@@ -1,4 +1,7 @@
-"""Numbers that each robot of many has of its own: masses, centers and inertias of links, the friction of the floor."""
+"""Numbers that each robot of many has of its own: masses, centers and inertias of links, the friction of the floor.
+
+What a law makes of masses by looking at values, the inertias behind joints, is worked out beforehand for each robot.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,19 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ..contact import CompliantFloor, Contact
+from ..control.passive import carried, least_behind, shapes
+from ..dynamics import mass_matrix
 from ..errors import ModelError, told
-from ..model import Body, Model
+from ..kernels import compile
+from ..model import Body, Model, State
 
 FRICTION: Final = "friction"
 BODY: Final[dict[str, tuple[int, ...]]] = {"mass": (), "center": (3,), "inertia": (3, 3)}
 """What of a link's body may differ, with its shape."""
-SHAPES: Final = BODY | {FRICTION: ()}
+BEHIND: Final = "inertias behind joints"
+"""``n``: see :func:`fallingcat.control.passive.carried`; what stops and friction of joints are made for"""
+AT_ONCE: Final = 4096
+"""Robots whose mass matrices are looked at together."""
 
 
 class Parameters(NamedTuple):
@@ -26,11 +35,6 @@ class Parameters(NamedTuple):
     names: tuple[str, ...]
     numbers: np.ndarray
     """``N x numbers``"""
-
-    @property
-    def columns(self) -> list[str]:
-        """For each number its name."""
-        return [name for name in self.names for _ in range(size([name]))]
 
     def of(self, model: Model, contact: Contact | None, i: int) -> tuple[Model, Any]:
         """Robot ``i`` and its floor."""
@@ -49,13 +53,38 @@ def checked(model: Model, contact: Contact | None, given: Any, count: int) -> Pa
     made = Parameters(tuple(given), np.hstack(columns))
     for name, values in zip(given, columns[1:], strict=True):
         _check_values(name, values)
-    return made
+    if not model.n or not set(made.names) - {FRICTION}:
+        return made
+    return Parameters((*made.names, BEHIND), np.hstack([made.numbers, _behind(model, *made)]))
 
 
 def nominal(model: Model, contact: Contact | None, names: Sequence[str]) -> np.ndarray:
     """The numbers of the model and the floor themselves."""
-    parts: list[Any] = [getattr(contact, name) if name == FRICTION else _of_body(model, name) for name in names]
+    beside = {FRICTION: lambda: getattr(contact, FRICTION), BEHIND: lambda: carried(model)}
+    parts = [beside[name]() if name in beside else _of_body(model, name) for name in names]
     return np.concatenate([np.zeros(0), *(np.ravel(part) for part in parts)])
+
+
+def masses(parameters: Parameters, model: Model) -> np.ndarray:
+    """``N`` (kg): the masses of each robot that differ, together."""
+    each = zip(parameters.names, _split(model, parameters.names, parameters.numbers), strict=True)
+    return sum((value for name, value in each if name.endswith(".mass")), start=np.zeros(len(parameters.numbers)))
+
+
+def mass_with(model: Model, state: State, numbers: Any, *, varied: tuple[str, ...]) -> Any:
+    """``M`` (nv x nv) of a robot with these numbers."""
+    return mass_matrix(edited(model, None, varied, numbers)[0], state)
+
+
+def _behind(model: Model, names: tuple[str, ...], numbers: np.ndarray) -> np.ndarray:
+    """``N x n``: the inertias behind the joints of each robot."""
+    kernel = compile(model, mass_with, inputs={"numbers": numbers.shape[1]}, state=["joints"], varied=names)
+    found = [np.zeros((0, model.n))]
+    for k in range(0, len(numbers), AT_ONCE):
+        some = numbers[k : k + AT_ONCE]
+        at = [kernel(np.tile(state.joints, (len(some), 1)), some) for state in shapes(model)]
+        found.append(least_behind(np.array(at), model.m))
+    return np.concatenate(found)
 
 
 def edited(model: Model, contact: Any, names: Sequence[str], numbers: Any) -> tuple[Model, Any]:
@@ -63,10 +92,10 @@ def edited(model: Model, contact: Any, names: Sequence[str], numbers: Any) -> tu
     if not names:
         return model, contact
     own: dict[str, dict[str, Any]] = {}
-    for name, value in zip(names, _split(names, numbers), strict=True):
+    for name, value in zip(names, _split(model, names, numbers), strict=True):
         link, _, what = name.rpartition(".")
         own.setdefault(link, {})[what] = value
-    if contact is not None and "" in own:
+    if contact is not None and FRICTION in own.get("", {}):
         contact = copy.copy(contact)
         object.__setattr__(contact, FRICTION, own[""][FRICTION])  # past __post_init__: it may have no value to look at
     links = tuple(
@@ -74,8 +103,8 @@ def edited(model: Model, contact: Any, names: Sequence[str], numbers: Any) -> tu
         for link in model.links
     )
     varied = replace(model, links=links)
-    known = {"mass": sum(link.body.mass for link in links), "idle_links": model.idle_links, "nominal": model}
-    varied.__dict__.update(known)
+    known = {"mass": sum(link.body.mass for link in links), "idle_links": model.idle_links}
+    varied.__dict__.update(known | {"inertias_behind": own.get("", {}).get(BEHIND)})
     return varied, contact
 
 
@@ -96,17 +125,21 @@ def _of_body(model: Model, name: str) -> Any:
     return getattr(model.links[model.link_names.index(link)].body, what)
 
 
-def size(names: Sequence[str]) -> int:
+def size(model: Model, names: Sequence[str]) -> int:
     """How many numbers a robot has under these names."""
-    return sum(math.prod(SHAPES[name.rpartition(".")[2]]) for name in names)
+    return sum(math.prod(_known_shape(model, name)) for name in names)
 
 
-def _split(names: Sequence[str], numbers: Any) -> list[Any]:
-    """The numbers of each name, in its shape."""
+def _known_shape(model: Model, name: str) -> tuple[int, ...]:
+    return (BODY | {FRICTION: (), BEHIND: (model.n,)})[name.rpartition(".")[2]]
+
+
+def _split(model: Model, names: Sequence[str], numbers: Any) -> list[Any]:
+    """The numbers (... x numbers) of each name, in its shape."""
     made, at = [], 0
     for name in names:
-        count, shape = size([name]), SHAPES[name.rpartition(".")[2]]
-        made.append(numbers[at : at + count].reshape(shape)[()])
+        count, shape = size(model, [name]), _known_shape(model, name)
+        made.append(numbers[..., at : at + count].reshape((*numbers.shape[:-1], *shape))[()])
         at += count
     return made
 

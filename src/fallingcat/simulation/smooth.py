@@ -76,7 +76,7 @@ def stepped(
     varied: tuple[str, ...] = (),
 ) -> Any:
     """``x = [t; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` (nv) if there are any."""
-    model, _ = edited(model, contact, varied, numbers[len(numbers) - size(varied) :])
+    model, _ = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
     system, t, dt = with_given(model, tuned(laws, numbers), contact, forces), x[0], clock[0]
     out = advance(system, (), memory, x[1:], array([t, dt]), rule)
     return concatenate([np.reshape(t + dt, 1), layout_of(system, memory).outcome(out).packed])
