@@ -7,7 +7,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.contact import CompliantFloor
-from fallingcat.control import JointDamper, Sampled
+from fallingcat.control import JointDamper, Sampled, SelfContact
 from fallingcat.control.passive import carried
 from fallingcat.errors import ModelError
 from fallingcat.model import Frame
@@ -200,3 +200,18 @@ def test_inertias_behind_joints_are_those_of_single_robots():
     expected = [carried(with_numbers(dog, own, i)) for i in range(COUNT)]
     np.testing.assert_allclose(found[:, -dog.n :], expected, rtol=1e-12)
     assert BEHIND not in checked(dog, None, {}, COUNT).names
+
+
+def test_the_status_tells_of_links_that_push_as_those_of_another_robot():
+    """Springs between links are made for the masses of the model; given ones are what they are."""
+    rail, along = fc.Link("rail", fc.Body(3.0, (0.0, 0.0, 0.0), np.eye(3))), fc.joints.Prismatic((1.0, 0.0, 0.0))
+    body, ahead = fc.Body(1.0, (0.0, 0.0, 0.0), 0.004 * np.eye(3)), np.eye(4)
+    ahead[0, 3] = 0.21
+    balls = [fc.Link(name, body, collisions=(fc.model.shapes.Sphere(0.1),)) for name in ("left", "right")]
+    joints = [fc.Joint("l", along, "rail", "left"), fc.Joint("r", along, "rail", "right", placement=ahead)]
+    model = fc.Model("sliders", fc.lie.Trivial(), [rail, *balls], joints, gravity=np.zeros(3))
+    starts, own = [model.state(rates=[rate, 0.0]) for rate in (0.0, 1.0)], {"left.mass": np.array([1.0, 2.0])}
+    told = fc.rollout(model, starts, 0.05, SelfContact(), parameters=own, dt=1e-3, integrator="rkmk4").status
+    assert told == "finished, but self-contact of 1 of 2 robots acted, as stiff as that of 'sliders' itself"
+    springs = SelfContact(stiffness=1e3, damping=0.0)
+    assert fc.rollout(model, starts, 0.05, springs, parameters=own, dt=1e-3, integrator="rkmk4").status == "finished"

@@ -205,6 +205,13 @@ class Model(Frozen):
         return bodies and all(map(is_numeric, (self.gravity, self.armature, *placed)))
 
     @cached_property
+    def nominal(self) -> Model:
+        """The robot that tells sizes where this one's numbers are expressions: itself, unless it is one of many that
+        differ (:class:`fallingcat.simulation.Fleet`).
+        """
+        return self
+
+    @cached_property
     def inertias_behind(self) -> Any:
         """``n``: what :func:`fallingcat.control.passive.carried` has found, for one of many robots that differ
         (:class:`fallingcat.simulation.Fleet`), whose numbers are expressions; else None.

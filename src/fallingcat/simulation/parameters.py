@@ -103,7 +103,7 @@ def edited(model: Model, contact: Any, names: Sequence[str], numbers: Any) -> tu
         for link in model.links
     )
     varied = replace(model, links=links)
-    known = {"mass": sum(link.body.mass for link in links), "idle_links": model.idle_links}
+    known = {"mass": sum(link.body.mass for link in links), "idle_links": model.idle_links, "nominal": model}
     varied.__dict__.update(known | {"inertias_behind": own.get("", {}).get(BEHIND)})
     return varied, contact
 

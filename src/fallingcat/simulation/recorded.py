@@ -24,6 +24,8 @@ ATTEMPTS = 256
 """At steps, of all robots, between two looks at who has arrived."""
 CROWD = 8
 """Robots that have arrived leave when they are one in so many."""
+WITHIN = 1.0
+"""s: in which a motion may have :attr:`.Contact.most_events`; feet that settle have 40,000 and go on"""
 
 
 def simulate_many(
@@ -40,31 +42,56 @@ def simulate_many(
     """The motions from many states, each under laws of its own, which differ in their numbers: every robot in steps of
     its own of at most ``dt`` (s) within the tolerance of the ``rule``, contacts located, events named.
 
-    A motion is the same, bit by bit, whichever others are computed with it.
+    A motion is the same, bit by bit, whichever others are computed with it.  One whose contacts switch without end
+    stops, with a ``status`` that says so, and the others go on.
     """
     if len(laws) != len(states):
         raise ModelError(f"laws of {len(states)} robots are {len(states)} lists of laws, not {len(laws)}")
     fleet = Fleet(model, states, laws, contact, dt=dt, target=target, integrator=Located(rule))
-    rows: list[list[np.ndarray]] = [[row[None]] for row in fleet.whole()]
+    records = [_Record(row, fleet.march.head, contact.most_events) for row in fleet.whole()]
     who = np.arange(len(states))
     while len(who):
         before, seen = fleet.times, fleet.recorded(duration, ATTEMPTS)
         before = np.vstack([np.asarray(fleet.fetched(before))[None], seen[:-1, :, 0]])
         taken = seen[:, :, 0] > before
         for k, robot in enumerate(who):
-            rows[robot].append(seen[taken[:, k], k])
-        away = seen[-1, :, 0] < duration
+            records[robot].add(seen[taken[:, k], k])
+        away = (seen[-1, :, 0] < duration) & ~np.array([records[robot].chatters for robot in who])
         if np.count_nonzero(~away) * CROWD >= len(away):
             fleet.keep(away)
             who = who[away]
         elif not away.any():
             break
     systems = (replace(fleet.system, laws=(*own, *fleet.system.laws[len(own) :])) for own in laws)
-    return [_trajectory(system, fleet, rule, np.concatenate(own)) for system, own in zip(systems, rows, strict=True)]
+    return [_trajectory(system, fleet, rule, record) for system, record in zip(systems, records, strict=True)]
 
 
-def _trajectory(system: System, fleet: Fleet, rule: Rosenbrock, rows: np.ndarray) -> Trajectory:
-    """One motion from ``[time, advised step, aim; what touches; packed]`` at its steps."""
+class _Record:
+    """What is kept of a motion: ``[time, advised step, aim; what touches; packed]`` at its steps; until it chatters."""
+
+    def __init__(self, start: np.ndarray, head: int, most: int) -> None:
+        self._parts, self._head, self._most = [start[None]], head, most
+        self._switches, self.chatters = np.zeros(0), False
+
+    @property
+    def rows(self) -> np.ndarray:
+        return np.concatenate(self._parts)
+
+    def add(self, rows: np.ndarray) -> None:
+        """Further steps; those after more than ``most`` events :data:`WITHIN` some time are left out."""
+        if self.chatters or not len(rows):
+            return
+        touches = np.vstack([self._parts[-1][-1:], rows])[:, HEAD : self._head] > 0.5
+        switches = np.repeat(rows[:, 0], np.count_nonzero(touches[1:] != touches[:-1], axis=1))
+        times = np.concatenate([self._switches, switches])
+        soon = np.flatnonzero(times[self._most :] - times[: -self._most] < WITHIN)
+        self.chatters, self._switches = bool(len(soon)), times[-self._most :]
+        self._parts.append(rows[rows[:, 0] <= times[self._most + soon[0]]] if self.chatters else rows)
+
+
+def _trajectory(system: System, fleet: Fleet, rule: Rosenbrock, record: _Record) -> Trajectory:
+    """One motion from its record."""
+    rows = record.rows
     broke = not np.isfinite(rows[-1]).all()
     rows = rows[:-1] if broke else rows
     contact = system.contact
@@ -75,7 +102,10 @@ def _trajectory(system: System, fleet: Fleet, rule: Rosenbrock, rows: np.ndarray
     ledger = Ledger(system.ports, *(np.ascontiguousarray(x) for x in (series.base_works, series.joint_works)))
     modes = tuple(map(tuple, touches.tolist()))
     events = _events(contact.points, times, touches)
-    status = f"stopped after {times[-1]:.6g} s: no step meets the tolerance" if broke else "finished"
+    status = "finished"
+    if broke or record.chatters:
+        often = f"contacts chatter, {contact.most_events + 1} events within {WITHIN:g} s"
+        status = f"stopped after {times[-1]:.6g} s: {often if record.chatters else 'no step meets the tolerance'}"
     run = Trajectory(
         system.model,
         times,
@@ -91,7 +121,7 @@ def _trajectory(system: System, fleet: Fleet, rule: Rosenbrock, rows: np.ndarray
         status,
         "located",
     )
-    return run if broke else replace(run, status=books(run, None, rule.stable))
+    return run if status != "finished" else replace(run, status=books(run, None, rule.stable))
 
 
 def _events(points: Sequence[str], times: np.ndarray, touches: np.ndarray) -> tuple[Happened, ...]:

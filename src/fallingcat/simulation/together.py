@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays import is_numeric
 from ..contact.contact import Mode
-from ..control import Sampled
+from ..control import Sampled, SelfContact
 from ..errors import ModelError, told
 from ..kernels import compile
 from ..model import State
@@ -25,6 +25,7 @@ from .implicit_step import commanded_at
 from .integrator import HALVINGS, Step
 from .ledger import residuals
 from .numbers import apart
+from .parameters import BEHIND
 from .rule import Rule, commanded, compiled
 from .sampling import Looking, SampledTogether
 from .system import System
@@ -145,7 +146,13 @@ class Together(ABC):
         status = self._status(residual, dt)
         missed = self.system.contact.told(series.memory[-1]) if self.system.contact and finite.all() else ""
         status = f"finished, but {missed}; take smaller steps" if missed else status
+        remark = self.remark(works) if status == "finished" else ""
+        status = f"finished, but {remark}" if remark else status
         return Rollout(times, *series.states, works, self.system.ports, finite, residual, status, memory)
+
+    def remark(self, works: np.ndarray) -> str:
+        """What else there is to say of runs whose works (samples x N x ports) are these."""
+        return ""
 
     def energies(self, *states: np.ndarray) -> Any:
         """Kinetic and potential energies (J) of kept samples, one after the other, of all simulations each."""
@@ -171,6 +178,15 @@ class Marched(Together):
         if system.sampling is not None:
             self.held = SampledTogether(system.sampling.sampled, np.zeros((fleet.count, system.sampling.size)), dt)
             self._look(system.sampling.sampled, fleet.state)
+
+    def remark(self, works: np.ndarray) -> str:
+        """Of a law that is made for the inertias of the model, and acted on robots with inertias of their own."""
+        made = [law.name for law in self.system.laws if isinstance(law, SelfContact) and law.stiffness is None]
+        if not made or BEHIND not in self.fleet.parameters.names or not self.system.ports:
+            return ""
+        acted = int(works[:, :, self.system.ports.index(made[0])].any(axis=0).sum())
+        whose = f"that of {self.system.model.name!r} itself"
+        return f"{made[0]} of {acted} of {works.shape[1]} robots acted, as stiff as {whose}" if acted else ""
 
     def energies(self, *states: np.ndarray) -> Any:
         model, (names, numbers) = self.system.model, self.fleet.parameters
