@@ -41,6 +41,8 @@ WORKS: dict[str, Callable] = {
     "where, scalars": lambda t, q, v: np.where(t < 0.0512, q, -v) + np.where(q[0] > 0.1, 1.0, -1.0),
     "where, ours": lambda t, q, v: where(q[1] >= v[1], q, 0.5 * v) + where(t >= 0.0311, 0.1, 0.0),
     "conditions together": spans,
+    "conditions as numbers": lambda t, q, v: -q * (t > 0.0513) + (q > 0.0) * v - (v <= q) + 2.0 * (q[0] >= 0.1),
+    "conditions counted": lambda t, q, v: q * np.sum(q > 0.0) + np.where((q > 0.0) + (v > 0.0) >= 1.0, q, v),
     "any and all": lambda t, q, v: np.where(np.any(q > 0.2), q, v) + np.where((v > -3.0).all(), v, q),
     "item assignment": filled,
     "array of scalars": lambda t, q, v: array([np.sin(9.0 * t), -q[0] * v[1]]),

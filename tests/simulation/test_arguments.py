@@ -140,10 +140,10 @@ def test_states_of_other_robots_are_refused():
 def test_times_are_named(wrong):
     for run in (fc.simulate, lambda model, state, *args, **how: fc.rollout(model, [state], *args, **how)):
         with pytest.raises(ModelError, match="duration is a finite number of seconds"):
-            run(CAT, CAT.neutral(), wrong if wrong != "1" else "one")
+            run(CAT, CAT.neutral(), wrong)
         if wrong is not None:
             with pytest.raises(ModelError, match="dt is a finite number of seconds above zero"):
-                run(CAT, CAT.neutral(), 0.1, dt=wrong if wrong != "1" else "one")
+                run(CAT, CAT.neutral(), 0.1, dt=wrong)
     with pytest.raises(ModelError, match="dt is a finite number of seconds above zero"):
         fc.simulate(CAT, CAT.neutral(), 0.1, dt=0.0)
 
@@ -164,3 +164,11 @@ def test_a_run_of_no_time_is_its_start():
 def test_a_start_of_other_numbers_is_taken_as_floats():
     whole = replace(CAT, gravity=np.zeros(3)).state(joints=np.array([0, 1]), rates=np.array([1, 0]))
     assert fc.simulate(CAT, whole, 0.01).joints.dtype == float
+
+
+def test_runs_that_no_memory_could_keep_are_refused_before_they_begin():
+    """They were run until the system ended the process."""
+    with pytest.raises(ModelError, match=r"1e\+12 samples are .* GB: keep fewer, every=100000 steps, say"):
+        fc.simulate(CAT, CAT.neutral(), 1e9)
+    fallen = fc.Event("deep", lambda t, s: s.pose[2, 3] + 1e-3, terminal=True)
+    assert "deep" in fc.simulate(CAT, CAT.neutral(), 1e9, events=[fallen]).status

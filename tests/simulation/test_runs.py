@@ -446,3 +446,8 @@ def test_works_that_could_not_be_told_apart_are_refused():
     system = System(cat, (Push(),))
     with pytest.raises(ModelError, match="two things that act are named 'controller'"):
         replace(system, controller=lambda t, state: np.zeros(2))
+
+
+def test_a_trajectory_prints_itself_in_one_line():
+    run = fc.simulate(fc.robots.two_cylinder_cat(), fc.robots.two_cylinder_cat().neutral(), 0.01)
+    assert repr(run) == "<Trajectory of 'two_cylinder_cat': 0.01 s, 11 samples, momentum, finished>"

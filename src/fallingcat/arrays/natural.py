@@ -43,7 +43,7 @@ def plain(x: Any) -> Any:
     """What was made of them, as the rest of the library takes it: floats where all entries are."""
     if not isinstance(x, np.ndarray) or x.dtype != object:
         return x
-    return x.astype(float) if all(is_numeric(e) for e in x.flat) else np.asarray(x)
+    return x.astype(float) if all(is_numeric(e) for e in x.flat) else np.asarray(x) + 0.0  # a condition is 1 or 0
 
 
 def of_ufunc(ufunc: Any, method: str, inputs: Any, options: dict[str, Any]) -> Any:

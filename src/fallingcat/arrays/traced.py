@@ -55,34 +55,34 @@ class Traced:
     # arithmetic: fold first, then ask the graph for the one node of this expression
     def __add__(self, other: Any) -> Any:
         other = _operand(other)
-        return other if other is NotImplemented else _add(self, other)
+        return other if other is NotImplemented else _add(_operand(self), other)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
         other = _operand(other)
-        return other if other is NotImplemented else _sub(self, other)
+        return other if other is NotImplemented else _sub(_operand(self), other)
 
     def __rsub__(self, other: Any) -> Any:
         other = _operand(other)
-        return other if other is NotImplemented else _sub(other, self)
+        return other if other is NotImplemented else _sub(other, _operand(self))
 
     def __mul__(self, other: Any) -> Any:
         other = _operand(other)
-        return other if other is NotImplemented else _mul(self, other)
+        return other if other is NotImplemented else _mul(_operand(self), other)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
         other = _operand(other)
-        return other if other is NotImplemented else _div(self, other)
+        return other if other is NotImplemented else _div(_operand(self), other)
 
     def __rtruediv__(self, other: Any) -> Any:
         other = _operand(other)
-        return other if other is NotImplemented else _div(other, self)
+        return other if other is NotImplemented else _div(other, _operand(self))
 
     def __neg__(self) -> Traced:
-        return _neg(self)
+        return _neg(_operand(self))
 
     def __pos__(self) -> Traced:
         return self
@@ -255,9 +255,11 @@ def _neg(a: Number) -> Any:
 
 
 def _operand(x: Any) -> Any:
-    """``x`` as float or :class:`Traced`; arrays get their own turn."""
-    if type(x) is float or type(x) is Traced:
+    """``x`` as float or :class:`Traced`, conditions as 1 or 0, as NumPy counts them; arrays get their own turn."""
+    if type(x) is float:
         return x
+    if type(x) is Traced:
+        return x if x.op not in CONDITIONS else x.graph.node("select", x, 1.0, 0.0)
     return float(x) if isinstance(x, _NUMBERS) else NotImplemented
 
 

@@ -13,6 +13,8 @@ from ..model import Model, State
 
 MOST_STEPS = 2**53
 """Beyond it, time plus a step is the same time."""
+MOST_BYTES = 8e9
+"""What a run may keep."""
 
 
 def seconds(x: Any, what: str, *, zero: bool = False) -> float:
@@ -24,7 +26,7 @@ def seconds(x: Any, what: str, *, zero: bool = False) -> float:
     """
     rule = "and not negative" if zero else "above zero"
     try:
-        value = float(x)
+        value = np.nan if isinstance(x, (str, bytes)) else float(x)
     except (TypeError, ValueError, OverflowError):
         value = np.nan
     if not np.isfinite(value) or value < 0.0 or (value == 0.0 and not zero):
@@ -36,6 +38,16 @@ def countable(duration: float, dt: float) -> None:
     """An error if there are so many steps that time would stand still."""
     if duration > MOST_STEPS * dt:
         raise ModelError(f"{duration:g} s in steps of {dt:g} s are more than {MOST_STEPS:.0e} steps")
+
+
+def keepable(samples: float, numbers: int) -> None:
+    """An error if samples of so many numbers each are more than memory should be asked for."""
+    size = 8.0 * numbers * samples
+    if size > MOST_BYTES:
+        enough = 10 ** int(np.ceil(np.log10(size / MOST_BYTES)))
+        raise ModelError(
+            f"{samples:.2g} samples are {size / 1e9:.2g} GB: keep fewer of them, every={enough} steps, say"
+        )
 
 
 def whole(x: Any, what: str) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from ..contact.contact import Mode
 from ..errors import FallingCatError, Interrupted, NumericsError
 from ..model import Model, State
-from .arguments import read_only
+from .arguments import keepable, read_only
 from .books import Account, at_rest, books
 from .compiled import energy
 from .events import LOCATED, PRECISION, Event, Happened, first_crossing
@@ -77,6 +77,8 @@ class Run:
         self.mode, memory = system.begin(state)
         self.layout = layout_of(system, len(memory))
         self.t, self.next = 0.0, min(self.largest, 1e-4) if self.adaptive else self.largest
+        if not self.adaptive and not events:  # which may end it earlier
+            keepable(duration / dt / every, self.layout.size)
         self.packed = np.asarray(self.layout.pack(state, memory, np.zeros(self.layout.works)), dtype=float)
         self.rows: list[tuple[float, np.ndarray, Mode]] = []
         self.happened: list[Happened] = []

@@ -28,7 +28,7 @@ from .rule import points_at, port_forces
 from .system import System
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trajectory:
     """Named time series of a run: ``N`` samples, in SI units.
 
@@ -63,6 +63,11 @@ class Trajectory:
 
     def __len__(self) -> int:
         return len(self.times)
+
+    def __repr__(self) -> str:
+        """What it is in one line; arrays of thousands of numbers are asked for by name."""
+        about = f"{self.times[-1]:g} s, {len(self)} samples, {self.integrator}, {self.status}"
+        return f"<Trajectory of {self.model.name!r}: {about}>"
 
     def state(self, i: int) -> State:
         """The state at sample ``i``; negative ones count from the end."""
