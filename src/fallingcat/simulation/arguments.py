@@ -45,9 +45,7 @@ def keepable(samples: float, numbers: int) -> None:
     size = 8.0 * numbers * samples
     if size > MOST_BYTES:
         enough = 10 ** int(np.ceil(np.log10(size / MOST_BYTES)))
-        raise ModelError(
-            f"{samples:.2g} samples are {size / 1e9:.2g} GB: keep fewer of them, every={enough} steps, say"
-        )
+        raise ModelError(f"{samples:.2g} samples are {size / 1e9:.2g} GB: keep fewer, every={enough} steps, say")
 
 
 def whole(x: Any, what: str) -> int:

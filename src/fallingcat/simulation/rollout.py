@@ -97,7 +97,8 @@ def rollout(
     except KeyboardInterrupt:
         last = batch.sample(batch.done * duration / steps)
         kept += [last] if kept[-1][0] < last[0] else []
-        raise Interrupted(f"interrupted at t = {last[0]:.6g} s", batch.record(kept, resolves)) from None
+        status = f"interrupted at t = {last[0]:.6g} s"
+        raise Interrupted(status, batch.record(kept, resolves)._replace(status=status)) from None
 
 
 def _step(system: System, method: Rule | Marching, first: State) -> float:
