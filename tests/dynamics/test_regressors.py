@@ -104,6 +104,20 @@ def test_a_trajectory_identifies_what_can_be_seen():
         assert not link.body.problems()
 
 
+@pytest.mark.parametrize(("prior", "most"), [(1e-3, 20), (1e-6, 25), (1e-9, 25)])
+def test_the_search_ends_where_nothing_is_gained(prior, most):
+    """Along what motions do not show, a curved valley: straight steps took 190 iterations, and thousands."""
+    model, rng = fc.robots.planar_arm(), np.random.default_rng(0)
+    states, a = [model.random_state(rng) for _ in range(20)], rng.normal(size=(20, model.nv))
+    Y = np.concatenate([fc.inverse_dynamics_regressor(model, s, x) for s, x in zip(states, a, strict=True)])
+    guess = model.replace_body("link3", fc.Body(2.0, [0.0, 0.0, 0.4], 0.1 * np.eye(3)))
+    found = fc.identify(guess, Y, Y @ fc.inertial_parameters(model), prior)
+    assert found.converged
+    assert found.iterations <= most
+    assert found.residual < prior  # of forces of size 30
+    assert not fc.identify(guess, Y, Y @ fc.inertial_parameters(model), prior, iterations=2).converged
+
+
 def test_what_is_refused():
     model = fc.robots.planar_arm()
     pi = fc.inertial_parameters(model)

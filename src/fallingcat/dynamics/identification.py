@@ -7,6 +7,7 @@ the search has no constraints to break.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,12 @@ from ..model import Body, Model
 from .checks import check_model, numbers, positive
 from .regressors import EACH, with_inertial_parameters
 
+SETTLED = 1e-9
+"""A step that lowers the sum of squares by less than this part of it is the last."""
+SMALLEST = 1e-12
+"""So is one that changes no number by more than this."""
+BEND = 0.1
+"""Part of a step after which its second order is looked at."""
 _LOWER = np.tril_indices(4)
 
 
@@ -31,13 +38,15 @@ class Identified(NamedTuple):
     residual: float
     """root of the mean square of ``Y pi - forces``"""
     iterations: int
+    converged: bool = True
+    """whether it ended before ``iterations`` ran out"""
 
 
 @numbers_only("least squares choose by values")
 def identify(model: Model, regressor: Matrix, forces: Vector, prior: float = 1e-6, iterations: int = 100) -> Identified:
     """The inertial parameters that explain ``forces`` (k) best, ``regressor`` (k x 10 links) times them.
 
-    Least squares over bodies that can exist, by Gauss and Newton, started at those of ``model``.  What the motions do
+    Least squares over bodies that can exist, by damped steps of Gauss and Newton, started at those of ``model``.  What the motions do
     not show stays where ``prior``, the weight of each relative step away from ``model``, keeps it.
 
     >>> from fallingcat.model import robots
@@ -49,6 +58,8 @@ def identify(model: Model, regressor: Matrix, forces: Vector, prior: float = 1e-
     >>> found = identify(guess, Y, Y @ inertial_parameters(arm))
     >>> found.residual < 1e-6, not any(link.body.problems() for link in found.model.links)
     (True, True)
+    >>> found.converged, found.iterations < 20
+    (True, True)
     """
     check_model(model)
     size = EACH * len(model.links)
@@ -56,31 +67,47 @@ def identify(model: Model, regressor: Matrix, forces: Vector, prior: float = 1e-
     tau = np.asarray(numbers(forces, (len(Y),), "forces"), dtype=float)
     weight = positive(prior, "prior") * max(float(np.linalg.norm(tau)), 1e-300)
     start = np.concatenate([_numbers_of(link.body, link.name) for link in model.links])
-    theta, damping, steps = start.copy(), 1e-3, 0
 
     def residuals(at: np.ndarray) -> np.ndarray:
         return np.concatenate([Y @ _parameters_of(at) - tau, weight * (at - start)])
 
-    r = residuals(theta)
-    while steps < iterations:
-        steps += 1
-        J = np.concatenate([Y @ _slopes(theta), weight * np.eye(size)])
-        gradient, H = J.T @ r, J.T @ J
-        step = -np.linalg.solve(H + damping * np.trace(H) / size * np.eye(size), gradient)
-        wild = np.abs(step).max() > 3.0  # a mass by a factor of e^6
-        tried = r if wild else residuals(theta + step)
-        if tried @ tried < r @ r:
-            gain = 1.0 - (tried @ tried) / (r @ r)
-            theta, r, damping = theta + step, tried, damping / 10.0
-            if gain < 1e-12 or np.abs(step).max() < 1e-12:
-                break
-        else:
-            damping *= 10.0
-            if damping > 1e12:
-                break
+    def slopes(at: np.ndarray) -> np.ndarray:
+        return np.concatenate([Y @ _slopes(at), weight * np.eye(size)])
+
+    theta, steps, converged = _least_squares(residuals, slopes, start, iterations)
     found = _parameters_of(theta)
     error = float(np.sqrt(np.mean((Y @ found - tau) ** 2))) if len(tau) else 0.0
-    return Identified(found, with_inertial_parameters(model, found), error, steps)
+    return Identified(found, with_inertial_parameters(model, found), error, steps, converged)
+
+
+def _least_squares(
+    residuals: Callable[[np.ndarray], np.ndarray],
+    slopes: Callable[[np.ndarray], np.ndarray],
+    theta: np.ndarray,
+    iterations: int,
+) -> tuple[np.ndarray, int, bool]:
+    """By Levenberg and Marquardt: where it ends, after how many steps, and whether none lowers the sum any more.
+
+    What motions do not show is a curved valley with a floor that falls by the prior alone.  A straight step along it
+    has to be short; so each is bent by its second order, as a geodesic is (Transtrum and Sethna).
+    """
+    r, damping = residuals(theta), 1e-3
+    for steps in range(1, iterations + 1):
+        J = slopes(theta)
+        ridge = np.sqrt(damping) * np.linalg.norm(J) / np.sqrt(len(theta)) * np.eye(len(theta))
+        Q, R = np.linalg.qr(np.concatenate([J, ridge]))
+        step = -np.linalg.solve(R, Q[: len(r)].T @ r)
+        curvature = 2.0 * ((residuals(theta + BEND * step) - r) / BEND - J @ step) / BEND
+        bent = step - 0.5 * np.linalg.solve(R, Q[: len(r)].T @ curvature)
+        wild = np.abs(step).max() > 3.0 or np.linalg.norm(bent - step) > 0.75 * np.linalg.norm(step)
+        tried = r if wild else residuals(theta + bent)
+        gain = 1.0 - (tried @ tried) / max(r @ r, 1e-300)
+        if gain > 0.0:
+            theta, r = theta + bent, tried
+        if 0.0 < gain < SETTLED or np.abs(step).max() < SMALLEST:
+            return theta, steps, True
+        damping *= 0.2 if gain > 0.0 else 3.0
+    return theta, iterations, False
 
 
 def _numbers_of(body: Body, name: str) -> np.ndarray:
