@@ -82,7 +82,7 @@ def test_the_wrench_of_48_is_gathered_from_the_forces_at_corners():
     ("call", "says"),
     [
         (lambda: Sole(3, (0, 1), (0, 1)), "place of a sole"),
-        (lambda: Sole("foot", (1.0, 0.0), (0.0, 1.0)), "along of the sole 'foot' is a pair of lengths"),
+        (lambda: Sole("foot", (1.0, 0.0), (0.0, 1.0)), "along of the sole 'foot' is a pair of coordinates"),
         (lambda: Sole("foot", (0.0, 1.0), (0.0, 0.0)), "across of the sole 'foot'"),
         (lambda: Sole("foot", (0.0, np.nan), (0.0, 1.0)), "along of the sole"),
         (lambda: Sole("foot", "wide", (0.0, 1.0)), "along of the sole"),

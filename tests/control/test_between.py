@@ -97,8 +97,8 @@ def test_what_is_refused():
         fc.simulate(arm, arm.neutral(), 0.01, PointSpring("moon", None, 1.0))
     with pytest.raises(ModelError, match="first of PointSpring is a text, not 3"):
         PointSpring(3, None, 1.0)
-    with pytest.raises(ModelError, match="acts between links or frames, not 'link1' and 3"):
-        PointActuator("link1", 3, 1.0).check(arm)
+    with pytest.raises(ModelError, match="second of PointActuator is a text, or None, not 3"):
+        PointActuator("link1", 3, 1.0)
     with pytest.raises(ModelError, match=r"stiffness of .* is a finite number"):
         PointSpring("link1", None, np.nan)
     with pytest.raises(ModelError, match=r"wrench has shape \(6,\)"):

@@ -65,7 +65,7 @@ def check_rng(rng: Any, batch: tuple[Any, ...] = ()) -> None:
         raise ModelError(f"rng is a numpy.random.Generator, not {told(rng)}")
     for size in batch:
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
-            raise ModelError(f"how many there are is a whole number, not {told(size)}")
+            raise ModelError(f"how many there are is a whole number, zero or above, not {told(size)}")
 
 
 def is_scalar(x: Any) -> bool:

@@ -69,16 +69,27 @@ def self_pairs(model: Model) -> tuple[tuple[str, str], ...]:
     return tuple(pair for pair in combinations(shaped, 2) if frozenset(pair) not in joined)
 
 
-def _standing(obstacles: Any) -> dict[str, Placed]:
+def check_obstacles(obstacles: Any) -> None:
+    """An error unless these are shapes."""
     if not isinstance(obstacles, (list, tuple)) or not all(isinstance(shape, Shape) for shape in obstacles):
         raise ModelError(f"obstacles are shapes, such as [Sphere(0.1, placement=H)], not {told(obstacles)}")
+
+
+def _standing(obstacles: Any) -> dict[str, Placed]:
+    check_obstacles(obstacles)
     return {f"obstacle {i}": [(solid(shape), _transform(shape.placement))] for i, shape in enumerate(obstacles)}
 
 
-def _checked(model: Model, pairs: Any) -> list[tuple[str, str]]:
-    shaped = {link.name for link in model.links if link.collisions}
-    if not isinstance(pairs, Sequence) or not all(isinstance(pair, Sequence) and len(pair) == 2 for pair in pairs):
+def check_pairs(pairs: Any) -> None:
+    """An error unless these are pairs of names."""
+    listed = isinstance(pairs, (list, tuple)) and all(isinstance(pair, (list, tuple)) for pair in pairs)
+    if not listed or not all(len(pair) == 2 and all(isinstance(name, str) for name in pair) for pair in pairs):
         raise ModelError(f"pairs are pairs of names of links, not {told(pairs)}")
+
+
+def _checked(model: Model, pairs: Any) -> list[tuple[str, str]]:
+    check_pairs(pairs)
+    shaped = {link.name for link in model.links if link.collisions}
     for name in (name for pair in pairs for name in pair):
         if name not in shaped:
             raise ModelError(f"{told(name)} is no link of {model.name!r} with collision shapes")

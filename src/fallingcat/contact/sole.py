@@ -166,5 +166,6 @@ def _interval(given: Any, what: str) -> tuple[float, float]:
     except (TypeError, ValueError, OverflowError):
         ends = np.zeros(0)
     if ends.shape != (2,) or not (np.isfinite(ends).all() and ends[0] < ends[1]):
-        raise ModelError(f"{what} is a pair of lengths (m), the smaller first, not {told(given)}")
+        wrong = f"({ends[0]:g}, {ends[1]:g})" if ends.shape == (2,) else told(given)
+        raise ModelError(f"{what} is a pair of coordinates (m), the smaller first, not {wrong}")
     return float(ends[0]), float(ends[1])

@@ -12,7 +12,6 @@ from ..arrays.types import Vector
 from ..dynamics import jacobian, link_pose
 from ..dynamics.checks import check_state, vector
 from ..dynamics.kinematics import place_frame
-from ..errors import ModelError, told
 from ..lie.rotations import skew
 from ..model import Model, State
 from ..model.words import Place
@@ -73,7 +72,7 @@ class PointSpring(Law):
     commanded = False
 
     def check(self, model: Model) -> None:
-        _check_places(model, self.first, self.second, self.name)
+        _check_places(model, self.first, self.second)
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
         length, J = _line(model, state, self)
@@ -113,7 +112,7 @@ class PointActuator(Law):
     name: str = "actuator between points"
 
     def check(self, model: Model) -> None:
-        _check_places(model, self.first, self.second, self.name)
+        _check_places(model, self.first, self.second)
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
         return scale(self.force, _line(model, state, self)[1])
@@ -139,8 +138,6 @@ def _point(model: Model, state: State, place: str | None, point: Any) -> tuple[A
     return link_pose(model, state, frame)[:3, 3], jacobian(model, state, frame, "mixed")[:3]
 
 
-def _check_places(model: Model, first: Any, second: Any, name: str) -> None:
-    if not isinstance(first, str) or not (second is None or isinstance(second, str)):
-        raise ModelError(f"{name!r} acts between links or frames, not {told(first)} and {told(second)}")
+def _check_places(model: Model, first: str, second: str | None) -> None:
     for place in (first, *([] if second is None else [second])):
         model.frame(place)

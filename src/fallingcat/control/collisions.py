@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import is_numeric, skew
-from ..contact.distances import Distance, distances
+from ..contact.distances import Distance, check_obstacles, check_pairs, distances
 from ..dynamics import jacobian, link_pose
 from ..dynamics.checks import check_robot, positive
 from ..errors import ModelError, told
@@ -49,6 +49,9 @@ class CollisionLimit(Limit):
             positive(getattr(self, part), f"{part} of CollisionLimit")
         if not isinstance(self.margin, (int, float)) or not 0.0 <= self.margin < self.near:
             raise ModelError(f"margin of CollisionLimit is a number from 0 to below near, not {told(self.margin)}")
+        if self.pairs is not None:
+            check_pairs(self.pairs)
+        check_obstacles(self.obstacles)
 
     def rows(self, model: Model, state: State) -> Rows:
         check_robot(model, state)

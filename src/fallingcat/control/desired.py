@@ -30,7 +30,7 @@ class Desired(NamedTuple):
 
 def stated(x: Any, what: str) -> Any:
     """Numbers, a mapping from names, or a function of time, as plain data; None stays."""
-    if x is None or callable(x):
+    if x is None or (callable(x) and not isinstance(x, type)):
         return x
     if isinstance(x, Mapping):
         return tuple((name, as_tuple(np.atleast_1d(np.asarray(q, dtype=float)), what)) for name, q in x.items())

@@ -19,7 +19,7 @@ from ..model import Model, State
 from .least_squares import LEAST, RANK, Level, hierarchical, norm, orthonormal
 from .task_space import Aim, check_aim, check_tasks, task_at
 from .tasks import PositionTask, Task
-from .tasks.task import filled, packed, stacked
+from .tasks.task import as_numbers, filled, packed, stacked
 from .torque_law import TorqueLaw, as_damping, as_gain, drives, names_of, per_row
 
 Contact = str | Task
@@ -145,6 +145,7 @@ class Prioritised(TorqueLaw):
             raise ModelError(f"tasks of {self.name!r} are a list of priorities, each a list: [[task, ...], ...]")
         object.__setattr__(self, "tasks", tuple(names_of(level, f"tasks of {self.name!r}") for level in levels))
         object.__setattr__(self, "contacts", names_of(self.contacts, f"contacts of {self.name!r}"))
+        _as_tasks(self.contacts)
         object.__setattr__(self, "damping", as_damping(self.damping, f"damping of {self.name!r}"))
         for aim in (aim for level in self.tasks for aim in level):
             check_aim(aim, self.name)
@@ -262,12 +263,14 @@ class VirtualModel(TorqueLaw):
         super().__post_init__()
         object.__setattr__(self, "tasks", names_of(self.tasks, f"tasks of {self.name!r}"))
         object.__setattr__(self, "contacts", names_of(self.contacts, f"contacts of {self.name!r}"))
+        _as_tasks(self.contacts)
         for aim in self.tasks:
             check_aim(aim, self.name)
         for part in ("stiffness", "damping"):
             object.__setattr__(self, part, as_gain(getattr(self, part), f"{part} of {self.name!r}"))
         if self.force is not None:
-            object.__setattr__(self, "force", tuple(map(float, np.ravel(self.force))))
+            force = as_numbers(self.force, f"force of {self.name!r}")
+            object.__setattr__(self, "force", tuple(np.ravel(force).tolist()))
 
     def check(self, model: Model) -> None:
         super().check(model)

@@ -88,13 +88,22 @@ class Law(ABC):
         look_first(cls, _LOOKS)
 
     def __post_init__(self) -> None:
-        """Numbers that can be looked at are finite; others are those of a compiled step."""
+        """Fields are what they are declared to be: finite numbers, if they can be looked at, texts, rows of either,
+        which become tuples, so that laws can be compared.
+        """
         for field in getattr(self, "__dataclass_fields__", {}).values():
+            kind = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", "")
+            wanted, none, _ = kind.partition(" | None")
             x = getattr(self, field.name)
-            if field.type in ("float", float) and not _is_number(x):
-                raise ModelError(f"{field.name} of {self.name!r} is a finite number, not {told(x)}")
-            if field.type in ("str", str) and not isinstance(x, str):
-                raise ModelError(f"{field.name} of {type(self).__name__} is a text, not {told(x)}")
+            if wanted not in _DECLARED or (none and x is None):
+                continue
+            fits, rule = _DECLARED[wanted]
+            if wanted.startswith("tuple") and (isinstance(x, list) or (isinstance(x, np.ndarray) and x.ndim == 1)):
+                x = tuple(x.tolist() if isinstance(x, np.ndarray) else x)
+                object.__setattr__(self, field.name, x)
+            if not fits(x):
+                whose = type(self).__name__ if wanted == "str" else repr(self.name)
+                raise ModelError(f"{field.name} of {whose} {rule}{', or None' if none else ''}, not {told(x)}")
 
     @abstractmethod
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
@@ -184,7 +193,23 @@ def _is_number(x: Any) -> bool:
     """Whether ``x`` is one finite number, or one of a compiled step, which cannot be looked at."""
     if is_numeric(x):
         return bool(np.shape(x) == () and np.isrealobj(x) and abs(x) <= int(np.finfo(float).max))
-    return not (x is None or callable(x) or isinstance(x, (str, bytes, list, tuple, dict, np.ndarray)))
+    return is_scalar(x) and hasattr(x, "__mul__") and not callable(x)
+
+
+def _is_row(x: Any) -> bool:
+    """Whether ``x`` is a tuple of such numbers."""
+    return isinstance(x, tuple) and all(map(_is_number, x))
+
+
+_DECLARED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "float": (_is_number, "is a finite number"),
+    "str": (lambda x: isinstance(x, str), "is a text"),
+    "tuple[float, ...]": (_is_row, "is a row of finite numbers"),
+    "tuple[float, float, float]": (lambda x: _is_row(x) and len(x) == 3, "is a row of three finite numbers"),
+    "tuple[str, ...]": (lambda x: isinstance(x, tuple) and all(isinstance(e, str) for e in x), "is a row of names"),
+    "Model": (lambda x: isinstance(x, Model), "is a Model"),
+}
+"""By how a field is declared: whether something fits, and the rule."""
 
 
 def pulls_on_base(model: Model, law: Law) -> bool:

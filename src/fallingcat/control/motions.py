@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import clip, cos, sin
+from ..dynamics.checks import positive
 from ..errors import ModelError, told
 
 Rows = tuple[tuple[float, ...], ...]
@@ -42,19 +43,20 @@ class Cycles:
 
     def __post_init__(self) -> None:
         for name, rank in (("mean", 1), ("cosines", 2), ("sines", 2)):
-            x = np.array(getattr(self, name), dtype=float)
+            try:
+                x = np.array(getattr(self, name), dtype=float)
+            except (TypeError, ValueError, OverflowError):
+                x = np.array(np.nan)
             if x.ndim != rank or not np.isfinite(x).all():
-                raise ModelError(f"{name} of a motion is an array of finite numbers of rank {rank}")
+                given = told(getattr(self, name))
+                raise ModelError(f"{name} of a motion is an array of finite numbers of rank {rank}, not {given}")
             rows = tuple(map(float, x)) if rank == 1 else tuple(tuple(map(float, row)) for row in x)
             object.__setattr__(self, name, rows)  # so that motions, and laws that follow them, can be compared
         if np.shape(self.cosines) != np.shape(self.sines) or np.shape(self.cosines)[1:] != np.shape(self.mean):
             raise ModelError("cosines and sines of a motion have one row for each harmonic, of the size of its mean")
-        if (
-            isinstance(self.duration, bool)
-            or not isinstance(self.duration, (int, float))
-            or not 0 < self.duration < np.inf
-        ):
-            raise ModelError(f"duration of a motion is a positive number, not {told(self.duration)}")
+        positive(self.duration, "duration of a motion")
+        if isinstance(self.count, bool) or not isinstance(self.count, (int, np.integer)):
+            raise ModelError(f"count of a motion is a whole number of cycles, not {told(self.count)}")
 
     def __call__(self, t: Any) -> Wanted:
         """At a time (s); at rest before and after."""

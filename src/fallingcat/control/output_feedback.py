@@ -10,7 +10,6 @@ the locked velocity and its estimate in the estimated frame, ``mu_o = Ad(eta^-1)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -137,10 +136,6 @@ class OutputFeedback(Law):
     def __post_init__(self) -> None:
         super().__post_init__()
         choice(self.compensation, COMPENSATIONS, "compensation")
-        for field in _VECTORS:  # of any sequence, so that laws can be compared
-            x = getattr(self, field)
-            if isinstance(x, (Sequence, np.ndarray)) and not isinstance(x, str):
-                object.__setattr__(self, field, tuple(float(e) for e in x))
         if self.sensor is not None and not isinstance(self.sensor, PoseSensor):
             raise ModelError(f"sensor of {self.name!r} is a PoseSensor, not {told(self.sensor)}")
         if self.motion is not None and not isinstance(self.motion, Cycles):

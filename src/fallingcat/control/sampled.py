@@ -58,12 +58,12 @@ class Sampled:
             raise ModelError(f"name of a sampled controller is a text, not {told(self.name)}")
         if not isinstance(self.seed, (int, np.integer)) or self.seed < 0:
             raise ModelError(f"seed is a whole number that is not negative, not {told(self.seed)}")
-        odd: Any = next((law for law in self.laws if not isinstance(law, Law) or law.answers), None)
-        if odd is not None or not (self.laws or callable(self.controller)):
-            odd = self.controller if odd is None else odd
-            hint = ", which is compiled first: .compile()" if hasattr(odd, "compile") and odd is self.controller else ""
+        odd: list[Any] = [law for law in self.laws if not isinstance(law, Law) or law.answers]
+        if odd or isinstance(self.controller, type) or not (self.laws or callable(self.controller)):
+            wrong = odd[0] if odd else self.controller
+            hint = ", which is compiled first: .compile()" if hasattr(wrong, "compile") and not odd else ""
             rule = "what is sampled is a function of time and state, or laws of drives"
-            raise ModelError(f"{rule}, not {told(odd)}{hint}")
+            raise ModelError(f"{rule}, not {told(wrong)}{hint}")
 
     @property
     def laws(self) -> tuple[Law, ...]:

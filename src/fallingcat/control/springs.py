@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import concatenate
 from ..dynamics.checks import vector
-from ..errors import ModelError, told
+from ..errors import ModelError
 from ..model import Model, State
 from .law import Law
 
@@ -88,8 +88,6 @@ def _chosen(model: Model, only: tuple[str, ...] | None) -> np.ndarray:
     """1 for each degree of freedom of the named joints, else 0."""
     if only is None:
         return np.ones(model.n)
-    if not isinstance(only, tuple):
-        raise ModelError(f"only is a tuple of names of joints, not {told(only)}")
     chosen = np.zeros(model.n)
     for name in only:
         chosen[model.v_slices[model.leading_index(name)]] = 1.0

@@ -13,7 +13,7 @@ from ..errors import ModelError, told
 from ..lie import SE3
 from ..model import Model
 from .limits import Limit
-from .priorities import checked_levels
+from .priorities import Levels, checked_levels
 from .stance_problem import StanceSetup
 from .tasks.task import Task
 from .whole_body import WholeBodyLoop, checked_limits
@@ -54,16 +54,22 @@ class Stance:
     horizon: float = 0.02
     late: float | None = None
 
+    def __post_init__(self) -> None:
+        self._checked()
+
     def compile(self) -> WholeBodyLoop:
         """The loop, with machine code for this robot, these feet and kinds of tasks."""
+        levels, setup, late = self._checked()
+        return WholeBodyLoop(self.model, levels, Solver(self.model, plan_of(self.model, setup)), late)
+
+    def _checked(self) -> tuple[Levels, StanceSetup, float | None]:
         check_model(self.model)
         _check(self.model, self.feet)
         levels = checked_levels(self.model, self.model.neutral(), self.tasks)
         forms = tuple(tuple(task.form for task in level) for level in levels)
         limits, horizon = checked_limits(self.limits), positive(self.horizon, "horizon")
-        plan = plan_of(self.model, StanceSetup(forms, tuple(self.feet), limits, horizon))
         late = None if self.late is None else positive(self.late, "late")
-        return WholeBodyLoop(self.model, levels, Solver(self.model, plan), late)
+        return levels, StanceSetup(forms, tuple(self.feet), limits, horizon), late
 
 
 def _check(model: Model, feet: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import inverse_root, maximum, solve, solve_tree
+from ..arrays.arguments import as_array, shape_of
 from ..arrays.types import Matrix, Vector
 from ..dynamics import bias_forces, gravity_forces, mass_matrix
 from ..dynamics.checks import check_robot
@@ -95,13 +96,14 @@ class OperationalSpace(TorqueLaw):
         check_aim(self.task, self.name)
         object.__setattr__(self, "force", stated(self.force, f"force of {self.name!r}"))
         if self.pressed is not None:
-            rows = np.ravel(self.pressed)
-            if not all(x in (True, False) for x in rows.tolist()):
+            rows = np.ravel(self.pressed) if shape_of(self.pressed) is not None else np.array([None])
+            if np.ndim(rows) != 1 or not all(x in (True, False) for x in rows.tolist()):
                 raise ModelError(f"pressed of {self.name!r} says True or False for each row, not {told(self.pressed)}")
             object.__setattr__(self, "pressed", tuple(bool(x) for x in rows))
         if self.axes is not None:
-            check_rotations(np.asarray(self.axes), f"axes of {self.name!r}")
-            object.__setattr__(self, "axes", tuple(tuple(map(float, row)) for row in np.asarray(self.axes)))
+            axes = as_array(self.axes, (3, 3), f"axes of {self.name!r}")
+            check_rotations(axes, f"axes of {self.name!r}")
+            object.__setattr__(self, "axes", tuple(map(tuple, axes.tolist())))
         if not isinstance(self.posture, (TorqueLaw, type(None))):
             raise ModelError(
                 f"posture of {self.name!r} is a law of drives, such as Impedance, not {told(self.posture)}"

@@ -124,7 +124,8 @@ def per_row(x: Any, size: int, what: str) -> Any:
 
 def as_gain(x: Any, what: str) -> Any:
     """A float, or a tuple of floats; not negative."""
-    numbers = np.ravel(x) if is_numeric(x) or isinstance(x, (list, tuple)) else np.array([None])
+    flat = shape_of(x) is not None and (is_numeric(x) or isinstance(x, (list, tuple)))
+    numbers = np.ravel(x) if flat else np.array([None])
     if numbers.dtype.kind not in "fiu" or np.ndim(x) > 1 or not (np.isfinite(numbers) & (numbers >= 0.0)).all():
         raise ModelError(f"{what} is a number, or several, finite and not negative, not {told(x)}")
     return tuple(map(float, numbers)) if np.ndim(x) else float(x)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..contact.points import checked_points, plane
+from ..contact.points import checked_points, floor_normal, plane
 from ..dynamics.checks import check_dynamic, check_model, choice, positive
 from ..errors import ModelError, NumericsError, told
 from ..kernels import Kernel, compile
@@ -123,15 +123,20 @@ class WholeBody:
     horizon: float = 0.02
     late: float | None = None
 
+    def __post_init__(self) -> None:
+        self._checked()
+
     def compile(self) -> WholeBodyLoop:
         """The loop, with machine code for this robot and these kinds of tasks."""
+        levels, setup, late = self._checked()
+        return WholeBodyLoop(self.model, levels, Solver(self.model, plan_of(self.model, setup)), late)
+
+    def _checked(self) -> tuple[Levels, Setup, float | None]:
         check_model(self.model)
         levels = checked_levels(self.model, self.model.neutral(), self.tasks)
         asked = (self.contacts, self.friction, self.limits, self.settle, self.normal, self.horizon)
         late = None if self.late is None else positive(self.late, "late")
-        return WholeBodyLoop(
-            self.model, levels, Solver(self.model, plan_of(self.model, _setup(self.model, levels, *asked))), late
-        )
+        return levels, _setup(self.model, levels, *asked), late
 
 
 class WholeBodyLoop:
@@ -272,7 +277,7 @@ def _setup(
     places = _places(contacts)
     checked_points(model, places)
     forms = tuple(tuple(task.form for task in level) for level in levels)
-    up = tuple(plane(model, None if normal is None else tuple(normal)).normal.tolist())
+    up = tuple(plane(model, floor_normal(normal)).normal.tolist())
     choice(settle, tuple(SETTLED), "settle")
     return Setup(
         forms,
@@ -304,10 +309,11 @@ def _friction(given: Any, contacts: int) -> tuple[float, ...] | None:
     if given is None:
         return None
     try:
-        mu = np.broadcast_to(np.array(given, dtype=float), (contacts,))
+        each = np.array(given, dtype=float)
+        mu = np.broadcast_to(each, (contacts,))
     except (TypeError, ValueError):
-        mu = np.array([np.nan])
-    if not ((mu >= 0.0) & (mu < 1e6)).all():
+        each = mu = np.array([np.nan])
+    if not ((each >= 0.0) & (each < 1e6)).all():
         raise ModelError(
             f"friction is not negative, one number or one for each of {contacts} contacts, or None, not {told(given)}"
         )

@@ -46,8 +46,8 @@ class Identified(NamedTuple):
 def identify(model: Model, regressor: Matrix, forces: Vector, prior: float = 1e-6, iterations: int = 100) -> Identified:
     """The inertial parameters that explain ``forces`` (k) best, ``regressor`` (k x 10 links) times them.
 
-    Least squares over bodies that can exist, by damped steps of Gauss and Newton, started at those of ``model``.  What the motions do
-    not show stays where ``prior``, the weight of each relative step away from ``model``, keeps it.
+    Least squares over bodies that can exist, by damped steps of Gauss and Newton, started at those of ``model``.
+    What the motions do not show stays where ``prior``, the weight of each relative step away from ``model``, keeps it.
 
     >>> from fallingcat.model import robots
     >>> from fallingcat.dynamics import inertial_parameters, inverse_dynamics_regressor

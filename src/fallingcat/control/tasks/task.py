@@ -17,7 +17,7 @@ from ...dynamics.checks import check_fields, check_model
 from ...errors import ModelError, told
 from ...lie import SE3
 from ...lie.group import constant
-from ...model import Model, State
+from ...model import Frame, Model, State
 from ...model.states import POSE_TOLERANCE
 
 LARGEST = 1e100
@@ -114,8 +114,15 @@ class Task(ABC):
     # what all have in common ----------------------------------------------------------------------------------
 
     def __post_init__(self) -> None:
+        for name in ("place", "other"):
+            if not isinstance(vars(self).get(name, ""), (str, Frame)):
+                which = f"{name} of {type(self).__name__}"
+                raise ModelError(f"{which} is the name of a link or frame, not {told(vars(self)[name])}")
         for name in ("velocity", "acceleration", "gain", "weight"):
             object.__setattr__(self, name, as_numbers(getattr(self, name), f"{name} of {self.name}"))
+        for name in ("velocity", "acceleration", "gain", "weight"):
+            if len(shape_of(getattr(self, name)) or ()) > 1:
+                raise ModelError(f"{name} of {self.name} is one number or a row, not {told(getattr(self, name))}")
         for name in ("gain", "weight"):
             x = getattr(self, name)
             if x is None or (is_numeric(x) and (np.asarray(x) < 0.0).any()):
