@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import array, concatenate, scale, sqrt
-from ..errors import ModelError
+from ..errors import ModelError, told
 from ..lie.group import constant
 from ..model import Model, State
 from .complementarity import OPEN, SLIDE, STICK
@@ -111,14 +111,14 @@ class HardContacts(Contact):
         restitutions(self.restitution, self.points)
         each_radius(self.radius, self.points)
         check_relief(self.relief)
-        friction = 0.0 if self.friction is None else self.friction
-        try:
-            numbers = [self.rest_speed, self.frequency, self.damping, self.tolerance, friction, self.height]
-            *rest, height = (float(x) for x in numbers)
-        except (TypeError, ValueError, OverflowError):
-            rest, height = [np.nan], np.nan
-        if not np.isfinite([*rest, height]).all() or min(rest) < 0.0:
-            raise ModelError("friction, speeds, gains and tolerance of contacts are finite and not negative")
+        for name in ("friction", "rest_speed", "frequency", "damping", "tolerance", "height"):
+            given, rule = getattr(self, name), "a finite number" + (" that is not negative" if name != "height" else "")
+            try:
+                x = 0.0 if given is None and name == "friction" else float(given)
+            except (TypeError, ValueError, OverflowError):
+                x = np.nan
+            if not np.isfinite(x) or (x < 0.0 and name != "height"):
+                raise ModelError(f"{name} of hard contacts is {rule}, not {told(given)}")
 
     @functools.cached_property
     def names(self) -> tuple[str, ...]:

@@ -74,7 +74,7 @@ class SteppedContacts(HardContacts):
 
     def check_starts(self, model: Model, many: State) -> None:
         """Refuses states (fields ``N x ...``) in which a point is below the ground, or a joint beyond its stop."""
-        self.begin(model, State(*(x[0] for x in many)))
+        self.begin(model, many.at(0))
         heights = compile(model, gaps_at, state=["pose", "joints"], contact=self)(many.pose[:, :3], many.joints)
         robot, i = np.unravel_index(np.argmin(heights), heights.shape)
         if heights[robot, i] < -self.tolerance:

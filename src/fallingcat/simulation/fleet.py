@@ -74,7 +74,7 @@ class Fleet:
         check_closed(model, *many)
         each, laws = _laws_of_each(laws, len(many.pose))
         own = own_laws(model, dt, passive, many.joints, laws or driven)
-        system = system_of(model, State(*(x[0] for x in many)), laws, contact, own)
+        system = system_of(model, many.at(0), laws, contact, own)
         if system.controller is not None:
             raise ModelError("a fleet takes force laws, and forces at each step instead of a function as a controller")
         self.parameters = checked(model, contact, parameters, len(many.pose))

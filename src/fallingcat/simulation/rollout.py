@@ -25,7 +25,7 @@ from .simulate import INTEGRATORS, own_laws, system_of
 from .smooth import smooth
 from .stiffness import DEFAULT_STEP, SHORTEST_DEFAULT, default_step, stable_step
 from .system import System
-from .together import ByModes, Marched, Rollout, Together, nth
+from .together import ByModes, Marched, Rollout, Together
 
 
 def rollout(
@@ -71,7 +71,7 @@ def rollout(
     countable(duration, SHORTEST_DEFAULT if dt is None else dt)
     every = None if every is None else whole(every, "every")
     many = starts(model, states)
-    first = nth(many, 0)
+    first = many.at(0)
     check_closed(model, *many)
     own = own_laws(model, dt, passive, many.joints, controller)
     system = system_of(model, first, controller, contact, own)

@@ -287,9 +287,9 @@ class Run:
     def _refuse(self, out: np.ndarray, dt: float) -> None:
         """Names what is no longer finite, and the springs that were too fast for the step, if they were."""
         model: Model = self.system.model
-        why = (
-            "" if self.adaptive or self.method.stable else too_fast(self.system, self.layout.unpack(self.packed)[0], dt)
-        )
+        why = ""
+        if not self.adaptive and not self.method.stable:
+            why = too_fast(self.system, self.layout.unpack(self.packed)[0], dt)
         why = f": {why}" if why else ""
         rates = self.layout.unpack(out[: self.layout.size])[0].rates
         for joint, rate in zip(model.rate_joints, rates, strict=True):

@@ -66,11 +66,6 @@ def _resized(packed: np.ndarray, size: int) -> np.ndarray:
     return np.pad(packed[:, :size], ((0, 0), (0, max(0, size - packed.shape[1]))))
 
 
-def nth(many: State, i: int) -> State:
-    """One of many states whose fields have a first axis over them."""
-    return State(*(x[i] for x in many))
-
-
 class Together(ABC):
     """All simulations, packed side by side."""
 
@@ -119,7 +114,7 @@ class Together(ABC):
     def _look(self, sampled: Sampled, many: State) -> None:
         """Sampled laws that have a state of their own begin."""
         if Looking.wanted(self.system.model, sampled.laws):
-            states = [nth(many, i) for i in range(len(many.pose))]
+            states = [many.at(i) for i in range(len(many.pose))]
             self.looking = Looking(self.system.model, sampled, states)
 
     @abstractmethod
@@ -239,7 +234,7 @@ class ByModes(Together):
     def __init__(self, system: System, rule: Rule, many: State, threads: int, dt: float) -> None:
         self.rule, self.modes = rule, np.empty(len(many.pose), dtype=object)
         remembers, memory = system.contact is not None or any(system.sizes), np.zeros((len(many.pose), 0))
-        begun = [system.begin(nth(many, i)) for i in range(len(memory))] if remembers else []
+        begun = [system.begin(many.at(i)) for i in range(len(memory))] if remembers else []
         self.modes[:] = [mode for mode, _ in begun] if remembers else [()] * len(memory)
         super().__init__(system, many, np.array([m for _, m in begun]) if remembers else memory, threads)
         self.groups = self._grouped()

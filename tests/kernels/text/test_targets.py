@@ -85,7 +85,7 @@ def test_c_compiles_without_a_warning_and_gives_the_numbers_of_numpy(case, tmp_p
     make, function, sizes, options = CASES[case]
     model = make()
     source = compile(model, function, target="c", inputs=sizes, **options)
-    names = [a.name for a in trace(Recipe(model, function, sizes, options=options)).arguments]
+    names = [a.name for a in trace(Recipe(model, function, sizes, options=options), whole=True).arguments]
     printed = run_c(source, tmp_path)
     for row, arguments in zip(printed, source.inputs, strict=True):
         close(row, by_numpy(model, function, options, arguments, names), 1e-12)
@@ -192,7 +192,7 @@ def test_casadi_gives_the_numbers_of_numpy(case):
     make, function, sizes, options = CASES[case]
     model = make()
     made = compile(model, function, target="casadi", inputs=sizes, **options)
-    traced = trace(Recipe(model, function, sizes, options=options))
+    traced = trace(Recipe(model, function, sizes, options=options), whole=True)
     assert made.name_in() == [a.name for a in traced.arguments]
     arguments = c._test_inputs(model, traced, "float64")[0]
     outputs = made.call([casadi.DM(x) for x in arguments])
@@ -268,8 +268,33 @@ def test_arguments_keep_their_names_in_c_unless_they_mean_something_there(tmp_pa
     assert " *   q[3]  configuration: base coordinates, then joints (m, rad)" in plain.header
     assert "%" not in plain.header
     odd = fc.compile(model, scaled, target="c", inputs={"double": 3, "sin": 3, "q_wanted": 3})
-    assert "(const double q[3], const double a1[3], const double a2[3], const double q_wanted[3]," in odd.header
+    assert (
+        "(const double q[3], const double v[3], const double a2[3], const double a3[3], const double q_wanted[3],"
+        in odd.header
+    )
     source, *_ = (p for p in odd.write(tmp_path) if p.name == "fc_scaled.c")
     command = [CC, "-std=c99", "-Wall", "-Werror", str(source), str(tmp_path / "fc_scaled_test.c"), "-lm"]
     subprocess.run([*command, "-o", str(tmp_path / "run")], check=True)
     subprocess.run([str(tmp_path / "run")], check=True, stdout=subprocess.DEVNULL)
+
+
+def slider():
+    """Nothing of its dynamics depends on velocities."""
+    links = tuple(fc.Link(name, fc.Body(1.0, np.zeros(3), np.eye(3))) for name in ("base", "cart"))
+    joint = fc.Joint("rail", fc.joints.Prismatic((1.0, 0.0, 0.0)), "base", "cart")
+    return fc.Model("slider", fc.lie.Trivial(), links, (joint,))
+
+
+@pytest.mark.parametrize("function", [fc.mass_matrix, fc.bias_forces, fc.link_pose, fc.inverse_dynamics])
+def test_signatures_do_not_depend_on_the_robot(function):
+    options = {"link": "cart"} if function is fc.link_pose else {}
+    model, more = slider(), ["acceleration"] if function is fc.inverse_dynamics else []
+    prototype = re.search(r"void fc_\w+\((.*)\);", compile(model, function, target="c", **options).header).group(1)
+    assert re.findall(r"const double (\w+)\[", prototype) == ["q", "v", *more]
+    made = compile(model, function, target="casadi", **options)
+    assert made.name_in() == ["q", "v", *more]
+    found = made(q=[0.3], **{name: [1.0] for name in more})["out"]  # v is left out by name
+    q, v = model.flatten(model.state(joints=[0.3]))
+    np.testing.assert_allclose(
+        found, np.reshape(compile(model, function, **options)(q, v, *([[1.0]] * len(more))), found.shape)
+    )

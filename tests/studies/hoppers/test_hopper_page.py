@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from fallingcat.studies import run
-from fallingcat.studies.hoppers.panels import kept, strip_page
+from fallingcat.studies.hoppers.panels import kept
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -84,10 +84,7 @@ def test_a_scan_shows_its_curve():
 @pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.slow), 390])
 def test_a_browser_shows_it(gait, tmp_path, width):
     playwright = pytest.importorskip("playwright.sync_api")
-    paths = [
-        gait.page().write(tmp_path / "gait.html"),
-        strip_page(gait.study, gait.observed).write(tmp_path / "strip.html"),
-    ]
+    paths = [gait.page().write(tmp_path / "gait.html")]
     with playwright.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         for path in paths:

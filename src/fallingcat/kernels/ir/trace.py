@@ -77,8 +77,11 @@ class Trace(NamedTuple):
         return Face(self.arguments, self.state, self.result, self.graph.count(self.outputs))
 
 
-def trace(recipe: Recipe, loops: bool | Callable[[LoopBody], bool] = False) -> Trace:
+def trace(recipe: Recipe, loops: bool | Callable[[LoopBody], bool] = False, *, whole: bool = False) -> Trace:
     """Run ``function(model, state, further inputs..., **options)`` on traced numbers, and keep ``loops``, some or none.
+
+    A velocity that does not matter is no argument, unless the state is wanted ``whole``: where no call can leave it
+    out, the signature should not depend on the robot.
 
     A function of more than :data:`LARGEST` operations ends with :class:`TooLarge` before it has written all of them.
     """
@@ -96,7 +99,7 @@ def trace(recipe: Recipe, loops: bool | Callable[[LoopBody], bool] = False) -> T
         result = flatten(called(alike, given, arguments, flat), outputs)
     except TooLong:
         raise recipe.too_large from None
-    if given == FLAT and not {*flat[1]} & {*graph.needed(outputs)}:  # the velocity does not matter
+    if not whole and given == FLAT and not {*flat[1]} & {*graph.needed(outputs)}:  # the velocity does not matter
         del arguments[1], flat[1]
         given = FLAT[:1]
     return Trace(tuple(arguments), given, flat, outputs, result, graph)

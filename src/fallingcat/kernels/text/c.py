@@ -49,7 +49,7 @@ def build(recipe: Recipe, fma: bool = False) -> CSource:
     """The texts.  ``fma=True`` calls ``fma()`` for products that are added at once: one rounding less, fast only where
     the processor has the instruction.
     """
-    model, traced = recipe.model, trace(recipe)
+    model, traced = recipe.model, trace(recipe, whole=True)
     made = program(traced.inputs, traced.outputs, fuse=fma)
     name, real = identifier(recipe.function), Real(recipe.dtype)
     operations = sum(traced.graph.count(traced.outputs).values())

@@ -27,7 +27,7 @@ def build(recipe: Recipe) -> Any:
         raise ExtraMissingError("casadi", purpose="target='casadi'") from None
     if recipe.dtype != "float64":
         raise ModelError(f"target='casadi' computes in float64, not in {recipe.dtype}")
-    traced = trace(recipe)
+    traced = trace(recipe, whole=True)
     made = program(traced.inputs, traced.outputs, fuse=False)
     widths = [math.prod(argument.shape[1:]) for argument in traced.arguments]
     inputs = [

@@ -13,7 +13,7 @@ from ...arrays import arctan2, cos, sin
 from ...control import LockedPolarSpring, PolarLaw
 from ...formulations import locked_angle
 from ...model import Model, State
-from ...views import Chart, Line, Page, Table, Text
+from ...views import Chart, Line, Table, Text
 from ...views.page import Block
 from ..kind import Figures
 from ..tables import Study
@@ -58,18 +58,8 @@ def search_figures(study: Study, seen: Observed) -> Figures:
     return Figures(one.above, [table, *one.below])
 
 
-def strip_page(study: Study, seen: Observed) -> Page:
-    """Figure 4.17 alone: one cycle of the gait, again and again."""
-    return Page(
-        study.table.title,
-        "One cycle of the gait, stretched to the right so that pictures do not overlap.",
-        (),
-        (cycle_strip(seen),),
-    )
-
-
 def _figure(figures: str) -> str:
-    return "Series" if figures in ("", "none") else f"The panels of [Feurstein] Figure {figures}"
+    return "Series" if not figures else f"The panels of [Feurstein] Figure {figures}"
 
 
 def _scan(seen: Observed) -> Chart:

@@ -93,7 +93,7 @@ def search(model: Model, p: SearchParameters, tell: Progress) -> Search:
         tell("looking again", k / len(good))
         some = good[k : k + TOGETHER]
         own = [each[i].model_copy(update={"duration": p.longer}) for i in some]
-        paces = followed(model, [State(*(x[i] for x in begun)) for i in some], own)
+        paces = followed(model, [begun.at(i) for i in some], own)
         found.pace.update(zip(some, paces, strict=True))
     return found
 
@@ -136,7 +136,7 @@ def _outcome(
     chatters = verdicts == BROKE
     some = np.flatnonzero(chatters)
     if len(some):
-        states = State(*(x[some] for x in begun))
+        states = begun.at(some)
         hear(_Stepped(Fleet(model, states, [own[i] for i in some], ground, dt=FINE), LOOK, looks), some, "chattering")
     return verdicts, lasted, speed, chatters
 
