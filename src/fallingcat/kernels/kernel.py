@@ -250,17 +250,28 @@ class Kernel:
             self._runner.until(rows, out, most, threads, one=not lead)
         return out.reshape(*lead, self._size)
 
-    def repeater(self, *arrays: np.ndarray, most: int) -> tuple[Callable[[], Any], np.ndarray]:
-        """:meth:`until` of one state for a loop: ``go, out = k.repeater(x, ...)``; each ``go()`` starts from what the
-        arrays hold by then, and what it finds is in ``out``.
+    def stepper(self, *arrays: np.ndarray) -> tuple[Callable[[], Any], np.ndarray]:
+        """:meth:`iterate` of one state, once, for a loop: ``go, out = k.stepper(x, ...)``; each ``go()`` starts from
+        what the arrays hold by then, and what it finds is in ``out``.
         """
-        if not all(isinstance(x, np.ndarray) and x.dtype == self.dtype and x.flags.c_contiguous for x in arrays):
-            raise ModelError(f"a repeater takes contiguous {self.dtype} arrays")
-        out = self.until(*arrays, most=most)
-        if out.ndim > 1:
-            raise ModelError("a repeater takes one state, without batch axes")
-        rows = [x.reshape(1, -1) for x in self._taken(arrays)]
+        rows, out = self._single(arrays), np.zeros(self._size, dtype=self.dtype)
+        return self._runner.stepper(rows, out.reshape(1, -1)), out
+
+    def repeater(self, *arrays: np.ndarray, most: int) -> tuple[Callable[[], Any], np.ndarray]:
+        """:meth:`until` of one state for a loop, as :meth:`stepper`."""
+        rows, out = self._single(arrays), self.until(*arrays, most=most)
         return self._runner.repeater(rows, out.reshape(1, -1), most), out
+
+    def _single(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The memory of one state's arguments."""
+        taken = self._taken(arrays)
+        check_count(self.name, self.signature, taken)
+        for argument, x in zip(self.signature, taken, strict=True):
+            if not isinstance(x, np.ndarray) or x.dtype != self.dtype or not x.flags.c_contiguous:
+                raise ModelError(f"{argument.name} is no contiguous {self.dtype} array")
+            if argument.lead(x.shape):
+                raise ModelError(f"{argument.name} is that of one state, without batch axes")
+        return [x.reshape(1, -1) for x in taken]
 
 
 def compile(

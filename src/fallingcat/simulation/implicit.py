@@ -164,8 +164,23 @@ class March:
         return on.iterated(x, np.array([dt]), forces, steps)
 
     def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
-        forces = self.held(clock[0], packed)
-        return np.append(self.rows(clock[0], packed, clock[1], 1, forces=forces)[0], 0.0)  # no guards, no error
+        return np.append(self.one(clock[0], clock[1], packed), 0.0)  # no guards, no error
+
+    def one(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray:
+        """What is packed a step later."""
+        forces, (go, out, x, clock, given) = self.held(t, packed), self._single
+        x[:], clock[0] = self.at(t, packed), dt
+        if forces is not None:
+            given[:] = forces
+        go()
+        return np.array(out[self.head :])
+
+    @functools.cached_property
+    def _single(self) -> tuple[Callable[[], Any], np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """A step of one robot: what takes it, the memory in which its end is, and those of what it is given."""
+        x, clock, numbers, forces = (np.zeros(size) for size in self._inputs.values())
+        numbers[:] = self.numbers
+        return *self.kernel.stepper(x, clock, numbers, forces), x, clock, forces
 
     def held(self, t: float, packed: np.ndarray) -> np.ndarray | None:
         """``nv``: what a controller, if there is one, says at the start of a step."""
@@ -203,6 +218,8 @@ class March:
 
     def at(self, t: Any, packed: np.ndarray) -> np.ndarray:
         """``... x size``: ``x`` of robots at a time."""
+        if packed.ndim == 1:
+            return np.concatenate([[t], packed])
         return np.concatenate([np.broadcast_to(np.asarray(t)[..., None], (*packed.shape[:-1], 1)), packed], axis=-1)
 
 

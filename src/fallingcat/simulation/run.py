@@ -163,8 +163,8 @@ class Run:
         dt, at = self.largest, round(self.t / self.largest)
         whole = abs(self.t - at * dt) <= PRECISION
         steps = min(int(self.duration / dt + 1e-9) - at, self._undisturbed()) if whole else 0
-        if steps <= 0:
-            return False
+        if steps <= 1:
+            return steps == 1 and self._march_once(march, at + 1)
         every = self.every if self.system.controller is None and steps >= self.every and at % self.every == 0 else 1
         found = march.rows(self.t, self.packed, dt, steps // every, every, forces=march.held(self.t, self.packed))
         good = np.isfinite(found).all(axis=1)
@@ -181,6 +181,21 @@ class Run:
         if self.t == self.instant:
             self._sample()
         return sound > 0
+
+    def _march_once(self, march: March, number: int) -> bool:
+        """The step that ends at a ``number`` of steps, if it is not too long."""
+        out, end = march.one(self.t, self.largest, self.packed), number * self.largest
+        if not np.isfinite(out).all():
+            if not np.isinf(out).any():
+                self._refuse(out, self.largest)
+            return False
+        self.t = self.instant if abs(end - self.instant) <= PRECISION else end
+        self.packed, self.accepted = out, self.accepted + 1
+        if number % self.every == 0:
+            self._keep()
+        if self.t == self.instant:
+            self._sample()
+        return True
 
     def _undisturbed(self) -> int:
         """Steps before a controller is asked again, or Ctrl-C heard; 0: it looks within a step."""

@@ -6,7 +6,7 @@ import pytest
 import fallingcat as fc
 from fallingcat import robots
 from fallingcat.arrays import array
-from fallingcat.kernels.cpu import plain
+from fallingcat.kernels.cpu import machine_code, plain
 from fallingcat.kernels.ir import trace as trace_module
 from fallingcat.kernels.kernel import compile_step
 
@@ -65,6 +65,27 @@ def test_without_machine_code(monkeypatch):
     x = np.random.default_rng(1).normal(size=(4, 2))
     np.testing.assert_allclose(kernel.iterate(x, DT, SCALE, rows=3, every=2), by_hand(x, 6)[1::2], atol=1e-13)
     np.testing.assert_allclose(kernel.iterate(x[0], DT, SCALE, rows=3), by_hand(x[0], 3), atol=1e-13)
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("often", [0, 3])
+def test_a_stepper_starts_from_what_its_arrays_hold(monkeypatch, native, often):
+    """With quick code at first, and good code from the third step on."""
+    monkeypatch.setattr(machine_code, "LARGE", 1)
+    monkeypatch.setattr(machine_code, "OFTEN", often)
+    if not native:
+        monkeypatch.setattr(plain, "reason", lambda: "for this test")
+        monkeypatch.setattr(plain, "tell", lambda why: None)
+    x = np.array([0.3, -0.4])
+    go, out = compile_step(CAT, turn, INPUTS).stepper(x, DT, SCALE)
+    for row in by_hand(x.copy(), 5):
+        go()
+        np.testing.assert_allclose(out, row, atol=1e-13)
+        x[:] = out[:2]
+    kernel = compile_step(CAT, turn, INPUTS)
+    for wrong, words in (([1.0, 0.0], "x is no contiguous float64"), (np.zeros((3, 2)), "x is that of one state")):
+        with pytest.raises(fc.ModelError, match=words):
+            kernel.stepper(wrong, DT, SCALE)
 
 
 def test_no_states_at_all():

@@ -59,15 +59,8 @@ class MachineCode:
 
     def iterate(self, rows: Sequence[np.ndarray], kept: np.ndarray, every: int, threads: int, one: bool) -> None:
         """What comes out goes in again; every ``every``-th time is ``kept``: ``(times, count, outputs)``."""
-        lanes = 1 if one else self.lanes
-        self._passes += len(kept) * every * -(-kept.shape[1] // lanes)
-        if self._work >= LARGE and self._passes < OFTEN:
-            library = self._quick_one if one else self._quick_block
-        else:
-            library = self._iterate_one if one else self._iterate_block
-        function = library.function("iterate", len(rows) + 1, counts=4)
-        times, count = kept.shape[:2]
-
+        lanes, (times, count) = 1 if one else self.lanes, kept.shape[:2]
+        function = self._stepping(one, times * every * -(-count // lanes)).function("iterate", len(rows) + 1, counts=4)
         few = max(1, HEARD // (self._work * times * every * lanes)) * lanes
 
         def part(bounds: tuple[int, int]) -> None:
@@ -77,6 +70,28 @@ class MachineCode:
                     raise MemoryError(f"there is no memory to iterate {self._name}")
 
         together(part, shares(count, threads, lanes, self._work * times * every))
+
+    def stepper(self, rows: Sequence[np.ndarray], out: np.ndarray) -> Callable[[], Any]:
+        """:meth:`iterate` of one state, once, of what the arrays hold whenever it is called."""
+        addresses = [x.ctypes.data for x in (*rows, out)]
+        functions: dict[native.Library, Any] = {}
+
+        def go() -> Any:
+            library = self._stepping(True, 1)
+            if library not in functions:
+                functions[library] = library.function("iterate", len(addresses), counts=4)
+            if functions[library](*addresses, 1, 1, 1, 1):
+                raise MemoryError(f"there is no memory to iterate {self._name}")
+            return rows, out  # which live as long as this
+
+        return go
+
+    def _stepping(self, one: bool, passes: int) -> native.Library:
+        """The code for that many steps more: made quickly at first, if it is long, and well if there are many."""
+        self._passes += passes
+        if self._work >= LARGE and self._passes < OFTEN:
+            return self._quick_one if one else self._quick_block
+        return self._iterate_one if one else self._iterate_block
 
     def until(self, rows: Sequence[np.ndarray], out: np.ndarray, most: int, threads: int, one: bool) -> None:
         """What comes out goes in again until the last output is positive, ``most`` times at most."""

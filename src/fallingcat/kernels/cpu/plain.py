@@ -49,6 +49,10 @@ class ByNumPy:
                 self.batch([x, *rest], out, threads)
                 x = out[:, : x.shape[1]].copy()  # what is written must not be what is read
 
+    def stepper(self, rows: Sequence[np.ndarray], out: np.ndarray) -> Callable[[], Any]:
+        """:meth:`iterate` of one state, once, of what the arrays hold whenever it is called."""
+        return lambda: self.batch(rows, out, 1)
+
     def until(self, rows: Sequence[np.ndarray], out: np.ndarray, most: int, threads: int, one: bool) -> None:
         """What comes out goes in again until the last output is positive, ``most`` times at most."""
         size, left = rows[0].shape[1], np.arange(len(out))
