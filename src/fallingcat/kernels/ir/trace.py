@@ -123,11 +123,13 @@ def tried(recipe: Recipe) -> Face:
     """
     rng, arguments, given = np.random.default_rng(0), _arguments(recipe), recipe.state or ()
     known = said(recipe.model, recipe.model.random_state(rng)) if given else {}
-    values = [known[a.name] if i < len(given) else rng.normal(size=a.size) for i, a in enumerate(arguments)]
+    small = 1e-2  # steps of a simulation end somewhere, then
+    values = [known[a.name] if i < len(given) else small * rng.normal(size=a.size) for i, a in enumerate(arguments)]
 
     def outputs() -> tuple[Result, list[float]]:
         flat: list[float] = []
-        return flatten(called(recipe, given, arguments, values), flat), flat
+        with np.errstate(all="ignore"):  # random numbers may lead anywhere
+            return flatten(called(recipe, given, arguments, values), flat), flat
 
     try:
         result, numbers = outputs()
