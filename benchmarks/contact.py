@@ -2,8 +2,8 @@
 
 python benchmarks/contact.py                  # this processor: single runs and batches, ours and MuJoCo's (Euler, RK4)
 python benchmarks/contact.py --hard           # the same on hard contacts: time steps of Moreau, beside MuJoCo
-python benchmarks/contact.py --gpu            # on a machine with a GPU and CuPy: fleets, their error beside the CPU,
-                                              # and MuJoCo Warp if it is there
+python benchmarks/contact.py --gpu            # on a machine with a GPU and CuPy: fleets on compliant floors and on hard
+                                              # contacts, their error beside the CPU, and MuJoCo Warp if it is there
 """
 
 from __future__ import annotations
@@ -182,15 +182,15 @@ def row(name: str, dt: float, took: float, spread: list[float], error: float) ->
 # GPU ------------------------------------------------------------------------------------------------------------------
 
 
-def on_gpu(scene: Scene, dt: float, count: int, dtype: str) -> dict[str, Any]:
+def on_gpu(scene: Scene, dt: float, count: int, dtype: str, hard: bool = False) -> dict[str, Any]:
     """Steps per second of a fleet, and 100 ms of 1,000 robots beside the CPU's float64."""
     import cupy
 
-    rng = np.random.default_rng(0)
+    rng, floor, name = np.random.default_rng(0), scene.hard if hard else scene.floor, "moreau" if hard else "implicit"
 
     def fleet(n: int, **where: Any) -> Fleet:
         many = fc.State(*(np.tile(x, (n, *[1] * x.ndim)) for x in scene.start))
-        return Fleet(scene.model, many._replace(rates=rng.normal(size=(n, scene.model.n))), scene.laws, scene.floor,
+        return Fleet(scene.model, many._replace(rates=rng.normal(size=(n, scene.model.n))), scene.laws, floor,
                      dt=dt, **where)  # fmt: skip
 
     began = time.perf_counter()
@@ -213,10 +213,12 @@ def on_gpu(scene: Scene, dt: float, count: int, dtype: str) -> dict[str, Any]:
     same.step(steps)
     off = np.abs(small.packed()[:, :12] - same.packed()[:, :12]).max(axis=1)
     kernels = big.march.on("cuda", dtype)
-    fine = fc.simulate(scene.model, scene.start, JUDGED, scene.laws, scene.floor, integrator="implicit", dt=dt / 64.0)
-    coarse = fc.simulate(scene.model, scene.start, JUDGED, scene.laws, scene.floor, integrator="implicit", dt=dt)
+    fine, coarse = (
+        fc.simulate(scene.model, scene.start, JUDGED, scene.laws, floor, integrator=name, dt=step)
+        for step in (dt / 64.0, dt)
+    )
     return {
-        "method": "fallingcat implicit",
+        "method": f"fallingcat {name}",
         "dtype": dtype,
         "dt": dt,
         "robots": count,
@@ -290,7 +292,8 @@ def main() -> None:
     result: dict[str, Any] = {"python": platform.python_version(), "date": time.strftime("%Y-%m-%d")}
     for name, scene in (SCENES | ({"hopper": hopper} if options.gpu else {})).items():
         if options.gpu:
-            rows = [on_gpu(scene(), 2e-3, options.count, dtype) for dtype in ("float32", "float64")]
+            ways = [(dtype, hard) for hard in (False, True) for dtype in ("float32", "float64")]
+            rows = [on_gpu(scene(), 2e-3, options.count, *way) for way in ways]
             if importlib.util.find_spec("mujoco_warp") and name in SCENES:
                 rows += [warps(scene(), 2e-3, 1 << 17)]
         else:

@@ -10,9 +10,10 @@ from support.emulated_gpu import emulated
 
 import fallingcat as fc
 from fallingcat.contact import HardContacts, joint_stops
-from fallingcat.contact.reactions import DIGITS
+from fallingcat.contact.reactions import DIGITS, ENOUGH, ROUNDS
 from fallingcat.contact.stepped import MISSED
-from fallingcat.kernels.gpu.repeated import Rounds
+from fallingcat.kernels.gpu.repeated import FEW
+from fallingcat.kernels.gpu.stages import Stage
 from fallingcat.model import Passive
 from fallingcat.simulation import Fleet
 
@@ -80,14 +81,14 @@ def test_single_precision_meets_the_law():
     ]
     assert [run.status for run in runs] == ["finished"] * 2
     np.testing.assert_allclose(runs[1].joints[-1], runs[0].joints[-1], rtol=0.0, atol=1e-4)
-    assert 720**2 * DIGITS["float64"].left < MISSED
+    assert ROUNDS**2 * DIGITS["float64"].left < ENOUGH < MISSED
 
 
-def test_rounds_are_one_stage():
-    """All of a round, between what comes before and after."""
+def test_rounds_are_two_stages():
+    """A few for all, then the others for those that are left; what comes before and after is not in them."""
     model, many, laws, floor = everything()
     kernel = Fleet(model, many, laws, floor, dt=2e-3).march.on("cuda", "float32")[0]
-    kinds = [isinstance(stage, Rounds) for stage in kernel.stages.stages]
-    assert sum(kinds) == 1
-    assert not kinds[0]
-    assert not kinds[-1]
+    first, *between, last = kernel.stages.stages
+    assert isinstance(first, Stage)
+    assert [stage.most for stage in between] == [FEW, ROUNDS - FEW]
+    assert isinstance(last, Stage)

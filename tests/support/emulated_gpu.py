@@ -30,6 +30,7 @@ struct int2 { int x, y; };
 static struct { unsigned x; } blockIdx, blockDim, threadIdx;
 static inline long long __double_as_longlong(double x) { long long k; std::memcpy(&k, &x, 8); return k; }
 static inline int __float_as_int(float x) { int k; std::memcpy(&k, &x, 4); return k; }
+static inline unsigned atomicAdd(unsigned *p, unsigned x) { const unsigned y = *p; *p += x; return y; }
 extern char pool[];
 char pool[1 << 22];
 """
@@ -61,11 +62,12 @@ class Module:
         code = re.sub(r'asm volatile\("\{.*', "if (k) *p = y;", code)
         code = re.sub(r"asm volatile.*", "", code)
         name, parameters = re.search(r"__launch_bounds__\(.*\)\n(\w+)\((.*)\)", code).groups()
+        times = 2 if "__syncthreads();" in code else 1  # what threads hand each other is there the second time
         given = ", ".join(re.findall(r"(\w+)(?:,|$)", parameters))
         launch = (
             f'extern "C" void launch(unsigned blocks, unsigned threads, {parameters})\n{{\n    blockDim.x = threads;\n'
             "    for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++)\n"
-            "        for (int time = 0; time < 2; time++)  // what threads hand each other is there the second time\n"
+            f"        for (int time = 0; time < {times}; time++)\n"
             f"            for (threadIdx.x = 0; threadIdx.x < threads; threadIdx.x++) {name}({given});\n}}\n"
         )
         file = folder / f"gpu{next(self.numbers)}.cpp"

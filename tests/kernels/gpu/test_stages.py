@@ -262,3 +262,9 @@ def test_nvcc_compiles_the_text(tmp_path):
         (tmp_path / "kernel.cu").write_text(kernel.source)
         command = ["nvcc", "-arch=sm_80", "-ptx", "kernel.cu", "-o", os.devnull]
         subprocess.run(command, check=True, cwd=tmp_path, capture_output=True, text=True)
+
+
+def test_a_part_that_is_one_long_instruction_is_not_cut():
+    lines = [Instruction(k, "neg", (k - 1,)) for k in range(1, 5)]
+    assert stages.bounds(lines, {0: Input(0, 0)}, [1.0, 100.0, 1.0, 1.0], 3) == []
+    assert stages.bounds(lines, {0: Input(0, 0)}, [1.0] * 4, 2) == [2]

@@ -5,7 +5,7 @@ Value ``k`` of state ``i`` lies at ``[k * n + i]``, so that neighbouring threads
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import pi
 from typing import Any, NamedTuple
 
@@ -97,15 +97,18 @@ def text(stage: Stage, arguments: int, dtype: str, name: str, shape: Shape | Non
     workspace.
     """
     real, fit = Real(dtype), fitted(stage, dtype, shape)
-    body = Body(stage.inputs, real, fit.block, _targets(stage))
+    targets: dict[int, list[str]] = {}
+    for x, target in _targets(stage):
+        if isinstance(x, int):
+            targets.setdefault(x, []).append(target)
+    body = Body(stage.inputs, real, fit.block, targets)
     for step in fit.moves.steps:
         body.add(step)
     statements = body.finished()
-    constants = [(place, real.constant(x)) for place, x in stage.outputs if not isinstance(x, int)]
     lines = [
         *opening(name, fit, arguments, real),
         *(second_pointers(arguments + 1, real) if body.again else ()),
-        *(f"    __stcs(fc_at(out, {place}, n), {x});" for place, x in constants),
+        *(f"    {target.format(real.constant(x))}" for x, target in _targets(stage) if not isinstance(x, int)),
     ]
     return Text(name, "\n".join([*lines, *statements, "}", ""]), fit.block, fit.shared, fit.block)
 
@@ -136,7 +139,11 @@ def fitted(stage: Stage, dtype: str, shape: Shape | None = None, beside: int = 0
     return Fit(shape.block, max(1, min(shape.least, SHARED // (shared + 1024))), moves, shared)
 
 
-def opening(name: str, fit: Fit, arguments: int, real: Real) -> list[str]:
+ALL = ("i = i < count ? i : count - 1;  // the threads that are left over repeat the last state",)
+"""How a thread finds its state: it is the one of its number."""
+
+
+def opening(name: str, fit: Fit, arguments: int, real: Real, find: Sequence[str] = ALL) -> list[str]:
     """The signature, and where a thread finds its state and, if it needs any, its places in shared memory."""
     inputs = "".join(f"const {real.text} *__restrict__ a{k}, " for k in range(arguments + 1))
     lines = [
@@ -144,7 +151,7 @@ def opening(name: str, fit: Fit, arguments: int, real: Real) -> list[str]:
         f"{name}({inputs}{real.text} *__restrict__ t, {real.text} *__restrict__ out, const unsigned count)",
         "{",
         "    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;",
-        "    i = i < count ? i : count - 1;  // the threads that are left over repeat the last state",
+        *(f"    {line}" for line in find),
         "    const unsigned n = count | (i >> 31);  // adds nothing, but now addresses are one instruction each",
         *(f"    a{k} += i;" for k in range(arguments + 1)),
         "    t += i;",
@@ -156,14 +163,10 @@ def opening(name: str, fit: Fit, arguments: int, real: Real) -> list[str]:
     return lines
 
 
-def _targets(stage: Stage) -> dict[int, list[str]]:
-    """value -> what writes it, where its name goes in braces; streaming: nobody reads it here again."""
+def _targets(stage: Stage) -> list[tuple[Any, str]]:
+    """(value or float, what writes it, where its name goes in braces); streaming: nobody reads it here again."""
     places = [(x, f"out, {place}") for place, x in stage.outputs] + [(x, f"t, {place}") for place, x in stage.stores]
-    targets: dict[int, list[str]] = {}
-    for x, place in places:
-        if isinstance(x, int):
-            targets.setdefault(x, []).append(f"__stcs(fc_at({place}, n), {{}});")
-    return targets
+    return [(x, f"__stcs(fc_at({place}, n), {{}});") for x, place in places]
 
 
 class Laid(NamedTuple):

@@ -9,7 +9,8 @@ So do rounds that are taken until a state has arrived (:func:`fallingcat.arrays.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,21 +69,40 @@ class Repeated(NamedTuple):
 
 CARRIED = -1
 """In the place of an argument: what the last round left."""
+FEW = 4
+"""Rounds after which most states have arrived, so that most threads of a warp would wait for others."""
+KEEP, EXIT = "keep", "exit"
+"""Instructions of rounds: keep a number, and end the rounds where it is positive."""
+
+
+class Some(NamedTuple):
+    """States of which a list says the numbers, in the workspace: those that rounds have left over."""
+
+    count: int
+    """place, in whose first number it is; it must be 0 before"""
+    list: int
+    """place of the list itself"""
+    kept: dict[int, int]
+    """result that rounds read -> its place"""
 
 
 class Rounds(NamedTuple):
-    """The same instructions again and again, ``most`` times at most, until the last of their results is positive."""
+    """The same instructions again and again, ``most`` times at most, until an EXIT among them is taken."""
 
     lines: list[Instruction]
     inputs: dict[int, Input]
     """value -> where it comes from: the workspace or, CARRIED, a result of the last round"""
-    results: list[Any]
-    """values or floats"""
-    starts: dict[int, int | float]
+    keeps: dict[int, int]
+    """instruction that is a KEEP -> which result"""
+    starts: Mapping[int, int | float]
     """result that rounds read -> its place in the workspace at first, or its number"""
     targets: dict[int, list[Target]]
     """result -> where it goes in the end"""
     most: int
+    taken: Some | None = None
+    """of whom, if not of all"""
+    left: Some | None = None
+    """who has not arrived, for others to go on"""
 
 
 def stays(body: LoopBody) -> bool:
@@ -125,6 +145,9 @@ class _Cut:
         self._places = {x: k for k, x in enumerate(self._handed_over())}
         for x, place in self._places.items():
             self._targets[x].append(Target(place, aside=True))
+        self._size = len(self._places)
+        self._zeros: list[int] = []
+        self._looped = {loop: self._in_stages(loop) for loop in self._loops}
 
     def _cut_at_loops(self, nodes: list[Traced]) -> dict[int, list[Traced]]:
         """The stretches of straight line by number, each before the loops of the next level."""
@@ -147,10 +170,10 @@ class _Cut:
 
     def stages(self, dtype: str) -> Stages:
         made: list[Stage | Repeated | Rounds] = []
-        places = len(self._places)
+        places = self._size
         last = max([*self._stretches, *(self._level[loop] for loop in self._loops)])
         for p in range(last + 1):
-            made += [self._looped(loop) for loop in self._loops if self._level[loop] == p]
+            made += [stage for loop in self._loops if self._level[loop] == p for stage in self._looped[loop]]
             if p in self._stretches:
                 some = self._straight(self._stretches[p], p == 0, dtype)
                 made += some.stages
@@ -163,7 +186,9 @@ class _Cut:
         handed = {x: Input(len(self._sizes), place) for x, place in self._places.items() if x not in values}
         sources = [*(self._inputs if first else ()), *values]
         goals: list[tuple[Target, Any]] = [(target, x) for x in sources for target in self._targets.get(x, ())]
-        goals += [(Target(place), x) for place, x in self._constants] if first else []
+        if first:
+            goals += [(Target(place), x) for place, x in self._constants]
+            goals += [(Target(place, aside=True), 0.0) for place in self._zeros]
         goals.sort(key=lambda goal: (goal[0].aside, goal[0].place))
         targets, results = [target for target, _ in goals], [x for _, x in goals]
         lines = fused(lines_of(nodes, self._number), results)
@@ -171,11 +196,11 @@ class _Cut:
         inputs = {x: place for x, place in (handed | self._inputs).items() if x in used}
         lines = schedule(lines, inputs, results)
         found = fastest(Program((*self._sizes, len(handed)), inputs, lines, results, [], 0), dtype)
-        return Stages([self._placed(stage, targets) for stage in found.stages], found.places + len(self._places))
+        return Stages([self._placed(stage, targets) for stage in found.stages], found.places + self._size)
 
     def _placed(self, stage: Stage, targets: Sequence[Target]) -> Stage:
         """A stage of a stretch whose result ``k`` goes to ``targets[k]``; its own places follow those handed over."""
-        workspace, above = len(self._sizes), len(self._places)
+        workspace, above = len(self._sizes), self._size
         own = {x: Input(workspace, above + k) for x, (a, k) in stage.inputs.items() if a > workspace}
         outputs = [(targets[k].place, x) for k, x in stage.outputs if not targets[k].aside]
         aside = [(targets[k].place, x) for k, x in stage.outputs if targets[k].aside]
@@ -187,22 +212,41 @@ class _Cut:
         inner = (*body.symbols, *body.nodes)
         return self._number | {x: len(self._number) + k for k, x in enumerate(inner)}
 
-    def _looped(self, loop: Traced) -> Repeated | Rounds:
-        return self._rounds(loop) if repeats(loop.args[0]) else self._repeated(loop)
+    def _in_stages(self, loop: Traced) -> list[Repeated | Rounds]:
+        """Rounds in two: what a few of them have left over goes on in warps of its own."""
+        if not repeats(loop.args[0]):
+            return [self._repeated(loop)]
+        whole = self._rounds(loop)
+        if whole.most <= FEW:
+            return [whole]
+        own = range(self._size, self._size + 2 + len(whole.starts))
+        some = Some(own[0], own[1], dict(zip(whole.starts, own[2:], strict=True)))
+        self._size = own.stop
+        self._zeros.append(some.count)
+        return [
+            whole._replace(most=FEW, left=some),
+            whole._replace(most=whole.most - FEW, starts=some.kept, taken=some),
+        ]
 
     def _rounds(self, loop: Traced) -> Rounds:
         body: RepeatBody = loop.args[0]
         local = self._local(body)
-        results = [local[x] if isinstance(x, Traced) else float(x) for x in body.outputs]
+        exits = [[local[x] if isinstance(x, Traced) else float(x) for x in way] for way in (*body.sooner, body.outputs)]
+        results = [x for way in exits for x in way]
         lines = fused(needed(lines_of(body.nodes, local), results), results)
+        targets = {k: self._targets[x] for x, (own, k, _) in self._parts.items() if own is loop}
         used = {x for line in lines for x in line.operands if isinstance(x, int)} | {*results}
+        starts = {
+            k: self._places[self._number[x]] if isinstance(x, Traced) else float(x)
+            for k, (x,) in enumerate(rows_of(loop))
+            if local[body.symbols[k]] in used
+        }
+        lines, keeps = _with_exits(lines, exits, [*targets], [*dict.fromkeys([*starts, *targets])], len(local))
         inputs = {local[x]: Input(CARRIED, k) for k, x in enumerate(body.symbols)}
         inputs |= {local[x]: Input(len(self._sizes), self._places[self._number[x]]) for x in body.shared}
-        first = [self._places[self._number[x]] if isinstance(x, Traced) else float(x) for (x,) in rows_of(loop)]
-        starts = {k: first[k] for k, x in enumerate(body.symbols) if local[x] in used}
-        targets = {k: self._targets[x] for x, (own, k, _) in self._parts.items() if own is loop}
-        lines = schedule(lines, {}, results)
-        return Rounds(lines, {x: at for x, at in inputs.items() if x in used}, results, starts, targets, body.most)
+        used = {x for line in lines for x in line.operands if isinstance(x, int)}
+        inputs = {x: at for x, at in inputs.items() if x in used}
+        return Rounds(lines, inputs, keeps, starts, targets, body.most)
 
     def _repeated(self, loop: Traced) -> Repeated:
         body: LoopBody = loop.args[0]
@@ -222,6 +266,23 @@ class _Cut:
         shared = {local[x]: self._places[self._number[x]] for x in body.shared if local[x] in used}
         orders = (lines, schedule(lines, {}, [*results]))
         return min((Repeated(x, body.count, rows, shared, results) for x in orders), key=lambda way: way.alive)
+
+
+def _with_exits(
+    lines: list[Instruction], exits: list[list[Any]], asked: list[int], carried: list[int], following: int
+) -> tuple[list[Instruction], dict[int, int]]:
+    """A round, in the order of its exits: what is ``asked`` for is kept before each of them, after the last one what is
+    ``carried`` on too.
+    """
+    numbers, keeps, ordered, done = count(following), dict[int, int](), list[Instruction](), set[int]()
+    for way in exits:
+        kept = {next(numbers): k for k in (carried if way is exits[-1] else asked)}
+        keeping = [Instruction(value, KEEP, (way[k],)) for value, k in kept.items()]
+        mine = [line for line in needed([*lines, *keeping], [*kept, way[-1]]) if line.value not in done]
+        ordered += [*schedule(mine, {}, [*kept, way[-1]]), Instruction(next(numbers), EXIT, (way[-1],))]
+        done |= {line.value for line in mine}
+        keeps |= kept
+    return ordered, keeps
 
 
 def _unsigned(x: Traced) -> tuple[Traced, bool]:

@@ -26,8 +26,8 @@ class Stage(NamedTuple):
     """value -> where it comes from; the workspace is one argument more"""
     outputs: list[tuple[int, Any]]
     """(place in the flat output, value or float)"""
-    stores: list[tuple[int, int]]
-    """(place in the workspace, value)"""
+    stores: list[tuple[int, Any]]
+    """(place in the workspace, value or float)"""
 
 
 class Stages(NamedTuple):
@@ -86,8 +86,9 @@ def bounds(lines: Sequence[Instruction], inputs: dict[int, Input], costs: list[f
     for k in range(1, count):
         low, high = (k - 1 / 6) * total / count, (k + 1 / 6) * total / count
         near = [i for i in range(at + 1, len(lines)) if low <= sums[i - 1] <= high]
-        at = min(near, key=lambda i: waiting[i - 1])
-        cuts.append(at)
+        if near:  # else one instruction is as long as a part
+            at = min(near, key=lambda i: waiting[i - 1])
+            cuts.append(at)
     return cuts
 
 
