@@ -10,7 +10,7 @@ from support.emulated_gpu import emulated
 
 import fallingcat as fc
 from fallingcat.contact import HardContacts, joint_stops
-from fallingcat.contact.reactions import DIGITS, ENOUGH, ROUNDS
+from fallingcat.contact.reactions import DIGITS, ENOUGH
 from fallingcat.contact.stepped import MISSED
 from fallingcat.kernels.gpu.repeated import FEW
 from fallingcat.kernels.gpu.stages import Stage
@@ -81,7 +81,7 @@ def test_single_precision_meets_the_law():
     ]
     assert [run.status for run in runs] == ["finished"] * 2
     np.testing.assert_allclose(runs[1].joints[-1], runs[0].joints[-1], rtol=0.0, atol=1e-4)
-    assert ROUNDS**2 * DIGITS["float64"].left < ENOUGH < MISSED
+    assert DIGITS["float64"].rounds ** 2 * DIGITS["float64"].left < ENOUGH < MISSED
 
 
 def test_rounds_are_two_stages():
@@ -90,5 +90,5 @@ def test_rounds_are_two_stages():
     kernel = Fleet(model, many, laws, floor, dt=2e-3).march.on("cuda", "float32")[0]
     first, *between, last = kernel.stages.stages
     assert isinstance(first, Stage)
-    assert [stage.most for stage in between] == [FEW, ROUNDS - FEW]
+    assert [stage.most for stage in between] == [FEW, DIGITS["float32"].rounds - FEW]
     assert isinstance(last, Stage)

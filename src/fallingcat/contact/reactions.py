@@ -19,13 +19,8 @@ import numpy as np
 from ..arrays import absolute, array, concatenate, less, repeat, scale, solver, sqrt, where
 from .cones import Bend, Set
 
-ROUNDS = 720
-"""after which impulses are taken as they are"""
-SHORT, PHASES = 8.5, (300, 60)
-"""Rounds in which every step of Newton's method that leaves less is taken; and rounds in two phases that take turns
-after that: in one, only steps that are :data:`CERTAIN`, and sweeps, which leave where steps go round in circles; in the
-other all steps again, with another of :attr:`Digits.proximal` in each round, as sweeps crawl where points depend on
-each other."""
+SHORT = 8.5
+"""Rounds in which every step of Newton's method that leaves less is taken."""
 CERTAIN = 1e-4
 """What a step of Newton's method leaves at most of squares if it is certain."""
 ENOUGH = 5e-4
@@ -44,9 +39,18 @@ class Digits(NamedTuple):
     proximal: tuple[float, float, float]
     """Added to the diagonal of ``G``, whose mean is 1, in Newton's method: what changes nothing stays as it was, and
     what changes little does not go far."""
+    phases: tuple[int, int]
+    """Rounds in two phases that take turns after the first: in one, only steps that are :data:`CERTAIN`, and sweeps,
+    which leave where steps go round in circles; in the other all steps again, with another of ``proximal`` in each
+    round, as sweeps crawl where points depend on each other."""
+    rounds: int
+    """after which impulses are taken as they are"""
 
 
-DIGITS = {"float64": Digits(1e-12, (1e-6, 1e-4, 1e-2)), "float32": Digits(1e-6, (1e-4, 1e-3, 1e-2))}
+DIGITS = {
+    "float64": Digits(1e-12, (1e-6, 1e-4, 1e-2), (300, 60), 720),
+    "float32": Digits(1e-6, (1e-3, 1e-2, 1e-1), (10, 60), 180),
+}
 
 
 class Lever(NamedTuple):
@@ -110,16 +114,18 @@ def reactions(
             allowed = [a - b for a, b in zip(at.x, at.fault, strict=True)]
             return concatenate([then, *allowed, array([p, phase, rounds + 1.0, left])]), enough - left
 
-        at, enough = problem.at(x), _permitted(rounds, digits.left)
+        at, enough = problem.at(x), _permitted(rounds, digits)
         yield found(at, NOTHING)
         way = problem.newton(at, p)
         yield found(way.twice, enough)
-        eager = where(less(rounds, SHORT), 1.0, where(less(phase, PHASES[0] - 0.5), CERTAIN, 1.0))
+        eager = where(less(rounds, SHORT), 1.0, where(less(phase, digits.phases[0] - 0.5), CERTAIN, 1.0))
         best = problem.nearest(at, way, eager)
-        yield found(best, enough, concatenate(problem.swept(best)), *_next(p, phase, digits.proximal))
+        yield found(best, enough, concatenate(problem.swept(best)), *_next(p, phase, digits))
 
     first = [scale(d, start[part]) for part, d in zip(parts, problem.sizes, strict=True)]
-    end = repeat(around, concatenate([*first, np.zeros(size), array([digits.proximal[0], 1.0, 1.0, np.inf])]), ROUNDS)
+    end = repeat(
+        around, concatenate([*first, np.zeros(size), array([digits.proximal[0], 1.0, 1.0, np.inf])]), digits.rounds
+    )
     found = [end[size : 2 * size][part] for part in parts]
     impulses = concatenate([scale(d, x) for d, x in zip(problem.units, found, strict=True)])
     return Reactions(impulses, problem.basis * problem.along(found), end[-1])
@@ -130,18 +136,18 @@ def _parts(sets: Sequence[Set]) -> list[slice]:
     return [slice(end - s.rows, end) for s, end in zip(sets, ends, strict=True)]
 
 
-def _permitted(rounds: Any, left: float) -> Any:
+def _permitted(rounds: Any, digits: Digits) -> Any:
     """What may be left after so many rounds."""
-    grown = left * rounds * rounds
-    return where(less(grown, ENOUGH), grown, ENOUGH) if left * ROUNDS**2 > ENOUGH else grown
+    grown = digits.left * rounds * rounds
+    return where(less(grown, ENOUGH), grown, ENOUGH) if digits.left * digits.rounds**2 > ENOUGH else grown
 
 
-def _next(p: Any, phase: Any, proximal: tuple[float, float, float]) -> tuple[Any, Any]:
+def _next(p: Any, phase: Any, digits: Digits) -> tuple[Any, Any]:
     """What is added to the diagonal in the next round, and the place of that within two phases."""
-    small, mid, large = proximal
-    phase = where(less(phase, sum(PHASES) - 1.5), phase + 1.0, 0.0 * phase)
+    small, mid, large = digits.proximal
+    phase = where(less(phase, sum(digits.phases) - 1.5), phase + 1.0, 0.0 * phase)
     then = where(less(p, 0.5 * mid), mid, where(less(p, 0.5 * large), large, small)) + 0.0 * p
-    return where(less(phase, PHASES[0] - 0.5), small + 0.0 * p, then), phase
+    return where(less(phase, digits.phases[0] - 0.5), small + 0.0 * p, then), phase
 
 
 def _largest(x: Any) -> Any:

@@ -54,8 +54,8 @@ def _read(arguments: int, place: int) -> str:
 def _listed(arguments: int, some: Some) -> Sequence[str]:
     """How a thread finds a state that was left over."""
     return [
-        f"if (i >= *(const unsigned *)fc_at(a{arguments}, {some.count}, count)) return;",
-        f"i = ((const unsigned *)fc_at(a{arguments}, {some.list}, count))[i];",
+        f"if (i >= *(const unsigned *)fc_at(a{arguments}, {some.many}, count)) return;",
+        f"i = ((const unsigned *)fc_at(a{arguments}, {some.who}, count))[i];",
     ]
 
 
@@ -64,8 +64,8 @@ def _listing(some: Some, old: dict[int, str]) -> list[str]:
     row = "(unsigned *)(fc_at(t, {}, n) - i)"
     return [
         "    if (!arrived && own < count) {",
-        f"        const unsigned last = atomicAdd({row.format(some.count)}, 1u);",
-        f"        ({row.format(some.list)})[last] = i;",
+        f"        const unsigned last = atomicAdd({row.format(some.many)}, 1u);",
+        f"        ({row.format(some.who)})[last] = i;",
         *(f"        *fc_at(t, {place}, n) = {old[k]};" for k, place in some.kept.items()),
         "    }",
     ]

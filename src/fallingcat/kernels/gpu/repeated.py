@@ -69,7 +69,7 @@ class Repeated(NamedTuple):
 
 CARRIED = -1
 """In the place of an argument: what the last round left."""
-FEW = 4
+FEW = 2
 """Rounds after which most states have arrived, so that most threads of a warp would wait for others."""
 KEEP, EXIT = "keep", "exit"
 """Instructions of rounds: keep a number, and end the rounds where it is positive."""
@@ -78,9 +78,9 @@ KEEP, EXIT = "keep", "exit"
 class Some(NamedTuple):
     """States of which a list says the numbers, in the workspace: those that rounds have left over."""
 
-    count: int
-    """place, in whose first number it is; it must be 0 before"""
-    list: int
+    many: int
+    """place in whose first number it is how many there are; it must be 0 before"""
+    who: int
     """place of the list itself"""
     kept: dict[int, int]
     """result that rounds read -> its place"""
@@ -222,7 +222,7 @@ class _Cut:
         own = range(self._size, self._size + 2 + len(whole.starts))
         some = Some(own[0], own[1], dict(zip(whole.starts, own[2:], strict=True)))
         self._size = own.stop
-        self._zeros.append(some.count)
+        self._zeros.append(some.many)
         return [
             whole._replace(most=FEW, left=some),
             whole._replace(most=whole.most - FEW, starts=some.kept, taken=some),
