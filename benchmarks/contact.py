@@ -293,6 +293,7 @@ def main() -> None:
     for name, scene in (SCENES | ({"hopper": hopper} if options.gpu else {})).items():
         if options.gpu:
             ways = [(dtype, hard) for hard in (False, True) for dtype in ("float32", "float64")]
+            ways = ways[:-1] if name == "humanoid" else ways  # which in float64 would land for minutes: docs/contact.md
             rows = [on_gpu(scene(), 2e-3, options.count, *way) for way in ways]
             if importlib.util.find_spec("mujoco_warp") and name in SCENES:
                 rows += [warps(scene(), 2e-3, 1 << 17)]

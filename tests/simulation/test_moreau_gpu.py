@@ -84,6 +84,23 @@ def test_single_precision_meets_the_law():
     assert DIGITS["float64"].rounds ** 2 * DIGITS["float64"].left < ENOUGH < MISSED
 
 
+def test_robots_of_their_own_masses_move_as_single_runs():
+    """On the CPU to the last bits, on the GPU to rounding; stops, dry friction and gears among them."""
+    model, many, laws, floor = everything()
+    masses = np.linspace(0.5, 2.0, 5)
+    about = {"dt": 2e-3, "parameters": {"link3.mass": masses}}
+    here, there = (Fleet(model, many, laws, floor, target=target, **about) for target in ("cpu", "cuda"))
+    for fleet in (here, there):
+        fleet.step(40)
+    np.testing.assert_allclose(there.packed(), here.packed(), rtol=0.0, atol=1e-10 * np.abs(here.packed()).max())
+    for i, mass in enumerate(masses):
+        bodies = {"link3": replace(model.links[-1].body, mass=mass)}
+        links = tuple(replace(link, body=bodies.get(link.name, link.body)) for link in model.links)
+        alone = fc.simulate(replace(model, links=links), many[i], 0.08, laws, floor, integrator="moreau", dt=2e-3)
+        np.testing.assert_allclose(here.state.joints[i], alone.joints[-1], rtol=0.0, atol=1e-13)
+        np.testing.assert_allclose(here.works[i], alone.ledger.works[-1], rtol=0.0, atol=1e-12)
+
+
 def test_rounds_are_two_stages():
     """A few for all, then the others for those that are left; what comes before and after is not in them."""
     model, many, laws, floor = everything()

@@ -84,7 +84,7 @@ class Fleet:
             which = "Implicit(), Located() or Moreau(), in flight a rule such as RKMK4()"
             raise ModelError(f"the integrator of a fleet is {which}, not {told(integrator)}")
         if self.parameters.names and not method.varies:
-            raise ModelError(f"parameters of each robot take 'implicit' or 'located', not {method.name!r}")
+            raise ModelError(f"parameters of each robot take 'implicit', 'moreau' or 'located', not {method.name!r}")
         self.system = replace(method.suited(self.system), varied=self.parameters.names)
         method = method.at(self._lightest, dt)
         if not ledger and not isinstance(method, Located):

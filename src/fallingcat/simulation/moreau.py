@@ -50,6 +50,7 @@ class Moreau(Marching):
     name = "moreau"
     order = 1
     stable = True
+    varies = True
     lag = 0.5
 
     def suited(self, system: System) -> System:

@@ -20,6 +20,7 @@ from .closed import LOOPS
 from .field import layout_of
 from .implicit_step import Pull, ahead_of, powers_of, pulls_of
 from .numbers import tuned
+from .parameters import edited, size
 from .system import System, held
 
 HAIR = 1e-12
@@ -79,8 +80,10 @@ def stepped(
     contact: SteppedContacts,
     memory: int,
     digits: Digits = DIGITS["float64"],
+    varied: tuple[str, ...] = (),
 ) -> Any:
     """``x = [t; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` if there are any."""
+    model, contact = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
     system, t, dt = System(model, tuned(laws, numbers), contact, held if len(forces) else None), x[0], clock[0]
     layout = layout_of(system, memory)
     start = _begun(system, contact, t, *layout.unpack(x[1:]), forces, dt)

@@ -132,9 +132,13 @@ def _together(
         fleet = Fleet(model, many, system.laws, system.contact, dt=dt, driven=driven, **about)  # type: ignore[arg-type]
         return Marched(fleet, system, dt, marching.lag * dt)
     if parameters is not None:
-        raise ModelError(f"on contacts, parameters of each robot take 'implicit' or 'located', not {method.name!r}")
+        raise ModelError(
+            f"on contacts, parameters of each robot take 'implicit', 'moreau' or 'located', not {method.name!r}"
+        )
     if target != "cpu":
-        raise ModelError(f"on contacts, a rollout on {target!r} takes 'implicit' or 'located', not {method.name!r}")
+        raise ModelError(
+            f"on contacts, a rollout on {target!r} takes 'implicit', 'moreau' or 'located', not {method.name!r}"
+        )
     if model.loops and system.prepared is not None:
         raise ModelError(f"{model.name!r} has loops beside hard contacts: simulate runs it, rollout does not")
     assert isinstance(method, Rule)

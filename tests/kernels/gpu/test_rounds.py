@@ -50,6 +50,23 @@ def test_each_state_takes_its_own_rounds(dtype):
     np.testing.assert_array_equal(one[:, 3:], np.tile([3.0, 7.0], (70, 1)))
 
 
+def test_rounds_end_where_a_first_step_suffices():
+    """A step that yields: the first that has arrived, on the GPU as on the CPU."""
+
+    def rough_first(model, x):
+        def nearer(z):
+            y = 0.5 * (z[:1] + x / z[:1])
+            yield concatenate([y, z[1:] + 1.0]), 1e-6 - (y * y - x)[0]
+            y = 0.5 * (y + x / y)
+            yield concatenate([y, z[1:] + 10.0]), 1e-1 - (y * y - x)[0]
+
+        return repeat(nearer, concatenate([x, np.zeros(1)]), 9)
+
+    one, other = both(rough_first, {"x": 1}, [np.linspace(1.0, 900.0, 40)[:, None]])
+    np.testing.assert_array_equal(other, one)
+    assert {*(one[:, 1] % 10.0).tolist()} == {0.0, 1.0}  # by the second, by the first
+
+
 def test_rounds_stand_between_other_loops(monkeypatch):
     """They read what a loop made, and are read by another and, negative, by the result."""
     monkeypatch.setattr(repeated, "LARGEST", 1)
