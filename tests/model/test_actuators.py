@@ -31,15 +31,16 @@ MJCF = """
     <general name="odd" joint="hip"/>
     <general name="affine" joint="leg" gear="-2" gainprm="7 8" biastype="affine" biasprm=".1 -2 -.3" ctrlrange="-1 .5"/>
     <position name="whole range" joint="hip" kp="3" inheritrange=".5" class="free"/>
+    <position name="ratio" joint="hip" kp="1" dampratio="1"/>
+    <general name="ratio too" joint="leg" gear="3" gainprm="5" biastype="affine" biasprm="0 -5 0.7"/>
     <motor name="on ball" joint="ball" gear="1 0 0"/>
     <position name="slow" joint="hip" timeconst=".1"/>
     <general name="late" joint="hip" dyntype="filter" dynprm=".1"/>
-    <position name="ratio" joint="hip" kp="1" dampratio="1"/>
     <motor name="on a tendon" tendon="rope"/>
   </actuator>
 </mujoco>
 """
-KEPT = ("direct", "leg_position", "speed", "plain", "odd", "affine", "whole range")
+KEPT = ("direct", "leg_position", "speed", "plain", "odd", "affine", "whole range", "ratio", "ratio too")
 
 
 @pytest.fixture
@@ -48,9 +49,9 @@ def model(tmp_path):
     with pytest.warns(fc.FileWarning) as caught:
         model = fc.load(tmp_path / "r.xml")
     said = "\n".join(str(each.message) for each in caught)
-    assert "actuators are off unless a law commands them, such as fc.control.Actuators (7 times in the file)" in said
+    assert "actuators are off unless a law commands them, such as fc.control.Actuators (9 times in the file)" in said
     assert "checked and not kept: <tendon> (1), <actuator> (1)" in said
-    for why in ("on a joint of type 'spherical'", "with 'timeconst'", "with dyntype 'filter'", "with 'dampratio'"):
+    for why in ("on a joint of type 'spherical'", "with 'timeconst'", "with dyntype 'filter'"):
         assert f"> {why} is not read" in said
     return model
 
@@ -78,6 +79,13 @@ def test_servos_that_take_their_gains_from_general_defaults_are_not_read(tmp_pat
     with pytest.warns(fc.FileWarning, match="<velocity> with gains of a class that is for other actuators is not read"):
         model = fc.load(tmp_path / "r.xml")
     assert {actuator.name for actuator in model.actuators} == {*KEPT} - {"speed", "leg_position"}
+
+
+@pytest.mark.parametrize("wrong", ['dampratio="-1"', 'dampratio="1" kv="2"'])
+def test_a_wrong_damping_ratio_is_named(tmp_path, wrong):
+    (tmp_path / "r.xml").write_text(MJCF.replace('dampratio="1"', wrong))
+    with pytest.raises(fc.FileError, match=r"<position name='ratio'>: 'dampratio' is not negative, and stands without"):
+        fc.load(tmp_path / "r.xml")
 
 
 TAGS = ("general", "motor", "position", "velocity")
@@ -133,7 +141,8 @@ def test_actuators_of_a_model_in_memory(model):
     ratio = next(actuator for actuator in found if actuator.name == "ratio")  # MuJoCo made a kv of it
     assert ratio.kv == pytest.approx(-peer.actuator("ratio").biasprm[2])
     named = {actuator.name: actuator for actuator in model.actuators}
-    assert [a for a in found if a.name in named] == [a for a in model.actuators if a.name != "leg_position"]
+    rounded = [replace(a, kv=float(f"{a.kv:.12g}")) for a in found if a.name in named]
+    assert rounded == [replace(a, kv=float(f"{a.kv:.12g}")) for a in model.actuators if a.name != "leg_position"]
     assert replace(named["leg_position"], name="leg_actuator") in found
 
 

@@ -39,9 +39,14 @@ def is_looked_at(element: Element) -> bool:
 
 
 def read_actuators(
-    root: Element, joints: Sequence[Joint], defaults: Defaults, reader: FilesReader, tally: Tally
+    root: Element,
+    joints: Sequence[Joint],
+    defaults: Defaults,
+    reader: FilesReader,
+    tally: Tally,
+    felt: Callable[[str], float],
 ) -> list[Actuator]:
-    """The actuators of joints with one degree of freedom, in MuJoCo's order."""
+    """The actuators of joints with one degree of freedom, in MuJoCo's order; joints have ``felt`` inertias."""
     by_name = {joint.name: joint for joint in joints}
     given = [element for section in root.all("actuator") for element in section if is_looked_at(element)]
     taken = {element.get("name") for element in given}
@@ -58,7 +63,10 @@ def read_actuators(
             tally.note(f"<{element.tag}> {odd} is not read", element)
             continue
         name = element.get("name") or fresh(f"{joint.name}_{element.tag}", taken)
-        found.append(drive.actuator(name, joint.name, **_numbers(drive, element, joint.limits, reader)))
+        numbers = _numbers(drive, element, joint.limits, reader)
+        if drive.ratio:
+            drive = drive.damped(felt(joint.name), numbers["gear"])
+        found.append(drive.actuator(name, joint.name, **numbers))
         tally.note(_OFF, element)
     return found
 
@@ -112,8 +120,11 @@ class Drive:
     def _position(self, element: Element, reader: FilesReader) -> Drive:
         kp, kp_known = self._servo(element, "kp", self.gain, 1.0, reader)
         kv, kv_known = self._servo(element, "kv", -self.bias[2], 0.0, reader)
-        mixed = not (kp_known and kv_known) or bool(self.bias[0])
-        return Drive(kp, (0.0, -kp, -kv), _AFFINE, mixed=mixed)
+        mixed = not (kp_known and (kv_known or "dampratio" in element.attributes)) or bool(self.bias[0])
+        ratio = number(reader, element, "dampratio", default=-kv)
+        if "dampratio" in element.attributes and (ratio < 0.0 or "kv" in element.attributes):
+            reader.fail(element, "'dampratio' is not negative, and stands without 'kv'")
+        return Drive(kp, (0.0, -kp, ratio), _AFFINE, mixed=mixed)
 
     def _velocity(self, element: Element, reader: FilesReader) -> Drive:
         kv, known = self._servo(element, "kv", self.gain, 1.0, reader)
@@ -137,6 +148,16 @@ class Drive:
 
     def _unknown(self, element: Element, _reader: FilesReader) -> Drive:
         return Drive(types={**TYPES, "gaintype": element.tag})
+
+    @property
+    def ratio(self) -> float:
+        """Of damping to critical damping, as which MuJoCo takes a last bias above zero of what is like a servo."""
+        return max(0.0, self.bias[2]) if self.bias[1] == -self.gain else 0.0
+
+    def damped(self, inertia: float, gear: float) -> Drive:
+        """With the damping ``ratio 2 sqrt(kp m)``, given the inertia of the joint: ``m`` as the gear has it."""
+        m = inertia / gear**2 if gear else 0.0
+        return replace(self, bias=(*self.bias[:2], -2.0 * self.ratio * float(np.sqrt(self.gain * m))))
 
     @property
     def odd(self) -> str:
@@ -166,7 +187,7 @@ class Drive:
 _FILLED: Final[dict[str, tuple[Callable[[Drive, Element, FilesReader], Drive], tuple[str, ...]]]] = {
     "general": (Drive._general, (*_GENERAL, *_ACTIVATION)),
     "motor": (Drive._motor, ()),
-    "position": (Drive._position, ("kp", "kv")),
+    "position": (Drive._position, ("kp", "kv", "dampratio")),
     "velocity": (Drive._velocity, ("kv",)),
 }
 """What an element fills in, and by which attributes."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...errors import FileError
+from ...lie import SE3
 from ...model import Body
 from ...model.body import sum_bodies
 from ..diagnostics import Reader
@@ -16,6 +17,8 @@ from .geometry import weigh
 from .poses import position
 from .settings import Settings
 from .tally import Tally
+
+_SE3 = SE3()
 
 
 def weigh_bodies(parts: Sequence[BodyPart], robot: Chosen, reader: Reader, tally: Tally) -> list[Body]:
@@ -36,6 +39,33 @@ def weigh_bodies(parts: Sequence[BodyPart], robot: Chosen, reader: Reader, tally
     if total > 0.0 and mass > 0.0:
         bodies = [Body(total / mass * b.mass, b.center, total / mass * b.inertia) for b in bodies]
     return bodies
+
+
+def felt_by_joints(parts: Sequence[BodyPart], masses: Sequence[Body]) -> dict[int, float]:
+    """The inertia (kg m^2 or kg) that each joint feels while all others are free, with all at their ``ref``, by the
+    ``id`` of its element: ``1 / (M^-1)_jj``, that of MuJoCo's ``dof_invweight0`` for joints of one degree of freedom.
+    """
+    poses, ways = [np.eye(4)], [list[int]()]  # of bodies: to the world, and the rows of M of all joints on the way
+    twists, armatures, first = list[np.ndarray](), list[float](), dict[int, int]()
+    for part in parts[1:]:
+        H = poses[part.parent] @ part.H
+        moves = [] if part.free is None else [(part.free, np.eye(6), 0.0)]
+        for joint in part.joints:
+            S = _SE3.Ad(H @ _SE3.inverse(joint.after)) @ joint.kind.motion_subspace(joint.kind.neutral)
+            moves.append((joint.element, S, joint.armature))
+        before = len(twists)
+        for element, S, armature in moves:
+            first[id(element)] = len(twists)
+            twists.extend(S.T)
+            armatures.extend([armature] * S.shape[1])
+        poses.append(H)
+        ways.append([*ways[part.parent], *range(before, len(twists))])
+    M = np.diag(armatures)
+    for way, mass, H in zip(ways, masses, poses, strict=True):
+        J = np.array([twists[k] for k in way]).reshape(-1, 6)
+        M[np.ix_(way, way)] += J @ mass.moved(H).spatial_inertia @ J.T
+    gives = np.diagonal(np.linalg.pinv(M, hermitian=True))
+    return {element: 1.0 / float(gives[k]) for element, k in first.items() if gives[k] > 0.0}
 
 
 def _still(part: BodyPart, reader: Reader, tally: Tally) -> Body:

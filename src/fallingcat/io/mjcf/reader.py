@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from ...lie import SE3, Trivial
 from ...model import Model
 from ..assembly import Parts, assemble
@@ -15,7 +17,7 @@ from .bodies import Walk
 from .equalities import Equalities
 from .files import with_includes
 from .folders import home
-from .inertia import weigh_bodies
+from .inertia import felt_by_joints, weigh_bodies
 from .parts import make_pieces
 from .references import References
 from .tally import Tally
@@ -46,7 +48,11 @@ def read_mjcf(root: Element, reader: Reader) -> Model:
     robot = find_robot(bodies, reader, tally)
     masses = weigh_bodies(bodies, robot, reader, tally)
     pieces = make_pieces(bodies, masses, robot.base, robot.kept, reader)
-    actuators = read_actuators(root, pieces.joints, source.defaults, reader, tally)
+    felt = cache(lambda: felt_by_joints(bodies, masses))
+    places = pieces.joint_places
+    actuators = read_actuators(
+        root, pieces.joints, source.defaults, reader, tally, lambda joint: felt().get(id(places[joint]), 0.0)
+    )
     name = root.get("model")
     if name:
         check_name(reader, root, "robot", name)
