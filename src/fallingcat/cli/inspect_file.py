@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS: Final = 60
 """Of a table without ``--all``; a humanoid fits."""
+MOST_SHAPED: Final = 200
+"""links with shapes of which all pairs are looked at"""
 MOST_WARNINGS: Final = 10
 """Shown without ``--all``."""
 
@@ -312,7 +314,7 @@ def _print_use(console: Console, model: Model, ignored: Mapping[str, int]) -> No
     touch = sum(bool(link.collisions) for link in model.links)
     if seen or touch:
         rows.append(("shapes", f"{seen} links drawn on pages, {touch} for fc.contact.collision_points and feet"))
-    if touch > 1:
+    if 1 < touch <= MOST_SHAPED:
         rows.append(("", _pushing(model)))
     rows += [("ignored", f"{times:,} x {what}") for what, times in ignored.items()]
     console.print("\nuse", style="bold")
@@ -329,6 +331,7 @@ def _pushing(model: Model) -> str:
         "overlap at rest": len(found.overlapping),
         "out of reach": found.never,
         "links with meshes or ellipsoids": len(found.unknown),
+        "kept apart by the file": found.apart,
     }
     left = ", ".join(f"{number} {what}" for what, number in why.items() if number)
     return f"{count(len(found.pairs), 'pair')} push each other with fc.control.SelfContact()" + (

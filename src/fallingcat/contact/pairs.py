@@ -47,6 +47,8 @@ class SelfPairs(NamedTuple):
     """pairs of shapes that cannot reach each other, whatever the joints do"""
     unknown: tuple[str, ...]
     """links with meshes or ellipsoids, which have no closed form and do not push"""
+    apart: int
+    """pairs of links that do not push by the robot's file: see ``model.apart``"""
 
     def links(self, model: Model) -> tuple[tuple[str, str], ...]:
         """The pairs of links that push each other, by name.
@@ -63,9 +65,9 @@ class SelfPairs(NamedTuple):
 def pushing_pairs(model: Model, pairs: Sequence[tuple[str, str]] | None = None) -> SelfPairs:
     """The shapes of ``pairs`` of links that push each other in runs with :class:`fallingcat.control.SelfContact`.
 
-    Without ``pairs`` all links that more than one moving joint keeps apart, less those whose shapes overlap in the
-    neutral configuration.  Shapes that provably cannot reach each other are left out: then hinges between them, turned
-    as they may be, keep the balls around them apart.
+    Without ``pairs`` all links that more than one moving joint keeps apart, less those that the file says do not touch
+    (``model.apart``), and less shapes that overlap in the neutral configuration.  Shapes that provably cannot reach
+    each other are left out: then hinges between them, turned as they may be, keep the balls around them apart.
     """
     check_model(model)
     return _found(model, None if pairs is None else _checked(model, pairs))
@@ -89,10 +91,13 @@ def _found(model: Model, named: tuple[tuple[str, str], ...] | None) -> SelfPairs
     unknown = tuple(
         link.name for link, known in zip(model.links, sides, strict=True) if len(known) < len(link.collisions)
     )
+    names, apart = model.link_names, {frozenset(pair) for pair in model.apart}
     if named is None:
-        couples = [pair for pair in combinations(range(len(sides)), 2) if len(_hinged(model, *pair)) > 1]
+        shaped = combinations([i for i, own in enumerate(sides) if own], 2)
+        hinged = [pair for pair in shaped if len(_hinged(model, *pair)) > 1]
+        couples = [(i, j) for i, j in hinged if frozenset((names[i], names[j])) not in apart]
     else:
-        couples = [(model.link_index(a), model.link_index(b)) for a, b in named]
+        hinged = couples = [(model.link_index(a), model.link_index(b)) for a, b in named]
     shapes = [_ordered(a, b) for i, j in couples for a, b in product(sides[i], sides[j])]
     poses = outward(nodes(model, model.neutral()), np.eye(4), lambda node, H: H @ node.H)
     depths = [-1.0 * met.distance if named is None else 0.0 for met in meetings(shapes, poses)]
@@ -100,8 +105,9 @@ def _found(model: Model, named: tuple[tuple[str, str], ...] | None) -> SelfPairs
     overlapping = dict.fromkeys(
         tuple(sorted((a.link, b.link))) for (a, b), depth in zip(shapes, depths, strict=True) if depth > 0.0
     )
-    names, kept = model.link_names, tuple(pair for pair in clear if _reachable(model, *pair))
-    return SelfPairs(kept, tuple((names[i], names[j]) for i, j in overlapping), len(clear) - len(kept), unknown)
+    kept = tuple(pair for pair in clear if _reachable(model, *pair))
+    by_name = tuple((names[i], names[j]) for i, j in overlapping)
+    return SelfPairs(kept, by_name, len(clear) - len(kept), unknown, len(hinged) - len(couples))
 
 
 def _sides(model: Model, i: int) -> list[Side]:

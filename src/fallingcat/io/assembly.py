@@ -34,12 +34,13 @@ class Parts:
     """Massless links that the reader itself put between several joints of one body."""
     actuators: Sequence[Actuator] = ()
     driven: Drives | None = None
+    apart: Sequence[tuple[str, str]] = ()
 
     def model(self) -> Model:
         """The model as it stands."""
         links, joints, frames = tuple(self.links), tuple(self.joints), tuple(self.frames)
-        actuators = tuple(self.actuators)
-        return Model(self.name, self.base, links, joints, self.gravity, frames, (), actuators, self.driven)
+        rest = (), tuple(self.actuators), self.driven, tuple(self.apart)
+        return Model(self.name, self.base, links, joints, self.gravity, frames, *rest)
 
 
 def assemble(parts: Parts, reader: Reader) -> Model:

@@ -18,6 +18,8 @@ MAX_ATTRIBUTE: Final = 64 * 2**10
 """Length of one attribute (characters)."""
 MAX_LINKS: Final = 10_000
 """Links of a robot."""
+MAX_PAIRS: Final = 500_000
+"""Pairs of links that do not touch, which is all of 1,000 links."""
 MAX_SHAPES: Final = 20_000
 """Geoms and frames of an MJCF file: each is placed and weighed."""
 MAX_MESHES: Final = 1_000

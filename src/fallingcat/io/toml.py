@@ -203,6 +203,7 @@ def _build(robot: RobotTable, places: _Places, reader: Reader) -> Model:
         gravity=np.array(gravity) if reader.options.gravity is None else reader.options.gravity,
         actuators=_actuators(robot, places, reader),
         driven=_driven(robot, joints, reader),
+        apart=[(first, second) for first, second in robot.apart],
     )
     check_numbers(parts, reader)
     check_tree(parts, reader)
@@ -304,6 +305,8 @@ def _check_references(robot: RobotTable, names: dict[str, Names], places: _Place
             if name not in links and name not in frames:
                 near = known if len(complaints) < MOST_ERRORS else []
                 complaints.append(Complaint(places.of("loop", i), _no_link(f"the {side} link", name, near)))
+    strange = dict.fromkeys(name for pair in robot.apart for name in pair if name not in links)
+    complaints += [Complaint(Place(None, "apart"), _no_link("the link", name, known)) for name in strange]
     if complaints:
         _fail(reader, complaints)
 

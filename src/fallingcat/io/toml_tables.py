@@ -13,7 +13,7 @@ from ..model.actuator import Actuator, ActuatorKind
 from ..model.joints import KINDS, JointKind, Reversed
 from ..model.shapes import KINDS as SHAPES
 from .bases import BASES
-from .limits import MAX_ATTRIBUTE, MAX_LINKS, MAX_NAME, MAX_SHAPES
+from .limits import MAX_ATTRIBUTE, MAX_LINKS, MAX_NAME, MAX_PAIRS, MAX_SHAPES
 from .toml_values import (
     Armature,
     Axis,
@@ -321,6 +321,7 @@ class RobotTable(Table):
     base: Annotated[BaseTable, BeforeValidator(lambda given: {"group": given} if isinstance(given, str) else given)]
     gravity: Gravity | None = None
     driven: Annotated[list[Any], Field(max_length=MAX_LINKS)] | None = None
+    apart: Annotated[list[Annotated[list[str], Field(min_length=2, max_length=2)]], Field(max_length=MAX_PAIRS)] = []
     link: Annotated[list[LinkTable], Field(min_length=1, max_length=MAX_LINKS)]
     joint: Annotated[list[JointTable], Field(max_length=MAX_LINKS)] = []
     frame: Annotated[list[FrameTable], Field(max_length=MAX_SHAPES)] = []

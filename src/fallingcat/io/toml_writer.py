@@ -54,6 +54,7 @@ def document(model: Model, path: str | os.PathLike[str]) -> str:
     _check_names(model, path)
     head = {"name": model.name, "base": _base(model.base), "gravity": model.gravity}
     head |= {} if model.driven is None else {"driven": model.driven}
+    head |= {"apart": model.apart} if model.apart else {}
     tables = ["\n".join(_lines(head))]
     tables += [_table("link", _link(link, path)) for link in model.links]
     tables += [_table("joint", _joint(joint)) for joint in model.joints]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,7 +84,17 @@ def merge_fixed(model: Model) -> Model:
         link, H = home[frame.link]
         frames.append(Frame(frame.name, link, H @ frame.placement))
     links = tuple(_welded(parts[part.name]) for part in model.links if part.name in parts)
-    return replace(model, links=links, joints=tuple(joints), frames=tuple(frames))
+    return replace(model, links=links, joints=tuple(joints), frames=tuple(frames), apart=_all_apart(model, parts))
+
+
+def _all_apart(model: Model, parts: Mapping[str, Sequence[Link]]) -> tuple[tuple[str, str], ...]:
+    """Pairs of welded links that do not push each other: none of their parts with shapes does."""
+    apart = {frozenset(pair) for pair in model.apart}
+    shaped = {name: [part.name for part in own if part.collisions] for name, own in parts.items()}
+    candidates = combinations([name for name, own in shaped.items() if own], 2) if apart else ()
+    return tuple(
+        (i, j) for i, j in candidates if all(frozenset(pair) in apart for pair in product(shaped[i], shaped[j]))
+    )
 
 
 def _welded(parts: Sequence[Link]) -> Link:

@@ -20,7 +20,7 @@ from .configuration import Configuration
 from .joint import Joint, Limits
 from .link import Frame, Link
 from .loops import Loop
-from .names import check_actuators, check_frames, check_loops, index
+from .names import check_actuators, check_frames, check_loops, index, pairs_of_links
 from .state import State
 from .tree import followed, ordered, root
 
@@ -60,6 +60,8 @@ class Model(Frozen):
     actuators: tuple[Actuator, ...] = ()
     driven: actuation.Drives | None = None
     """see :meth:`drive`; None: the joints of ``actuators``, or all where there are none"""
+    apart: tuple[tuple[str, str], ...] = ()
+    """links that do not push each other in runs with :class:`fallingcat.control.SelfContact`, by the robot's file"""
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Group):
@@ -75,6 +77,7 @@ class Model(Frozen):
         check_frames(self)
         check_loops(self)
         check_actuators(self)
+        object.__setattr__(self, "apart", pairs_of_links(self.apart, [link.name for link in self.links]))
         object.__setattr__(self, "driven", actuation.drives(self.driven, self.joints))
         if self.driven is not None:
             _ = self.actuation  # an error where drives depend on each other

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError, meant, told
 
@@ -65,3 +65,12 @@ def check_actuators(model: Model) -> None:
             why = "has not one degree of freedom" if actuator.joint in joints else "does not exist"
             raise ModelError(f"actuator {actuator.name!r} drives the joint {actuator.joint!r}, which {why}")
     no_twins("actuator", [actuator.name for actuator in model.actuators])
+
+
+def pairs_of_links(given: Any, links: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Pairs of names of links, which exist, as tuples."""
+    if not isinstance(given, (tuple, list)) or not all(isinstance(x, (tuple, list)) and len(x) == 2 for x in given):
+        raise ModelError(f"apart are pairs of names of links, not {told(given)}")
+    for name in {name: None for pair in given for name in pair}:
+        index("link", name, links)
+    return tuple((first, second) for first, second in given)

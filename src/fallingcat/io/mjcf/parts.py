@@ -12,6 +12,7 @@ from ...model import Body, Fixed, Free, Joint, Link
 from ..diagnostics import Located, Reader
 from ..safe_xml import Element
 from .bodies import BodyPart
+from .geometry import Geom
 from .shapes import link_of
 
 WORLD = "world"
@@ -65,6 +66,8 @@ class Pieces:
     link_places: dict[str, Located | None] = field(default_factory=dict)
     joint_places: dict[str, Located | None] = field(default_factory=dict)
     virtual: set[str] = field(default_factory=set)
+    geoms: dict[str, Sequence[Geom]] = field(default_factory=dict)
+    """of each link"""
 
     def link(self, link: Link, place: Located | None) -> None:
         """Add a link."""
@@ -86,6 +89,7 @@ def make_pieces(
         if not kept[i]:
             continue
         pieces.link(link_of(naming.bodies[i], masses[i], body.geoms), body.element)
+        pieces.geoms[naming.bodies[i]] = body.geoms
         if i == base:
             continue
         if body.free is not None:  # beside others: its coordinates are its pose in the world

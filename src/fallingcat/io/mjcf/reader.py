@@ -11,6 +11,7 @@ from ..diagnostics import Reader
 from ..names import check_name
 from ..safe_xml import Element
 from .actuators import driven_joints, pulled, read_actuators
+from .apart import links_apart
 from .attach import Models
 from .base import find_robot
 from .bodies import Walk
@@ -68,6 +69,7 @@ def read_mjcf(root: Element, reader: Reader) -> Model:
         virtual=pieces.virtual,
         actuators=actuators,
         driven=driven_joints(pulled(root), pieces.joints, actuators),
+        apart=links_apart(root, pieces.geoms, tally),
     )
     model = assemble(parts, reader)
     if reader.options.loops == "close":

@@ -86,7 +86,10 @@ class References:
             text = f"equalities are not read, the robot is a tree and its joints are independent: {listed}"
             tally.note(f'{text}; load with loops="close" keeps them', constraints[0])
         passed = [name for name in _SECTIONS if name != "equality"]
-        counts = {name: sum(not is_looked_at(e) for s in self.root.all(name) for e in s) for name in passed}
+        counts = {
+            name: sum(not (is_looked_at(e) or e.tag == "exclude") for s in self.root.all(name) for e in s)
+            for name in passed
+        }
         listed = ", ".join(f"<{name}> ({count})" for name, count in counts.items() if count)
         if listed:
             self.reader.warn(self.root, f"checked and not kept: {listed}")

@@ -65,8 +65,14 @@ def _mesh(geom: Geom) -> Mesh | None:
     return Mesh(path, str(meshes.folder), (scale[0], scale[1], scale[2]), placement=placement, color=_color(geom))
 
 
+def bits(geom: Geom) -> tuple[int, int]:
+    """Its ``contype`` and ``conaffinity``."""
+    first, second = (int(_one(geom.element, name, 1.0)) for name in ("contype", "conaffinity"))
+    return first, second
+
+
 def _touches(geom: Geom) -> bool:
-    return any(_one(geom.element, name, 1.0) != 0.0 for name in ("contype", "conaffinity"))
+    return bits(geom) != (0, 0)
 
 
 def _color(geom: Geom) -> Color | None:
