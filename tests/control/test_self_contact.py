@@ -214,6 +214,12 @@ def test_many_at_once():
         alone = fc.simulate(model, state, 0.05, SelfContact(), integrator="implicit", dt=1e-3)
         agree("rates", together.rates[-1, k], alone.rates[-1])
     assert together.status == "finished"
+    told = fc.rollout(model, many, 0.05, SelfContact(), integrator="implicit", dt=5e-3).status
+    words = "'self-contact' moves links at up to 500 rad/s, too fast for steps of 0.005 s; take at most 0.001 s"
+    assert told == f"finished, but {words}"
+    masses = {"left.mass": np.array([1.0, 2.0, 3.0])}
+    other = fc.rollout(model, many, 0.05, SelfContact(), integrator="implicit", parameters=masses, dt=1e-3)
+    assert other.status.endswith("self-contact of 3 of 3 robots acted, as stiff as those of 'sliders' itself")
 
 
 def test_default_steps_follow_the_stiffness():

@@ -59,7 +59,7 @@ def books(run: Trajectory, dt: float | None, stable: bool) -> str:
         rounding = ROUNDING * float(np.abs(potential).max())
         if gain > rounding + GIVEN * max(float(kinetic.max()), float(np.ptp(work))):
             return f"finished, but contacts gave {gain:.2g} J, which they cannot; take smaller steps"
-    overdone = _overdone(run, dt, float(kinetic.max()))
+    overdone = hurried(run.system, run.ledger.works, dt or 0.0) or _overdone(run, float(kinetic.max()))
     if overdone:
         return f"finished, but {overdone}"
     missed = contact.told(run.memory[-1]) if contact is not None else ""
@@ -79,19 +79,24 @@ def at_rest(model: Model) -> float:
     return 0.5 * model.mass * AT_REST**2
 
 
-def _overdone(run: Trajectory, dt: float | None, kinetic: float) -> str:
-    """What is wrong with laws that only give back what they hold: more, or less because steps of ``dt`` (s) did not
-    resolve them.  ``kinetic`` (J) is the most that the robot had.
-    """
+def _overdone(run: Trajectory, kinetic: float) -> str:
+    """Which law gave more than it held and was given; ``kinetic`` (J) is the most that the robot had."""
     for law in run.system.laws:
         lent = law.holds(run.model, run.state(0))
-        if lent is None:
-            continue
-        work, rate = run.ledger.work(law.name), law.fastest(run.model)
-        if dt is not None and work.any() and rate * dt > 2.0 * RESOLVED:
+        gave = 0.0 if lent is None else float(run.ledger.work(law.name).max()) - lent
+        if gave > UNBALANCED * kinetic:
+            return f"{law.name!r} gave {gave:.2g} J, which it cannot; take smaller steps"
+    return ""
+
+
+def hurried(system: System, works: np.ndarray, dt: float) -> str:
+    """Which law that acts now and then moved something, by its works (... x ports, J), faster than steps of ``dt`` (s)
+    resolve; nothing where that is not so.
+    """
+    for law in system.laws:
+        rate = law.fastest(system.model)
+        if rate * dt > 2.0 * RESOLVED and law.name in system.ports and works[..., system.ports.index(law.name)].any():
             return unresolved(f"{law.name!r} moves links", rate, dt)
-        if float(work.max()) - lent > UNBALANCED * kinetic:
-            return f"{law.name!r} gave {work.max() - lent:.2g} J, which it cannot; take smaller steps"
     return ""
 
 

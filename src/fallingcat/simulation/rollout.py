@@ -93,12 +93,12 @@ def rollout(
                     kept.append(batch.sample(batch.done * duration / steps))
                 if tell is not None:
                     tell(batch.done / steps)
-        return batch.record(kept, resolves)
+        return batch.record(kept, resolves, dt)
     except KeyboardInterrupt:
         last = batch.sample(batch.done * duration / steps)
         kept += [last] if kept[-1][0] < last[0] else []
         status = f"interrupted at t = {last[0]:.6g} s"
-        raise Interrupted(status, batch.record(kept, resolves)._replace(status=status)) from None
+        raise Interrupted(status, batch.record(kept, resolves, dt)._replace(status=status)) from None
 
 
 def _step(system: System, method: Rule | Marching, first: State) -> float:

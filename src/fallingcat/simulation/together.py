@@ -17,7 +17,7 @@ from ..errors import ModelError, told
 from ..kernels import compile
 from ..model import State
 from .arguments import MOST_STEPS, answered
-from .books import UNBALANCED, verdict
+from .books import UNBALANCED, hurried, verdict
 from .compiled import energies, energies_with, remembered
 from .field import layout_of
 from .fleet import Fleet
@@ -130,7 +130,10 @@ class Together(ABC):
         packed = self.packed
         return t, packed, np.zeros((len(packed), 0)) if self.looking is None else self.looking.memory.copy()
 
-    def record(self, kept: list[tuple[float, np.ndarray, np.ndarray]], dt: float) -> Rollout:
+    def record(self, kept: list[tuple[float, np.ndarray, np.ndarray]], resolves: float, dt: float) -> Rollout:
+        """The rollout, by its books: steps of ``dt`` (s) have to resolve what acts now and then, steps of ``resolves``
+        all springs.
+        """
         series = self.layout.series(np.array([packed for _, packed, _ in kept]))
         memory = np.concatenate([series.memory, np.array([memory for _, _, memory in kept])], axis=-1)
         times, works = np.array([t for t, _, _ in kept]), series.base_works + series.joint_works
@@ -138,10 +141,10 @@ class Together(ABC):
         flat = [x.reshape(lead[0] * lead[1], *x.shape[2:]) for x in series.states]
         kinetic, potential = self.energies(*flat)
         residual = np.where(finite, residuals(kinetic.reshape(lead), potential.reshape(lead), works), np.nan)
-        status = self._status(residual, dt)
+        status = self._status(residual, resolves)
         missed = self.system.contact.told(series.memory[-1]) if self.system.contact and finite.all() else ""
         status = f"finished, but {missed}; take smaller steps" if missed else status
-        remark = self.remark(works) if status == "finished" else ""
+        remark = hurried(self.system, works, dt) or self.remark(works) if status == "finished" else ""
         status = f"finished, but {remark}" if remark else status
         return Rollout(times, *series.states, works, self.system.ports, finite, residual, status, memory)
 
