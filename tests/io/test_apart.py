@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from itertools import combinations
 
@@ -75,3 +76,15 @@ def _along(x: float) -> np.ndarray:
     H = np.eye(4)
     H[0, 3] = x
     return H
+
+
+def test_more_links_than_pairs_can_be_kept_of(tmp_path):
+    """Past 1,000 bodies exclusions are not read, which is said; bodies that all touch need none."""
+    link = "<body name='b{0}' pos='0 0 .1'><joint axis='0 1 0'/><geom type='sphere' size='.01' {1}/>"
+    for bits, said in (("", False), ("conaffinity='0'", True)):
+        chain = "".join(link.format(i, bits) for i in range(1002)) + "</body>" * 1002
+        (tmp_path / "chain.xml").write_text(f"<mujoco><worldbody>{chain}</worldbody></mujoco>")
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            assert fc.load(tmp_path / "chain.xml").apart == ()
+        assert any("more than 1,000 bodies" in str(one.message) for one in told) == said

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import singledispatch
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -172,7 +173,7 @@ class Way(NamedTuple):
     normal: Any
     """3: out of the box"""
     place: Any
-    """where on the other: a number, or two of edges"""
+    """where on the other"""
 
     def or_rather(self, other: Way, by: float = 0.0) -> Way:
         """The one along which they are farther apart, the other if it is so by this much."""
@@ -243,68 +244,69 @@ def _nearest_of_segment(half: Any, c: Any, u: Any) -> Any:
     Half the squared distance has the slope ``u . (x - x held in the box)``, which rises, and is straight but for kinks
     where the segment passes the plane of a face: it is zero between two of these, or at an end.
     """
-    none = less(u * u, FLAT * FLAT * (u @ u))
-    steps = where(none, np.ones(3), u)
+    size = FLAT * FLAT * (u @ u)
+    steps = where(less(u * u, size), np.ones(3), u)
     kinks = [_held((side * half[i] - c[i]) / steps[i], 1.0) for i in range(3) for side in (-1.0, 1.0)]
-    small = FLAT * FLAT * (u @ u)
-    low, slope_low, high, slope_high = -1.0, 0.0, 1.0, 0.0
+    low, slope_low, high, slope_high = -1.0, NEVER, 1.0, -NEVER
     for t in (-1.0, 1.0, *kinks):
         x = c + scale(t, u)
         slope = u @ (x - _held(x, half))
-        slope = where(less(absolute(slope), small), 0.0, slope)
-        below = where(less(slope, 0.0), t, where(less(0.0, slope), -1.0, t))
-        above = where(less(0.0, slope), t, where(less(slope, 0.0), 1.0, t))
-        slope_low = where(less(below, low), slope_low, where(less(0.0, slope), slope_low, slope))
-        low = where(less(low, below), below, low)
-        slope_high = where(less(high, above), slope_high, where(less(slope, 0.0), slope_high, slope))
-        high = where(less(above, high), above, high)
-    rise = slope_high - slope_low
-    rises = less(0.0, rise)
-    return where(rises, low - slope_low * (high - low) / where(rises, rise, 1.0), 0.5 * (low + high))
+        falls, rises = less(slope, size), less(-size, slope)
+        low, slope_low = _larger(low, where(falls, t, -1.0)), _larger(slope_low, where(falls, slope, NEVER))
+        high, slope_high = -_larger(-high, where(rises, -t, -1.0)), -_larger(-slope_high, where(rises, -slope, NEVER))
+    between = less(2.0 * size, slope_high - slope_low)
+    t = low - slope_low * (high - low) / where(between, slope_high - slope_low, 1.0)
+    return where(between, t, 0.5 * (low + high))
 
 
 def _boxes(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -> Meeting:
     """By the separating axes: normals of faces of both, and of pairs of edges.  Apart, it is at least this much."""
     A = H_a[:3, :3]
     d, R = A.T @ (H_b[:3, 3] - H_a[:3, 3]), A.T @ H_b[:3, :3]
-    of_a, of_b = _faces(half_a, half_b, R, d), _faces(half_b, half_a, R.T, -R.T @ d)
-    of_b = of_b._replace(normal=-R @ of_b.normal, place=d + R @ of_b.place)
-    faces = of_a.or_rather(of_b)
-    edges = _edges(half_a, half_b, R, d)
-    found = faces.or_rather(edges._replace(place=faces.place), TIE)
-    across = less(faces.apart + TIE, edges.apart)
-    n, (u, v) = found.normal, (edges.place[:3], edges.place[3:])
-    p = half_a * _side(n) * (1.0 - absolute(u))
-    q = d - R @ (half_b * _side(R.T @ n) * (1.0 - absolute(R.T @ v)))
-    point = where(across, p + scale(_along(p - q, u, v), u), faces.place)
-    return Meeting(found.apart, A @ n, A @ point + H_a[:3, 3])
+    of_a, of_b = _faces(half_a, half_b, R, d), _faces(half_b, half_a, R.T, R.T @ d)
+    second = less(of_a.apart, of_b.apart)
+    apart, n = where(second, of_b.apart, of_a.apart), where(second, R @ of_b.normal, of_a.normal)
+    corner_a = half_a * _sign_or_none(n)  # or the middle of an edge or face, if all of it is as far
+    corner_b = d - R @ (half_b * _sign_or_none(R.T @ n))
+    edges, e, f = _edges(half_a, half_b, R, d)
+    p = half_a * _side(edges.normal) * (1.0 - e)
+    q = d - R @ (half_b * _side(R.T @ edges.normal) * (1.0 - f))
+    across = less(apart + TIE, edges.apart)
+    point = where(across, p + scale(_along(p - q, e, R @ f), e), where(second, corner_a, corner_b))
+    return Meeting(where(across, edges.apart, apart), A @ where(across, edges.normal, n), A @ point + H_a[:3, 3])
 
 
 def _faces(half: Any, other: Any, R: Any, d: Any) -> Way:
-    """Of the first of two boxes; the place is the corner of the other that is deepest, in the frame of the first."""
-    ways = []
-    for i, unit in enumerate(np.eye(3)):
-        side = _side(d[i])
-        corner = d - scale(side, R @ (other * _sign_or_none(R[i])))  # or the middle of an edge or face
-        ways.append(Way(side * d[i] - half[i] - other @ absolute(R[i]), scale(side, unit), corner))
+    """Of the first of two boxes, by the normal towards the second."""
+    ways = [
+        Way(absolute(d[i]) - half[i] - other @ absolute(R[i]), scale(_side(d[i]), unit), 0.0)
+        for i, unit in enumerate(np.eye(3))
+    ]
     return ways[0].or_rather(ways[1]).or_rather(ways[2])
 
 
-def _edges(half_a: Any, half_b: Any, R: Any, d: Any) -> Way:
-    """Pairs of edges; the place is the direction of both."""
-    best = None
-    for e in np.eye(3):
-        for f in R.T:
-            n = cross(e, f)
-            square = n @ n
-            crossing = less(FLAT * FLAT, square)
-            n = scale(1.0 / sqrt(where(crossing, square, 1.0)), n)
-            n = scale(_side(n @ d), n)
-            apart = n @ d - half_a @ absolute(n) - half_b @ absolute(R.T @ n)
-            way = Way(where(crossing, apart, NEVER), n, array([*(e + 0.0 * f), *f]))
-            best = way if best is None else best.or_rather(way)
-    assert best is not None
-    return best
+def _edges(half_a: Any, half_b: Any, R: Any, d: Any) -> tuple[Way, Any, Any]:
+    """Two edges, and which they are: unit vectors along them, each in the frame of its box.
+
+    Along ``e_i x f_j`` the axes of the boxes are entries of ``R``, so that this takes few operations.
+    """
+    S, apart, first, second = absolute(R), NEVER, 0.0, 0.0
+    for i, j in product(range(3), repeat=2):
+        k, m, o, n = (i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3
+        square = R[k, j] * R[k, j] + R[m, j] * R[m, j]
+        crossing = less(FLAT * FLAT, square)
+        reach = half_a[k] * S[m, j] + half_a[m] * S[k, j] + half_b[o] * S[i, n] + half_b[n] * S[i, o]
+        gap = (absolute(d[m] * R[k, j] - d[k] * R[m, j]) - reach) / sqrt(where(crossing, square, 1.0))
+        better = less(apart, where(crossing, gap, NEVER))
+        apart, first, second = where(better, gap, apart), where(better, 1.0 * i, first), where(better, 1.0 * j, second)
+    e, f = _unit(first), _unit(second)
+    _, normal = _direction(cross(e, R @ f))
+    return Way(apart, scale(_side(normal @ d), normal), 0.0), e, f
+
+
+def _unit(number: Any) -> Any:
+    """The unit vector along axis 0, 1 or 2."""
+    return array([where(less(absolute(number - axis), 0.5), 1.0, 0.0) for axis in range(3)])
 
 
 def _along(w: Any, e: Any, f: Any) -> Any:
@@ -323,6 +325,10 @@ def _side(x: Any) -> Any:
 def _sign_or_none(x: Any) -> Any:
     """1 or -1; 0 where it is next to nothing."""
     return where(less(x, -FLAT), -1.0, where(less(FLAT, x), 1.0, 0.0))
+
+
+def _larger(x: Any, y: Any) -> Any:
+    return where(less(x, y), y, x)
 
 
 def _held(x: Any, most: Any) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from itertools import combinations
+from operator import or_
 from typing import Final
 
 from ..safe_xml import Element
@@ -26,14 +28,17 @@ def links_apart(root: Element, geoms: Mapping[str, Sequence[Geom]], tally: Tally
         for section in root.all("contact")
         for element in section.all("exclude")
     }
-    touching = {name: {bits(geom) for geom in own} - {(0, 0)} for name, own in geoms.items()}
-    shaped = [name for name, own in touching.items() if own]
-    if len(shaped) > MOST:
+    both = {name: [reduce(or_, own, 0) for own in zip(*map(bits, of), strict=True)] for name, of in geoms.items() if of}
+    shaped = [name for name, own in both.items() if any(own)]
+    plain = not excluded and all(own == [1, 1] for own in both.values() if any(own))
+    if len(shaped) > MOST and not plain:
         tally.note(f"which of more than {MOST:,} bodies do not touch each other is not read", root)
-        return ()
     return tuple(
         (first, second)
-        for first, second in combinations(shaped, 2)
-        if frozenset((first, second)) in excluded
-        or not any(a & d or b & c for a, b in touching[first] for c, d in touching[second])
+        for first, second in (combinations(shaped, 2) if len(shaped) <= MOST and not plain else ())
+        if not _meet(*both[first], *both[second]) or frozenset((first, second)) in excluded
     )
+
+
+def _meet(contype: int, conaffinity: int, other_contype: int, other_conaffinity: int) -> bool:
+    return bool(contype & other_conaffinity or other_contype & conaffinity)
