@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +12,7 @@ from hypothesis import given, settings
 from kinds import KINDS
 from random_robots import build, rng_of, robots
 from residuals import agree
+from support.emulated_gpu import emulated
 
 import fallingcat as fc
 from fallingcat.contact import overlaps, pairs
@@ -219,7 +222,27 @@ def test_many_at_once():
     assert told == f"finished, but {words}"
     masses = {"left.mass": np.array([1.0, 2.0, 3.0])}
     other = fc.rollout(model, many, 0.05, SelfContact(), integrator="implicit", parameters=masses, dt=1e-3)
-    assert other.status.endswith("self-contact of 3 of 3 robots acted, as stiff as those of 'sliders' itself")
+    assert other.status.endswith("self-contact of 3 of 3 robots acted, as stiff as that of 'sliders' itself")
+
+
+@pytest.mark.skipif(shutil.which("g++") is None or sys.platform == "win32", reason="needs a C++ compiler")
+def test_on_a_gpu(monkeypatch, tmp_path):
+    """A ball, a box and a capsule that run into each other, in CUDA's text, which a few lines emulate here."""
+    monkeypatch.setitem(sys.modules, "cupy", emulated(tmp_path))
+    rail = sliders(fc.lie.SE3())
+    left, right = (
+        replace(link, collisions=(s,)) for link, s in zip(rail.links[1:], (Sphere(0.1), Box((0.2,) * 3)), strict=True)
+    )
+    third = fc.Link("third", fc.Body(1.0, (0, 0, 0), 0.004 * np.eye(3)), collisions=(Capsule(0.1, 0.3),))
+    joint = fc.Joint("t", fc.joints.Prismatic((1.0, 0.0, 0.0)), "rail", "third", placement=at(0.44))
+    model = replace(rail, links=(rail.links[0], left, right, third), joints=(*rail.joints, joint))
+    many = [model.state(rates=[v, 0.0, -0.2]) for v in (0.3, 0.8, 1.3)]
+    cpu, gpu = (
+        fc.rollout(model, many, 0.1, SelfContact(), integrator="implicit", dt=1e-3, target=target)
+        for target in ("cpu", "cuda")
+    )
+    assert gpu.works[-1, :, 0].max() < 0.0
+    agree("rates", np.asarray(gpu.rates[-1]), cpu.rates[-1])
 
 
 def test_default_steps_follow_the_stiffness():
