@@ -286,8 +286,8 @@ def test_a_limp_dog_does_not_fold_into_itself():
     ("wrong", "words"),
     [
         ({"stiffness": 0.0}, "stiffness of 'self-contact' is a finite number above zero, not 0.0"),
-        ({"stiffness": np.nan}, "stiffness of 'self-contact' is a finite number above zero, not nan"),
-        ({"stiffness": "hard"}, "stiffness of 'self-contact' is a finite number above zero, not 'hard'"),
+        ({"stiffness": np.nan}, "stiffness of 'self-contact' is a finite number, or None, not nan"),
+        ({"stiffness": "hard"}, "stiffness of 'self-contact' is a finite number, or None, not 'hard'"),
         ({"damping": -1.0}, "damping of 'self-contact' is a finite number not below zero, not -1.0"),
         ({"step": 0.0}, "step of 'self-contact' is a finite number above zero, not 0.0"),
         ({"step": None}, "step of 'self-contact' is a finite number, not None"),
