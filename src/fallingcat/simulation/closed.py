@@ -10,7 +10,8 @@ import numpy as np
 
 from ..arrays import concatenate, is_numeric, scale, solve, solve_tree, takes
 from ..contact import loops
-from ..contact.solving import hold, regular, responding
+from ..contact.solving import hold, regular
+from ..dynamics import mass_matrix
 from ..dynamics.sweeps import places_above
 from ..errors import ModelError
 from ..kernels import compile, fields
@@ -54,37 +55,49 @@ def closing_forces(model: Model, state: State, free: Any, mass: Any, dt: Any) ->
 
 
 class InnerLoops:
-    """Loops within a robot at a shape: equations ``error(q) = 0`` between its joints, whatever its base does."""
+    """Loops within a robot at a shape: equations ``error(q) = 0`` between its joints, whatever its base does.
 
-    def __init__(self, model: Model, still: State) -> None:
-        self.model, self.still = model, still
-        J = loops.equations(model, still).jacobian
-        none = np.zeros((len(J), model.m))  # where they are closed, the base has no say
-        self.J = concatenate([none, J[:, model.m :]], axis=1)
+    ``resists`` (n) adds to the inertia of joints.
+    """
 
-    def error(self, still: State) -> Any:
-        """How far they are open at another shape (m or rad)."""
-        return loops.equations(self.model, still).error
+    def __init__(self, model: Model, still: State, resists: Any = 0.0) -> None:
+        self.model, self.still, self.resists, (_, self.J) = model, still, resists, self._at(model, still)
+
+    @staticmethod
+    def _at(model: Model, still: State) -> tuple[Any, Any]:
+        """Error and Jacobian; where they are closed, the base has no say."""
+        error, J, _ = loops.equations(model, still)
+        return error, concatenate([np.zeros((len(J), model.m)), J[:, model.m :]], axis=1)
+
+    @functools.cached_property
+    def _mass(self) -> Any:
+        more = concatenate([np.zeros(self.model.m), self.resists + np.zeros(self.model.n)])
+        return mass_matrix(self.model, self.still) + more[:, None] * np.eye(self.model.nv)
+
+    def _respond(self, forces: Any) -> Any:
+        return solve_tree(self._mass, forces, places_above(self.model))
 
     def forces(self, impulses: Any) -> Any:
         """``n``: on the joints, of one for each row."""
         return self.J[:, self.model.m :].T @ impulses
 
-    def impulses(self, opening: Any) -> Any:
-        """Those that change the rates of all rows by ``opening``, but for rounding times the ratio of masses: good
-        enough for one pass of many; redundant rows share them evenly.
+    def correction(self, there: State, dt: Any) -> tuple[Any, Any]:
+        """How fast the loops open on a way of ``dt`` (s) from here to another shape, and the impulses here that would
+        take this away, but for rounding times the ratio of masses: good enough for one pass of many.
         """
         if not len(self.J):
-            return opening
-        filled, beyond = regular(self.J, self.J @ responding(self.model, self.still)(self.J.T))
-        x = solve(filled, opening - beyond(opening))
-        return x - beyond(x)
+            return np.zeros(0), np.zeros(0)
+        error, J = self._at(self.model, there)
+        opening = scale(1.0 / dt, error)
+        filled, beyond = regular(self.J, J @ self._respond(self.J.T))
+        x = solve(filled, beyond(opening) - opening)
+        return opening, x - beyond(x)
 
     def kept(self, velocity: Any) -> Any:
         """The velocity (nv) after the least impulses in them with which they stay closed."""
         if not len(self.J):
             return velocity
-        return hold(responding(self.model, self.still), self.J, self.J, velocity, np.zeros(len(self.J))).motion
+        return hold(self._respond, self.J, self.J, velocity, np.zeros(len(self.J))).motion
 
 
 def row_count(model: Model) -> int:

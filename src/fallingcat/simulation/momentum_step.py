@@ -109,8 +109,8 @@ def stepped(
     R, q, spin = start.pose[:3, :3], start.joints, carried[7:]
     flying = concatenate([start.twist, start.rates]) - flight.seen(clock[0], R)
     p = inverse_dynamics(light, _still(q), flying)[6:]
-    closing = InnerLoops(light, _still(q))
-    half = clock[0] + 0.5 * dt
+    half, foreseen = clock[0] + 0.5 * dt, _foreseen(system, clock[0], start, 0.5 * dt)
+    closing = InnerLoops(light, _still(q), 0.5 * dt * foreseen)
 
     def middle(v: Any) -> State:
         return flight.state(half, R @ exp(0.5 * dt * v[3:6]), q + 0.5 * dt * v[6:], v)
@@ -121,8 +121,8 @@ def stepped(
         q_mid, tau = q + 0.5 * dt * rates, system.total(system.applied((), half, middle(v), given))[6:]
         slope = kinetic_slope(light, State(np.eye(4), q_mid, v[:6], rates)) + tau
         h = _ROTATIONS.dexp_left(dt * v[3:6]).T @ (R.T @ spin)  # what the variation of R exp(dt w) asks for
-        opening = scale(1.0 / dt, closing.error(_still(q + dt * rates)))
-        impulses = at.impulses - closing.impulses(opening)
+        opening, more = closing.correction(_still(q + dt * rates), dt)
+        impulses = at.impulses + more
         falls = _falls(at, rates, tau)
         p_mid = p + 0.5 * dt * slope + closing.forces(impulses)
         new = _velocity(light, h, q_mid, p_mid, 0.5 * dt * falls, rates)
@@ -130,7 +130,7 @@ def stepped(
         found = Guess(new, slope, impulses, rates, tau, falls, np.reshape(change, 1))
         return concatenate(list(found)), arrived(model, change, at.change[0], dt)
 
-    first = Guess.first(model, flying, _foreseen(system, clock[0], start, 0.5 * dt))
+    first = Guess.first(model, flying, foreseen)
     x = better(guess)[0] if len(guess) else repeat(better, first, ITERATIONS)
     v, slope, impulses, *_, change = Guess.of(model, x)
     end_R, end_q = R @ exp(dt * v[3:6]), q + dt * v[6:]
