@@ -4,11 +4,15 @@ python benchmarks/contact.py                  # this processor: single runs and 
 python benchmarks/contact.py --hard           # the same on hard contacts: time steps of Moreau, beside MuJoCo
 python benchmarks/contact.py --gpu            # on a machine with a GPU and CuPy: fleets on compliant floors and on hard
                                               # contacts, their error beside the CPU, and MuJoCo Warp if it is there
+                                              # (else its rows of before stay)
+python benchmarks/contact.py --prepare FILE   # what the CPU makes of it, for a GPU machine that has no compiler for its
+                                              # own: --gpu --reference FILE
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib.util
 import json
 import platform
@@ -25,6 +29,10 @@ from fallingcat.kernels.compare import bare_urdf
 from fallingcat.simulation import Fleet
 
 RESULT = Path(__file__).parent / "results" / "contact.json"
+WARP = "MuJoCo Warp Euler"
+STEPS = ((2e-3, "float32"), (2e-3, "float64"), (1e-3, "float32"))
+HARD = ((2e-3, "float32"), (2e-3, "float64"))
+"""s, on a GPU."""
 JUDGED, TIMED = 1.0, 10.0
 """s: the length of a run whose error is measured, beside one with 64 times smaller steps; and of one that is timed."""
 
@@ -110,8 +118,7 @@ def ours(scene: Scene, dt: float, repeats: int, hard: bool = False) -> dict[str,
     fine = run(JUDGED, dt / 64.0).poses[-1, :3, 3]
     took, spread = processor_time(lambda: run(TIMED), repeats)
     many = fc.State(*(np.tile(x, (4096, *[1] * x.ndim)) for x in scene.start))
-    fleet = Fleet(scene.model, many, laws, floor, dt=dt)
-    batch, _ = processor_time(lambda: fleet.step(20), repeats)
+    batch, _ = processor_time(functools.partial(Fleet(scene.model, many, laws, floor, dt=dt).step, 20), repeats)
     error = float(np.abs(run(JUDGED).poses[-1, :3, 3] - fine).max())
     creep = float(np.abs(run(TIMED).twists[-1]).max())
     return row(f"fallingcat {name}", dt, took, spread, error) | {
@@ -182,19 +189,33 @@ def row(name: str, dt: float, took: float, spread: list[float], error: float) ->
 # GPU ------------------------------------------------------------------------------------------------------------------
 
 
-def on_gpu(scene: Scene, dt: float, count: int, dtype: str, hard: bool = False) -> dict[str, Any]:
+def fleet(scene: Scene, hard: bool, dt: float, count: int, seed: int, **where: Any) -> Fleet:
+    """Robots that differ in their joint rates."""
+    many = fc.State(*(np.tile(x, (count, *[1] * x.ndim)) for x in scene.start))
+    many = many._replace(rates=np.random.default_rng(seed).normal(size=(count, scene.model.n)))
+    return Fleet(scene.model, many, scene.laws, scene.hard if hard else scene.floor, dt=dt, **where)
+
+
+def on_cpu(scene: Scene, hard: bool, dt: float) -> tuple[np.ndarray, float]:
+    """The poses of 1,000 robots after 100 ms, and the error of one after a second."""
+    same = fleet(scene, hard, dt, 1000, 1)
+    same.step(round(0.1 / dt))
+    floor, name = (scene.hard, "moreau") if hard else (scene.floor, "implicit")
+    ends = [
+        fc.simulate(scene.model, scene.start, JUDGED, scene.laws, floor, integrator=name, dt=step).poses[-1]
+        for step in (dt, dt / 64.0)
+    ]
+    return same.packed()[:, :12], float(np.abs(ends[0] - ends[1])[:3, 3].max())
+
+
+def on_gpu(
+    scene: Scene, hard: bool, dt: float, count: int, dtype: str, cpu: tuple[np.ndarray, float]
+) -> dict[str, Any]:
     """Steps per second of a fleet, and 100 ms of 1,000 robots beside the CPU's float64."""
     import cupy
 
-    rng, floor, name = np.random.default_rng(0), scene.hard if hard else scene.floor, "moreau" if hard else "implicit"
-
-    def fleet(n: int, **where: Any) -> Fleet:
-        many = fc.State(*(np.tile(x, (n, *[1] * x.ndim)) for x in scene.start))
-        return Fleet(scene.model, many._replace(rates=rng.normal(size=(n, scene.model.n))), scene.laws, floor,
-                     dt=dt, **where)  # fmt: skip
-
     began = time.perf_counter()
-    big = fleet(count, target="cuda", dtype=dtype)
+    big = fleet(scene, hard, dt, count, 0, target="cuda", dtype=dtype)
     big.step(1)
     cupy.cuda.Device().synchronize()
     compiled = time.perf_counter() - began
@@ -204,28 +225,20 @@ def on_gpu(scene: Scene, dt: float, count: int, dtype: str, hard: bool = False) 
         big.step(50)
         cupy.cuda.Device().synchronize()
         times.append((time.perf_counter() - began) / 50)
-    rng = np.random.default_rng(1)
-    small = fleet(1000, target="cuda", dtype=dtype)
-    rng = np.random.default_rng(1)
-    same = fleet(1000)
-    steps = round(0.1 / dt)
-    small.step(steps)
-    same.step(steps)
-    off = np.abs(small.packed()[:, :12] - same.packed()[:, :12]).max(axis=1)
+    small = fleet(scene, hard, dt, 1000, 1, target="cuda", dtype=dtype)
+    small.step(round(0.1 / dt))
+    off = np.abs(small.packed()[:, :12] - cpu[0]).max(axis=1)
     kernels = big.march.on("cuda", dtype)
-    fine, coarse = (
-        fc.simulate(scene.model, scene.start, JUDGED, scene.laws, floor, integrator=name, dt=step)
-        for step in (dt / 64.0, dt)
-    )
     return {
-        "method": f"fallingcat {name}",
+        "method": "fallingcat moreau" if hard else "fallingcat implicit",
         "dtype": dtype,
         "dt": dt,
         "robots": count,
         "steps per s": count / statistics.median(times),
+        "simulated s per s": dt * count / statistics.median(times),
         "first step (s)": compiled,
         "pose beside CPU float64 after 0.1 s": {"median": float(np.median(off)), "worst": float(off.max())},
-        "error after 1 s (m)": float(np.abs(fine.poses[-1, :3, 3] - coarse.poses[-1, :3, 3]).max()),
+        "error after 1 s (m)": cpu[1],
         "operations": sum(sum(kernel.operations.values()) for kernel in kernels),
         "stages": sum(len(kernel.stages.stages) for kernel in kernels),
     }
@@ -244,7 +257,7 @@ def warps(scene: Scene, dt: float, count: int) -> dict[str, Any]:
     mujoco.mj_forward(model, data)
     rows = 4 * len(scene.points) + model.nv + 8
 
-    def fleet(n: int) -> tuple[Any, Callable[[int], float]]:
+    def worlds(n: int) -> tuple[Any, Callable[[int], float]]:
         m, d = mjw.put_model(model), mjw.put_data(model, data, nworld=n, nconmax=len(scene.points) + 4, njmax=rows)
         mjw.step(m, d)
         with wp.ScopedCapture() as capture:
@@ -261,24 +274,56 @@ def warps(scene: Scene, dt: float, count: int) -> dict[str, Any]:
         return d, run
 
     began = time.perf_counter()
-    _, run = fleet(count)
+    _, run = worlds(count)
     compiled = time.perf_counter() - began
     times = [run(50) for _ in range(7)]
-    one, alone = fleet(1)
+    one, alone = worlds(1)
     alone(round(JUDGED / dt) - 1)  # one step was taken before the capture
     end = one.qpos.numpy()[0, :3]
     model.opt.timestep = dt / 64.0
     for _ in range(round(64 * JUDGED / dt)):
         mujoco.mj_step(model, data)
     return {
-        "method": "MuJoCo Warp Euler",
+        "method": WARP,
+        "date": time.strftime("%Y-%m-%d"),
         "dtype": "float32",
         "dt": dt,
         "robots": count,
         "steps per s": count / statistics.median(times),
+        "simulated s per s": dt * count / statistics.median(times),
         "first step (s)": compiled,
         "error after 1 s (m)": float(np.abs(end - data.qpos[:3]).max()),
     }
+
+
+def gpu_ways(name: str) -> list[tuple[bool, float, str]]:
+    """Hard contacts or not, steps (s), kind of numbers."""
+    ways = [(hard, *step) for hard, steps in ((False, STEPS), (True, HARD)) for step in steps]
+    return ways[:-1] if name == "humanoid" else ways  # which in float64 would land for minutes: docs/contact.md
+
+
+def gpu_rows(name: str, scene: Scene, count: int, known: Any, before: list[Any]) -> list[Any]:
+    """Ours, and MuJoCo Warp's."""
+    rows = []
+    for hard, dt, dtype in gpu_ways(name):
+        key = f"{name} {hard} {dt}"
+        cpu = (known[key], float(known[f"{key} error"])) if known else on_cpu(scene, hard, dt)
+        rows.append(on_gpu(scene, hard, dt, count, dtype, cpu))
+    if name not in SCENES:
+        return rows
+    if importlib.util.find_spec("mujoco_warp"):
+        return [*rows, warps(scene, 2e-3, 1 << 17)]
+    return [*rows, *(row for row in before if row["method"] == WARP)]
+
+
+def prepare(file: Path) -> None:
+    """What the CPU makes of the fleets."""
+    data: dict[str, Any] = {}
+    for name, scene in (SCENES | {"hopper": hopper}).items():
+        for hard, dt in dict.fromkeys((hard, dt) for hard, dt, _ in gpu_ways(name)):
+            key = f"{name} {hard} {dt}"
+            data[key], data[f"{key} error"] = on_cpu(scene(), hard, dt)
+    np.savez(file, **data)
 
 
 def main() -> None:
@@ -286,17 +331,22 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--gpu", action="store_true")
     parser.add_argument("--hard", action="store_true")
-    parser.add_argument("--count", type=int, default=1 << 19)
+    parser.add_argument("--prepare", type=Path)
+    parser.add_argument("--reference", type=Path)
+    parser.add_argument("--count", type=int, default=1 << 21, help="robots on a GPU")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
+    if options.prepare:
+        prepare(options.prepare)
+        return
+    kind = "contact_gpu.json" if options.gpu else "contact_hard.json" if options.hard else RESULT.name
+    output = options.output or RESULT.with_name(kind)
+    before = json.loads(output.read_text()) if output.exists() else {}
+    known = np.load(options.reference) if options.reference else None
     result: dict[str, Any] = {"python": platform.python_version(), "date": time.strftime("%Y-%m-%d")}
     for name, scene in (SCENES | ({"hopper": hopper} if options.gpu else {})).items():
         if options.gpu:
-            ways = [(dtype, hard) for hard in (False, True) for dtype in ("float32", "float64")]
-            ways = ways[:-1] if name == "humanoid" else ways  # which in float64 would land for minutes: docs/contact.md
-            rows = [on_gpu(scene(), 2e-3, options.count, *way) for way in ways]
-            if importlib.util.find_spec("mujoco_warp") and name in SCENES:
-                rows += [warps(scene(), 2e-3, 1 << 17)]
+            rows = gpu_rows(name, scene(), options.count, known, before.get(name, []))
         else:
             rows = [ours(scene(), dt, options.repeats, options.hard) for dt in (1e-3, 2e-3, 4e-3)]
             rows += [mujocos(scene(), kind, 1e-3, options.repeats) for kind in ("Euler", "implicitfast", "RK4")]
@@ -304,10 +354,8 @@ def main() -> None:
             rows = [{key: x for key, x in row.items() if not key.startswith("error")} for row in rows]
         result[name] = rows
         for each in rows:
-            print(name, json.dumps(each))
-    kind = "contact_gpu.json" if options.gpu else "contact_hard.json" if options.hard else RESULT.name
-    output = options.output or RESULT.with_name(kind)
-    output.write_text(json.dumps(result, indent=2) + "\n")
+            print(name, json.dumps(each), flush=True)
+        output.write_text(json.dumps(result, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,12 @@ using std::fma; using std::sqrt;
 #define __syncthreads()
 #define __align__(bytes) alignas(bytes)
 struct int2 { int x, y; };
+struct int4 { int x, y, z, w; };
+struct double2 { double x, y; };
+struct float4 { float x, y, z, w; };
+#define make_double2(...) {__VA_ARGS__}
+#define make_float4(...) {__VA_ARGS__}
+#define __cvta_generic_to_shared(p) 0
 #define __forceinline__ inline
 #define __shared__
 #define __launch_bounds__(...)
@@ -59,7 +65,8 @@ class Module:
     def __init__(self, folder, code):
         size = 8 if "double *fc_at" in code else 4
         code = re.sub(r'asm\("mad.*', f"r = (unsigned long long)p + n * (k * {size}ULL);", code)
-        code = re.sub(r'asm volatile\("\{.*', "if (k) *p = y;", code)
+        code = re.sub(r'asm volatile\("\{.*', "if (k < end) *p = y;", code)
+        code = re.sub(r'asm volatile\("ld.*', "std::memcpy(&x, pool + p, sizeof x);", code)
         code = re.sub(r"asm volatile.*", "", code)
         name, parameters = re.search(r"__launch_bounds__\(.*\)\n(\w+)\((.*)\)", code).groups()
         times = 2 if "__syncthreads();" in code else 1  # what threads hand each other is there the second time

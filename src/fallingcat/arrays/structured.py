@@ -13,6 +13,13 @@ from .building import array
 from .traced import Traced
 
 
+def half(matrix: Any) -> Any:
+    """What is taken of a matrix by :func:`mirror` and :func:`skew_mirror`: of expressions, zeros below the diagonal."""
+    if not isinstance(matrix, np.ndarray) or matrix.dtype != object or not len(matrix):
+        return matrix
+    return array([[x if i <= j else 0.0 for j, x in enumerate(row)] for i, row in enumerate(matrix)])
+
+
 def mirror(matrix: Any) -> Any:
     """A symmetric matrix made exactly symmetric; of expressions, the lower half is dropped and never computed."""
     n = len(matrix)

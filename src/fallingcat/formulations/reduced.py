@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import columns, concatenate, mirror, skew_mirror, solve, solve_tree
+from ..arrays import columns, concatenate, half, mirror, skew_mirror, solve, solve_tree
 from ..arrays.types import Matrix, Pose, Twist, Vector
 from ..dynamics import gravity_forces
 from ..dynamics.checks import check_robot, vector
@@ -165,5 +165,5 @@ def _curvature_forces(model: Model, M: Matrix, A: Matrix, areas: Matrix, rows: M
     about = skew_mirror(whole[np.ix_(r, r)] - mixed + mixed.T + center.T @ whole[np.ix_(t, t)] @ center)
     y = rows[r] - center.T @ rows[t] - 0.5 * about @ A[r]
     lift, turned, follow = rows[t].T, y.T, A[r].T
-    parts = (areas, c, A[r], y)
+    parts = (half(areas), c, A[r], y)
     return skew_mirror(columns(lambda area, c, a, y: area + lift @ c + turned @ a - follow @ y, *parts))

@@ -15,7 +15,7 @@ import fallingcat as fc
 from fallingcat.arrays.operations import OPERATIONS
 from fallingcat.errors import ExtraMissingError
 from fallingcat.kernels import compile
-from fallingcat.kernels.gpu import cuda, machine, recompute, registers, stages, waists, ways
+from fallingcat.kernels.gpu import cones, cuda, machine, recompute, registers, stages, waists, ways
 from fallingcat.kernels.ir import schedule
 from fallingcat.kernels.ir.instructions import Input, Instruction
 from fallingcat.kernels.ir.program import Program, program
@@ -156,6 +156,42 @@ def test_a_program_with_several_waists_comes_in_as_many_parts():
         cut = stages.stages(parts.program, "float64", 100_000, parts.cuts)
         assert len(cut.stages) == 1 + len(parts.cuts)
         close(through(cut, arguments, len(made.outputs)), expected, 1e-10)
+
+
+@pytest.mark.parametrize(("largest", "least"), [(100_000, 1), (500, 3)])
+def test_results_are_shared_out_among_stages_that_need_nothing_of_each_other(largest, least):
+    """Each stage reads inputs alone; together they make all results once."""
+    model = fc.robots.quadruped()
+    traced = trace(Recipe(model, fc.coriolis_matrix))
+    made = program(traced.inputs, traced.outputs)
+    arguments = c._test_inputs(model, traced, "float64")[0]
+    known = {x: float(arguments[place[0]][place[1]]) for x, place in made.inputs.items()}
+    expected = results_of(made, evaluated(made.instructions, known))
+    whole = cones.shared_out(waists.Parts(made, (0,)), "float64", largest)
+    cut = stages.stages(whole.program, "float64", 100_000, whole.cuts[1:])
+    assert len(cut.stages) == len(whole.cuts) >= least
+    assert cut.places == 0
+    assert not any(stage.stores for stage in cut.stages)
+    assert sorted(place for stage in cut.stages for place, _ in stage.outputs) == [*range(len(made.outputs))]
+    assert max(len(stage.lines) for stage in cut.stages) <= max(1.2 * largest, 0.6 * len(made.instructions))
+    close(through(cut, arguments, len(made.outputs)), expected, 1e-10)
+
+
+def test_after_a_waist_each_limb_is_a_stage_of_its_own():
+    """The reduced equations of a robot with limbs: what passes between stages is the waist alone."""
+    model = fc.robots.quadruped()
+    traced = trace(Recipe(model, fc.reduced_equations))
+    made = program(traced.inputs, traced.outputs)
+    arguments = c._test_inputs(model, traced, "float64")[0]
+    known = {x: float(arguments[place[0]][place[1]]) for x, place in made.inputs.items()}
+    expected = results_of(made, evaluated(made.instructions, known))
+    parts = waists.parted_again(waists.parted(made, ways.EARLY), ways.EARLY)
+    alone = cones.shared_out(parts, "float64", 2_000)
+    assert alone.cuts[:2] == parts.cuts
+    cut = stages.stages(alone.program, "float64", 100_000, alone.cuts)
+    assert len(cut.stages) == 1 + len(alone.cuts) > 3
+    assert not any(stage.stores for stage in cut.stages[2:])
+    close(through(cut, arguments, len(made.outputs)), expected, 1e-10)
 
 
 def narrowing(wide, narrow):

@@ -1,8 +1,9 @@
 """CUDA text of a stage that does the same to many things of each state (:mod:`.repeated`).
 
-A block takes 32 states, a lane for each, so that neighbouring lanes read and write neighbouring numbers.  First its
-warps bring what all things share into shared memory; then each warp takes some things at a time, so that one reading of
-a shared number serves several of them.  Tables say where the numbers of each thing come from and where they go.
+A block takes 32 or 64 states, a lane for each, so that neighbouring lanes read and write neighbouring numbers.  First
+its warps bring what all things share into shared memory; then each warp takes some things at a time, so that one
+reading of a shared number serves several of them.  Tables say where the numbers of each thing come from and where they
+go.
 """
 
 from __future__ import annotations
@@ -13,15 +14,21 @@ from typing import Any, NamedTuple
 
 from ..text.shared import Real, expression
 from .cuda import Text
-from .machine import SHARED
+from .machine import REGISTERS, SHARED
 from .repeated import Repeated, Target
 
-LANES = 32
-"""States of a block."""
-BESIDE = 45
+LINES = 256
+"""Bytes of neighbouring states that a block reads and writes at a time: of 32 or 64 states."""
+BESIDE = {"float32": 32, "float64": 45}
 """Registers for addresses and the like, beside the values of things."""
+WARPS = (16, 8, 4)
+"""Things, or pairs of them, that a block works at, the most that registers allow."""
 NEAR, FAR = 6, 40
 """So many instructions before its use a number of shared memory, or of memory, is asked for."""
+SKIPPED = 4
+"""Things: so many more that a result is not for are worth a branch."""
+ONCE = 1.25
+"""Uses of shared numbers, in the mean: up to these they are read together."""
 PROFILES = 6
 """Patterns of places that a thread keeps at hand; more come from a table."""
 
@@ -29,68 +36,127 @@ PROFILES = 6
 class Layout(NamedTuple):
     """How the things of a stage are shared out."""
 
+    lanes: int
+    """states of a block"""
     together: int
-    """things that a warp takes at a time, one or two"""
+    """things that a warp (or a pair of warps, by its lanes) takes at a time, one or two"""
     warps: int
-    """of a block"""
+    """of a block, or pairs"""
     least: int
     """blocks that a multiprocessor should be able to hold"""
     groups: int
 
 
 def laid_out(stage: Repeated, dtype: str) -> Layout:
-    """Two things together where registers hold them, and as many warps as they allow; measured on an H200."""
-    each = stage.alive * (2 if dtype == "float64" else 1)
+    """Two things together where registers hold them, and as many warps as they allow, in two blocks where what is
+    shared is little; measured on an H200.
+    """
+    size = 8 if dtype == "float64" else 4
+    each = stage.alive * size // 4
     together = 2 if 2 * each <= 170 else 1
-    most = 65_536 // (32 * min(255, BESIDE + together * each))
-    groups = -(-stage.things // together)
-    warps = min(groups, 8 if most >= 16 else 4)
-    return Layout(together, warps, max(1, most // warps), groups)
+    lanes, groups = LINES // size, -(-stage.things // together)
+    least = 2 if 4 * len(stage.shared) * LINES <= SHARED else 1
+    needed = min(255, BESIDE[dtype] + together * each)
+    warps = next((w for w in WARPS if REGISTERS // (lanes * w * least) >= needed), WARPS[-1])
+    return Layout(lanes, together, min(groups, warps), least, groups)
 
 
 def text(stage: Repeated, arguments: int, dtype: str, name: str) -> Text:
     """The kernel ``name(a0, a1, ..., workspace, t, out, n)``, as :func:`.cuda.text` makes them."""
+    first = first_needed(stage)
+    stage = stage._replace(lines=sorted(stage.lines, key=lambda line: first[line.value]))  # operands stay in front
     real, layout = Real(dtype), laid_out(stage, dtype)
-    size = 8 if dtype == "float64" else 4
-    shared = len(stage.shared) * LANES * size
-    fits = shared <= SHARED
-    least = max(1, min(layout.least, SHARED // (shared + 1024))) if fits else layout.least
     tables = _Tables(name, layout, real)
+    body = _Body(stage, real, layout, tables, name)
+    statements, shared = body.lines(), body.pool.bytes
+    least = max(1, min(layout.least, SHARED // (shared + 1024)))
+    lanes, threads = layout.lanes, layout.lanes * layout.warps
     inputs = "".join(f"const {real.text} *__restrict__ a{k}, " for k in range(arguments + 1))
-    body = _Body(stage, real, layout, tables, name, fits).lines()
-    threads = LANES * layout.warps
     lines = [
         *tables.text(),
-        f"static __device__ const int {name}_shared[] = {{{', '.join(map(str, stage.shared.values()))}, -1}};",
+        *body.pool.table(name),
         f'extern "C" __global__ void __launch_bounds__({threads}, {least})',
         f"{name}({inputs}{real.text} *__restrict__ t, {real.text} *__restrict__ out, const unsigned count)",
         "{",
-        f"    const unsigned lane = threadIdx.x % {LANES}, warp = threadIdx.x / {LANES};",
-        f"    unsigned i = blockIdx.x * {LANES} + lane;",
+        f"    const unsigned lane = threadIdx.x % {lanes}, warp = threadIdx.x / {lanes};",
+        f"    unsigned i = blockIdx.x * {lanes} + lane;",
         "    i = i < count ? i : count - 1;  // the lanes that are left over repeat the last state",
         "    const unsigned n = count;",
         f"    const {real.text} *const s = a{arguments} + i;",
         "    t += i;",
         "    out += i;",
-    ]
-    if fits and stage.shared:
-        lines += [
-            "    extern __shared__ char pool[];",
-            f"    volatile {real.text} *const w = (volatile {real.text} *)pool + lane;",
-            f"    for (unsigned k = warp; k < {len(stage.shared)}; k += {layout.warps})",
-            f"        w[k * {LANES}] = __ldg(fc_at(s, __ldg({name}_shared + k), n));",
-            "    __syncthreads();",
-        ]
-    lines += [
-        f"    for (unsigned g = warp; g < {layout.groups}; g += {layout.warps}) {{",
+        *body.pool.filled(name, layout.warps),
+        f"    for (unsigned k = 0; k < {layout.groups}; k += {layout.warps}) {{",
+        f"        const unsigned g = k + (k / {layout.warps} % 2 ? {layout.warps - 1} - warp : warp);  // to and fro",
+        f"        if (g >= {layout.groups}) continue;",
         f"        const unsigned thing = g * {layout.together};",
         f"        const int *const table = {name}_table + thing;",
-        *(f"        {line}" for line in body),
+        *(f"        {line}" for line in statements),
         "    }",
         "}",
         "",
     ]
-    return Text(name, "\n".join(lines), threads, shared if fits else 0, LANES)
+    return Text(name, "\n".join(lines), threads, shared, lanes)
+
+
+class _Pool:
+    """Shared numbers of a block in the order of their uses: those used once are read several at a time, 16 bytes."""
+
+    def __init__(self, places: dict[int, int], asked: list[int], real: Real, lanes: int) -> None:
+        size = LINES // lanes
+        self._real, self._lanes = real, lanes
+        self.several = 16 // size if len(asked) <= ONCE * len(places) else 1
+        self.order = [*dict.fromkeys(asked)]
+        self.place = {x: k for k, x in enumerate(self.order)}
+        self._sources = [places[x] for x in self.order]
+        self._sources += self._sources[-1:] * (-len(self.order) % self.several)
+        self._chunk = LINES * self.several
+        self.bytes = self._chunk * len(self._sources) // self.several
+        self.fits = self.bytes <= SHARED
+        if not self.fits:
+            self.bytes, self.several = 0, 1
+
+    def table(self, name: str) -> Iterator[str]:
+        if self.bytes:
+            sources = ", ".join(map(str, self._sources))
+            yield f"static __device__ const int __align__(16) {name}_shared[] = {{{sources}}};"
+
+    def filled(self, name: str, warps: int) -> Iterator[str]:
+        """The statements by which a block brings its numbers."""
+        if not self.bytes:
+            return
+        t, wide = self._real.text, self.several if self.several > 1 else ""
+        entries = [f"e.{part}" for part in "xyzw"[: self.several]] if wide else ["e"]
+        numbers = ", ".join(f"__ldg(fc_place({entry}, s, out, n))" for entry in entries)
+        yield "    extern __shared__ char pool[];"
+        yield f"    const unsigned w = (unsigned)__cvta_generic_to_shared(pool) + {self._chunk // self._lanes} * lane;"
+        yield f"    for (unsigned k = warp; k < {len(self._sources) // self.several}; k += {warps}) {{"
+        yield f"        const int{wide} e = __ldg((const int{wide} *){name}_shared + k);"
+        yield f"        (({t}{wide} *)pool)[k * {self._lanes} + lane] = {f'make_{t}{wide}' if wide else ''}({numbers});"
+        yield "    }"
+        yield "    __syncthreads();"
+
+    def brought(self, x: int, name: str, again: bool) -> tuple[str, dict[int, str]]:
+        """The statement that reads ``x`` as ``name``, and what it gives; its neighbours too when they come first."""
+        t, chunk, part = self._real.text, *divmod(self.place[x], self.several)
+        address = f"w + {self._chunk * chunk}"
+        if self.several == 1:
+            return f"const {t} {name} = fc_one({address});", {x: name}
+        statement = f"const {t}{self.several} {name} = fc_several({address});"
+        if again:
+            return statement, {x: f"{name}.{'xyzw'[part]}"}
+        neighbours = self.order[self.several * chunk :][: self.several]
+        return statement, {y: f"{name}.{'xyzw'[k]}" for k, y in enumerate(neighbours)}
+
+
+def first_needed(stage: Repeated) -> dict[int, int]:
+    """For each value the first thing whose results need it: of a symmetric matrix row k is for columns from k on."""
+    first = {x: next((k for k, goes in enumerate(result) if goes), 0) for x, result in stage.results.items()}
+    for line in reversed(stage.lines):
+        for x in line.operands:
+            if isinstance(x, int):
+                first[x] = min(first.get(x, stage.things), first[line.value])
+    return first
 
 
 class Pattern(NamedTuple):
@@ -148,8 +214,10 @@ class _Tables:
             return f"const int {name} = __ldg(table + {start});", [name]
         return f"const int2 {name} = __ldg((const int2 *)(table + {start}));", [f"{name}.x", f"{name}.y"]
 
-    def constant(self, x: float) -> int:
-        """The entry of a number: ``-1 - k`` is constant ``k``."""
+    def entry(self, x: int | float) -> int:
+        """Of a place, ``2 place`` in the workspace and ``2 place + 1`` in the results; ``-1 - k`` is constant ``k``."""
+        if isinstance(x, int):
+            return 2 * x if x >= 0 else 2 * ~x + 1
         return -1 - self._constants.setdefault(x, len(self._constants))
 
     def text(self) -> Iterator[str]:
@@ -162,23 +230,27 @@ class _Tables:
 class _Body:
     """The statements for one group of things."""
 
-    def __init__(self, stage: Repeated, real: Real, layout: Layout, tables: _Tables, name: str, fits: bool) -> None:
-        self._stage, self._real, self._layout, self._tables, self._fits = stage, real, layout, tables, fits
+    def __init__(self, stage: Repeated, real: Real, layout: Layout, tables: _Tables, name: str) -> None:
+        self._stage, self._real, self._layout, self._tables = stage, real, layout, tables
         self._name = name
-        self._shared = {x: k for k, x in enumerate(stage.shared)}
+        self._asked = self._asked_for()
+        asked = [x for at in sorted(self._asked) for x in self._asked[at] if x in stage.shared]
+        self.pool = _Pool(stage.shared, asked, real, layout.lanes)
+        self._first = first_needed(stage)
         self._patterns = Patterns()
         self._numbers = count()
 
     def lines(self) -> list[str]:
         stage, made = self._stage, []
-        asked, names = self._asked(), {}
+        names: dict[int, str] = {}
+        near: dict[int, str] = {}
+        reached = 0
         for at, line in enumerate(stage.lines):
-            for x in asked.get(at, ()):
-                if x in stage.rows:
-                    made += self._taken(x)
-                else:
-                    names[x] = f"w{next(self._numbers)}"
-                    made.append(f"const {self._real.text} {names[x]} = {self._read(x)};")
+            if self._first[line.value] >= reached + SKIPPED:
+                reached = self._first[line.value]
+                made.append(f"if (thing + {self._layout.together} <= {reached}) continue;  // the rest is for others")
+            for x in self._asked.get(at, ()):
+                made += self._taken(x) if x in stage.rows else self._brought(x, names, near)
             for k in range(self._layout.together):
                 operands = [self._operand(x, k, names) for x in line.operands]
                 made.append(f"const {self._real.text} v{line.value}_{k} = {expression(self._real, line.op, operands)};")
@@ -195,15 +267,17 @@ class _Body:
         """A number of each thing, from the workspace or, where it is one for some things, from the constants."""
         row = dict(enumerate(self._stage.rows[x]))
         places = {k: place for k, place in row.items() if isinstance(place, int)}
-        pattern = self._patterns.of(places) if len(places) == len(row) else None
+        result = all(place < 0 for place in places.values())
+        alike = len(places) == len(row) and (result or all(place >= 0 for place in places.values()))
+        pattern = self._patterns.of({k: ~p if result else p for k, p in places.items()}) if alike else None
         read = []
         if pattern is None:
-            entries = {k: p if isinstance(p, int) else self._tables.constant(p) for k, p in row.items()}
+            entries = {k: self._tables.entry(p) for k, p in row.items()}
             statement, entry_of = self._tables.row(entries)
-            read, found = [statement], [f"fc_from({entry}, s, n, {self._name}_constants)" for entry in entry_of]
+            read, found = [statement], [f"fc_from({entry}, s, out, n, {self._name}_constants)" for entry in entry_of]
         else:
             own = [f"p{pattern.profile}_{k} + {pattern.offset}" for k in range(self._layout.together)]
-            found = [f"__ldg(fc_at(s, {place}, n))" for place in own]
+            found = [f"__ldg(fc_at({'out' if result else 's'}, {place}, n))" for place in own]
         return [*read, *(f"const {self._real.text} v{x}_{k} = {value};" for k, value in enumerate(found))]
 
     def _written(self, x: int) -> list[str]:
@@ -225,7 +299,7 @@ class _Body:
         for k in range(self._layout.together):
             place, value = f"p{profile}_{k} + {offset}", f"{'-' if negative else ''}v{x}_{k}"
             address = f"fc_at({'t' if aside else 'out'}, {place}, n)"
-            holds = f"thing + {k} - {first}u < {end - first}u"
+            holds = f"thing + {k} - {first}u, {end - first}u"
             made.append(f"__stcs({address}, {value});" if whole else f"fc_put({holds}, {address}, {value});")
         return made
 
@@ -235,7 +309,7 @@ class _Body:
         read, entry_of = self._tables.row(entries)
         return [read, *(f"fc_to({entry}, v{x}_{k}, t, out, n);" for k, entry in enumerate(entry_of))]
 
-    def _asked(self) -> dict[int, list[int]]:
+    def _asked_for(self) -> dict[int, list[int]]:
         """Line -> what is asked for before it: rows once, long before their first use, shared numbers before each."""
         stage = self._stage
         asked: dict[int, list[int]] = {}
@@ -245,19 +319,29 @@ class _Body:
                 if x in stage.rows and x not in seen:
                     asked.setdefault(max(0, at - FAR), []).append(x)
                     seen[x] = at
-                elif x in self._shared and seen.get(x, -NEAR) <= at - NEAR:
+                elif x in stage.shared and seen.get(x, -NEAR) <= at - NEAR:
                     asked.setdefault(max(0, at - NEAR), []).append(x)
                     seen[x] = at
         return asked
 
-    def _read(self, x: int) -> str:
-        k = self._shared[x]
-        return f"w[{k * LANES}]" if self._fits else f"__ldg(fc_at(s, {self._stage.shared[x]}, n))"
+    def _brought(self, x: int, names: dict[int, str], near: dict[int, str]) -> list[str]:
+        """A shared number, unless it came with its neighbour."""
+        if x in near:
+            names[x] = near.pop(x)
+            return []
+        name = f"w{next(self._numbers)}"
+        if not self.pool.fits:
+            names[x] = name
+            return [f"const {self._real.text} {name} = __ldg(fc_place({self._stage.shared[x]}, s, out, n));"]
+        statement, found = self.pool.brought(x, name, again=x in names)
+        names[x] = found.pop(x)
+        near.update(found)
+        return [statement]
 
     def _operand(self, x: Any, k: int, names: dict[int, str]) -> str:
         if not isinstance(x, int):
             return self._real.constant(x)
-        return names[x] if x in self._shared else f"v{x}_{k}"
+        return names[x] if x in self._stage.shared else f"v{x}_{k}"
 
 
 def prelude(real: Real) -> Iterator[str]:
@@ -265,17 +349,36 @@ def prelude(real: Real) -> Iterator[str]:
     the compiler long.
     """
     t, size, kind = (real.text, 8, "d") if real.text == "double" else (real.text, 4, "f")
-    parameters = f"const {t} *s, const unsigned n, const {t} *constants"
-    yield f"static __device__ __forceinline__ {t} fc_from(const int k, {parameters})"
+    several = 16 // size
+    into = ", ".join(f"%{k}" for k in range(several))
+    found = ", ".join(f'"={kind}"(x.{part})' for part in "xyzw"[:several])
+    yield f"static __device__ __forceinline__ {t}{several} fc_several(const unsigned p)"
     yield "{"
-    yield "    return __ldg(k < 0 ? constants - 1 - k : fc_at(s, k, n));"
+    yield f"    {t}{several} x;"
+    yield f'    asm volatile("ld.shared.v{several}.f{8 * size} {{{into}}}, [%{several}];" : {found} : "r"(p));'
+    yield "    return x;"
     yield "}"
-    yield f"static __device__ __forceinline__ void fc_put(const bool k, {t} *p, const {t} y)"
+    yield f"static __device__ __forceinline__ {t} fc_one(const unsigned p)"
     yield "{"
-    store = f"{{ .reg .pred p; setp.ne.s32 p, %0, 0; @p st.global.cs.f{8 * size} [%1], %2; }}"
-    yield f'    asm volatile("{store}" :: "r"((int)k), "l"(p), "{kind}"(y));'
+    yield f"    {t} x;"
+    yield f'    asm volatile("ld.volatile.shared.f{8 * size} %0, [%1];" : "={kind}"(x) : "r"(p));'
+    yield "    return x;"
+    yield "}"
+    pointers = f"const {t} *s, const {t} *o, const unsigned n"
+    yield f"static __device__ __forceinline__ const {t} *fc_place(const int k, {pointers})"
+    yield "{"
+    yield "    return fc_at(k < 0 ? o : s, k < 0 ? ~k : k, n);"
+    yield "}"
+    yield f"static __device__ __forceinline__ {t} fc_from(const int k, {pointers}, const {t} *constants)"
+    yield "{"
+    yield "    return __ldg(k < 0 ? constants - 1 - k : fc_at(k & 1 ? o : s, k >> 1, n));"
+    yield "}"
+    yield f"static __device__ __forceinline__ void fc_put(const unsigned k, const unsigned end, {t} *p, const {t} y)"
+    yield "{"
+    store = f"{{ .reg .pred p; setp.lt.u32 p, %0, %1; @p st.global.cs.f{8 * size} [%2], %3; }}"
+    yield f'    asm volatile("{store}" :: "r"(k), "r"(end), "l"(p), "{kind}"(y));'
     yield "}"
     yield f"static __device__ __forceinline__ void fc_to(const int k, const {t} x, {t} *w, {t} *out, const unsigned n)"
     yield "{"
-    yield "    fc_put(k >= 0, fc_at(k & 2 ? w : out, k >> 2, n), k & 1 ? -x : x);"
+    yield "    fc_put(k, 1u << 31, fc_at(k & 2 ? w : out, k >> 2, n), k & 1 ? -x : x);"
     yield "}"

@@ -13,6 +13,8 @@ from .stages import Stage, cost
 
 SHARED = 227 * 1024
 """Bytes of shared memory on a multiprocessor (Hopper, and more than half as much on others since Volta)."""
+REGISTERS = 65_536
+"""On a multiprocessor, of 4 bytes."""
 RATE = {"float32": 2.0e13, "float64": 1.3e13}
 """Machine instructions per second, of all lanes, ..."""
 WARPS, ALONE = 8, 0.8

@@ -40,9 +40,9 @@ class Repeated(NamedTuple):
     lines: list[Instruction]
     things: int
     rows: dict[int, tuple[int | float, ...]]
-    """value -> for each thing its place in the workspace, or a number"""
+    """value -> for each thing its place in the workspace (``~place``: in the results), or a number"""
     shared: dict[int, int]
-    """value -> its place in the workspace"""
+    """value -> its place, likewise"""
     results: dict[int, list[list[Target]]]
     """value -> for each thing where it goes"""
 
@@ -142,10 +142,15 @@ class _Cut:
                 node, negative = _unsigned(x)
                 self._targets[self._number[node]].append(Target(place, negative))
         self._stretches = self._cut_at_loops(_needed_for([nodes[k] for k in self._targets], nodes))
-        self._places = {x: k for k, x in enumerate(self._handed_over())}
-        for x, place in self._places.items():
-            self._targets[x].append(Target(place, aside=True))
-        self._size = len(self._places)
+        results = {x: ~goals[0].place for x, goals in self._targets.items() if goals and not goals[0].negative}
+        looped, others = self._read_by_loops(), self._read_by_others()
+        self._places = {x: results[x] for x in looped if x in results and x not in others}
+        """value -> its place in the workspace; ``~place``: a result, which loops read where it was written"""
+        aside = [x for x in looped | others if x not in self._places]
+        self._places |= {x: k for k, x in enumerate(aside)}
+        for k, x in enumerate(aside):
+            self._targets[x].append(Target(k, aside=True))
+        self._size = len(aside)
         self._zeros: list[int] = []
         self._looped = {loop: self._in_stages(loop) for loop in self._loops}
 
@@ -158,10 +163,15 @@ class _Cut:
                 stretches.setdefault(phase[self._number[node]], []).append(node)
         return stretches
 
-    def _handed_over(self) -> dict[int, None]:
-        """Values that a loop reads, and those that a stretch reads and does not make."""
-        number = self._number
-        found = {number[x]: None for loop in self._loops for x in loop.args if isinstance(x, Traced)}
+    def _read_by_loops(self) -> dict[int, None]:
+        """Values that loops over things read."""
+        loops = [loop for loop in self._loops if not repeats(loop.args[0])]
+        return {self._number[x]: None for loop in loops for x in loop.args if isinstance(x, Traced)}
+
+    def _read_by_others(self) -> dict[int, None]:
+        """Values that rounds read, and those that a stretch reads and does not make."""
+        number, rounds = self._number, [loop for loop in self._loops if repeats(loop.args[0])]
+        found = {number[x]: None for loop in rounds for x in loop.args if isinstance(x, Traced)}
         for stretch in self._stretches.values():
             made = {number[node] for node in stretch}
             read = {number[x]: None for node in stretch for x in node.args if isinstance(x, Traced)}
@@ -183,7 +193,7 @@ class _Cut:
     def _straight(self, nodes: list[Traced], first: bool, dtype: str) -> Stages:
         """One stretch; the ``first`` also writes what is no expression, and hands inputs over."""
         values = {self._number[node]: None for node in nodes}
-        handed = {x: Input(len(self._sizes), place) for x, place in self._places.items() if x not in values}
+        handed = {x: Input(len(self._sizes), k) for x, k in self._places.items() if k >= 0 and x not in values}
         sources = [*(self._inputs if first else ()), *values]
         goals: list[tuple[Target, Any]] = [(target, x) for x in sources for target in self._targets.get(x, ())]
         if first:
