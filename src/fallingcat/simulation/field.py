@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays import Traced, concatenate, is_numeric
 from ..arrays.differentiate import jacobian, substitute
 from ..contact import Contact
-from ..contact.contact import Mode
+from ..contact.contact import Jump, Mode
 from ..control import Law
 from ..dynamics import displace
 from ..kernels import compile
@@ -70,6 +70,11 @@ class Layout(NamedTuple):
         """The inverse of :meth:`pack`."""
         pose, joints, twist, rates, memory, works = self._parts(packed)
         return State(pose_of(pose), joints, twist, rates), memory, works
+
+    def jumped(self, jump: Jump, laws: np.ndarray, works: np.ndarray) -> np.ndarray:
+        """Packed after a jump of the contact, beside what ``laws`` remember: its loss is work of the last port."""
+        works = np.append(works[:-1], works[-1] - jump.loss)
+        return np.asarray(self.pack(jump.state, np.append(jump.memory, laws), works), dtype=float)
 
     def numbers(self, packed: np.ndarray) -> tuple[np.ndarray, ...]:
         """Rows of the pose (3 x 4), joints, twist, rates and works of a packed state: views of it."""

@@ -232,24 +232,30 @@ class Run:
 
     def _step(self, dt: float) -> tuple[np.ndarray, float]:
         """A step that is finite and meets the tolerance, and its size; 0 where no step holds what it should."""
+        return self._adapted(dt) if self.adaptive else self._halved(dt)
+
+    def _halved(self, dt: float) -> tuple[np.ndarray, float]:
+        """:meth:`_step` of a method with fixed steps: half of one that is not resolved, and so on."""
         while True:
             out = self._call(dt)
-            finite = bool(np.isfinite(out).all())
-            if not self.adaptive:
-                if not finite:
-                    self._refuse(out, dt)
-                if self._resolved(out):
-                    self.next = min(2.0 * self.next, self.largest)
-                    return out, dt
-                dt = self.next = 0.5 * dt
-                if dt < self.largest * 0.5**HALVINGS:
-                    self.next = self.largest
-                    if self.system.contact is None:
-                        raise NumericsError(self.method.unsolved(self.system), time=self.t)
-                    across = out[-1] <= 1.0 and self._pushed(2.0 * dt)
-                    return (out, 2.0 * dt) if across else (np.append(self.packed, 0.0), 0.0)
-                continue
-            size = float(out[-1])
+            if not np.isfinite(out).all():
+                self._refuse(out, dt)
+            if self._resolved(out):
+                self.next = min(2.0 * self.next, self.largest)
+                return out, dt
+            dt = self.next = 0.5 * dt
+            if dt < self.largest * 0.5**HALVINGS:
+                self.next = self.largest
+                if self.system.contact is None:
+                    raise NumericsError(self.method.unsolved(self.system), time=self.t)
+                across = out[-1] <= 1.0 and self._pushed(2.0 * dt)
+                return (out, 2.0 * dt) if across else (np.append(self.packed, 0.0), 0.0)
+
+    def _adapted(self, dt: float) -> tuple[np.ndarray, float]:
+        """:meth:`_step` of a method that says its error, in units of the tolerance: as long as that allows."""
+        while True:
+            out = self._call(dt)
+            finite, size = bool(np.isfinite(out).all()), float(out[-1])
             factor = min(6.0, max(0.2, 0.9 / max(size, 1e-12) ** (1.0 / self.method.order))) if finite else 0.1
             if finite and size <= 1.0:
                 self.next = dt * factor
@@ -395,10 +401,8 @@ class Run:
             jump = contact.seize(model, mode, state, memory, applied, AN_INSTANT * self.largest)
         else:
             jump = contact.jump(model, mode, guard, state, memory, applied)
-        told, works = Happened(jump.name, self.t, jump.loss), works.copy()
-        works[-1] -= jump.loss
-        remembered = np.concatenate([jump.memory, remembered[len(memory) :]])
-        after = np.asarray(self.layout.pack(jump.state, remembered, works), dtype=float)
+        told = Happened(jump.name, self.t, jump.loss)
+        after = self.layout.jumped(jump, remembered[len(memory) :], works)
         before, self.packed, self.mode = self.packed, after, jump.mode  # at once: Ctrl-C may come at any call
         self.happened.append(told)
         if not np.array_equal(before, self.packed):

@@ -311,8 +311,5 @@ class ByModes(Together):
         system, memory = replace(self.system, given=given).recalling(remembered)
         applied = system.applied_at(self.modes[i], t, state)
         jump = contact.jump(model, self.modes[i], guard, state, memory, applied)
-        works = works.copy()
-        works[-1] -= jump.loss
         self.modes[i] = jump.mode
-        remembered = np.concatenate([jump.memory, remembered[len(memory) :]])
-        return np.asarray(self.layout.pack(jump.state, remembered, works))
+        return self.layout.jumped(jump, remembered[len(memory) :], works)
