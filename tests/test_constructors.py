@@ -39,6 +39,7 @@ RIGHT = [
     right(C.Cycles, mean=(0.0, 0.0), cosines=((1.0, 0.0),), sines=((0.0, 1.0),), count=2, duration=1.0),
     right(C.DriveLimits, name="x"),
     right(C.DryFriction, step=0.001, name="x"),
+    right(C.SelfContact, pairs=(("a", "b"),), stiffness=1.0, damping=1.0, step=0.001, name="x"),
     right(C.EnergyController, gain=1.0, energy=1.0, spring=spring, name="e"),
     right(
         C.ExternalLaw, stiffness=1.0, damping=1.0, turn_stiffness=1.0, turn_damping=1.0, place=(0.0, 0.0, 0.0), name="e"
@@ -237,6 +238,8 @@ def test_nonsense_is_refused_at_once(kind, arguments):
         (lambda: C.WholeBody(A, [[task]], normal=3.0), "the normal of the ground is a vector of length 3"),
         (lambda: C.WholeBody(A, [[task]], friction=np.nan), "friction is not negative"),
         (lambda: C.JointSpring(1.0, only="knee"), "only of 'joint springs' is a row of names, or None, not 'knee'"),
+        (lambda: C.DryFriction(-1.0), r"step of 'dry friction' is a positive number \(s\), not -1.0"),
+        (lambda: C.SelfContact(pairs=["a", "b"]), "pairs are pairs of names of links, not a list"),
         (lambda: C.PositionTask(3), "place of PositionTask is the name of a link or frame, not 3"),
         (lambda: K.Sole("sole", (0.1, -0.1), (-0.1, 0.1)), r"smaller first, not \(0.1, -0.1\)"),
         (lambda: CAT.random_state(np.random.default_rng(0), -3), "a whole number, zero or above, not -3"),

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import absolute, clip, concatenate, less, maximum, sqrt, where
+from ..arrays import absolute, clip, concatenate, is_numeric, less, maximum, sqrt, where
 from ..contact.stops import LAW, LOWER, UPPER, beyond, joint_stops
 from ..dynamics import mass_matrix
 from ..dynamics.checks import check_model
@@ -93,6 +93,12 @@ class PassiveDamping(Law):
         return np.zeros((model.nv, model.nv)), on_joints(model, felt(model, "damping", 2))
 
 
+def _check_step(step: Any, name: str) -> None:
+    """An error for a time that is none; one of a compiled step cannot be looked at."""
+    if is_numeric(step) and not step > 0.0:
+        raise ModelError(f"step of {name!r} is a positive number (s), not {told(step)}")
+
+
 @dataclass(frozen=True)
 class DryFriction(Law):
     """``tau = -friction v / sqrt(v^2 + s^2)``: Coulomb's law but for speeds around ``s``, where joints creep.
@@ -107,6 +113,10 @@ class DryFriction(Law):
     """s"""
     name: str = "dry friction"
     commanded = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_step(self.step, self.name)
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
         friction = felt(model, "friction", 1)
@@ -139,6 +149,10 @@ class JointStops(Law):
     """s"""
     name: str = LAW
     commanded = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_step(self.step, self.name)
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
         total = np.zeros(model.nv)

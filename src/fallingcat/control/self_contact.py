@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import clip, concatenate, cross, is_numeric, less, maximum, scale, skew, sqrt, where
+from ..contact.distances import check_pairs
 from ..contact.overlaps import Meeting
 from ..contact.pairs import Couple, for_all, meetings, pushing_pairs
 from ..dynamics import mass_matrix
@@ -60,10 +61,9 @@ class SelfContact(Law):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.pairs, (list, tuple)):
-            object.__setattr__(
-                self, "pairs", tuple(tuple(x) if isinstance(x, (list, tuple)) else x for x in self.pairs)
-            )
+        if self.pairs is not None:
+            check_pairs(self.pairs)
+            object.__setattr__(self, "pairs", tuple(map(tuple, self.pairs)))
         for what, least in (("stiffness", "above"), ("damping", "not below"), ("step", "above")):
             value = getattr(self, what)
             if not _fits(value, zero=what == "damping") and (value is not None or what == "step"):
@@ -190,7 +190,3 @@ def _fits(x: Any, zero: bool) -> bool:
     if not is_numeric(x) or isinstance(x, (bool, np.ndarray)):
         return not (isinstance(x, (bool, str, bytes, list, tuple, dict, np.ndarray)) or callable(x))
     return bool(0.0 < x < np.inf or (zero and x == 0.0))
-
-
-def _tuple(pair: Any) -> Any:
-    return tuple(pair) if isinstance(pair, (list, tuple)) else pair
