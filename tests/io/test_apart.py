@@ -8,8 +8,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import fallingcat as fc
+from fallingcat.cli import app
 from fallingcat.contact import pushing_pairs
 from fallingcat.errors import FileError, ModelError
 
@@ -61,6 +63,12 @@ def test_files_and_merges_keep_them(model, tmp_path):
     chain = fc.Model("chain", fc.lie.SE3(), links, joints, apart=[["a", "d"], ["b", "d"]])
     assert chain.merge_fixed().apart == (("a", "d"),)
     assert replace(chain, apart=(("b", "d"), ("d", "c"))).merge_fixed().apart == (("b", "d"),)
+
+
+def test_inspect_says_who_pushes(tmp_path):
+    fc.save(fc.robots.quadruped(), tmp_path / "dog.toml")
+    said = CliRunner().invoke(app, ["inspect", str(tmp_path / "dog.toml")], env={"COLUMNS": "200"}).output
+    assert "52 pairs push each other with fc.control.SelfContact() (not: 14 out of reach)" in said
 
 
 def test_names_that_are_none(model, tmp_path):
