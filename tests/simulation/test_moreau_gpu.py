@@ -72,9 +72,11 @@ def test_steps_are_those_of_the_cpu(scene, steps):
     assert pushed[len(floor.points) :].any() == bool(floor.stops)
 
 
-def test_single_precision_meets_the_law():
+@pytest.mark.parametrize("friction", [0.4, None])
+def test_single_precision_meets_the_law(friction):
     """Poses to its rounding; no step is left as far from the law as a status would tell."""
     model, many, laws, floor = everything()
+    floor = replace(floor, friction=friction)
     runs = [
         fc.rollout(model, many, 0.1, laws, floor, dt=2e-3, integrator="moreau", target=target, dtype=dtype)
         for target, dtype in (("cpu", "float64"), ("cuda", "float32"))
@@ -84,19 +86,20 @@ def test_single_precision_meets_the_law():
     assert DIGITS["float64"].rounds ** 2 * DIGITS["float64"].left < ENOUGH < MISSED
 
 
-def test_robots_of_their_own_masses_move_as_single_runs():
+def test_robots_of_their_own_mass_and_friction_move_as_single_runs():
     """On the CPU to the last bits, on the GPU to rounding; stops, dry friction and gears among them."""
     model, many, laws, floor = everything()
-    masses = np.linspace(0.5, 2.0, 5)
-    about = {"dt": 2e-3, "parameters": {"link3.mass": masses}}
+    masses, frictions = np.linspace(0.5, 2.0, 5), np.linspace(0.0, 1.0, 5)
+    about = {"dt": 2e-3, "parameters": {"link3.mass": masses, "friction": frictions}}
     here, there = (Fleet(model, many, laws, floor, target=target, **about) for target in ("cpu", "cuda"))
     for fleet in (here, there):
         fleet.step(40)
     np.testing.assert_allclose(there.packed(), here.packed(), rtol=0.0, atol=1e-10 * np.abs(here.packed()).max())
-    for i, mass in enumerate(masses):
-        bodies = {"link3": replace(model.links[-1].body, mass=mass)}
+    for i in (0, 4):
+        bodies = {"link3": replace(model.links[-1].body, mass=masses[i])}
         links = tuple(replace(link, body=bodies.get(link.name, link.body)) for link in model.links)
-        alone = fc.simulate(replace(model, links=links), many[i], 0.08, laws, floor, integrator="moreau", dt=2e-3)
+        own = replace(model, links=links), many[i], 0.08, laws, replace(floor, friction=frictions[i])
+        alone = fc.simulate(*own, integrator="moreau", dt=2e-3)
         np.testing.assert_allclose(here.state.joints[i], alone.joints[-1], rtol=0.0, atol=1e-13)
         np.testing.assert_allclose(here.works[i], alone.ledger.works[-1], rtol=0.0, atol=1e-12)
 

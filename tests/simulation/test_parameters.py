@@ -141,8 +141,8 @@ def test_what_cannot_be_a_parameter_is_told():
         ({f"{link}.mass": np.array([1.0, np.nan])}, None, "finite numbers"),
         ({f"{link}.mass": np.array([1.0, 0.0])}, None, "of robot 1 is above zero"),
         ({f"{link}.inertia": np.arange(18.0).reshape(2, 3, 3)}, None, "a symmetric matrix"),
-        ({"friction": one}, None, "takes a compliant floor that has friction"),
-        ({"friction": one}, floor, "takes a compliant floor that has friction"),
+        ({"friction": one}, None, "takes a floor that has friction"),
+        ({"friction": one}, floor, "takes a floor that has friction"),
         ({"friction": -one}, replace(floor, friction=0.5), "of robot 0 is not negative"),
     ):
         with pytest.raises(ModelError, match=words):

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import array, concatenate, less, scale, sqrt, where
+from ..arrays import array, concatenate, is_numeric, less, scale, sqrt, where
 
-GLUED = 1e100
+GLUED = 1e30
 """A coefficient of friction that holds every point that pushes."""
 
 
@@ -25,7 +25,7 @@ class Cone(NamedTuple):
     """Of a point that pushes, its normal row first: ``x_n >= 0``, ``|x_t| <= friction x_n``."""
 
     rows: int
-    friction: float
+    friction: Any
 
     def scaled(self, d: Any) -> Cone:
         """The same for impulses in units of ``d``."""
@@ -66,7 +66,7 @@ class Cone(NamedTuple):
         """The share of a step after which ``x - share step`` leaves the cone where it pushes and holds, at most 1."""
         carries, one = less(0.0, y[0]), 1.0 + 0.0 * y[0]
         share = _share(carries, x[0], step[0], one)
-        if self.rows == 1 or self.friction >= GLUED:
+        if self.rows == 1 or (is_numeric(self.friction) and self.friction >= GLUED):
             return share
         # |x_t - s d_t| = mu (x_n - s d_n) is a s^2 + b s + c = 0, with c < 0 inside
         drag, d, mu = x[1:], step[1:], self.friction**2

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import array, concatenate, less, scale
+from ..arrays import array, concatenate, is_numeric, less, scale
 from ..errors import ModelError
 from ..kernels import compile
 from ..model import Model, State
@@ -111,9 +111,10 @@ class SteppedContacts(HardContacts):
         return beside_stops(on, model, state.joints, self.stops)
 
     def cones(self, model: Model) -> list[Cone]:
-        """Of the rows of points and stops."""
+        """Of the rows of points and stops; the friction may be a number of each robot."""
         mu = GLUED if self.friction is None else self.friction
-        return [Cone(len(axes) if mu else 1, mu) for axes in self.axes(model)]
+        smooth = is_numeric(mu) and not mu
+        return [Cone(1 if smooth else len(axes), mu) for axes in self.axes(model)]
 
     def touch(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
         at, forces = self.seen(model, state), self.remembered_of(memory).forces

@@ -43,7 +43,7 @@ class Fleet:
     ``laws`` are those of all robots, or ``N`` lists of them, which differ in their numbers: gains of each robot.
     ``parameters`` are other numbers of each robot, by name: ``"LINK.mass"`` (N, kg), ``"LINK.center"`` (N x 3, m),
     ``"LINK.inertia"`` (N x 3 x 3, kg m^2, about the center of mass), as in :class:`fallingcat.model.Body`, and
-    ``"friction"`` (N) of a compliant floor; a robot then moves as one whose model has these numbers.
+    ``"friction"`` (N) of the ground; a robot then moves as one whose model has these numbers.
 
     >>> import fallingcat as fc
     >>> cat = fc.robots.two_cylinder_cat()

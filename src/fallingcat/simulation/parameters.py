@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ..contact import CompliantFloor, Contact
+from ..contact import CompliantFloor, Contact, HardContacts
 from ..control.passive import carried, least_behind, shapes
 from ..dynamics import mass_matrix
 from ..errors import ModelError, told
@@ -147,8 +147,8 @@ def _split(model: Model, names: Sequence[str], numbers: Any) -> list[Any]:
 def _shape(model: Model, contact: Contact | None, name: Any) -> tuple[int, ...]:
     """Of the numbers that one robot has under a name."""
     if name == FRICTION:
-        if not isinstance(contact, CompliantFloor) or contact.friction is None:
-            raise ModelError("friction of each robot takes a compliant floor that has friction")
+        if not isinstance(contact, (CompliantFloor, HardContacts)) or contact.friction is None:
+            raise ModelError("friction of each robot takes a floor that has friction")
         return ()
     link, _, what = str(name).rpartition(".")
     if what not in BODY or link not in model.link_names:

@@ -54,8 +54,8 @@ def rollout(
     state, or the tolerance of ``located``, or where sampled laws look in between.  What the model holds acts as in
     :func:`fallingcat.simulate`.  Contacts of rules switch at the ends of steps, so their times are right to ``dt``;
     those of ``located`` switch where they do.  Every ``every``-th step is kept, or first and last only.
-    ``parameters`` are numbers of each robot, masses and friction say, as in :class:`Fleet`, for ``implicit`` and
-    ``located``, and for rules in flight; the default step is that of the model itself.
+    ``parameters`` are numbers of each robot, masses and friction say, as in :class:`Fleet`, for ``implicit``,
+    ``moreau`` and ``located``, and for rules in flight; the default step is that of the model itself.
     ``target="cuda"`` runs these on a GPU, in float64 or, but for ``located``, float32; see
     :class:`Fleet` to step, steer and reset as you go.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a
     ``KeyboardInterrupt`` whose ``result`` is the rollout so far.

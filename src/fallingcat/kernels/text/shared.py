@@ -34,9 +34,11 @@ class Real:
     def constant(self, x: float) -> str:
         """The literal that reads back to the same bits.
 
-        >>> Real("float64").constant(-0.1), Real("float32").constant(0.1)
-        ('(-0.1)', '0.1f')
+        >>> Real("float64").constant(-0.1), Real("float32").constant(0.1), Real("float32").constant(1e100)
+        ('(-0.1)', '0.1f', 'INFINITY')
         """
+        with np.errstate(over="ignore"):
+            x = float(np.dtype(self.dtype).type(x))
         if not math.isfinite(x):
             text = "NAN" if math.isnan(x) else "INFINITY"
         elif self.dtype == "float64":
