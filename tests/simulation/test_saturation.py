@@ -7,6 +7,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.control import Actuators, JointDamper, JointSpring
+from fallingcat.control.passive import FADE
 from fallingcat.lie import Trivial
 
 DT = 1e-3
@@ -69,3 +70,17 @@ def test_stiff_drives_at_their_limits(by):
     assert abs(run.joints - fine.joints).max() < 0.02
     turns = np.diff(np.sign(np.diff(run.rates, axis=0)), axis=0)
     assert (abs(turns) > 1).sum() < 12  # no chatter: rates go up, and come down
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_strong_drives_do_not_pass_the_speed_limit(seed):
+    """Forces fade to none at it within a step in which they would pass it many times over."""
+    rng = np.random.default_rng(seed)
+    m, effort, top, v = 10.0 ** rng.uniform([-3, 1, -1, -2], [-2, 2, 0, -1])
+    model = wheel(m, fc.Actuator("none", "axle"))
+    model = replace(model, joints=(replace(model.joints[0], limits=fc.Limits(effort=effort, velocity=top)),))
+    run = fc.simulate(model, model.state(rates=[-v]), 0.05, lambda t, s: [2.0 * effort], integrator="implicit", dt=DT)
+    ahead = run.rates[1, 0]
+    fading = np.clip((top - ahead) / (FADE * top), 0.0, 1.0)
+    assert m * (ahead + v) == pytest.approx(DT * effort * fading, rel=1e-9)
+    assert 0.9 * top < run.rates[1:].min() <= run.rates[1:].max() <= top

@@ -138,6 +138,10 @@ class Law(ABC):
         """
         return None
 
+    def braking(self, model: Model, state: State, asked: Any, dt: Any) -> Any:
+        """``n``: the damping of joints that an implicit step of ``dt`` (s) foresees of a law that ``answers``."""
+        return np.zeros(model.n)
+
     def grip(self, model: Model) -> np.ndarray | None:
         """Dry friction (n): the forces up to which the law holds joints at rest, and with which it pulls against their
         motion.  Steps that can do so hold them exactly, instead of by :meth:`forces`.  None: it is no such law.

@@ -186,15 +186,30 @@ class DriveLimits(Law):
 
     def beside(self, model: Model, t: Any, state: State, touching: frozenset[str], asked: Any) -> Any:
         """What is missing of the forces ``asked`` (nv)."""
-        strong, fast = (np.flatnonzero(_limited(model, what)) for what in ("effort", "velocity"))
-        u = asked[model.m :]
-        most = _allowed(model, "effort")[strong]
-        given = u + _onto(model, strong, clip(u[strong], -most, most) - u[strong])[model.m :]
+        fast, given = np.flatnonzero(_limited(model, "velocity")), self._cut(model, asked[model.m :])
         top = _allowed(model, "velocity")[fast]
         u, v = given[fast], state.rates[fast]
         lost = 1.0 - clip((top - absolute(v)) / (FADE * top), np.zeros(len(fast)), np.ones(len(fast)))
         fading = _onto(model, fast, -where(less(0.0, u * v), lost * u, 0.0 * u))
         return concatenate([np.zeros(model.m), given - asked[model.m :]]) + fading
+
+    def _cut(self, model: Model, u: Any) -> Any:
+        """Joint forces (n) within the effort limits."""
+        strong = np.flatnonzero(_limited(model, "effort"))
+        most = _allowed(model, "effort")[strong]
+        return u + _onto(model, strong, clip(u[strong], -most, most) - u[strong])[model.m :]
+
+    def braking(self, model: Model, state: State, asked: Any, dt: Any) -> Any:
+        """Near the speed limit forces ``F`` fall to none along a line, a damping of ``d = F / (FADE top)``.  Of a step
+        that ends there :func:`cut_resistance` has foreseen the part ``s - (1 - s) m / (dt d)``, with the share
+        ``s = FADE top / (top - v)`` of the speed that is left.
+        """
+        fast = np.flatnonzero(_limited(model, "velocity"))
+        top, u = _allowed(model, "velocity")[fast], self._cut(model, asked[model.m :])[fast]
+        left = top - where(less(u, 0.0), -state.rates[fast], state.rates[fast])
+        s, kept = FADE * top / maximum(left, FADE * top), carried(model)[fast] * (1.0 / dt)
+        damping = s * (absolute(u) / (FADE * top) + kept) - kept
+        return _onto(model, fast, where(less(0.0, left), maximum(damping, 0.0 * damping), 0.0 * damping))[model.m :]
 
 
 # the model's numbers ----------------------------------------------------------------------------------------------

@@ -286,7 +286,7 @@ def pulls_of(
             u = asked[model.m :]
             part = cut_resistance(u, u + taken[model.m :], gain, carried(model), dt)
             pulls = {name: pull.scaled(part) if name in drives else pull for name, pull in pulls.items()}
-            pulls[law.name] = Pull(taken, zero, zero)
+            pulls[law.name] = Pull(taken, zero, law.braking(model, state, asked, dt))
     return {port: pulls[port] for port in system.ports if port in pulls}
 
 
