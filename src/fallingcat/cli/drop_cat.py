@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ..falling import Drop
     from ..model import Model
 
+FALLERS = ("humanoid", "quadruped", "two_cylinder_cat")
+"""Robots of the library that have a name here."""
 NoOpen = Annotated[bool, typer.Option("--no-open", help="Do not open the page in a browser.")]
 
 
@@ -30,7 +32,13 @@ def drop(
     height: Annotated[float, typer.Option(help="Height of the center of mass above the floor (m).")] = 1.5,
     tilt: Annotated[float, typer.Option(help="How far it is rolled over at the start (degrees, up to 180).")] = 180.0,
     model: Annotated[
-        str | None, typer.Option("--model", metavar="FILE", help="A robot file instead of the cat.", show_default=False)
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="FILE",
+            help=f"A robot file instead of the cat, or one of {', '.join(FALLERS)}.",
+            show_default=False,
+        ),
     ] = None,
     joints: Annotated[
         tuple[str, str] | None,
@@ -64,8 +72,12 @@ def drop(
 
 
 def _robot(file: str | None) -> Model | None:
+    from .. import robots
     from ..io import load
 
+    if file in FALLERS:
+        made: Model = getattr(robots, file)()
+        return made
     return None if file is None else load(file)
 
 

@@ -172,7 +172,8 @@ def _read(reader: Reader) -> Model:
     if suffix not in (".urdf", ".xml", ".toml") and not (expand and suffix == ".xacro"):
         trusted = 'if you trust it, xacro="expand" expands it'
         hint = trusted if suffix == ".xacro" else "the name ends in .urdf, .xml or .toml"
-        reader.fail(None, f"no robot is read from a {suffix!r} file", hint)
+        what = f"a {suffix!r} file" if suffix else "a file whose name has no ending"
+        reader.fail(None, f"no robot is read from {what}", hint)
     data = read_bytes(reader)
     if expand:
         from .xacro import expanded
