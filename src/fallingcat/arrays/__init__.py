@@ -47,7 +47,7 @@ from .elementwise import any_nonzero, arctan2, cos, exp, is_expression, less, le
 from .graph import Graph
 from .linear import factored, inverse_root, solve, solve_tree, solver
 from .repeating import repeat
-from .structured import half, mirror, skew_mirror, turned
+from .structured import gram, half, mirror, skew_mirror, turned
 from .traced import Traced
 
 __all__ = [
@@ -70,6 +70,7 @@ __all__ = [
     "exp",
     "factored",
     "from_casadi",
+    "gram",
     "half",
     "inverse_root",
     "is_expression",

@@ -28,6 +28,20 @@ def mirror(matrix: Any) -> Any:
     return array([[matrix[min(i, j), max(i, j)] for j in range(n)] for i in range(n)])
 
 
+def gram(Y: Any, weights: Any) -> Any:
+    """``Y diag(weights) Y'``, exactly symmetric.
+
+    >>> gram(np.array([[1.0, 2.0], [0.0, 3.0]]), np.array([2.0, 1.0]))
+    array([[6., 6.],
+           [6., 9.]])
+    """
+    W, n = Y * weights, len(Y)
+    if not isinstance(W, np.ndarray) or W.dtype != object:
+        return mirror(W @ Y.T)
+    half = [[W[i] @ Y[j] for j in range(i, n)] for i in range(n)]
+    return array([[half[min(i, j)][abs(i - j)] for j in range(n)] for i in range(n)])
+
+
 def skew_mirror(matrix: Any) -> Any:
     """A skew matrix made exactly skew; of expressions, the lower half is dropped and never computed."""
     n = len(matrix)

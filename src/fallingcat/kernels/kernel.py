@@ -310,11 +310,19 @@ def compile(
         return _compiled(Recipe(model, function, dict(inputs), given, options, dtype), target)
 
 
-def compile_step(model: Model, function: Callable[..., Any], inputs: Mapping[str, Shape], **options: Any) -> Kernel:
-    """:func:`compile` for a function that is only iterated: no code for single calls is made."""
-    _check_call(model, function, inputs, None, options)
+def compile_step(
+    model: Model,
+    function: Callable[..., Any],
+    inputs: Mapping[str, Shape],
+    state: Sequence[str] | None = None,
+    **options: Any,
+) -> Kernel:
+    """:func:`compile` for a function that is only iterated, or called for many states: no code for single calls is
+    made.
+    """
+    _check_call(model, function, inputs, state, options)
     with undisturbed():
-        recipe = Recipe(model, function, dict(inputs), given_state(function, inputs, None), options, "float64")
+        recipe = Recipe(model, function, dict(inputs), given_state(function, inputs, state), options, "float64")
         kernel: Kernel = _compiled(recipe, "cpu", single=False)
         return kernel
 

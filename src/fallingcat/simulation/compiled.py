@@ -17,6 +17,7 @@ from ..contact import Contact
 from ..contact.contact import Mode, Touch
 from ..dynamics import forward_dynamics, kinetic_energy, potential_energy
 from ..kernels import compile, fields
+from ..kernels.kernel import compile_step
 from ..lie.rotations import homogeneous
 from ..model import Model, State
 from .parameters import edited
@@ -92,8 +93,8 @@ def energies(model: Model) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
     With a further number, the potential energy so long (s) before.  A step along the velocity at its end has its books
     for the middle of it: half a step before its end, kinetic and potential energy balance.
     """
-    now = functools.lru_cache(1)(lambda: compile(model, energies_at, state=State._fields))
-    behind = functools.lru_cache(1)(lambda: compile(model, energies_behind, inputs={"lag": 1}, state=State._fields))
+    now = functools.lru_cache(1)(lambda: compile_step(model, energies_at, {}, State._fields))
+    behind = functools.lru_cache(1)(lambda: compile_step(model, energies_behind, {"lag": 1}, State._fields))
 
     def at(poses: Any, joints: Any, twists: Any, rates: Any, lag: float = 0.0) -> Any:
         fields = poses[:, :3], joints, twists, rates

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import absolute, array, concatenate, factored, less, mirror, scale, stack, where
+from ..arrays import absolute, array, concatenate, factored, gram, less, scale, stack, where
 from ..contact import loops
 from ..contact.cones import Bounded, Closed, Set
 from ..contact.footing import Footing
@@ -114,7 +114,7 @@ def _reacted(start: Start, digits: Digits) -> End:
     free = rows.of(before + W @ pulled)
     wanted = _rebounding(start.contact, rows, rows.of(before), free)
     short = concatenate([u - asked for u, asked in zip(free, wanted, strict=True)])
-    found = reactions(mirror(W @ Y.T), short, scale(dt, rows.forces), rows.sets, rows.levers, digits)
+    found = reactions(gram(Y, root.inverses), short, scale(dt, rows.forces), rows.sets, rows.levers, digits)
     return End(state.velocity + root.outward(root.inverses * (pulled + Y.T @ found.along)), found)
 
 

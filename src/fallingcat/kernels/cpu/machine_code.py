@@ -10,7 +10,7 @@ import numpy as np
 from ..ir.inputs import named
 from ..ir.program import LONG, Program, program, recut
 from ..ir.results import is_array, leaves, size
-from ..ir.trace import Face, Recipe, Trace
+from ..ir.trace import Face, Recipe, Trace, undisturbed
 from . import entry, llvm, native
 from .operation import ELEMENTS
 from .python_call import has_own_memory, single
@@ -137,7 +137,7 @@ class MachineCode:
     @once
     def single(self) -> native.Library:
         """One state, called from Python."""
-        return native.Library(self._code("single", lambda: self.source, False), ("single", "table"))
+        return self._library("single", lambda: self.source, ("single", "table"))
 
     @once
     def _batch(self) -> native.Library:
@@ -145,7 +145,7 @@ class MachineCode:
             type_, cut = self._type(self.lanes), recut(self.program, LONG)
             return "\n".join([llvm.module(cut, type_, "kernel"), *entry.blocks(cut, type_), *entry.batch(cut, type_)])
 
-        return native.Library(self._code("batch", text, False), ("blocks", "batch"))
+        return self._library("batch", text, ("blocks", "batch"))
 
     @once
     def _iterate_one(self) -> native.Library:
@@ -176,7 +176,13 @@ class MachineCode:
             type_, cut = self._type(lanes), self.program if lanes == 1 else recut(self.program, LONG)
             return "\n".join([llvm.module(cut, type_, "kernel", self.lanes), *getattr(entry, which)(cut, type_)])
 
-        return native.Library(self._code(f"{which}{lanes}", text, quick), (which,))
+        return self._library(f"{which}{lanes}", text, (which,), quick)
+
+    def _library(
+        self, which: str, text: Callable[[], str], functions: Sequence[str], quick: bool = False
+    ) -> native.Library:
+        with undisturbed():
+            return native.Library(self._code(which, text, quick), functions)
 
     def _type(self, lanes: int) -> llvm.Type:
         return llvm.Type(ELEMENTS[self._dtype], lanes)

@@ -27,6 +27,7 @@ from .schedule import depth_first, schedule
 CHUNK = 150  # weight of a chunk, in operations
 LONG = 10_000  # a program without loops that is no longer stays whole in batches: values stay in registers
 STORE = 4  # weight of an output
+TRIED = 2_000  # instructions between loops, up to which several orders are tried
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def _with_loops(
     chunks: list[Chunk | Loop | Repeat] = []
     written = _places(results, layout.direct)
     for p in range(-1, 1 + max([layout.last, *stretches])):
-        mine = schedule(stretches.get(p, []), inputs, roots)
+        mine = schedule(stretches.get(p, []), inputs, roots, TRIED)
         everywhere += mine
         chunks += _chunks(mine, written, chunk, layout.kept)
         chunks += layout.step(p)
@@ -144,7 +145,7 @@ def _cut(repeat: Repeat, inputs: dict[int, Input], chunk: int, first: int) -> in
     for copies, (_, outputs) in zip(passed_on, repeat.exits, strict=True):
         lines = [line for line in needed(repeat.instructions, outputs) if line.value not in known]
         known.update(line.value for line in lines)
-        repeat.parts.append([*_chunks(schedule(lines, inputs, outputs), {}, chunk, kept), copies])
+        repeat.parts.append([*_chunks(schedule(lines, inputs, outputs, TRIED), {}, chunk, kept), copies])
     slots = _connect(repeat.chunks, kept, first)
     outside = {x: place.offset for x, place in repeat.shared.items() if place.argument == WORK}
     for piece in repeat.chunks:
