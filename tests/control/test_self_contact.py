@@ -306,6 +306,8 @@ def test_robots_that_it_is_not_for():
         fc.simulate(sliders(), sliders().neutral(), 0.01, SelfContact(pairs="left"))
     with pytest.raises(ModelError, match="there is no link 'ghost'"):
         fc.simulate(sliders(), sliders().neutral(), 0.01, SelfContact(pairs=[("left", "ghost")]))
+    with pytest.raises(ModelError, match="its file keeps 'left' and 'right', and others, apart"):
+        fc.simulate(shy := replace(sliders(), apart=(("left", "right"),)), shy.neutral(), 0.01, SelfContact())
     model = sliders()
     joints = tuple(replace(joint, placement=np.eye(4)) for joint in model.joints)
     with pytest.raises(ModelError, match="the shapes of 'left' and 'right' overlap where all joints are neutral"):

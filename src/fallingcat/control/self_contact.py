@@ -73,9 +73,13 @@ class SelfContact(Law):
         found = pushing_pairs(model, self.pairs)
         if found.pairs:
             return
-        pair = next(iter(found.overlapping), None)
-        why = f": {found.unknown[0]!r} and others have meshes or ellipsoids alone" if found.unknown else ""
-        why = f": the shapes of {pair[0]!r} and {pair[1]!r} overlap where all joints are neutral" if pair else why
+        why = ""
+        if found.unknown:
+            why = f": {found.unknown[0]!r} and others have meshes or ellipsoids alone"
+        if found.overlapping:
+            why = ": the shapes of {!r} and {!r} overlap where all joints are neutral".format(*found.overlapping[0])
+        if found.apart:
+            why = ": its file keeps {!r} and {!r}, and others, apart".format(*model.apart[0])
         raise ModelError(
             f"no links of {model.name!r} could push each other{why}; name some in pairs, with shapes that do"
         )
