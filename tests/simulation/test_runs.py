@@ -451,3 +451,17 @@ def test_works_that_could_not_be_told_apart_are_refused():
 def test_a_trajectory_prints_itself_in_one_line():
     run = fc.simulate(fc.robots.two_cylinder_cat(), fc.robots.two_cylinder_cat().neutral(), 0.01)
     assert repr(run) == "<Trajectory of 'two_cylinder_cat': 0.01 s, 11 samples, momentum, finished>"
+
+
+def test_columns_of_a_table_have_axes_and_units():
+    hopper = fc.robots.revolute_hopper()
+    names = list(fc.simulate(hopper, hopper.neutral(), 2e-3).to_dataframe().columns)[:7]
+    assert names == [
+        "base x (m)",
+        "base y (m)",
+        "base angle (rad)",
+        "knee (rad)",
+        "base velocity x (m/s)",
+        "base velocity y (m/s)",
+        "base angular velocity z (rad/s)",
+    ]

@@ -18,6 +18,8 @@ from ..model import Joint, Model, State
 if TYPE_CHECKING:
     from .trajectory import Trajectory
 
+_UNITS = {"x": "x (m)", "y": "y (m)", "z": "z (m)", "distance": "distance (m)", "angle": "angle (rad)"}
+
 
 def columns(run: Trajectory) -> dict[str, np.ndarray]:
     """Name with unit, and values (N): time, base, joints, their rates, works by port, contact forces."""
@@ -29,9 +31,9 @@ def columns(run: Trajectory) -> dict[str, np.ndarray]:
         table.update(zip(names, values.T, strict=True))
 
     if base.nq:
-        add([f"base {name}" for name in base.coordinate_names], run.measure(base_coordinates))
+        add([f"base {_UNITS.get(name, name)}" for name in base.coordinate_names], run.measure(base_coordinates))
     add([f"{name} ({unit})" for joint in joints for name, unit in _coordinates(joint)], run.joints)
-    add([f"base velocity {i}" for i in range(model.m)], run.twists)
+    add([_velocity(column, i) for i, column in enumerate(base.selection.T)], run.twists)
     add([f"{name} ({unit}/s)" for joint in joints for name, unit in _rates(joint)], run.rates)
     add([f"work: {port} (J)" for port in run.ledger.ports], run.ledger.works)
     if run.system.ports == run.ledger.ports:  # else the contact is not known
@@ -43,6 +45,14 @@ def columns(run: Trajectory) -> dict[str, np.ndarray]:
 def base_coordinates(model: Model, state: State) -> Any:
     """The flat coordinates of the base."""
     return concatenate([np.zeros(0), model.base.coordinates(state.pose)])
+
+
+def _velocity(column: np.ndarray, i: int) -> str:
+    """The name of a rate of the base that moves it by this twist: along or about an axis, else its number."""
+    kind, unit = ("angular velocity", "rad/s") if column[3:].any() else ("velocity", "m/s")
+    (moved,) = np.nonzero(column)
+    name = "xyz"[moved[0] % 3] if len(moved) == 1 and column[moved[0]] == 1.0 else str(i)
+    return f"base {kind} {name} ({unit})"
 
 
 def _unit(joint: Joint, i: int) -> str:
