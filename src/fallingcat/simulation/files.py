@@ -41,7 +41,7 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
     check_path(path)
     kinds = {".npz": _as_npz, ".nc": _as_nc}
     if Path(path).suffix not in kinds:
-        raise FileError("a trajectory is written to .npz or .nc", file=path)
+        raise FileError("a trajectory is written to .npz or .nc, its table by to_csv", file=path)
     write_bytes(path, kinds[Path(path).suffix](run))
 
 
