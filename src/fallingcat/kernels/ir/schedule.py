@@ -74,9 +74,8 @@ def waiting(order: Sequence[int], operands: dict[int, list[int]]) -> int:
 def operands_of(lines: Sequence[Instruction]) -> dict[int, list[int]]:
     """value -> those of its operands that these instructions make, each once."""
     made = {line.value for line in lines}
-    return {
-        line.value: list(dict.fromkeys(x for x in line.operands if isinstance(x, int) and x in made)) for line in lines
-    }
+    known = {line.value: [x for x in line.operands if type(x) is int and x in made] for line in lines}
+    return {value: xs if len(xs) < 2 else list(dict.fromkeys(xs)) for value, xs in known.items()}
 
 
 def users_of(operands: dict[int, list[int]]) -> dict[int, list[int]]:
@@ -109,7 +108,8 @@ def _depths(lines: Sequence[Instruction], operands: dict[int, list[int]]) -> dic
 def _eager(roots: list[int], operands: dict[int, list[int]], weight: dict[int, int]) -> list[int]:
     """Depth first from the roots, the heavier operand first; at once whatever frees as many values as it makes."""
     growing = _Growing(operands)
-    depth_first(roots, lambda v: sorted(operands[v], key=weight.__getitem__), growing.emit, growing.done)
+    ordered = {v: xs if len(xs) < 2 else sorted(xs, key=weight.__getitem__) for v, xs in operands.items()}
+    depth_first(roots, ordered.__getitem__, growing.emit, growing.done)
     return growing.order
 
 
@@ -162,8 +162,9 @@ def depth_first(
             x, ready = stack.pop()
             if x in done:
                 continue
-            if ready:
+            todo = [] if ready else [(y, False) for y in before(x) if y not in done]
+            if not todo:
                 visit(x)
             else:
                 stack.append((x, True))
-                stack.extend([(y, False) for y in before(x) if y not in done])
+                stack += todo
