@@ -55,6 +55,11 @@ def test_many_fly_as_single_ones():
     assert many.status == "finished"
 
 
+def test_single_precision_is_refused_by_name():
+    with pytest.raises(fc.ModelError, match="float64, not in 'float32': take 'rkmk4'"):
+        fc.rollout(DOG, STARTS, 0.02, SERVO, integrator="momentum", target="cuda", dtype="float32")
+
+
 def test_a_law_that_jumps_is_told():
     """Where it does, there may be no velocity that it allows."""
 

@@ -157,3 +157,27 @@ def test_the_books_of_a_fall_balance(method):
     masses = {f"{CAT.link_names[0]}.mass": np.array([1.0, 2.0])}
     some = fc.rollout(CAT, [CAT.state()] * 2, 0.05, JointDamper(0.01), integrator="implicit", parameters=masses)
     assert some.residual.max() < 1e-12
+
+
+@pytest.mark.parametrize("method", ["rkmk4", "implicit", "momentum"])
+@pytest.mark.parametrize("switch", [0.1, 0.3, 0.7])
+def test_a_law_that_switches_at_the_end_of_a_step_does(method, switch):
+    """Times are counted: sums of 0.001 pass 0.1 late and 0.7 early."""
+
+    @dataclass(frozen=True)
+    class Switched(Law):
+        at: float
+        name: str = "switched"
+
+        def forces(self, model, t, state, touching):
+            return concatenate([np.zeros(model.m), where(less(t, self.at), 0.0, 1.0) * np.ones(model.n)])
+
+    law, about = Switched(switch), {"integrator": method, "dt": 1e-3}
+    whole = fc.simulate(CAT, CAT.state(), switch + 0.002, law, **about)
+    single = fc.simulate(CAT, CAT.state(), switch + 0.002, law, **about, events=[fc.Event("never", never)])
+    assert np.abs(single.rates[-1]).max() > 0.01
+    np.testing.assert_allclose(whole.rates, single.rates, rtol=0.0, atol=1e-9)
+    fleet = Fleet(CAT, [CAT.state()], law, integrator=fc.simulation.INTEGRATORS[method], dt=1e-3)
+    fleet.step(round(switch / 1e-3) + 2)
+    np.testing.assert_allclose(fleet.state.rates[0], single.rates[-1], rtol=0.0, atol=1e-9)
+    assert fleet.times[0] == pytest.approx(single.times[-1], rel=1e-15)

@@ -112,7 +112,7 @@ class Fleet:
     @property
     def times(self) -> Any:
         """``N`` (s): since each started, or was reset."""
-        return self._on.times(self._x)
+        return self.march.times(self._on, self._x, self.dt)
 
     @property
     def state(self) -> State:

@@ -119,7 +119,7 @@ class March:
     code: Callable[..., Any]
     """``(model, x, clock, numbers, forces) -> x`` later, with ``x = [head; packed]``"""
     head = 1
-    """numbers of a robot before its packed state: its time"""
+    """numbers of a robot before its packed state: how many steps it has taken"""
     clock = 1
     """numbers that say how far to go"""
 
@@ -169,7 +169,7 @@ class March:
     def one(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray:
         """What is packed a step later."""
         forces, (go, out, x, clock, given) = self.held(t, packed), self._single
-        x[:], clock[0] = self.at(t, packed), dt
+        x[:], clock[0] = self.at(t, dt, packed), dt
         if forces is not None:
             given[:] = forces
         go()
@@ -212,15 +212,27 @@ class March:
         """``rows x ... x size``: every ``every``-th of ``rows * every`` steps from ``packed`` (..., size), under the
         forces (..., nv) of a controller.
         """
-        more, x = np.zeros(0) if forces is None else forces, self.at(t, packed)
+        more, x = np.zeros(0) if forces is None else forces, self.at(t, dt, packed)
         found = self.kernel.iterate(x, np.array([dt]), self.numbers, more, rows=rows, every=every, threads=threads)
         return np.asarray(found[..., self.head :])
 
-    def at(self, t: Any, packed: np.ndarray) -> np.ndarray:
-        """``... x size``: ``x`` of robots at a time."""
-        if packed.ndim == 1:
-            return np.concatenate([[t], packed])
-        return np.concatenate([np.broadcast_to(np.asarray(t)[..., None], (*packed.shape[:-1], 1)), packed], axis=-1)
+    def at(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray:
+        """``size``: ``x`` of a robot at a time, before steps of ``dt`` (s)."""
+        return np.concatenate([[steps_before(t, dt)], packed])
+
+    def times(self, on: Any, x: Any, dt: float) -> Any:
+        """``N`` (s): of robots on a machine."""
+        return on.times(x) * dt
+
+
+def steps_before(t: float, dt: float) -> float:
+    """How many steps of ``dt`` (s) a time is: times are counted, as sums of steps would not end where laws switch.
+
+    >>> steps_before(0.3, 0.1), 0.1 + 0.1 + 0.1 == 0.3
+    (3.0, False)
+    """
+    count = t / dt
+    return float(round(count)) if abs(count - round(count)) < 1e-6 else count
 
 
 def stepped(
@@ -236,7 +248,7 @@ def stepped(
     sweeps: int,
     varied: tuple[str, ...] = (),
 ) -> Any:
-    """``x = [t; packed]`` a step later, under held ``forces`` if there are any."""
+    """``x = [count; packed]`` a step later, under held ``forces`` if there are any."""
     start, signs = begun(model, x, clock, numbers, forces, laws, contact, memory, sweeps > 1, varied)
     return concluded(start, foreseen(start, signs, sweeps))
 

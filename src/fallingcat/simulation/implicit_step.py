@@ -76,7 +76,8 @@ class Start(NamedTuple):
     """What a step begins with."""
 
     system: System
-    t: Any
+    count: Any
+    """of steps before"""
     state: State
     works: Any
     points: list[Point]
@@ -135,7 +136,8 @@ def begun(
     system = System(model, tuned(laws, numbers), contact, held if len(forces) else None)
     state, anchors, works = layout_of(system, memory).unpack(x[1:])
     points, grip = _points(system, state, anchors), _gripping(system, state, dt[0]) if grips else None
-    pulls = pulls_of(system, x[0], state, forces, _touching(system, points), grip.name if grip else None, dt[0])
+    t = x[0] * dt[0]
+    pulls = pulls_of(system, t, state, forces, _touching(system, points), grip.name if grip else None, dt[0])
     start = Start(system, x[0], state, works, points, pulls, dt[0])
     return start, Signs([point.velocity for point in points], grip)
 
@@ -169,7 +171,7 @@ def concluded(start: Start, signs: Signs) -> Any:
     works = start.works + _works(system, state, velocity, pulls, points, ahead, felt, dt)
     memory = concatenate(kept)
     packed = layout_of(system, len(memory)).pack(after, memory, works)
-    return concatenate([np.reshape(start.t + dt, 1), packed])
+    return concatenate([np.reshape(start.count + 1.0, 1), packed])
 
 
 def commanded_at(

@@ -133,6 +133,10 @@ class LocatedMarch:
         heights_at = compile(self._model, heights, state=["pose", "joints"], contact=self.system.contact)
         return np.hstack([first, heights_at(many.pose[:, :3], many.joints) < 0.0, packed])
 
+    def times(self, on: Any, x: Any, dt: float) -> Any:
+        """``N`` (s): of robots on a machine."""
+        return on.times(x)
+
     def taken(self, on: Any, x: Any, dt: float, steps: int, forces: Any) -> Any:
         """``x`` when all have come ``steps`` of ``dt`` farther, on the machine ``on`` which it is."""
         until = on.times(x) + steps * dt

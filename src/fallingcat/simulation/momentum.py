@@ -23,12 +23,13 @@ import numpy as np
 
 from ..contact.contact import Mode
 from ..control.law import pulls_on_base
-from ..errors import ModelError, NumericsError
+from ..errors import ModelError, NumericsError, told
 from ..kernels import compile
 from ..lie import SE3
 from ..model import Model, State
 from .compiled import remembered
 from .field import layout_of
+from .implicit import steps_before
 from .integrator import Marching, Step
 from .momentum_step import CARRIED, ITERATIONS, Guess, Parabola, arrived, carried_at, flown, stepped
 from .smooth import SmoothMarch
@@ -68,8 +69,9 @@ class MomentumMidpoint(Marching):
 
 
 class Flight(SmoothMarch):
-    """Steps that carry parabola and spin along instead of measuring them anew: ``x = [t; carried; packed]``, which is
-    infinite where a step was too long.
+    """Steps that carry parabola and spin along instead of measuring them anew: ``x = [count; carried; packed]``.
+
+    Where a step was too long what is packed is infinite.
     """
 
     code = staticmethod(flown)
@@ -79,16 +81,22 @@ class Flight(SmoothMarch):
         super().__init__(system, memory)
         self._carried = np.zeros(0)
 
+    def on(self, target: str, dtype: str) -> list[Any]:
+        """The same for another machine."""
+        if dtype != "float64":
+            raise ModelError(f"momentum is kept to rounding in float64, not in {told(dtype)}: take 'rkmk4'")
+        return super().on(target, dtype)
+
     def begun(self, many: State, packed: np.ndarray) -> np.ndarray:
         """``N x size``: robots that start now."""
         return np.hstack([np.zeros((len(packed), 1)), measured(self._model, 0.0, many), packed])
 
-    def at(self, t: Any, packed: np.ndarray) -> np.ndarray:
+    def at(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray:
         """``x`` of the one robot whose flight this is."""
         if not len(self._carried):
             start = self._layout.unpack(packed)[0]
             self._carried = measured(self._model, t, State(*(x[None] for x in start)))[0]
-        return np.concatenate([[t], self._carried, packed])
+        return np.concatenate([[steps_before(t, dt)], self._carried, packed])
 
     def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
         """``[packed; error]``."""

@@ -79,13 +79,13 @@ def flown(
     contact: None,
     memory: int,
 ) -> Any:
-    """``x = [t; carried; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` (nv) if there are any."""
-    t, carried, packed = x[0], x[1 : 1 + CARRIED], x[1 + CARRIED :]
+    """``x = [count; carried; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` (nv) if there are."""
+    t, carried, packed = x[0] * clock[0], x[1 : 1 + CARRIED], x[1 + CARRIED :]
     about = (array([t, clock[0]]), np.zeros(0), forces[6:])
     out = stepped(model, packed, carried, *about, laws=tuned(laws, numbers))
     end, error = out[: len(packed)], out[len(packed)]
     after = where(less(1.0, error), np.inf + 0.0 * end, end)
-    return concatenate([np.reshape(t + clock[0], 1), carried, after])
+    return concatenate([np.reshape(x[0] + 1.0, 1), carried, after])
 
 
 def carried_at(model: Model, state: State) -> Any:

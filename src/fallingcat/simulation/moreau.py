@@ -72,7 +72,7 @@ class Moreau(Marching):
 
 
 class MoreauMarch(March):
-    """Steps as machine code: ``x = [t; packed]``."""
+    """Steps as machine code: ``x = [count; packed]``."""
 
     code = staticmethod(stepped)
 

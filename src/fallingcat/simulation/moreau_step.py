@@ -82,15 +82,19 @@ def stepped(
     digits: Digits = DIGITS["float64"],
     varied: tuple[str, ...] = (),
 ) -> Any:
-    """``x = [t; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` if there are any."""
+    """``x = [count; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` if there are any."""
     model, contact = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
-    system, t, dt = System(model, tuned(laws, numbers), contact, held if len(forces) else None), x[0], clock[0]
+    system, t, dt = (
+        System(model, tuned(laws, numbers), contact, held if len(forces) else None),
+        x[0] * clock[0],
+        clock[0],
+    )
     layout = layout_of(system, memory)
     start = _begun(system, contact, t, *layout.unpack(x[1:]), forces, dt)
     end = _reacted(start, digits)
     kept, after = _remembered(start, end.found), displaced(model, start.state, end.velocity, dt)
     packed = layout.pack(after, concatenate(list(kept)), start.works + _works(start, end))
-    return concatenate([np.reshape(t + dt, 1), packed])
+    return concatenate([np.reshape(x[0] + 1.0, 1), packed])
 
 
 def _begun(

@@ -50,7 +50,7 @@ class Smooth(Marching):
 
 
 class SmoothMarch(March):
-    """Steps as machine code: ``x = [t; packed]``."""
+    """Steps as machine code: ``x = [count; packed]``."""
 
     def on(self, target: str, dtype: str) -> list[Any]:
         """The same for another machine."""
@@ -75,11 +75,11 @@ def stepped(
     rule: Rule,
     varied: tuple[str, ...] = (),
 ) -> Any:
-    """``x = [t; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` (nv) if there are any."""
+    """``x = [count; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` (nv) if there are any."""
     model, _ = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
-    system, t, dt = with_given(model, tuned(laws, numbers), contact, forces), x[0], clock[0]
+    system, t, dt = with_given(model, tuned(laws, numbers), contact, forces), x[0] * clock[0], clock[0]
     out = advance(system, (), memory, x[1:], array([t, dt]), rule)
-    return concatenate([np.reshape(t + dt, 1), layout_of(system, memory).outcome(out).packed])
+    return concatenate([np.reshape(x[0] + 1.0, 1), layout_of(system, memory).outcome(out).packed])
 
 
 SmoothMarch.code = staticmethod(stepped)
