@@ -12,6 +12,7 @@ is located.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -228,11 +229,12 @@ class March:
 def steps_before(t: float, dt: float) -> float:
     """How many steps of ``dt`` (s) a time is: times are counted, as sums of steps would not end where laws switch.
 
-    >>> steps_before(0.3, 0.1), 0.1 + 0.1 + 0.1 == 0.3
-    (3.0, False)
+    >>> steps_before(3 * 0.1, 0.1), steps_before(0.25, 0.1), sum([0.1] * 8) == 8 * 0.1
+    (3.0, 2.5, False)
     """
     count = t / dt
-    return float(round(count)) if abs(count - round(count)) < 1e-6 else count
+    near = float(round(count)), count, math.nextafter(count, math.inf), math.nextafter(count, 0.0)
+    return next((n for n in near if n * dt == t), count)
 
 
 def stepped(

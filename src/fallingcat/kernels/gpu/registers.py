@@ -35,7 +35,8 @@ class Plan(NamedTuple):
 
 def plan(lines: Sequence[Instruction], inputs: dict[int, Input], keep: int) -> Plan:
     """The moves that compute ``lines`` with at most ``keep`` values at hand (a few more where one line needs them)."""
-    uses = _uses(lines)
+    needs = [list(dict.fromkeys(x for x in line.operands if isinstance(x, int))) for line in lines]
+    uses = _uses(needs)
     at_hand: dict[int, int] = {}  # value -> its next use
     farthest: list[tuple[int, int]] = []  # (-next use, value), some out of date
     places: dict[int, int] = {}
@@ -75,8 +76,7 @@ def plan(lines: Sequence[Instruction], inputs: dict[int, Input], keep: int) -> P
             heapq.heappush(farthest, item)
         return more
 
-    for line in lines:
-        operands = list(dict.fromkeys(x for x in line.operands if isinstance(x, int)))
+    for line, operands in zip(lines, needs, strict=True):
         needed = set(operands)
         for x in operands:
             if x not in at_hand:
@@ -113,9 +113,10 @@ def _ahead(steps: list[Step]) -> list[Step]:
     return out
 
 
-def _uses(lines: Sequence[Instruction]) -> dict[int, list[int]]:
+def _uses(needs: Sequence[Sequence[int]]) -> dict[int, list[int]]:
+    """value -> the numbers of the lines that need it."""
     uses: dict[int, list[int]] = {}
-    for at, line in enumerate(lines):
-        for x in dict.fromkeys(x for x in line.operands if isinstance(x, int)):
+    for at, values in enumerate(needs):
+        for x in values:
             uses.setdefault(x, []).append(at)
     return uses

@@ -6,6 +6,7 @@ A multiprocessor holds about 8,000 instructions in its cache; a longer kernel wa
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -114,12 +115,13 @@ def connected(program: Program, cut: list[list[Instruction]]) -> Stages:
         for line in lines:
             until.update((x, s) for x in line.operands if isinstance(x, int) and home.get(x, s) < s)
     place_of: dict[int, int] = {}
-    free_at: list[int] = []  # place -> the first stage that may write it
+    taken: list[tuple[int, int]] = []  # (the first stage that may write it, place)
+    free: list[int] = []
     for x in sorted(until, key=lambda x: home[x]):
-        place = next((k for k, s in enumerate(free_at) if s <= home[x]), len(free_at))
-        if place == len(free_at):
-            free_at.append(0)
-        place_of[x], free_at[place] = place, until[x] + 1
+        while taken and taken[0][0] <= home[x]:
+            heapq.heappush(free, heapq.heappop(taken)[1])
+        place_of[x] = heapq.heappop(free) if free else len(taken)
+        heapq.heappush(taken, (until[x] + 1, place_of[x]))
     workspace = len(program.argument_sizes)
     shares = _shared_out(program, home, len(cut))
     made: list[Stage] = []
@@ -130,7 +132,7 @@ def connected(program: Program, cut: list[list[Instruction]]) -> Stages:
         inputs |= {x: program.inputs[x] for _, x in outputs if isinstance(x, int) and x in program.inputs}
         stores = [(place_of[line.value], line.value) for line in lines if line.value in place_of]
         made.append(Stage(lines, inputs, outputs, stores))
-    return Stages(made, len(free_at))
+    return Stages(made, len(taken) + len(free))
 
 
 def _shared_out(program: Program, home: dict[int, int], count: int) -> list[list[tuple[int, Any]]]:
