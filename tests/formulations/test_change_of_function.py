@@ -40,7 +40,7 @@ def test_the_librarys_own_rates_and_inverses_are_the_derived_ones(recipe):
 
 def function_of(change):
     """The function `State -> T` that a change of the library is made of: what its clock calls."""
-    return next(cell.cell_contents for cell in change.at.__closure__ if callable(cell.cell_contents))
+    return next(cell.cell_contents for cell in change.at._matrix.__closure__ if callable(cell.cell_contents))
 
 
 def test_derived_changes_pass_every_check(cat):

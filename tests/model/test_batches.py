@@ -131,8 +131,8 @@ def test_a_rollout_starts_from_a_batch_that_is_looked_at():
         (lambda s: CAT.state(joints=s.rates.T), r"joints has shape \(2, 2\), not \(2, 5\)"),
         (lambda s: CAT.unflatten(np.zeros((5, CAT.nq))), r"state 0: q \(base\): the quaternion xyzw has length 0"),
         (lambda s: CAT.unflatten(np.zeros((5, 3))), r"q has shape \(9,\) .* not \(5, 3\)"),
-        (lambda s: CAT.random_state(np.random.default_rng(0), -1), "whole number, not -1"),
-        (lambda s: CAT.random_state(np.random.default_rng(0), 2.5), "whole number, not 2.5"),
+        (lambda s: CAT.random_state(np.random.default_rng(0), -1), "whole number, zero or above, not -1"),
+        (lambda s: CAT.random_state(np.random.default_rng(0), 2.5), "whole number, zero or above, not 2.5"),
         (lambda s: fc.compile(CAT, fc.inverse_dynamics)(s), r"takes 3 arguments \(q, v, acceleration\), not 2"),
     ],
 )

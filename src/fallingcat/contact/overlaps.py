@@ -106,7 +106,7 @@ def meet(H_a: Pose, a: Solid, H_b: Pose, b: Solid) -> Meeting:
     >>> at = np.eye(4)
     >>> at[0, 3] = 0.25
     >>> found = meet(np.eye(4), Solid((0, 0, 0), 0.1), at, Solid((0, 0, 0.3), 0.2))  # a ball and a capsule
-    >>> found.distance.round(12), found.normal, found.point
+    >>> found.distance.round(12), found.normal + 0.0, found.point
     (np.float64(-0.05), array([1., 0., 0.]), array([0.075, 0.   , 0.   ]))
     """
     if a.extent >= b.extent:

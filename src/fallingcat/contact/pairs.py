@@ -55,8 +55,8 @@ class SelfPairs(NamedTuple):
 
         >>> import fallingcat as fc
         >>> arm = fc.robots.scara()
-        >>> pushing_pairs(arm).links(arm)
-        (('post', 'sleeve'),)
+        >>> pushing_pairs(arm).links(arm)[:2]
+        (('post', 'forearm'), ('post', 'sleeve'))
         """
         found = {(min(a.link, b.link), max(a.link, b.link)) for a, b in self.pairs}
         return tuple((model.link_names[a], model.link_names[b]) for a, b in sorted(found))
