@@ -202,7 +202,7 @@ class Run:
         if self.system.controller is None:
             return max(AT_ONCE, self.every)
         ahead = 1.0 if self.system.sampling is None else (self.instant - self.t) / self.largest
-        return round(ahead) if abs(ahead - round(ahead)) <= 1e-6 else 0
+        return min(round(ahead), AT_ONCE) if abs(ahead - round(ahead)) <= 1e-6 else 0
 
     def _step_to_event(self, dt: float) -> tuple[np.ndarray, float, list[float], list[Hit]]:
         """A step, its size, the values of events at its end, and those that end it."""
