@@ -84,3 +84,16 @@ def test_strong_drives_do_not_pass_the_speed_limit(seed):
     fading = np.clip((top - ahead) / (FADE * top), 0.0, 1.0)
     assert m * (ahead + v) == pytest.approx(DT * effort * fading, rel=1e-9)
     assert 0.9 * top < run.rates[1:].min() <= run.rates[1:].max() <= top
+
+
+def test_a_light_joint_that_a_drive_takes_far_beyond_its_stop_is_told():
+    """Springs of stops are made for the inertia behind a joint, not for what pulls at it."""
+    arm = fc.robots.planar_arm()
+    stops = [replace(joint, limits=fc.Limits(-0.5, 0.5)) for joint in arm.joints]
+    arm = replace(arm, joints=tuple(stops))
+    strong = fc.simulate(arm, arm.state(), 0.5, lambda t, state: [0.0, 0.0, 4e3])
+    assert "finished, but joint 'joint3' goes" in strong.status
+    assert "beyond its upper stop at 0.5, whose spring gives way" in strong.status
+    weak = fc.simulate(arm, arm.state(), 0.5, lambda t, state: [0.0, 0.0, 4.0])
+    assert weak.joints.max() > 0.5
+    assert weak.status == "finished"

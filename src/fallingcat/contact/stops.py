@@ -89,7 +89,7 @@ def _within(x: Any, least: float, most: float) -> bool:
     return isinstance(x, (int, float, np.number)) and bool(np.isfinite(x) and least <= x <= most)
 
 
-def beyond(model: Model, joints: np.ndarray, stops: tuple[Stop, ...], allowed: float) -> str:
+def beyond(model: Model, joints: np.ndarray, stops: tuple[Stop, ...], allowed: float, does: str = "starts") -> str:
     """Which joint is further beyond its stop than ``allowed`` (rad or m), and by how much; nothing if none is.
 
     ``joints`` are ``... x (nq - base)``.
@@ -98,7 +98,7 @@ def beyond(model: Model, joints: np.ndarray, stops: tuple[Stop, ...], allowed: f
     if max(depths, default=0.0) <= allowed:
         return ""
     depth, stop = max(zip(depths, stops, strict=True), key=lambda pair: pair[0])
-    return f"joint {stop.joint!r} starts {depth:.3g} beyond its {stop.end} stop at {stop.limit:.6g}"
+    return f"joint {stop.joint!r} {does} {depth:.3g} beyond its {stop.end} stop at {stop.limit:.6g}"
 
 
 def with_stops(at: Situation, model: Model, stops: tuple[Stop, ...]) -> Situation:

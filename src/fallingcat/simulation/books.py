@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..contact.contact import Mode
+from ..contact.stops import beyond, joint_stops
+from ..control.passive import SUNK, JointStops
 from ..model import Model, State
 from .closed import OPENED
 from .compiled import energies
@@ -71,7 +73,9 @@ def books(run: Trajectory, dt: float | None, stable: bool) -> str:
         if dt > enough * (1.0 + 1e-9):
             return f"finished, but steps of {dt:g} s damp the rebound from this floor; take at most {enough:g} s"
     resolves = 0.0 if stable or dt is None else dt
-    return verdict(ledger.residual(kinetic, potential), run.system, run.state(0), resolves)
+    said = verdict(ledger.residual(kinetic, potential), run.system, run.state(0), resolves)
+    passed = _passed(run) if said == "finished" else ""
+    return f"finished, but {passed}" if passed else said
 
 
 def at_rest(model: Model) -> float:
@@ -87,6 +91,18 @@ def _overdone(run: Trajectory, kinetic: float) -> str:
         if gave > UNBALANCED * kinetic:
             return f"{law.name!r} gave {gave:.2g} J, which it cannot; take smaller steps"
     return ""
+
+
+def _passed(run: Trajectory) -> str:
+    """Which joint went as far beyond a stop as no run may start: light ones do, under strong drives."""
+    if not any(isinstance(law, JointStops) for law in run.system.laws):
+        return ""
+    far = beyond(run.model, run.joints, joint_stops(run.model), SUNK, "goes")
+    return (
+        f"{far}, whose spring gives way to what pulls; take hard ones, HardContacts(stops=joint_stops(model))"
+        if far
+        else ""
+    )
 
 
 def hurried(system: System, works: np.ndarray, dt: float) -> str:
