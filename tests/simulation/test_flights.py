@@ -73,7 +73,8 @@ def test_a_law_that_jumps_is_told():
 
     cat = fc.robots.two_cylinder_cat()
     run = fc.simulate(cat, cat.state(joints=[0.4, 0.3]), 0.5, Bang(), integrator="momentum", dt=1e-3)
-    assert run.status == "finished" or "however small the step: take 'rkmk4'" in run.status
+    assert "the midpoint equations do not converge, however small the step: take 'rkmk4'" in run.status
+    assert len(run) > 1
     spin = run.momenta("centroidal")[:, 3:]
     assert np.abs(spin).max() < 1e-12
 

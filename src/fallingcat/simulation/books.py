@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -41,41 +41,68 @@ class Account(NamedTuple):
 
 
 def books(run: Trajectory, dt: float | None, stable: bool) -> str:
-    """The status of a finished run: whether its energy is accounted for, at a few hundred of its samples, whether what
-    can only take energy gave some, and whether a ``stable`` rule swallowed a rebound.  ``dt`` is the size of its steps
-    (s), None where it chose them.
+    """The status of a finished run: the first remark on it, if there is one.  ``dt`` is the size of its steps (s), None
+    where it chose them; those of a ``stable`` method are not too long for springs.
+    """
+    return next((f"finished, but {remark}" for remark in _remarks(run, dt, stable) if remark), "finished")
+
+
+def _remarks(run: Trajectory, dt: float | None, stable: bool) -> Iterator[str]:
+    """What may be wrong with a run, each question in its turn; nothing is said where it is not.  Energies are looked at
+    at a few hundred samples.
     """
     some = np.unique(np.linspace(0, len(run) - 1, LOOKED_AT).round().astype(int))
     ledger = Ledger(run.ledger.ports, run.ledger.base[some], run.ledger.joints[some])
     states = (run.poses, run.joints, run.twists, run.rates)
     kinetic, potential = energies(run.model)(*(x[some] for x in states), run.lag)
-    opened = float(run.loop_errors()[some].max()) if run.model.loops else 0.0
-    if opened > OPENED:
-        return f"finished, but loops opened by up to {opened:.2g}; take smaller steps"
-    if float(kinetic.max()) <= at_rest(run.model):
-        return "finished"
-    contact = run.system.contact
-    if contact is not None and contact.passive:
-        work = run.ledger.works[:, -len(run.system.contact_ports) :].sum(axis=1)
-        gain = float((work - np.minimum.accumulate(work)).max())
-        rounding = ROUNDING * float(np.abs(potential).max())
-        if gain > rounding + GIVEN * max(float(kinetic.max()), float(np.ptp(work))):
-            return f"finished, but contacts gave {gain:.2g} J, which they cannot; take smaller steps"
-    overdone = hurried(run.system, run.ledger.works, dt or 0.0) or _overdone(run, float(kinetic.max()))
-    if overdone:
-        return f"finished, but {overdone}"
-    missed = contact.told(run.memory[-1]) if contact is not None else ""
-    if missed:
-        return f"finished, but {missed}; take smaller steps"
-    springs = contact is not None and contact.impedance(run.model, run.state(0)) is not None
-    if springs and stable and dt is not None and _landed(run.modes):
-        enough = rebounding_step(run.system, run.state(0))
-        if dt > enough * (1.0 + 1e-9):
-            return f"finished, but steps of {dt:g} s damp the rebound from this floor; take at most {enough:g} s"
+    most = float(kinetic.max())
+    yield _opened(run, some)
+    if most <= at_rest(run.model):
+        return
+    yield _gained(run, most, ROUNDING * float(np.abs(potential).max()))
+    yield hurried(run.system, run.ledger.works, dt or 0.0)
+    yield _overdone(run, most)
+    yield _missed(run)
+    yield _damped(run, dt) if stable and dt is not None else ""
     resolves = 0.0 if stable or dt is None else dt
-    said = verdict(ledger.residual(kinetic, potential), run.system, run.state(0), resolves)
-    passed = _passed(run) if said == "finished" else ""
-    return f"finished, but {passed}" if passed else said
+    yield unbalanced(ledger.residual(kinetic, potential), run.system, run.state(0), resolves)
+    yield _passed(run)
+
+
+def _opened(run: Trajectory, some: np.ndarray) -> str:
+    """How far loops opened."""
+    opened = float(run.loop_errors()[some].max()) if run.model.loops else 0.0
+    return f"loops opened by up to {opened:.2g}; take smaller steps" if opened > OPENED else ""
+
+
+def _gained(run: Trajectory, kinetic: float, rounding: float) -> str:
+    """What contacts gave that can only take energy; ``kinetic`` (J) is the most that the robot had."""
+    contact = run.system.contact
+    if contact is None or not contact.passive:
+        return ""
+    work = run.ledger.works[:, -len(run.system.contact_ports) :].sum(axis=1)
+    gain = float((work - np.minimum.accumulate(work)).max())
+    if gain <= rounding + GIVEN * max(kinetic, float(np.ptp(work))):
+        return ""
+    return f"contacts gave {gain:.2g} J, which they cannot; take smaller steps"
+
+
+def _missed(run: Trajectory) -> str:
+    """What a contact says that its steps did not meet."""
+    contact = run.system.contact
+    missed = contact.told(run.memory[-1]) if contact is not None else ""
+    return f"{missed}; take smaller steps" if missed else ""
+
+
+def _damped(run: Trajectory, dt: float) -> str:
+    """Whether stable steps swallowed the rebound of a robot that landed."""
+    contact = run.system.contact
+    if contact is None or contact.impedance(run.model, run.state(0)) is None or not _landed(run.modes):
+        return ""
+    enough = rebounding_step(run.system, run.state(0))
+    if dt <= enough * (1.0 + 1e-9):
+        return ""
+    return f"steps of {dt:g} s damp the rebound from this floor; take at most {enough:g} s"
 
 
 def at_rest(model: Model) -> float:
@@ -98,11 +125,8 @@ def _passed(run: Trajectory) -> str:
     if not any(isinstance(law, JointStops) for law in run.system.laws):
         return ""
     far = beyond(run.model, run.joints, joint_stops(run.model), SUNK, "goes")
-    return (
-        f"{far}, whose spring gives way to what pulls; take hard ones, HardContacts(stops=joint_stops(model))"
-        if far
-        else ""
-    )
+    hard = "take hard ones, HardContacts(stops=joint_stops(model))"
+    return f"{far}, whose spring gives way to what pulls; {hard}" if far else ""
 
 
 def hurried(system: System, works: np.ndarray, dt: float) -> str:
@@ -122,15 +146,15 @@ def _landed(modes: Sequence[Mode]) -> bool:
     return any(first and second and not third for first, second, third in zip(air, air[1:], air[2:], strict=False))
 
 
-def verdict(residual: float, system: System, start: State, dt: float, of: str = "the books") -> str:
-    """``finished``, or what is wrong with an energy residual, and what to do about it.
+def unbalanced(residual: float, system: System, start: State, dt: float, of: str = "the books") -> str:
+    """What is wrong with an energy residual, and what to do about it; nothing where it is small.
 
     >>> import fallingcat as fc
     >>> cat = fc.robots.cat()
-    >>> verdict(0.2, System(cat), cat.neutral(), 1e-3)
-    'finished, but the books do not balance: energy residual 0.2; take smaller steps'
+    >>> unbalanced(0.2, System(cat), cat.neutral(), 1e-3)
+    'the books do not balance: energy residual 0.2; take smaller steps'
     """
     if residual <= UNBALANCED:
-        return "finished"
+        return ""
     why = too_fast(system, start, dt) or "take smaller steps"
-    return f"finished, but {of} do not balance: energy residual {residual:.2g}; {why}"
+    return f"{of} do not balance: energy residual {residual:.2g}; {why}"

@@ -17,7 +17,7 @@ from ..errors import ModelError, told
 from ..kernels import compile
 from ..model import State
 from .arguments import MOST_STEPS, answered
-from .books import UNBALANCED, hurried, verdict
+from .books import UNBALANCED, hurried, unbalanced
 from .compiled import energies, energies_with, remembered
 from .field import layout_of
 from .fleet import Fleet
@@ -157,13 +157,14 @@ class Together(ABC):
         return energies(self.system.model)(*states, self.lag)
 
     def _status(self, residual: np.ndarray, dt: float) -> str:
-        """In the words of :func:`verdict`, on the worst."""
+        """In the words of :func:`unbalanced`, on the worst."""
         wrong = ~(residual <= UNBALANCED)  # NaN is wrong too
         if not wrong.any():
             return "finished"
         worst = np.where(np.isnan(residual), np.inf, residual)
         start = self.layout.unpack(self.begun[int(np.argmax(worst))])[0]
-        return verdict(worst.max(), self.system, start, dt, f"the books of {wrong.sum()} of {len(wrong)} simulations")
+        of = f"the books of {wrong.sum()} of {len(wrong)} simulations"
+        return f"finished, but {unbalanced(worst.max(), self.system, start, dt, of)}"
 
 
 class Marched(Together):
