@@ -17,6 +17,7 @@ from .app import (
     errors_in_one_line,
     on_the_command_line,
 )
+from .quantities import direction, limit, moment, numbers, short
 from .reading import Reading, reads_a_robot
 from .text import count, on_screen, plain, shown, summary, table
 
@@ -192,7 +193,7 @@ def _print_summary(console: Console, model: Model, file: str) -> None:
         "freedom": f"{model.nv} = {model.m} of the base + {model.n} of {joints}",
         "links": f"{len(model.links):,}" + (f", and {count(len(model.frames), 'frame')}" if model.frames else ""),
         "mass": f"{model.mass:.6g} kg" + (", a kinematic model without dynamics" if model.kinematic else ""),
-        "gravity": f"{_numbers(model.gravity, '.6g')} m/s^2",
+        "gravity": f"{numbers(model.gravity, '.6g')} m/s^2",
     }
     if model.loops:
         names = ", ".join(loop.name for loop in model.loops[:MOST_ROWS])
@@ -228,8 +229,8 @@ def _link_table() -> Table:
 def _link_row(name: str, body: Body) -> list[str]:
     if body.mass == 0.0 and not body.inertia.any():
         return [name, "0", "", ""]
-    center = " ".join(f"{_short(x):>6}" for x in body.center)
-    return [name, f"{body.mass:.4g}", center, " ".join(f"{_moment(x):>7}" for x in body.principal_inertia)]
+    center = " ".join(f"{short(x):>6}" for x in body.center)
+    return [name, f"{body.mass:.4g}", center, " ".join(f"{moment(x):>7}" for x in body.principal_inertia)]
 
 
 def _joint_table(said: Sequence[str]) -> Table:
@@ -244,16 +245,16 @@ def _joint_table(said: Sequence[str]) -> Table:
 
 def _joint_row(joint: Joint) -> list[str]:
     limits = joint.limits
-    axis, axis2 = (_direction(_axis(joint, which)) for which in ("axis", "axis2"))
+    axis, axis2 = (direction(_axis(joint, which)) for which in ("axis", "axis2"))
     stops = ""
     if math.isfinite(limits.lower) or math.isfinite(limits.upper):
-        stops = f"{_limit(limits.lower):>6} to {_limit(limits.upper)}"
+        stops = f"{limit(limits.lower):>6} to {limit(limits.upper)}"
     return [joint.name, joint.kind.name, f"{axis}\n{axis2}" if axis2 else axis, stops]
 
 
 def _inertias(armature: np.ndarray) -> str:
     """One number where all are equal."""
-    return "\n".join(dict.fromkeys(map(_moment, armature))) if armature.any() else "-"
+    return "\n".join(dict.fromkeys(map(moment, armature))) if armature.any() else "-"
 
 
 def _followed(mimic: Mimic) -> str:
@@ -263,8 +264,8 @@ def _followed(mimic: Mimic) -> str:
 
 
 _SOMETIMES: Final[dict[str, Callable[[Joint], str]]] = {
-    "speed": lambda joint: _limit(joint.limits.velocity),
-    "effort": lambda joint: _limit(joint.limits.effort),
+    "speed": lambda joint: limit(joint.limits.velocity),
+    "effort": lambda joint: limit(joint.limits.effort),
     "armature": lambda joint: _inertias(joint.armature),
 }
 """Columns that are there where a joint has something to say in them."""
@@ -373,35 +374,3 @@ def _without_file(warning: str, file: str) -> str:
     """A warning as ``line 12: ...``: the file is known here."""
     text = warning.removeprefix(f"{plain(file)}:").strip()
     return f"line {text}" if text[:1].isdigit() else text
-
-
-# small things -------------------------------------------------------------------------------------------------------
-
-
-def _numbers(values: Any, form: str) -> str:
-    return " ".join(f"{float(x) + 0.0:{form}}" for x in values)
-
-
-def _short(x: float) -> str:
-    """Three digits after the point where they say something; six characters for whatever a robot measures in meters."""
-    if x == 0.0:
-        return "0"
-    return f"{x:.3f}" if 0.0005 <= abs(x) < 100.0 else f"{x:.0e}"
-
-
-def _moment(x: float) -> str:
-    return "0" if abs(x) < 1e-30 else f"{x:.3g}" if 1e-3 <= x < 1e4 else f"{x:.1e}"
-
-
-def _limit(x: float) -> str:
-    return f"{x + 0.0:.4g}" if math.isfinite(x) else "-"
-
-
-def _direction(axis: Sequence[float] | None) -> str:
-    """``x``, ``-y``, ... or three numbers."""
-    if axis is None:
-        return ""
-    for i, name in enumerate("xyz"):
-        if abs(axis[i]) == 1.0:
-            return name if axis[i] > 0.0 else f"-{name}"
-    return _numbers(axis, ".2f")

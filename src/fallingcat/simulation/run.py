@@ -11,32 +11,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..contact.contact import Mode
-from ..errors import FallingCatError, Interrupted, NumericsError
-from ..model import Model, State
+from ..errors import FallingCatError, Interrupted
+from ..model import State
 from .arguments import keepable, read_only
-from .books import Account, at_rest, books
-from .compiled import energy
+from .books import books
 from .events import LOCATED, PRECISION, Event, Happened, first_crossing
-from .field import layout_of
 from .implicit import March
-from .integrator import HALVINGS, Integrator, Step
-from .ledger import ROUNDING, Ledger
+from .integrator import Integrator, Step
+from .ledger import Ledger
 from .rule import guards
-from .smooth import smooth
-from .stiffness import default_step, stable_step, too_fast
+from .stepping import Stepping
 from .system import System
 from .trajectory import Trajectory
 
 WATCHED_STEP = 1e-2
 """The longest step of an adaptive method between two looks at events, unless ``dt`` is given (s)."""
-SMALLEST_STEP = 1e-13
 WHILE = 1e-3
 """The time (s) in which a contact may have :attr:`.Contact.most_events`."""
-LEAK, DRIFT = 1e-7, 1e-8
-"""Energy that a step may lose or create beside hard contacts, where points are held and in flight, relative to the
-largest kinetic energy so far."""
-JUMP = 1e-3
-"""How much forces change that jump, relative to them."""
 SEIZED = -1
 """Instead of the number of a guard: no step, however small, holds what the contact should hold."""
 AN_INSTANT = 0.01
@@ -52,8 +43,8 @@ class Hit(NamedTuple):
     what: int | Event
 
 
-class Run:
-    """The state of a run: time, packed state, mode; and its record."""
+class Run(Stepping):
+    """Steps to the end of a run, with what happens at and within them; and its record."""
 
     def __init__(
         self,
@@ -66,38 +57,17 @@ class Run:
         events: tuple[Event, ...],
         progress: Callable[[float], None] | None,
     ) -> None:
-        self.system = system = method.suited(system)
-        self.method, self.duration, self.every = method, duration, every
-        self.events, self.progress = events, progress
-        self.adaptive = method.tolerance is not None
-        if dt is None:
-            own = WATCHED_STEP if events else duration
-            dt = own if self.adaptive else (stable_step if method.stable else default_step)(system, state)
-        self.largest = dt
-        self.mode, memory = system.begin(state)
-        self.layout = layout_of(system, len(memory))
-        self.t, self.next = 0.0, min(self.largest, 1e-4) if self.adaptive else self.largest
+        super().__init__(system, method, state, duration, dt, WATCHED_STEP if events else duration)
+        self.every, self.events, self.progress = every, events, progress
         if not self.adaptive and not events:  # which may end it earlier
-            keepable(duration / dt / every, self.layout.size)
-        self.packed = np.asarray(self.layout.pack(state, memory, np.zeros(self.layout.works)), dtype=float)
+            keepable(duration / self.largest / every, self.layout.size)
         self.rows: list[tuple[float, np.ndarray, Mode]] = []
         self.happened: list[Happened] = []
         self.recent: deque[float] = deque()
         self.accepted = 0
-        self.fastest = 0.0  # kinetic energy (J) at most, before steps beside hard contacts
         self._values = self._events_at(self.packed, self.t)
-        self.method = method.at(system, dt)
-        held = system.controller is None or system.sampling is not None
-        stepping = smooth(self.method, system) if held and not events else self.method
-        step = stepping.stepper(system, self.mode, len(memory))
-        self.march = step if isinstance(step, March) else None
-        if self.march is not None:
-            self.mode = ()  # of no matter to it: see _record
-            self.march.kernel  # noqa: B018 (made now: what laws refuse is an error, not the end of a run)
-        self._steps: dict[Mode, Step] = {self.mode: step}
         self._measures: dict[Mode, Step] = {}
-        self._account: tuple[np.ndarray, Account] = np.zeros(0), Account(0.0, 0.0, 0.0)  # of the packed state
-        self._tried: tuple[np.ndarray, dict[float, np.ndarray]] = self.packed, {}
+        self.prepare(whole=not events)
 
     # the loop -------------------------------------------------------------------------------------------------
 
@@ -139,12 +109,6 @@ class Run:
         if self.t == self.instant and status == "finished":
             self._sample()
         return status
-
-    @property
-    def instant(self) -> float:
-        """The next time (s) at which a sampled controller looks or acts; else none."""
-        sampling = self.system.sampling
-        return np.inf if sampling is None else sampling.next
 
     def _sample(self) -> None:
         """The controller looks, or what it said arrives: what was tried under the old forces is forgotten."""
@@ -219,104 +183,6 @@ class Run:
             if last == 0.0 or self._resolved(early):
                 return early, last, self._events_at(early, self.t + last), hits
             dt = 0.5 * last  # what seemed to happen there was not resolved
-
-    def _planned(self) -> float:
-        """The next step's size: to the grid of fixed steps, or as the last error or the last halving advises."""
-        left = min(self.duration, self.instant) - self.t
-        if self.adaptive:
-            planned = min(self.next, self.largest)
-            return left if 0.9 * left < planned and left <= self.largest else planned
-        ahead = (np.floor(self.t / self.largest + 1e-6) + 1.0) * self.largest - self.t
-        planned = float(left if ahead > left - 1e-6 * self.largest else ahead)
-        return planned if planned <= self.next * (1.0 + 1e-6) else self.next  # no slivers
-
-    def _step(self, dt: float) -> tuple[np.ndarray, float]:
-        """A step that is finite and meets the tolerance, and its size; 0 where no step holds what it should."""
-        return self._adapted(dt) if self.adaptive else self._halved(dt)
-
-    def _halved(self, dt: float) -> tuple[np.ndarray, float]:
-        """:meth:`_step` of a method with fixed steps: half of one that is not resolved, and so on."""
-        while True:
-            out = self._call(dt)
-            if not np.isfinite(out).all():
-                self._refuse(out, dt)
-            if self._resolved(out):
-                self.next = min(2.0 * self.next, self.largest)
-                return out, dt
-            dt = self.next = 0.5 * dt
-            if dt < self.largest * 0.5**HALVINGS:
-                self.next = self.largest
-                if self.system.contact is None:
-                    raise NumericsError(self.method.unsolved(self.system), time=self.t)
-                across = out[-1] <= 1.0 and self._pushed(2.0 * dt)
-                return (out, 2.0 * dt) if across else (np.append(self.packed, 0.0), 0.0)
-
-    def _adapted(self, dt: float) -> tuple[np.ndarray, float]:
-        """:meth:`_step` of a method that says its error, in units of the tolerance: as long as that allows."""
-        while True:
-            out = self._call(dt)
-            finite, size = bool(np.isfinite(out).all()), float(out[-1])
-            factor = min(6.0, max(0.2, 0.9 / max(size, 1e-12) ** (1.0 / self.method.order))) if finite else 0.1
-            if finite and size <= 1.0:
-                self.next = dt * factor
-                return out, dt
-            dt *= min(factor, 0.9)
-            if dt < SMALLEST_STEP * max(1.0, self.t):
-                if not finite:
-                    self._refuse(out, dt)
-                raise NumericsError("no step, however small, meets the tolerance", time=self.t, value=size)
-
-    def _resolved(self, out: np.ndarray) -> bool:
-        """Whether a step meets its tolerance and holds what it should, and its energy is accounted for: forces that
-        grow without bound within a step may leave no other trace.
-        """
-        contact = self.system.contact
-        if out[-1] > 1.0 or self.adaptive or self.march is not None or contact is None or not contact.passive:
-            return bool(out[-1] <= 1.0)
-        if self._account[0] is not self.packed:
-            self._account = self.packed, self._energies(self.packed)
-        before, after = self._account[1], self._energies(out)
-        self.fastest = max(self.fastest, before.kinetic)
-        share = LEAK if contact.touching(self.mode) else DRIFT
-        allowed = share * max(self.fastest, after.kinetic) + ROUNDING * max(abs(before.potential), abs(after.potential))
-        return abs(after.unaccounted - before.unaccounted) <= allowed + at_rest(self.system.model)
-
-    def _pushed(self, dt: float) -> bool:
-        """Whether laws jump within a step that is so short that the robot does not move: no step across is resolved,
-        and from rest no energy is small beside that of the robot.
-        """
-        state, remembered, _ = self.layout.unpack(self.packed)
-        system, _ = self.system.recalling(remembered)
-        before, after = (system.applied_at(self.mode, t, state) for t in (self.t, self.t + 1.01 * dt))
-        return bool(np.abs(after - before).max(initial=0.0) > JUMP * np.abs([before, after]).max(initial=0.0))
-
-    def _energies(self, packed: np.ndarray) -> Account:
-        *fields, works = self.layout.numbers(packed[: self.layout.size])
-        kinetic, potential = energy(self.system.model)(*fields)
-        return Account(kinetic, potential, float(works.sum()))
-
-    def _call(self, dt: float) -> np.ndarray:
-        """A step from now; those that were tried are remembered until one is taken."""
-        if self.mode not in self._steps:
-            self._steps[self.mode] = self.method.stepper(self.system, self.mode, self.layout.memory)
-        if self._tried[0] is not self.packed:
-            self._tried = self.packed, {}
-        if dt not in self._tried[1]:
-            self._tried[1][dt] = self._steps[self.mode](self.packed, np.array([self.t, dt]))
-        return self._tried[1][dt]
-
-    def _refuse(self, out: np.ndarray, dt: float) -> None:
-        """Names what is no longer finite, and the springs that were too fast for the step, if they were."""
-        model: Model = self.system.model
-        why = ""
-        if not self.adaptive and not self.method.stable:
-            why = too_fast(self.system, self.layout.unpack(self.packed)[0], dt)
-        why = f": {why}" if why else ""
-        rates = self.layout.unpack(out[: self.layout.size])[0].rates
-        for joint, rate in zip(model.rate_joints, rates, strict=True):
-            if not np.isfinite(rate):
-                raise NumericsError(f"the motion is no longer finite{why}", time=self.t + dt, joint=joint)
-        raise NumericsError(f"the motion of the base is no longer finite{why}", time=self.t + dt)
 
     # events and jumps -----------------------------------------------------------------------------------------
 
