@@ -541,7 +541,7 @@ def test_a_rollout_says_which_controllers_it_takes():
             rolled(lambda t, wrong=wrong: wrong)
     with pytest.raises(ZeroDivisionError) as error:
         rolled(lambda t: np.full((2, 3), 1.0 / (0 if t > 0.0 else 1)))
-    assert error.value.__notes__ == ["in the controller, at t = 0.01 s"]
+    assert error.value.__notes__[0] == "in the controller, at t = 0.01 s"
 
 
 # bad input ------------------------------------------------------------------------------------------------------------

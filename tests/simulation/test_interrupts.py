@@ -8,11 +8,19 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.control import JointDamper
+from fallingcat.control import JointDamper, Sampled
 from fallingcat.errors import FallingCatError, Interrupted
 
 CAT = fc.robots.two_cylinder_cat()
 START = CAT.state(joints=[0.4, 0.3], rates=[1.0, -0.5])
+
+
+@pytest.fixture(autouse=True)
+def heard():
+    """Ctrl-C is heard, even where pytest was started with it ignored, as shells start what runs behind them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -133,3 +141,68 @@ def ctrl_c_in_ipopt(iteration):
         yield
     finally:
         solver.watch = usual
+
+
+class Unbearable(Exception):
+    """Of a user."""
+
+
+@pytest.mark.parametrize("what", ["controller", "sampled", "event", "progress"])
+def test_what_functions_of_the_user_raise_carries_the_run_so_far(what):
+    def raising(t, s):
+        if t > 0.045:
+            raise Unbearable("enough")
+        return np.zeros(2) if what in ("controller", "sampled") else 1.0
+
+    given = {
+        "controller": {"controller": raising},
+        "sampled": {"controller": Sampled(raising, 100.0)},
+        "event": {"events": [fc.Event("never", raising)]},
+        "progress": {"progress": lambda share: raising(share, None), "events": [fc.Event("never", lambda t, s: 1.0)]},
+    }[what]
+    duration = 1.0 if what == "progress" else 10.0
+    with pytest.raises(Unbearable, match="enough") as told:
+        fc.simulate(CAT, START, duration, dt=0.01, integrator="rkmk4", every=3, **given)
+    run = told.value.result
+    t = run.times[-1]
+    assert t in (pytest.approx(0.04), pytest.approx(0.05))
+    assert run.status == f"stopped after {t:.6g} s: Unbearable('enough')"
+    assert told.value.__notes__[-1] == f"the run up to t = {t:.6g} s is the `result` of this exception"
+    assert told.traceback[-1].name == "raising"
+    whole = fc.simulate(CAT, START, 0.06, dt=0.01, integrator="rkmk4")
+    np.testing.assert_allclose(run.state(-1).joints, whole.at(t).joints, rtol=1e-12)
+
+
+def test_an_exception_keeps_a_result_of_its_own():
+    error = Unbearable("enough")
+    error.result = "mine"
+
+    def raising(t, s):
+        if t > 0.0:
+            raise error
+        return np.zeros(2)
+
+    with pytest.raises(Unbearable) as told:
+        fc.simulate(CAT, START, 1.0, raising, dt=0.01)
+    assert told.value is error
+    assert error.result == "mine"
+
+
+def test_what_a_loop_raises_carries_the_rollout_so_far():
+    class Loop:
+        def __call__(self, t, state):
+            return np.zeros(2)
+
+        def together(self, t, states):
+            if t > 0.045:
+                raise Unbearable("enough")
+            return np.zeros((len(states.joints), 2))
+
+    states = [CAT.state(joints=[0.1 * i, 0.2], rates=[1.0, 0.0]) for i in range(3)]
+    with pytest.raises(Unbearable, match="enough") as told:
+        fc.rollout(CAT, states, 1.0, Sampled(Loop(), 100.0), dt=5e-3)
+    part = told.value.result
+    assert part.times.tolist() == pytest.approx([0.0, 0.05])
+    assert part.status == "stopped after 0.05 s: Unbearable('enough')"
+    whole = fc.rollout(CAT, states, 0.05, dt=5e-3)
+    np.testing.assert_allclose(part.joints[-1], whole.joints[-1], rtol=1e-12)

@@ -13,10 +13,12 @@ from typing import Any
 def ctrl_c() -> Iterator[threading.Event]:
     """A flag that Ctrl-C sets, instead of an exception; only where Python's own handler would have raised it.
 
+    >>> before = signal.signal(signal.SIGINT, signal.default_int_handler)
     >>> with ctrl_c() as pressed:
     ...     signal.raise_signal(signal.SIGINT)
     >>> pressed.is_set()
     True
+    >>> _ = signal.signal(signal.SIGINT, before)
     """
     flag, usual = threading.Event(), signal.default_int_handler
     ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is usual

@@ -120,6 +120,19 @@ def answered(controller: Any, t: float, state: State) -> Any:
         raise
 
 
+def carry(error: Exception, t: float, result: Any) -> None:
+    """Gives what ended a run at ``t`` (s) the run so far as its ``result``, unless it has one of its own.
+
+    >>> error = ZeroDivisionError("division by zero")
+    >>> carry(error, 0.25, "the run so far")
+    >>> error.result, error.__notes__
+    ('the run so far', ['the run up to t = 0.25 s is the `result` of this exception'])
+    """
+    if not hasattr(error, "result"):
+        error.result = result  # type: ignore[attr-defined]
+        error.add_note(f"the run up to t = {t:.6g} s is the `result` of this exception")
+
+
 def controller_size(model: Model, given: Any) -> int:
     """How many forces a controller gave: n or nv."""
     size = np.shape(given)

@@ -10,7 +10,7 @@ from ..control import Law, Sampled
 from ..errors import Interrupted, ModelError
 from ..model import Model, State
 from ..progress import telling
-from .arguments import countable, seconds, starts, whole
+from .arguments import carry, countable, seconds, starts, whole
 from .closed import check_closed
 from .fleet import Fleet
 from .implicit import Implicit, suits_implicit
@@ -58,7 +58,8 @@ def rollout(
     ``moreau`` and ``located``, and for rules in flight; the default step is that of the model itself.
     ``target="cuda"`` runs these on a GPU, in float64 or, but for ``located``, float32; see
     :class:`Fleet` to step, steer and reset as you go.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a
-    ``KeyboardInterrupt`` whose ``result`` is the rollout so far.
+    ``KeyboardInterrupt`` whose ``result`` is the rollout so far; what a controller raises goes on with such a
+    ``result``.
 
     >>> import fallingcat as fc
     >>> cat = fc.robots.two_cylinder_cat()
@@ -83,6 +84,12 @@ def rollout(
     about = {"target": target, "dtype": dtype, "threads": threads, "passive": passive, "parameters": parameters}
     batch = _together(system, method, many, dt, **about)  # type: ignore[arg-type]
     kept, resolves = [batch.sample(0.0)], 0.0 if method.stable else dt
+
+    def so_far(status: str) -> Rollout:
+        last = batch.sample(batch.done * duration / steps)
+        samples = [*kept, last] if kept[-1][0] < last[0] else kept
+        return batch.record(samples, resolves, dt)._replace(status=status)
+
     try:
         with telling(f"{len(many.pose)} simulations of {model.name!r}") as tell:
             while batch.done < steps:
@@ -95,10 +102,12 @@ def rollout(
                     tell(batch.done / steps)
         return batch.record(kept, resolves, dt)
     except KeyboardInterrupt:
-        last = batch.sample(batch.done * duration / steps)
-        kept += [last] if kept[-1][0] < last[0] else []
-        status = f"interrupted at t = {last[0]:.6g} s"
-        raise Interrupted(status, batch.record(kept, resolves, dt)._replace(status=status)) from None
+        status = f"interrupted at t = {batch.done * dt:.6g} s"
+        raise Interrupted(status, so_far(status)) from None
+    except Exception as error:
+        if (t := batch.done * dt) > 0.0:  # else there is nothing to lose
+            carry(error, t, so_far(f"stopped after {t:.6g} s: {error!r}"))
+        raise
 
 
 def _step(system: System, method: Rule | Marching, first: State) -> float:

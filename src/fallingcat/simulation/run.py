@@ -13,7 +13,7 @@ import numpy as np
 from ..contact.contact import Mode
 from ..errors import FallingCatError, Interrupted
 from ..model import State
-from .arguments import keepable, read_only
+from .arguments import carry, keepable, read_only
 from .books import books
 from .events import LOCATED, PRECISION, Event, Happened, first_crossing
 from .implicit import March
@@ -72,7 +72,9 @@ class Run(Stepping):
     # the loop -------------------------------------------------------------------------------------------------
 
     def trajectory(self) -> Trajectory:
-        """Run to the end, or to what stops it; Ctrl-C raises :class:`Interrupted` with what there is."""
+        """Run to the end, or to what stops it; Ctrl-C raises :class:`Interrupted` with what there is, and what the
+        user's functions raise goes on with it.
+        """
         try:
             run = self._record(self._run())
             steps = None if self.adaptive else self.largest
@@ -81,6 +83,9 @@ class Run(Stepping):
         except KeyboardInterrupt:
             status = f"interrupted at t = {self.t:.6g} s"
             raise Interrupted(status, self._record(status)) from None
+        except Exception as error:
+            carry(error, self.t, self._record(f"stopped after {self.t:.6g} s: {error!r}"))
+            raise
 
     def _run(self) -> str:
         status = "finished"

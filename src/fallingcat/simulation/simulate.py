@@ -80,7 +80,8 @@ def simulate(
     springs that its steps did not resolve.  A number that is not finite, a step that cannot be taken or contacts that
     switch without end stop the run: the trajectory so far is returned with ``status`` saying what happened, when, and
     where.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the
-    trajectory so far.
+    trajectory so far.  What functions of yours raise (controller, events, progress) goes on as it is, with a
+    ``result`` of the same kind.
 
     >>> import fallingcat as fc
     >>> cat = fc.robots.two_cylinder_cat()
