@@ -95,6 +95,8 @@ def main(folder: Path, kills: int, seed: int, workers: int) -> None:
         wait(log, rng, workers)
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
+        if os.WIFEXITED(status) and os.WEXITSTATUS(status):
+            raise SystemExit(f"after {killed} kills a sweep did not go on: see above")
         killed += os.WIFSIGNALED(status)
         if (out / "zarr.json").exists():
             history.append(truth(out))

@@ -8,6 +8,8 @@ import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
+import dask
+import distributed
 import numpy as np
 import pytest
 
@@ -56,6 +58,11 @@ def test_a_worker_is_killed_and_nothing_is_missing(tmp_path):
     assert files(tmp_path / "there") == files(tmp_path / "here")
 
 
-def test_without_a_scheduler_it_says_so(tmp_path):
-    with pytest.raises(FallingCatError, match="there is no Dask scheduler at 'nowhere'"):
+def test_without_a_scheduler_it_says_so_and_other_work_of_dask_goes_on(tmp_path):
+    before = dask.config.get("scheduler", None)
+    with pytest.raises(FallingCatError, match="there is no Dask scheduler at 'nowhere'") as told:
         sweep(STUDY, {"k": [0.5]}, tmp_path / "out", scheduler="nowhere")
+    assert told.value  # as long as it is there, so is what it was about
+    assert dask.config.get("scheduler", None) == before
+    with pytest.raises(ValueError, match="No global client"):
+        distributed.get_client(timeout=0)

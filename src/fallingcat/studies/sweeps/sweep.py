@@ -214,7 +214,7 @@ def _on_cluster(address: str) -> Runner:
             store, pause = replace(job.store, path=job.store.path.resolve()), workers * (len(job.measures) + 1) / FILES
             job, ahead = replace(job, store=store, pause=pause), 4 * workers  # the scheduler holds few tasks of many
             rest = iter(chunks)
-            futures = as_completed([client.submit(job.finish, k, pure=False) for k in islice(rest, ahead)])
+            futures = as_completed([client.submit(job.finish, k, pure=False) for k in islice(rest, ahead)], client.loop)
             for future in futures:
                 if not isinstance(future.exception(), KilledWorker):  # else it is run again, while there is progress
                     yield future.result()
@@ -224,8 +224,18 @@ def _on_cluster(address: str) -> Runner:
 
 
 def _client(client: Any, address: str) -> Any:
+    """For this sweep alone: as Dask's default, one that is not there would let all later work of Dask wait for ever."""
+
+    class Own(client):  # type: ignore[misc]
+        def __init__(self) -> None:
+            try:
+                super().__init__(address, timeout="10s", set_as_default=False)
+            except BaseException:
+                self.close()  # else Dask tries when it is freed, at the end of the process for 20 s
+                raise
+
     try:
-        return client(address, timeout="10s")
+        return Own()
     except (OSError, ValueError, TimeoutError) as error:
         raise FallingCatError(f"there is no Dask scheduler at {address!r}: {error}") from None
 
