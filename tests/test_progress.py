@@ -23,7 +23,7 @@ cat = fc.robots.two_cylinder_cat()
 def controller(t, state):
     time.sleep(0.05)
     return [0.0, 0.0]
-run = fc.simulate(cat, cat.neutral(), 0.4, controller, dt=0.02, integrator="rkmk4")
+run = fc.simulate(cat, cat.neutral(), 0.16, controller, dt=0.02, integrator="rkmk4")
 print(run.status)
 """
 

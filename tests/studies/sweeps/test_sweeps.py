@@ -194,8 +194,8 @@ def test_a_run_that_kills_its_process_is_recorded(tmp_path):
     assert not list((tmp_path / "out").rglob("*.part"))
 
 
-def test_fifty_kills_lose_nothing(tmp_path):
-    killed(tmp_path, 50, 0)
+def test_twenty_kills_lose_nothing(tmp_path):
+    killed(tmp_path, 20, 0)
 
 
 @pytest.mark.slow
