@@ -1,12 +1,13 @@
 """Drives that give all they can, in implicit steps: cut as they are, and not to and fro between their limits."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.control import Actuators, JointDamper, JointSpring
+from fallingcat.arrays import concatenate, less, where
+from fallingcat.control import Actuators, JointDamper, JointSpring, Law
 from fallingcat.control.passive import FADE
 from fallingcat.lie import Trivial
 
@@ -97,3 +98,29 @@ def test_a_light_joint_that_a_drive_takes_far_beyond_its_stop_is_told():
     weak = fc.simulate(arm, arm.state(), 0.5, lambda t, state: [0.0, 0.0, 4.0])
     assert weak.joints.max() > 0.5
     assert weak.status == "finished"
+
+
+@dataclass(frozen=True)
+class Pull(Law):
+    """At the last joint of robots whose first is above 0."""
+
+    force: float
+    name: str = "pull"
+
+    def forces(self, model, t, state, touching):
+        return concatenate([np.zeros(model.nv - 1), np.reshape(where(less(0.0, state.joints[0]), self.force, 0.0), 1)])
+
+
+@pytest.mark.parametrize("integrator", ["rkmk4", "implicit"])
+def test_a_rollout_tells_it_too(integrator):
+    arm = fc.robots.planar_arm()
+    arm = replace(arm, gravity=(0, 0, 0), joints=tuple(replace(j, limits=fc.Limits(-0.5, 0.5)) for j in arm.joints))
+    states = [arm.state(joints=[x, 0.0, 0.0]) for x in (0.4, -0.1, -0.2)]
+    about = {"integrator": integrator, "dt": 5e-4}
+    strong = fc.rollout(arm, states, 0.05, Pull(4e3), **about, every=1)
+    single = fc.simulate(arm, states[0], 0.05, Pull(4e3), **about)
+    assert single.status.startswith("finished, but joint 'joint3' goes")
+    words = single.status.removeprefix("finished, but ")
+    assert strong.status == f"finished, but in 1 of 3 simulations a stop is passed: {words}"
+    assert fc.rollout(arm, states, 0.05, Pull(4.0), **about).status == "finished"
+    assert "a stop" not in fc.rollout(arm, states, 0.05, Pull(4e3), **about, passive=False).status  # there are none

@@ -66,7 +66,7 @@ def _remarks(run: Trajectory, dt: float | None, stable: bool) -> Iterator[str]:
     yield _damped(run, dt) if stable and dt is not None else ""
     resolves = 0.0 if stable or dt is None else dt
     yield unbalanced(ledger.residual(kinetic, potential), run.system, run.state(0), resolves)
-    yield _passed(run)
+    yield passed(run.system, run.joints)
 
 
 def _opened(run: Trajectory, some: np.ndarray) -> str:
@@ -120,11 +120,13 @@ def _overdone(run: Trajectory, kinetic: float) -> str:
     return ""
 
 
-def _passed(run: Trajectory) -> str:
-    """Which joint went as far beyond a stop as no run may start: light ones do, under strong drives."""
-    if not any(isinstance(law, JointStops) for law in run.system.laws):
+def passed(system: System, joints: np.ndarray) -> str:
+    """Which joint went, in these coordinates (... x joints), as far beyond a stop as no run may start: light ones do,
+    under strong drives.
+    """
+    if not any(isinstance(law, JointStops) for law in system.laws):
         return ""
-    far = beyond(run.model, run.joints, joint_stops(run.model), SUNK, "goes")
+    far = beyond(system.model, joints, joint_stops(system.model), SUNK, "goes")
     hard = "take hard ones, HardContacts(stops=joint_stops(model))"
     return f"{far}, whose spring gives way to what pulls; {hard}" if far else ""
 

@@ -12,12 +12,14 @@ import numpy as np
 
 from ..arrays import is_numeric
 from ..contact.contact import Mode
+from ..contact.stops import joint_stops
 from ..control import Sampled, SelfContact
+from ..control.passive import SUNK
 from ..errors import ModelError, told
 from ..kernels import compile
 from ..model import State
 from .arguments import MOST_STEPS, answered
-from .books import UNBALANCED, hurried, unbalanced
+from .books import UNBALANCED, hurried, passed, unbalanced
 from .compiled import energies, energies_with, remembered
 from .field import layout_of
 from .fleet import Fleet
@@ -56,7 +58,8 @@ class Rollout(NamedTuple):
     """``N``: how well the books balance at the kept samples, as :attr:`.Trajectory.energy_residual`; not a number where
     the simulation is none"""
     status: str = "finished"
-    """``finished``, or how many simulations have books that do not balance, or broke, and why"""
+    """``finished``, or how many simulations have books that do not balance, or broke, or went far beyond the stops of
+    their joints, and why: by the kept samples"""
     memory: Any = None
     """``K x N x k``: what contact, laws and sampled laws remember, in this order"""
 
@@ -144,9 +147,20 @@ class Together(ABC):
         status = self._status(residual, resolves)
         missed = self.system.contact.told(series.memory[-1]) if self.system.contact and finite.all() else ""
         status = f"finished, but {missed}; take smaller steps" if missed else status
-        remark = hurried(self.system, works, dt) or self.remark(works) if status == "finished" else ""
+        remark = ""
+        if status == "finished":
+            joints = series.states[1][:, finite]
+            remark = hurried(self.system, works, dt) or self.remark(works) or self._passed(joints)
         status = f"finished, but {remark}" if remark else status
         return Rollout(times, *series.states, works, self.system.ports, finite, residual, status, memory)
+
+    def _passed(self, joints: np.ndarray) -> str:
+        """In the words of :func:`passed`, on the worst of samples (K x N x joints), and in how many simulations."""
+        words, model = passed(self.system, joints), self.system.model
+        if not words:
+            return ""
+        nearest = np.min([stop.gap(model, joints).min(axis=0) for stop in joint_stops(model)], axis=0)
+        return f"in {np.count_nonzero(nearest < -SUNK)} of {len(nearest)} simulations a stop is passed: {words}"
 
     def remark(self, works: np.ndarray) -> str:
         """What else there is to say of runs whose works (samples x N x ports) are these."""
