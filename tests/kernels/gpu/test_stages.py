@@ -64,9 +64,7 @@ def test_scheduling_keeps_the_numbers_and_few_values_waiting():
     made = program(traced.inputs, traced.outputs)
     order = schedule.schedule(made.instructions, made.inputs, made.outputs)
     assert sorted(order) == sorted(made.instructions)
-    operands = schedule.operands_of(order)
-    before = schedule.waiting([line.value for line in made.instructions], operands)
-    assert schedule.waiting([line.value for line in order], operands) <= before
+    assert schedule.waiting(order) <= schedule.waiting(made.instructions)
 
 
 def test_recomputing_keeps_the_numbers_and_fewer_values(example):
@@ -76,8 +74,7 @@ def test_recomputing_keeps_the_numbers_and_fewer_values(example):
     close(results_of(again, evaluated(again.instructions, known)), expected, 1e-10)
 
     def waiting(lines):
-        order = schedule.schedule(lines, again.inputs, again.outputs)
-        return schedule.waiting([x.value for x in order], schedule.operands_of(order))
+        return schedule.waiting(schedule.schedule(lines, again.inputs, again.outputs))
 
     assert waiting(again.instructions) < 0.7 * waiting(made.instructions)
     assert len(again.instructions) < 1.5 * len(made.instructions)
@@ -100,6 +97,15 @@ def test_moves_bring_every_value_back_in_time(example, keep):
         assert step.place < plan.places
     close(results_of(made, computed), expected, 1e-10)
     assert (plan.places == 0) == (keep == 10_000)
+
+
+@pytest.mark.parametrize("keep", [8, 40, 170])
+def test_moves_that_need_too_many_places_are_none(example, keep):
+    made = example[0]
+    plan = registers.plan(made.instructions, made.inputs, keep)
+    assert registers.plan_within(made.instructions, made.inputs, keep, plan.places) == plan
+    assert registers.plan_within(made.instructions, made.inputs, keep, plan.places - 1) is None
+    assert registers.plan_within(made.instructions, made.inputs, keep, 0) is None
 
 
 def through(cut, arguments, count):
@@ -134,11 +140,7 @@ def test_the_waist_of_a_floating_robot_is_the_acceleration_of_its_base(example):
     assert [len(stage.stores) for stage in cut.stages] == [6, 0]
     assert cut.places == 6
     close(through(cut, arguments, len(made.outputs)), expected, 1e-10)
-
-    def waiting(lines):
-        return schedule.waiting([x.value for x in lines], schedule.operands_of(lines))
-
-    assert max(waiting(stage.lines) for stage in cut.stages) < 0.7 * waiting(made.instructions)
+    assert max(schedule.waiting(stage.lines) for stage in cut.stages) < 0.7 * schedule.waiting(made.instructions)
 
 
 def test_a_program_with_several_waists_comes_in_as_many_parts():
@@ -238,6 +240,34 @@ def test_the_fastest_way_is_one_of_those_that_compute_the_same(example, dtype):
     assert ways.seconds(ways.fastest(made, dtype), dtype) == min(took)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("long", [False, True])
+def test_ways_that_cannot_be_the_fastest_are_not_planned(monkeypatch, long, dtype):
+    """The first of the lowest price is taken, as if all had been looked at."""
+    traced = trace(Recipe(fc.robots.quadruped(), fc.forward_dynamics))
+    made, planned, whole = program(traced.inputs, traced.outputs), [], ways.seconds
+    every = [*(ways._long_ways if long else ways._ways)(made, dtype)]
+    prices = [ways._looked_at(way, long, dtype).factor * whole(way, dtype) for way in every]
+    monkeypatch.setattr(ways, "LONG", 0.0 if long else ways.LONG)
+    monkeypatch.setattr(ways, "seconds", lambda way, kind: planned.append(way) or whole(way, kind))
+    assert ways.fastest(made, dtype) == every[np.argmin(prices)]
+    assert len(planned) < len(every)
+
+
+def test_no_copies_make_a_stage_faster_than_the_least():
+    """Also where the cache holds a part, and fetching would be faster than holding."""
+    rng = np.random.default_rng(8)
+    faster = 0
+    for dtype, rate in machine.RATE.items():
+        for _ in range(2000):
+            work = machine.Work(rate, rng.uniform(7_000, 9_000), int(rng.integers(0, 2_000)), rng.uniform(0.0, 3e-10))
+            warps, copies = rng.uniform(1.0, 16.0), int(rng.integers(0, 1_000))
+            fewer = warps * rng.uniform(0.5, 1.0)
+            assert work.least(warps) <= work.seconds(copies, fewer)
+            faster += work.seconds(copies, warps) < work.seconds(0, warps)
+        assert (faster > 0) == (dtype == "float64")
+
+
 def test_a_long_program_comes_in_many_short_stages(example, monkeypatch):
     made, arguments, _, expected = example
     monkeypatch.setattr(ways, "LONG", 0.5)
@@ -252,7 +282,7 @@ def test_time_grows_with_instructions_traffic_and_what_waits(example):
     half = whole._replace(lines=whole.lines[: len(whole.lines) // 2], outputs=[])
 
     def took(stage, dtype="float32", copies=0, warps=8):
-        return machine.seconds(stage, dtype, copies, warps)
+        return machine.Work.of(stage, dtype).seconds(copies, warps)
 
     assert took(half) < took(whole)
     crowded = half._replace(stores=[(k, line.value) for k, line in enumerate(half.lines)])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ExtraMissingError
+from ..ir.trace import undisturbed
 from ..text.shared import Real
 from . import cuda, cuda_repeated, cuda_rounds
 from .repeated import Repeated, Rounds, cut
@@ -31,16 +32,15 @@ class Code:
     @cached_property
     def stages(self) -> Stages:
         """One GPU kernel, or several one after the other."""
-        return cut(self._inputs, self._outputs, self._dtype)
+        with undisturbed():
+            return cut(self._inputs, self._outputs, self._dtype)
 
     @cached_property
     def texts(self) -> list[cuda.Text]:
         """For each stage its kernel and what a launch needs."""
-        made = []
-        for k, stage in enumerate(self.stages.stages):
-            text = _TEXTS[type(stage)]
-            made.append(text(stage, len(self._inputs), self._dtype, f"{self._name}_{k}"))
-        return made
+        arguments, stages = len(self._inputs), self.stages.stages
+        with undisturbed():
+            return [_TEXTS[type(x)](x, arguments, self._dtype, f"{self._name}_{k}") for k, x in enumerate(stages)]
 
     @cached_property
     def prelude(self) -> str:

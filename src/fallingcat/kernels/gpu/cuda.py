@@ -10,10 +10,10 @@ from math import pi
 from typing import Any, NamedTuple
 
 from ..ir.instructions import Input, Instruction
-from ..ir.schedule import operands_of, waiting
+from ..ir.schedule import waiting
 from ..text.shared import Real, statement
-from .machine import SHARED, seconds
-from .registers import Plan, Step, plan
+from .machine import SHARED, Work
+from .registers import Plan, Step, plan, plan_within
 from .stages import Stage
 
 # sin r = r + r^3 p(r^2), cos r = 1 - r^2/2 + r^4 p(r^2) on |r| <= pi/4: equal-ripple polynomials found by Remez
@@ -179,15 +179,19 @@ class Laid(NamedTuple):
 
 def laid_out(stage: Stage, dtype: str, shape: Shape | None = None) -> Laid:
     """In the shape that suits it, if none is given."""
-    shapes = [shape] if shape else SHAPES[dtype]
-    most = waiting([line.value for line in stage.lines], operands_of(stage.lines))
-    for one in [*(x for x in shapes[:-1] if x.above <= most <= x.keep + x.aside), shapes[-1]]:
-        moves = plan(stage.lines, stage.inputs, one.keep)
-        if moves.places <= one.aside:
-            break
-    copies = sum(step.kind != "compute" for step in moves.steps) - len(stage.inputs)
+    *tried, last = [shape] if shape else suited(waiting(stage.lines), dtype)
+    plans = ((one, plan_within(stage.lines, stage.inputs, one.keep, one.aside)) for one in tried)
+    one, moves = next((found for found in plans if found[1]), (last, None))
+    moves = moves or plan(stage.lines, stage.inputs, last.keep)
+    copies = len(moves.steps) - len(stage.lines) - len(stage.inputs)
     warps = one.warps(moves.places * (8 if dtype == "float64" else 4))
-    return Laid(one, moves, seconds(stage, dtype, copies, warps))
+    return Laid(one, moves, Work.of(stage, dtype).seconds(copies, warps))
+
+
+def suited(most: int, dtype: str) -> list[Shape]:
+    """The shapes in which a stage is tried, in which so many values wait at most; the last one always does."""
+    *some, last = SHAPES[dtype]
+    return [*(x for x in some if x.above <= most <= x.keep + x.aside), last]
 
 
 def second_pointers(count: int, real: Real) -> list[str]:

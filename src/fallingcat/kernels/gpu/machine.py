@@ -8,6 +8,7 @@ layouts each: of the ways to compute a function, the one that is taken loses 2 %
 from __future__ import annotations
 
 from math import hypot
+from typing import NamedTuple
 
 from .stages import Stage, cost
 
@@ -28,13 +29,37 @@ READ, WRITTEN, COMPUTED = 4, 4, {"float32": 1.0, "float64": 0.9}
 """Machine instructions for a number from memory and for one to memory, with their addresses; and of :func:`.cost`."""
 
 
-def seconds(stage: Stage, dtype: str, copies: int, warps: float) -> float:
-    """For one state of many, with so many ``copies`` to and from shared memory."""
-    written = len(stage.outputs) + len(stage.stores)
-    length = COMPUTED[dtype] * sum(cost(line, dtype) for line in stage.lines)
-    length += READ * len(stage.inputs) + WRITTEN * written + copies
-    traffic = (8 if dtype == "float64" else 4) * (len(stage.inputs) + written) / BANDWIDTH
-    held = hypot(length / (RATE[dtype] * min(1.0, warps / WARPS) ** ALONE), traffic)
-    fetched = length / (UNCACHED * warps) + traffic
-    missing = min(1.0, max(0.0, (length - CACHED) / SLACK))
-    return (1.0 - missing) * held + missing * fetched
+class Work(NamedTuple):
+    """What a stage does for one state: its times (s) are those of one state of many."""
+
+    rate: float
+    """machine instructions per second"""
+    computed: float
+    """machine instructions that compute"""
+    moved: int
+    """machine instructions that read and write memory"""
+    traffic: float
+    """what that takes (s) by itself"""
+
+    @classmethod
+    def of(cls, stage: Stage, dtype: str) -> Work:
+        written, read = len(stage.outputs) + len(stage.stores), len(stage.inputs)
+        computed = COMPUTED[dtype] * sum(cost(line, dtype) for line in stage.lines)
+        traffic = (8 if dtype == "float64" else 4) * (read + written) / BANDWIDTH
+        return cls(RATE[dtype], computed, READ * read + WRITTEN * written, traffic)
+
+    def seconds(self, copies: int, warps: float) -> float:
+        """With so many ``copies`` to and from shared memory."""
+        length = self.computed + (self.moved + copies)
+        held, fetched = self._held_and_fetched(length, warps)
+        missing = min(1.0, max(0.0, (length - CACHED) / SLACK))
+        return (1.0 - missing) * held + missing * fetched
+
+    def least(self, warps: float) -> float:
+        """However many copies there are: held and fetched take no less, and no more is held, than without any."""
+        return min(self.seconds(0, warps), self._held_and_fetched(self.computed + self.moved, warps)[1])
+
+    def _held_and_fetched(self, length: float, warps: float) -> tuple[float, float]:
+        """If the cache holds so many instructions, and if it does not."""
+        held = hypot(length / (self.rate * min(1.0, warps / WARPS) ** ALONE), self.traffic)
+        return held, length / (UNCACHED * warps) + self.traffic

@@ -7,8 +7,9 @@ never laid aside: they are read again.
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from heapq import heappop, heappush
+from math import inf
 from typing import NamedTuple
 
 from ..ir.instructions import Input, Instruction
@@ -35,67 +36,97 @@ class Plan(NamedTuple):
 
 def plan(lines: Sequence[Instruction], inputs: dict[int, Input], keep: int) -> Plan:
     """The moves that compute ``lines`` with at most ``keep`` values at hand (a few more where one line needs them)."""
-    needs = [list(dict.fromkeys(x for x in line.operands if isinstance(x, int))) for line in lines]
-    uses = _uses(needs)
-    at_hand: dict[int, int] = {}  # value -> its next use
-    farthest: list[tuple[int, int]] = []  # (-next use, value), some out of date
-    places: dict[int, int] = {}
-    free: list[int] = []
-    size = 0
-    seen: set[int] = set()
-    steps: list[Step] = []
-    later = {value: iter(ats) for value, ats in uses.items()}
+    found = plan_within(lines, inputs, keep, inf)
+    assert found is not None
+    return found
 
-    def take(value: int) -> None:
-        """The value is at hand until its next use; without one it is gone."""
-        following = next(later[value], None) if value in later else None
+
+def plan_within(lines: Sequence[Instruction], inputs: dict[int, Input], keep: int, most: float) -> Plan | None:
+    """The same, unless it takes more than ``most`` places."""
+    hand = _Hand(inputs, keep)
+    for line, (operands, first) in zip(lines, _next_uses(lines), strict=True):
+        for x in operands:
+            if x not in hand.next_use:
+                hand.bring(x, operands)
+        for x, following in operands.items():
+            hand.hold(x, following)
+        if len(hand.next_use) >= keep:
+            hand.make_room(operands)
+            if hand.places > most:
+                return None
+        hand.steps.append(Step("compute", line.value, -1, line))
+        hand.hold(line.value, first)
+    return Plan(_ahead(hand.steps), hand.places) if hand.places <= most else None
+
+
+class _Hand:
+    """What a thread has at hand, and the moves so far."""
+
+    def __init__(self, inputs: dict[int, Input], keep: int) -> None:
+        self.steps: list[Step] = []
+        self.next_use: dict[int, int] = {}
+        """of each value at hand, the line"""
+        self.places = 0
+        self._inputs, self._keep = inputs, keep
+        self._farthest: list[tuple[int, int]] = []  # (-next use, value), some out of date
+        self._aside: dict[int, int] = {}  # value -> its place
+        self._free: list[int] = []
+
+    def hold(self, value: int, following: int | None) -> None:
+        """The value is at hand until its ``following`` use; without one it is gone."""
         if following is None:
-            at_hand.pop(value, None)
+            self.next_use.pop(value, None)
         else:
-            at_hand[value] = following
-            heapq.heappush(farthest, (-following, value))
+            self.next_use[value] = following
+            heappush(self._farthest, (-following, value))
 
-    def make_room(needed: set[int]) -> int:
-        more = 0
-        back = []
-        while len(at_hand) >= keep and farthest:
-            when, value = heapq.heappop(farthest)
-            if at_hand.get(value) != -when:
+    def bring(self, value: int, needed: Container[int]) -> None:
+        """From its place, or from memory."""
+        self.make_room(needed)
+        if value in self._aside:
+            place = self._aside.pop(value)
+            self.steps.append(Step("back", value, place))
+            self._free.append(place)  # a place is dear: whoever goes aside again gets a new one
+        else:
+            self.steps.append(Step("read", value))
+        self.next_use[value] = -1
+
+    def make_room(self, needed: Container[int]) -> None:
+        """What is used last goes, but for what is ``needed`` now."""
+        stay = []
+        while len(self.next_use) >= self._keep and self._farthest:
+            when, value = heappop(self._farthest)
+            if self.next_use.get(value) != -when:
                 continue
             if value in needed:
-                back.append((when, value))
+                stay.append((when, value))
                 continue
-            del at_hand[value]
-            if value not in inputs:
-                if not free:
-                    free.append(size + more)
-                    more += 1
-                places[value] = free.pop()
-                steps.append(Step("aside", value, places[value]))
-        for item in back:
-            heapq.heappush(farthest, item)
-        return more
+            del self.next_use[value]
+            if value not in self._inputs:
+                self._lay_aside(value)
+        for item in stay:
+            heappush(self._farthest, item)
 
-    for line, operands in zip(lines, needs, strict=True):
-        needed = set(operands)
-        for x in operands:
-            if x not in at_hand:
-                size += make_room(needed)
-                if x in places:
-                    steps.append(Step("back", x, places[x]))
-                    free.append(places.pop(x))  # a place is dear: whoever goes aside again gets a new one
-                else:
-                    steps.append(Step("read", x))
-                    if x not in seen:
-                        seen.add(x)
-                        next(later[x])  # this use
-                at_hand[x] = -1
-        for x in operands:
-            take(x)
-        size += make_room(needed)
-        steps.append(Step("compute", line.value, line=line))
-        take(line.value)
-    return Plan(_ahead(steps), size)
+    def _lay_aside(self, value: int) -> None:
+        if not self._free:
+            self._free.append(self.places)
+            self.places += 1
+        self._aside[value] = place = self._free.pop()
+        self.steps.append(Step("aside", value, place))
+
+
+def _next_uses(lines: Sequence[Instruction]) -> list[tuple[dict[int, int | None], int | None]]:
+    """For each line: its operands, with the number of the line that needs them next, and the first that needs its
+    value; None: no line does.
+    """
+    next_use: dict[int, int] = {}
+    found = []
+    for at in reversed(range(len(lines))):
+        value, _, xs = lines[at]
+        operands = {x: next_use.get(x) for x in xs if type(x) is int}
+        found.append((operands, next_use.get(value)))
+        next_use.update(dict.fromkeys(operands, at))
+    return found[::-1]
 
 
 def _ahead(steps: list[Step]) -> list[Step]:
@@ -111,12 +142,3 @@ def _ahead(steps: list[Step]) -> list[Step]:
         read.add(step.value)
         out.insert(at, step)
     return out
-
-
-def _uses(needs: Sequence[Sequence[int]]) -> dict[int, list[int]]:
-    """value -> the numbers of the lines that need it."""
-    uses: dict[int, list[int]] = {}
-    for at, values in enumerate(needs):
-        for x in values:
-            uses.setdefault(x, []).append(at)
-    return uses

@@ -21,7 +21,7 @@ from ..ir.fuse import fused, lines_of
 from ..ir.instructions import Input, Instruction
 from ..ir.loops import levels, needed, phases
 from ..ir.program import Program, nodes_of
-from ..ir.schedule import operands_of, schedule, waiting
+from ..ir.schedule import schedule, waiting
 from .stages import LARGEST, Stage, Stages
 from .ways import fastest
 
@@ -49,12 +49,12 @@ class Repeated(NamedTuple):
     @property
     def alive(self) -> int:
         """The most values of one thing that wait at a time, what was read of it among them."""
-        reading = [Instruction(x, "row", ()) for x in self.rows]
-        operands = operands_of([*reading, *self.lines])
-        order: dict[int, None] = {}
+        reading = {x: Instruction(x, "row", ()) for x in self.rows}
+        order: dict[int, Instruction] = {}
         for line in self.lines:
-            order.update((x, None) for x in (*operands[line.value], line.value))
-        return waiting([*order], operands)
+            order.update((x, reading[x]) for x in line.operands if type(x) is int and x in reading)
+            order[line.value] = line
+        return waiting([*order.values()])
 
     @property
     def reads(self) -> int:

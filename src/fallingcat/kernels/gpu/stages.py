@@ -6,9 +6,10 @@ A multiprocessor holds about 8,000 instructions in its cache; a longer kernel wa
 
 from __future__ import annotations
 
-import heapq
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from itertools import pairwise
+from heapq import heappop, heappush
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from ...arrays.operations import OPERATIONS
@@ -78,61 +79,57 @@ def _results(program: Program) -> dict[int, list[int]]:
 def bounds(lines: Sequence[Instruction], inputs: dict[int, Input], costs: list[float], count: int) -> list[int]:
     """Near equal parts; each cut where the fewest values wait, a sixth of a part around."""
     waiting = _waiting(lines, inputs)
-    total, so_far, at = sum(costs), 0.0, 0
-    sums = []
-    for c in costs:
-        so_far += c
-        sums.append(so_far)
-    cuts = []
+    total, sums = sum(costs), [0.0, *accumulate(costs)]
+    cuts = [0]
     for k in range(1, count):
         low, high = (k - 1 / 6) * total / count, (k + 1 / 6) * total / count
-        near = [i for i in range(at + 1, len(lines)) if low <= sums[i - 1] <= high]
+        first = max(cuts[-1] + 1, bisect_left(sums, low))
+        near = range(first, min(bisect_right(sums, high), len(lines)))
         if near:  # else one instruction is as long as a part
-            at = min(near, key=lambda i: waiting[i - 1])
-            cuts.append(at)
-    return cuts
+            cuts.append(min(near, key=waiting.__getitem__))
+    return cuts[1:]
 
 
 def _waiting(lines: Sequence[Instruction], inputs: dict[int, Input]) -> list[int]:
-    """After each instruction: how many values are still to be used."""
-    last = {x: at for at, line in enumerate(lines) for x in line.operands if isinstance(x, int) and x not in inputs}
+    """Before each instruction: how many values are still to be used."""
+    last = {x: at for at, line in enumerate(lines) for x in line.operands if type(x) is int and x not in inputs}
     change = [0] * (len(lines) + 1)
     for at, line in enumerate(lines):
         if line.value in last:
-            change[at] += 1
-            change[last[line.value]] -= 1
-    out, alive = [], 0
-    for x in change[:-1]:
-        alive += x
-        out.append(alive)
-    return out
+            change[at + 1] += 1
+            change[last[line.value] + 1] -= 1
+    return list(accumulate(change))
 
 
 def connected(program: Program, cut: list[list[Instruction]]) -> Stages:
+    """Each part of ``cut`` as a stage that reads the program's inputs and what others have left in the workspace."""
     home = {line.value: s for s, lines in enumerate(cut) for line in lines}
-    until: dict[int, int] = {}
-    for s, lines in enumerate(cut):
-        for line in lines:
-            until.update((x, s) for x in line.operands if isinstance(x, int) and home.get(x, s) < s)
-    place_of: dict[int, int] = {}
-    taken: list[tuple[int, int]] = []  # (the first stage that may write it, place)
-    free: list[int] = []
-    for x in sorted(until, key=lambda x: home[x]):
-        while taken and taken[0][0] <= home[x]:
-            heapq.heappush(free, heapq.heappop(taken)[1])
-        place_of[x] = heapq.heappop(free) if free else len(taken)
-        heapq.heappush(taken, (until[x] + 1, place_of[x]))
+    used = [dict.fromkeys(x for line in lines for x in line.operands if type(x) is int) for lines in cut]
+    until = {x: s for s, values in enumerate(used) for x in values if home.get(x, s) < s}
+    place_of, size = _places(home, until)
     workspace = len(program.argument_sizes)
-    shares = _shared_out(program, home, len(cut))
     made: list[Stage] = []
-    for s, lines in enumerate(cut):
-        used = dict.fromkeys(x for line in lines for x in line.operands if isinstance(x, int))
-        inputs = {x: program.inputs.get(x) or Input(workspace, place_of[x]) for x in used if home.get(x, -1) < s}
-        outputs = shares[s]
+    for s, (lines, outputs) in enumerate(zip(cut, _shared_out(program, home, len(cut)), strict=True)):
+        inputs = {x: program.inputs.get(x) or Input(workspace, place_of[x]) for x in used[s] if home.get(x, -1) < s}
         inputs |= {x: program.inputs[x] for _, x in outputs if isinstance(x, int) and x in program.inputs}
         stores = [(place_of[line.value], line.value) for line in lines if line.value in place_of]
         made.append(Stage(lines, inputs, outputs, stores))
-    return Stages(made, len(taken) + len(free))
+    return Stages(made, size)
+
+
+def _places(home: dict[int, int], until: dict[int, int]) -> tuple[dict[int, int], int]:
+    """A place in the workspace for each value of ``until``, from the stage that makes it to the last that reads it; and
+    how many there are.
+    """
+    place_of: dict[int, int] = {}
+    taken: list[tuple[int, int]] = []  # (the first stage that may write it, place)
+    free: list[int] = []
+    for x in sorted(until, key=home.__getitem__):
+        while taken and taken[0][0] <= home[x]:
+            heappush(free, heappop(taken)[1])
+        place_of[x] = heappop(free) if free else len(taken)
+        heappush(taken, (until[x] + 1, place_of[x]))
+    return place_of, len(taken) + len(free)
 
 
 def _shared_out(program: Program, home: dict[int, int], count: int) -> list[list[tuple[int, Any]]]:

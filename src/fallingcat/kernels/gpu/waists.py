@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ..ir.instructions import Input, Instruction
 from ..ir.program import Program
-from ..ir.schedule import operands_of, schedule, users_of
+from ..ir.schedule import schedule
 from .recompute import LATE, late_values
 
 WIDEST = 64
@@ -101,7 +101,7 @@ def _waist(program: Program, share: float) -> set[int]:
     no vertex in common (Menger), each found in what the others leave (Ford and Fulkerson).
     """
     late = late_values(program, share)
-    users = users_of(operands_of([line for line in program.instructions if line.value in late]))
+    users = _users([line for line in program.instructions if line.value in late])
     used = {u for us in users.values() for u in us}
     arcs: dict[int, set[int]] = {START: {2 * v for v in users if v not in used}, END: set()}
     for v, us in users.items():  # 2 v: the way into a value, which one path can take; 2 v + 1: out of it
@@ -119,6 +119,16 @@ def _waist(program: Program, share: float) -> set[int]:
                 arcs[a].remove(b)
             arcs[b].add(a)
     return set()
+
+
+def _users(lines: list[Instruction]) -> dict[int, list[int]]:
+    """value -> the values that it is an operand of."""
+    users: dict[int, list[int]] = {line.value: [] for line in lines}
+    for line in lines:
+        for x in line.operands:
+            if type(x) is int and x in users:
+                users[x].append(line.value)
+    return users
 
 
 def _path(arcs: dict[int, set[int]]) -> list[int]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import inf
+from typing import NamedTuple
 
 from ..ir.program import Program
-from ..ir.schedule import operands_of, schedule, waiting
-from . import machine
+from ..ir.schedule import schedule, waiting
 from .cones import shared_out
-from .cuda import laid_out
+from .cuda import laid_out, suited
+from .machine import Work
 from .recompute import recompute
 from .stages import LARGEST, Stages, length, stages
 from .waists import parted, parted_again
@@ -33,10 +35,19 @@ CROWDED, SOME = {"float32": 160, "float64": 100}, 8
 
 
 def fastest(program: Program, dtype: str) -> Stages:
-    """The stages of the way that takes the least time."""
-    if length(program, dtype) > LONG * LARGEST:
-        return min(_long_ways(program, dtype), key=lambda way: seconds(way, dtype) * _crowded(way, dtype))
-    return min(_ways(program, dtype), key=lambda way: seconds(way, dtype))
+    """The stages of the way that takes the least time; the first of them, if several do.
+
+    What a way takes is known once its registers are planned, which takes long.  So those that could take the least come
+    first, and the others are left out once one takes less than they could.
+    """
+    long = length(program, dtype) > LONG * LARGEST
+    ways = [_looked_at(way, long, dtype) for way in (_long_ways if long else _ways)(program, dtype)]
+    price, best = inf, 0
+    for k in sorted(range(len(ways)), key=lambda k: ways[k].least):
+        if ways[k].least > price:
+            break
+        price, best = min((price, best), (seconds(ways[k].stages, dtype) * ways[k].factor, k))
+    return ways[best].stages
 
 
 def _long_ways(program: Program, dtype: str) -> Iterator[Stages]:
@@ -62,7 +73,7 @@ def _ways(program: Program, dtype: str) -> Iterator[Stages]:
     again = [_ordered(way) for way in (recompute(program, price) for price in PRICES) if way is not program]
     parts = parted(program)
     for way, cuts in [(whole, ()), *((way, ()) for way in again), *([parts] if parts else [])]:
-        few = stages(way, dtype, cuts=cuts)
+        few = plain if way is whole else stages(way, dtype, cuts=cuts)
         yield few
         if len(few.stages) > 1:  # one more leaves room for reading what the last one wrote
             yield stages(way, dtype, cuts=cuts, more=1)
@@ -73,12 +84,29 @@ def seconds(way: Stages, dtype: str) -> float:
     return sum(laid_out(stage, dtype).seconds for stage in way.stages)
 
 
-def _crowded(way: Stages, dtype: str) -> float:
-    """The same, if what waits beyond the registers took its time wherever it waits: in long programs compilers do not
-    always keep to the moves, and the truth is between the two.
+class _Look(NamedTuple):
+    """A way, and what is known of it before its registers are planned."""
+
+    stages: Stages
+    factor: float
+    """of its price, which decides, to its time"""
+    least: float
+    """its price is no less"""
+
+
+def _looked_at(way: Stages, long: bool, dtype: str) -> _Look:
+    works = [Work.of(stage, dtype) for stage in way.stages]
+    most = [waiting(stage.lines) for stage in way.stages]
+    factor = _crowded(works, most, dtype) if long else 1.0
+    least = [min(work.least(shape.warps(0)) for shape in suited(x, dtype)) for work, x in zip(works, most, strict=True)]
+    return _Look(way, factor, sum(least) * factor)
+
+
+def _crowded(works: list[Work], most: list[int], dtype: str) -> float:
+    """The time of a way, if what waits beyond the registers took its time wherever it waits: in long programs compilers
+    do not always keep to the moves, and the truth is between the two.
     """
-    most = [waiting([line.value for line in stage.lines], operands_of(stage.lines)) for stage in way.stages]
-    busy = [machine.seconds(stage, dtype, 0, SOME) for stage in way.stages]
+    busy = [work.seconds(0, SOME) for work in works]
     return sum(max(1.0, x / CROWDED[dtype]) ** 2 * time for x, time in zip(most, busy, strict=True))
 
 
