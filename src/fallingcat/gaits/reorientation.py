@@ -118,7 +118,8 @@ class _Search:
     def first(self, turn: np.ndarray, most: int, start: np.ndarray | None) -> tuple[int, np.ndarray]:
         """Many small cycles, from the curvature at the origin; or few, from a gait that is known."""
         cycles = 1
-        while start is None and np.abs(self.guess(turn / cycles)).max() > min(FIRST, float(self.room.min())):
+        small = min(FIRST, float(self.room.min()))
+        while start is None and cycles <= most and np.abs(self.guess(turn / cycles)).max() > small:
             cycles = 2 * cycles
         while cycles <= most:
             x = self.fitting(turn / cycles, self.guess(turn / cycles) if start is None else start)

@@ -130,6 +130,13 @@ class Fleet:
         """The ways in which energy passes."""
         return self.system.ports
 
+    @property
+    def weary(self) -> int:
+        """How many robots ended as no numbers because they tried too often: their contacts chatter, or steps that meet
+        the tolerance are endlessly small.
+        """
+        return int(self.march.weary(self._on, self._x).sum()) if isinstance(self.march, LocatedMarch) else 0
+
     def packed(self) -> np.ndarray:
         """``N x size``: everything, as floats in this computer's memory; see :class:`.Layout`."""
         return np.asarray(self._on.fetched(self._x), dtype=float)[:, self.march.head :]
@@ -193,7 +200,8 @@ class Fleet:
         truths, places = chosen.dtype == bool, chosen.dtype.kind in "iu" or not chosen.size
         if chosen.shape != (self.count,) if truths else not places or (abs(chosen) >= self.count).any():
             raise ModelError(f"robots to keep are indices of {self.count}, or as many truth values, not {told(which)}")
-        self._x = self._on.kept(self._x, which if chosen.size else np.zeros(0, dtype=int))
+        which = which if chosen.size else np.zeros(0, dtype=int)
+        self._x, self._on = self._on.kept(self._x, which), self._on.part(which)
 
     def reset(self, which: Any, states: Sequence[State] | State) -> None:
         """Robots ``which`` (indices, or N truth values) start anew from ``states``, one for each."""

@@ -1,6 +1,7 @@
 """One code for all modes of a floor, whose switches are located: many robots at once, each in steps of its own.
 
-A robot carries its own time, the step that its last error advises, and for each point whether it touches.  An attempt
+A robot carries its own time, the step that its last error advises, how often it tried of late, and for each point
+whether it touches.  An attempt
 takes one step of a rule in that mode and keeps it if it meets the tolerance and no point has left its side of the
 ground.  Where one has, the step is taken back, and the next one aims a hair behind the place where the cubic through
 heights and rates at both ends crosses: there the point switches.  So a switch costs two or three attempts and a step
@@ -45,10 +46,16 @@ FIRST_STEP, SMALLEST_STEP = 1e-4, 1e-12
 """s"""
 FAR = 1e9
 """s: the aim of a step that aims at nothing"""
-HEAD = 3
-"""Numbers of a robot before those that say what touches: time, advised step, aim."""
+PATIENCE, OFTEN = 300_000.0, 1e6
+"""Attempts, and attempts a second, at most: a robot that needs so many more than that ends as no number."""
+TRIED = "stopped: their contacts chatter, or their steps are endlessly small"
+"""What is said of them."""
+HEAD = 4
+"""Numbers of a robot before those that say what touches: time, advised step, aim, attempts beyond :data:`OFTEN`."""
 ATTEMPTS = 16
 """Between two looks at who has arrived."""
+CROWD = 8
+"""Those who have not go on alone when they are no more than one in so many."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +103,7 @@ class Located(Marching):
 
 
 class LocatedMarch:
-    """Attempts at steps as machine code: ``x = [time, advised step, aim; what touches; packed]`` of each robot."""
+    """Attempts at steps as machine code: ``x = [time, advised step, aim, attempts; what touches; packed]`` of each."""
 
     def __init__(self, system: System, memory: int, rule: Rule) -> None:
         laws, numbers = apart(system.laws)
@@ -127,7 +134,7 @@ class LocatedMarch:
 
     def begun(self, many: State, packed: np.ndarray) -> np.ndarray:
         """``N x size``: robots at rest in time, whose points touch where they are below the ground."""
-        first = np.tile([0.0, FIRST_STEP, FAR], (len(packed), 1))
+        first = np.tile([0.0, FIRST_STEP, FAR, 0.0], (len(packed), 1))
         if not self._points:
             return np.hstack([first, packed])
         heights_at = compile(self._model, heights, state=["pose", "joints"], contact=self.system.contact)
@@ -137,12 +144,25 @@ class LocatedMarch:
         """``N`` (s): of robots on a machine."""
         return on.times(x)
 
+    def weary(self, on: Any, x: Any) -> Any:
+        """``N`` truth values: who ended for having tried too often."""
+        return on.rows(x)[:, HEAD - 1] > PATIENCE
+
     def taken(self, on: Any, x: Any, dt: float, steps: int, forces: Any) -> Any:
         """``x`` when all have come ``steps`` of ``dt`` farther, on the machine ``on`` which it is."""
-        until = on.times(x) + steps * dt
-        while (on.times(x) < until).any():
+        return self._arrived(on, x, on.times(x) + steps * dt, dt, forces)
+
+    def _arrived(self, on: Any, x: Any, until: Any, dt: float, forces: Any) -> Any:
+        """``x`` when each is at its time in ``until`` (N), to which a few go on alone; :data:`PATIENCE` ends it."""
+        while True:
+            away = np.flatnonzero(on.fetched(on.times(x) < until))
+            if not len(away):
+                return x
+            if len(away) * CROWD <= len(until):
+                rest, theirs = on.part(away), (on.kept(x, away), until[away], dt, on.kept(forces, away))
+                on.put(x, away, self._arrived(rest, *theirs))
+                return x
             x = self.toward(on, x, until, dt, forces)
-        return x
 
     def toward(self, on: Any, x: Any, until: Any, dt: float, forces: Any) -> Any:
         """``x`` some attempts later: no robot beyond its time in ``until`` (N), steps of at most ``dt`` (s)."""
@@ -204,7 +224,7 @@ def attempted(
     model, contact = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
     system = AnyMode(model, tuned(laws, numbers), contact, held if len(forces) else None, True, ledger, forces)
     points = _points(contact)
-    (t, advised, aim), bits, packed = x[:HEAD], x[HEAD : HEAD + points], x[HEAD + points :]
+    (t, advised, aim, tries), bits, packed = x[:HEAD], x[HEAD : HEAD + points], x[HEAD + points :]
     dt, awake = _length(t, advised, aim, ahead)
     touches = tuple(less(0.5, bit) for bit in bits)
     layout = layout_of(system, memory)
@@ -219,14 +239,18 @@ def attempted(
     factor = _factor(error)
     longer = minimum(maximum(dt * factor, where(less(dt, advised), advised, 0.0)), ahead[1])
     again = where(less(error, 1.0), advised, dt * minimum(factor, 0.9))
-    head = [where(arrives, ahead[0], t + dt), longer, FAR]
+    rested = maximum(tries + 1.0 - OFTEN * dt, 0.0)
+    head = [where(arrives, ahead[0], t + dt), longer, FAR, rested]
     now = concatenate([*(np.reshape(n, 1) for n in (*head, *bits)), layout.pack(after, held_at, works)])
-    # a step that is taken back; and one that no length makes fit, which ends as no number
-    gone = less(again, SMALLEST_STEP)
-    then = [where(gone, ahead[0], t), where(gone, advised, again), where(less(error, 1.0), toward, FAR)]
-    rest = [where(gone, np.nan, number) for number in packed]
-    back = concatenate([np.reshape(n, 1) for n in (*then, *x[HEAD : HEAD + points], *rest)])
-    return where(awake, where(kept, now, back), x)
+    # a step that is taken back
+    then = [t, again, where(less(error, 1.0), toward, FAR), tries + 1.0]
+    back = concatenate([*(np.reshape(n, 1) for n in (*then, *x[HEAD : HEAD + points])), packed])
+    # what no length makes fit, or what takes too many, ends as no number
+    weary = less(PATIENCE, tries)
+    fails = where(weary, 1.0, where(kept, 0.0, where(less(again, SMALLEST_STEP), 1.0, 0.0)))
+    ends = [ahead[0], advised, FAR, tries, *x[HEAD : HEAD + points], *[np.nan] * len(packed)]
+    gone = concatenate([np.reshape(n, 1) for n in ends])
+    return where(awake, where(less(0.5, fails), gone, where(kept, now, back)), x)
 
 
 def _length(t: Any, advised: Any, aim: Any, ahead: Any) -> tuple[Any, Any]:

@@ -50,6 +50,10 @@ class Machine(ABC):
         """``x`` of the robots ``which`` (N truth values, or indices) alone."""
 
     @abstractmethod
+    def part(self, which: Any) -> Machine:
+        """The same for these robots alone."""
+
+    @abstractmethod
     def put(self, x: Any, places: np.ndarray, fresh: Any) -> None:
         """``x[places] = fresh``."""
 
@@ -88,8 +92,10 @@ class Cpu(Machine):
         return rows[-1].copy(), rows
 
     def kept(self, x: Any, which: Any) -> Any:
-        self._numbers = self._numbers[which] if self._numbers.ndim == 2 else self._numbers
         return x[which]
+
+    def part(self, which: Any) -> Machine:
+        return Cpu(self._kernel, self._numbers[which] if self._numbers.ndim == 2 else self._numbers, self._threads)
 
     def put(self, x: Any, places: np.ndarray, fresh: Any) -> None:
         x[places] = fresh
@@ -145,11 +151,12 @@ class Gpu(Machine):
         return x, np.asarray(self._cupy.asnumpy(rows))
 
     def kept(self, x: Any, which: Any) -> Any:
-        if self._numbers.ndim == 2:
-            self._numbers, self._own = self._numbers[self.fetched(which)], None
         which = self._cupy.asarray(which)
         places = self._cupy.flatnonzero(which) if which.dtype == bool else which
         return self._cupy.ascontiguousarray(x.take(places, axis=1))
+
+    def part(self, which: Any) -> Machine:
+        return Gpu(self._kernels, self._numbers[self.fetched(which)] if self._numbers.ndim == 2 else self._numbers)
 
     def put(self, x: Any, places: np.ndarray, fresh: Any) -> None:
         x[:, places] = fresh

@@ -15,7 +15,7 @@ from .books import books
 from .events import Happened
 from .fleet import Fleet
 from .ledger import Ledger
-from .located import HEAD, Located
+from .located import HEAD, PATIENCE, Located
 from .rosenbrock import Rosenbrock
 from .system import System
 from .trajectory import Trajectory
@@ -67,7 +67,9 @@ def simulate_many(
 
 
 class _Record:
-    """What is kept of a motion: ``[time, advised step, aim; what touches; packed]`` at its steps; until it chatters."""
+    """What is kept of a motion: ``[time, advised step, aim, attempts; what touches; packed]`` at its steps; until it
+    chatters.
+    """
 
     def __init__(self, start: np.ndarray, head: int, most: int) -> None:
         self._parts, self._head, self._most = [start[None]], head, most
@@ -92,7 +94,7 @@ class _Record:
 def _trajectory(system: System, fleet: Fleet, rule: Rosenbrock, record: _Record) -> Trajectory:
     """One motion from its record."""
     rows = record.rows
-    broke = not np.isfinite(rows[-1]).all()
+    broke, weary = not np.isfinite(rows[-1]).all(), rows[-1, HEAD - 1] > PATIENCE
     rows = rows[:-1] if broke else rows
     contact = system.contact
     assert isinstance(contact, CompliantFloor)
@@ -105,7 +107,8 @@ def _trajectory(system: System, fleet: Fleet, rule: Rosenbrock, record: _Record)
     status = "finished"
     if broke or record.chatters:
         often = f"contacts chatter, {contact.most_events + 1} events within {WITHIN:g} s"
-        status = f"stopped after {times[-1]:.6g} s: {often if record.chatters else 'no step meets the tolerance'}"
+        why = often if record.chatters else "steps are endlessly small" if weary else "no step meets the tolerance"
+        status = f"stopped after {times[-1]:.6g} s: {why}"
     run = Trajectory(
         system.model,
         times,

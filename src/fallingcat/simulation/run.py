@@ -17,7 +17,7 @@ from .arguments import carry, keepable, read_only
 from .books import books
 from .events import LOCATED, PRECISION, Event, Happened, first_crossing
 from .implicit import March
-from .integrator import Integrator, Step
+from .integrator import HALVINGS, Integrator, Step
 from .ledger import Ledger
 from .rule import guards
 from .stepping import Stepping
@@ -32,6 +32,8 @@ SEIZED = -1
 """Instead of the number of a guard: no step, however small, holds what the contact should hold."""
 AN_INSTANT = 0.01
 """Part of a step in which something has to happen there, at the latest, to count as happening at once."""
+MANY = 100_000
+"""Steps between two looks at whether they lead anywhere."""
 AT_ONCE = 2000
 """Steps of a march between two looks at Ctrl-C and progress."""
 
@@ -64,7 +66,7 @@ class Run(Stepping):
         self.rows: list[tuple[float, np.ndarray, Mode]] = []
         self.happened: list[Happened] = []
         self.recent: deque[float] = deque()
-        self.accepted = 0
+        self.accepted, self._looked = 0, 0.0
         self._values = self._events_at(self.packed, self.t)
         self._measures: dict[Mode, Step] = {}
         self.prepare(whole=not events)
@@ -113,7 +115,14 @@ class Run(Stepping):
         status = self._handle(hits) if hits else "finished"
         if self.t == self.instant and status == "finished":
             self._sample()
-        return status
+        return self._progress() if self.accepted % MANY == 0 and status == "finished" else status
+
+    def _progress(self) -> str:
+        """Whether the last steps led anywhere: they are far longer than what events are located to."""
+        within, self._looked = self.t - self._looked, self.t
+        if within >= MANY * min(10.0 * PRECISION, self.largest / 2**HALVINGS):
+            return "finished"
+        return f"stopped after {self.t:.6g} s: steps are endlessly small, {MANY} of them within {within:.2g} s"
 
     def _sample(self) -> None:
         """The controller looks, or what it said arrives: what was tried under the old forces is forgotten."""

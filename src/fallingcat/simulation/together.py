@@ -26,6 +26,7 @@ from .fleet import Fleet
 from .implicit_step import commanded_at
 from .integrator import HALVINGS, Step
 from .ledger import residuals
+from .located import TRIED
 from .numbers import apart
 from .parameters import BEHIND
 from .rule import Rule, commanded, compiled
@@ -191,6 +192,12 @@ class Marched(Together):
         if system.sampling is not None:
             self.held = SampledTogether(system.sampling.sampled, np.zeros((fleet.count, system.sampling.size)), dt)
             self._look(system.sampling.sampled, fleet.state)
+
+    def _status(self, residual: np.ndarray, dt: float) -> str:
+        """Of robots that were given up first."""
+        weary = self.fleet.weary
+        ended = f"{weary} of {self.fleet.count} simulations {TRIED}"
+        return f"finished, but {ended}" if weary else super()._status(residual, dt)
 
     def remark(self, works: np.ndarray) -> str:
         """Of a law that is made for the inertias of the model, and acted on robots with inertias of their own."""
