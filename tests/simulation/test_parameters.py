@@ -183,7 +183,7 @@ def test_stops_are_those_of_each_robot(friction, integrator):
     starts = [arm.state(rates=[rate, 0.0, 0.0]) for rate in (4.0, 8.0, -8.0)]
     about = {"duration": 0.2, "integrator": integrator, "dt": 1e-3, "every": 20}
     many = fc.rollout(arm, starts, parameters=own, **about)
-    assert many.status == "finished"
+    assert many.residual.max() < 0.01
     assert (np.abs(many.joints).max(axis=(0, 2)) > 0.5).all()  # all have hit them
     check_alike(many, [fc.rollout(with_numbers(arm, own, i), [starts[i]], **about) for i in range(COUNT)])
     alike = fc.rollout(arm, starts, **about)
