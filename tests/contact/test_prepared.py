@@ -101,8 +101,35 @@ def test_a_step_that_does_not_hold_its_points_is_shortened_until_it_stops_by_nam
     """Gravity takes the speed, and so the strain, below 1 only after longer than a step can be."""
     run = fc.simulate(BALL, RISING, 0.1, contact=Pushing(0.0, 2.0), dt=0.01)
     assert run.status == "stopped after 0 s: no step, however small, holds body on the ground"
-    with pytest.raises(fc.NumericsError, match="no step, however small, holds body on the ground"):
-        fc.rollout(BALL, [RISING] * 3, 0.1, contact=Pushing(0.0, 2.0), dt=0.01)
+
+
+def test_in_a_rollout_it_ends_and_the_others_go_on():
+    rest = BALL.neutral()
+    many = fc.rollout(BALL, [RISING, rest, RISING], 0.1, contact=Pushing(0.0, 2.0), dt=0.01)
+    words = "2 of 3 simulations stopped, the first: t = 0 s: no step, however small, holds body on the ground"
+    assert many.status == f"finished, but {words}"
+    assert many.finite.tolist() == [False, True, False]
+    alone = fc.rollout(BALL, [rest], 0.1, contact=Pushing(0.0, 2.0), dt=0.01)
+    np.testing.assert_array_equal(many.poses[:, 1], alone.poses[:, 0])
+
+
+class Breaking(Pushing):
+    """Below 1 cm under the origin there is no way to go on."""
+
+    def guards(self, model, mode, state, memory, applied):
+        return np.reshape(state.pose[2, 3] + 0.01, 1)
+
+    def jump(self, model, mode, guard, state, memory, applied):
+        raise fc.NumericsError("no forces were found")
+
+
+def test_a_robot_whose_jump_is_not_found_ends_and_the_others_go_on():
+    many = fc.rollout(BALL, [RISING, BALL.neutral()], 0.1, contact=Breaking(0.0, 0.0), dt=0.01)
+    assert many.status == "finished, but 1 of 2 simulations stopped, the first: t = 0.05 s: no forces were found"
+    assert many.finite.tolist() == [True, False]
+    assert fc.simulate(BALL, BALL.neutral(), 0.1, contact=Breaking(0.0, 0.0), dt=0.01).status.endswith(
+        "no forces were found"
+    )
 
 
 def test_a_step_is_shortened_only_where_it_must_be():

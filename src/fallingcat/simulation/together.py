@@ -15,7 +15,7 @@ from ..contact.contact import Mode
 from ..contact.stops import joint_stops
 from ..control import Sampled, SelfContact
 from ..control.passive import SUNK
-from ..errors import ModelError, told
+from ..errors import ModelError, NumericsError, told
 from ..kernels import compile
 from ..model import State
 from .arguments import MOST_STEPS, answered
@@ -263,6 +263,8 @@ class ByModes(Together):
         self.modes[:] = [mode for mode, _ in begun] if remembers else [()] * len(memory)
         super().__init__(system, many, np.array([m for _, m in begun]) if remembers else memory, threads)
         self.groups = self._grouped()
+        self.ended: list[str] = []
+        """why simulations ended as no numbers, one by one"""
         self._steps: dict[Mode, Step] = {}
         if system.sampling is not None:
             self.held = SampledTogether(system.sampling.sampled, np.zeros((len(memory), system.sampling.size)), dt)
@@ -297,6 +299,12 @@ class ByModes(Together):
         if jumped:
             self.groups = self._grouped()
 
+    def _status(self, residual: np.ndarray, dt: float) -> str:
+        """Of those that could not go on first."""
+        if not self.ended:
+            return super()._status(residual, dt)
+        return f"finished, but {len(self.ended)} of {len(self.packed)} simulations stopped, the first: {self.ended[0]}"
+
     def commanded(self, t: float) -> np.ndarray:
         """Mode by mode."""
         assert self.system.sampling is not None
@@ -316,8 +324,9 @@ class ByModes(Together):
         long = np.flatnonzero(self.layout.outcome(out).error > 1.0)
         if len(long) and halvings == 0:
             assert self.system.contact is not None
-            raise self.system.contact.unheld(mode, t)
-        if len(long):
+            self.ended += [str(self.system.contact.unheld(mode, t))] * len(long)
+            out[long] = np.nan
+        elif len(long):
             given = {name: x[long] for name, x in given.items()}
             half = self._stepped(mode, packed[long], t, 0.5 * dt, given, halvings - 1)
             half = self.layout.outcome(half).packed
@@ -325,13 +334,17 @@ class ByModes(Together):
         return out
 
     def _jump(self, t: float, i: int, guard: int, packed: np.ndarray) -> np.ndarray:
-        """One whose guard has become negative goes on in another mode: how it goes on."""
+        """One whose guard has become negative goes on in another mode: how it goes on, or no numbers if it cannot."""
         contact, model = self.system.contact, self.system.model
         assert contact is not None
         state, remembered, works = self.layout.unpack(packed)
         given = None if self.held is None else self.held.forces[i]
         system, memory = replace(self.system, given=given).recalling(remembered)
         applied = system.applied_at(self.modes[i], t, state)
-        jump = contact.jump(model, self.modes[i], guard, state, memory, applied)
+        try:
+            jump = contact.jump(model, self.modes[i], guard, state, memory, applied)
+        except NumericsError as error:
+            self.ended.append(f"t = {t:.6g} s: {error}")
+            return np.full_like(packed, np.nan)
         self.modes[i] = jump.mode
         return self.layout.jumped(jump, remembered[len(memory) :], works)
