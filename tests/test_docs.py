@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from fallingcat.studies import kind as study_kinds
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 GENERATED = {ROOT / "docs" / "_build", ROOT / "docs" / "api"}
@@ -37,6 +39,16 @@ def report_of(markdown: str, name: str) -> tuple[doctest.TestResults, str]:
     return doctest.DocTestRunner(optionflags=FLAGS).run(test, out=report.append), "".join(report)
 
 
+@pytest.fixture
+def own_kinds():
+    """Kinds of studies that a page makes known are forgotten after it."""
+    yield
+    kinds = study_kinds._KINDS
+    for name in [name for name, kind in kinds.items() if not type(kind).__module__.startswith("fallingcat.")]:
+        del kinds[name]
+
+
+@pytest.mark.usefixtures("own_kinds")
 @pytest.mark.parametrize(
     "page",
     [page for page in PAGES if not GENERATED & set(page.parents)],
