@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import array, concatenate, is_numeric, less, scale, sqrt, where
+from ..arrays import array, concatenate, less, scale, sqrt, where
 
 GLUED = 1e30
 """A coefficient of friction that holds every point that pushes."""
@@ -62,47 +62,6 @@ class Cone(NamedTuple):
         E = [[stiff, *[0.0] * len(w)], *([turns * stiff * a, *row] for a, row in zip(w, across, strict=True))]
         return Bend(array(E), concatenate([np.reshape(first, 1), scale(loose, fault[1:]) + scale(along, w)]))
 
-    def reach(self, x: Any, y: Any, step: Any) -> Any:
-        """The share of a step after which ``x - share step`` leaves the cone where it pushes and holds, at most 1."""
-        carries, one = less(0.0, y[0]), 1.0 + 0.0 * y[0]
-        share = _share(carries, x[0], step[0], one)
-        if self.rows == 1 or (is_numeric(self.friction) and self.friction >= GLUED):
-            return share
-        # |x_t - s d_t| = mu (x_n - s d_n) is a s^2 + b s + c = 0, with c < 0 inside
-        drag, d, mu = x[1:], step[1:], self.friction**2
-        a, b = d @ d - mu * step[0] * step[0], 2.0 * (mu * x[0] * step[0] - drag @ d)
-        c = drag @ drag - mu * x[0] * x[0]
-        square = b * b - 4.0 * a * c
-        meets = b + sqrt(where(less(0.0, square), square, 0.0 * square))
-        holds = less(y[1:] @ y[1:], where(carries, mu * y[0] * y[0], 0.0 * one))
-        first = _share(holds, where(less(square, 0.0), 0.0 * one, -2.0 * c), meets, one)
-        return where(less(first, share), first, share)
-
-    def relaxed(self, x: Any, u: Any, G: Any) -> Any:
-        """Impulses after a sweep over these rows, given their velocities and ``G`` of these rows."""
-        push = x[0] - (1.0 / G[0, 0]) * u[0]
-        push = where(less(0.0, push), push, 0.0 * push)
-        if self.rows == 1:
-            return array([push])
-        along = u[1:] + scale(push - x[0], G[1:, 0])
-        drag = x[1:] - scale(1.0 / _stiffest(G[1:, 1:]), along)
-        return concatenate([np.reshape(push, 1), scale(self._within(push, drag)[0], drag)])
-
-
-def _share(holds: Any, way: Any, speed: Any, one: Any) -> Any:
-    """``way / speed`` if something ``holds``, both are positive, and it is less than 1; else 1."""
-    fast = where(holds, speed, 0.0 * one)
-    comes = less(where(less(0.0, way), way, fast), fast)
-    return where(comes, way / where(comes, fast, one), one)
-
-
-def _stiffest(G: Any) -> Any:
-    """The larger eigenvalue of one or two symmetric rows."""
-    if len(G) == 1:
-        return G[0, 0]
-    mean, half = 0.5 * (G[0, 0] + G[1, 1]), 0.5 * (G[0, 0] - G[1, 1])
-    return mean + sqrt(half * half + G[0, 1] * G[0, 1])
-
 
 class Bounded(NamedTuple):
     """Of dry friction in one row: ``|x| <= limit``."""
@@ -126,16 +85,6 @@ class Bounded(NamedTuple):
         stiff = where(slides, zero, 1.0 / p + zero)
         return Bend(array([[stiff]]), array([where(slides, fault[0], (1.0 / p) * fault[0])]))
 
-    def reach(self, x: Any, y: Any, step: Any) -> Any:
-        """See :class:`Cone`."""
-        back, one = less(0.0, step[0]), 1.0 + 0.0 * y[0]
-        way, size = where(back, x[0] + self.limit, self.limit - x[0]), where(back, step[0], -step[0])
-        return _share(less(where(less(y[0], 0.0), -y[0], y[0]), self.limit), way, size, one)
-
-    def relaxed(self, x: Any, u: Any, G: Any) -> Any:
-        """See :class:`Cone`."""
-        return self.nearest([x[0] - (1.0 / G[0, 0]) * u[0]])
-
 
 class Closed(NamedTuple):
     """Of a row that is held whatever that takes."""
@@ -153,14 +102,6 @@ class Closed(NamedTuple):
     def bend(self, y: Any, fault: Any, p: Any) -> Bend:
         """``D`` is 1."""
         return Bend(array([[1.0 / p]]), array([(1.0 / p) * fault[0]]))
-
-    def reach(self, x: Any, y: Any, step: Any) -> Any:
-        """See :class:`Cone`: there is no end."""
-        return 1.0
-
-    def relaxed(self, x: Any, u: Any, G: Any) -> Any:
-        """See :class:`Cone`."""
-        return array([x[0] - (1.0 / G[0, 0]) * u[0]])
 
 
 Set = Cone | Bounded | Closed

@@ -2,9 +2,14 @@
 
 Velocities ``u = short + X G X' x`` follow from impulses ``x``.  Each set of rows has a law ``x = nearest(x - u)``, with
 the impulse of its set that is nearest to ``x - u``: of a point in its cone, of dry friction within its bounds, of what
-is closed any.  Rounds of Newton's method, which ends there, and of a sweep of Gauss and Seidel, which comes close to
-that from anywhere, are taken until the law is met: mostly two steps from the impulses of the last time are enough, and
-the rest of the round is not worked out.
+is closed any.  Mostly two steps of Newton's method from the impulses of the last time meet it, and the rest of a round
+is not worked out.
+
+Where points depend on each other, as the corners of a sole, impulses may have a long way to go on which velocities
+hardly change, and Newton's method would go too far.  So they are pulled to a center: ``x = nearest(x - u - pull (x -
+center))``.  With a pull that is strong enough steps arrive, and where they have arrived is the next center, with a
+weaker pull (the proximal point algorithm).  Steps are taken whole: on the way along the edge of a cone faults grow and
+shrink.
 
 Points of one sole move with their link, whose twist is 6 numbers however many points there are: ``X`` says how, and
 ``G`` is that of links.
@@ -12,7 +17,7 @@ Points of one sole move with their link, whose twist is 6 numbers however many p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,16 +25,14 @@ import numpy as np
 from ..arrays import absolute, array, concatenate, less, repeat, scale, solver, sqrt, where
 from .cones import Bend, Set
 
-SHORT = 8.5
-"""Rounds in which every step of Newton's method that leaves less is taken."""
-CERTAIN = 1e-4
-"""What a step of Newton's method leaves at most of squares if it is certain."""
 ENOUGH = 5e-4
 """m/s or rad/s: more is never left to save rounds."""
 NOTHING = 1e-30
 """The same, for what is taken as it was: where nothing touches."""
-SHARES = (0.5, 0.25)
-"""of a step of Newton's method: the best of these, the whole, and up to where a point lifts off or slides, is taken"""
+TRIES = 5
+"""Steps of Newton's method to arrive in; else the pull has to be stronger."""
+WEAKER, STRONGER = 0.3, 4.0
+"""By which the pull changes."""
 
 
 class Digits(NamedTuple):
@@ -37,23 +40,15 @@ class Digits(NamedTuple):
 
     left: float
     """m/s or rad/s: how far from the law of contact velocities may be; more, with the square of the rounds"""
-    proximal: tuple[float, float, float]
-    """Added to the diagonal of ``G``, whose mean is 1, in Newton's method: what changes nothing stays as it was, and
-    what changes little does not go far."""
-    phases: tuple[int, int]
-    """Rounds in two phases that take turns: in one, only steps that are :data:`CERTAIN`, and sweeps,
-    which leave where steps go round in circles; in the other all steps again, with another of ``proximal`` in each
-    round, as sweeps crawl where points depend on each other."""
-    first: float
-    """where in these a step begins: after a few rounds, the second phase comes before long sweeps"""
+    pull: float
+    """to the center, at first and at least, where the mean diagonal of ``X G X'`` is 1"""
+    strong: float
+    """the least pull that is tried after one with which steps did not arrive"""
     rounds: int
     """after which impulses are taken as they are"""
 
 
-DIGITS = {
-    "float64": Digits(1e-12, (1e-6, 1e-3, 3e-2), (300, 120), 296.0, 720),
-    "float32": Digits(1e-6, (1e-3, 1e-2, 1e-1), (10, 60), 1.0, 180),
-}
+DIGITS = {"float64": Digits(1e-12, 1e-7, 1e-3, 720), "float32": Digits(1e-6, 1e-3, 1e-2, 180)}
 
 
 class Lever(NamedTuple):
@@ -97,8 +92,6 @@ def reactions(
 ) -> Reactions:
     """Impulses ``x`` with ``x = nearest(x - short - X G X' x)``, from a ``start``, on numbers or in a kernel.
 
-    A step of Newton's method goes as far as it leaves least, if that is less than was left.
-
     >>> from fallingcat.contact.cones import Cone
     >>> G, short = np.diag([2.0, 1.0, 1.0]), np.array([-4.0, 5.0, 0.0])  # it falls and slides
     >>> found = reactions(G, short, np.zeros(3), [Cone(3, 0.5)])
@@ -107,30 +100,25 @@ def reactions(
     """
     parts = _parts(sets)
     problem = _Problem.of(G, short, sets, parts, levers or [Lever(part, None) for part in parts])
-    size = len(short)
 
     def around(z: Any) -> Iterator[tuple[Any, Any]]:
-        x, (p, phase, rounds) = [z[part] for part in parts], z[-4:-1]
-
-        def found(at: _At, enough: Any, then: Any = z[:size], p: Any = p, phase: Any = phase) -> tuple[Any, Any]:
-            left = _largest(concatenate([scale(d, f) for f, d in zip(at.fault, problem.sizes, strict=True)]))
-            allowed = [a - b for a, b in zip(at.x, at.fault, strict=True)]
-            return concatenate([then, *allowed, array([p, phase, rounds + 1.0, left])]), enough - left
-
-        at, enough = problem.at(x), _permitted(rounds, digits)
-        yield found(at, NOTHING)
-        way = problem.newton(at, p)
-        yield found(way.twice, enough)
-        eager = where(less(rounds, SHORT), 1.0, where(less(phase, digits.phases[0] - 0.5), CERTAIN, 1.0))
-        best = problem.nearest(at, way, eager)
-        yield found(best, enough, concatenate(problem.swept(best)), *_next(p, phase, digits))
+        now = _Round.of(z, parts)
+        at = problem.at(now.x, now.center, now.pull)
+        yield now.found(problem, at).flat, where(less(now.rounds, 1.5), NOTHING, -1.0) - problem.left(at)
+        step = problem.newton(at, now.pull)
+        once = problem.at(_less(at.x, step(at.fault)[0]))  # its V anew: a step is long, and rounds off that much
+        more, dV = step(once.fault)
+        twice, enough = problem.at(_less(once.x, more), V=once.V - dV), _permitted(now.rounds, digits)
+        end = now.found(problem, twice)
+        yield end.flat, enough - end.left
+        next_ = now.after(at, once, end, digits)
+        yield next_.flat, enough - next_.left
 
     first = [scale(d, start[part]) for part, d in zip(parts, problem.sizes, strict=True)]
-    counts = array([digits.proximal[0], digits.first, 1.0, np.inf])
-    end = repeat(around, concatenate([*first, np.zeros(size), counts]), digits.rounds)
-    found = [end[size : 2 * size][part] for part in parts]
-    impulses = concatenate([scale(d, x) for d, x in zip(problem.units, found, strict=True)])
-    return Reactions(impulses, problem.basis * problem.along(found), end[-1])
+    begun = _Round(first, first, [np.zeros(s.rows) for s in sets], digits.pull, 0.0, 0.0, 1.0, np.inf)
+    end = _Round.of(repeat(around, begun.flat, digits.rounds), parts)
+    impulses = concatenate([scale(d, x) for d, x in zip(problem.units, end.best, strict=True)])
+    return Reactions(impulses, problem.basis * problem.along(end.best), end.left)
 
 
 def _parts(sets: Sequence[Set]) -> list[slice]:
@@ -144,19 +132,70 @@ def _permitted(rounds: Any, digits: Digits) -> Any:
     return where(less(grown, ENOUGH), grown, ENOUGH) if digits.left * digits.rounds**2 > ENOUGH else grown
 
 
-def _next(p: Any, phase: Any, digits: Digits) -> tuple[Any, Any]:
-    """What is added to the diagonal in the next round, and the place of that within two phases."""
-    small, mid, large = digits.proximal
-    phase = where(less(phase, sum(digits.phases) - 1.5), phase + 1.0, 0.0 * phase)
-    then = where(less(p, 0.5 * mid), mid, where(less(p, 0.5 * large), large, small)) + 0.0 * p
-    return where(less(phase, digits.phases[0] - 0.5), small + 0.0 * p, then), phase
-
-
 def _largest(x: Any) -> Any:
     largest = 0.0
     for size in absolute(x):
         largest = where(less(largest, size), size, largest + 0.0 * size)
     return largest
+
+
+class _Round(NamedTuple):
+    """What a round begins with."""
+
+    x: list[Any]
+    center: list[Any]
+    best: list[Any]
+    """impulses, each in its set, that came nearest to the law"""
+    pull: Any
+    tries: Any
+    """steps of Newton's method since there was another center or pull"""
+    asked: Any
+    """the square of the fault there"""
+    rounds: Any
+    """this one among them"""
+    left: Any
+    """how far the best are from the law (m/s or rad/s)"""
+
+    @classmethod
+    def of(cls, z: Any, parts: Sequence[slice]) -> _Round:
+        """From flat numbers."""
+        size = parts[-1].stop
+        return cls(*([z[k * size :][part] for part in parts] for k in range(3)), *z[3 * size :])
+
+    @property
+    def flat(self) -> Any:
+        """All numbers."""
+        return concatenate([*self.x, *self.center, *self.best, array([*self[3:]])])
+
+    def found(self, problem: _Problem, at: _At) -> _Round:
+        """With the impulses of the sets that are nearest there."""
+        return self._replace(best=_less(at.x, at.fault), rounds=self.rounds + 1.0, left=problem.left(at))
+
+    def after(self, at: _At, once: _At, end: _Round, digits: Digits) -> _Round:
+        """The next round: from where a step has led, or back at the center, if steps did not arrive.
+
+        They have arrived where half of the fault is gone, or it is hardly more than what the pull accounts for.
+        """
+        p, tries, asked = self.pull, self.tries + 1.0, where(less(self.tries, 0.5), _square(at.fault), self.asked)
+        pulled = p * p * _square(_less(once.x, self.center))
+        arrived, late = less(_square(once.fault), 0.25 * asked + 4.0 * pulled), less(TRIES - 0.5, tries)
+
+        def chosen(new: Any, back: Any, on: Any) -> Any:
+            return where(arrived, new, where(late, back, on))
+
+        weaker, stronger, nearer = WEAKER * p, STRONGER * p, less(end.left, self.left)
+        weaker = where(less(weaker, digits.pull), digits.pull, weaker)
+        stronger = where(less(stronger, digits.strong), digits.strong, stronger)
+        return _Round(
+            [chosen(a, b, a) for a, b in zip(once.x, self.center, strict=True)],
+            [where(arrived, a, b) for a, b in zip(once.x, self.center, strict=True)],
+            [where(nearer, a, b) for a, b in zip(end.best, self.best, strict=True)],
+            chosen(weaker, stronger, p),
+            chosen(0.0, 0.0, tries),
+            asked,
+            end.rounds,
+            where(nearer, end.left, self.left),
+        )
 
 
 class _At(NamedTuple):
@@ -165,29 +204,10 @@ class _At(NamedTuple):
     x: list[Any]
     V: Any
     """``G X' x``"""
-    u: list[Any]
-    """``short + X V``"""
+    y: list[Any]
+    """``x - u - p (x - center)`` with ``u = short + X V``"""
     fault: list[Any]
-    """``x - nearest(x - u)``"""
-
-    def or_if(self, taken: Any, other: _At) -> _At:
-        """The other where it is ``taken``."""
-        x, fault = (
-            [where(taken, b, a) for a, b in zip(*both, strict=True)]
-            for both in ((self.x, other.x), (self.fault, other.fault))
-        )
-        return _At(x, where(taken, other.V, self.V), self.u, fault)
-
-
-class _Way(NamedTuple):
-    """A step of Newton's method, to be taken back from impulses; and where it leads."""
-
-    step: list[Any]
-    dV: Any
-    """``G X' step``"""
-    once: _At
-    twice: _At
-    """after another one with the same matrix"""
+    """``x - nearest(y)``"""
 
 
 class _Problem(NamedTuple):
@@ -197,8 +217,6 @@ class _Problem(NamedTuple):
     short: list[Any]
     sets: list[Set]
     levers: list[Lever]
-    own: list[Any]
-    """``X G X'`` of the set alone"""
     units: list[Any]
     """of impulses"""
     sizes: list[Any]
@@ -223,7 +241,6 @@ class _Problem(NamedTuple):
                 lever if lever.X is None else lever._replace(X=scale(d, lever.X))
                 for lever, d in zip(levers, units, strict=True)
             ],
-            [scale(d * d, g) for g, d in zip(own, units, strict=True)],
             units,
             sizes,
             basis,
@@ -241,52 +258,21 @@ class _Problem(NamedTuple):
         """``X' x``"""
         return concatenate([_sum([self.levers[i].along(x[i]) for i in which]) for _, which in self.together])
 
-    def at(self, x: list[Any], V: Any = None) -> _At:
-        """What impulses come to, given ``V = G X' x`` if it is known."""
+    def at(self, x: list[Any], center: list[Any] | None = None, p: Any = None, V: Any = None) -> _At:
+        """What impulses come to, given ``V = G X' x`` if it is known, where they are pulled to a center or not."""
         V = self.G @ self.along(x) if V is None else V
-        u = [short + lever.of(V) for short, lever in zip(self.short, self.levers, strict=True)]
-        return _At(x, V, u, [a - s.nearest(a - b) for s, a, b in zip(self.sets, x, u, strict=True)])
+        y = [a - short - lever.of(V) for a, short, lever in zip(x, self.short, self.levers, strict=True)]
+        if center is not None:
+            y = [b - scale(p, a - c) for a, b, c in zip(x, y, center, strict=True)]
+        return _At(x, V, y, [a - s.nearest(b) for s, a, b in zip(self.sets, x, y, strict=True)])
 
-    def swept(self, at: _At) -> list[Any]:
-        """Impulses after one sweep of Gauss and Seidel."""
-        x, V = list(at.x), at.V
-        for span, which in self.together:
-            mine, change = V[span], []
-            for i in which:
-                u = self.short[i] + self.levers[i].within(mine)
-                new = self.sets[i].relaxed(x[i], u, self.own[i])
-                change.append(self.levers[i].along(new - x[i]))
-                x[i], mine = new, mine + self.G[span, span] @ change[-1]
-            V = V + self.G[:, span] @ _sum(change)
-        return x
+    def left(self, at: _At) -> Any:
+        """How far velocities are from the law at most (m/s or rad/s)."""
+        return _largest(concatenate([scale(d, f) for f, d in zip(at.fault, self.sizes, strict=True)]))
 
-    def ahead(self, at: _At, share: Any, step: list[Any], dV: Any) -> _At:
-        """After a share of a step."""
-        return self.at([a - scale(share, b) for a, b in zip(at.x, step, strict=True)], at.V - scale(share, dV))
-
-    def nearest(self, at: _At, way: _Way, asked: Any) -> _At:
-        """After one or two steps of Newton's method, or a share of one, whichever leaves least; or none, if that is
-        more than is ``asked`` of what was left.
-        """
-        least, best = asked * _square(at.fault), at
-        shares = (*SHARES, self.reach(at, way.step))
-        for then in (way.once, way.twice, *(self.ahead(at, share, way.step, way.dV) for share in shares)):
-            size = _square(then.fault)
-            nearer = less(size, least)
-            least, best = where(nearer, size, least), best.or_if(nearer, then)
-        return best
-
-    def reach(self, at: _At, step: list[Any]) -> Any:
-        """The share of a step after which the first point lifts off or begins to slide, at most 1."""
-        first = 1.0
-        for s, x, u, d in zip(self.sets, at.x, at.u, step, strict=True):
-            share = s.reach(x, x - u, d)
-            first = where(less(share, first), share, first)
-        return first
-
-    def newton(self, at: _At, p: Any) -> _Way:
-        """``(A + D X G X') step = fault``: with ``y = X' step``, ``(1 + X' E X G) y = X' A^-1 fault``, and then
-        ``step = A^-1 fault - E X G y``.
+    def newton(self, at: _At, p: Any) -> Callable[[list[Any]], tuple[list[Any], Any]]:
+        """``fault -> step, G X' step`` with ``(A + D X G X') step = fault``: with ``y = X' step``,
+        ``(1 + X' E X G) y = X' A^-1 fault``, and then ``step = A^-1 fault - E X G y``.
         """
         E, one, rows = [bend.E for bend in self.bends(at, at.fault, p)], np.eye(len(self.G)), []
         for span, which in self.together:
@@ -304,17 +290,19 @@ class _Problem(NamedTuple):
             ]
             return steps, V
 
-        first = step(at.fault)
-        once = self.ahead(at, 1.0, *first)
-        return _Way(*first, once, self.ahead(once, 1.0, *step(once.fault)))
+        return step
 
     def bends(self, at: _At, fault: list[Any], p: Any) -> list[Bend]:
         """How the nearest impulses change there."""
-        return [s.bend(x - u, f, p) for s, x, u, f in zip(self.sets, at.x, at.u, fault, strict=True)]
+        return [s.bend(y, f, p) for s, y, f in zip(self.sets, at.y, fault, strict=True)]
 
 
 def _sum(parts: Sequence[Any]) -> Any:
     return sum(parts[1:], start=parts[0])
+
+
+def _less(x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
+    return [a - b for a, b in zip(x, y, strict=True)]
 
 
 def _square(x: Sequence[Any]) -> Any:
