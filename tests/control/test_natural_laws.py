@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import casadi
 import numpy as np
 import pytest
+from scipy.special import expit
 
 import fallingcat as fc
 from fallingcat import arrays
@@ -32,6 +33,7 @@ WORKS: dict[str, Callable] = {
     "roots and angles": lambda t, q, v: np.sqrt(1.0 + v * v) + np.arctan2(q, 1.0 + v * v) + np.tan(q) + np.arctan(v),
     "inverses": lambda t, q, v: np.arcsin(np.tanh(q)) + np.arccos(np.tanh(v)) + np.hypot(q, v),
     "powers": lambda t, q, v: q**2 - v**3 + (1.0 + q * q) ** 0.5 + (1.0 + v * v) ** 1.5 + 2.0**q + abs(v) ** -1.0,
+    "degrees": lambda t, q, v: np.degrees(1e-3 * q) + np.radians(v) + np.deg2rad(t) + np.rad2deg(1e-3 * np.fabs(v)),
     "absolute": lambda t, q, v: np.abs(q) - abs(v) + np.sign(q) + np.sign(v) * np.sign(t),
     "clip": lambda t, q, v: np.clip(9.0 * q, -1.0, 1.0) + v.clip(-0.2, 0.2) + np.clip(q[0], None, 0.1),
     "clip to arrays": lambda t, q, v: np.clip(q, -np.ones(2), [0.1, 0.2]) + np.clip(v, a_min=0.0, a_max=1.0),
@@ -76,6 +78,7 @@ def masked(t, q, v):
     return tau
 
 
+RNG = np.random.default_rng(0)
 SAYS: dict[str, tuple[Callable, str]] = {
     "if": (lambda t, q, v: q if q[0] > 0.0 else -q, r"0\.0 < .* is not known yet: write where\(x > 0, a, b\)"),
     "and": (lambda t, q, v: np.where(q[0] > 0 and q[1] > 0, q, v), r"write where.*\(c\) & \(d\)"),
@@ -92,10 +95,17 @@ SAYS: dict[str, tuple[Callable, str]] = {
     "array of floats": (lambda t, q, v: np.array([q[0], 0.0], dtype=float), r"array\(\[x, 0\.0\]\)"),
     "remainder": (lambda t, q, v: q % 1.0, r"arctan2\(sin\(x\), cos\(x\)\)"),
     "power": (lambda t, q, v: q**0.3, r"exp\(p \* log\(x\)\)"),
-    "rounding": (lambda t, q, v: np.floor(q), "np.floor takes no expressions: write it with functions"),
-    "table": (lambda t, q, v: np.interp(q, [0.0, 1.0], [0.0, 1.0]), "write it with functions of fallingcat.arrays"),
+    "floor": (lambda t, q, v: np.floor(q), r"np\.floor takes no expressions: write steps as where\(x < a, b, c\), or"),
+    "round": (lambda t, q, v: np.round(q, 2), r"np\.round takes no expressions: write steps as where\(x < a, b, c\)"),
+    "round of a number": (lambda t, q, v: v * round(q[0]), r"has no number yet to round: write steps as where\(x < a"),
+    "int": (lambda t, q, v: v * int(10.0 * t), r"has no number yet to round: write steps as where"),
+    "table": (lambda t, q, v: np.interp(q, [0.0, 1.0], [0.0, 1.0]), r"np\.interp takes no expressions: write steps as"),
+    "table of times": (lambda t, q, v: v * np.interp(t, [0.0, 1.0], [0.0, 1.0]), r"np\.interp takes no expressions"),
+    "of another package": (lambda t, q, v: expit(q), "expit takes no expressions: write it with functions of falling"),
+    "inverse": (lambda t, q, v: np.linalg.inv(np.eye(2) * t) @ q, r"in `\"inverse\": \(lambda t, q, v: np\.linalg"),
+    "random": (lambda t, q, v: RNG.normal(q), r"in `\"random\": \(lambda t, q, v: RNG\.normal\(q\)"),
     "solve": (lambda t, q, v: np.linalg.solve(np.outer(q, q), v), r"solve\(A, b\) of fallingcat.arrays"),
-    "sine of np.array": (lambda t, q, v: np.sin(np.array([t, 0.0])), "write it with functions of fallingcat.arrays"),
+    "sine of np.array": (lambda t, q, v: np.sin(np.array([t, 0.0])), r"np\.sin\(np\.array.*; write it with funct"),
     "mask": (masked, r"cases are where\(c, a, b\), not x\[c\] = a"),
     "sorted": (lambda t, q, v: np.sort(q), "is not known yet"),
 }  # fmt: skip

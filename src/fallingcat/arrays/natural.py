@@ -21,7 +21,7 @@ import numpy as np
 
 from . import composed, elementwise
 from .building import array, is_numeric
-from .traced import _BUILD, _EQUAL, NoNumber
+from .traced import _BUILD, _EQUAL, _STEPS, NoNumber
 
 
 class Expressions(np.ndarray):
@@ -53,9 +53,9 @@ def of_ufunc(ufunc: Any, method: str, inputs: Any, options: dict[str, Any]) -> A
         raise NoNumber(f"an array of numbers cannot take the result of np.{ufunc.__name__} of expressions: {_BUILD}")
     xs = [_entries(x) for x in inputs]
     if own is None and ufunc.__name__ not in ENTRY_BY_ENTRY and hasattr(np, ufunc.__name__):
-        raise NoNumber(f"np.{ufunc.__name__} takes no expressions: write it with functions of fallingcat.arrays")
+        raise _untaken(f"np.{ufunc.__name__}")
     if own is None:
-        result = getattr(ufunc, method)(*(elementwise._wrap(x) for x in xs), **options)
+        result = _asked(getattr(ufunc, method), ufunc.__name__, [elementwise._wrap(x) for x in xs], options)
     elif method == "reduce":
         along = options.get("axis", 0)
         rows = np.ravel(xs[0]) if along is None else np.moveaxis(xs[0], along, 0)
@@ -71,8 +71,25 @@ def of_ufunc(ufunc: Any, method: str, inputs: Any, options: dict[str, Any]) -> A
 def of_function(function: Any, given: Any, named: dict[str, Any]) -> Any:
     """``function(*given, **named)`` of NumPy where an argument holds expressions."""
     own = FUNCTIONS.get(function)
-    result = own(*map(_entries, given), **named) if own else function._implementation(*given, **named)
-    return _as_given(result, given)
+    if own is not None:
+        return _as_given(own(*map(_entries, given), **named), given)
+    name = f"{function.__module__.replace('numpy', 'np', 1)}.{function.__name__}"
+    return _as_given(_asked(function._implementation, name, given, named), given)
+
+
+def _asked(function: Callable[..., Any], name: str, given: Any, named: dict[str, Any]) -> Any:
+    """What a function of NumPy makes of expressions entry by entry; an error with its name where it takes none."""
+    try:
+        return function(*given, **named)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, NoNumber) and name.removeprefix("np.") not in INSTEAD:
+            raise
+        raise _untaken(name) from error
+
+
+def _untaken(name: str) -> NoNumber:
+    """The error of a function by its name, and what to write instead of it."""
+    return NoNumber(f"{name} takes no expressions: {INSTEAD.get(name.removeprefix('np.'), _OURS)}")
 
 
 def _entries(x: Any) -> Any:
@@ -109,10 +126,27 @@ def _no_pivots(*_: Any) -> Any:
     raise NoNumber("among expressions no pivot is found: write solve(A, b) of fallingcat.arrays, for definite A")
 
 
+_OURS: Final = "write it with functions of fallingcat.arrays"
+
+INSTEAD: Final[dict[str, str]] = {
+    **dict.fromkeys(
+        ("floor", "ceil", "rint", "trunc", "fix", "round", "around", "floor_divide", "fmod", "modf"), _STEPS
+    ),
+    **dict.fromkeys(("interp", "digitize", "select", "piecewise"), _STEPS),
+    "heaviside": "write where(x < 0, 0.0, 1.0)",
+    "copysign": "write where(x < 0, -a, a)",
+    "cbrt": "write sign(x) * exp(log(abs(x)) / 3)",
+    "isnan": "runs stop by themselves where a number is none",
+}
+"""By NumPy's name: what to write where we have nothing of its own."""
+
 UFUNCS: Final[dict[str, Callable[..., Any]]] = {
     **{name: getattr(elementwise, name) for name in ("sin", "cos", "exp", "log", "sqrt", "tanh", "arctan2")},
     **{name: getattr(composed, name) for name in ("arctan", "arcsin", "arccos", "absolute", "minimum", "maximum")},
     "sign": composed.sign,
+    "fabs": composed.absolute,
+    **dict.fromkeys(("radians", "deg2rad"), lambda x: x * (np.pi / 180.0)),
+    **dict.fromkeys(("degrees", "rad2deg"), lambda x: x * (180.0 / np.pi)),
     "tan": lambda x: elementwise.sin(x) / elementwise.cos(x),
     "hypot": lambda x, y: elementwise.sqrt(x * x + y * y),
     "clip": _kept_between,

@@ -33,6 +33,7 @@ _BUILD = (
     "write tau = np.zeros_like(state.rates); tau[0] = x, or array([x, 0.0]) of fallingcat.arrays, instead of "
     "tau = np.zeros(n), and np.sin, ... instead of math.sin"
 )
+_STEPS = "write steps as where(x < a, b, c), or give simulate a function of time and state, which may use all of NumPy"
 _NUMBERS = (int, float, np.floating, np.integer)
 
 
@@ -150,6 +151,11 @@ class Traced:
 
     def __float__(self) -> float:
         raise NoNumber(f"the traced value {self!r} has no number yet: {_BUILD}")
+
+    def _no_steps(self, *_: Any) -> int:
+        raise NoNumber(f"the traced value {self!r} has no number yet to round: {_STEPS}")
+
+    __int__ = __round__ = __floor__ = __ceil__ = __trunc__ = __floordiv__ = _no_steps
 
     # NumPy's functions of it, and of arrays of it
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:

@@ -6,6 +6,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Set
 from functools import wraps
+from traceback import extract_tb
 from typing import Any, TypeVar
 
 import numpy as np
@@ -50,12 +51,21 @@ def _natural(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return plain(method(law, *given, **named))
         except (TypeError, IndexError) as error:
-            instead = "" if isinstance(error, NoNumber) else "; write it with functions of fallingcat.arrays"
+            instead = (
+                "" if isinstance(error, NoNumber) else f"{_place(error)}; write it with functions of fallingcat.arrays"
+            )
             if isinstance(error, IndexError):
                 instead = "; cases are where(c, a, b), not x[c] = a"
             raise ModelError(f"law {law.name!r} on expressions, of which steps are made: {error}{instead}") from error
 
     return asked
+
+
+def _place(error: Exception) -> str:
+    """The line of the user's in which NumPy was asked, if it is known."""
+    frames = extract_tb(error.__traceback__)
+    lines = [frame.line for frame in frames if frame.line and "site-packages" not in frame.filename]
+    return f" in `{lines[-1][:80]}`" if lines else ""
 
 
 _WRITTEN = {"forces", "beside", "energy", "resistance", "memory_rate", "after"}
