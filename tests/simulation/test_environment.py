@@ -1,6 +1,7 @@
 """The vector environment in the conventions of Gymnasium."""
 
 import importlib
+import shutil
 import sys
 
 import gymnasium as gym
@@ -13,6 +14,7 @@ from gymnasium.wrappers.vector import (
     RescaleAction,
     TransformReward,
 )
+from support.emulated_gpu import emulated
 
 import fallingcat as fc
 from fallingcat.control import JointDamper, JointSpring
@@ -227,3 +229,35 @@ def test_gains_of_each_robot_are_numbers_of_one_code():
     with pytest.raises(fc.ModelError, match="laws of robot 1 differ from those of the first in more than numbers"):
         Fleet(ARM, states, [laws[0], laws[0][::-1], laws[0]])
     assert gym.__version__ >= "1.1"
+
+
+@pytest.mark.skipif(shutil.which("g++") is None or sys.platform == "win32", reason="needs a C++ compiler")
+def test_on_a_gpu_it_is_the_same(monkeypatch, tmp_path):
+    """Through resets: functions of the task see arrays of NumPy, as on the CPU."""
+    monkeypatch.setitem(sys.modules, "cupy", emulated(tmp_path))
+    seen_by_task = []
+
+    def control(action, state):
+        seen_by_task.extend((type(action), type(state.rates)))
+        return action - 0.1 * state.rates
+
+    about = {"control": control, "done": lambda state: state.joints[:, 0] > 0.6, "period": 4e-3, "horizon": 8e-3}
+    worlds = [arms(3, target=target, **about) for target in ("cpu", "cuda")]
+    assert isinstance(worlds[1].fleet.state.joints, sys.modules["cupy"].ndarray)
+    observations = [world.reset(seed=1)[0] for world in worlds]
+    np.testing.assert_array_equal(*observations)
+    rng, ends = np.random.default_rng(0), 0
+    for _ in range(5):
+        actions = rng.uniform(-1.0, 1.0, size=(3, 3))
+        here, there = (world.step(actions) for world in worlds)
+        for a, b in zip(here[:4], there[:4], strict=True):
+            assert type(b) is np.ndarray
+            np.testing.assert_allclose(b, a, rtol=1e-12, atol=1e-14)
+        ends += here[3].sum()
+    assert ends >= 3
+    assert set(seen_by_task) == {np.ndarray}
+
+
+def test_refuses_a_target_that_there_is_not():
+    with pytest.raises(fc.ModelError, match="float64"):
+        arms(dtype="float32")

@@ -13,6 +13,7 @@ from fallingcat.arrays import sqrt
 from fallingcat.contact import CompliantFloor
 from fallingcat.simulation import RKMK4, Fleet, Located, Rosenbrock, System
 from fallingcat.simulation.located import HEAD, Ends, LocatedMarch
+from fallingcat.simulation.machines import Gpu
 from fallingcat.studies import load
 from fallingcat.studies.hoppers.hopper import floor, laws, robot, start
 
@@ -272,6 +273,30 @@ def test_fleets_on_a_gpu_take_the_same_way(method, monkeypatch):
     np.testing.assert_array_equal(fleets[0].times, fleets[1].times)
     np.testing.assert_array_equal(fleets[0].packed(), fleets[1].packed())
     np.testing.assert_array_equal(fleets[0].state.pose, fleets[1].state.pose)
+
+
+def test_on_a_gpu_those_who_are_late_go_on_alone(monkeypatch):
+    """One of twelve lands, each with a mass of its own: as on the CPU, bit by bit."""
+    cupy = SimpleNamespace(**{name: getattr(np, name) for name in dir(np)})
+    cupy.asnumpy = np.asarray
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setattr(LocatedMarch, "on", lambda march, target, dtype: [OnGpu(march)])
+    part, parts = Gpu.part, []
+    monkeypatch.setattr(Gpu, "part", lambda gpu, which: parts.append(len(which)) or part(gpu, which))
+    pose = START.pose.copy()
+    pose[1, 3] += 1.0
+    many, masses = [START._replace(pose=pose)] * 11 + [START], np.linspace(1.0, 1.5, 12)
+    about = {
+        "integrator": Located(Rosenbrock(1e-5)),
+        "dt": 5e-3,
+        "parameters": {f"{HOPPER.links[0].name}.mass": masses},
+    }
+    fleets = [Fleet(HOPPER, many, LAWS, FLOOR, target=target, **about) for target in ("cpu", "cuda")]
+    for fleet in fleets:
+        fleet.step(75)
+    assert parts == [1]
+    np.testing.assert_array_equal(fleets[0].packed(), fleets[1].packed())
+    assert [fleet.weary for fleet in fleets] == [0, 0]
 
 
 def test_the_text_for_a_gpu_and_what_an_attempt_costs():

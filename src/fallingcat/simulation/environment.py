@@ -36,7 +36,8 @@ class VectorEnvironment(VectorEnv):
 
     ``actions`` are the bounds ``(low, high)`` of each robot's action, arrays of one shape; by default effort limits of
     the joints.  Episodes are cut off (truncated) after ``horizon`` (s).  ``laws`` and ``contact`` act in between, in
-    steps of ``dt`` (s), as in :class:`Fleet`.
+    steps of ``dt`` (s), as in :class:`Fleet`; so do ``target`` (``cpu`` or ``cuda``) and ``dtype``.  Steps are taken
+    there, and what the functions see and give is in this computer's memory, whatever the target.
 
     Robots are reset as Gymnasium's own vector environments do (``AutoresetMode.NEXT_STEP``): the step after the end of
     an episode ignores the action and gives the first observation of the next, with a reward of 0.  A robot whose
@@ -64,6 +65,8 @@ class VectorEnvironment(VectorEnv):
         horizon: float = 10.0,
         dt: float = DEFAULT_STEP,
         threads: int = 1,
+        target: str = "cpu",
+        dtype: str = "float64",
         passive: bool = True,
     ) -> None:
         self.num_envs, self.model = whole(count, "count"), model
@@ -73,12 +76,13 @@ class VectorEnvironment(VectorEnv):
         self._horizon = seconds(horizon, "horizon")
         self._generators = [np.random.default_rng() for _ in range(self.num_envs)]
         begun = start(np.random.default_rng(0))
-        about: dict[str, Any] = {"dt": dt, "driven": True, "threads": threads, "passive": passive}
+        about: dict[str, Any] = {"dt": dt, "driven": True, "threads": threads, "target": target, "dtype": dtype}
+        about["passive"] = passive
         self.fleet = Fleet(model, [begun] * self.num_envs, laws, contact, **about)
         low, high = _effort_limits(model) if actions is None else actions
         self._low, self._high = _bounds(low, high)
         self.single_action_space = Box(self._low, self._high, dtype=np.float64)
-        size = self._observed(self.fleet.state).shape[1]
+        size = self._observed(self._state()).shape[1]
         self.single_observation_space = Box(-np.inf, np.inf, (size,), dtype=np.float64)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
@@ -101,7 +105,7 @@ class VectorEnvironment(VectorEnv):
             raise ModelError(f"reset_mask is {self.num_envs} truth values, not {told(which)}")
         self._restart(which)
         self._begun = True
-        self._seen = np.where(which[:, None], self._observed(self.fleet.state), self._seen)
+        self._seen = np.where(which[:, None], self._observed(self._state()), self._seen)
         return self._seen.copy(), {}
 
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
@@ -112,11 +116,11 @@ class VectorEnvironment(VectorEnv):
         if actions.shape != self.action_space.shape or not np.isfinite(actions).all():
             raise ModelError(f"actions are finite numbers of shape {self.action_space.shape}, not {told(actions)}")
         actions = np.clip(actions, self._low, self._high)
-        fresh, before = self._ended, self.fleet.state
+        fresh, before = self._ended, self._state()
         with np.errstate(all="ignore"):  # what is broken starts anew
             self.fleet.step(self._steps, actions if self._control is None else self._control(actions, before))
         self._restart(fresh)
-        after = self.fleet.state
+        after = self._state()
         broken = ~np.logical_and.reduce([np.isfinite(x).reshape(self.num_envs, -1).all(axis=1) for x in after])
         quiet = fresh | broken
         with np.errstate(all="ignore"):
@@ -127,10 +131,14 @@ class VectorEnvironment(VectorEnv):
             who = int(np.flatnonzero(~np.isfinite(rewards))[0])
             raise ModelError(f"the reward of robot {who} is {rewards[who]}, though its state is finite")
         terminations = (stops & ~fresh) | broken
-        late = self.fleet.times >= self._horizon - 0.5 * self.fleet.dt
+        late = self.fleet.fetched(self.fleet.times) >= self._horizon - 0.5 * self.fleet.dt
         truncations = late & ~fresh & ~terminations
         self._ended = terminations | truncations
         return self._seen.copy(), rewards, terminations, truncations, {"broken": broken} if broken.any() else {}
+
+    def _state(self) -> State:
+        """Where all robots are, in this computer's memory."""
+        return State(*self.fleet.layout.series(self.fleet.packed()).states)
 
     def _restart(self, which: np.ndarray) -> None:
         if which.any():

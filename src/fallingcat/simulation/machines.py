@@ -127,7 +127,8 @@ class Gpu(Machine):
         return self._cupy.stack([until, self._cupy.full_like(until, dt)])
 
     def padded(self, forces: Any, above: int) -> Any:
-        joints = self._cupy.from_dlpack(forces) if hasattr(forces, "__dlpack__") else self._cupy.asarray(forces)
+        there = hasattr(forces, "__dlpack__") and not isinstance(forces, np.ndarray)
+        joints = self._cupy.from_dlpack(forces) if there else self._cupy.asarray(forces)
         whole = self._cupy.zeros((above + joints.shape[1], joints.shape[0]), dtype=self._dtype)
         whole[above:] = joints.T
         return whole
