@@ -83,7 +83,7 @@ def test_recomputing_keeps_the_numbers_and_fewer_values(example):
 @pytest.mark.parametrize("keep", [8, 40, 10_000])
 def test_moves_bring_every_value_back_in_time(example, keep):
     made, _, known, expected = example
-    plan = registers.plan(made.instructions, made.inputs, keep)
+    plan = registers.Planner(made.instructions, made.inputs).plan(keep)
     hand, memory, computed = {}, {}, {}
     for step in plan.steps:
         if step.kind == "read":
@@ -101,11 +101,11 @@ def test_moves_bring_every_value_back_in_time(example, keep):
 
 @pytest.mark.parametrize("keep", [8, 40, 170])
 def test_moves_that_need_too_many_places_are_none(example, keep):
-    made = example[0]
-    plan = registers.plan(made.instructions, made.inputs, keep)
-    assert registers.plan_within(made.instructions, made.inputs, keep, plan.places) == plan
-    assert registers.plan_within(made.instructions, made.inputs, keep, plan.places - 1) is None
-    assert registers.plan_within(made.instructions, made.inputs, keep, 0) is None
+    planner = registers.Planner(example[0].instructions, example[0].inputs)
+    plan = planner.plan(keep)
+    assert planner.plan_within(keep, plan.places) == plan
+    assert planner.plan_within(keep, plan.places - 1) is None
+    assert planner.plan_within(keep, 0) is None
 
 
 def through(cut, arguments, count):
@@ -169,7 +169,7 @@ def test_results_are_shared_out_among_stages_that_need_nothing_of_each_other(lar
     arguments = c._test_inputs(model, traced, "float64")[0]
     known = {x: float(arguments[place[0]][place[1]]) for x, place in made.inputs.items()}
     expected = results_of(made, evaluated(made.instructions, known))
-    whole = cones.shared_out(waists.Parts(made, (0,)), "float64", largest)
+    whole = cones.shared_out(waists.Parts(made, (0,)), "float64", largest).ordered
     cut = stages.stages(whole.program, "float64", 100_000, whole.cuts[1:])
     assert len(cut.stages) == len(whole.cuts) >= least
     assert cut.places == 0
@@ -188,7 +188,7 @@ def test_after_a_waist_each_limb_is_a_stage_of_its_own():
     known = {x: float(arguments[place[0]][place[1]]) for x, place in made.inputs.items()}
     expected = results_of(made, evaluated(made.instructions, known))
     parts = waists.parted_again(waists.parted(made, ways.EARLY), ways.EARLY)
-    alone = cones.shared_out(parts, "float64", 2_000)
+    alone = cones.shared_out(parts, "float64", 2_000).ordered
     assert alone.cuts[:2] == parts.cuts
     cut = stages.stages(alone.program, "float64", 100_000, alone.cuts)
     assert len(cut.stages) == 1 + len(alone.cuts) > 3
@@ -240,22 +240,35 @@ def test_the_fastest_way_is_one_of_those_that_compute_the_same(example, dtype):
     assert ways.seconds(ways.fastest(made, dtype), dtype) == min(took)
 
 
+def closer_and_closer(judged):
+    while judged.closer:
+        yield judged.price
+        judged = judged.closer()
+    yield judged.price
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("long", [False, True])
 def test_ways_that_cannot_be_the_fastest_are_not_planned(monkeypatch, long, dtype):
-    """The first of the lowest price is taken, as if all had been looked at."""
+    """The first of the lowest price is taken, as if all were known; what is known first of a way is no more than it."""
     traced = trace(Recipe(fc.robots.quadruped(), fc.forward_dynamics))
-    made, planned, whole = program(traced.inputs, traced.outputs), [], ways.seconds
+    made, judge, whole = program(traced.inputs, traced.outputs), ways._Judge(dtype, long), ways.laid_out
     every = [*(ways._long_ways if long else ways._ways)(made, dtype)]
-    prices = [ways._looked_at(way, long, dtype).factor * whole(way, dtype) for way in every]
+    assert any(isinstance(way, cones.Shares) for way in every) == long
+    prices = [[*closer_and_closer(judge.first(k, way))] for k, way in enumerate(every)]
+    assert all(known == sorted(known) for known in prices)
+    first = judge.first(0, every[np.argmin([known[-1] for known in prices])])
+    while first.closer:
+        first = first.closer()
+    planned = []
     monkeypatch.setattr(ways, "LONG", 0.0 if long else ways.LONG)
-    monkeypatch.setattr(ways, "seconds", lambda way, kind: planned.append(way) or whole(way, kind))
-    assert ways.fastest(made, dtype) == every[np.argmin(prices)]
-    assert len(planned) < len(every)
+    monkeypatch.setattr(ways, "laid_out", lambda stage, kind: planned.append(stage) or whole(stage, kind))
+    assert ways.fastest(made, dtype) == first.stages
+    assert len(planned) < sum(len(way.stages) for way in every if isinstance(way, stages.Stages)) / 2
 
 
 def test_no_copies_make_a_stage_faster_than_the_least():
-    """Also where the cache holds a part, and fetching would be faster than holding."""
+    """Also where the cache holds a part, and fetching would be faster than holding; nor does cutting it in two."""
     rng = np.random.default_rng(8)
     faster = 0
     for dtype, rate in machine.RATE.items():
@@ -264,6 +277,10 @@ def test_no_copies_make_a_stage_faster_than_the_least():
             warps, copies = rng.uniform(1.0, 16.0), int(rng.integers(0, 1_000))
             fewer = warps * rng.uniform(0.5, 1.0)
             assert work.least(warps) <= work.seconds(copies, fewer)
+            rest = machine.Work(rate, rng.uniform(0.0, 5_000), int(rng.integers(0, 2_000)), rng.uniform(0.0, 3e-10))
+            both = machine.Work(rate, *(x + y for x, y in zip(work[1:], rest[1:], strict=True)))
+            apart = work.seconds(copies, fewer) + rest.seconds(0, warps)
+            assert max(both.floor(warps), work.floor(warps) + rest.floor(warps)) <= (1.0 + 1e-15) * apart
             faster += work.seconds(copies, warps) < work.seconds(0, warps)
         assert (faster > 0) == (dtype == "float64")
 

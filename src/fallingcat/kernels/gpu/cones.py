@@ -10,16 +10,36 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import count, pairwise
+from typing import NamedTuple
 
 from ..ir.instructions import Instruction
 from ..ir.program import Program
 from ..ir.schedule import schedule
-from .stages import cost
+from .stages import costs
 from .waists import Parts
 
 
-def shared_out(parts: Parts, dtype: str, largest: float) -> Parts:
+class Shares(NamedTuple):
+    """A program whose last parts are in no order yet."""
+
+    program: Program
+    cuts: tuple[int, ...]
+    """how many instructions come before each part but the first"""
+    results: list[list[int]]
+    """of each of the last parts"""
+
+    @property
+    def ordered(self) -> Parts:
+        """With each of them in an order for few registers."""
+        lines, inputs, first = self.program.instructions, self.program.inputs, len(self.cuts) - len(self.results)
+        ordered = lines[: self.cuts[first]]
+        for (a, b), results in zip(pairwise([*self.cuts[first:], len(lines)]), self.results, strict=True):
+            ordered += schedule(lines[a:b], inputs, results)
+        return Parts(replace(self.program, instructions=ordered), self.cuts)
+
+
+def shared_out(parts: Parts, dtype: str, largest: float) -> Shares:
     """With the last part in several, each of about ``largest`` machine instructions for some of the results."""
     program, (*cuts, start) = parts
     last = program.instructions[start:]
@@ -27,15 +47,17 @@ def shared_out(parts: Parts, dtype: str, largest: float) -> Parts:
     lines = program.instructions[:start]
     names: dict[int, int] = {}  # result -> its value in the part that makes it
     made: set[int] = set()
-    for cone, results in _clusters(program, last, dtype, largest):
-        mine = [line for at, line in enumerate(last) if cone >> at & 1]
+    clusters = _clusters(program, last, dtype, largest)
+    for cone, results in clusters:
+        mine = [line for line, bit in zip(last, reversed(f"{cone:0{len(last)}b}"), strict=True) if bit == "1"]
         copy = dict(zip((line.value for line in mine if line.value in made), fresh, strict=False))
         made.update(line.value for line in mine)
         names.update((x, copy.get(x, x)) for x in results)
         cuts.append(len(lines))
-        lines = lines + schedule(_renamed(mine, copy), program.inputs, [names[x] for x in results])
+        lines += _renamed(mine, copy)
     outputs = [names.get(x, x) if isinstance(x, int) else x for x in program.outputs]
-    return Parts(replace(program, instructions=lines, outputs=outputs), tuple(cuts))
+    shared = replace(program, instructions=lines, outputs=outputs)
+    return Shares(shared, tuple(cuts), [[names[x] for x in results] for _, results in clusters])
 
 
 def _clusters(
@@ -45,7 +67,7 @@ def _clusters(
     most of its instructions are already, if there is room.
     """
     needs = _needs(lines)
-    most = largest * len(lines) / sum(cost(line, dtype) for line in lines)
+    most = largest * len(lines) / sum(costs(lines, dtype))
     found: list[tuple[int, list[int]]] = []
     for results in _alike(program, lines, needs):
         cone = 0

@@ -13,7 +13,7 @@ from ..ir.instructions import Input, Instruction
 from ..ir.schedule import waiting
 from ..text.shared import Real, statement
 from .machine import SHARED, Work
-from .registers import Plan, Step, plan, plan_within
+from .registers import Plan, Planner, Step
 from .stages import Stage
 
 # sin r = r + r^3 p(r^2), cos r = 1 - r^2/2 + r^4 p(r^2) on |r| <= pi/4: equal-ripple polynomials found by Remez
@@ -129,12 +129,12 @@ def fitted(stage: Stage, dtype: str, shape: Shape | None = None, beside: int = 0
     """In the shape that suits a stage, or a given one, as long as shared memory has all places of its threads, and so
     many for each ``beside`` those of its moves.
     """
-    shape, moves, _ = laid_out(stage, dtype, shape)
+    shape, moves, _ = stage.laid if stage.laid and not shape else laid_out(stage, dtype, shape)
     size = 8 if dtype == "float64" else 4
     while (moves.places + beside) * shape.block * size > SHARED and shape.block > 32:
         shape = shape._replace(block=shape.block // 2, least=2 * shape.least)
     if (moves.places + beside) * shape.block * size > SHARED:  # more than all shared memory: let the compiler spill
-        moves = plan(stage.lines, stage.inputs, len(stage.lines))
+        moves = Planner(stage.lines, stage.inputs).plan(len(stage.lines))
     shared = (moves.places + beside) * shape.block * size
     return Fit(shape.block, max(1, min(shape.least, SHARED // (shared + 1024))), moves, shared)
 
@@ -180,9 +180,10 @@ class Laid(NamedTuple):
 def laid_out(stage: Stage, dtype: str, shape: Shape | None = None) -> Laid:
     """In the shape that suits it, if none is given."""
     *tried, last = [shape] if shape else suited(waiting(stage.lines), dtype)
-    plans = ((one, plan_within(stage.lines, stage.inputs, one.keep, one.aside)) for one in tried)
+    planner = Planner(stage.lines, stage.inputs)
+    plans = ((one, planner.plan_within(one.keep, one.aside)) for one in tried)
     one, moves = next((found for found in plans if found[1]), (last, None))
-    moves = moves or plan(stage.lines, stage.inputs, last.keep)
+    moves = moves or planner.plan(last.keep)
     copies = len(moves.steps) - len(stage.lines) - len(stage.inputs)
     warps = one.warps(moves.places * (8 if dtype == "float64" else 4))
     return Laid(one, moves, Work.of(stage, dtype).seconds(copies, warps))

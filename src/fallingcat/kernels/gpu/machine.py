@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import hypot
 from typing import NamedTuple
 
-from .stages import Stage, cost
+from .stages import Stage, costs
 
 SHARED = 227 * 1024
 """Bytes of shared memory on a multiprocessor (Hopper, and more than half as much on others since Volta)."""
@@ -26,7 +26,7 @@ CACHED, SLACK, UNCACHED = 8_200, 600, 1.25e12
 """Machine instructions that a multiprocessor holds for sure, and some more, since they are counted here to a twentieth;
 per second, those of each warp, if there are too many."""
 READ, WRITTEN, COMPUTED = 4, 4, {"float32": 1.0, "float64": 0.9}
-"""Machine instructions for a number from memory and for one to memory, with their addresses; and of :func:`.cost`."""
+"""Machine instructions for a number from memory and for one to memory, with their addresses; and of :func:`.costs`."""
 
 
 class Work(NamedTuple):
@@ -44,7 +44,7 @@ class Work(NamedTuple):
     @classmethod
     def of(cls, stage: Stage, dtype: str) -> Work:
         written, read = len(stage.outputs) + len(stage.stores), len(stage.inputs)
-        computed = COMPUTED[dtype] * sum(cost(line, dtype) for line in stage.lines)
+        computed = COMPUTED[dtype] * sum(costs(stage.lines, dtype))
         traffic = (8 if dtype == "float64" else 4) * (read + written) / BANDWIDTH
         return cls(RATE[dtype], computed, READ * read + WRITTEN * written, traffic)
 
@@ -59,7 +59,13 @@ class Work(NamedTuple):
         """However many copies there are: held and fetched take no less, and no more is held, than without any."""
         return min(self.seconds(0, warps), self._held_and_fetched(self.computed + self.moved, warps)[1])
 
+    def floor(self, warps: float) -> float:
+        """However many copies there are, and if this were done in several stages."""
+        return hypot((self.computed + self.moved) / max(self._rate(warps), UNCACHED * warps), self.traffic)
+
+    def _rate(self, warps: float) -> float:
+        return self.rate * min(1.0, warps / WARPS) ** ALONE
+
     def _held_and_fetched(self, length: float, warps: float) -> tuple[float, float]:
         """If the cache holds so many instructions, and if it does not."""
-        held = hypot(length / (self.rate * min(1.0, warps / WARPS) ** ALONE), self.traffic)
-        return held, length / (UNCACHED * warps) + self.traffic
+        return hypot(length / self._rate(warps), self.traffic), length / (UNCACHED * warps) + self.traffic

@@ -34,29 +34,33 @@ class Plan(NamedTuple):
     places: int
 
 
-def plan(lines: Sequence[Instruction], inputs: dict[int, Input], keep: int) -> Plan:
-    """The moves that compute ``lines`` with at most ``keep`` values at hand (a few more where one line needs them)."""
-    found = plan_within(lines, inputs, keep, inf)
-    assert found is not None
-    return found
+class Planner:
+    """Finds moves that compute ``lines``."""
 
+    def __init__(self, lines: Sequence[Instruction], inputs: dict[int, Input]) -> None:
+        self._lines, self._inputs, self._next_uses = lines, inputs, _next_uses(lines)
 
-def plan_within(lines: Sequence[Instruction], inputs: dict[int, Input], keep: int, most: float) -> Plan | None:
-    """The same, unless it takes more than ``most`` places."""
-    hand = _Hand(inputs, keep)
-    for line, (operands, first) in zip(lines, _next_uses(lines), strict=True):
-        for x in operands:
-            if x not in hand.next_use:
-                hand.bring(x, operands)
-        for x, following in operands.items():
-            hand.hold(x, following)
-        if len(hand.next_use) >= keep:
+    def plan(self, keep: int) -> Plan:
+        """With at most ``keep`` values at hand (a few more where one line needs them)."""
+        found = self.plan_within(keep, inf)
+        assert found is not None
+        return found
+
+    def plan_within(self, keep: int, most: float) -> Plan | None:
+        """The same, unless it takes more than ``most`` places."""
+        hand = _Hand(self._inputs, keep)
+        for line, (operands, first) in zip(self._lines, self._next_uses, strict=True):
+            for x in operands:
+                if x not in hand.next_use:
+                    hand.bring(x, operands)
+            for x, following in operands.items():
+                hand.hold(x, following)
             hand.make_room(operands)
             if hand.places > most:
                 return None
-        hand.steps.append(Step("compute", line.value, -1, line))
-        hand.hold(line.value, first)
-    return Plan(_ahead(hand.steps), hand.places) if hand.places <= most else None
+            hand.steps.append(Step("compute", line.value, -1, line))
+            hand.hold(line.value, first)
+        return Plan(_ahead(hand.steps), hand.places)
 
 
 class _Hand:

@@ -215,7 +215,7 @@ class _Cut:
         outputs = [(targets[k].place, x) for k, x in stage.outputs if not targets[k].aside]
         aside = [(targets[k].place, x) for k, x in stage.outputs if targets[k].aside]
         stores = [*((above + k, x) for k, x in stage.stores), *aside]
-        return Stage(stage.lines, stage.inputs | own, outputs, stores)
+        return stage._replace(inputs=stage.inputs | own, outputs=outputs, stores=stores)
 
     def _local(self, body: LoopBody) -> dict[Traced, int]:
         """Numbers of all values, with those inside a loop."""

@@ -30,6 +30,8 @@ class Stage(NamedTuple):
     """(place in the flat output, value or float)"""
     stores: list[tuple[int, Any]]
     """(place in the workspace, value or float)"""
+    laid: Any = None
+    """how it lies on the machine (:class:`.Laid`), where that was found already"""
 
 
 class Stages(NamedTuple):
@@ -40,17 +42,17 @@ class Stages(NamedTuple):
     places: int
 
 
-def cost(line: Instruction, dtype: str) -> float:
-    """Machine instructions, about: sine and cosine come together; a double constant takes one to load."""
-    single, double = OPERATIONS[line.op].cost if line.op in OPERATIONS else (1, 1)  # a fused product is one
+def costs(lines: Sequence[Instruction], dtype: str) -> list[float]:
+    """Machine instructions of each, about: sine and cosine come together; a double constant takes one to load."""
+    own = {op: row.cost[dtype == "float64"] for op, row in OPERATIONS.items()}  # a fused product is one
     if dtype == "float32":
-        return single
-    return 1.1 * (double + sum(type(x) is float for x in line.operands))
+        return [own.get(op, 1) for _, op, _ in lines]
+    return [1.1 * (own.get(op, 1) + [*map(type, operands)].count(float)) for _, op, operands in lines]
 
 
 def length(program: Program, dtype: str) -> float:
     """Machine instructions of the whole program, about; reading takes two and writing four."""
-    return sum(cost(line, dtype) for line in program.instructions) + 2 * len(program.inputs) + 4 * len(program.outputs)
+    return sum(costs(program.instructions, dtype)) + 2 * len(program.inputs) + 4 * len(program.outputs)
 
 
 def stages(program: Program, dtype: str, largest: int = LARGEST, cuts: Sequence[int] = (), more: int = 0) -> Stages:
@@ -61,9 +63,9 @@ def stages(program: Program, dtype: str, largest: int = LARGEST, cuts: Sequence[
     made: list[list[Instruction]] = []
     for start, end in pairwise([0, *cuts, len(program.instructions)]):
         lines = program.instructions[start:end]
-        costs = [cost(line, dtype) + 4 * len(written.get(line.value, ())) for line in lines]
-        count = max(1, -int(-(sum(costs) + 2 * len(program.inputs)) // largest))
-        inner = bounds(lines, program.inputs, costs, count + more)
+        all_in = [c + 4 * len(written.get(x, ())) for c, (x, _, _) in zip(costs(lines, dtype), lines, strict=True)]
+        count = max(1, -int(-(sum(all_in) + 2 * len(program.inputs)) // largest))
+        inner = bounds(lines, program.inputs, all_in, count + more)
         made += [list(lines[a:b]) for a, b in pairwise([0, *inner, len(lines)])]
     return connected(program, made)
 
@@ -104,7 +106,7 @@ def _waiting(lines: Sequence[Instruction], inputs: dict[int, Input]) -> list[int
 def connected(program: Program, cut: list[list[Instruction]]) -> Stages:
     """Each part of ``cut`` as a stage that reads the program's inputs and what others have left in the workspace."""
     home = {line.value: s for s, lines in enumerate(cut) for line in lines}
-    used = [dict.fromkeys(x for line in lines for x in line.operands if type(x) is int) for lines in cut]
+    used = [dict.fromkeys([x for line in lines for x in line.operands if type(x) is int]) for lines in cut]
     until = {x: s for s, values in enumerate(used) for x in values if home.get(x, s) < s}
     place_of, size = _places(home, until)
     workspace = len(program.argument_sizes)

@@ -7,18 +7,19 @@ A program in which much waits is cut into stages that pass values through memory
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from math import inf
+from heapq import heapify, heapreplace
+from itertools import pairwise
 from typing import NamedTuple
 
 from ..ir.program import Program
 from ..ir.schedule import schedule, waiting
-from .cones import shared_out
-from .cuda import laid_out, suited
+from .cones import Shares, shared_out
+from .cuda import SHAPES, laid_out, suited
 from .machine import Work
 from .recompute import recompute
-from .stages import LARGEST, Stages, length, stages
+from .stages import LARGEST, Stages, connected, length, stages
 from .waists import parted, parted_again
 
 PRICES = (2, 4, 8)
@@ -37,20 +38,18 @@ CROWDED, SOME = {"float32": 160, "float64": 100}, 8
 def fastest(program: Program, dtype: str) -> Stages:
     """The stages of the way that takes the least time; the first of them, if several do.
 
-    What a way takes is known once its registers are planned, which takes long.  So those that could take the least come
-    first, and the others are left out once one takes less than they could.
+    What a way takes is known once its registers are planned, which takes long.  So it is always the way that could take
+    the least of which more is found out, until there is nothing more to find out about that.
     """
-    long = length(program, dtype) > LONG * LARGEST
-    ways = [_looked_at(way, long, dtype) for way in (_long_ways if long else _ways)(program, dtype)]
-    price, best = inf, 0
-    for k in sorted(range(len(ways)), key=lambda k: ways[k].least):
-        if ways[k].least > price:
-            break
-        price, best = min((price, best), (seconds(ways[k].stages, dtype) * ways[k].factor, k))
-    return ways[best].stages
+    judge = _Judge(dtype, length(program, dtype) > LONG * LARGEST)
+    heap = [judge.first(k, way) for k, way in enumerate((_long_ways if judge.long else _ways)(program, dtype))]
+    heapify(heap)
+    while heap[0].closer:
+        heapreplace(heap, heap[0].closer())
+    return heap[0].stages
 
 
-def _long_ways(program: Program, dtype: str) -> Iterator[Stages]:
+def _long_ways(program: Program, dtype: str) -> Iterator[Stages | Shares]:
     """Of a program in which hundreds of values wait wherever it is cut: in many short stages they wait in memory."""
     for way in (program, recompute(program, PRICES[0])):
         ordered = _ordered(way)
@@ -59,17 +58,18 @@ def _long_ways(program: Program, dtype: str) -> Iterator[Stages]:
     parts = parted(program, EARLY)
     while parts and len(parts.cuts) <= WAISTS:
         yield stages(parts.program, dtype, SHORT, parts.cuts)
-        alone = shared_out(parts, dtype, SHORT)
-        yield stages(alone.program, dtype, cuts=alone.cuts)
+        yield shared_out(parts, dtype, SHORT)
         parts = parted_again(parts, EARLY)
 
 
 def _ways(program: Program, dtype: str) -> Iterator[Stages]:
     whole = _ordered(program)
     plain = stages(whole, dtype)
-    if len(plain.stages) == 1 and not laid_out(plain.stages[0], dtype).moves.places:
-        yield plain  # nothing waits that registers do not hold
-        return
+    if len(plain.stages) == 1:
+        plain = laid(plain, dtype)
+        if not plain.stages[0].laid.moves.places:  # nothing waits that registers do not hold
+            yield plain
+            return
     again = [_ordered(way) for way in (recompute(program, price) for price in PRICES) if way is not program]
     parts = parted(program)
     for way, cuts in [(whole, ()), *((way, ()) for way in again), *([parts] if parts else [])]:
@@ -81,33 +81,66 @@ def _ways(program: Program, dtype: str) -> Iterator[Stages]:
 
 def seconds(way: Stages, dtype: str) -> float:
     """What a way takes for one state of many, about."""
-    return sum(laid_out(stage, dtype).seconds for stage in way.stages)
+    return sum(stage.laid.seconds for stage in laid(way, dtype).stages)
 
 
-class _Look(NamedTuple):
-    """A way, and what is known of it before its registers are planned."""
+def laid(way: Stages, dtype: str) -> Stages:
+    """With how each stage lies on the machine."""
+    return way._replace(stages=[x if x.laid else x._replace(laid=laid_out(x, dtype)) for x in way.stages])
 
+
+class _Judged(NamedTuple):
+    """A way, by what is known of it."""
+
+    price: float
+    """no less than this"""
+    number: int
     stages: Stages
-    factor: float
-    """of its price, which decides, to its time"""
-    least: float
-    """its price is no less"""
+    closer: Callable[[], _Judged] | None
+    """the same, when more is known; None: the price is exact"""
 
 
-def _looked_at(way: Stages, long: bool, dtype: str) -> _Look:
-    works = [Work.of(stage, dtype) for stage in way.stages]
-    most = [waiting(stage.lines) for stage in way.stages]
-    factor = _crowded(works, most, dtype) if long else 1.0
-    least = [min(work.least(shape.warps(0)) for shape in suited(x, dtype)) for work, x in zip(works, most, strict=True)]
-    return _Look(way, factor, sum(least) * factor)
+class _Judge(NamedTuple):
+    """Prices of ways: what they take or, of long programs, the product of that and what they take if crowded."""
+
+    dtype: str
+    long: bool
+
+    def first(self, number: int, way: Stages | Shares) -> _Judged:
+        """At first sight."""
+        return self._looked_at(number, way) if isinstance(way, Stages) else self._drafted(number, way)
+
+    def _drafted(self, number: int, shares: Shares) -> _Judged:
+        """Parts in no order may come to be cut into stages; what they compute, read and write is known."""
+        lines = shares.program.instructions
+        parts = [lines[a:b] for a, b in pairwise([0, *shares.cuts, len(lines)])]
+        way = connected(shares.program, parts)
+        works = [Work.of(stage, self.dtype) for stage in way.stages]
+        price = sum(min(work.floor(shape.warps(0)) for shape in SHAPES[self.dtype]) for work in works)
+        factor = sum(work.floor(SOME) for work in works) if self.long else 1.0
+        return _Judged(price * factor, number, way, lambda: self._looked_at(number, _in_stages(shares, self.dtype)))
+
+    def _looked_at(self, number: int, way: Stages) -> _Judged:
+        """What waits says in which shapes a stage may be."""
+        most = [waiting(stage.lines) for stage in way.stages]
+        stages = [(Work.of(stage, self.dtype), x) for stage, x in zip(way.stages, most, strict=True)]
+        price = sum(min(work.least(shape.warps(0)) for shape in suited(x, self.dtype)) for work, x in stages)
+        factor = sum(self._crowded(*stage) for stage in stages) if self.long else 1.0
+        return _Judged(price * factor, number, way, lambda: self._planned(number, laid(way, self.dtype), factor))
+
+    def _planned(self, number: int, way: Stages, factor: float) -> _Judged:
+        return _Judged(seconds(way, self.dtype) * factor, number, way, None)
+
+    def _crowded(self, work: Work, most: int) -> float:
+        """What a stage takes if what waits beyond the registers took its time wherever it waits: in long programs
+        compilers do not always keep to the moves, and the truth is between the two.
+        """
+        return max(1.0, most / CROWDED[self.dtype]) ** 2 * work.seconds(0, SOME)
 
 
-def _crowded(works: list[Work], most: list[int], dtype: str) -> float:
-    """The time of a way, if what waits beyond the registers took its time wherever it waits: in long programs compilers
-    do not always keep to the moves, and the truth is between the two.
-    """
-    busy = [work.seconds(0, SOME) for work in works]
-    return sum(max(1.0, x / CROWDED[dtype]) ** 2 * time for x, time in zip(most, busy, strict=True))
+def _in_stages(shares: Shares, dtype: str) -> Stages:
+    parts = shares.ordered
+    return stages(parts.program, dtype, cuts=parts.cuts)
 
 
 def _ordered(program: Program) -> Program:

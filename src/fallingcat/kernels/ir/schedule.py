@@ -24,16 +24,17 @@ def schedule(
     """The same instructions, operands first, in the best of a few such orders; more than ``longest`` instructions in
     the one that is nearly always the best.
     """
-    at = {line.value: k for k, line in enumerate(lines)}  # here a value is the number of its instruction
-    operands = [list(dict.fromkeys(at[x] for x in line.operands if type(x) is int and x in at)) for line in lines]
+    at = {line.value: k for k, line in enumerate(lines)}  # from here on a value is the number of its instruction
+    operands = [_once([at[x] for x in line.operands if type(x) is int and x in at]) for line in lines]
     weight = _sizes(operands) if len(lines) <= SMALL else _depths(operands)
     roots = list(dict.fromkeys(at[x] for x in results if isinstance(x, int) and x in at))
     starts: list[Callable[[int], int]] = [lambda k: -weight[k], lambda k: lines[k].value]
     sequences = [sorted(roots, key=start) for start in starts]
     if len(lines) > longest or sequences[0] == sequences[1]:
         del sequences[1:]
-    orders = [[lines[k] for k in order] for order in _eager(sequences, operands, weight)]
-    return _paired(orders[0] if len(orders) == 1 else min(orders, key=waiting))
+    orders = [*_eager(sequences, operands, weight)]
+    best = orders[0] if len(orders) == 1 else min(orders, key=lambda order: _most_alive(order, operands))
+    return _paired([lines[k] for k in best])
 
 
 def _paired(lines: list[Instruction]) -> list[Instruction]:
@@ -59,14 +60,23 @@ def _paired(lines: list[Instruction]) -> list[Instruction]:
 def waiting(lines: Sequence[Instruction]) -> int:
     """The largest number of values that wait for a later use at one time; inputs can be read again and do not count."""
     made = {line.value for line in lines}
+    operands = {line.value: [x for x in line.operands if type(x) is int and x in made] for line in lines}
+    return _most_alive([*operands], operands)
+
+
+def _most_alive(order: list[int], operands: dict[int, list[int]] | list[list[int]]) -> int:
     alive: set[int] = set()
     most = 0
-    for value, _, operands in reversed(lines):
-        alive.update([x for x in operands if type(x) is int and x in made])
+    for v in reversed(order):
+        alive.update(operands[v])
         if len(alive) > most:
             most = len(alive)
-        alive.discard(value)
+        alive.discard(v)
     return most
+
+
+def _once(values: list[int]) -> list[int]:
+    return values if len(values) < 2 or len({*values}) == len(values) else list(dict.fromkeys(values))
 
 
 def _sizes(operands: list[list[int]]) -> list[int]:
