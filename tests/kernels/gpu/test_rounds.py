@@ -81,4 +81,4 @@ def test_rounds_stand_between_other_loops(monkeypatch):
     given = rng.normal(size=(5, 3, 4)), rng.normal(size=(5, 3, 3))
     one, other = both(between, {"x": (3, 4), "y": (3, 3)}, given)
     for a, b in zip(one, other, strict=True):
-        np.testing.assert_allclose(b, a, rtol=1e-13)
+        np.testing.assert_allclose(b, a, rtol=1e-13, atol=1e-14)  # sums of numbers of size 1 that cancel
