@@ -40,15 +40,14 @@ class Digits(NamedTuple):
 
     left: float
     """m/s or rad/s: how far from the law of contact velocities may be; more, with the square of the rounds"""
-    pull: float
-    """to the center, at first and at least, where the mean diagonal of ``X G X'`` is 1"""
-    strong: float
-    """the least pull that is tried after one with which steps did not arrive"""
+    pulls: tuple[float, float, float]
+    """to the center, where the mean diagonal of ``X G X'`` is 1: at first, at least, and at least where steps have not
+    arrived"""
     rounds: int
     """after which impulses are taken as they are"""
 
 
-DIGITS = {"float64": Digits(1e-12, 1e-7, 1e-3, 720), "float32": Digits(1e-6, 1e-3, 1e-2, 180)}
+DIGITS = {"float64": Digits(1e-12, (1e-6, 1e-7, 1e-3), 720), "float32": Digits(1e-6, (1e-3, 1e-3, 1e-2), 180)}
 
 
 class Lever(NamedTuple):
@@ -115,7 +114,7 @@ def reactions(
         yield next_.flat, enough - next_.left
 
     first = [scale(d, start[part]) for part, d in zip(parts, problem.sizes, strict=True)]
-    begun = _Round(first, first, [np.zeros(s.rows) for s in sets], digits.pull, 0.0, 0.0, 1.0, np.inf)
+    begun = _Round(first, first, [np.zeros(s.rows) for s in sets], digits.pulls[0], 0.0, 0.0, 1.0, np.inf)
     end = _Round.of(repeat(around, begun.flat, digits.rounds), parts)
     impulses = concatenate([scale(d, x) for d, x in zip(problem.units, end.best, strict=True)])
     return Reactions(impulses, problem.basis * problem.along(end.best), end.left)
@@ -184,8 +183,8 @@ class _Round(NamedTuple):
             return where(arrived, new, where(late, back, on))
 
         weaker, stronger, nearer = WEAKER * p, STRONGER * p, less(end.left, self.left)
-        weaker = where(less(weaker, digits.pull), digits.pull, weaker)
-        stronger = where(less(stronger, digits.strong), digits.strong, stronger)
+        _, least, strong = digits.pulls
+        weaker, stronger = where(less(weaker, least), least, weaker), where(less(stronger, strong), strong, stronger)
         return _Round(
             [chosen(a, b, a) for a, b in zip(once.x, self.center, strict=True)],
             [where(arrived, a, b) for a, b in zip(once.x, self.center, strict=True)],

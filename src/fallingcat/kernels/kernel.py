@@ -51,12 +51,14 @@ class Kernel:
     pickles hold the model, the name of the function and the options, and are made anew.
     """
 
-    def __init__(self, recipe: Recipe, face: Face, tracing: Callable[[], Trace], memory: Memory | None) -> None:
+    def __init__(
+        self, recipe: Recipe, face: Face, tracing: Callable[[], Trace], memory: Memory | None, single: bool
+    ) -> None:
         self._recipe, self._face, self._tracing = recipe, face, tracing
         self.model, self.function = recipe.model, recipe.function
         self.dtype = np.dtype(recipe.dtype)
         self.name = getattr(recipe.function, "__name__", "function")
-        self._memory = memory
+        self._memory, self._single_calls = memory, single
         self._size = size(face.result)
         self._work = sum((face.operations or {}).values())
 
@@ -74,7 +76,7 @@ class Kernel:
             return plain.Uncompiled(self._recipe, self._face)
         if self._memory is None:
             return plain.Plain(self._tracing())
-        return MachineCode(self._recipe, self._face, self._tracing, self._memory.code)
+        return MachineCode(self._recipe, self._face, self._tracing, self._memory.code, seldom=not self._single_calls)
 
     @property
     def program(self) -> Program:
@@ -318,7 +320,7 @@ def compile_step(
     **options: Any,
 ) -> Kernel:
     """:func:`compile` for a function that is only iterated, or called for many states: no code for single calls is
-    made.
+    made, and the first code for many states is made quickly.
     """
     _check_call(model, function, inputs, state, options)
     with undisturbed():
@@ -350,7 +352,7 @@ def _for_this_processor(recipe: Recipe, single: bool) -> Kernel:
     why = plain.reason()
     if why is not None:
         plain.tell(why)
-    kernel = _kernel(recipe, Memory(recipe) if why is None else None)
+    kernel = _kernel(recipe, Memory(recipe) if why is None else None, single)
     if kernel._face.operations is None:
         plain.tell_uncompiled(recipe)
     elif single and why is None and native.fast_entry():
@@ -385,7 +387,7 @@ def _check_call(model: Any, function: Any, inputs: Any, state: Any, options: Map
             raise ModelError(f"{name!r} is an input, so it cannot be {told(options[name])} for good")
 
 
-def _kernel(recipe: Recipe, memory: Memory | None) -> Kernel:
+def _kernel(recipe: Recipe, memory: Memory | None, single: bool) -> Kernel:
     """Remembered if possible, else traced, or only tried where it is too large for that."""
     tracing: Callable[[], Trace] = partial(trace, recipe, loops=True if memory is not None else repeats)
     face = None if memory is None else memory.face()
@@ -397,4 +399,4 @@ def _kernel(recipe: Recipe, memory: Memory | None) -> Kernel:
             face = tried(recipe)
         if memory is not None:
             memory.keep(face)
-    return Kernel(recipe, face, tracing, memory)
+    return Kernel(recipe, face, tracing, memory, single)

@@ -45,3 +45,23 @@ def test_quick_code_has_the_same_bits_and_gives_way(monkeypatch, start, count):
     many = kernel.iterate(x, rows=60)
     assert np.array_equal(few, many[:5])
     assert np.array_equal(kernel.iterate(x, rows=5), few)
+
+
+def test_quick_code_for_many_states_has_the_same_bits_and_gives_way(monkeypatch, start):
+    """Of what is not called for single states; code for all others is made well at once."""
+    made = []
+    for name in ("quick_code", "object_code"):
+        monkeypatch.setattr(native, name, partial(told, made, name, getattr(native, name)))
+    monkeypatch.setattr(machine_code, "OFTEN", 20)
+    x = start * np.linspace(0.5, 1.5, 37)[:, None]
+    kernel = compile_step(CAT, stepped, {"x": len(start)})
+    made.clear()
+    few = kernel(x)
+    assert set(made) <= {"quick_code"}
+    made.clear()
+    for _ in range(20):
+        assert np.array_equal(kernel(x), few)
+    assert "quick_code" not in made
+    well = fc.compile(CAT, stepped, inputs={"x": len(start)})
+    assert np.array_equal(well(x), few)
+    assert "quick_code" not in made

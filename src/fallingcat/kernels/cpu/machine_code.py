@@ -29,14 +29,17 @@ class MachineCode:
     """Runs the program of a :class:`Kernel`; :class:`.ByNumPy` has the same methods.
 
     ``rows`` are the arguments, each ``(count, size)``, and ``out`` is ``(count, outputs)``; ``one`` asks for the code
-    that takes one state in scalars, not a block in SIMD lanes.
+    that takes one state in scalars, not a block in SIMD lanes.  What is called for many states ``seldom`` has code for
+    that made quickly at first.
     """
 
-    def __init__(self, recipe: Recipe, face: Face, tracing: Callable[[], Trace], code: Code) -> None:
+    def __init__(
+        self, recipe: Recipe, face: Face, tracing: Callable[[], Trace], code: Code, seldom: bool = False
+    ) -> None:
         self._name, self._dtype = named(recipe.function), recipe.dtype
         self._face, self._tracing, self._code = face, tracing, code
         self._work = sum((face.operations or {}).values())
-        self._passes = 0
+        self._passes, self._seldom = 0, seldom
         self.lanes: int = native.cpu().width // np.dtype(recipe.dtype).itemsize
 
     @once
@@ -49,7 +52,9 @@ class MachineCode:
 
     def batch(self, rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> None:
         """Every state once."""
-        function = self._batch.function("batch", len(rows) + 1)
+        self._passes += -(-len(out) // self.lanes)
+        library = self._quick_batch if self._seldom and self._passes < OFTEN else self._batch
+        function = library.function("batch", len(rows) + 1)
         self._parts(function, [*rows, out], threads, self.lanes, self._work, "for a batch of")  # cut between blocks
 
     def blocks(self, rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> None:
@@ -141,11 +146,15 @@ class MachineCode:
 
     @once
     def _batch(self) -> native.Library:
-        def text() -> str:
-            type_, cut = self._type(self.lanes), recut(self.program, LONG)
-            return "\n".join([llvm.module(cut, type_, "kernel"), *entry.blocks(cut, type_), *entry.batch(cut, type_)])
+        return self._library("batch", self._batch_text, ("blocks", "batch"))
 
-        return self._library("batch", text, ("blocks", "batch"))
+    @once
+    def _quick_batch(self) -> native.Library:
+        return self._library("batch", self._batch_text, ("blocks", "batch"), quick=True)
+
+    def _batch_text(self) -> str:
+        type_, cut = self._type(self.lanes), recut(self.program, LONG)
+        return "\n".join([llvm.module(cut, type_, "kernel"), *entry.blocks(cut, type_), *entry.batch(cut, type_)])
 
     @once
     def _iterate_one(self) -> native.Library:
