@@ -42,12 +42,13 @@ def module(program: Program, type_: Type, name: str, group: int = 1, clear: bool
         else:
             lines += _chunk(program, chunk, type_, label, name)
     lines += _body(program, type_, name, clear)
+    text = "\n".join(lines)
+    more: list[str] = []
     for wide in (Type(type_.element, lanes) for lanes in sorted(types)):
-        lines += intrinsics(wide)
-        if any(f"@{name}_sincos{wide.lanes}(" in line for line in lines):
-            lines += sincos(wide, name)
-    lines += declarations(type_)
-    return "\n".join(lines)
+        more += intrinsics(wide)
+        if f"@{name}_sincos{wide.lanes}(" in text:
+            more += sincos(wide, name)
+    return "\n".join([text, *more, *declarations(type_)])
 
 
 def _table(program: Program, type_: Type, name: str) -> Iterator[str]:
@@ -106,7 +107,8 @@ def _chunk(program: Program, chunk: Chunk, type_: Type, label: str, name: str) -
                 out.append(f"  {pairs[x]} = call {{{t}, {t}}} @{name}_sincos{type_.lanes}({t} {x})")
             out.append(f"  %v{line.value} = extractvalue {{{t}, {t}}} {pairs[x]}, {0 if line.op == 'sin' else 1}")
         else:
-            out += instruction(type_, line.value, line.op, [operand(x) for x in line.operands])
+            given = [f"%v{x}" if type(x) is int and x in known else operand(x) for x in line.operands]
+            out += instruction(type_, line.value, line.op, given)
     for slot, value in [*((slot, value) for value, slot in chunk.stores.items()), *chunk.kept]:
         kept = operand(value)
         out.append(f"  %s{slot} = getelementptr {t}, ptr %work, i64 {slot}")

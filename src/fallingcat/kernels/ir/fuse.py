@@ -13,7 +13,7 @@ from .instructions import Instruction
 def lines_of(nodes: Iterable[Traced], number: dict[Traced, int]) -> list[Instruction]:
     """Instructions on numbered values; what has no number yet (an input, a symbol) makes none."""
     return [
-        Instruction(number[node], node.op, tuple(number[a] if isinstance(a, Traced) else a for a in node.args))
+        Instruction(number[node], node.op, tuple([number[a] if type(a) is Traced else a for a in node.args]))
         for node in nodes
         if node.op not in ("input", "symbol")
     ]
@@ -23,24 +23,20 @@ def fused(lines: list[Instruction], results: list[Any]) -> list[Instruction]:
     """``a * b + c`` in one operation where the product has no other use: ``fma(a, b, c)``, ``fnma``: ``c - a *
     b``, ``fms``.
     """
-    uses = Counter(x for line in lines for x in line.operands if isinstance(x, int))
-    uses.update(x for x in results if isinstance(x, int))
+    uses = Counter([x for line in lines for x in line.operands if type(x) is int])
+    uses.update([x for x in results if type(x) is int])
     products = {line.value: line for line in lines if line.op == "mul" and uses[line.value] == 1}
     taken: set[int] = set()
-    out: list[Instruction] = []
-    for line in lines:
-        whole = _fused(line, products, taken) if line.op in ("add", "sub") else None
-        out.append(line if whole is None else whole)
+    out = [_fused(line, products, taken) if line.op in ("add", "sub") else line for line in lines]
     return [line for line in out if line.value not in taken]
 
 
-def _fused(line: Instruction, products: dict[int, Instruction], taken: set[int]) -> Instruction | None:
+def _fused(line: Instruction, products: dict[int, Instruction], taken: set[int]) -> Instruction:
     a, b = line.operands
-    for product, other, op in (
-        (b, a, "fma" if line.op == "add" else "fnma"),
-        (a, b, "fma" if line.op == "add" else "fms"),
-    ):
-        if isinstance(product, int) and product in products and product not in taken and product != other:
-            taken.add(product)
-            return Instruction(line.value, op, (*products[product].operands, other))
-    return None
+    if type(b) is int and b in products and b not in taken and b != a:
+        taken.add(b)
+        return Instruction(line.value, "fma" if line.op == "add" else "fnma", (*products[b].operands, a))
+    if type(a) is int and a in products and a not in taken and a != b:
+        taken.add(a)
+        return Instruction(line.value, "fma" if line.op == "add" else "fms", (*products[a].operands, b))
+    return line

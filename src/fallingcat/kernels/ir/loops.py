@@ -46,8 +46,7 @@ def levels(nodes: Sequence[Traced]) -> dict[Traced, int]:
     level: dict[Traced, int] = {}
     if any(node.op == "loop" for node in nodes):
         for node in nodes:
-            known = [level[a] for a in node.args if type(a) is Traced]
-            level[node] = (max(known) if known else 0) + (node.op == "loop")
+            level[node] = max([0, *[level[a] for a in node.args if type(a) is Traced]]) + (node.op == "loop")
     return level
 
 
@@ -111,9 +110,10 @@ class Layout:
 
     def settle(self, lines: Sequence[Instruction], results: Sequence[Any]) -> None:
         """Shares the workspace out, now that all is known that reads it."""
+        known = {*self.places, *self.kept}
         for line in lines:
             for x in line.operands:
-                if type(x) is int:
+                if type(x) is int and x in known:
                     self._used(x, _time(self._phase[line.value]))
         for x in results:
             if type(x) is int:
@@ -293,5 +293,5 @@ def needed(lines: list[Instruction], results: Any) -> list[Instruction]:
     wanted = set(results)
     for line in reversed(lines):
         if line.value in wanted:
-            wanted.update(x for x in line.operands if isinstance(x, int))
+            wanted.update([x for x in line.operands if type(x) is int])
     return [line for line in lines if line.value in wanted]
