@@ -102,7 +102,7 @@ def test_a_rollout_that_breaks_says_so():
     cat = replace(fc.robots.two_cylinder_cat(), gravity=np.zeros(3))
     broken = fc.rollout(cat, [cat.state(rates=[1.0, 0.5]), cat.neutral()], 0.2, JointDamper(1e3), dt=1e-3)
     assert broken.finite.tolist() == [False, True]
-    assert "the books of 1 of 2 simulations do not balance: energy residual inf" in broken.status
+    assert "the numbers of 1 of 2 simulations are no longer finite; springs and dampers" in broken.status
     assert np.isnan(broken.residual[0])
     assert broken.residual[1] < 1e-9
 
@@ -152,3 +152,22 @@ def test_floors_that_do_not_rebound_take_a_millisecond():
         floor = fc.contact.CompliantFloor(feet, (stiffness, stiffness), (damping, damping), friction=0.8)
         assert rebounding_step(System(dog, contact=floor), dog.neutral()) == 1e-3
     assert rebounding_step(System(dog), dog.neutral()) == 1e-3
+
+
+@pytest.mark.parametrize("limits", [fc.Limits(), fc.Limits(-1.0, 1.0)], ids=["free", "stops"])
+def test_what_nothing_resists_is_named(limits):
+    """Point masses on a line do not resist a turn about it; a file of a small arm has no other bodies."""
+    links = [fc.Link(name, fc.Body(1.0, (x, 0.0, 0.0), np.zeros((3, 3)))) for name, x in (("a", 0.0), ("b", 0.3))]
+    hinge = fc.Joint("hinge", fc.joints.Revolute((0.0, 0.0, 1.0)), "a", "b", limits=limits)
+    points = fc.Model("points", fc.lie.SE3(), tuple(links), (hinge,))
+    says = "moves nothing that has inertia: the mass matrix is singular"
+
+    def told(run):
+        try:
+            return run(points, points.state(rates=[1.0]))
+        except fc.NumericsError as error:  # stops are made for inertias, before there is a run
+            return str(error)
+
+    for integrator in (None, "rkmk4"):
+        assert says in told(lambda m, s, i=integrator: fc.simulate(m, s, 0.01, integrator=i).status)
+    assert says in told(lambda m, s: fc.rollout(m, [s, s], 0.01).status)

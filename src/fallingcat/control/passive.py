@@ -15,6 +15,7 @@ from ..arrays import absolute, clip, concatenate, is_numeric, less, maximum, sqr
 from ..contact.stops import LAW, LOWER, UPPER, beyond, joint_stops
 from ..dynamics import mass_matrix
 from ..dynamics.checks import check_model
+from ..dynamics.forward import check_mass
 from ..errors import ModelError, told
 from ..model import Joint, Model, State
 from .law import Law
@@ -227,7 +228,12 @@ def carried(model: Model) -> Any:
 @functools.lru_cache(maxsize=8)
 def _carried(model: Model) -> np.ndarray:
     masses = [np.asarray(mass_matrix(model, state), dtype=float) for state in shapes(model)]
-    return least_behind(np.array(masses), model.m)
+    try:
+        return least_behind(np.array(masses), model.m)
+    except np.linalg.LinAlgError:
+        for M in masses:
+            check_mass(model, M)
+        raise
 
 
 def shapes(model: Model) -> list[State]:

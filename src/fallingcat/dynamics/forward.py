@@ -188,7 +188,7 @@ def _tied(
     given: Any,
 ) -> Response:
     """Where joints follow others, links of different branches answer together: ``M acceleration = forces - bias``."""
-    _check_mass(model, M)
+    check_mass(model, M)
     S0 = model.base.selection
     drifts = [np.zeros(6), *(_coriolis(node, angular[node.parent]) for node in tree)]
     if given is not None:
@@ -210,7 +210,7 @@ def _tied(
     return Response(_total(model, acceleration, given), links, acceleration[model.m :])
 
 
-def _check_mass(model: Model, M: Any) -> None:
+def check_mass(model: Model, M: Any) -> None:
     """An error that names the joint that a motion without inertia moves most; on real numbers only."""
     if not (len(M) and is_numeric(M) and np.isrealobj(M)):
         return

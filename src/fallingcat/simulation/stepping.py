@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..contact.contact import Mode
+from ..dynamics import mass_matrix
+from ..dynamics.forward import check_mass
 from ..errors import NumericsError
 from ..model import Model, State
 from .books import Account, at_rest
@@ -90,6 +92,7 @@ class Stepping:
             if dt < self.largest * 0.5**HALVINGS:
                 self.next = self.largest
                 if self.system.contact is None:
+                    self._check_mass()
                     raise NumericsError(self.method.unsolved(self.system), time=self.t)
                 across = out[-1] <= 1.0 and self._pushed(2.0 * dt)
                 return (out, 2.0 * dt) if across else (np.append(self.packed, 0.0), 0.0)
@@ -148,8 +151,14 @@ class Stepping:
             self._tried[1][dt] = self._steps[self.mode](self.packed, np.array([self.t, dt]))
         return self._tried[1][dt]
 
+    def _check_mass(self) -> None:
+        """An error where nothing that has inertia resists a motion."""
+        model = self.system.model
+        check_mass(model, np.asarray(mass_matrix(model, self.layout.unpack(self.packed)[0]), dtype=float))
+
     def _refuse(self, out: np.ndarray, dt: float) -> None:
-        """Names what is no longer finite, and the springs that were too fast for the step, if they were."""
+        """Names what is no longer finite, and what has no inertia, or the springs that were too fast for the step."""
+        self._check_mass()
         model: Model = self.system.model
         why = ""
         if not self.adaptive and not self.method.stable:

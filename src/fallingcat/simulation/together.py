@@ -15,6 +15,8 @@ from ..contact.contact import Mode
 from ..contact.stops import joint_stops
 from ..control import Sampled, SelfContact
 from ..control.passive import SUNK
+from ..dynamics import mass_matrix
+from ..dynamics.forward import check_mass
 from ..errors import ModelError, NumericsError, told
 from ..kernels import compile
 from ..model import State
@@ -31,6 +33,7 @@ from .numbers import apart
 from .parameters import BEHIND
 from .rule import Rule, commanded, compiled
 from .sampling import Looking, SampledTogether
+from .stiffness import too_fast
 from .system import System
 
 AT_ONCE = 100_000
@@ -172,14 +175,25 @@ class Together(ABC):
         return energies(self.system.model)(*states, self.lag)
 
     def _status(self, residual: np.ndarray, dt: float) -> str:
-        """In the words of :func:`unbalanced`, on the worst."""
-        wrong = ~(residual <= UNBALANCED)  # NaN is wrong too
-        if not wrong.any():
+        """Of the first that broke, else, in the words of :func:`unbalanced`, of the worst."""
+        broken, wrong, count = np.isnan(residual), residual > UNBALANCED, len(residual)
+        if not broken.any() and not wrong.any():
             return "finished"
-        worst = np.where(np.isnan(residual), np.inf, residual)
-        start = self.layout.unpack(self.begun[int(np.argmax(worst))])[0]
-        of = f"the books of {wrong.sum()} of {len(wrong)} simulations"
-        return f"finished, but {unbalanced(worst.max(), self.system, start, dt, of)}"
+        start = self.layout.unpack(self.begun[int(np.argmax(broken if broken.any() else residual))])[0]
+        if broken.any():
+            why = self._broke(start) or too_fast(self.system, start, dt) or "take smaller steps"
+            return f"finished, but the numbers of {broken.sum()} of {count} simulations are no longer finite; {why}"
+        of = f"the books of {wrong.sum()} of {count} simulations"
+        return f"finished, but {unbalanced(residual.max(), self.system, start, dt, of)}"
+
+    def _broke(self, start: State) -> str:
+        """What has no inertia, if that is why it broke."""
+        model = self.system.model
+        try:
+            check_mass(model, np.asarray(mass_matrix(model, start), dtype=float))
+        except NumericsError as error:
+            return str(error)
+        return ""
 
 
 class Marched(Together):
