@@ -334,4 +334,6 @@ def _limited(model: Model, what: str) -> np.ndarray:
 
 def _onto(model: Model, rates: np.ndarray, forces: Any) -> Any:
     """Forces on some rates as generalised forces (nv)."""
-    return np.eye(model.nv)[:, model.m + rates] @ forces if len(rates) else np.zeros(model.nv)
+    places = np.full(model.nv, len(rates))  # of a zero, after all forces
+    places[model.m + rates] = np.arange(len(rates))
+    return concatenate([forces, np.zeros(1)])[places]
