@@ -349,5 +349,5 @@ def test_nvcc_compiles_the_text(tmp_path):
 
 def test_a_part_that_is_one_long_instruction_is_not_cut():
     lines = [Instruction(k, "neg", (k - 1,)) for k in range(1, 5)]
-    assert stages.bounds(lines, {0: Input(0, 0)}, [1.0, 100.0, 1.0, 1.0], 3) == []
-    assert stages.bounds(lines, {0: Input(0, 0)}, [1.0] * 4, 2) == [2]
+    assert stages.bounds(lines, [1.0, 100.0, 1.0, 1.0], 3) == []
+    assert stages.bounds(lines, [1.0] * 4, 2) == [2]

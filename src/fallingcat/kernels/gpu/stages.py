@@ -7,6 +7,7 @@ A multiprocessor holds about 8,000 instructions in its cache; a longer kernel wa
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from heapq import heappop, heappush
 from itertools import accumulate, pairwise
@@ -59,28 +60,22 @@ def stages(program: Program, dtype: str, largest: int = LARGEST, cuts: Sequence[
     """The program (in the order of its instructions) in as few stages as fit, or in some ``more``; with ``cuts`` after
     so many instructions, if that is said.
     """
-    written = _results(program)
+    written = Counter(x for x in program.outputs if isinstance(x, int))
     made: list[list[Instruction]] = []
     for start, end in pairwise([0, *cuts, len(program.instructions)]):
         lines = program.instructions[start:end]
-        all_in = [c + 4 * len(written.get(x, ())) for c, (x, _, _) in zip(costs(lines, dtype), lines, strict=True)]
+        all_in = [c + 4 * written.get(x, 0) for c, (x, _, _) in zip(costs(lines, dtype), lines, strict=True)]
         count = max(1, -int(-(sum(all_in) + 2 * len(program.inputs)) // largest))
-        inner = bounds(lines, program.inputs, all_in, count + more)
+        inner = bounds(lines, all_in, count + more)
         made += [list(lines[a:b]) for a, b in pairwise([0, *inner, len(lines)])]
     return connected(program, made)
 
 
-def _results(program: Program) -> dict[int, list[int]]:
-    places: dict[int, list[int]] = {}
-    for place, x in enumerate(program.outputs):
-        if isinstance(x, int):
-            places.setdefault(x, []).append(place)
-    return places
-
-
-def bounds(lines: Sequence[Instruction], inputs: dict[int, Input], costs: list[float], count: int) -> list[int]:
+def bounds(lines: Sequence[Instruction], costs: list[float], count: int) -> list[int]:
     """Near equal parts; each cut where the fewest values wait, a sixth of a part around."""
-    waiting = _waiting(lines, inputs)
+    if count == 1:
+        return []
+    waiting = _waiting(lines)
     total, sums = sum(costs), [0.0, *accumulate(costs)]
     cuts = [0]
     for k in range(1, count):
@@ -92,9 +87,9 @@ def bounds(lines: Sequence[Instruction], inputs: dict[int, Input], costs: list[f
     return cuts[1:]
 
 
-def _waiting(lines: Sequence[Instruction], inputs: dict[int, Input]) -> list[int]:
-    """Before each instruction: how many values are still to be used."""
-    last = {x: at for at, line in enumerate(lines) for x in line.operands if type(x) is int and x not in inputs}
+def _waiting(lines: Sequence[Instruction]) -> list[int]:
+    """Before each instruction: how many values that were made are still to be used."""
+    last = {x: at for at, line in enumerate(lines) for x in line.operands if type(x) is int}
     change = [0] * (len(lines) + 1)
     for at, line in enumerate(lines):
         if line.value in last:

@@ -22,7 +22,7 @@ from ...arrays.operations import CONDITIONS
 from .fuse import fused, lines_of
 from .instructions import WORK, Chunk, Input, Instruction, Loop, Repeat
 from .loops import Layout, levels, needed, phases
-from .schedule import depth_first, schedule
+from .schedule import schedule
 
 CHUNK = 150  # weight of a chunk, in operations
 LONG = 10_000  # a program without loops that is no longer stays whole in batches: values stay in registers
@@ -178,8 +178,14 @@ def nodes_of(outputs: Iterable[Any]) -> list[Traced]:
     last results on (which need the most).
     """
     done: dict[Traced, None] = {}  # in order
-    roots = sorted({x for x in outputs if isinstance(x, Traced)}, key=lambda node: -node.index)
-    depth_first(roots, lambda node: [a for a in reversed(node.args) if type(a) is Traced], done.setdefault, done.keys())
+    todo = sorted({x for x in outputs if isinstance(x, Traced)}, key=lambda node: node.index)
+    while todo:
+        node = todo[-1]
+        before = [] if node in done else [a for a in reversed(node.args) if type(a) is Traced and a not in done]
+        if before:
+            todo += before
+        else:
+            done.setdefault(todo.pop())
     return list(done)
 
 

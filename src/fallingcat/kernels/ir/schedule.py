@@ -6,13 +6,11 @@ whatever is ready and frees as many values as it makes is done at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
-from typing import Any, TypeVar
+from typing import Any
 
 from .instructions import Input, Instruction
-
-T = TypeVar("T")
 
 SMALL = 15_000
 """Up to so many instructions the size of each expression is counted exactly; beyond, its depth stands in."""
@@ -32,7 +30,9 @@ def schedule(
     sequences = [sorted(roots, key=start) for start in starts]
     if len(lines) > longest or sequences[0] == sequences[1]:
         del sequences[1:]
-    orders = [*_eager(sequences, operands, weight)]
+    users = _users(operands)
+    heavier_last = [xs if len(xs) < 2 else sorted(xs, key=weight.__getitem__) for xs in operands]
+    orders = [_eager(roots, operands, users, heavier_last) for roots in sequences]
     best = orders[0] if len(orders) == 1 else min(orders, key=lambda order: _most_alive(order, operands))
     return _paired([lines[k] for k in best])
 
@@ -97,70 +97,41 @@ def _depths(operands: list[list[int]]) -> list[int]:
     return depth
 
 
-def _eager(sequences: list[list[int]], operands: list[list[int]], weight: list[int]) -> Iterator[list[int]]:
-    """Depth first from the roots of each sequence, the heavier operand first; at once whatever frees as many values as
-    it makes.
-    """
+def _users(operands: list[list[int]]) -> list[list[int]]:
+    """For each value those that it is an operand of."""
     users: list[list[int]] = [[] for _ in operands]
     for v, xs in enumerate(operands):
         for x in xs:
             users[x].append(v)
-    ordered = [xs if len(xs) < 2 else sorted(xs, key=weight.__getitem__) for xs in operands]
-    for roots in sequences:
-        growing = _Growing(operands, users)
-        depth_first(roots, ordered.__getitem__, growing.emit, growing.done)
-        yield growing.order
+    return users
 
 
-class _Growing:
-    """An order of values that grows."""
-
-    def __init__(self, operands: list[list[int]], users: list[list[int]]) -> None:
-        self.order: list[int] = []
-        self.done: set[int] = set()
-        self._operands, self._users = operands, users
-        self._uses = [len(xs) for xs in users]
-        """how often a value will still be used"""
-        self._missing = [len(xs) for xs in operands]
-        """how many operands of a value are not there yet"""
-
-    def emit(self, value: int) -> None:
-        """This value, and whatever frees as many values as it makes once it is there."""
-        users, operands, uses = self._users, self._operands, self._uses
-        todo = [value]
-        while todo:
-            v = todo.pop()
-            if v not in self.done:
-                self.done.add(v)
-                self.order.append(v)
-                todo += [u for u in self._near(v) if not users[u] or 1 in [uses[x] for x in operands[u]]]
-
-    def _near(self, v: int) -> list[int]:
-        """What ``v`` has made ready, and what is ready and has come to be the last use of an operand of ``v``."""
-        near, missing, uses = [], self._missing, self._uses
-        for u in self._users[v]:
+def _eager(
+    roots: list[int], operands: list[list[int]], users: list[list[int]], heavier_last: list[list[int]]
+) -> list[int]:
+    """Depth first from the roots, the heavier operand first; at once whatever frees as many values as it makes."""
+    order, done = [], bytearray(len(operands))
+    uses = [len(xs) for xs in users]  # how often a value will still be used
+    missing = [len(xs) for xs in operands]  # how many operands of a value are not there yet
+    todo = roots[::-1]
+    while todo:
+        v = todo[-1]
+        if missing[v]:
+            todo += [x for x in heavier_last[v] if not done[x]]
+            continue
+        todo.pop()
+        if done[v]:
+            continue
+        done[v] = True
+        order.append(v)
+        near = []  # what has become ready, and what is ready and has come to be the last use of an operand
+        for u in users[v]:
             missing[u] -= 1
             if not missing[u]:
                 near.append(u)
-        for x in self._operands[v]:
+        for x in operands[v]:
             uses[x] -= 1
             if uses[x] == 1:
-                near += [u for u in self._users[x] if not missing[u] and u not in self.done]
-        return near
-
-
-def depth_first(
-    roots: Iterable[T], before: Callable[[T], Iterable[T]], visit: Callable[[T], None], done: Container[T]
-) -> None:
-    """Visits the roots, each after what it needs: ``before(x)``, the last of them first.  Visits add to ``done``."""
-    for root in roots:
-        stack = [root]
-        while stack:
-            x = stack[-1]
-            todo = [] if x in done else [y for y in before(x) if y not in done]
-            if todo:
-                stack += todo
-            else:
-                stack.pop()
-                if x not in done:
-                    visit(x)
+                near += [u for u in users[x] if not missing[u] and not done[u]]
+        todo += [u for u in near if not users[u] or 1 in [uses[x] for x in operands[u]]]
+    return order
