@@ -42,7 +42,8 @@ def maximum(a: Any, b: Any) -> Any:
 
 def minimum(a: Any, b: Any) -> Any:
     """The smaller of ``a`` and ``b``, entry by entry; NaN where either is."""
-    return -maximum(-a, -b)
+    with np.errstate(invalid="ignore"):
+        return where(less(b, a), b, a + where(less(-np.inf, b), 0.0, b))
 
 
 def clip(x: Any, low: Any, high: Any) -> Any:

@@ -267,10 +267,9 @@ def cut_resistance(asked: Any, given: Any, gain: Any, inertia: Any, dt: Any) -> 
     >>> bool(np.isclose(m * dv, dt * np.clip(6.0 - gain * dv, -3.0, 3.0)))
     True
     """
-    is_cut = less(absolute(given), absolute(asked))
-    s = maximum(given / where(is_cut, asked, 1.0 + 0.0 * asked), 0.0 * asked)
-    resists = less(0.0, gain)
-    part = s - (1.0 - s) * inertia / (dt * where(resists, gain, 1.0 + 0.0 * gain))
+    is_cut, resists = less(absolute(given), absolute(asked)), less(0.0, gain)
+    gain = dt * where(resists, gain, 1.0 + 0.0 * gain)
+    part = (given * gain - (asked - given) * inertia) / where(is_cut, asked * gain, 1.0 + 0.0 * asked)
     return where(is_cut, maximum(part, 0.0 * part), 1.0 + 0.0 * part)
 
 
