@@ -9,6 +9,8 @@ import pytest
 import fallingcat as fc
 from fallingcat import robots
 from fallingcat.arrays import concatenate
+from fallingcat.contact.centered import Centered
+from fallingcat.contact.giving import giving
 from fallingcat.contact.points import point_bias, point_jacobian
 from fallingcat.model.robots.random_tree import random_tree
 from fallingcat.simulation.cases import by_cases
@@ -41,7 +43,9 @@ def block(friction=0.5, slope=0.0, **floor):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_step_solves_its_equation(seed):
-    """``(M + dt J' G J) a = f - C v - g + J' (f0 - G (u + dt dJ/dt v))`` of points that stick, with dense matrices."""
+    """``(M + dt J' G J) a = f - C v - g + J' (f0 - dt G dJ/dt v)`` of points that stick, with dense matrices, at the
+    place in its middle.
+    """
     rng = np.random.default_rng(seed)
     model = random_tree(rng, 1 + seed % 6)
     places = tuple(rng.choice(model.link_names, size=min(3, len(model.links)), replace=False).tolist())
@@ -55,24 +59,27 @@ def test_a_step_solves_its_equation(seed):
     packed = layout.pack(state, memory, np.zeros(layout.works))
     after = layout.unpack(march.rows(0.0, packed, dt, 1)[0])[0]
 
-    ground = fc.contact.plane(model, None, 1e3)
-    left, right = fc.mass_matrix(model, state), -fc.bias_forces(model, state)
+    ground, middle = fc.contact.plane(model, None, 1e3), model.configuration.displace(state, 0.5 * dt * state.velocity)
+    left, right = fc.mass_matrix(model, middle), -fc.bias_forces(model, middle)
+    K, D = np.array([K[0], K[1], K[1]]), np.array([D[0], D[1], D[1]])
+    spring, damper, _ = Centered.of(K, D, giving(model, floor), dt)
     for i, place in enumerate(places):
-        J, bias = (ground.axes @ f(model, state, place) for f in (point_jacobian, point_bias))
-        p = ground.axes @ fc.contact.position(model, state, place)
-        G = np.diag([D[0] + dt * K[0], D[1] + dt * K[1], D[1] + dt * K[1]])
-        force = -np.array([K[0] * (p[0] - 1e3), *(K[1] * (p[1:] - memory[2 * i : 2 * i + 2]))])
+        J, bias = (ground.axes @ f(model, middle, place) for f in (point_jacobian, point_bias))
+        u, away = J @ state.velocity, ground.axes @ fc.contact.position(model, middle, place)
+        away = away - np.array([1e3, *memory[2 * i : 2 * i + 2]])
+        G = np.diag(K * dt * (spring + 0.25) + D * damper)
         left = left + dt * J.T @ G @ J
-        right = right + J.T @ (force - G @ (J @ state.velocity + dt * bias))
+        right = right - J.T @ (K * (away + dt * spring * u) + D * u + dt * G @ bias)
     acceleration = np.linalg.solve(left, right)
     scale = np.abs(acceleration).max()
     np.testing.assert_allclose((after.velocity - state.velocity) / dt, acceleration, atol=1e-11 * scale / dt * 2e-3)
-    moved = model.configuration.displace(state, dt * after.velocity)
+    moved = model.configuration.displace(middle, 0.5 * dt * after.velocity)
     np.testing.assert_allclose(after.pose, moved.pose, atol=1e-13 * max(1.0, np.abs(moved.pose).max()))
     np.testing.assert_allclose(after.joints, moved.joints, atol=1e-12)
 
 
-def test_order_one_towards_the_reference():
+def test_order_two_towards_the_reference():
+    """But for products of velocities, which are small where a robot lands softly."""
     model, state, laws, floor = quadruped(0.33)
     reference = fc.simulate(model, state, 0.2, laws, floor, integrator="rosenbrock")
     errors = []
@@ -80,9 +87,9 @@ def test_order_one_towards_the_reference():
         run = fc.simulate(model, state, 0.2, laws, floor, integrator="implicit", dt=dt)
         assert run.status == "finished"
         errors.append(np.abs(run.joints[-1] - reference.joints[-1]).max())
-    assert errors[-1] < 1e-3
+    assert errors[-1] < 1e-6
     slope = np.log(errors[0] / errors[-1]) / np.log(4.0)
-    assert 0.7 < slope < 1.5, errors
+    assert 1.5 < slope < 2.5, errors
 
 
 def test_long_steps_on_stiff_floors():
@@ -267,7 +274,7 @@ def test_one_sweep_where_steps_resolve_the_floor():
 
 def test_what_cannot_fall_does_not_weigh():
     """A light arm on a post of a ton: the mass of the post says nothing of what the tip carries, nor does any mass
-    where there is no weight.  With one sweep on a stiff floor the force at the tip flickers by half its weight.
+    where there is no weight.  With one sweep on a stiff floor the force at the tip flickers by a quarter of its weight.
     """
 
     def at(x, z=0.0):
@@ -295,7 +302,7 @@ def test_what_cannot_fall_does_not_weigh():
         found = run(sweeps, 1e6)
         return found.contact_forces[found.times > 0.8, 0, 2].std() / (0.8 * 9.81)
 
-    assert flicker(1) > 0.5
+    assert flicker(1) > 0.2
     assert flicker(None) == flicker(2) < 0.01
     soft, fine = run(None, 1e4), run(2, 1e4, 1e-3 / 64.0)
     np.testing.assert_array_equal(soft.joints, run(1, 1e4).joints)
@@ -366,7 +373,7 @@ def test_landing_in_long_steps_is_told():
     floor = fc.contact.CompliantFloor(tuple(f.name for f in corners), stiffness=(1e6, 1e6), damping=(0.0, 0.0))
     start = model.state(pose=at([0.0, 0.0, 0.01, 0.0, 0.0, 0.0]))
     long, default = (fc.simulate(model, start, 0.1, contact=floor, dt=dt) for dt in (1e-3, None))
-    assert long.status == "finished, but steps of 0.001 s damp the rebound from this floor; take at most 2e-05 s"
+    assert long.status == "finished, but steps of 0.001 s damp the rebound from this floor; take at most 0.0002 s"
     assert default.status == "finished"
     assert long.poses[60:, 2, 3].max() < 0.002 < 0.008 < default.poses[len(default) // 2 :, 2, 3].max()
     standing = fc.simulate(model, model.neutral(), 0.05, contact=floor, dt=1e-3)

@@ -8,7 +8,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.control import JointDamper
 from fallingcat.simulation import System
-from fallingcat.simulation.stiffness import RESOLVED, default_step, fastest, rebounding_step
+from fallingcat.simulation.stiffness import RESOLVED, default_step, fastest, stable_step
 
 BALL = fc.robots.free_body()
 HOPPER = fc.robots.revolute_hopper()
@@ -150,8 +150,8 @@ def test_floors_that_do_not_rebound_take_a_millisecond():
     feet = tuple(frame.name for frame in dog.frames)
     for stiffness, damping in ((2e4, 200.0), (1e6, 1e4), (0.0, 10.0)):
         floor = fc.contact.CompliantFloor(feet, (stiffness, stiffness), (damping, damping), friction=0.8)
-        assert rebounding_step(System(dog, contact=floor), dog.neutral()) == 1e-3
-    assert rebounding_step(System(dog), dog.neutral()) == 1e-3
+        assert stable_step(System(dog, contact=floor), dog.neutral()) == 1e-3
+    assert stable_step(System(dog), dog.neutral()) == 1e-3
 
 
 @pytest.mark.parametrize("limits", [fc.Limits(), fc.Limits(-1.0, 1.0)], ids=["free", "stops"])

@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import array, concatenate, less, maximum, scale, sqrt, where
 from ..errors import ModelError
 from ..model import Model, State
+from .centered import Centered
 from .contact import Contact, Jump, Mode
 from .points import (
     Ground,
@@ -30,7 +31,7 @@ from .relief import Relief, check_relief, grounded
 
 
 class Support(NamedTuple):
-    """What a point feels at the end of a step, along normal and tangents: ``force - gain * (its velocity then)``."""
+    """What a point feels in a step, along normal and tangents: ``force - gain * (its velocity at the end)``."""
 
     force: Any
     """``3`` (N)"""
@@ -243,42 +244,63 @@ class CompliantFloor(Contact):
 
     # steps ----------------------------------------------------------------------------------------------------
 
-    def support(self, position: Any, velocity: Any, ahead: Any, anchor: Any, dt: Any, sticks: bool) -> Support:
-        """The law above at the end of a step of ``dt`` (s), which a point begins at ``position`` (3: height over the
-        ground, along it) with ``velocity`` (3), if it will move with the velocity ``ahead`` (3): linear in the
-        velocity.  With ``sticks`` what is below the plane then is held, whatever it takes.
+    @property
+    def springs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Stiffness (N/m) and damping (N s/m) along normal and tangents (3 each)."""
+        (K_n, K_t), (D_n, D_t) = self.stiffness, self.damping
+        return np.array([K_n, K_t, K_t]), np.array([D_n, D_t, D_t])
+
+    def support(self, position: Any, velocity: Any, ahead: Any, anchor: Any, seen: Centered, sticks: bool) -> Support:
+        """The law above in a step, in whose middle a point is at ``position`` (3: height over the ground, along it), if
+        it begins with ``velocity`` and ends with ``ahead`` (3 each), as springs and dampers have ``seen`` it: linear
+        in the velocity at the end.  With ``sticks`` what they see below the plane is held, whatever it takes.
 
         What slides is braked by a share of spring and damper such that they pull with the limit at the velocity of the
         start: ``ahead`` may be that of a point that was taken to stick, and be much less.
         """
-        (K_n, K_t), (D_n, D_t) = self.stiffness, self.damping
-        height, u = position[0], ahead[0]
-        away = where(less(height, 0.0), position[1:] - anchor, 0.0 * position[1:])
-        gain_n, gain_t = D_n + dt * K_n, D_t + dt * K_t
-        push = -K_n * height - gain_n * u
-        pushes, inside = less(0.0, push), less(height + dt * u, 0.0)
-        share = where(inside, 1.0 + 0.0 * push, 0.0 * push)
-        holds = share if sticks else where(pushes, share, 0.0 * push)
+        free, gain = self._pull(position, velocity, anchor, seen)
+        change, height = ahead - velocity, position[0]
+        full = free + gain * change
+        push, sees = -full[0], height + seen.dt * (seen.spring[0] * ahead[0] + 0.25 * change[0])
+        inside = where(less(sees, 0.0), 1.0 + 0.0 * push, 0.0 * push)
+        share = holds = inside if sticks else where(less(0.0, push), inside, 0.0 * push)
         if self.friction is not None and not sticks:
-            drag, free = (K_t * away + gain_t * u[1:] for u in (ahead, velocity))
-            square, limit = drag @ drag, self.friction * push
-            slides, most = less(limit * limit, square), maximum(square, free @ free)
+            square, limit = full[1:] @ full[1:], self.friction * push
+            slides, most = less(limit * limit, square), maximum(square, free[1:] @ free[1:])
             share = holds * where(slides, limit / sqrt(where(slides, most, 1.0 + 0.0 * most)), 1.0 + 0.0 * square)
-        force = concatenate([array([-K_n * height * holds]), away * (-K_t * share)])
-        return Support(force, array([gain_n * holds, gain_t * share, gain_t * share]))
+        shares = array([holds, share, share])
+        return Support(shares * (gain * velocity - free), shares * gain)
 
-    def anchor(self, position: Any, velocity: Any, force: Any, before: Any) -> Any:
-        """Where a point is held (2) after a step that it ends at ``position`` with ``velocity`` and ``force`` (3 each):
-        as ``before``, or dragged along where it slides.
+    def _pull(self, position: Any, velocity: Any, anchor: Any, seen: Centered) -> tuple[Any, Any]:
+        """What spring and damper of a point pull with against ``velocity``, and how this grows with it (3 each)."""
+        K, D = self.springs
+        k, d = seen.foreseen(K, D)
+        away = where(less(position[0], 0.0), position[1:] - anchor, 0.0 * position[1:])
+        return K * concatenate([position[:1], away]) + (D + seen.dt * k) * velocity, d + seen.dt * k
+
+    def touchdown(self, position: Any, velocity: Any, anchor: Any, dt: Any) -> Any:
+        """Where a point is held (2) in a step of ``dt`` (s): at its ``anchor``, or where it came through the ground
+        since the middle of the step before.
         """
-        (_, K_t), (_, D_t) = self.stiffness, self.damping
-        here = position[1:]
+        height, u = position[0], velocity[0]
+        lands = less(0.0, where(less(height, 0.0), height - dt * u, 0.0 * u))
+        since = height / where(lands, u, 1.0 + 0.0 * u)
+        return where(lands, position[1:] - scale(since, velocity[1:]), anchor)
+
+    def anchor(self, point: Any, ahead: Any, force: Any, seen: Centered) -> Any:
+        """Where a point is held (2) that ended a step with the velocity ``ahead`` under ``force`` (3 each): as before,
+        or dragged along where it slides, so far that spring and damper pull with this force; in the air where it is.
+        """
+        (_, K_t), position, before = self.stiffness, point.position, point.anchor
+        free, gain = self._pull(position, point.velocity, before, seen)
+        change, after = ahead - point.velocity, position[1:] + scale(0.5 * seen.dt, ahead[1:])
+        inside = less(position[0] + seen.dt * (seen.spring[0] * ahead[0] + 0.25 * change[0]), 0.0)
         if K_t == 0.0 or self.friction is None:
-            return where(less(position[0], 0.0), before, here)
-        pulled = K_t * (here - before) + D_t * velocity[1:]
-        dragged = here + (force[1:] + D_t * velocity[1:]) * (1.0 / K_t)
-        slides = less(force[1:] @ force[1:] * (1.0 + 1e-9), pulled @ pulled)
-        return where(less(position[0], 0.0), where(slides, dragged, before), here)
+            return where(inside, before, after)
+        full = (free + gain * change)[1:]
+        dragged = before + (full + force[1:]) * (1.0 / K_t)
+        slides = less(force[1:] @ force[1:] * (1.0 + 1e-9), full @ full)
+        return where(inside, where(slides, dragged, before), after)
 
     def ground(self, model: Model) -> Ground:
         return grounded(plane(model, self.normal, self.height), self.relief)

@@ -65,6 +65,11 @@ def joint_stops(model: Model, restitution: float = 0.0) -> tuple[Stop, ...]:
     check_model(model)
     if not _within(restitution, 0.0, 1.0):
         raise ModelError(f"restitution is a number from 0 to 1, not {told(restitution)}")
+    return _joint_stops(model, float(restitution))
+
+
+@functools.lru_cache(maxsize=16)
+def _joint_stops(model: Model, restitution: float) -> tuple[Stop, ...]:
     found = []
     for name, limits in zip(model.joint_names, model.limits, strict=True):
         for end in (LOWER, UPPER):
@@ -94,10 +99,13 @@ def beyond(model: Model, joints: np.ndarray, stops: tuple[Stop, ...], allowed: f
 
     ``joints`` are ``... x (nq - base)``.
     """
-    depths = [-float(np.min(stop.gap(model, joints), initial=np.inf)) for stop in stops]
-    if max(depths, default=0.0) <= allowed:
+    if not stops:
         return ""
-    depth, stop = max(zip(depths, stops, strict=True), key=lambda pair: pair[0])
+    places, signs, limits, _, _ = _stop_numbers(model, stops)
+    depths = (signs * (limits - joints[..., places])).reshape(-1, len(stops)).max(axis=0, initial=-np.inf)
+    if depths.max() <= allowed:
+        return ""
+    depth, stop = depths.max(), stops[int(depths.argmax())]
     return f"joint {stop.joint!r} {does} {depth:.3g} beyond its {stop.end} stop at {stop.limit:.6g}"
 
 

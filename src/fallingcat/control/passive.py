@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import absolute, clip, concatenate, is_numeric, less, maximum, sqrt, where
+from ..arrays import absolute, clip, concatenate, is_numeric, less, maximum, sqrt, stack, where
 from ..contact.stops import LAW, LOWER, UPPER, beyond, joint_stops
 from ..dynamics import mass_matrix
 from ..dynamics.checks import check_model
@@ -149,6 +149,8 @@ class JointStops(Law):
     step: float
     """s"""
     name: str = LAW
+    foreseen: bool = False
+    """whether steps foresee their dampers, as those of ``implicit`` do: then ``w = 1 / max(step, 4 ms)``"""
     commanded = False
 
     def __post_init__(self) -> None:
@@ -164,9 +166,20 @@ class JointStops(Law):
         return total
 
     def _push(self, model: Model, rates: np.ndarray, depth: Any, speed: Any) -> Any:
-        m, w = carried(model)[rates], 0.25 / maximum(self.step, STEP)
+        m, w = carried(model)[rates], self._frequency
         spring = m * (w * w) * depth
         return clip(spring + 2.0 * m * w * speed, np.zeros(len(rates)), 4.0 * spring)
+
+    @property
+    def _frequency(self) -> Any:
+        part = 1.0 if self.foreseen else 0.25
+        return part / maximum(self.step, 4.0 * part * STEP)
+
+    def resistance(self, model: Model, t: Any, state: State, touching: frozenset[str], dt: Any) -> Any:
+        """The dampers of stops that push; steps resolve their springs."""
+        D = 2.0 * carried(model) * self._frequency
+        pushes = less(0.0, absolute(self.forces(model, t, state, touching)[model.m :]))
+        return stack([np.zeros(model.n), where(pushes, D, 0.0 * D)])
 
 
 @dataclass(frozen=True)

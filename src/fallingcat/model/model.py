@@ -155,7 +155,12 @@ class Model(Frozen):
 
     def joint_index(self, joint: str) -> int:
         """The place of a joint in :attr:`joints`."""
-        return index("joint", joint, [j.name for j in self.joints])
+        return index("joint", joint, self._all_joint_names)
+
+    @cached_property
+    def _all_joint_names(self) -> tuple[str, ...]:
+        """With those that follow others."""
+        return tuple(joint.name for joint in self.joints)
 
     def leading_index(self, joint: str) -> int:
         """As :meth:`joint_index`, of a joint with coordinates of its own: one that follows another is refused."""

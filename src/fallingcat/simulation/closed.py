@@ -42,14 +42,16 @@ def closed_motion_at(model: Model, state: State, forces: Any) -> Any:
 
 
 def closing_forces(model: Model, state: State, free: Any, mass: Any, dt: Any) -> Any:
-    """Forces (nv) in loops that close them at the end of a step of ``dt`` (s), which would else accelerate by ``free``
-    (nv) with this ``mass`` (nv x nv).
+    """Forces (nv) in loops that close them at the end of a step of ``dt`` (s), in whose middle the robot is at
+    ``state``, with the velocity before it, and which would else accelerate by ``free`` (nv) with this ``mass``
+    (nv x nv).
 
-    Along ``exp(dt v+)`` the error becomes ``error + dt J v+ + dt^2 bias / 2``, but for third powers of ``dt``: so
-    ``J v+ = -error / dt - dt bias / 2``, and nothing adds up from step to step.
+    From an ``open`` start that opens at a ``rate``, the error here is ``open + dt rate / 2 + dt^2 bias / 8``, but for
+    third powers of ``dt``.  With ``J v+ = -error / dt - 3 dt bias / 8`` what was open or opens is gone after two steps,
+    and nothing adds up.
     """
     error, J, bias = loops.equations(model, state)
-    demand = scale(-1.0 / dt, J @ state.velocity + scale(1.0 / dt, error)) - 0.5 * bias
+    demand = scale(-1.0 / dt, J @ state.velocity + scale(1.0 / dt, error)) - 0.375 * bias
     above = places_above(model)
     return J.T @ hold(lambda f: solve_tree(mass, f, above), J, J, free, demand).forces
 

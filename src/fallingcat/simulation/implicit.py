@@ -1,9 +1,11 @@
-"""Linearly implicit Euler in one sweep of articulated bodies: stable on stiff floors at any step, O(n).
+"""The midpoint rule, linearly implicit, in one sweep of articulated bodies: stable on stiff floors at any step, O(n).
 
-What a spring or a damper will pull with at the end of a step is linear in the acceleration of the step.  A point on a
-compliant floor then feels ``f - G (u + dt a)``: a force, a damper ``G = D + dt K``, and an inertia ``dt G`` that
-gravity does not pull.  So ``(M + dt sum J' G J) a = forces - C v - g + sum J' (f - G u)`` is forward dynamics of a
-robot whose links have a little more inertia where they touch, and joints with springs a little more armature.
+A step moves for its first half with the velocity before, for its second with the one after it, and all forces are those
+of the place between.  What a spring or a damper pulls with there is linear in the acceleration of the step: a point on
+a compliant floor feels ``f - dt G a``, with the force ``f`` at the velocity before and ``G = D / 2 + dt K / 4``, more
+where steps do not resolve them (:class:`.Centered`).  So ``(M + dt sum J' G J) a = forces - C v - g + sum J' f`` is
+forward dynamics of a robot whose links have a little more inertia where they touch, and joints with springs a little
+more armature.
 
 Which points touch, stick and slide follows from the velocities ahead, by cases: one code serves all modes, and nothing
 is located.
@@ -14,7 +16,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from ..contact import CompliantFloor
 from ..contact.contact import Mode
 from ..contact.points import checked_points
 from ..control import Law
+from ..control.passive import JointStops
 from ..errors import ModelError
 from ..kernels import compile
 from ..kernels.kernel import compile_step
@@ -55,7 +58,8 @@ def suits_implicit(system: System) -> bool:
 
 @dataclass(frozen=True)
 class Implicit(Marching):
-    """Order 1: for floors under many points, and for runs whose speed counts more than their last digits.
+    """Order 2 in what weight, springs, dampers and drives do, 1 in products of velocities, and where points land and
+    slide: for floors under many points, and for runs whose speed counts more than their last digits.
 
     With two ``sweeps`` a step is worked out twice: as if all that touches stuck, then with what lifts off and slides of
     that.  With one, what lifts off and slides follows from the velocities at the start of the step.  By default one
@@ -66,12 +70,16 @@ class Implicit(Marching):
     name = "implicit"
     order = 1
     stable = True
-    lag = 0.5
     varies = True
 
     def __post_init__(self) -> None:
         if self.sweeps is not None:
             whole(self.sweeps, "sweeps")
+
+    def suited(self, system: System) -> System:
+        """With stops that are as stiff as such steps resolve, which foresee their dampers."""
+        laws = tuple(replace(law, foreseen=True) if isinstance(law, JointStops) else law for law in system.laws)
+        return replace(system, laws=laws)
 
     def at(self, system: System, dt: float) -> Implicit:
         """One sweep for a robot that rests on the floor by its weight, while ``points dt^2 K <= m / 4``, with the mass

@@ -8,11 +8,11 @@ import numpy as np
 
 from ..arrays import block, concatenate, cross, less, scale, where
 from ..contact import CompliantFloor, Contact
+from ..contact.centered import Centered
 from ..contact.compliant import Support
 from ..contact.points import position
 from ..contact.stepped import SteppedContacts
 from ..control import Law
-from ..control.passive import carried, cut_resistance
 from ..dynamics.forward import Response, resisting_mass, response
 from ..dynamics.spatial import motion_to_child
 from ..dynamics.sweeps import nodes, outward
@@ -24,12 +24,13 @@ from .closed import LOOPS, closing_forces
 from .field import layout_of
 from .grip import Grip
 from .numbers import tuned
-from .parameters import edited, size
+from .parameters import edited, giving_with, size
+from .pulls import Pull, ahead_of, powers_of, pulls_of
 from .system import System, held
 
 
 class Point(NamedTuple):
-    """A point or ball that may touch, at the start of a step."""
+    """A point or ball that may touch, in the middle of a step."""
 
     link: int
     center: np.ndarray
@@ -45,7 +46,7 @@ class Point(NamedTuple):
     position: Any
     """``3``: height over the ground, and where along it, or how far it has slipped"""
     velocity: Any
-    """``3``: its rate"""
+    """``3``: its rate, before the step"""
     anchor: Any
     """``2``: where along the ground it is held"""
     base: Any
@@ -73,7 +74,7 @@ class Point(NamedTuple):
 
 
 class Start(NamedTuple):
-    """What a step begins with."""
+    """What a step begins with: the place of its middle, and the velocity before."""
 
     system: System
     count: Any
@@ -82,12 +83,14 @@ class Start(NamedTuple):
     works: Any
     points: list[Point]
     pulls: dict[str, Pull]
+    seen: Any
+    """what a floor sees, if there is one"""
     dt: Any
 
     def answer(self, signs: Signs, sticks: bool) -> tuple[Response, list[Support], Any]:
         """Accelerations, supports, and the forces (nv) that close loops, if signs are right."""
         supports = [
-            _floor(self.system).support(point.position, point.velocity, u, point.anchor, self.dt, sticks)
+            _floor(self.system).support(point.position, point.velocity, u, point.anchor, self.seen, sticks)
             for point, u in zip(self.points, signs.ahead, strict=True)
         ]
         found, closing = _answer(self.system.model, self.state, self.pulls, signs.grip, self.points, supports, self.dt)
@@ -132,13 +135,17 @@ def begun(
     varied: tuple[str, ...],
 ) -> tuple[Start, Signs]:
     """A step, and what its start tells: how points move, and what dry friction could stop if nothing else pulled."""
-    model, contact = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
+    own = numbers[len(numbers) - size(model, varied) :]
+    gives = giving_with(model, contact, varied, own) if contact is not None else 0.0
+    model, contact = edited(model, contact, varied, own)
     system = System(model, tuned(laws, numbers), contact, held if len(forces) else None)
     state, anchors, works = layout_of(system, memory).unpack(x[1:])
-    points, grip = _points(system, state, anchors), _gripping(system, state, dt[0]) if grips else None
-    t = x[0] * dt[0]
-    pulls = pulls_of(system, t, state, forces, _touching(system, points), grip.name if grip else None, dt[0])
-    start = Start(system, x[0], state, works, points, pulls, dt[0])
+    state = model.configuration.displace(state, scale(0.5 * dt[0], state.velocity))
+    points, grip = _points(system, state, anchors, dt[0]), _gripping(system, state, dt[0]) if grips else None
+    touching, name = _touching(system, points), grip.name if grip else None
+    pulls = pulls_of(system, (x[0] + 0.5) * dt[0], state, forces, touching, name, dt[0], middle=True)
+    seen = Centered.of(*_floor(system).springs, gives, dt[0]) if points else None
+    start = Start(system, x[0], state, works, points, pulls, seen, dt[0])
     return start, Signs([point.velocity for point in points], grip)
 
 
@@ -155,15 +162,14 @@ def concluded(start: Start, signs: Signs) -> Any:
     system, state, points, dt = start.system, start.state, start.points, start.dt
     found, supports, closing = start.answer(signs, sticks=False)
     velocity = state.velocity + scale(dt, found.acceleration)
-    after = system.model.configuration.displace(state, scale(dt, velocity))
+    after = system.model.configuration.displace(state, scale(0.5 * dt, velocity))
     after = after._replace(twist=velocity[: system.model.m], rates=velocity[system.model.m :])
     ahead = start.ahead(found)
     felt = [support.force - support.gain * u for support, u in zip(supports, ahead, strict=True)]
     kept, pulls = [np.zeros(0)], start.pulls
     for i, (point, u, force) in enumerate(zip(points, ahead, felt, strict=True)):
-        end = point.position + scale(dt, u)
-        held = _floor(system).anchor(end, u, force, point.anchor)
-        kept.append(end[1:] - held if _floor(system).rolls(i) else held)
+        held = _floor(system).anchor(point, u, force, start.seen)
+        kept.append(_slipped(point, u, held, start.seen) if _floor(system).rolls(i) else held)
     if system.model.loops:
         pulls = pulls | {LOOPS: Pull(closing, *np.zeros((2, system.model.n)))}
     if signs.grip:
@@ -172,6 +178,12 @@ def concluded(start: Start, signs: Signs) -> Any:
     memory = concatenate(kept)
     packed = layout_of(system, len(memory)).pack(after, memory, works)
     return concatenate([np.reshape(start.count + 1.0, 1), packed])
+
+
+def _slipped(point: Point, ahead: Any, held: Any, seen: Centered) -> Any:
+    """``2``: how far a ball will have slipped in the middle of the next step; nothing in the air."""
+    lands = less((point.position + seen.beyond(point.velocity, ahead))[0], 0.0)
+    return where(lands, point.position[1:] - held + scale(seen.dt, ahead[1:]), 0.0 * held)
 
 
 def commanded_at(
@@ -202,29 +214,12 @@ def anchors_at(model: Model, state: State, *, floor: CompliantFloor) -> Any:
     return concatenate([floor.unloaded(i, ground.site(p), p) + np.zeros(2) for i, p in enumerate(places)])
 
 
-class Pull(NamedTuple):
-    """A law at the start of a step: forces (nv), and how those of joints fall with their coordinates and rates (n)."""
-
-    forces: Any
-    stiffness: Any
-    damping: Any
-
-    def scaled(self, share: Any) -> Pull:
-        """With a share (n) of its stiffness and damping, where drives are cut."""
-        return Pull(self.forces, share * self.stiffness, share * self.damping)
-
-    def then(self, rates: Any, change: Any, dt: Any) -> Any:
-        """``nv``: the forces at the end of the step, in which the rates (n) change by ``change``."""
-        less_ = self.stiffness * scale(dt, rates) + (self.damping + dt * self.stiffness) * change
-        return self.forces - concatenate([np.zeros(len(self.forces) - len(less_)), less_])
-
-
 def _floor(system: System) -> CompliantFloor:
     assert isinstance(system.contact, CompliantFloor)
     return system.contact
 
 
-def _points(system: System, state: State, memory: Any) -> list[Point]:
+def _points(system: System, state: State, memory: Any, dt: Any = 0.0) -> list[Point]:
     """What may touch, from one sweep over the robot, with what the floor remembers of it."""
     if system.contact is None:
         return []
@@ -247,6 +242,7 @@ def _points(system: System, state: State, memory: Any) -> list[Point]:
         base = site.axes @ R_base
         lever = base.T @ (site.axes @ below - site.axes @ origin)
         velocity = axes @ (v + cross(w, place))
+        anchor = floor.touchdown(position, velocity, anchor, dt)
         points.append(Point(link, center, place, axes, R.T @ model.gravity, w, position, velocity, anchor, base, lever))
     return points
 
@@ -267,43 +263,6 @@ def _touching(system: System, points: list[Point]) -> dict[str, Any]:
     """Whether points touch, by name, as conditions."""
     names = _floor(system).points if points else ()
     return {name: less(point.position[0], 0.0) for name, point in zip(names, points, strict=True)}
-
-
-def pulls_of(
-    system: System, t: Any, state: State, forces: Any, touching: dict[str, Any], grips: str | None, dt: Any
-) -> dict[str, Pull]:
-    """All laws, and the controller, by their names; of the one that ``grips``, nothing yet."""
-    model, zero, drives = system.model, np.zeros(system.model.n), set(system.driven_ports)
-    asking = [law for law in system.laws if not law.answers]
-    pulls = {law.name: _pull(law, model, t, state, touching, dt) for law in asking if law.name != grips}
-    if grips is not None:
-        pulls[grips] = Pull(np.zeros(model.nv), zero, zero)
-    if system.controller is not None:
-        pulls["controller"] = Pull(forces, zero, zero)
-    asked = system.total({name: pull.forces for name, pull in pulls.items() if name in drives})
-    for law in system.laws:
-        if law.answers:
-            taken = law.beside(model, t, state, frozenset(), asked)
-            gain = sum((pulls[name].damping + dt * pulls[name].stiffness for name in drives & pulls.keys()), start=zero)
-            u = asked[model.m :]
-            part = cut_resistance(u, u + taken[model.m :], gain, carried(model), dt)
-            pulls = {name: pull.scaled(part) if name in drives else pull for name, pull in pulls.items()}
-            pulls[law.name] = Pull(taken, zero, law.braking(model, state, asked, dt))
-    return {port: pulls[port] for port in system.ports if port in pulls}
-
-
-def _pull(law: Law, model: Model, t: Any, state: State, touching: dict[str, Any], dt: Any) -> Pull:
-    """Of a law; what is negative of its resistance stays explicit, it is not stable."""
-    forces = by_cases(lambda known: law.forces(model, t, state, known), touching)
-    K, D = by_cases(lambda known: law.resistance(model, t, state, known, dt), touching)
-    return Pull(forces, where(less(0.0, K), K, 0.0 * K), where(less(0.0, D), D, 0.0 * D))
-
-
-def ahead_of(model: Model, state: State, pulls: dict[str, Pull], dt: Any) -> tuple[Any, Any]:
-    """Forces (nv) at the end of a step without acceleration, and the armature (n) by which they fall with it."""
-    zero = np.zeros(model.n)
-    forces = sum((pull.then(state.rates, zero, dt) for pull in pulls.values()), start=np.zeros(model.nv))
-    return forces, sum((scale(dt, pull.damping + dt * pull.stiffness) for pull in pulls.values()), start=zero)
 
 
 def _answer(
@@ -353,12 +312,6 @@ def _works(
     impacts = [(0.0, 0.0)] if system.contact else []
     powers = [np.reshape(x, 1) for pair in (*by_law, *by_floor, *impacts) for x in pair]
     return scale(dt, concatenate([np.zeros(0), *powers]))
-
-
-def powers_of(model: Model, state: State, velocity: Any, pulls: dict[str, Pull], dt: Any) -> list[tuple[Any, Any]]:
-    """W through base and joints, of each law: at its end, along the mean of the velocities before and after."""
-    m, mean, change = model.m, 0.5 * (state.velocity + velocity), velocity[model.m :] - state.rates
-    return [(F[:m] @ mean[:m], F[m:] @ mean[m:]) for F in (p.then(state.rates, change, dt) for p in pulls.values())]
 
 
 def _with_base(system: System, point: Point, twist: Any) -> Any:

@@ -18,9 +18,9 @@ from ..dynamics.sweeps import places_above
 from ..model import Model, State
 from .closed import LOOPS
 from .field import layout_of
-from .implicit_step import Pull, ahead_of, powers_of, pulls_of
 from .numbers import tuned
 from .parameters import edited, size
+from .pulls import Pull, ahead_of, powers_of, pulls_of
 from .system import System, held
 
 HAIR = 1e-12

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from ..contact import CompliantFloor, Contact, HardContacts
+from ..contact.giving import given_way, giving, most_giving
 from ..control.passive import carried, least_behind, shapes
 from ..dynamics import mass_matrix
 from ..errors import ModelError, told
@@ -25,6 +26,8 @@ BODY: Final[dict[str, tuple[int, ...]]] = {"mass": (), "center": (3,), "inertia"
 """What of a link's body may differ, with its shape."""
 BEHIND: Final = "inertias behind joints"
 """``n``: see :func:`fallingcat.control.passive.carried`; what stops and friction of joints are made for"""
+GIVING: Final = "giving way of points"
+"""1/kg: see :func:`fallingcat.contact.giving.giving`; what steps on a compliant floor are made for"""
 AT_ONCE: Final = 4096
 """Robots whose mass matrices are looked at together."""
 
@@ -53,16 +56,26 @@ def checked(model: Model, contact: Contact | None, given: Any, count: int) -> Pa
     made = Parameters(tuple(given), np.hstack(columns))
     for name, values in zip(given, columns[1:], strict=True):
         _check_values(name, values)
-    if not model.n or not set(made.names) - {FRICTION}:
+    if not set(made.names) - {FRICTION}:
         return made
-    return Parameters((*made.names, BEHIND), np.hstack([made.numbers, _behind(model, *made)]))
+    more = {BEHIND: _behind(model, *made)} if model.n else {}
+    if isinstance(contact, CompliantFloor):
+        more[GIVING] = _giving(model, contact, *made)
+    return Parameters((*made.names, *more), np.hstack([made.numbers, *more.values()]))
 
 
 def nominal(model: Model, contact: Contact | None, names: Sequence[str]) -> np.ndarray:
     """The numbers of the model and the floor themselves."""
     beside = {FRICTION: lambda: getattr(contact, FRICTION), BEHIND: lambda: carried(model)}
+    beside[GIVING] = lambda: giving(model, contact)
     parts = [beside[name]() if name in beside else _of_body(model, name) for name in names]
     return np.concatenate([np.zeros(0), *(np.ravel(part) for part in parts)])
+
+
+def giving_with(model: Model, floor: CompliantFloor, names: Sequence[str], numbers: Any) -> Any:
+    """1/kg: :func:`.giving` of a robot with these numbers."""
+    own = dict(zip(names, _split(model, names, numbers), strict=True))
+    return own[GIVING] if GIVING in own else giving(model, floor)
 
 
 def masses(parameters: Parameters, model: Model) -> np.ndarray:
@@ -78,13 +91,23 @@ def mass_with(model: Model, state: State, numbers: Any, *, varied: tuple[str, ..
 
 def _behind(model: Model, names: tuple[str, ...], numbers: np.ndarray) -> np.ndarray:
     """``N x n``: the inertias behind the joints of each robot."""
+    found = (least_behind(at, model.m) for at in _masses(model, shapes(model), names, numbers))
+    return np.concatenate([np.zeros((0, model.n)), *found])
+
+
+def _giving(model: Model, floor: CompliantFloor, names: tuple[str, ...], numbers: np.ndarray) -> np.ndarray:
+    """``N x 1``: how the points of each robot give way."""
+    about, neutral = given_way(model, floor), [model.neutral()]
+    found = (most_giving(at[0], *about) for at in _masses(model, neutral, names, numbers))
+    return np.concatenate([np.zeros(0), *found])[:, None]
+
+
+def _masses(model: Model, at: Sequence[State], names: tuple[str, ...], numbers: np.ndarray) -> Iterator[np.ndarray]:
+    """``M`` (shapes x some x nv x nv) of some robots after others, at these shapes."""
     kernel = compile(model, mass_with, inputs={"numbers": numbers.shape[1]}, state=["joints"], varied=names)
-    found = [np.zeros((0, model.n))]
     for k in range(0, len(numbers), AT_ONCE):
         some = numbers[k : k + AT_ONCE]
-        at = [kernel(np.tile(state.joints, (len(some), 1)), some) for state in shapes(model)]
-        found.append(least_behind(np.array(at), model.m))
-    return np.concatenate(found)
+        yield np.array([kernel(np.tile(state.joints, (len(some), 1)), some) for state in at])
 
 
 def edited(model: Model, contact: Any, names: Sequence[str], numbers: Any) -> tuple[Model, Any]:
@@ -131,7 +154,7 @@ def size(model: Model, names: Sequence[str]) -> int:
 
 
 def _known_shape(model: Model, name: str) -> tuple[int, ...]:
-    return (BODY | {FRICTION: (), BEHIND: (model.n,)})[name.rpartition(".")[2]]
+    return (BODY | {FRICTION: (), BEHIND: (model.n,), GIVING: ()})[name.rpartition(".")[2]]
 
 
 def _split(model: Model, names: Sequence[str], numbers: Any) -> list[Any]:

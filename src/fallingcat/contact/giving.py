@@ -1,0 +1,45 @@
+"""How far points give way when they are pushed: what steps on a compliant floor have to resolve."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+
+import numpy as np
+
+from ..dynamics import mass_matrix
+from ..model import Model
+from .compliant import CompliantFloor
+from .loops import equations
+
+MOST = 1e9
+"""1/kg"""
+
+
+@functools.lru_cache(maxsize=8)
+def giving(model: Model, floor: CompliantFloor) -> float:
+    """The most (1/kg) that the points of a floor give way, all pushed at once: the largest eigenvalue of ``J M^-1 J'``
+    among motions that keep loops closed, at the neutral configuration.
+    """
+    M = np.asarray(mass_matrix(model, model.neutral()), dtype=float)
+    try:
+        return float(most_giving(M[None], *given_way(model, floor))[0])
+    except np.linalg.LinAlgError:  # springs and dampers may be all that resists; else the step says what is singular
+        return MOST
+
+
+def given_way(model: Model, floor: CompliantFloor) -> tuple[np.ndarray, np.ndarray]:
+    """``J' J`` of the points, and motions (nv x ...) that keep loops closed, at the neutral configuration."""
+    state = model.neutral()
+    JJ, _ = replace(floor, stiffness=(1.0, 1.0)).impedance(model, state)
+    if not model.loops:
+        return JJ, np.eye(model.nv)
+    _, size, rows = np.linalg.svd(np.asarray(equations(model, state).jacobian, dtype=float))
+    return JJ, rows[int((size > 1e-9).sum()) :].T
+
+
+def most_giving(masses: np.ndarray, JJ: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """``N``: :func:`giving` of robots with these mass matrices (N x nv x nv)."""
+    M = free.T @ masses @ free
+    gives = np.linalg.eigvals(np.linalg.solve(M, free.T @ JJ @ free)).real.max(axis=-1, initial=0.0)
+    return np.minimum(gives, MOST)

@@ -1,0 +1,133 @@
+"""Laws in a step of machine code: their forces, and what the step foresees of how these fall as joints move."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import concatenate, less, maximum, scale, where
+from ..contact.centered import Centered
+from ..control import Law
+from ..control.passive import carried, cut_resistance
+from ..errors import NumericsError
+from ..model import Model, State
+from .cases import by_cases
+from .system import System
+
+LEAST = 1e-9
+"""kg m^2 or kg"""
+
+
+class Pull(NamedTuple):
+    """A law at the start of a step: forces (nv), and how those of joints fall with their coordinates and rates (n)."""
+
+    forces: Any
+    stiffness: Any
+    damping: Any
+
+    def scaled(self, share: Any) -> Pull:
+        """With a share (n) of its stiffness and damping, where drives are cut."""
+        return Pull(self.forces, share * self.stiffness, share * self.damping)
+
+    def then(self, rates: Any, change: Any, dt: Any) -> Any:
+        """``nv``: the forces at the end of the step, in which the rates (n) change by ``change``."""
+        less_ = self.stiffness * scale(dt, rates) + (self.damping + dt * self.stiffness) * change
+        return self.forces - concatenate([np.zeros(len(self.forces) - len(less_)), less_])
+
+
+def pulls_of(
+    system: System,
+    t: Any,
+    state: State,
+    forces: Any,
+    touching: dict[str, Any],
+    grips: str | None,
+    dt: Any,
+    middle: bool = False,
+) -> dict[str, Pull]:
+    """All laws, and the controller, by their names; of the one that ``grips``, nothing yet.  Stiffness and damping are
+    those that a step foresees: all of them, or, of one whose places are those of its ``middle``, as :class:`.Centered`.
+    """
+    model, zero, drives = system.model, np.zeros(system.model.n), set(system.driven_ports)
+    asking = [law for law in system.laws if not law.answers]
+    pulls = {law.name: _pull(law, model, t, state, touching, dt) for law in asking if law.name != grips}
+    if middle and pulls and model.n:
+        uncut = {law.name: _uncut(law, model, t, state, touching, dt) for law in asking if law.name in pulls}
+        pulls = _centered(pulls, uncut, _behind(model), dt)
+    if grips is not None:
+        pulls[grips] = Pull(np.zeros(model.nv), zero, zero)
+    if system.controller is not None:
+        pulls["controller"] = Pull(forces, zero, zero)
+    asked = system.total({name: pull.forces for name, pull in pulls.items() if name in drives})
+    for law in system.laws:
+        if law.answers:
+            taken = law.beside(model, t, state, frozenset(), asked)
+            gain = sum((pulls[name].damping + dt * pulls[name].stiffness for name in drives & pulls.keys()), start=zero)
+            u = asked[model.m :]
+            part = cut_resistance(u, u + taken[model.m :], gain, carried(model), dt)
+            pulls = {name: pull.scaled(part) if name in drives else pull for name, pull in pulls.items()}
+            pulls[law.name] = Pull(taken, zero, law.braking(model, state, asked, dt))
+    return {port: pulls[port] for port in system.ports if port in pulls}
+
+
+def _pull(law: Law, model: Model, t: Any, state: State, touching: dict[str, Any], dt: Any) -> Pull:
+    """Of a law."""
+    forces = by_cases(lambda known: law.forces(model, t, state, known), touching)
+    return Pull(forces, *_resistance(law.resistance, model, t, state, touching, dt))
+
+
+def _resistance(said: Callable[..., Any], model: Model, t: Any, state: State, touching: dict[str, Any], dt: Any) -> Any:
+    """Stiffness and damping (n each) that a law has said; what is negative of them stays explicit, it is not stable."""
+    K, D = by_cases(lambda known: said(model, t, state, known, dt), touching)
+    return where(less(0.0, K), K, 0.0 * K), where(less(0.0, D), D, 0.0 * D)
+
+
+def _uncut(law: Law, model: Model, t: Any, state: State, touching: dict[str, Any], dt: Any) -> Any:
+    """The same by its impedance, of a law that may say less of it; else none."""
+    if type(law).resistance is Law.resistance or law.impedance(model, state) is None:
+        return None
+    return _resistance(functools.partial(Law.resistance, law), model, t, state, touching, dt)
+
+
+def _behind(model: Model) -> Any:
+    """``n``: inertias behind joints; next to none where springs and dampers are all that resists."""
+    try:
+        return maximum(carried(model), np.full(model.n, LEAST))
+    except NumericsError:
+        return np.full(model.n, LEAST)
+
+
+def _centered(pulls: dict[str, Pull], uncut: dict[str, Any], inertia: Any, dt: Any) -> dict[str, Pull]:
+    """What a step foresees of laws in its middle, as :class:`.Centered` says of all of a joint together.
+
+    Where a law has cut the gain ``D + dt K`` by :func:`.cut_resistance`, to ``c``, that is
+    ``(c + m / dt) (G + m / dt) / (D + dt K + m / dt) - m / dt`` of the gain ``G`` that is left of it in the middle.
+    """
+    whole = {name: pull[1:] if uncut[name] is None else uncut[name] for name, pull in pulls.items()}
+    K, D = (sum(x, start=0.0 * inertia) for x in zip(*whole.values(), strict=True))
+    parts, m, found = Centered.of(K, D, 1.0 / inertia, dt), inertia * (1.0 / dt), {}
+    for name, pull in pulls.items():
+        k, d = parts.foreseen(*whole[name])
+        if uncut[name] is not None:
+            gain, cut, left = (D + dt * K for K, D in (whole[name], pull[1:], (k, d)))
+            kept = (cut + m) * (left + m) / (gain + m) - m
+            share = maximum(kept, 0.0 * kept) / where(less(0.0, left), left, 1.0 + 0.0 * left)
+            k, d = share * k, share * d
+        found[name] = Pull(pull.forces, k, d)
+    return found
+
+
+def ahead_of(model: Model, state: State, pulls: dict[str, Pull], dt: Any) -> tuple[Any, Any]:
+    """Forces (nv) at the end of a step without acceleration, and the armature (n) by which they fall with it."""
+    zero = np.zeros(model.n)
+    forces = sum((pull.then(state.rates, zero, dt) for pull in pulls.values()), start=np.zeros(model.nv))
+    return forces, sum((scale(dt, pull.damping + dt * pull.stiffness) for pull in pulls.values()), start=zero)
+
+
+def powers_of(model: Model, state: State, velocity: Any, pulls: dict[str, Pull], dt: Any) -> list[tuple[Any, Any]]:
+    """W through base and joints, of each law: at its end, along the mean of the velocities before and after."""
+    m, mean, change = model.m, 0.5 * (state.velocity + velocity), velocity[model.m :] - state.rates
+    return [(F[:m] @ mean[:m], F[m:] @ mean[m:]) for F in (p.then(state.rates, change, dt) for p in pulls.values())]

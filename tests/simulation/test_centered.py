@@ -1,0 +1,110 @@
+"""Springs and dampers in the middle of a step: order, stability, stops, and where a point lands."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+import fallingcat as fc
+from fallingcat.contact.centered import Centered
+from fallingcat.contact.giving import giving
+from fallingcat.simulation.implicit import Implicit
+
+
+def swing(K, D, m, dt, gives=None):
+    """The matrix of a step of ``m x'' = -K x - D x'``, from ``(x, v)`` to the same later."""
+    k, d = Centered.of(K, D, 1.0 / m if gives is None else gives, dt).foreseen(K, D)
+    half = np.array([[1.0, 0.5 * dt], [0.0, 1.0]])
+    a = -np.array([K, D + dt * k]) / (m + dt * (d + dt * k))
+    return half @ (np.eye(2) + np.array([np.zeros(2), dt * a])) @ half
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_steps_are_stable_whatever_gives_way(seed):
+    """Also where the inertia is not the one that was thought."""
+    K, D, m, wrong = 10.0 ** np.random.default_rng(seed).uniform([-2, -3, -2, -3], [8, 6, 2, 3])
+    for gives in (1.0 / m, wrong / m, 0.0):
+        assert np.abs(np.linalg.eigvals(swing(K, D, m, 1e-2, gives))).max() <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize(("K", "D"), [(400.0, 0.0), (400.0, 3.0), (0.0, 30.0), (50.0, 80.0)])
+def test_steps_are_of_order_two(K, D):
+    exact = expm(0.4 * np.array([[0.0, 1.0], [-K, -D]]))
+    coarse, fine = (np.abs(np.linalg.matrix_power(swing(K, D, 1.0, 0.4 / n), n) - exact).max() for n in (160, 320))
+    assert 1.9 < np.log2(coarse / fine) < 2.1
+
+
+def test_what_a_step_does_not_resolve_comes_to_rest():
+    for K, D in ((1e8, 0.0), (0.0, 1e8), (1e8, 1e4)):
+        after = np.linalg.matrix_power(swing(K, D, 1.0, 1e-2), 40)
+        assert np.abs(after[1]).max() < 1e-6
+
+
+def test_flight_is_a_parabola():
+    ball = fc.robots.free_body()
+    floor = fc.contact.CompliantFloor(("body",), (1e4, 1e4), (10.0, 10.0))
+    high = np.eye(4)
+    high[2, 3] = 5.0
+    run = fc.simulate(ball, ball.state(pose=high, twist=[1, 0, 2, 0, 0, 0]), 0.5, (), floor, integrator="implicit")
+    np.testing.assert_allclose(run.poses[:, 2, 3], 5.0 + 2.0 * run.times - 0.5 * 9.81 * run.times**2, atol=1e-12)
+
+
+def test_a_point_is_held_where_it_came_through_the_ground():
+    """From any height: it was held up to a step before, or behind."""
+    ball = fc.robots.free_body()
+    floor = fc.contact.CompliantFloor(("body",), (1e3, 1e3), (10.0, 10.0))
+    for height in np.linspace(0.05, 0.06, 7):
+        pose = np.eye(4)
+        pose[2, 3] = height
+        fall = np.sqrt(2.0 * height / 9.81)
+        start = ball.state(pose=pose, twist=[3, 0, 0, 0, 0, 0])
+        run = fc.simulate(ball, start, fall + 5e-3, (), floor, integrator="implicit")
+        assert run.memory[-1, 0] == pytest.approx(3.0 * fall, abs=2e-5)  # of 3 mm a step
+
+
+def test_stops_are_as_stiff_in_long_steps():
+    """An arm drawn to its stops rests at one place, whatever the step: at 4 ms they gave way 16 times as far."""
+    arm = fc.robots.planar_arm()
+    stops = [replace(joint, limits=fc.Limits(-0.2, 0.2)) for joint in arm.joints]
+    arm, laws = (
+        replace(arm, joints=tuple(stops)),
+        (fc.control.JointSpring(5.0, (1.0, 1.0, 1.0)), fc.control.JointDamper(1.0)),
+    )
+    ends = [fc.simulate(arm, arm.neutral(), 8.0, laws, integrator="implicit", dt=dt).joints[-1] for dt in (1e-3, 4e-3)]
+    assert np.abs(ends[0]).max() > 0.2
+    np.testing.assert_allclose(*ends, atol=1e-7)
+
+
+def test_what_gives_way():
+    ball = fc.robots.free_body()
+    one = fc.contact.CompliantFloor(("body",), (1.0, 1.0), (1.0, 1.0))
+    assert giving(ball, one) == pytest.approx(1.0 / ball.mass)
+    box, corners = fc.contact.corners(ball, "body", (0.3, 0.2))
+    many = replace(one, points=corners)
+    spins = 4.0 * (0.15**2 + 0.1**2) / np.asarray(ball.links[0].body.inertia)[2, 2]
+    assert giving(box, many) == pytest.approx(max(4.0 / ball.mass, spins))
+
+
+@pytest.fixture(scope="module")
+def landing():
+    """A humanoid on the corners of its soles, held by springs: the knees rest on their stops."""
+    model, left = fc.contact.corners(fc.robots.humanoid(), "left_sole", (0.2, 0.1))
+    model, right = fc.contact.corners(model, "right_sole", (0.2, 0.1))
+    pose = np.eye(4)
+    pose[2, 3] = 0.92
+    start = model.state(pose=pose, twist=[0.05, 0.05, 0.0, 0.0, 0.0, 0.1])
+    laws = fc.control.JointSpring(1000.0, tuple(np.zeros(model.n))), fc.control.JointDamper(30.0)
+    floor = fc.contact.CompliantFloor((*left, *right), (3e4, 3e4), (300.0, 300.0), friction=0.8)
+
+    def end(dt):
+        return fc.simulate(model, start, 1.0, laws, floor, integrator=Implicit(), dt=dt, every=10).poses[-1, :3, 3]
+
+    return end, end(1e-3 / 32.0)
+
+
+@pytest.mark.parametrize(("dt", "within"), [(1e-3, 3e-5), (2e-3, 1e-4), (4e-3, 2.5e-4)])
+def test_a_humanoid_lands_as_in_small_steps(landing, dt, within):
+    """Order 1, and stops that depend on the step: it was off by 0.2, 1.8 and 2.6 mm."""
+    end, fine = landing
+    assert np.abs(end(dt) - fine).max() < within
