@@ -40,9 +40,10 @@ def late_values(program: Program, share: float = LATE) -> set[int]:
         if isinstance(x, int):
             reaches[x] = reaches.get(x, 0) | 1 << place
     for line in reversed(program.instructions):
+        mine = reaches.get(line.value, 0)
         for x in line.operands:
             if isinstance(x, int):
-                reaches[x] = reaches.get(x, 0) | reaches.get(line.value, 0)
+                reaches[x] = reaches.get(x, 0) | mine
     many = SHARED * sum(isinstance(x, int) for x in program.outputs)
     shared = [x for x in program.inputs if reaches.get(x, 0).bit_count() >= many]
     depends = {x: 1 << k for k, x in enumerate(shared)}
