@@ -1,9 +1,9 @@
-"""Orders and moves are those of their definitions, written without any bookkeeping."""
+"""Orders, cuts and moves are those of their definitions, written without any bookkeeping."""
 
 import numpy as np
 import pytest
 
-from fallingcat.kernels.gpu import registers
+from fallingcat.kernels.gpu import registers, stages
 from fallingcat.kernels.ir.instructions import Input, Instruction
 from fallingcat.kernels.ir.schedule import schedule, waiting
 
@@ -83,6 +83,29 @@ def test_orders_are_those_of_the_definition(seed):
     order = schedule(lines, INPUTS, roots, longest=0)
     assert order == order_by_definition(lines, roots)
     assert all(x in INPUTS or x in [u.value for u in order[:at]] for at, line in enumerate(order) for x in values(line))
+
+
+def cuts_by_definition(lines, costs, count):
+    """Near equal parts; each cut where the fewest values wait, a sixth of a part around."""
+
+    def waits(at):
+        used = {x for line in lines[at:] for x in values(line)}
+        return sum(line.value in used for line in lines[:at])
+
+    cuts = [0]
+    for k in range(1, count):
+        part = sum(costs) / count
+        near = [i for i in range(cuts[-1] + 1, len(lines)) if abs(sum(costs[:i]) / part - k) <= 1 / 6]
+        cuts += [min(near, key=waits)] if near else []
+    return cuts[1:]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("count", [1, 3, 10, 60])
+def test_cuts_are_those_of_the_definition(seed, count):
+    lines = straight_line(seed)
+    costs = np.random.default_rng(seed).choice([1.0, 1.1, 2.2, 13.2], len(lines)).tolist()
+    assert stages.bounds(lines, costs, count) == cuts_by_definition(lines, costs, count)
 
 
 def moves_by_definition(lines, keep):
