@@ -465,3 +465,33 @@ def test_columns_of_a_table_have_axes_and_units():
         "base velocity y (m/s)",
         "base angular velocity z (rad/s)",
     ]
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_what_joints_do_beside_a_function_is_compiled_and_the_same(external):
+    """Springs, damping, dry friction, stops and drive limits, at speeds and forces on both sides of the limits."""
+    dog, rng = fc.robots.quadruped(), np.random.default_rng(1)
+    own = fc.model.Passive(damping=0.1, friction=0.3, stiffness=2.0, rest=0.1)
+    limits = fc.Limits(-0.4, 0.4, velocity=3.0, effort=2.0)
+    dog = replace(dog, joints=tuple(replace(joint, passive=own, limits=limits) for joint in dog.joints))
+    forces = rng.normal(scale=3.0, size=dog.nv if external else dog.n)
+    system = System(dog, fc.control.passive(dog), None, lambda t, state: forces, external=external)
+    for _ in range(5):
+        state = dog.random_state(rng)
+        state = state._replace(rates=2.0 * state.rates)
+        got, expected = system.applied((), 0.1, state), system._applied(frozenset(), 0.1, state, forces)
+        assert list(got) == list(expected)
+        for port, force in expected.items():
+            np.testing.assert_allclose(got[port], force, rtol=1e-12, atol=1e-12, err_msg=port)
+
+
+def test_a_function_that_is_too_stiff_for_steps_is_told():
+    """And a robot that has blown up is not said to have no inertia."""
+    arm = fc.robots.planar_arm()
+    run = fc.simulate(
+        arm, arm.state(joints=[0.1, 0.2, 0.3]), 1.0, lambda t, s: -1e4 * s.rates, integrator="implicit", dt=1e-2
+    )
+    assert (
+        "no longer finite: forces of a function are held or looked at in steps, take smaller ones, or a law"
+        in run.status
+    )

@@ -226,6 +226,10 @@ class DriveLimits(Law):
         return _onto(model, fast, where(less(0.0, left), maximum(damping, 0.0 * damping), 0.0 * damping))[model.m :]
 
 
+OWN = (PassiveSprings, PassiveDamping, DryFriction, JointStops, DriveLimits)
+"""What :func:`passive` makes: laws that do not ask what touches."""
+
+
 # the model's numbers ----------------------------------------------------------------------------------------------
 
 
@@ -316,6 +320,7 @@ def _gradient(joint: Joint, x: Any) -> Any:
     return x if group.additive else group.dexp_right_inverse(x).T @ x
 
 
+@functools.lru_cache(maxsize=64)
 def _ends(model: Model, end: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Places of coordinates and of rates, and where the stop is, of joints that have a lower or upper one."""
     stops = [stop for stop in joint_stops(model) if stop.end == end]
@@ -331,6 +336,7 @@ def check_stops(model: Model, joints: np.ndarray) -> None:
         raise ModelError(f"{found}: start within its limits, or give passive=False")
 
 
+@functools.lru_cache(maxsize=64)
 def _allowed(model: Model, what: str) -> np.ndarray:
     """The ``effort`` or ``velocity`` limit of each rate (n)."""
     pairs = zip(model.joint_names, model.limits, strict=True)
@@ -338,6 +344,7 @@ def _allowed(model: Model, what: str) -> np.ndarray:
     return np.concatenate([np.zeros(0), *(np.full(nv, top if nv == 1 else np.inf) for nv, top in sizes)])
 
 
+@functools.lru_cache(maxsize=64)
 def _limited(model: Model, what: str) -> np.ndarray:
     """Which rates have such a limit (n, bool)."""
     top = _allowed(model, what)

@@ -40,6 +40,7 @@ class Stepping:
         if dt is None:
             dt = longest if self.adaptive else (stable_step if method.stable else default_step)(system, state)
         self.method, self.largest = method.at(system, dt), dt
+        self.begun = state
         self.mode, memory = system.begin(state)
         self.layout = layout_of(system, len(memory))
         self.t, self.next = 0.0, min(self.largest, 1e-4) if self.adaptive else self.largest
@@ -152,9 +153,9 @@ class Stepping:
         return self._tried[1][dt]
 
     def _check_mass(self) -> None:
-        """An error where nothing that has inertia resists a motion."""
+        """An error where nothing that has inertia resists a motion: at the start, what has blown up tells nothing."""
         model = self.system.model
-        check_mass(model, np.asarray(mass_matrix(model, self.layout.unpack(self.packed)[0]), dtype=float))
+        check_mass(model, np.asarray(mass_matrix(model, self.begun), dtype=float))
 
     def _refuse(self, out: np.ndarray, dt: float) -> None:
         """Names what is no longer finite, and what has no inertia, or the springs that were too fast for the step."""
@@ -163,6 +164,8 @@ class Stepping:
         why = ""
         if not self.adaptive and not self.method.stable:
             why = too_fast(self.system, self.layout.unpack(self.packed)[0], dt)
+        if not why and self.system.controller is not None:
+            why = "forces of a function are held or looked at in steps, take smaller ones, or a law, which they foresee"
         why = f": {why}" if why else ""
         rates = self.layout.unpack(out[: self.layout.size])[0].rates
         for joint, rate in zip(model.rate_joints, rates, strict=True):
