@@ -128,3 +128,15 @@ def test_a_rollout_tells_it_too(integrator):
     assert strong.status == f"finished, but in 1 of 3 simulations a stop is passed: {words}"
     assert fc.rollout(arm, states, 0.05, Pull(4.0), **about).status == "finished"
     assert "a stop" not in fc.rollout(arm, states, 0.05, Pull(4e3), **about, passive=False).status  # there are none
+
+
+def test_a_function_that_shakes_a_joint_at_each_step_is_told():
+    """It would grow without bound, but for the limit of the drive; a public hand was 0.05 rad off in silence."""
+    arm = fc.robots.planar_arm()
+    arm = replace(arm, joints=tuple(replace(joint, limits=fc.Limits(effort=300.0)) for joint in arm.joints))
+    start = arm.state(joints=[0.1, 0.2, 0.3])
+    about = {"integrator": "implicit", "dt": 1e-3}
+    shaken = fc.simulate(arm, start, 0.2, lambda t, s: -1e3 * s.rates, **about)
+    assert "goes to and fro with the steps under the function: take smaller steps, or a law" in shaken.status
+    assert fc.simulate(arm, start, 0.2, lambda t, s: -1.0 * s.rates, **about).status == "finished"
+    assert fc.simulate(arm, start, 0.2, JointDamper(1e3), **about).status == "finished"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from ..contact.contact import Mode
 from ..contact.stops import beyond, joint_stops
@@ -25,6 +26,9 @@ GIVEN = 1e-3
 AT_REST = 1e-9
 """m/s: a robot whose parts are no faster on average is at rest, and what its books say is rounding."""
 LOOKED_AT = 250
+SHAKES, SHAKEN = 40, 1e-2
+"""So many steps, half of which or more turn around what the step before did to a rate, by so many rad/s or m/s or more,
+are no motion of a robot."""
 
 
 class Account(NamedTuple):
@@ -67,6 +71,7 @@ def _remarks(run: Trajectory, dt: float | None, stable: bool) -> Iterator[str]:
     resolves = 0.0 if stable or dt is None else dt
     yield unbalanced(ledger.residual(kinetic, potential), run.system, run.state(0), resolves)
     yield passed(run.system, run.joints)
+    yield _shaken(run, dt) if dt is not None else ""
 
 
 def _opened(run: Trajectory, some: np.ndarray) -> str:
@@ -126,6 +131,22 @@ def passed(system: System, joints: np.ndarray) -> str:
     far = beyond(system.model, joints, joint_stops(system.model), SUNK, "goes")
     hard = "take hard ones, HardContacts(stops=joint_stops(model))"
     return f"{far}, whose spring gives way to what pulls; {hard}" if far else ""
+
+
+def _shaken(run: Trajectory, dt: float) -> str:
+    """Which joint goes to and fro with the steps of ``dt`` (s) under a function, as it does where they are too long for
+    it, and limits or friction keep that from growing; where all steps are kept.
+    """
+    function = run.system.controller is not None and run.system.sampling is None
+    if not function or len(run) <= SHAKES + 1 or np.diff(run.times).max() > 1.5 * dt:
+        return ""
+    change = np.diff(run.rates, axis=0)
+    turns = (change[1:] * change[:-1] < 0.0) & (np.minimum(*np.abs([change[1:], change[:-1]])) > SHAKEN)
+    shaken = (sliding_window_view(turns, SHAKES, axis=0).sum(axis=-1) >= SHAKES // 2).any(axis=0)
+    if not shaken.any():
+        return ""
+    joint = run.model.rate_joints[int(shaken.argmax())]
+    return f"joint {joint!r} goes to and fro with the steps under the function: take smaller steps, or a law"
 
 
 def hurried(system: System, works: np.ndarray, dt: float) -> str:
