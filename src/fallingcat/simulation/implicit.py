@@ -122,7 +122,7 @@ def _weighing(model: Model) -> float:
 class March:
     """Steps as machine code: one when it is called, as a :data:`.Step`; many by :meth:`rows`.
 
-    A controller is asked at the start of a step, and what it says is held.
+    A controller is asked once a step, in its :attr:`middle` or at its start, and what it says is held.
     """
 
     code: Callable[..., Any]
@@ -131,6 +131,8 @@ class March:
     """numbers of a robot before its packed state: how many steps it has taken"""
     clock = 1
     """numbers that say how far to go"""
+    middle = True
+    """whether all acts in the middle of a step"""
 
     def __init__(self, system: System, memory: int, **how: Any) -> None:
         laws, numbers = apart(system.laws)
@@ -177,7 +179,7 @@ class March:
 
     def one(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray:
         """What is packed a step later."""
-        forces, (go, out, x, clock, given) = self.held(t, packed), self._single
+        forces, (go, out, x, clock, given) = self.held(t, dt, packed), self._single
         x[:], clock[0] = self.at(t, dt, packed), dt
         if forces is not None:
             given[:] = forces
@@ -191,11 +193,18 @@ class March:
         numbers[:] = self.numbers
         return *self.kernel.stepper(x, clock, numbers, forces), x, clock, forces
 
-    def held(self, t: float, packed: np.ndarray) -> np.ndarray | None:
-        """``nv``: what a controller, if there is one, says at the start of a step."""
+    def held(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray | None:
+        """``nv``: what a controller, if there is one, says in a step of ``dt`` (s).
+
+        A function sees time and place where a step acts, as laws do: springs that it is made of would gain energy in
+        steps that move with the mean of the velocities under forces of their start.
+        """
         if self.system.controller is None:
             return None
-        asked = self.system.asked(t, self._layout.unpack(packed)[0])
+        state, half = self._layout.unpack(packed)[0], 0.5 * dt
+        if self.middle and self.system.sampling is None:
+            t, state = t + half, self._model.configuration.displace(state, half * state.velocity)
+        asked = self.system.asked(t, state)
         return np.concatenate([np.zeros(self._model.nv - len(asked)), asked])
 
     def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:

@@ -75,6 +75,7 @@ class MoreauMarch(March):
     """Steps as machine code: ``x = [count; packed]``."""
 
     code = staticmethod(stepped)
+    middle = False
 
     @property
     def contact(self) -> SteppedContacts:

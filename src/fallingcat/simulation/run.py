@@ -144,7 +144,7 @@ class Run(Stepping):
         if steps <= 1:
             return steps == 1 and self._march_once(march, at + 1)
         every = self.every if self.system.controller is None and steps >= self.every and at % self.every == 0 else 1
-        found = march.rows(self.t, self.packed, dt, steps // every, every, forces=march.held(self.t, self.packed))
+        found = march.rows(self.t, self.packed, dt, steps // every, every, forces=march.held(self.t, dt, self.packed))
         good = np.isfinite(found).all(axis=1)
         sound = len(found) if good.all() else int(good.argmin())
         done = np.arange(1, sound + 1) * every + at
