@@ -4,6 +4,7 @@ import doctest
 import re
 import runpy
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,11 +42,15 @@ def report_of(markdown: str, name: str) -> tuple[doctest.TestResults, str]:
 
 @pytest.fixture
 def own_kinds():
-    """Kinds of studies that a page makes known are forgotten after it."""
+    """Kinds of studies that a page makes known are forgotten after it; who imports their example makes them known
+    again.
+    """
+    kinds, examples = study_kinds._KINDS, {path.stem for path in (ROOT / "examples" / "extending").glob("*.py")}
+    before = set(kinds)
     yield
-    kinds = study_kinds._KINDS
-    for name in [name for name, kind in kinds.items() if not type(kind).__module__.startswith("fallingcat.")]:
-        del kinds[name]
+    for name in kinds.keys() - before:
+        if (module := type(kinds.pop(name)).__module__) in examples:
+            del sys.modules[module]
 
 
 @pytest.mark.usefixtures("own_kinds")
