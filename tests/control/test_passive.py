@@ -363,3 +363,24 @@ def test_joints_that_follow_others_bring_their_springs_and_stops_along():
     servo = fc.Actuator("servo", follower, "position", kp=3.0, kv=0.1)
     pulls = fc.control.Actuators((0.3,)).forces(replace(model, actuators=(servo,)), 0.0, state, frozenset())
     np.testing.assert_allclose(pulls, [-0.5 * servo.effort(0.3, -0.5 * q[0] + 0.2, -0.5 * v[0]), 0.0], atol=1e-14)
+
+
+def test_stops_are_the_same_law_at_both_ends_and_where_there_is_one():
+    """Against the equation of a stop, end by end; what is no number stays none."""
+    whole = fc.robots.quadruped()
+    one_sided = [{"upper": np.inf}, {"lower": -np.inf}, *({} for _ in whole.joints[2:])]
+    pairs = zip(whole.joints, one_sided, strict=True)
+    model = replace(whole, joints=tuple(replace(j, limits=replace(j.limits, **end)) for j, end in pairs))
+    rng, law, w, m = np.random.default_rng(0), JointStops(1e-3), 250.0, carried(model)
+    for _ in range(20):
+        q, v = rng.uniform(-3.0, 3.0, model.n), rng.normal(size=model.n) * 10.0 ** rng.uniform(-2.0, 2.0)
+        expected = np.zeros(model.n)
+        for i, limits in enumerate(model.limits):
+            for sign, end in ((1.0, limits.lower), (-1.0, limits.upper)):
+                depth = max(sign * (end - q[i]), 0.0)
+                push = m[i] * w * w * depth - 2.0 * m[i] * w * sign * v[i]
+                expected[i] += sign * np.clip(push, 0.0, 4.0 * m[i] * w * w * depth)
+        force = law.forces(model, 0.0, model.neutral()._replace(joints=q, rates=v), frozenset())
+        np.testing.assert_allclose(force[model.m :], expected, rtol=1e-13, atol=1e-13)
+    lost = law.forces(model, 0.0, model.neutral()._replace(rates=np.full(model.n, np.nan)), frozenset())
+    assert np.isnan(lost[model.m :]).all()

@@ -106,16 +106,18 @@ def test_forces_and_accelerations(model, state, free, rng):
 
 @law
 def test_links_that_resist_accelerate_as_newton_says(model, state, free, rng):
-    """What implicit steps ask: further inertia of links and joints acts like the wrench that accelerating it takes."""
+    """What implicit steps ask: further inertia of links, which gravity pulls, and of joints acts like the wrench
+    that accelerating it takes.
+    """
     forces, more, link = rng.normal(size=model.nv), rng.uniform(size=model.n), int(rng.integers(len(model.links)))
     X, wrench = rng.normal(size=(6, 6)), rng.normal(size=6)
     found = response(model, state, forces, [(link, wrench)], [(link, X @ X.T)], more)
     name, a = model.link_names[link], found.acceleration
     rate, nu = fc.link_acceleration(model, state, a, name), fc.link_twist(model, state, name)
-    felt = rate + np.concatenate([np.cross(nu[3:], nu[:3]), np.zeros(3)])  # of the origin, not of what passes it
     gravity = fc.link_pose(model, state, name)[:3, :3].T @ model.gravity
+    felt = rate + np.concatenate([np.cross(nu[3:], nu[:3]) - gravity, np.zeros(3)])  # of the origin, not what passes it
     tolerance = conditioned(fc.mass_matrix(model, state))
-    agree("links", found.links[link], felt - np.concatenate([gravity, np.zeros(3)]), tolerance)
+    agree("links", found.links[link], felt, tolerance)
     needed = fc.inverse_dynamics(model, state, a, {name: wrench - X @ X.T @ felt})
     agree("Newton", needed + np.concatenate([np.zeros(model.m), more * a[model.m :]]), forces, tolerance)
 

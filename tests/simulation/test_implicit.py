@@ -13,6 +13,7 @@ from fallingcat.contact.centered import Centered
 from fallingcat.contact.giving import giving
 from fallingcat.contact.points import point_bias, point_jacobian
 from fallingcat.model.robots.random_tree import random_tree
+from fallingcat.simulation import Fleet
 from fallingcat.simulation.cases import by_cases
 from fallingcat.simulation.field import layout_of
 from fallingcat.simulation.implicit import Implicit, conclusion, foresight, stepped
@@ -395,3 +396,16 @@ def test_controllers_are_asked_at_each_step():
     np.testing.assert_allclose(run.joints[-1], by_laws.joints[-1], atol=2e-3)
     assert "controller" in run.ledger.ports
     assert run.energy_residual < 0.02
+
+
+def test_what_a_step_costs():
+    """The quadruped of the benchmark, with stops and drive limits: what fleets on a GPU do a step with."""
+    model = robots.quadruped()
+    rest = tuple(np.tile([0.0, 0.6, -1.2], 4).tolist())
+    laws = fc.control.JointSpring(200.0, rest), fc.control.JointDamper(5.0)
+    points = tuple(frame.name for frame in model.frames)
+    floor = fc.contact.CompliantFloor(points, (3e4, 3e4), (300.0, 300.0), friction=0.8)
+    start = fc.State(*(x[None] for x in model.neutral()))
+    operations = Fleet(model, start, laws, floor, dt=2e-3).march.kernel.operations
+    assert sum(operations.values()) <= 7400
+    assert operations["div"] + operations["sqrt"] <= 90

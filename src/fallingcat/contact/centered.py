@@ -47,7 +47,9 @@ class Centered(NamedTuple):
         return v + self.damper * (w - v)
 
     def foreseen(self, K: Any, D: Any) -> tuple[Any, Any]:
-        """``(k, d)`` by which spring and damper pull with ``dt k v + (d + dt k) (w - v)`` more than they would in the
-        middle, at the velocity before.
+        """``(drift, gain)`` by which spring and damper pull with ``drift v + gain (w - v)`` more than they would in
+        the middle, at the velocity before.
         """
-        return self.spring * K, self.damper * D + 0.25 * self.dt * K
+        stiff = self.dt * K
+        drift = self.spring * stiff
+        return drift, self.damper * D + 0.25 * stiff + drift

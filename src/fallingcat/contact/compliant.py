@@ -274,9 +274,9 @@ class CompliantFloor(Contact):
     def _pull(self, position: Any, velocity: Any, anchor: Any, seen: Centered) -> tuple[Any, Any]:
         """What spring and damper of a point pull with against ``velocity``, and how this grows with it (3 each)."""
         K, D = self.springs
-        k, d = seen.foreseen(K, D)
+        drift, gain = seen.foreseen(K, D)
         away = where(less(position[0], 0.0), position[1:] - anchor, 0.0 * position[1:])
-        return K * concatenate([position[:1], away]) + (D + seen.dt * k) * velocity, d + seen.dt * k
+        return K * concatenate([position[:1], away]) + (D + drift) * velocity, gain
 
     def touchdown(self, position: Any, velocity: Any, anchor: Any, dt: Any) -> Any:
         """Where a point is held (2) in a step of ``dt`` (s): at its ``anchor``, or where it came through the ground

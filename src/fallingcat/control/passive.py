@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import absolute, clip, concatenate, is_numeric, less, maximum, sqrt, stack, where
+from ..arrays import absolute, clip, concatenate, is_numeric, less, less_equal, maximum, sqrt, stack, where
 from ..contact.stops import LAW, LOWER, UPPER, beyond, joint_stops
 from ..dynamics import mass_matrix
 from ..dynamics.checks import check_model
@@ -158,17 +158,13 @@ class JointStops(Law):
         _check_step(self.step, self.name)
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
-        total = np.zeros(model.nv)
-        for sign, end in ((1.0, LOWER), (-1.0, UPPER)):
-            places, rates, ends = _ends(model, end)
-            depth = maximum(sign * (ends - state.joints[places]), np.zeros(len(ends)))
-            total = total + _onto(model, rates, sign * self._push(model, rates, depth, -sign * state.rates[rates]))
-        return total
-
-    def _push(self, model: Model, rates: np.ndarray, depth: Any, speed: Any) -> Any:
-        m, w = carried(model)[rates], self._frequency
-        spring = m * (w * w) * depth
-        return clip(spring + 2.0 * m * w * speed, np.zeros(len(rates)), 4.0 * spring)
+        places, rates, lower, upper = _ends(model)
+        q, m, w = state.joints[places], carried(model)[rates], self._frequency
+        spring = m * (w * w) * (clip(q, lower, upper) - q)
+        push = spring - 2.0 * m * w * state.rates[rates]
+        along, most = push * spring, 4.0 * spring  # signs are those of the end: the law is the same at both
+        force = where(less_equal(along, 0.0), 0.0 * along, where(less(most * spring, along), most, push))
+        return _onto(model, rates, force)
 
     @property
     def _frequency(self) -> Any:
@@ -178,7 +174,8 @@ class JointStops(Law):
     def resistance(self, model: Model, t: Any, state: State, touching: frozenset[str], dt: Any) -> Any:
         """The dampers of stops that push; steps resolve their springs."""
         D = 2.0 * carried(model) * self._frequency
-        pushes = less(0.0, absolute(self.forces(model, t, state, touching)[model.m :]))
+        force = self.forces(model, t, state, touching)[model.m :]
+        pushes = less(0.0, force * force)
         return stack([np.zeros(model.n), where(pushes, D, 0.0 * D)])
 
 
@@ -200,18 +197,22 @@ class DriveLimits(Law):
 
     def beside(self, model: Model, t: Any, state: State, touching: frozenset[str], asked: Any) -> Any:
         """What is missing of the forces ``asked`` (nv)."""
-        fast, given = np.flatnonzero(_limited(model, "velocity")), self._cut(model, asked[model.m :])
-        top = _allowed(model, "velocity")[fast]
-        u, v = given[fast], state.rates[fast]
-        lost = 1.0 - clip((top - absolute(v)) / (FADE * top), np.zeros(len(fast)), np.ones(len(fast)))
-        fading = _onto(model, fast, -where(less(0.0, u * v), lost * u, 0.0 * u))
-        return concatenate([np.zeros(model.m), given - asked[model.m :]]) + fading
+        u, fast = self._cut(model, asked[model.m :]), np.flatnonzero(_limited(model, "velocity"))
+        top, left = _allowed(model, "velocity")[fast], self._left(model, state, u)
+        share = clip(left / (FADE * top), np.zeros(len(fast)), np.ones(len(fast)))
+        return concatenate([np.zeros(model.m), _put(u, fast, share * u[fast]) - asked[model.m :]])
 
     def _cut(self, model: Model, u: Any) -> Any:
         """Joint forces (n) within the effort limits."""
         strong = np.flatnonzero(_limited(model, "effort"))
         most = _allowed(model, "effort")[strong]
-        return u + _onto(model, strong, clip(u[strong], -most, most) - u[strong])[model.m :]
+        return _put(u, strong, clip(u[strong], -most, most))
+
+    def _left(self, model: Model, state: State, u: Any) -> Any:
+        """By how much joints that have a speed limit may become faster along forces ``u`` (n)."""
+        fast = np.flatnonzero(_limited(model, "velocity"))
+        v = state.rates[fast]
+        return _allowed(model, "velocity")[fast] - where(less(u[fast], 0.0), -v, v)
 
     def braking(self, model: Model, state: State, asked: Any, dt: Any) -> Any:
         """Near the speed limit forces ``F`` fall to none along a line, a damping of ``d = F / (FADE top)``.  Of a step
@@ -219,10 +220,10 @@ class DriveLimits(Law):
         ``s = FADE top / (top - v)`` of the speed that is left.
         """
         fast = np.flatnonzero(_limited(model, "velocity"))
-        top, u = _allowed(model, "velocity")[fast], self._cut(model, asked[model.m :])[fast]
-        left = top - where(less(u, 0.0), -state.rates[fast], state.rates[fast])
-        s, kept = FADE * top / maximum(left, FADE * top), carried(model)[fast] * (1.0 / dt)
-        damping = s * (absolute(u) / (FADE * top) + kept) - kept
+        top, u = _allowed(model, "velocity")[fast], self._cut(model, asked[model.m :])
+        left, kept = self._left(model, state, u), carried(model)[fast] * (1.0 / dt)
+        s = FADE * top / maximum(left, FADE * top)
+        damping = s * (absolute(u[fast]) / (FADE * top) + kept) - kept
         return _onto(model, fast, where(less(0.0, left), maximum(damping, 0.0 * damping), 0.0 * damping))[model.m :]
 
 
@@ -284,7 +285,7 @@ def cut_resistance(asked: Any, given: Any, gain: Any, inertia: Any, dt: Any) -> 
     >>> bool(np.isclose(m * dv, dt * np.clip(6.0 - gain * dv, -3.0, 3.0)))
     True
     """
-    is_cut, resists = less(absolute(given), absolute(asked)), less(0.0, gain)
+    is_cut, resists = less(given * given, asked * asked), less(0.0, gain)
     gain = dt * where(resists, gain, 1.0 + 0.0 * gain)
     part = (given * gain - (asked - given) * inertia) / where(is_cut, asked * gain, 1.0 + 0.0 * asked)
     return where(is_cut, maximum(part, 0.0 * part), 1.0 + 0.0 * part)
@@ -321,12 +322,17 @@ def _gradient(joint: Joint, x: Any) -> Any:
 
 
 @functools.lru_cache(maxsize=64)
-def _ends(model: Model, end: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Places of coordinates and of rates, and where the stop is, of joints that have a lower or upper one."""
-    stops = [stop for stop in joint_stops(model) if stop.end == end]
-    places = np.array([stop.coordinate(model) for stop in stops], dtype=int)
-    rates = np.array([stop.rate(model) for stop in stops], dtype=int)
-    return places, rates, np.array([stop.limit for stop in stops])
+def _ends(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Places of coordinates and of rates, and where the stops are, of joints that have any: one that is none is at
+    infinity.
+    """
+    ends: dict[tuple[int, int], dict[str, float]] = {}
+    for stop in joint_stops(model):
+        limits = ends.setdefault((stop.coordinate(model), stop.rate(model)), {LOWER: -np.inf, UPPER: np.inf})
+        limits[stop.end] = stop.limit
+    places, rates = np.array([*ends], dtype=int).reshape(-1, 2).T
+    lower, upper = (np.array([pair[end] for pair in ends.values()]) for end in (LOWER, UPPER))
+    return places, rates, lower, upper
 
 
 def check_stops(model: Model, joints: np.ndarray) -> None:
@@ -353,6 +359,11 @@ def _limited(model: Model, what: str) -> np.ndarray:
 
 def _onto(model: Model, rates: np.ndarray, forces: Any) -> Any:
     """Forces on some rates as generalised forces (nv)."""
-    places = np.full(model.nv, len(rates))  # of a zero, after all forces
-    places[model.m + rates] = np.arange(len(rates))
-    return concatenate([forces, np.zeros(1)])[places]
+    return _put(np.zeros(model.nv), model.m + rates, forces)
+
+
+def _put(all_: Any, places: np.ndarray, some: Any) -> Any:
+    """All numbers, with others in some places."""
+    from_ = np.arange(len(all_))
+    from_[places] = len(all_) + np.arange(len(places))
+    return concatenate([all_, some])[from_]

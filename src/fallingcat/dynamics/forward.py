@@ -89,8 +89,8 @@ def response(
 ) -> Response:
     """The accelerations of joints and links under ``forces`` and wrenches on links, in their frames.
 
-    ``resisting`` links have a further inertia (6x6) that gravity does not pull; ``armature`` (n) is what further the
-    joints feel: springs and dampers at the end of a step act so, see :mod:`fallingcat.simulation.implicit`.  It resists
+    ``resisting`` links have a further inertia (6x6), which gravity pulls; ``armature`` (n) is what further the joints
+    feel: springs and dampers at the end of a step act so, see :mod:`fallingcat.simulation.implicit`.  It resists
     accelerations beyond those that are ``given`` (n): a joint with very much of it accelerates as given.
     """
     tree = nodes(model, state)
@@ -101,10 +101,8 @@ def response(
     own = [_rigid(inertia, w) for inertia, w in zip(bodies, angular, strict=True)]
     for link, wrench in wrenches:
         own[link] = _Articulated(own[link].inertia, own[link].bias - wrench)
-    if resisting:
-        gravity = outward(tree, state.pose[:3, :3].T @ model.gravity, lambda node, g: node.H[:3, :3].T @ g)
-        for link, inertia in resisting:
-            own[link] = own[link] + _Articulated(inertia, inertia[:, :3] @ gravity[link])
+    for link, inertia in resisting:
+        own[link] = _Articulated(own[link].inertia + inertia, own[link].bias)
 
     fall = concatenate([cross(twist[3:], twist[:3]) - state.pose[:3, :3].T @ model.gravity, np.zeros(3)])
     if any(joint.mimic for joint in model.joints):

@@ -13,7 +13,8 @@ from typing import Any
 
 from ..arrays import cos, less, sin, sqrt, where
 
-_TERMS = 13  # of each polynomial: 1 / 39.5**13, the slowest one's remainder at t = 1, is below 1e-20
+_TERMS = 13  # of each series: 1 / 39.5**13, the slowest one's remainder at t = 1, is below 1e-20
+_ROUNDED = 1e-18  # of the first term: those below change no digit of a value up to t = 1, nor of its derivative
 
 
 def polynomial(coefficients: Sequence[float], t: Any) -> Any:
@@ -24,15 +25,19 @@ def polynomial(coefficients: Sequence[float], t: Any) -> Any:
     return total
 
 
-def _function(taylor: Sequence[Fraction], closed: Callable[[Any], Any], doc: str) -> Callable[[Any], Any]:
-    coefficients = [float(x) for x in taylor]
-
+def _function(near: Callable[[Any], Any], closed: Callable[[Any], Any], doc: str) -> Callable[[Any], Any]:
     def function(t: Any) -> Any:
         small = less(t, 1.0)
-        return where(small, polynomial(coefficients, where(small, t, 0.0)), closed(where(small, 1.0, t)))
+        return where(small, near(where(small, t, 0.0)), closed(where(small, 1.0, t)))
 
     function.__doc__ = doc
     return function
+
+
+def _near(taylor: Sequence[Fraction]) -> Callable[[Any], Any]:
+    """The polynomial of a series, near zero."""
+    coefficients = [float(x) for x in taylor if abs(x) > _ROUNDED * abs(taylor[0])]
+    return lambda t: polynomial(coefficients, t)
 
 
 def _derivative(taylor: Sequence[Fraction]) -> list[Fraction]:
@@ -48,7 +53,6 @@ def _bernoulli(count: int) -> list[Fraction]:
     return numbers
 
 
-_A = [Fraction((-1) ** k, factorial(2 * k + 1)) for k in range(_TERMS)]
 _B = [Fraction((-1) ** k, factorial(2 * k + 2)) for k in range(_TERMS)]
 _C = [Fraction((-1) ** k, factorial(2 * k + 3)) for k in range(_TERMS)]
 _D = [abs(number) / factorial(2 * n) for n, number in enumerate(_bernoulli(2 * _TERMS + 2)[::2])][1:]
@@ -80,10 +84,11 @@ def _d1_closed(t: Any) -> Any:
     return (0.125 / (s * s) - cos(half) / (8.0 * half * s) - _d_closed(t)) / t
 
 
-a = _function(_A, _a_closed, "``sin(x) / x`` of ``t = x**2``.")
-b = _function(_B, _b_closed, "``(1 - cos(x)) / x**2`` of ``t = x**2``.")
-c = _function(_C, _c_closed, "``(x - sin(x)) / x**3`` of ``t = x**2``.")
-d = _function(_D, _d_closed, "``(1 - x/2 cot(x/2)) / x**2`` of ``t = x**2``; infinite at ``x = 2 pi``.")
-b1 = _function(_derivative(_B), lambda t: (_a_closed(t) - 2.0 * _b_closed(t)) / (2.0 * t), "``db/dt``.")
-c1 = _function(_derivative(_C), lambda t: (_b_closed(t) - 3.0 * _c_closed(t)) / (2.0 * t), "``dc/dt``.")
-d1 = _function(_derivative(_D), _d1_closed, "``dd/dt``.")
+_c_near = _near(_C)
+a = _function(lambda t: 1.0 - t * _c_near(t), _a_closed, "``sin(x) / x`` of ``t = x**2``.")
+b = _function(_near(_B), _b_closed, "``(1 - cos(x)) / x**2`` of ``t = x**2``.")
+c = _function(_c_near, _c_closed, "``(x - sin(x)) / x**3`` of ``t = x**2``.")
+d = _function(_near(_D), _d_closed, "``(1 - x/2 cot(x/2)) / x**2`` of ``t = x**2``; infinite at ``x = 2 pi``.")
+b1 = _function(_near(_derivative(_B)), lambda t: (_a_closed(t) - 2.0 * _b_closed(t)) / (2.0 * t), "``db/dt``.")
+c1 = _function(_near(_derivative(_C)), lambda t: (_b_closed(t) - 3.0 * _c_closed(t)) / (2.0 * t), "``dc/dt``.")
+d1 = _function(_near(_derivative(_D)), _d1_closed, "``dd/dt``.")

@@ -40,7 +40,7 @@ class Point(NamedTuple):
     axes: Any
     """``3 x 3``: normal and tangents of the ground as rows, in the link frame"""
     gravity: Any
-    """``3``: in the link frame"""
+    """``3``: along normal and tangents"""
     spin: Any
     """``3``: angular velocity, in the link frame"""
     position: Any
@@ -52,13 +52,13 @@ class Point(NamedTuple):
     base: Any
     """``3 x 3``: the axes in the base frame"""
     lever: Any
-    """``3``: where it touches, in the base frame"""
+    """``3``: from the base to where it touches, along normal and tangents"""
 
     def ahead(self, found: Response, dt: Any) -> Any:
         """``3``: its velocity at the end of the step."""
-        a, alpha = found.links[self.link][:3] + self.gravity, found.links[self.link][3:]
+        a, alpha = found.links[self.link][:3], found.links[self.link][3:]
         a = a + cross(alpha, self.place) + cross(self.spin, cross(self.spin, self.center))
-        return self.velocity + self.axes @ scale(dt, a)
+        return self.velocity + scale(dt, self.axes @ a + self.gravity)
 
     def wrench(self, force: Any) -> Any:
         """``6``: of a force (3) along normal and tangents, in the link frame."""
@@ -161,7 +161,8 @@ def concluded(start: Start, signs: Signs) -> Any:
     """``[t; packed]`` at the end of a step."""
     system, state, points, dt = start.system, start.state, start.points, start.dt
     found, supports, closing = start.answer(signs, sticks=False)
-    velocity = state.velocity + scale(dt, found.acceleration)
+    change = scale(dt, found.acceleration)
+    velocity = state.velocity + change
     after = system.model.configuration.displace(state, scale(0.5 * dt, velocity))
     after = after._replace(twist=velocity[: system.model.m], rates=velocity[system.model.m :])
     ahead = start.ahead(found)
@@ -174,7 +175,7 @@ def concluded(start: Start, signs: Signs) -> Any:
         pulls = pulls | {LOOPS: Pull(closing, *np.zeros((2, system.model.n)))}
     if signs.grip:
         pulls = pulls | {signs.grip.name: Pull(signs.grip.forces(found.beyond), *np.zeros((2, system.model.n)))}
-    works = start.works + _works(system, state, velocity, pulls, points, ahead, felt, dt)
+    works = start.works + _works(system, state, change, pulls, points, ahead, felt, dt)
     memory = concatenate(kept)
     packed = layout_of(system, len(memory)).pack(after, memory, works)
     return concatenate([np.reshape(start.count + 1.0, 1), packed])
@@ -239,11 +240,11 @@ def _points(system: System, state: State, memory: Any, dt: Any = 0.0) -> list[Po
         place, below = (center - radius * axes[0], p - radius * site.axes[0]) if radius else (center, p)
         along, anchor = (own, np.zeros(2)) if rolls else (site.axes[1:] @ p, own)
         position = concatenate([np.reshape(site.height, 1), along])
-        base = site.axes @ R_base
-        lever = base.T @ (site.axes @ below - site.axes @ origin)
+        base, pull = site.axes @ R_base, site.axes @ model.gravity
+        lever = site.axes @ below - site.axes @ origin
         velocity = axes @ (v + cross(w, place))
         anchor = floor.touchdown(position, velocity, anchor, dt)
-        points.append(Point(link, center, place, axes, R.T @ model.gravity, w, position, velocity, anchor, base, lever))
+        points.append(Point(link, center, place, axes, pull, w, position, velocity, anchor, base, lever))
     return points
 
 
@@ -276,8 +277,10 @@ def _answer(
 ) -> tuple[Response, Any]:
     """The accelerations of a step on given supports, and the forces (nv) that close loops."""
     zero, (forces, armature) = np.zeros(model.n), ahead_of(model, state, pulls, dt)
-    wrenches = [(p.link, p.wrench(s.force - s.gain * p.velocity)) for p, s in zip(points, supports, strict=True)]
-    resisting = [(p.link, p.resistance(scale(dt, s.gain))) for p, s in zip(points, supports, strict=True)]
+    wrenches, resisting = [], []
+    for point, (force, gain) in zip(points, supports, strict=True):
+        wrenches.append((point.link, point.wrench(force - gain * (point.velocity + scale(dt, point.gravity)))))
+        resisting.append((point.link, point.resistance(scale(dt, gain))))
     if grip is not None:
         forces = forces + grip.sliding - concatenate([np.zeros(model.m), armature * grip.given])
         return response(model, state, forces, wrenches, resisting, armature + grip.armature, grip.given), zero
@@ -292,7 +295,7 @@ def _answer(
 def _works(
     system: System,
     state: State,
-    velocity: Any,
+    change: Any,
     pulls: dict[str, Pull],
     points: list[Point],
     ahead: list[Any],
@@ -300,8 +303,8 @@ def _works(
     dt: Any,
 ) -> Any:
     """J, two for each port: what the forces of the step do along the mean of the velocities before and after."""
-    m, mean = system.model.m, 0.5 * (state.velocity + velocity)
-    by_law = powers_of(system.model, state, velocity, pulls, dt)
+    m, mean = system.model.m, state.velocity + 0.5 * change
+    by_law = powers_of(system.model, state, change, pulls)
     along = [0.5 * (point.velocity + u) for point, u in zip(points, ahead, strict=True)]
     carried = [_with_base(system, point, mean[:m]) for point in points]
     by_floor: list[tuple[Any, Any]] = []
@@ -317,4 +320,4 @@ def _works(
 def _with_base(system: System, point: Point, twist: Any) -> Any:
     """``3``: the velocity of a point, along normal and tangents, if the robot were rigid."""
     nu = system.model.base.selection @ twist
-    return point.base @ (nu[:3] + cross(nu[3:], point.lever))
+    return point.base @ nu[:3] + cross(point.base @ nu[3:], point.lever)

@@ -199,7 +199,7 @@ def _works(start: Start, end: End) -> Any:
     """J, two for each port: along the mean of the velocities before and after."""
     model, rows, state = start.system.model, start.rows, start.state
     mean, impulses = 0.5 * (state.velocity + end.velocity), end.found.impulses
-    pairs = powers_of(model, state, end.velocity, start.pulls, start.dt)
+    pairs = powers_of(model, state, end.velocity - state.velocity, start.pulls)
     works = {name: scale(start.dt, array(list(pair))) for name, pair in zip(start.pulls, pairs, strict=True)}
     base = impulses * concatenate(rows.of(rows.J[:, : model.m] @ mean[: model.m]))
     whole = impulses * concatenate(rows.of(rows.J @ mean))

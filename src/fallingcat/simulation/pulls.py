@@ -22,19 +22,23 @@ LEAST = 1e-9
 
 
 class Pull(NamedTuple):
-    """A law at the start of a step: forces (nv), and how those of joints fall with their coordinates and rates (n)."""
+    """A law at the start of a step: forces (nv), and how those of joints fall in the step with their rates before, and
+    with the change of these (n each).
+    """
 
     forces: Any
-    stiffness: Any
-    damping: Any
+    drift: Any
+    """``dt K`` of springs that a step foresees"""
+    gain: Any
+    """``D + dt K``"""
 
     def scaled(self, share: Any) -> Pull:
-        """With a share (n) of its stiffness and damping, where drives are cut."""
-        return Pull(self.forces, share * self.stiffness, share * self.damping)
+        """With a share (n) of springs and dampers, where drives are cut."""
+        return Pull(self.forces, share * self.drift, share * self.gain)
 
-    def then(self, rates: Any, change: Any, dt: Any) -> Any:
+    def then(self, rates: Any, change: Any) -> Any:
         """``nv``: the forces at the end of the step, in which the rates (n) change by ``change``."""
-        less_ = self.stiffness * scale(dt, rates) + (self.damping + dt * self.stiffness) * change
+        less_ = self.drift * rates + self.gain * change
         return self.forces - concatenate([np.zeros(len(self.forces) - len(less_)), less_])
 
 
@@ -48,15 +52,16 @@ def pulls_of(
     dt: Any,
     middle: bool = False,
 ) -> dict[str, Pull]:
-    """All laws, and the controller, by their names; of the one that ``grips``, nothing yet.  Stiffness and damping are
-    those that a step foresees: all of them, or, of one whose places are those of its ``middle``, as :class:`.Centered`.
+    """All laws, and the controller, by their names; of the one that ``grips``, nothing yet.  A step foresees all of
+    springs and dampers, or, if its places are those of its ``middle``, as much as :class:`.Centered`.
     """
     model, zero, drives = system.model, np.zeros(system.model.n), set(system.driven_ports)
-    asking = [law for law in system.laws if not law.answers]
-    pulls = {law.name: _pull(law, model, t, state, touching, dt) for law in asking if law.name != grips}
-    if middle and pulls and model.n:
-        uncut = {law.name: _uncut(law, model, t, state, touching, dt) for law in asking if law.name in pulls}
-        pulls = _centered(pulls, uncut, _behind(model), dt)
+    asking, at = [law for law in system.laws if not law.answers and law.name != grips], (model, t, state, touching, dt)
+    said = {law.name: _resistance(law.resistance, *at) for law in asking}
+    ahead = {name: (dt * K, D + dt * K) for name, (K, D) in said.items()}
+    if middle and said and model.n:
+        ahead = _centered(said, {law.name: _uncut(law, *at) for law in asking}, _behind(model), dt)
+    pulls = {law.name: Pull(_forces(law, *at[:-1]), *ahead[law.name]) for law in asking}
     if grips is not None:
         pulls[grips] = Pull(np.zeros(model.nv), zero, zero)
     if system.controller is not None:
@@ -65,7 +70,7 @@ def pulls_of(
     for law in system.laws:
         if law.answers:
             taken = law.beside(model, t, state, frozenset(), asked)
-            gain = sum((pulls[name].damping + dt * pulls[name].stiffness for name in drives & pulls.keys()), start=zero)
+            gain = sum((pulls[name].gain for name in drives & pulls.keys()), start=zero)
             u = asked[model.m :]
             part = cut_resistance(u, u + taken[model.m :], gain, carried(model), dt)
             pulls = {name: pull.scaled(part) if name in drives else pull for name, pull in pulls.items()}
@@ -73,10 +78,9 @@ def pulls_of(
     return {port: pulls[port] for port in system.ports if port in pulls}
 
 
-def _pull(law: Law, model: Model, t: Any, state: State, touching: dict[str, Any], dt: Any) -> Pull:
-    """Of a law."""
-    forces = by_cases(lambda known: law.forces(model, t, state, known), touching)
-    return Pull(forces, *_resistance(law.resistance, model, t, state, touching, dt))
+def _forces(law: Law, model: Model, t: Any, state: State, touching: dict[str, Any]) -> Any:
+    """``nv``: of a law, whatever touches."""
+    return by_cases(lambda known: law.forces(model, t, state, known), touching)
 
 
 def _resistance(said: Callable[..., Any], model: Model, t: Any, state: State, touching: dict[str, Any], dt: Any) -> Any:
@@ -100,34 +104,36 @@ def _behind(model: Model) -> Any:
         return np.full(model.n, LEAST)
 
 
-def _centered(pulls: dict[str, Pull], uncut: dict[str, Any], inertia: Any, dt: Any) -> dict[str, Pull]:
-    """What a step foresees of laws in its middle, as :class:`.Centered` says of all of a joint together.
+def _centered(said: dict[str, Any], uncut: dict[str, Any], inertia: Any, dt: Any) -> dict[str, tuple[Any, Any]]:
+    """Drift and gain (n each) of laws in the middle of a step, as :class:`.Centered` says of all of a joint together.
 
     Where a law has cut the gain ``D + dt K`` by :func:`.cut_resistance`, to ``c``, that is
     ``(c + m / dt) (G + m / dt) / (D + dt K + m / dt) - m / dt`` of the gain ``G`` that is left of it in the middle.
     """
-    whole = {name: pull[1:] if uncut[name] is None else uncut[name] for name, pull in pulls.items()}
+    whole = {name: own if uncut[name] is None else uncut[name] for name, own in said.items()}
     K, D = (sum(x, start=0.0 * inertia) for x in zip(*whole.values(), strict=True))
     parts, m, found = Centered.of(K, D, 1.0 / inertia, dt), inertia * (1.0 / dt), {}
-    for name, pull in pulls.items():
-        k, d = parts.foreseen(*whole[name])
+    for name, own in said.items():
+        drift, left = parts.foreseen(*whole[name])
+        share: Any = 1.0
         if uncut[name] is not None:
-            gain, cut, left = (D + dt * K for K, D in (whole[name], pull[1:], (k, d)))
+            gain, cut = (D + dt * K for K, D in (whole[name], own))
             kept = (cut + m) * (left + m) / (gain + m) - m
             share = maximum(kept, 0.0 * kept) / where(less(0.0, left), left, 1.0 + 0.0 * left)
-            k, d = share * k, share * d
-        found[name] = Pull(pull.forces, k, d)
+        found[name] = share * drift, share * left
     return found
 
 
 def ahead_of(model: Model, state: State, pulls: dict[str, Pull], dt: Any) -> tuple[Any, Any]:
     """Forces (nv) at the end of a step without acceleration, and the armature (n) by which they fall with it."""
     zero = np.zeros(model.n)
-    forces = sum((pull.then(state.rates, zero, dt) for pull in pulls.values()), start=np.zeros(model.nv))
-    return forces, sum((scale(dt, pull.damping + dt * pull.stiffness) for pull in pulls.values()), start=zero)
+    forces = sum((pull.then(state.rates, zero) for pull in pulls.values()), start=np.zeros(model.nv))
+    return forces, scale(dt, sum((pull.gain for pull in pulls.values()), start=zero))
 
 
-def powers_of(model: Model, state: State, velocity: Any, pulls: dict[str, Pull], dt: Any) -> list[tuple[Any, Any]]:
-    """W through base and joints, of each law: at its end, along the mean of the velocities before and after."""
-    m, mean, change = model.m, 0.5 * (state.velocity + velocity), velocity[model.m :] - state.rates
-    return [(F[:m] @ mean[:m], F[m:] @ mean[m:]) for F in (p.then(state.rates, change, dt) for p in pulls.values())]
+def powers_of(model: Model, state: State, change: Any, pulls: dict[str, Pull]) -> list[tuple[Any, Any]]:
+    """W through base and joints, of each law: at the end of a step in which velocities change by ``change`` (nv), along
+    the mean of those before and after.
+    """
+    m, mean = model.m, state.velocity + 0.5 * change
+    return [(F[:m] @ mean[:m], F[m:] @ mean[m:]) for F in (p.then(state.rates, change[m:]) for p in pulls.values())]
