@@ -42,11 +42,12 @@ def test_steps_are_those_of_a_rollout():
 
 
 def test_forces_are_held():
-    """Forces of a policy, step by step, are those of a controller in a run alone."""
+    """Forces of a policy, step by step, are those of a controller in a run alone, which is asked in the middle."""
     model, many, floor, sit = dogs()
     fleet = Fleet(model, many, contact=floor, driven=True)
     for _ in range(20):
-        fleet.step(1, forces=-200.0 * (fleet.state.joints - sit) - 5.0 * fleet.state.rates)
+        middle = fleet.state.joints + 0.5e-3 * fleet.state.rates
+        fleet.step(1, forces=-200.0 * (middle - sit) - 5.0 * fleet.state.rates)
     start = fc.State(*(x[3] for x in many))
     alone = fc.simulate(
         model, start, 0.02, lambda t, s: -200.0 * (s.joints - sit) - 5.0 * s.rates, floor, integrator="implicit"
