@@ -8,7 +8,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.control import JointDamper
 from fallingcat.simulation import System
-from fallingcat.simulation.stiffness import RESOLVED, default_step, fastest, stable_step
+from fallingcat.simulation.stiffness import REBOUND, RESOLVED, default_step, fastest, stable_step
 
 BALL = fc.robots.free_body()
 HOPPER = fc.robots.revolute_hopper()
@@ -171,3 +171,21 @@ def test_what_nothing_resists_is_named(limits):
     for integrator in (None, "rkmk4"):
         assert says in told(lambda m, s, i=integrator: fc.simulate(m, s, 0.01, integrator=i).status)
     assert says in told(lambda m, s: fc.rollout(m, [s, s], 0.01).status)
+
+
+@pytest.mark.parametrize(("rate", "damping"), [(1e3, 0.9), (447.0, 1.0), (1e3, 1.2)])
+def test_what_lands_on_damped_corners_leaves_as_it_should_in_default_steps(rate, damping):
+    """It was thrown back with up to 0.36 of its speed where 0.13 is right: the step was 1 ms from ``z > 0.8`` on."""
+    box, corners = fc.contact.corners(BALL, "body", (0.3, 0.2))
+    k, d = 0.25 * box.mass * rate**2, 0.5 * damping * rate * box.mass
+    floor = fc.contact.CompliantFloor(corners, (k, k), (d, d))
+
+    def leaves(height, dt=None):
+        pose, fall = np.eye(4), np.sqrt(2.0 * height / 9.81)
+        pose[2, 3] = height
+        run = fc.simulate(box, box.state(pose=pose), fall + 0.05, (), floor, integrator="implicit", dt=dt)
+        speeds = np.where(run.poses[:, 2, 3] > 0.0, run.twists[:, 2], 0.0)
+        return speeds.max(initial=0.0) / (9.81 * fall)
+
+    exact = leaves(0.05, 1e-5)
+    assert max(abs(leaves(height) - exact) for height in np.linspace(0.05, 0.053, 6)) < REBOUND

@@ -100,11 +100,11 @@ def _missed(run: Trajectory) -> str:
 
 
 def _damped(run: Trajectory, dt: float) -> str:
-    """Whether stable steps swallowed the rebound of a robot that landed."""
+    """Whether stable steps were too long for the rebound of a robot that landed."""
     enough = rebounding_step(run.system, run.state(0))
     if dt <= enough * (1.0 + 1e-9) or not _landed(run.modes):
         return ""
-    return f"steps of {dt:g} s damp the rebound from this floor; take at most {enough:g} s"
+    return f"steps of {dt:g} s are too long for the rebound from this floor; take at most {enough:g} s"
 
 
 def at_rest(model: Model) -> float:

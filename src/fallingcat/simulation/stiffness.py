@@ -77,11 +77,12 @@ def rebounding_step(system: System, state: State) -> float:
     """The longest step (s) of the implicit rule, to one digit, in which a robot bounces as it should: infinite where
     nothing throws it back.
 
-    On springs ``k`` and dampers ``d`` a mass ``m`` swings at ``w = sqrt(k / m)`` with the damping ``z``, and leaves
-    with the part ``e = exp(-pi z / sqrt(1 - z^2))`` of its speed.  The rule adds ``s w dt / 2`` to ``z``, whatever its
-    books say, with the part ``s`` of springs that it sees ahead (:class:`.Centered`), and meets and leaves the ground
-    up to half a step early or late, ``z w dt + (w dt)^2 / 16`` of the speed: steps are so short that ``e`` is right to
-    :data:`REBOUND`.  The motion looked at is that of the whole robot, up and down.
+    On springs ``k`` and dampers ``d`` that do not pull, a mass ``m`` that would swing at ``w = sqrt(k / m)`` with the
+    damping ``z`` leaves with the part ``e = exp(-2 z arccos(z) / sqrt(1 - z^2))`` of its speed, also beyond ``z = 1``.
+    The rule adds ``s w dt / 2`` to ``z``, whatever its books say, with the part ``s`` of springs that it sees ahead
+    (:class:`.Centered`), and meets and leaves the ground up to half a step early or late, ``z w dt + (w dt)^2 / 16`` of
+    the speed: steps are so short that ``e`` is right to :data:`REBOUND`.  The motion looked at is that of the whole
+    robot, up and down.
     """
     floor, model = system.contact, system.model
     if not isinstance(floor, CompliantFloor):
@@ -90,15 +91,15 @@ def rebounding_step(system: System, state: State) -> float:
     along = axes @ axes[0]  # of a point, if the base moves out of the ground
     (K, D), m = floor.springs, model.mass * float(axes[0] @ axes[0])
     k, d = (len(floor.points) * float(x @ along**2) for x in (K, D))
-    bends = 1.0 - d * d / (4.0 * k * m) if k * m > 0.0 else 0.0  # 1 - z^2
-    if bends <= 0.0:
+    if k * m == 0.0:
         return np.inf
-    z, w, gives = np.sqrt(1.0 - bends), np.sqrt(k / m), giving(model, floor)
-    e = np.exp(-np.pi * z / np.sqrt(bends))
+    z, w, gives = d / (2.0 * np.sqrt(k * m)), np.sqrt(k / m), giving(model, floor)
+    off_one = z + 1e-9j  # 0 / 0 at 1, and real beside it
+    e = np.exp(-2.0 * z * (np.arccos(off_one) / np.sqrt(1.0 - off_one**2)).real)
 
     def off(dt: float) -> float:
         more = 0.5 * float(Centered.of(K[0], D[0], gives, dt).spring) * w * dt
-        return float(e * (np.pi * more / bends**1.5 + z * w * dt + (w * dt) ** 2 / 16.0))
+        return float(e * (np.pi * more + z * w * dt + (w * dt) ** 2 / 16.0))
 
     steps = [float(f"{digit}e{power}") for power in range(-6, 0) for digit in range(1, 10)]
     return max((dt for dt in steps if off(dt) <= REBOUND), default=SHORTEST_DEFAULT)
