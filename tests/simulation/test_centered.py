@@ -10,6 +10,7 @@ import fallingcat as fc
 from fallingcat.contact.centered import Centered
 from fallingcat.contact.giving import giving
 from fallingcat.simulation.implicit import Implicit
+from fallingcat.studies.hoppers.hopper import floor, laws, robot, start
 
 
 def swing(K, D, m, dt, gives=None):
@@ -123,3 +124,21 @@ def test_springs_of_a_function_gain_no_energy():
     exact = fc.simulate(arm, start, 1.0, fc.control.JointSpring(k, (0.0, 0.0, 0.0)), integrator="rkmk4", dt=2e-4)
     np.testing.assert_allclose(run.joints[-1], exact.joints[-1], atol=1e-3)
     assert {0.5e-3, 1.5e-3} <= set(asked)
+
+
+def test_a_floor_without_a_limit_of_friction_holds_what_leaves_until_it_is_out():
+    """Its tangential force stays while the normal one is clipped at zero: a hopper's leg is stopped as it lifts off."""
+    p = fc.studies.load("revolute-6").parameters
+    hopper = robot(p)
+    begin, ground = start(hopper, p), floor(p)
+    assert ground.friction is None
+    seen = Centered(np.zeros(3), np.full(3, 0.5), 1e-3)
+    place, velocity = np.array([-1e-3, 0.0, 0.0]), np.array([0.1, 2.0, 0.0])
+    held = ground.support(place, velocity, velocity, np.zeros(2), seen, sticks=False)
+    assert held.gain[0] == held.force[0] == 0.0  # it would have to pull
+    assert held.force[1] - held.gain[1] * 2.0 == pytest.approx(-2.0 * ground.damping[1])
+    acting = laws(hopper, begin, p)
+    fine = fc.simulate(hopper, begin, 0.3, acting, ground, integrator=fc.simulation.Rosenbrock(1e-8))
+    ours = fc.simulate(hopper, begin, 0.3, acting, ground, integrator="implicit", dt=5e-5)
+    assert ours.status == "finished"
+    np.testing.assert_allclose(ours.twists[-1], fine.twists[-1], atol=0.05)

@@ -263,7 +263,7 @@ class CompliantFloor(Contact):
         full = free + gain * change
         push, sees = -full[0], height + seen.dt * (seen.spring[0] * ahead[0] + 0.25 * change[0])
         inside = where(less(sees, 0.0), 1.0 + 0.0 * push, 0.0 * push)
-        share = holds = inside if sticks else where(less(0.0, push), inside, 0.0 * push)
+        share, holds = inside, inside if sticks else where(less(0.0, push), inside, 0.0 * push)
         if self.friction is not None and not sticks:
             square, limit = full[1:] @ full[1:], self.friction * push
             slides, most = less(limit * limit, square), maximum(square, free[1:] @ free[1:])
