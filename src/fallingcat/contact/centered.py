@@ -42,10 +42,6 @@ class Centered(NamedTuple):
         """How far (m) beyond the place in the middle springs see."""
         return scale(self.dt, self.spring * w + 0.25 * (w - v))
 
-    def velocity(self, v: Any, w: Any) -> Any:
-        """What dampers see."""
-        return v + self.damper * (w - v)
-
     def foreseen(self, K: Any, D: Any) -> tuple[Any, Any]:
         """``(drift, gain)`` by which spring and damper pull with ``drift v + gain (w - v)`` more than they would in
         the middle, at the velocity before.

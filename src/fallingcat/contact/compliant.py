@@ -259,10 +259,9 @@ class CompliantFloor(Contact):
         start: ``ahead`` may be that of a point that was taken to stick, and be much less.
         """
         free, gain = self._pull(position, velocity, anchor, seen)
-        change, height = ahead - velocity, position[0]
-        full = free + gain * change
-        push, sees = -full[0], height + seen.dt * (seen.spring[0] * ahead[0] + 0.25 * change[0])
-        inside = where(less(sees, 0.0), 1.0 + 0.0 * push, 0.0 * push)
+        full = free + gain * (ahead - velocity)
+        push, sees = -full[0], position + seen.beyond(velocity, ahead)
+        inside = where(less(sees[0], 0.0), 1.0 + 0.0 * push, 0.0 * push)
         share, holds = inside, inside if sticks else where(less(0.0, push), inside, 0.0 * push)
         if self.friction is not None and not sticks:
             square, limit = full[1:] @ full[1:], self.friction * push
@@ -294,7 +293,7 @@ class CompliantFloor(Contact):
         (_, K_t), position, before = self.stiffness, point.position, point.anchor
         free, gain = self._pull(position, point.velocity, before, seen)
         change, after = ahead - point.velocity, position[1:] + scale(0.5 * seen.dt, ahead[1:])
-        inside = less(position[0] + seen.dt * (seen.spring[0] * ahead[0] + 0.25 * change[0]), 0.0)
+        inside = less((position + seen.beyond(point.velocity, ahead))[0], 0.0)
         if K_t == 0.0 or self.friction is None:
             return where(inside, before, after)
         full = (free + gain * change)[1:]

@@ -22,10 +22,7 @@ def giving(model: Model, floor: CompliantFloor) -> float:
     among motions that keep loops closed, at the neutral configuration.
     """
     M = np.asarray(mass_matrix(model, model.neutral()), dtype=float)
-    try:
-        return float(most_giving(M[None], *given_way(model, floor))[0])
-    except np.linalg.LinAlgError:  # springs and dampers may be all that resists; else the step says what is singular
-        return MOST
+    return float(most_giving(M[None], *given_way(model, floor))[0])
 
 
 def given_way(model: Model, floor: CompliantFloor) -> tuple[np.ndarray, np.ndarray]:
@@ -40,6 +37,8 @@ def given_way(model: Model, floor: CompliantFloor) -> tuple[np.ndarray, np.ndarr
 
 def most_giving(masses: np.ndarray, JJ: np.ndarray, free: np.ndarray) -> np.ndarray:
     """``N``: :func:`giving` of robots with these mass matrices (N x nv x nv)."""
-    M = free.T @ masses @ free
-    gives = np.linalg.eigvals(np.linalg.solve(M, free.T @ JJ @ free)).real.max(axis=-1, initial=0.0)
-    return np.minimum(gives, MOST)
+    try:
+        gives = np.linalg.eigvals(np.linalg.solve(free.T @ masses @ free, free.T @ JJ @ free)).real
+    except np.linalg.LinAlgError:  # springs and dampers may be all that resists; else the step says what is singular
+        return np.full(len(masses), MOST)
+    return np.minimum(gives.max(axis=-1, initial=0.0), MOST)
