@@ -190,6 +190,8 @@ def told(x: object) -> str:
     ("'cat.urdf'", 'None', 'a list', 'an empty list')
     """
     shape = getattr(x, "shape", None)
+    if shape == () and hasattr(x, "item"):
+        return told(x.item())  # a number of NumPy
     if isinstance(shape, tuple):
         return f"an array of shape {shape}"
     if isinstance(x, (list, tuple, dict)) and not x:

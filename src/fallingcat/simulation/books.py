@@ -135,10 +135,11 @@ def passed(system: System, joints: np.ndarray) -> str:
 
 def _shaken(run: Trajectory, dt: float) -> str:
     """Which joint goes to and fro with the steps of ``dt`` (s) under a function, as it does where they are too long for
-    it, and limits or friction keep that from growing; where all steps are kept.
+    it, and limits or friction keep that from growing, or in flight under dampers that stop it at once, after a jump of
+    laws; where all steps are kept.
     """
     function = run.system.controller is not None and run.system.sampling is None
-    if not function or len(run) <= SHAKES + 1 or np.diff(run.times).max() > 1.5 * dt:
+    if not (function or run.integrator == "momentum") or len(run) <= SHAKES + 1 or np.diff(run.times).max() > 1.5 * dt:
         return ""
     change = np.diff(run.rates, axis=0)
     turns = (change[1:] * change[:-1] < 0.0) & (np.minimum(*np.abs([change[1:], change[:-1]])) > SHAKEN)
@@ -146,7 +147,8 @@ def _shaken(run: Trajectory, dt: float) -> str:
     if not shaken.any():
         return ""
     joint = run.model.rate_joints[int(shaken.argmax())]
-    return f"joint {joint!r} goes to and fro with the steps under the function: take smaller steps, or a law"
+    why = "under the function: take smaller steps, or a law" if function else "under its dampers: take smaller steps"
+    return f"joint {joint!r} goes to and fro with the steps {why}"
 
 
 def hurried(system: System, works: np.ndarray, dt: float) -> str:

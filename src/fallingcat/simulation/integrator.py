@@ -32,6 +32,10 @@ class Integrator(ABC):
     stable: bool = False
     """whether steps of any size follow springs and dampers, however stiff: the default step does not look at them"""
 
+    damped: bool = False
+    """whether steps of any size follow dampers alone, however strong, under forces that do not jump: the default step
+    looks at what swings"""
+
     lag: float = 0.0
     """part of a step by which velocities are behind places: the books are those of then"""
 

@@ -46,6 +46,7 @@ class MomentumMidpoint(Marching):
 
     name = "momentum"
     order = 2
+    damped = True
 
     def stepper(self, system: System, mode: Mode, memory: int) -> Step:
         """Whole flights in machine code, unless a controller is asked within steps."""

@@ -139,7 +139,7 @@ class Run(Stepping):
     def _march(self, march: March) -> bool:
         """Whole steps in machine code, up to where a controller is asked again, if there are any such steps."""
         dt, at = self.largest, round(self.t / self.largest)
-        whole = abs(self.t - at * dt) <= PRECISION
+        whole = abs(self.t - at * dt) <= PRECISION and not self.eases
         steps = min(int(self.duration / dt + 1e-9) - at, self._undisturbed()) if whole else 0
         if steps <= 1:
             return steps == 1 and self._march_once(march, at + 1)

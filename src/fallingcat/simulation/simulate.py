@@ -31,7 +31,7 @@ from .rosenbrock import Rosenbrock
 from .run import Run
 from .sampling import Sampling
 from .semi_implicit import SemiImplicitEuler
-from .stiffness import DEFAULT_STEP, RESOLVED, STABLE, STIFF_STEP, fastest
+from .stiffness import DEFAULT_STEP, RESOLVED, STABLE, STIFF_STEP, fastest, stiff
 from .system import Controller, System
 from .trajectory import Trajectory
 
@@ -73,8 +73,8 @@ def simulate(
     By default: the momentum-exact rule in free flight, ``implicit`` (order 1, no modes) on compliant floors under three
     points or more, ``moreau`` (order 1, no modes) on hard contacts of more than 40 points times degrees of freedom or
     beside loops (``rkmk4`` locates their events), the Rosenbrock method on other contacts and joints that are too stiff
-    for steps, else RKMK4.  Dry friction so large that joints would be seen to creep under it in other steps takes
-    ``implicit`` or ``moreau``, which hold them.
+    for steps (``implicit`` under a function), else RKMK4.  Dry friction so large that joints would be seen to creep
+    under it in other steps takes ``implicit`` or ``moreau``, which hold them.
 
     A run whose books do not balance (an energy residual above 0.01) says so in its ``status``, with the rate of the
     springs that its steps did not resolve.  A number that is not finite, a step that cannot be taken or contacts that
@@ -189,11 +189,28 @@ def method_of(system: System, state: State, wanted: str | Integrator | None, dt:
         return INTEGRATORS["moreau"]
     if system.contact is not None and system.contact.stiff:
         return INTEGRATORS["rosenbrock"]
+    if dt is None and system.sampling is None and stiff(system, state):  # held forces jump: nothing is followed at once
+        return INTEGRATORS[_follows_dampers(system)]
     fast = fastest(system, state) * (STIFF_STEP if dt is None else dt)
     if fast > STABLE:
         return INTEGRATORS["rosenbrock"]
+    return INTEGRATORS["momentum" if _flies(system) and (dt is None or fast <= RESOLVED) else "rkmk4"]
+
+
+def _flies(system: System) -> bool:
+    """Whether the momentum-exact rule takes it."""
     try:
         check(system)
     except ModelError:
-        return INTEGRATORS["rkmk4"]
-    return INTEGRATORS["momentum" if dt is None or fast <= RESOLVED else "rkmk4"]
+        return False
+    return True
+
+
+def _follows_dampers(system: System) -> str:
+    """Which integrator takes long steps under strong dampers: one that knows its error, or, under functions, which may
+    jump and shake, one that asks once a step.
+    """
+    if _flies(system):
+        return "momentum"
+    asks = system.controller is not None and system.contact is None and not any(system.sizes)
+    return "implicit" if asks else "rosenbrock"

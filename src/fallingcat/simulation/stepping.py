@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..contact.contact import Mode
@@ -16,15 +18,23 @@ from .implicit import March
 from .integrator import HALVINGS, Integrator, Step
 from .ledger import ROUNDING
 from .smooth import smooth
-from .stiffness import default_step, stable_step, too_fast
+from .stiffness import damped_step, default_step, stable_step, stiff, too_fast
 from .system import System
 
 SMALLEST_STEP = 1e-13
 LEAK, DRIFT = 1e-7, 1e-8
 """Energy that a step may lose or create beside hard contacts, where points are held and in flight, relative to the
 largest kinetic energy so far."""
+EASING = 1.2
+"""How fast steps grow from those that resolve dampers: what decays at any rate is e^-10 of itself before they do not
+resolve that any more."""
 JUMP = 1e-3
 """How much forces change that jump, relative to them."""
+
+
+def _default_of(method: Integrator) -> Callable[[System, State], float]:
+    """What says the step (s) of a method of fixed steps to which none was given."""
+    return stable_step if method.stable else damped_step if method.damped else default_step
 
 
 class Stepping:
@@ -37,13 +47,16 @@ class Stepping:
     ) -> None:
         self.system = system = method.suited(system)
         self.duration, self.adaptive = duration, method.tolerance is not None
+        self.eases = dt is None and system.contact is None and (method.stable or method.damped) and stiff(system, state)
         if dt is None:
-            dt = longest if self.adaptive else (stable_step if method.stable else default_step)(system, state)
+            dt = longest if self.adaptive else _default_of(method)(system, state)
         self.method, self.largest = method.at(system, dt), dt
         self.begun = state
         self.mode, memory = system.begin(state)
         self.layout = layout_of(system, len(memory))
         self.t, self.next = 0.0, min(self.largest, 1e-4) if self.adaptive else self.largest
+        if self.eases:  # what dampers stop at once stops in steps that resolve it
+            self.next = min(self.largest, default_step(system, state))
         self.packed = np.asarray(self.layout.pack(state, memory, np.zeros(self.layout.works)), dtype=float)
         self.fastest = 0.0  # kinetic energy (J) at most, before steps beside hard contacts
         self._account: tuple[np.ndarray, Account] = np.zeros(0), Account(0.0, 0.0, 0.0)  # of the packed state
@@ -87,7 +100,8 @@ class Stepping:
             if not np.isfinite(out).all():
                 self._refuse(out, dt)
             if self._resolved(out):
-                self.next = min(2.0 * self.next, self.largest)
+                self.next = min((EASING if self.eases else 2.0) * self.next, self.largest)
+                self.eases = self.eases and self.next < self.largest
                 return out, dt
             dt = self.next = 0.5 * dt
             if dt < self.largest * 0.5**HALVINGS:

@@ -23,6 +23,8 @@ REBOUND = 0.05
 """Part of the speed before that the speed after a bounce may be wrong by, in default steps of the implicit rule."""
 STIFF_STEP = 1e-5
 """s: an implicit method is the default for what explicit ones could not follow in steps of this size"""
+STIFF = 10.0
+"""How many times faster than all that swings, and than default steps resolve, what only decays is where it is stiff."""
 
 
 def fastest(system: System, state: State) -> float:
@@ -37,20 +39,59 @@ def fastest(system: System, state: State) -> float:
     >>> bool(np.isclose(rate, np.sqrt(1e4 / ball.mass)))
     True
     """
+    found, touching = _impedance(system, state), _now_and_then(system)
+    if found is None:
+        return touching
+    k, d = (max(0.0, float(np.linalg.eigvalsh(x).max(initial=0.0))) for x in found)
+    return max(d, float(np.sqrt(k)), touching)
+
+
+def swinging(system: System, state: State) -> float:
+    """The largest rate (rad/s) at which the same springs and dampers let a robot swing: the largest imaginary part of
+    the roots of ``x^2 M + x D + K``.  What dampers hold so much that it only decays does not swing, however fast.
+
+    >>> import fallingcat as fc
+    >>> arm = fc.robots.planar_arm()
+    >>> held = System(arm, (fc.control.JointSpring(1.0), fc.control.JointDamper(1e3)))
+    >>> fastest(held, arm.neutral()) > 1e4, swinging(held, arm.neutral())
+    (True, 0.0)
+    """
+    found, touching = _impedance(system, state), _now_and_then(system)
+    if found is None:
+        return touching
+    K, D = found
+    zero, one = np.zeros_like(K), np.eye(len(K))
+    roots = np.linalg.eigvals(np.block([[zero, one], [-K, -D]]))
+    rounding = 1e-6 * float(np.abs(roots).max(initial=0.0))  # two roots that are the same are found beside each other
+    swings = np.abs(roots.imag).max(initial=0.0)
+    return max(float(swings) if swings > rounding else 0.0, touching)
+
+
+def _impedance(system: System, state: State) -> tuple[np.ndarray, np.ndarray] | None:
+    """``L^-1 K L^-T`` and ``L^-1 D L^-T`` of all laws and the contact, with ``M = L L'``; None where nobody says them,
+    or ``M`` is singular.
+    """
     said = [law.impedance(system.model, state) for law in system.laws]
     if system.contact is not None:
         said.append(system.contact.impedance(system.model, state))
-    impedances, touching = [x for x in said if x is not None], _now_and_then(system)
+    impedances = [x for x in said if x is not None]
     if not impedances:
-        return touching
+        return None
     M = np.asarray(mass_matrix(system.model, state), dtype=float)
     try:
         root = np.linalg.inv(np.linalg.cholesky(M))
-        K, D = (root @ sum(x[k] for x in impedances) @ root.T for k in (0, 1))
-        k, d = (max(0.0, float(np.linalg.eigvalsh(x).max(initial=0.0))) for x in (K, D))
     except np.linalg.LinAlgError:  # the step itself says by name what is singular
-        return touching
-    return max(d, float(np.sqrt(k)), touching)
+        return None
+    K, D = (root @ sum(x[k] for x in impedances) @ root.T for k in (0, 1))
+    return K, D
+
+
+def stiff(system: System, state: State) -> bool:
+    """Whether dampers are so strong that steps which follow how they stop a joint are far shorter than the motion
+    needs.
+    """
+    fast = fastest(system, state)
+    return fast > STIFF * RESOLVED / DEFAULT_STEP and fast > STIFF * swinging(system, state)
 
 
 def _now_and_then(system: System) -> float:
@@ -66,6 +107,14 @@ def _default(rate: float) -> float:
 def default_step(system: System, state: State) -> float:
     """The step (s) of a rule of fixed steps to which none was given: 1 ms, or less where springs are faster."""
     return _default(fastest(system, state))
+
+
+def damped_step(system: System, state: State) -> float:
+    """The same of a rule that follows dampers in steps of any size, once what they stop at once has stopped: where they
+    are :func:`stiff`, and no controller jumps, 1 ms, or less where springs swing faster.
+    """
+    jumps = system.sampling is not None
+    return default_step(system, state) if jumps or not stiff(system, state) else _default(swinging(system, state))
 
 
 def stable_step(system: System, state: State) -> float:

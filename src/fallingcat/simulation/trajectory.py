@@ -23,7 +23,7 @@ from .closed import loop_errors
 from .compiled import energies
 from .events import Happened
 from .field import layout_of
-from .ledger import Ledger
+from .ledger import ROUNDING, Ledger
 from .rule import points_at, port_forces
 from .system import System
 
@@ -202,7 +202,10 @@ class Trajectory:
 
     def at(self, t: float) -> State:
         """The state at any time (s) of the run: between samples a cubic on the group, of order 4."""
-        if not isinstance(t, (int, float, np.number)) or not float(self.times[0]) <= t <= float(self.times[-1]):
+        first, last = float(self.times[0]), float(self.times[-1])
+        if isinstance(t, (int, float, np.number)) and last < t <= last * (1.0 + ROUNDING):
+            t = last  # 0.1 + 0.2 is no time after 0.3
+        if not isinstance(t, (int, float, np.number)) or not first <= t <= last:
             raise ModelError(f"the run lasts from {self.times[0]:g} to {self.times[-1]:g} s; {told(t)} is outside")
         i = min(int(np.searchsorted(self.times, t, side="right")), len(self) - 1)
         dt = float(self.times[i] - self.times[i - 1]) if i else 0.0
