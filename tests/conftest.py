@@ -3,6 +3,7 @@
 `long.txt` lists cases that take longest and have a sibling that is quicker: they run with the slow ones.
 """
 
+import gc
 import os
 from pathlib import Path
 
@@ -10,6 +11,16 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 LONG = frozenset(Path(__file__).with_name("long.txt").read_text(encoding="utf-8").splitlines())
+
+
+gc.disable()  # until all is collected: modules do not go again
+
+
+def pytest_collection_finish():
+    """The garbage collector leaves out the million objects of imported packages, and looks at old ones less often."""
+    gc.freeze()
+    gc.set_threshold(700, 10, 100)
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -13,6 +13,7 @@ _SKEW: Final = np.zeros((3, 3, 3))
 _SKEW[[0, 1, 2], [2, 0, 1], [1, 2, 0]] = 1.0
 _SKEW[[0, 1, 2], [1, 2, 0], [2, 0, 1]] = -1.0
 _SKEW.setflags(write=False)
+_NOT_JAX: Final = frozenset({np.ndarray, np.float64, float, int, list, tuple})
 
 
 def jax_numpy(*xs: Any) -> ModuleType | None:
@@ -20,8 +21,8 @@ def jax_numpy(*xs: Any) -> ModuleType | None:
     jax = sys.modules.get("jax")
     if jax is None:
         return None
-    for x in xs:  # NumPy first: asking JAX takes ten times as long
-        if type(x) is not np.ndarray and isinstance(x, jax.Array):
+    for x in xs:  # asking JAX takes ten times as long
+        if type(x) not in _NOT_JAX and isinstance(x, jax.Array):
             return jax.numpy
     return None
 
