@@ -159,11 +159,11 @@ def _curvature_forces(model: Model, M: Matrix, A: Matrix, areas: Matrix, rows: M
     if not len(t) or not len(r):
         y = rows - 0.5 * (whole @ A)
         return skew_mirror(areas + y.T @ A - A.T @ y)
-    level = solve(M[np.ix_(t, t)], M[t])
-    center, c = level[:, r], level[:, model.m :]
+    mass = M[np.ix_(t, t)]
+    center = solve(mass, M[np.ix_(t, r)])
     mixed = whole[np.ix_(r, t)] @ center
     about = skew_mirror(whole[np.ix_(r, r)] - mixed + mixed.T + center.T @ whole[np.ix_(t, t)] @ center)
     y = rows[r] - center.T @ rows[t] - 0.5 * about @ A[r]
     lift, turned, follow = rows[t].T, y.T, A[r].T
-    parts = (half(areas), c, A[r], y)
-    return skew_mirror(columns(lambda area, c, a, y: area + lift @ c + turned @ a - follow @ y, *parts))
+    parts = (half(areas), M[t, model.m :], A[r], y)
+    return skew_mirror(columns(lambda area, x, a, y: area + lift @ solve(mass, x) + turned @ a - follow @ y, *parts))

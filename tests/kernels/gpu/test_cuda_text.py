@@ -87,7 +87,7 @@ def test_columns_of_dense_results_are_one_loop(cupy, monkeypatch, function, dtyp
     model = fc.robots.random_tree(np.random.default_rng(1), 7, kinds=["revolute"])  # an odd number
     kernel = compile(model, function, target="cuda", dtype=dtype)
     loops = [stage for stage in kernel.stages.stages if isinstance(stage, repeated.Repeated)]
-    assert [loop.things for loop in loops] == ([39] if function is fc.forward_dynamics_derivatives else [7, 7, 7])
+    assert [loop.things for loop in loops] == ([39] if function is fc.forward_dynamics_derivatives else [7, 7])
     assert all(cuda_repeated.laid_out(loop, dtype).together == 2 for loop in loops)
     halves = function is fc.reduced_equations  # of symmetric and skew matrices; what all columns share is used once
     assert ("the rest is for others" in kernel.source) == ("= fc_several(" in kernel.source) == halves
@@ -122,6 +122,29 @@ def test_what_a_loop_finds_may_be_used_again(cupy, monkeypatch):
         np.testing.assert_allclose(found["second"][k], -again, atol=1e-13)
         np.testing.assert_allclose(found["sum"][k], product[0] + again[1], atol=1e-13)
         np.testing.assert_allclose(found["once more"][k], product, atol=1e-13)
+
+
+def test_loops_that_share_what_another_shares_go_with_it(cupy, monkeypatch):
+    """Over as many columns: what they share, and columns that both take, are read once; others are apart."""
+    monkeypatch.setattr(repeated, "LARGEST", 1)
+
+    def both(model, x, y, z):
+        return {
+            "smaller": product_of(lambda a, b: b - y @ a, x, x[::-1]),
+            "larger": product_of(lambda column: y @ (z @ column), x),
+            "fewer": product_of(lambda column: y @ column, x[:, :4]),
+        }
+
+    inputs = {"x": (4, 5), "y": (4, 4), "z": (4, 4)}
+    kernel = compile(fc.robots.cat(), both, target="cuda", inputs=inputs)
+    loops = [stage for stage in kernel.stages.stages if isinstance(stage, repeated.Repeated)]
+    assert sorted((loop.things, len(loop.shared), len(loop.rows)) for loop in loops) == [(4, 16, 4), (5, 32, 4)]
+    rng = np.random.default_rng(2)
+    x, y, z = rng.normal(size=(3, 4, 5)), rng.normal(size=(3, 4, 4)), rng.normal(size=(3, 4, 4))
+    found = kernel(x, y, z)
+    np.testing.assert_allclose(found["smaller"], x[:, ::-1] - y @ x, atol=1e-13)
+    np.testing.assert_allclose(found["larger"], y @ z @ x, atol=1e-13)
+    np.testing.assert_allclose(found["fewer"], (y @ x)[:, :, :4], atol=1e-13)
 
 
 def test_calls_take_batches_of_any_shape_and_return_what_they_were_given(cupy):

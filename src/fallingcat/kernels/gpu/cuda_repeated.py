@@ -21,6 +21,8 @@ LINES = 256
 """Bytes of neighbouring states that a block reads and writes at a time: of 32 or 64 states."""
 BESIDE = {"float32": 32, "float64": 45}
 """Registers for addresses and the like, beside the values of things."""
+LITTLE = {"float32": 4, "float64": 3}
+"""Blocks: what is shared is little if a multiprocessor could hold it so many times."""
 WARPS = (16, 8, 4)
 """Things, or pairs of them, that a block works at, the most that registers allow."""
 NEAR, FAR = 6, 40
@@ -55,7 +57,7 @@ def laid_out(stage: Repeated, dtype: str) -> Layout:
     each = stage.alive * size // 4
     together = 2 if 2 * each <= 170 else 1
     lanes, groups = LINES // size, -(-stage.things // together)
-    least = 2 if 4 * len(stage.shared) * LINES <= SHARED else 1
+    least = 2 if LITTLE[dtype] * len(stage.shared) * LINES <= SHARED else 1
     needed = min(255, BESIDE[dtype] + together * each)
     warps = next((w for w in WARPS if REGISTERS // (lanes * w * least) >= needed), WARPS[-1])
     return Layout(lanes, together, min(groups, warps), least, groups)
@@ -125,15 +127,17 @@ class _Pool:
         """The statements by which a block brings its numbers."""
         if not self.bytes:
             return
-        t, wide = self._real.text, self.several if self.several > 1 else ""
+        wide = self.several if self.several > 1 else ""
         entries = [f"e.{part}" for part in "xyzw"[: self.several]] if wide else ["e"]
-        numbers = ", ".join(f"__ldg(fc_place({entry}, s, out, n))" for entry in entries)
         yield "    extern __shared__ char pool[];"
         yield f"    const unsigned w = (unsigned)__cvta_generic_to_shared(pool) + {self._chunk // self._lanes} * lane;"
         yield f"    for (unsigned k = warp; k < {len(self._sources) // self.several}; k += {warps}) {{"
         yield f"        const int{wide} e = __ldg((const int{wide} *){name}_shared + k);"
-        yield f"        (({t}{wide} *)pool)[k * {self._lanes} + lane] = {f'make_{t}{wide}' if wide else ''}({numbers});"
+        for part, entry in enumerate(entries):
+            into = f"w + {self._chunk} * k + {LINES // self._lanes * part}"
+            yield f"        fc_bring({into}, fc_place({entry}, s, out, n));"
         yield "    }"
+        yield "    fc_brought();"
         yield "    __syncthreads();"
 
     def brought(self, x: int, name: str, again: bool) -> tuple[str, dict[int, str]]:
@@ -363,6 +367,14 @@ def prelude(real: Real) -> Iterator[str]:
     yield f"    {t} x;"
     yield f'    asm volatile("ld.volatile.shared.f{8 * size} %0, [%1];" : "={kind}"(x) : "r"(p));'
     yield "    return x;"
+    yield "}"
+    yield f"static __device__ __forceinline__ void fc_bring(const unsigned p, const {t} *from)"
+    yield "{"
+    yield f'    asm volatile("cp.async.ca.shared.global [%0], [%1], {size};" :: "r"(p), "l"(from) : "memory");'
+    yield "}"
+    yield "static __device__ __forceinline__ void fc_brought()"
+    yield "{"
+    yield '    asm volatile("cp.async.wait_all;" ::: "memory");'
     yield "}"
     pointers = f"const {t} *s, const {t} *o, const unsigned n"
     yield f"static __device__ __forceinline__ const {t} *fc_place(const int k, {pointers})"

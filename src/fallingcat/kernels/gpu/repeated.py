@@ -152,7 +152,7 @@ class _Cut:
             self._targets[x].append(Target(k, aside=True))
         self._size = len(aside)
         self._zeros: list[int] = []
-        self._looped = {loop: self._in_stages(loop) for loop in self._loops}
+        self._looped = [(self._level[loops[0]], self._in_stages(loops)) for loops in self._grouped()]
 
     def _cut_at_loops(self, nodes: list[Traced]) -> dict[int, list[Traced]]:
         """The stretches of straight line by number, each before the loops of the next level."""
@@ -183,7 +183,7 @@ class _Cut:
         places = self._size
         last = max([*self._stretches, *(self._level[loop] for loop in self._loops)])
         for p in range(last + 1):
-            made += [stage for loop in self._loops if self._level[loop] == p for stage in self._looped[loop]]
+            made += [stage for level, stages in self._looped if level == p for stage in stages]
             if p in self._stretches:
                 some = self._straight(self._stretches[p], p == 0, dtype)
                 made += some.stages
@@ -217,16 +217,32 @@ class _Cut:
         stores = [*((above + k, x) for k, x in stage.stores), *aside]
         return stage._replace(inputs=stage.inputs | own, outputs=outputs, stores=stores)
 
-    def _local(self, body: LoopBody) -> dict[Traced, int]:
-        """Numbers of all values, with those inside a loop."""
-        inner = (*body.symbols, *body.nodes)
+    def _grouped(self) -> list[list[Traced]]:
+        """A loop goes with one over as many things that shares all that it shares: that is read once."""
+        groups: list[list[Traced]] = []
+        for loop in sorted(self._loops, key=lambda loop: -len(loop.args[0].shared)):
+            group = next((group for group in groups if self._goes_with(loop, group[0])), None)
+            if group:
+                group.append(loop)
+            else:
+                groups.append([loop])
+        return groups
+
+    def _goes_with(self, loop: Traced, larger: Traced) -> bool:
+        one, other = loop.args[0], larger.args[0]
+        alike = self._level[loop] == self._level[larger] and one.count == other.count
+        return alike and not repeats(one) and not repeats(other) and {*one.shared} <= {*other.shared}
+
+    def _local(self, *bodies: LoopBody) -> dict[Traced, int]:
+        """Numbers of all values, with those inside loops."""
+        inner = (x for body in bodies for x in (*body.symbols, *body.nodes))
         return self._number | {x: len(self._number) + k for k, x in enumerate(inner)}
 
-    def _in_stages(self, loop: Traced) -> list[Repeated | Rounds]:
+    def _in_stages(self, loops: list[Traced]) -> list[Repeated | Rounds]:
         """Rounds in two: what a few of them have left over goes on in warps of its own."""
-        if not repeats(loop.args[0]):
-            return [self._repeated(loop)]
-        whole = self._rounds(loop)
+        if not repeats(loops[0].args[0]):
+            return [self._repeated(loops)]
+        whole = self._rounds(loops[0])
         if whole.most <= FEW:
             return [whole]
         own = range(self._size, self._size + 2 + len(whole.starts))
@@ -258,24 +274,27 @@ class _Cut:
         inputs = {x: at for x, at in inputs.items() if x in used}
         return Rounds(lines, inputs, keeps, starts, targets, body.most)
 
-    def _repeated(self, loop: Traced) -> Repeated:
-        body: LoopBody = loop.args[0]
-        local = self._local(body)
-        rows = {
-            local[symbol]: tuple(self._places[self._number[x]] if isinstance(x, Traced) else float(x) for x in row)
-            for symbol, row in zip(body.symbols, rows_of(loop), strict=True)
-        }
+    def _repeated(self, loops: list[Traced]) -> Repeated:
+        """Loops over the same things, as one."""
+        bodies: list[LoopBody] = [loop.args[0] for loop in loops]
+        local = self._local(*bodies)
+        known: dict[tuple[int | float, ...], int] = {}
+        for loop, body in zip(loops, bodies, strict=True):
+            for symbol, row in zip(body.symbols, rows_of(loop), strict=True):
+                places = tuple(self._places[self._number[x]] if isinstance(x, Traced) else float(x) for x in row)
+                local[symbol] = known.setdefault(places, local[symbol])
+        rows = {x: places for places, x in known.items()}
         results: dict[int, list[list[Target]]] = {}
         for x, (own, output, thing) in self._parts.items():
-            if own is loop:
-                value = local[body.outputs[output]]
-                results.setdefault(value, [[] for _ in range(body.count)])[thing] += self._targets[x]
-        lines = fused(needed(lines_of(body.nodes, local), results), [*results])
+            if own in loops:
+                value = local[own.args[0].outputs[output]]
+                results.setdefault(value, [[] for _ in rows_of(own)[0]])[thing] += self._targets[x]
+        lines = fused(needed(lines_of([x for body in bodies for x in body.nodes], local), results), [*results])
         used = {x for line in lines for x in line.operands if isinstance(x, int)}
         rows = {x: row for x, row in rows.items() if x in used}
-        shared = {local[x]: self._places[self._number[x]] for x in body.shared if local[x] in used}
+        shared = {local[x]: self._places[self._number[x]] for body in bodies for x in body.shared if local[x] in used}
         orders = (lines, schedule(lines, {}, [*results]))
-        return min((Repeated(x, body.count, rows, shared, results) for x in orders), key=lambda way: way.alive)
+        return min((Repeated(x, bodies[0].count, rows, shared, results) for x in orders), key=lambda way: way.alive)
 
 
 def _with_exits(
