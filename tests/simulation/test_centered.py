@@ -1,6 +1,7 @@
 """Springs and dampers in the middle of a step: order, stability, stops, and where a point lands."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -134,7 +135,8 @@ def test_a_floor_without_a_limit_of_friction_holds_what_leaves_until_it_is_out()
     assert ground.friction is None
     seen = Centered(np.zeros(3), np.full(3, 0.5), 1e-3)
     place, velocity = np.array([-1e-3, 0.0, 0.0]), np.array([0.1, 2.0, 0.0])
-    held = ground.support(place, velocity, velocity, np.zeros(2), seen, sticks=False)
+    point = SimpleNamespace(position=place, velocity=velocity, anchor=np.zeros(2), lasts=1.0)
+    held = ground.support(point, velocity, seen, sticks=False)
     assert held.gain[0] == held.force[0] == 0.0  # it would have to pull
     assert held.force[1] - held.gain[1] * 2.0 == pytest.approx(-2.0 * ground.damping[1])
     acting = laws(hopper, begin, p)

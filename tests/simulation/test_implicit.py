@@ -409,4 +409,4 @@ def test_what_a_step_costs():
     start = fc.State(*(x[None] for x in model.neutral()))
     operations = Fleet(model, start, laws, floor, dt=2e-3).march.kernel.operations
     assert sum(operations.values()) <= 7400
-    assert operations["div"] + operations["sqrt"] <= 90
+    assert operations["div"] + operations["sqrt"] <= 91  # one of them says how late it moves where it lands

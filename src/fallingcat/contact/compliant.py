@@ -29,6 +29,10 @@ from .points import (
 )
 from .relief import Relief, check_relief, grounded
 
+UNSEEN = 0.05
+"""Part of a step before which a point may have come through the ground without being seen: by its weight, at ten times
+the speed that it gathers in a step."""
+
 
 class Support(NamedTuple):
     """What a point feels in a step, along normal and tangents: ``force - gain * (its velocity at the end)``."""
@@ -37,6 +41,21 @@ class Support(NamedTuple):
     """``3`` (N)"""
     gain: Any
     """``3`` (N s/m), not negative"""
+    share: Any
+    """of spring and damper along the ground: less than :attr:`Landing.lasts` where it slides"""
+
+
+class Landing(NamedTuple):
+    """A point in a step, and the part of it in which the ground acts: all of it, or from where it lands on."""
+
+    position: Any
+    """``3``: height over the ground, and where along it, or how far it has slipped, in the middle of this part"""
+    anchor: Any
+    """``2``: where along the ground it is held"""
+    lands: Any
+    """whether it comes through the ground in this step"""
+    lasts: Any
+    """how much of the step this part is"""
 
 
 class Pressed(NamedTuple):
@@ -250,56 +269,60 @@ class CompliantFloor(Contact):
         (K_n, K_t), (D_n, D_t) = self.stiffness, self.damping
         return np.array([K_n, K_t, K_t]), np.array([D_n, D_t, D_t])
 
-    def support(self, position: Any, velocity: Any, ahead: Any, anchor: Any, seen: Centered, sticks: bool) -> Support:
-        """The law above in a step, in whose middle a point is at ``position`` (3: height over the ground, along it), if
-        it begins with ``velocity`` and ends with ``ahead`` (3 each), as springs and dampers have ``seen`` it: linear
-        in the velocity at the end.  With ``sticks`` what they see below the plane is held, whatever it takes.
+    def support(self, point: Any, ahead: Any, seen: Centered, sticks: bool) -> Support:
+        """The law above in a step that begins with the velocity of a ``point`` and ends with ``ahead`` (3), as springs
+        and dampers have ``seen`` it: the mean of the step, linear in the velocity at its end.  With ``sticks`` what
+        they see below the plane is held, whatever it takes.
 
         What slides is braked by a share of spring and damper such that they pull with the limit at the velocity of the
         start: ``ahead`` may be that of a point that was taken to stick, and be much less.
         """
-        free, gain = self._pull(position, velocity, anchor, seen)
+        velocity = point.velocity
+        free, gain = self._pull(point.position, velocity, point.anchor, seen)
         full = free + gain * (ahead - velocity)
-        push, sees = -full[0], position + seen.beyond(velocity, ahead)
-        inside = where(less(sees[0], 0.0), 1.0 + 0.0 * push, 0.0 * push)
+        push, inside = -full[0], where(self._inside(point, ahead, seen), point.lasts, 0.0 * full[0])
         share, holds = inside, inside if sticks else where(less(0.0, push), inside, 0.0 * push)
         if self.friction is not None and not sticks:
             square, limit = full[1:] @ full[1:], self.friction * push
             slides, most = less(limit * limit, square), maximum(square, free[1:] @ free[1:])
             share = holds * where(slides, limit / sqrt(where(slides, most, 1.0 + 0.0 * most)), 1.0 + 0.0 * square)
         shares = array([holds, share, share])
-        return Support(shares * (gain * velocity - free), shares * gain)
+        return Support(shares * (gain * velocity - free), shares * gain, share)
 
     def _pull(self, position: Any, velocity: Any, anchor: Any, seen: Centered) -> tuple[Any, Any]:
         """What spring and damper of a point pull with against ``velocity``, and how this grows with it (3 each)."""
         K, D = self.springs
         drift, gain = seen.foreseen(K, D)
-        away = where(less(position[0], 0.0), position[1:] - anchor, 0.0 * position[1:])
-        return K * concatenate([position[:1], away]) + (D + drift) * velocity, gain
+        return K * concatenate([position[:1], position[1:] - anchor]) + (D + drift) * velocity, gain
 
-    def touchdown(self, position: Any, velocity: Any, anchor: Any, dt: Any) -> Any:
-        """Where a point is held (2) in a step of ``dt`` (s): at its ``anchor``, or where it came through the ground
-        since the middle of the step before.
-        """
-        height, u = position[0], velocity[0]
-        lands = less(0.0, where(less(height, 0.0), height - dt * u, 0.0 * u))
-        since = height / where(lands, u, 1.0 + 0.0 * u)
-        return where(lands, position[1:] - scale(since, velocity[1:]), anchor)
+    def _inside(self, point: Any, ahead: Any, seen: Centered) -> Any:
+        """Whether a spring sees a point below the plane in a step that ends with the velocity ``ahead`` (3)."""
+        return less((point.position + scale(point.lasts, seen.beyond(point.velocity, ahead)))[0], 0.0)
 
-    def anchor(self, point: Any, ahead: Any, force: Any, seen: Centered) -> Any:
-        """Where a point is held (2) that ended a step with the velocity ``ahead`` under ``force`` (3 each): as before,
-        or dragged along where it slides, so far that spring and damper pull with this force; in the air where it is.
+    def touchdown(self, position: Any, velocity: Any, anchor: Any, dt: Any) -> Landing:
+        """A point that is at ``position`` in the middle of a step of ``dt`` (s), if it keeps the ``velocity`` of its
+        start (3 each: out of the ground, along it): does it come through the ground, or did it just before, which the
+        last step did not see because the point gathered speed.
         """
-        (_, K_t), position, before = self.stiffness, point.position, point.anchor
-        free, gain = self._pull(position, point.velocity, before, seen)
-        change, after = ahead - point.velocity, position[1:] + scale(0.5 * seen.dt, ahead[1:])
-        inside = less((position + seen.beyond(point.velocity, ahead))[0], 0.0)
-        if K_t == 0.0 or self.friction is None:
-            return where(inside, before, after)
-        full = (free + gain * change)[1:]
-        dragged = before + (full + force[1:]) * (1.0 / K_t)
-        slides = less(force[1:] @ force[1:] * (1.0 + 1e-9), full @ full)
-        return where(inside, where(slides, dragged, before), after)
+        height, way = position[0], dt * velocity[0]
+        lands = less(where(less(height, (0.5 + UNSEEN) * way), 0.0 * way, height + 0.5 * way), 0.0)
+        lasts = where(lands, 0.5 + height / where(lands, way, 1.0 + 0.0 * way), 1.0 + 0.0 * way)
+        half = 0.5 * dt * lasts
+        place = position + scale(0.5 * dt - half, velocity)
+        return Landing(place, where(lands, place[1:] - scale(half, velocity[1:]), anchor), lands, lasts)
+
+    def anchor(self, point: Any, ahead: Any, share: Any, seen: Centered) -> tuple[Any, Any]:
+        """Where a point is held (2) that ended a step with the velocity ``ahead`` (3) under a ``share`` of spring and
+        damper: as before, or dragged along where it slides, so far that they pull with this force; in the air where it
+        is.  And whether it is in the ground.
+        """
+        (_, K_t), velocity, held = self.stiffness, point.velocity, point.anchor
+        inside, after = self._inside(point, ahead, seen), point.position[1:] + scale(0.5 * seen.dt, ahead[1:])
+        if K_t != 0.0 and self.friction is not None:
+            free, gain = self._pull(point.position, velocity, held, seen)
+            full = free + gain * (ahead - velocity)
+            held = held + scale((point.lasts - share) * (1.0 / K_t), full[1:])
+        return where(inside, held, after), inside
 
     def ground(self, model: Model) -> Ground:
         return grounded(plane(model, self.normal, self.height), self.relief)

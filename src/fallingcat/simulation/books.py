@@ -15,7 +15,7 @@ from ..model import Model, State
 from .closed import OPENED
 from .compiled import energies
 from .ledger import ROUNDING, Ledger
-from .stiffness import RESOLVED, rebounding_step, too_fast, unresolved
+from .stiffness import RESOLVED, Rebound, too_fast, too_long, unresolved
 from .system import System
 from .trajectory import Trajectory
 
@@ -67,7 +67,8 @@ def _remarks(run: Trajectory, dt: float | None, stable: bool) -> Iterator[str]:
     yield hurried(run.system, run.ledger.works, dt or 0.0)
     yield _overdone(run, most)
     yield _missed(run)
-    yield _damped(run, dt) if stable and dt is not None else ""
+    lands = stable and dt is not None and _landed(run.modes)
+    yield too_long(Rebound.of(run.system, run.state(0)), dt or 0.0) if lands else ""
     resolves = 0.0 if stable or dt is None else dt
     yield unbalanced(ledger.residual(kinetic, potential), run.system, run.state(0), resolves)
     yield passed(run.system, run.joints)
@@ -97,14 +98,6 @@ def _missed(run: Trajectory) -> str:
     contact = run.system.contact
     missed = contact.told(run.memory[-1]) if contact is not None else ""
     return f"{missed}; take smaller steps" if missed else ""
-
-
-def _damped(run: Trajectory, dt: float) -> str:
-    """Whether stable steps were too long for the rebound of a robot that landed."""
-    enough = rebounding_step(run.system, run.state(0))
-    if dt <= enough * (1.0 + 1e-9) or not _landed(run.modes):
-        return ""
-    return f"steps of {dt:g} s are too long for the rebound from this floor; take at most {enough:g} s"
 
 
 def at_rest(model: Model) -> float:

@@ -82,17 +82,21 @@ class Implicit(Marching):
         return replace(system, laws=laws)
 
     def at(self, system: System, dt: float) -> Implicit:
-        """One sweep for a robot that rests on the floor by its weight, while ``points dt^2 K <= m / 4``, with the mass
-        ``m`` of what can fall and the largest stiffness ``K``; two elsewhere, and where dry friction holds joints.
+        """One sweep for a robot that rests on the floor by its weight, while ``points dt^2 K <= m / 4`` and ``points dt
+        D <= 4 m``, with the mass ``m`` of what can fall and the largest stiffness ``K`` and damping ``D``; two
+        elsewhere, and where dry friction holds joints.
 
         One sweep lets go of a point that rises fast enough to come out of the ground within the step, which for a
         depth of ``m g / (points K)``, that of a robot at rest, is ``m g / (points K dt)``.  Where this is less than
         ``g dt``, what gravity takes back in the step, points that are loaded flicker; four times as much is asked for.
+        So they do on dampers with ``points dt D > 12 m``, which stop what fell for a step with ``m g / (points D)`` and
+        more upwards: one sweep lets go of that, for the next step.
         """
         floor, model = system.contact, system.model
         if self.sweeps is not None or not isinstance(floor, CompliantFloor):
             return self
-        resolved = len(floor.points) * dt**2 * max(floor.stiffness) <= 0.25 * _weighing(model)
+        stops = max(4.0 * dt * max(floor.stiffness), 0.25 * max(floor.damping))
+        resolved = len(floor.points) * dt * stops <= _weighing(model)
         return Implicit(1 if resolved and law_that_grips(system) is None else 2)
 
     def stepper(self, system: System, mode: Mode, memory: int) -> March:

@@ -13,6 +13,7 @@ from ..contact.compliant import Support
 from ..contact.points import position
 from ..contact.stepped import SteppedContacts
 from ..control import Law
+from ..dynamics import gravity_forces
 from ..dynamics.forward import Response, resisting_mass, response
 from ..dynamics.spatial import motion_to_child
 from ..dynamics.sweeps import nodes, outward
@@ -43,12 +44,18 @@ class Point(NamedTuple):
     """``3``: along normal and tangents"""
     spin: Any
     """``3``: angular velocity, in the link frame"""
+    height: Any
+    """m: over the ground, in the middle of the step"""
     position: Any
-    """``3``: height over the ground, and where along it, or how far it has slipped"""
-    velocity: Any
-    """``3``: its rate, before the step"""
+    """``3``: height over the ground, and where along it, or how far it has slipped, while it :attr:`lasts`"""
     anchor: Any
     """``2``: where along the ground it is held"""
+    lands: Any
+    """whether it comes through the ground in the step"""
+    lasts: Any
+    """how much of the step it may touch: see :class:`.Landing`"""
+    velocity: Any
+    """``3``: its rate, before the step"""
     base: Any
     """``3 x 3``: the axes in the base frame"""
     lever: Any
@@ -90,7 +97,7 @@ class Start(NamedTuple):
     def answer(self, signs: Signs, sticks: bool) -> tuple[Response, list[Support], Any]:
         """Accelerations, supports, and the forces (nv) that close loops, if signs are right."""
         supports = [
-            _floor(self.system).support(point.position, point.velocity, u, point.anchor, self.seen, sticks)
+            _floor(self.system).support(point, u, self.seen, sticks)
             for point, u in zip(self.points, signs.ahead, strict=True)
         ]
         found, closing = _answer(self.system.model, self.state, self.pulls, signs.grip, self.points, supports, self.dt)
@@ -163,28 +170,49 @@ def concluded(start: Start, signs: Signs) -> Any:
     found, supports, closing = start.answer(signs, sticks=False)
     change = scale(dt, found.acceleration)
     velocity = state.velocity + change
-    after = system.model.configuration.displace(state, scale(0.5 * dt, velocity))
-    after = after._replace(twist=velocity[: system.model.m], rates=velocity[system.model.m :])
     ahead = start.ahead(found)
     felt = [support.force - support.gain * u for support, u in zip(supports, ahead, strict=True)]
+    late = _late(points, felt, start.seen)
+    moves = 0.5 + late
+    way = scale(0.5 * dt, state.velocity) + scale(moves * dt, change)
+    after = system.model.configuration.displace(state, way)
+    after = after._replace(twist=velocity[: system.model.m], rates=velocity[system.model.m :])
     kept, pulls = [np.zeros(0)], start.pulls
-    for i, (point, u, force) in enumerate(zip(points, ahead, felt, strict=True)):
-        held = _floor(system).anchor(point, u, force, start.seen)
-        kept.append(_slipped(point, u, held, start.seen) if _floor(system).rolls(i) else held)
+    for i, (point, u, support) in enumerate(zip(points, ahead, supports, strict=True)):
+        held, inside = _floor(system).anchor(point, u, support.share, start.seen)
+        rolls = _floor(system).rolls(i)
+        kept.append(where(inside, _slipped(point, u, held, moves, dt), 0.0 * held) if rolls else held)
     if system.model.loops:
         pulls = pulls | {LOOPS: Pull(closing, *np.zeros((2, system.model.n)))}
     if signs.grip:
         pulls = pulls | {signs.grip.name: Pull(signs.grip.forces(found.beyond), *np.zeros((2, system.model.n)))}
-    works = start.works + _works(system, state, change, pulls, points, ahead, felt, dt)
+    works = start.works + _works(system, state, change, pulls, points, ahead, felt, late, dt)
     memory = concatenate(kept)
     packed = layout_of(system, len(memory)).pack(after, memory, works)
     return concatenate([np.reshape(start.count + 1.0, 1), packed])
 
 
-def _slipped(point: Point, ahead: Any, held: Any, seen: Centered) -> Any:
-    """``2``: how far a ball will have slipped in the middle of the next step; nothing in the air."""
-    lands = less((point.position + seen.beyond(point.velocity, ahead))[0], 0.0)
-    return where(lands, point.position[1:] - held + scale(seen.dt, ahead[1:]), 0.0 * held)
+def _late(points: list[Point], felt: list[Any], seen: Any) -> Any:
+    """How much more than half of a step moves with the change of velocity, if points landed in it under these forces.
+
+    What stops at once moves with the velocity before until it lands, and with the one after from there on: of a floor
+    that steps resolve, which slows it down by and by, nothing is late.
+    """
+    if not points:
+        return 0.0
+    pushes = [where(point.lands, force[0], 0.0 * force[0]) for point, force in zip(points, felt, strict=True)]
+    whole = sum(pushes, start=0.0)
+    lasts = sum((point.lasts * push for point, push in zip(points, pushes, strict=True)), start=0.0)
+    at_once = 2.0 * seen.damper[0] - 1.0
+    return at_once * (lasts - 0.5 * whole) / where(less(0.0, whole), whole, 1.0 + 0.0 * whole)
+
+
+def _slipped(point: Point, ahead: Any, held: Any, moves: Any, dt: Any) -> Any:
+    """``2``: how far a ball will have slipped in the middle of the next step, if it ``moves`` with this part of the
+    change of its velocity.
+    """
+    v, w = point.velocity[1:], ahead[1:]
+    return point.position[1:] - held + scale(dt, 0.5 * (point.lasts * v + w) + moves * (w - v))
 
 
 def commanded_at(
@@ -243,8 +271,8 @@ def _points(system: System, state: State, memory: Any, dt: Any = 0.0) -> list[Po
         base, pull = site.axes @ R_base, site.axes @ model.gravity
         lever = site.axes @ below - site.axes @ origin
         velocity = axes @ (v + cross(w, place))
-        anchor = floor.touchdown(position, velocity, anchor, dt)
-        points.append(Point(link, center, place, axes, pull, w, position, velocity, anchor, base, lever))
+        landing = floor.touchdown(position, velocity, anchor, dt)
+        points.append(Point(link, center, place, axes, pull, w, site.height, *landing, velocity, base, lever))
     return points
 
 
@@ -263,7 +291,7 @@ def law_that_grips(system: System) -> Law | None:
 def _touching(system: System, points: list[Point]) -> dict[str, Any]:
     """Whether points touch, by name, as conditions."""
     names = _floor(system).points if points else ()
-    return {name: less(point.position[0], 0.0) for name, point in zip(names, points, strict=True)}
+    return {name: less(point.height, 0.0) for name, point in zip(names, points, strict=True)}
 
 
 def _answer(
@@ -278,7 +306,7 @@ def _answer(
     """The accelerations of a step on given supports, and the forces (nv) that close loops."""
     zero, (forces, armature) = np.zeros(model.n), ahead_of(model, state, pulls, dt)
     wrenches, resisting = [], []
-    for point, (force, gain) in zip(points, supports, strict=True):
+    for point, (force, gain, _) in zip(points, supports, strict=True):
         wrenches.append((point.link, point.wrench(force - gain * (point.velocity + scale(dt, point.gravity)))))
         resisting.append((point.link, point.resistance(scale(dt, gain))))
     if grip is not None:
@@ -300,21 +328,44 @@ def _works(
     points: list[Point],
     ahead: list[Any],
     felt: list[Any],
+    late: Any,
     dt: Any,
 ) -> Any:
-    """J, two for each port: what the forces of the step do along the mean of the velocities before and after."""
+    """J, two for each port: what the forces of the step do along the mean of the velocities before and after; the
+    ground takes what weight does ``late``.
+    """
     m, mean = system.model.m, state.velocity + 0.5 * change
     by_law = powers_of(system.model, state, change, pulls)
-    along = [0.5 * (point.velocity + u) for point, u in zip(points, ahead, strict=True)]
+    twice = [point.velocity + u for point, u in zip(points, ahead, strict=True)]
     carried = [_with_base(system, point, mean[:m]) for point in points]
     by_floor: list[tuple[Any, Any]] = []
     for part in (slice(0, 1), slice(1, 3)) if system.contact else ():
         base = sum((f[part] @ u[part] for f, u in zip(felt, carried, strict=True)), start=0.0)
-        whole = sum((f[part] @ u[part] for f, u in zip(felt, along, strict=True)), start=0.0)
-        by_floor.append((base, whole - base))
+        whole = sum((f[part] @ u[part] for f, u in zip(felt, twice, strict=True)), start=0.0)
+        by_floor.append((base, 0.5 * whole - base))
     impacts = [(0.0, 0.0)] if system.contact else []
+    if points:  # what moves late falls as far as it should, and not as the mean velocity says
+        (base, rest), along_it = by_floor
+        by_floor = [(base - late * _weighed(system, state, change, pulls, points, felt, dt), rest), along_it]
     powers = [np.reshape(x, 1) for pair in (*by_law, *by_floor, *impacts) for x in pair]
     return scale(dt, concatenate([np.zeros(0), *powers]))
+
+
+def _weighed(
+    system: System, state: State, change: Any, pulls: dict[str, Pull], points: list[Point], felt: list[Any], dt: Any
+) -> Any:
+    """W: of the weight along a ``change`` of velocities (nv).
+
+    Where the base can fall this is ``dt g . F``, with all forces ``F`` from outside, but for products of velocities.
+    """
+    model, g = system.model, system.model.gravity
+    S = model.base.selection
+    falls = S[:3, ~S[3:].any(axis=0)]
+    if model.loops or np.linalg.matrix_rank(np.column_stack([falls, g])) > np.linalg.matrix_rank(falls):
+        return -gravity_forces(model, state) @ change
+    down = model.base.coselection @ concatenate([state.pose[:3, :3].T @ g, np.zeros(3)])
+    of_laws = sum((down @ pull.forces[: model.m] for pull in pulls.values()), start=model.mass * (g @ g))
+    return dt * sum((point.gravity @ force for point, force in zip(points, felt, strict=True)), start=of_laws)
 
 
 def _with_base(system: System, point: Point, twist: Any) -> Any:

@@ -84,6 +84,14 @@ def masses(parameters: Parameters, model: Model) -> np.ndarray:
     return sum((value for name, value in each if name.endswith(".mass")), start=np.zeros(len(parameters.numbers)))
 
 
+def hefts(parameters: Parameters, model: Model, floor: CompliantFloor) -> tuple[np.ndarray, np.ndarray]:
+    """``N`` each: the mass (kg) of each robot, and how its points give way (1/kg, :func:`.giving`)."""
+    names, numbers = parameters
+    usual = Parameters(names, nominal(model, floor, names)[None])
+    whole = model.mass + masses(parameters, model) - masses(usual, model)
+    return whole, np.broadcast_to(giving_with(model, floor, names, numbers), len(numbers))
+
+
 def mass_with(model: Model, state: State, numbers: Any, *, varied: tuple[str, ...]) -> Any:
     """``M`` (nv x nv) of a robot with these numbers."""
     return mass_matrix(edited(model, None, varied, numbers)[0], state)

@@ -139,7 +139,7 @@ def _together(
         about = {"target": target, "dtype": dtype, "threads": threads, "integrator": marching, "passive": passive}
         about["parameters"] = parameters
         fleet = Fleet(model, many, system.laws, system.contact, dt=dt, driven=driven, **about)  # type: ignore[arg-type]
-        return Marched(fleet, system, dt, marching.lag * dt)
+        return Marched(fleet, system, dt, marching.lag * dt, marching.stable and marching.tolerance is None)
     if parameters is not None:
         raise ModelError(
             f"on contacts, parameters of each robot take 'implicit', 'moreau' or 'located', not {method.name!r}"

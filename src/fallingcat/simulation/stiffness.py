@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from ..contact import CompliantFloor
@@ -119,39 +121,65 @@ def damped_step(system: System, state: State) -> float:
 
 def stable_step(system: System, state: State) -> float:
     """The same of a rule that takes springs implicitly, but for those that act now and then."""
-    return min(_default(_now_and_then(system)), rebounding_step(system, state))
+    return min(_default(_now_and_then(system)), rebounding_step(Rebound.of(system, state)))
 
 
-def rebounding_step(system: System, state: State) -> float:
-    """The longest step (s) of the implicit rule, to one digit, in which a robot bounces as it should: infinite where
-    nothing throws it back.
+class Rebound(NamedTuple):
+    """Robots of masses ``m`` (kg) that move out of the ground as a whole, on springs ``k`` and dampers ``d`` of all
+    their points, ``K`` and ``D`` of each, which give way by ``gives`` (1/kg): one, or many as arrays.
+    """
+
+    K: float
+    D: float
+    k: float
+    d: float
+    m: Any
+    gives: Any
+
+    @classmethod
+    def of(cls, system: System, state: State, mass: Any = None, gives: Any = None) -> Rebound | None:
+        """The robot, or robots with masses of their own (N each); None where nothing throws them back."""
+        floor, model = system.contact, system.model
+        if not isinstance(floor, CompliantFloor):
+            return None
+        axes = floor.ground(model).site(state.pose[:3, 3]).axes @ state.pose[:3, :3] @ model.base.selection[:3]
+        along = axes @ axes[0]  # of a point, if the base moves out of the ground
+        (K, D), rises = floor.springs, float(axes[0] @ axes[0])
+        k, d = (len(floor.points) * float(x @ along**2) for x in (K, D))
+        m = rises * (model.mass if mass is None else mass)
+        return None if k * rises == 0.0 else cls(K[0], D[0], k, d, m, giving(model, floor) if gives is None else gives)
+
+    def off(self, dt: float) -> Any:
+        """By which part of the speed before the speed after a bounce is wrong, in steps of the implicit rule."""
+        z, w = self.d / (2.0 * np.sqrt(self.k * self.m)), np.sqrt(self.k / self.m)
+        off_one = z + 1e-9j  # 0 / 0 at 1, and real beside it
+        e = np.exp(-2.0 * z * (np.arccos(off_one) / np.sqrt(1.0 - off_one**2)).real)
+        more = 0.5 * Centered.of(self.K, self.D, self.gives, dt).spring * w * dt
+        return e * (np.pi * more + z * w * dt + (w * dt) ** 2 / 16.0)
+
+
+def rebounding_step(rebound: Rebound | None) -> float:
+    """The longest step (s) of the implicit rule, to one digit, in which robots bounce as they should: infinite where
+    nothing throws them back.
 
     On springs ``k`` and dampers ``d`` that do not pull, a mass ``m`` that would swing at ``w = sqrt(k / m)`` with the
     damping ``z`` leaves with the part ``e = exp(-2 z arccos(z) / sqrt(1 - z^2))`` of its speed, also beyond ``z = 1``.
     The rule adds ``s w dt / 2`` to ``z``, whatever its books say, with the part ``s`` of springs that it sees ahead
     (:class:`.Centered`), and meets and leaves the ground up to half a step early or late, ``z w dt + (w dt)^2 / 16`` of
-    the speed: steps are so short that ``e`` is right to :data:`REBOUND`.  The motion looked at is that of the whole
-    robot, up and down.
+    the speed: steps are so short that ``e`` is right to :data:`REBOUND`.
     """
-    floor, model = system.contact, system.model
-    if not isinstance(floor, CompliantFloor):
+    if rebound is None:
         return np.inf
-    axes = floor.ground(model).site(state.pose[:3, 3]).axes @ state.pose[:3, :3] @ model.base.selection[:3]
-    along = axes @ axes[0]  # of a point, if the base moves out of the ground
-    (K, D), m = floor.springs, model.mass * float(axes[0] @ axes[0])
-    k, d = (len(floor.points) * float(x @ along**2) for x in (K, D))
-    if k * m == 0.0:
-        return np.inf
-    z, w, gives = d / (2.0 * np.sqrt(k * m)), np.sqrt(k / m), giving(model, floor)
-    off_one = z + 1e-9j  # 0 / 0 at 1, and real beside it
-    e = np.exp(-2.0 * z * (np.arccos(off_one) / np.sqrt(1.0 - off_one**2)).real)
-
-    def off(dt: float) -> float:
-        more = 0.5 * float(Centered.of(K[0], D[0], gives, dt).spring) * w * dt
-        return float(e * (np.pi * more + z * w * dt + (w * dt) ** 2 / 16.0))
-
     steps = [float(f"{digit}e{power}") for power in range(-6, 0) for digit in range(1, 10)]
-    return max((dt for dt in steps if off(dt) <= REBOUND), default=SHORTEST_DEFAULT)
+    return max((dt for dt in steps if np.max(rebound.off(dt)) <= REBOUND), default=SHORTEST_DEFAULT)
+
+
+def too_long(rebound: Rebound | None, dt: float) -> str:
+    """In words: steps of ``dt`` (s) are too long for a rebound; nothing where that is not so."""
+    enough = rebounding_step(rebound)
+    if dt <= enough * (1.0 + 1e-9):
+        return ""
+    return f"steps of {dt:g} s are too long for the rebound from this floor; take at most {enough:g} s"
 
 
 def too_fast(system: System, state: State, dt: float) -> str:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import is_numeric
+from ..contact import CompliantFloor
 from ..contact.contact import Mode
 from ..contact.stops import joint_stops
 from ..control import Sampled, SelfContact
@@ -30,10 +31,10 @@ from .integrator import HALVINGS, Step
 from .ledger import residuals
 from .located import TRIED
 from .numbers import apart
-from .parameters import BEHIND
+from .parameters import BEHIND, hefts
 from .rule import Rule, commanded, compiled
 from .sampling import Looking, SampledTogether
-from .stiffness import too_fast
+from .stiffness import REBOUND, Rebound, too_fast, too_long
 from .system import System
 
 AT_ONCE = 100_000
@@ -62,8 +63,8 @@ class Rollout(NamedTuple):
     """``N``: how well the books balance at the kept samples, as :attr:`.Trajectory.energy_residual`; not a number where
     the simulation is none"""
     status: str = "finished"
-    """``finished``, or how many simulations have books that do not balance, or broke, or went far beyond the stops of
-    their joints, and why: by the kept samples"""
+    """``finished``, or how many simulations have books that do not balance, or broke, or landed in steps too long for
+    their rebound, or went far beyond the stops of their joints, and why: by the kept samples"""
     memory: Any = None
     """``K x N x k``: what contact, laws and sampled laws remember, in this order"""
 
@@ -154,7 +155,8 @@ class Together(ABC):
         remark = ""
         if status == "finished":
             joints = series.states[1][:, finite]
-            remark = hurried(self.system, works, dt) or self.remark(works) or self._passed(joints)
+            remark = hurried(self.system, works, dt) or self.damped(kept, works, dt)
+            remark = remark or self.remark(works) or self._passed(joints)
         status = f"finished, but {remark}" if remark else status
         return Rollout(times, *series.states, works, self.system.ports, finite, residual, status, memory)
 
@@ -165,6 +167,10 @@ class Together(ABC):
             return ""
         nearest = np.min([stop.gap(model, joints).min(axis=0) for stop in joint_stops(model)], axis=0)
         return f"in {np.count_nonzero(nearest < -SUNK)} of {len(nearest)} simulations a stop is passed: {words}"
+
+    def damped(self, kept: list[tuple[float, np.ndarray, np.ndarray]], works: np.ndarray, dt: float) -> str:
+        """In the words of :func:`too_long`, in how many simulations steps are so, by kept samples with these works."""
+        return ""
 
     def remark(self, works: np.ndarray) -> str:
         """What else there is to say of runs whose works (samples x N x ports) are these."""
@@ -199,8 +205,8 @@ class Together(ABC):
 class Marched(Together):
     """Simulations whose steps are the same in all modes: many steps in one call."""
 
-    def __init__(self, fleet: Fleet, system: System, dt: float, lag: float) -> None:
-        self.lag = lag
+    def __init__(self, fleet: Fleet, system: System, dt: float, lag: float, foresees: bool) -> None:
+        self.lag, self.foresees = lag, foresees
         self.fleet, self.system, self.layout, self.done = fleet, system, fleet.layout, 0
         self.begun, self.memory = self.packed, fleet.layout.memory
         if system.sampling is not None:
@@ -212,6 +218,21 @@ class Marched(Together):
         weary = self.fleet.weary
         ended = f"{weary} of {self.fleet.count} simulations {TRIED}"
         return f"finished, but {ended}" if weary else super()._status(residual, dt)
+
+    def damped(self, kept: list[tuple[float, np.ndarray, np.ndarray]], works: np.ndarray, dt: float) -> str:
+        """Of those that landed: they were in the air, and the floor did work later."""
+        floor, model = self.system.contact, self.system.model
+        if not self.foresees or not isinstance(floor, CompliantFloor):
+            return ""
+        mass, gives = hefts(self.fleet.parameters, model, floor)
+        rebound = Rebound.of(self.system, self.layout.unpack(self.begun[0])[0], mass, gives)
+        if rebound is None or not (long := rebound.off(dt) > REBOUND).any():
+            return ""
+        air = np.array([[not any(mode) for mode in self.fleet.march.modes(packed)] for _, packed, _ in kept])
+        pushed = works[:, :, self.system.ports.index(self.system.contact_ports[0])]
+        told = long & (air & (pushed != pushed[-1])).any(axis=0)
+        words = too_long(rebound._replace(m=rebound.m[told], gives=gives[told]), dt) if told.any() else ""
+        return f"in {told.sum()} of {len(told)} simulations {words}" if words else ""
 
     def remark(self, works: np.ndarray) -> str:
         """Of a law that is made for the inertias of the model, and acted on robots with inertias of their own."""
