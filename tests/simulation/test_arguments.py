@@ -172,3 +172,54 @@ def test_runs_that_no_memory_could_keep_are_refused_before_they_begin():
         fc.simulate(CAT, CAT.neutral(), 1e9)
     fallen = fc.Event("deep", lambda t, s: s.pose[2, 3] + 1e-3, terminal=True)
     assert "deep" in fc.simulate(CAT, CAT.neutral(), 1e9, events=[fallen]).status
+
+
+# what a stranger gives
+
+
+ARM = fc.robots.planar_arm()
+
+
+def test_an_event_of_true_and_false_is_refused():
+    """It never happened, and the run said 'finished'."""
+    late = fc.Event("late", lambda t, state: t > 0.05, terminal=True)
+    with pytest.raises(ModelError, match=r"'late' gives a number that passes zero.*not True or False"):
+        fc.simulate(CAT, CAT.neutral(), 0.1, events=[late])
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: fc.simulate(ARM, ARM.neutral(), 0.1, lambda t, s: None), r"gives 3 joint forces, not None$"),
+        (lambda: fc.simulate(CAT, CAT.neutral(), 0.1, lambda t, s: 1.0), r"2 joint forces, or 8 with .* not 1\.0$"),
+        (lambda: fc.simulate(ARM, 1.0, ARM.neutral()), r"seconds and not negative, not a State$"),
+        (lambda: fc.simulate(ARM, np.zeros(3), 0.1), r"model\.state\(\.\.\.\), not an array of shape \(3,\)$"),
+        (lambda: fc.rollout(ARM, ARM.neutral(), 0.1), r"start from a list of states, \[state\] for one"),
+        (lambda: fc.simulate(ARM, ARM.neutral(), 0.1, integrator="momentum"), "not one that is fixed$"),
+        (lambda: fc.control.JointSpring([1.0, 2.0, 3.0]), r"one number for all.*Impedance\(goal"),
+        (lambda: fc.control.JointDamper(np.ones(3)), r"not an array of shape \(3,\): Impedance\(goal"),
+        (
+            lambda: fc.rollout(CAT, [CAT.neutral()] * 3, 0.1, parameters={f"{CAT.link_names[0]}.mass": [1, np.nan, 2]}),
+            "of robot 1 is finite, not nan",
+        ),
+        (
+            lambda: fc.rollout(CAT, [CAT.neutral()] * 3, 0.1, parameters={f"{CAT.link_names[0]}.mass": [1.0, 2.0]}),
+            r"not an array of shape \(2,\)",
+        ),
+        (lambda: fc.simulation.Fleet(ARM, [ARM.neutral()], driven=True).step(), "is given forces at each step"),
+    ],
+)
+def test_messages_say_what_was_given(call, says):
+    """They said 'not shape ()', '3 joint forces or 3 forces', pages of arrays, 'finite numbers, not an array'."""
+    with pytest.raises(ModelError, match=says):
+        call()
+
+
+def test_the_longest_step_of_a_method_that_chooses_its_own_changes_no_stop():
+    """Stops were as soft as steps of that size resolve: a joint ended 1.2 rad away, far beyond its stop."""
+    limits = [replace(joint, limits=fc.Limits(-0.1, 0.1)) for joint in ARM.joints]
+    arm = replace(ARM, joints=tuple(limits))
+    swings = arm.state(rates=[3.0, -2.0, 1.0])
+    fine, coarse = (fc.simulate(arm, swings, 0.5, integrator="rosenbrock", dt=dt) for dt in (None, 0.05))
+    assert np.abs(coarse.joints[-1] - fine.joints[-1]).max() < 1e-5
+    assert np.abs(coarse.joints).max() == pytest.approx(np.abs(fine.joints).max(), abs=1e-3)

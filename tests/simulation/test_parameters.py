@@ -138,7 +138,7 @@ def test_what_cannot_be_a_parameter_is_told():
         ({"tail.mass": one}, None, "a link of .* with .mass, .center or .inertia, not 'tail.mass'"),
         ({f"{link}.color": one}, None, "not '.*color'"),
         ({f"{link}.mass": np.ones(3)}, None, r"an array \(2,\) of finite numbers"),
-        ({f"{link}.mass": np.array([1.0, np.nan])}, None, "finite numbers"),
+        ({f"{link}.mass": np.array([1.0, np.nan])}, None, "of robot 1 is finite, not nan"),
         ({f"{link}.mass": np.array([1.0, 0.0])}, None, "of robot 1 is above zero"),
         ({f"{link}.inertia": np.arange(18.0).reshape(2, 3, 3)}, None, "a symmetric matrix"),
         ({"friction": one}, None, "takes a floor that has friction"),

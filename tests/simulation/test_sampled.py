@@ -299,5 +299,5 @@ def test_two_of_them_and_names_that_clash_are_refused():
         fc.simulate(model, model.neutral(), 0.1, two)
     with pytest.raises(fc.ModelError, match="the same name"):
         fc.simulate(model, model.neutral(), 0.1, [replace(two[0], name="pd"), PD()])
-    with pytest.raises(fc.ModelError, match=r"gives 1 joint forces or 1 forces, not shape \(2,\)"):
+    with pytest.raises(fc.ModelError, match=r"gives 1 joint forces, not shape \(2,\)"):
         fc.simulate(model, model.neutral(), 0.1, Sampled(lambda t, s: [0.0, 0.0], rate=10.0))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import concatenate
 from ..dynamics.checks import vector
-from ..errors import ModelError
+from ..errors import ModelError, told
 from ..model import Model, State
 from .law import Law
 
@@ -36,6 +36,10 @@ class JointSpring(Law):
     only: tuple[str, ...] | None = None
     """names of joints; None: all"""
     name: str = "joint springs"
+
+    def __post_init__(self) -> None:
+        _one_for_all(self.stiffness, "stiffness", self.name)
+        super().__post_init__()
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
         return concatenate([np.zeros(model.m), -self.stiffness * self._away(model, state)])
@@ -72,11 +76,22 @@ class JointDamper(Law):
     """names of joints; None: all"""
     name: str = "joint dampers"
 
+    def __post_init__(self) -> None:
+        _one_for_all(self.damping, "damping", self.name)
+        super().__post_init__()
+
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
         return concatenate([np.zeros(model.m), -self.damping * (state.rates * _chosen(model, self.only))])
 
     def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros((model.nv, model.nv)), on_joints(model, self.damping * _chosen(model, self.only))
+
+
+def _one_for_all(x: Any, what: str, name: str) -> None:
+    """Says who takes a number for each joint."""
+    if isinstance(x, (list, tuple)) or np.ndim(x) > 0:
+        rule = f"{what} of {name!r} is one number for all of its joints"
+        raise ModelError(f"{rule}, not {told(x)}: Impedance(goal, stiffness, damping) takes one for each")
 
 
 def on_joints(model: Model, values: np.ndarray) -> np.ndarray:

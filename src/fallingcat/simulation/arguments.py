@@ -30,7 +30,7 @@ def seconds(x: Any, what: str, *, zero: bool = False) -> float:
     except (TypeError, ValueError, OverflowError):
         value = np.nan
     if not np.isfinite(value) or value < 0.0 or (value == 0.0 and not zero):
-        raise ModelError(f"{what} is a finite number of seconds {rule}, not {x!r}")
+        raise ModelError(f"{what} is a finite number of seconds {rule}, not {told(x)}")
     return value
 
 
@@ -58,7 +58,7 @@ def whole(x: Any, what: str) -> int:
 def start(model: Model, state: Any) -> State:
     """A copy of a state of the model, as floats that nobody can write to."""
     if not isinstance(state, State):
-        raise ModelError(f"a run of {model.name!r} starts from a state, such as model.state(...), not {state!r}")
+        raise ModelError(f"a run of {model.name!r} starts from a state, such as model.state(...), not {told(state)}")
     made = model.state(*(np.asarray(x) for x in state))
     if made.batch:
         raise ModelError(f"a run starts from one state, not from {made.batch[0]}: rollout runs many at once")
@@ -76,6 +76,8 @@ def starts(model: Model, states: Sequence[Any] | State) -> State:
         many = model.state(*(np.array(x, dtype=float) for x in states))
     except (TypeError, ValueError):
         raise ModelError("states of arrays are arrays of real numbers") from None
+    if not many.batch:
+        raise ModelError("many runs start from a list of states, [state] for one, or from one state of arrays")
     if len(many.batch) != 1:
         raise ModelError(f"pose of many states of {model.name!r} has shape (N, 4, 4), not {many.pose.shape}")
     if not len(many.pose):
@@ -137,7 +139,9 @@ def controller_size(model: Model, given: Any) -> int:
     """How many forces a controller gave: n or nv."""
     size = np.shape(given)
     if size not in ((model.n,), (model.nv,)):
-        raise ModelError(f"the controller gives {model.n} joint forces or {model.nv} forces, not shape {size}")
+        wanted = f"{model.n} joint forces" + (f", or {model.nv} with those on the base" if model.m else "")
+        said = f"shape {size}" if size else told(given)
+        raise ModelError(f"the controller gives {wanted}, not {said}")
     return size[0]
 
 

@@ -113,8 +113,11 @@ class VectorEnvironment(VectorEnv):
         if not self._begun:
             raise ModelError("reset() comes before the first step()")
         actions = np.asarray(actions, dtype=float)
-        if actions.shape != self.action_space.shape or not np.isfinite(actions).all():
+        if actions.shape != self.action_space.shape:
             raise ModelError(f"actions are finite numbers of shape {self.action_space.shape}, not {told(actions)}")
+        if not np.isfinite(actions).all():
+            robot = int((~np.isfinite(actions)).any(axis=1).argmax())
+            raise ModelError(f"actions are finite numbers, not {actions[robot].tolist()} of robot {robot}")
         actions = np.clip(actions, self._low, self._high)
         fresh, before = self._ended, self._state()
         with np.errstate(all="ignore"):  # what is broken starts anew

@@ -37,10 +37,15 @@ class Event(NamedTuple):
     def value(self, t: float, state: State) -> float:
         """The function at a time and state; an error that names the event where that is no number."""
         given: Any = self.function(t, state)
+        if isinstance(given, (bool, np.bool_)):
+            rule = "gives a number that passes zero, t - 0.1 and not t > 0.1, say"
+            raise ModelError(f"the event {self.name!r} {rule}, not True or False")
         try:
             value = float(given)
         except (TypeError, ValueError, OverflowError):
-            raise ModelError(f"the event {self.name!r} gives one number at a time and state, not {given!r}") from None
+            raise ModelError(
+                f"the event {self.name!r} gives one number at a time and state, not {told(given)}"
+            ) from None
         if np.isnan(value):
             raise NumericsError(f"the event {self.name!r} is not a number", time=t, value=value)
         return value

@@ -221,6 +221,8 @@ class Fleet:
     def _applied(self, forces: Any) -> Any:
         """Joint forces, and none on the base, as the machine keeps them."""
         if (forces is not None) != (self.system.controller is not None):
+            if forces is None:
+                raise ModelError("a fleet that is made with driven=True is given forces at each step")
             raise ModelError("forces are given to a fleet that is made with driven=True, and to no other")
         if forces is None:
             return self._on.sent(np.zeros((self.count, 0)))

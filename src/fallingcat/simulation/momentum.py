@@ -165,7 +165,8 @@ def check(system: System) -> None:
     if system.external or system.contact is not None:
         raise ModelError("the momentum-exact integrator takes joint forces only: nothing may pull on the base")
     if not isinstance(model.base, SE3):
-        raise ModelError(f"the momentum-exact integrator needs a free base, not {model.base}")
+        base = f"the base {model.base}" if model.m else "one that is fixed"
+        raise ModelError(f"the momentum-exact integrator needs a free base, not {base}")
     for law in system.laws:
         if pulls_on_base(model, law):
             raise ModelError(f"the momentum-exact integrator takes joint forces only: {law.name!r} pulls on the base")

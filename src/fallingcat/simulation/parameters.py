@@ -194,8 +194,12 @@ def _numbers(value: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
         numbers = np.asarray(value, dtype=float)
     except (TypeError, ValueError, OverflowError):
         numbers = np.zeros(0)
-    if numbers.shape != shape or not np.isfinite(numbers).all():
-        raise ModelError(f"{name!r} of each robot is an array {shape} of finite numbers, not {told(value)}")
+    if numbers.shape != shape:
+        said = f"an array of shape {numbers.shape}" if numbers.size and numbers.shape else told(value)
+        raise ModelError(f"{name!r} of each robot is an array {shape} of finite numbers, not {said}")
+    if not np.isfinite(numbers).all():
+        robot = int((~np.isfinite(numbers.reshape(len(numbers), -1))).any(axis=1).argmax())
+        raise ModelError(f"{name!r} of robot {robot} is finite, not {numbers[robot].tolist()}")
     return numbers
 
 

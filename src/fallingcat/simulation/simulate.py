@@ -95,8 +95,12 @@ def simulate(
     check_model(model)
     state = start(model, state)
     check_closed(model, *(x[None] for x in state))
-    system = system_of(model, state, controller, contact, own_laws(model, dt, passive, state.joints, controller))
+    own = own_laws(model, dt, passive, state.joints, controller)
+    system = system_of(model, state, controller, contact, own)
     method = method_of(system, state, integrator, dt)
+    if method.tolerance is not None:  # steps resolve what acts, and dt is but the longest
+        resolved = own_laws(model, None, passive, state.joints, controller)
+        system = replace(system, laws=exchanged(system.laws, own, resolved))
     happens = checked_events(events)
     if not (callable(progress) or progress is None or isinstance(progress, bool)):
         raise ModelError(f"progress is True, False or a function of the share that is done, not {told(progress)}")
@@ -117,6 +121,12 @@ def own_laws(model: Model, dt: float | None, wanted: Any, joints: np.ndarray, co
     check_stops(model, joints)
     laws = passive_laws(model, DEFAULT_STEP if dt is None else dt)
     return tuple(law for law in laws if controller or not law.answers)
+
+
+def exchanged(laws: tuple[Law, ...], these: tuple[Law, ...], those: tuple[Law, ...]) -> tuple[Law, ...]:
+    """Laws of which ``these`` themselves, not others that are equal, are ``those``."""
+    instead = {id(a): b for a, b in zip(these, those, strict=True)}
+    return tuple(instead.get(id(law), law) for law in laws)
 
 
 def system_of(
