@@ -353,7 +353,7 @@ def test_states_of_arrays_are_looked_at():
         fc.rollout(model, many._replace(pose=many.pose * np.array([1.0, 2.0])[:, None, None]), 0.01, laws, floor)
     with pytest.raises(fc.ModelError, match="no state to start from"):
         fc.rollout(model, fc.State(*(x[:0] for x in many)), 0.01, laws, floor)
-    with pytest.raises(fc.ModelError, match="pose of many states"):
+    with pytest.raises(fc.ModelError, match="many runs start from a list of states"):
         fc.rollout(model, state, 0.01, laws, floor)
 
 
