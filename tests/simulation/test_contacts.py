@@ -7,6 +7,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat import robots
+from fallingcat.kernels.cpu import native
 
 BALL = robots.free_body()
 
@@ -105,3 +106,13 @@ def test_names_are_no_formulas(tmp_path):
     head = next(csv.reader((tmp_path / "odd.csv").read_text(encoding="utf-8").splitlines()))
     assert not any(name.startswith("=") for name in head)
     assert "'=1+1 (rad)" in head
+
+
+def test_forces_after_a_run_need_no_code_for_single_states(monkeypatch, tmp_path):
+    """What is asked of many states at once is compiled for many states, quickly, and for nothing else."""
+    monkeypatch.setenv("FALLINGCAT_CACHE", str(tmp_path))
+    run, made, quick = standing("implicit", duration=0.01), [], native.quick_code
+    monkeypatch.setattr(native, "object_code", lambda text: pytest.fail("code made for many calls"))
+    monkeypatch.setattr(native, "quick_code", lambda text: made.append(text) or quick(text))
+    assert run.contact_forces.shape == (len(run), 4, 3)
+    assert len(made) == len(set(run.modes))

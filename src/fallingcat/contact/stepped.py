@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import array, concatenate, is_numeric, less, scale
 from ..errors import ModelError
-from ..kernels import compile
+from ..kernels.kernel import compile_step
 from ..model import Model, State
 from .cones import GLUED, Cone
 from .contact import Contact, Jump, Mode, Touch
@@ -75,7 +75,8 @@ class SteppedContacts(HardContacts):
     def check_starts(self, model: Model, many: State) -> None:
         """Refuses states (fields ``N x ...``) in which a point is below the ground, or a joint beyond its stop."""
         self.begin(model, many.at(0))
-        heights = compile(model, gaps_at, state=["pose", "joints"], contact=self)(many.pose[:, :3], many.joints)
+        kernel = compile_step(model, gaps_at, {}, ["pose", "joints"], contact=self)
+        heights = kernel(many.pose[:, :3], many.joints)
         robot, i = np.unravel_index(np.argmin(heights), heights.shape)
         if heights[robot, i] < -self.tolerance:
             depth = f"{-heights[robot, i]:.3g} m below the ground or beyond it"

@@ -11,7 +11,7 @@ from ..arrays import concatenate
 from ..dynamics import jacobian, link_pose
 from ..dynamics.checks import check_model
 from ..errors import ModelError, told
-from ..kernels import compile
+from ..kernels.kernel import compile_step
 from ..model import Model, State
 
 
@@ -43,7 +43,7 @@ class Limbs:
             raise ModelError(f"limbs that keep apart are two or more, by the names of their tips, not {told(tips)}")
         chains = [_chain(model, tip) for tip in tips]
         places = tuple(name for chain in chains for name in chain)
-        self.model, self._nodes = model, compile(model, nodes, state=["joints"], places=places)
+        self.model, self._nodes = model, compile_step(model, nodes, {}, ["joints"], places=places)
         halves = [_halves(len(chain)) for chain in chains]
         points = np.zeros((sum(len(x) for x in halves), len(places)))
         row = column = 0

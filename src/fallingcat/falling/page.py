@@ -6,7 +6,7 @@ import numpy as np
 
 from ..dynamics import forward_kinematics
 from ..gaits import Mapper, Plane
-from ..kernels import compile
+from ..kernels.kernel import compile_step
 from ..model import Model
 from ..views import Capsule, Chart, Fact, HeatMap, Line, Page, Scene, Shape, Trace, Triangle, model_shapes
 from .drop import Drop
@@ -60,7 +60,8 @@ def _tilts(fall: Drop) -> str:
 
 def _scene(fall: Drop, whole: Model, keep: np.ndarray, is_cat: bool) -> Scene:
     path = fall.trajectory
-    poses = compile(fall.model, forward_kinematics, state=["pose", "joints"])(path.poses[keep, :3], path.joints[keep])
+    kinematics = compile_step(fall.model, forward_kinematics, {}, ["pose", "joints"])
+    poses = kinematics(path.poses[keep, :3], path.joints[keep])
     shapes: dict[str, list[Shape]] = dressed(whole) if is_cat else model_shapes(whole)
     up = -fall.model.gravity / np.linalg.norm(fall.model.gravity)
     turn = _upright(up)

@@ -21,7 +21,7 @@ from ..errors import ModelError, told
 from ..formulations import curvature
 from ..gaits import Displacement, Paced, Reconstruction, paced
 from ..gaits.gait import check_shape
-from ..kernels import compile
+from ..kernels.kernel import compile_step
 from ..lie import SE3, SO3
 from ..lie.rotations import log
 from ..model import Model
@@ -110,7 +110,7 @@ class _Search:
     def __init__(self, model: Model, origin: np.ndarray, axis: np.ndarray, period: float) -> None:
         self.model, self.origin, self.axis = model, origin, axis
         self.reconstruction = Reconstruction(model)
-        self._curvature = compile(model, curvature, state=["joints"])
+        self._curvature = compile_step(model, curvature, {}, ["joints"])
         lower, upper = (np.array([getattr(x, side) for x in model.limits]) for side in ("lower", "upper"))
         outside = (origin < lower) | (origin > upper)
         if outside.any():

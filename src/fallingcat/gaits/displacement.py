@@ -18,6 +18,7 @@ from ..errors import NumericsError
 from ..formulations import connection
 from ..formulations.connection import shape
 from ..kernels import compile
+from ..kernels.kernel import compile_step
 from ..lie.magnus import NODES, step_logarithm
 from ..model import Model, State
 from .curves import samples
@@ -66,7 +67,7 @@ class Reconstruction:
         check_model(model)
         check_shape(model, model.n)
         self.model = model
-        self._connection = compile(model, connection, state=["joints"])
+        self._connection = compile_step(model, connection, {}, ["joints"])
         self._exponentials = compile(model, exponential, inputs={"x": model.m})
         self._rates: Any = None
         G = model.base

@@ -16,7 +16,7 @@ from ..arrays import solve, takes
 from ..dynamics.checks import check_model, positive, vector
 from ..errors import ModelError, NumericsError, told
 from ..formulations.connection import shape
-from ..kernels import compile
+from ..kernels.kernel import compile_step
 from ..model import Model, State
 from .displacement import Displacement
 from .frames import GaitFrame, frame_pose, frame_poses, name_of, settled
@@ -154,7 +154,7 @@ def _carried(mapper: Mapper, motion: Motion, h: np.ndarray, order: int) -> np.nd
     model, G = mapper.model, mapper.model.base
     times, weights = _times(motion, order)
     q = motion(times).q
-    twists = compile(model, locked_twist, state=["joints"])(q, h)
+    twists = compile_step(model, locked_twist, {}, ["joints"])(q, h)
     poses = frame_poses(model, q, mapper.frame)
     seen = [G.Ad(G.inverse(H)) @ twist for H, twist in zip(poses, twists, strict=True)]
     return np.asarray(weights @ np.array(seen))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..formulations import curvature
-from ..kernels import compile
+from ..kernels.kernel import compile_step
 from ..model import Model
 from .curves import Circle, Curve
 
@@ -73,7 +73,7 @@ def bends(model: Model, rows: np.ndarray, low: np.ndarray, high: np.ndarray, ori
     """
     rng = np.random.default_rng(0)
     centers = np.vstack([np.clip(origin, low, high), rng.uniform(low, high, size=(SAMPLES, model.n))])
-    forms = np.einsum("pm,kmij->kpij", rows, compile(model, curvature, state=["joints"])(centers))
+    forms = np.einsum("pm,kmij->kpij", rows, compile_step(model, curvature, {}, ["joints"])(centers))
     out = []
     for center, form in zip(centers, forms, strict=True):
         room = np.minimum(high - center, center - low)

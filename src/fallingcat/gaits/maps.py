@@ -13,7 +13,7 @@ from ..dynamics import principal_axes
 from ..dynamics.checks import check_model
 from ..dynamics.principal import standing_out
 from ..errors import ModelError, told
-from ..kernels import compile
+from ..kernels.kernel import compile_step
 from ..model import Model
 from .curves import Curve, Embedded, finite, samples
 from .frames import (
@@ -138,7 +138,7 @@ class Mapper:
             known, MinimumPerturbation
         )
         seen_from = "center_of_mass" if at_center else "base"
-        self._kernel = compile(model, framed_curvature, state=["joints"], frame=seen_from)
+        self._kernel = compile_step(model, framed_curvature, {}, ["joints"], frame=seen_from)
         self._axes = _turning_axes(model, known)
 
     def curvature(self, joints: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -170,10 +170,10 @@ class Mapper:
 def _turning_axes(model: Model, frame: KnownFrame) -> Callable[[np.ndarray], np.ndarray] | None:
     """Rotations (N x 3 x 3), frame to base, at shapes (N x n), of frames at the center of mass that turn."""
     if frame == "principal_axes":
-        axes = compile(model, principal_axes, state=["joints"])
+        axes = compile_step(model, principal_axes, {}, ["joints"])
         return lambda joints: np.asarray(axes(joints))
     if frame == "virtual_chassis":
-        inertia, axis = compile(model, rotational_inertia, state=["joints"]), standing_out(model)
+        inertia, axis = compile_step(model, rotational_inertia, {}, ["joints"]), standing_out(model)
         return lambda joints: chassis_axes(inertia(joints), *axis)
     return None
 

@@ -18,7 +18,7 @@ import numpy as np
 from ..dynamics.checks import positive, vector
 from ..errors import ModelError, NumericsError, told
 from ..formulations import curvature
-from ..kernels import compile
+from ..kernels.kernel import compile_step
 from ..lie import SO3
 from ..lie.rotations import exp, log
 from ..model import Model
@@ -109,7 +109,7 @@ class _Search:
     def __init__(self, model: Model, origin: np.ndarray, harmonics: int, room: np.ndarray) -> None:
         self.model, self.origin, self.harmonics, self.room = model, origin, harmonics, room
         self.reconstruction = Reconstruction(model)
-        self._curvature = compile(model, curvature, state=["joints"])
+        self._curvature = compile_step(model, curvature, {}, ["joints"])
         self.axes = turning_axes(model)
         h = np.arange(1, harmonics + 1)
         self.waves = 2.0 * np.pi * h

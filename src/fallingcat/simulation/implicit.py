@@ -218,7 +218,7 @@ class March:
             return ((),) * len(packed)
         bare, nowhere = System(self._model, (), contact), (False,) * len(contact.points)
         size, clocks = layout_of(bare, memory).size, np.zeros((len(packed), 2))
-        heights = guards(bare, nowhere, memory)(np.ascontiguousarray(packed[:, :size]), clocks)
+        heights = guards(bare, nowhere, memory, compile_step)(np.ascontiguousarray(packed[:, :size]), clocks)
         return tuple(map(tuple, (np.asarray(heights) < 0.0).tolist()))
 
     def rows(

@@ -15,6 +15,7 @@ from ..contact.contact import Mode
 from ..contact.points import point_motions
 from ..control import Law
 from ..kernels import compile
+from ..kernels.kernel import compile_step
 from ..model import Model
 from .compiled import remembered
 from .field import Field, Slope, compiled_slope, layout_of
@@ -110,15 +111,15 @@ def commanded(system: System, mode: Mode, memory: int, packed: Any, clock: Any) 
     return system.total(system.applied(mode, clock[0], layout_of(system, memory).unpack(packed)[0]))
 
 
-def guards(system: System, mode: Mode, memory: int) -> Step:
-    """The guards of a mode alone, as :data:`Step` takes its arguments."""
+def guards(system: System, mode: Mode, memory: int, make: Callable[..., Any] = compile) -> Step:
+    """The guards of a mode alone, as :data:`Step` takes its arguments; ``make`` as :func:`compiled` takes it."""
     if not system.compilable:
         return functools.partial(measure, system, mode, memory)
     if system.contact is None or system.contact.asks_forces:
-        return compiled(measure, system, mode, memory)
+        return compiled(measure, system, mode, memory, make)
     bare = System(system.model, (), system.contact)  # the same code, whatever the laws
     memory -= sum(system.sizes)
-    size, kernel = layout_of(bare, memory).size, compiled(measure, bare, mode, memory)
+    size, kernel = layout_of(bare, memory).size, compiled(measure, bare, mode, memory, make)
     return lambda packed, clock: kernel(packed[..., :size], clock)
 
 
@@ -138,12 +139,20 @@ def _along(
     """One of the functions above at ``K`` packed states of one mode."""
     clocks = np.stack([times, np.zeros(len(times))], axis=1)
     if system.compilable:
-        return np.asarray(compiled(what, system, mode, memory)(packed, clocks))
+        return np.asarray(compiled(what, system, mode, memory, compile_step)(packed, clocks))
     return np.array([what(system, mode, memory, p, clock) for p, clock in zip(packed, clocks, strict=True)])
 
 
-def compiled(what: Callable[..., Any], system: System, mode: Mode, memory: int, **options: Any) -> Step:
-    """One of the functions above as machine code, which takes the laws' numbers as an argument.
+def compiled(
+    what: Callable[..., Any],
+    system: System,
+    mode: Mode,
+    memory: int,
+    make: Callable[..., Any] = compile,
+    **options: Any,
+) -> Step:
+    """One of the functions above as machine code, which takes the laws' numbers as an argument; ``make`` it for single
+    calls, or with :func:`.compile_step` for many states.
 
     It belongs to this library and its options are plain data, so that the kernels' cache knows it again.
     """
@@ -151,9 +160,9 @@ def compiled(what: Callable[..., Any], system: System, mode: Mode, memory: int, 
     size, given = layout_of(system, memory).size, given_size(system)
     inputs = {"packed": size, "clock": 2, "numbers": len(numbers), "given": given}
     about: dict[str, Any] = {"laws": laws, "contact": system.contact, "mode": mode, "memory": memory}
-    key = (what, system.model, *inputs.values(), *about.values(), *options.items())
-    make = functools.partial(compile, system.model, on_packed, inputs=inputs, what=what, options=options, **about)
-    kernel = remembered(key, make)
+    key = (what, make, system.model, *inputs.values(), *about.values(), *options.items())
+    asked = functools.partial(make, system.model, on_packed, inputs=inputs, what=what, options=options, **about)
+    kernel = remembered(key, asked)
     if system.sampling is None:
         nothing = np.zeros(0)
         return lambda packed, clock, **how: kernel(packed, clock, numbers, nothing, **how)

@@ -20,6 +20,7 @@ from ..dynamics import mass_matrix
 from ..dynamics.forward import check_mass
 from ..errors import ModelError, NumericsError, told
 from ..kernels import compile
+from ..kernels.kernel import compile_step
 from ..model import State
 from .arguments import MOST_STEPS, answered
 from .books import UNBALANCED, hurried, passed, unbalanced
@@ -347,7 +348,8 @@ class ByModes(Together):
         bare, out = System(model, self.system.sampling.sampled.laws, contact), np.zeros((len(self.packed), model.nv))
         for mode, members in self.groups.items():
             packed = _resized(self.packed[members], layout_of(bare, self.memory).size)
-            out[members] = compiled(commanded, bare, mode, self.memory)(packed, np.tile([t, 0.0], (len(members), 1)))
+            kernel = compiled(commanded, bare, mode, self.memory, compile_step)
+            out[members] = kernel(packed, np.tile([t, 0.0], (len(members), 1)))
         return out
 
     def _stepped(

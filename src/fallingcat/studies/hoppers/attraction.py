@@ -16,7 +16,7 @@ import numpy as np
 
 from ...contact.points import position
 from ...errors import ModelError
-from ...kernels import compile
+from ...kernels.kernel import compile_step
 from ...model import Model, State
 from ...simulation import Fleet, Located, Rosenbrock
 from ..kind import Progress
@@ -94,7 +94,7 @@ def starts(model: Model, values: np.ndarray) -> State:
     theta = lean + np.array([upright_angle(model, float(q)) for q in knees])[own]
     pose, c, s = np.tile(np.eye(4), (len(values), 1, 1)), np.cos(theta), np.sin(theta)
     pose[:, 0, 0], pose[:, 0, 1], pose[:, 1, 0], pose[:, 1, 1] = c, -s, s, c
-    foot = compile(model, foot_at, state=["pose", "joints"])
+    foot = compile_step(model, foot_at, {}, ["pose", "joints"])
     pose[:, 1, 3] = height - foot(pose[:, :3], joint[:, None])[:, 1]
     twist = np.stack([c * speed, -s * speed, np.zeros(len(values))], axis=1)
     return State(pose, joint[:, None], twist, np.zeros((len(values), 1)))

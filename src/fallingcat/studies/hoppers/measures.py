@@ -10,7 +10,7 @@ import numpy as np
 from ...arrays import concatenate, takes
 from ...control import EnergyController, PolarLaw, response, virtual_leg
 from ...dynamics import kinetic_energy, potential_energy
-from ...kernels import compile
+from ...kernels.kernel import compile_step
 from ...model import Model, State
 from .hopper import FOOT
 from .observed import Flight, Observed
@@ -45,7 +45,7 @@ def disturbances(seen: Observed) -> dict[str, np.ndarray]:
     run, polar = seen.run, [law.name for law in seen.run.system.laws if isinstance(law, PolarLaw)]
     radial = [law.name for law in run.system.laws if law.name not in polar]
     forces = [sum((run.port_forces[k] for k in some), start=np.zeros((len(run), 4))) for some in (polar, radial)]
-    kernel = compile(run.model, responses, state=State._fields)
+    kernel = compile_step(run.model, responses, {}, State._fields)
     by_polar, by_radial = (np.asarray(kernel(run.poses[:, :3], run.joints, run.twists, run.rates, F)) for F in forces)
     return {
         "joint, by the polar law": np.abs(by_polar[:, 3]),
