@@ -388,3 +388,14 @@ def test_the_status_tells_of_a_law_that_was_missed(landing):
     spoiled[-1, -1] = 0.0025
     assert fine.system.contact.told(fine.memory[-1]) == ""
     assert "missed by up to 0.0025 m/s" in fine.system.contact.told(spoiled[-1])
+
+
+def test_feet_that_nothing_lets_slide_are_told_to_be_given_a_friction():
+    """Smaller steps, which the status advised, miss the law of contact by more; with a friction they do not."""
+    sit = DOG.state(joints=[0.0, 0.6, -1.2] * 4, pose=np.eye(4) + np.outer([0, 0, 1, 0], [0, 0, 0, 0.4]))
+    hold = [fc.control.JointSpring(200.0, tuple(sit.joints)), fc.control.JointDamper(5.0)]
+    glued = fc.simulate(DOG, sit, 0.2, hold, HardContacts(FEET))
+    assert "the law of contact was missed" in glued.status
+    assert glued.status.endswith("give a friction, 1.0, say")
+    assert fc.rollout(DOG, [sit], 0.2, hold, HardContacts(FEET)).status.endswith("give a friction, 1.0, say")
+    assert fc.simulate(DOG, sit, 0.2, hold, HardContacts(FEET, friction=1.0)).status == "finished"

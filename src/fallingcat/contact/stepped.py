@@ -135,7 +135,8 @@ class SteppedContacts(HardContacts):
     def told(self, memory: np.ndarray) -> str:
         """What is wrong with a run that remembers this at its end, if anything is."""
         left = float(np.max(self.remembered_of(memory).left))
-        return f"the law of contact was missed by up to {left:.2g} m/s" if not left <= MISSED else ""
+        better = "give a friction, 1.0, say" if self.friction is None else "take smaller steps"  # these do not find it
+        return f"the law of contact was missed by up to {left:.2g} m/s; {better}" if not left <= MISSED else ""
 
     def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
         """Nothing: there are no guards, and no mode ends."""

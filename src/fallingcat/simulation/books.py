@@ -96,8 +96,7 @@ def _gained(run: Trajectory, kinetic: float, rounding: float) -> str:
 def _missed(run: Trajectory) -> str:
     """What a contact says that its steps did not meet."""
     contact = run.system.contact
-    missed = contact.told(run.memory[-1]) if contact is not None else ""
-    return f"{missed}; take smaller steps" if missed else ""
+    return contact.told(run.memory[-1]) if contact is not None else ""
 
 
 def at_rest(model: Model) -> float:

@@ -152,7 +152,7 @@ class Together(ABC):
         residual = np.where(finite, residuals(kinetic.reshape(lead), potential.reshape(lead), works), np.nan)
         status = self._status(residual, resolves)
         missed = self.system.contact.told(series.memory[-1]) if self.system.contact and finite.all() else ""
-        status = f"finished, but {missed}; take smaller steps" if missed else status
+        status = f"finished, but {missed}" if missed else status
         remark = ""
         if status == "finished":
             joints = series.states[1][:, finite]
