@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
+from fallingcat.studies.hoppers.hopper import floor, laws, robot, start
 
 BALL = fc.robots.free_body()
 BOX, CORNERS = fc.contact.corners(BALL, "body", (0.3, 0.2))
@@ -131,3 +132,22 @@ def test_balls_that_stop_at_once_roll_as_they_should():
         speeds.append(abs(run.twists[-1, 0] - fine.twists[-1, 0]))
         assert run.poses[:, 2, 3].min() > 0.1 - 1.5e-4
     assert np.median(speeds) < 0.02
+
+
+def test_laws_that_switch_late_where_points_touch_are_named():
+    """A hopper of a study was 215 mm off after 3 s at 1 ms, and its run and its rollout said finished."""
+    p = fc.studies.load("revolute-6").parameters
+    hopper = robot(p)
+    begin, ground = start(hopper, p), floor(p)
+    acting = laws(hopper, begin, p)
+    says = "'radial damper', 'polar spring', switched up to half a step late where points touch"
+    for dt, late in ((1e-3, True), (5e-5, False)):
+        run = fc.simulate(hopper, begin, 1.0, acting, ground, integrator="implicit", dt=dt)
+        many = fc.rollout(hopper, [begin, begin], 1.0, acting, ground, integrator="implicit", dt=dt)
+        often = fc.rollout(hopper, [begin], 1.0, acting, ground, integrator="implicit", dt=dt, every=round(0.02 / dt))
+        assert [says in x.status for x in (run, many, often)] == [late] * 3
+        assert late or {x.status for x in (run, many, often)} == {"finished"}
+    assert fc.rollout(hopper, [begin], 1.0, acting, ground).status == "finished"
+    held = fc.control.JointSpring(8.0, tuple(begin.joints.tolist())), fc.control.JointDamper(0.05)
+    asks_nothing = fc.simulate(hopper, begin, 0.3, held, ground, integrator="implicit", dt=1e-3)
+    assert "late" not in asks_nothing.status

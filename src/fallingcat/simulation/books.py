@@ -16,6 +16,7 @@ from .closed import OPENED
 from .compiled import energies
 from .ledger import ROUNDING, Ledger
 from .stiffness import RESOLVED, Rebound, too_fast, too_long, unresolved
+from .switching import late_switches, switching
 from .system import System
 from .trajectory import Trajectory
 
@@ -69,6 +70,7 @@ def _remarks(run: Trajectory, dt: float | None, stable: bool) -> Iterator[str]:
     yield _missed(run)
     lands = stable and dt is not None and _landed(run.modes)
     yield too_long(Rebound.of(run.system, run.state(0)), dt or 0.0) if lands else ""
+    yield _switched(run, dt) if stable and dt is not None else ""
     resolves = 0.0 if stable or dt is None else dt
     yield unbalanced(ledger.residual(kinetic, potential), run.system, run.state(0), resolves)
     yield passed(run.system, run.joints)
@@ -97,6 +99,12 @@ def _missed(run: Trajectory) -> str:
     """What a contact says that its steps did not meet."""
     contact = run.system.contact
     return contact.told(run.memory[-1]) if contact is not None else ""
+
+
+def _switched(run: Trajectory, dt: float) -> str:
+    """Which laws switched late where points touch."""
+    samples = [(float(run.times[i]), run.state(i)) for i in switching(run.modes)]
+    return late_switches(run.system, samples, float(np.abs(run.rates).max(initial=0.0)), dt)
 
 
 def at_rest(model: Model) -> float:

@@ -48,6 +48,19 @@ def by_cases(function: Callable[[Any], Any], touching: Mapping[str, Any]) -> Any
     return _case(function, touching, {})
 
 
+def asks(function: Callable[[Any], Any], names: Iterable[str]) -> bool:
+    """Whether a function of the points that touch asks for any of them.
+
+    >>> asks(lambda touching: 2.0 if "foot" in touching else 1.0, ["foot"]), asks(lambda touching: 1.0, ["foot"])
+    (True, False)
+    """
+    try:
+        function(_Touching(tuple(names), {}))
+    except _Asked:
+        return True
+    return False
+
+
 def _case(function: Callable[[Any], Any], touching: Mapping[str, Any], known: dict[str, bool]) -> Any:
     try:
         return function(_Touching(tuple(touching), known))

@@ -103,7 +103,7 @@ def _now_and_then(system: System) -> float:
 
 def _default(rate: float) -> float:
     """The step (s) that resolves a rate (1/s): 1 ms at most."""
-    return max(SHORTEST_DEFAULT, min(DEFAULT_STEP, _round(RESOLVED / rate) if rate else DEFAULT_STEP))
+    return max(SHORTEST_DEFAULT, min(DEFAULT_STEP, at_most(RESOLVED / rate) if rate else DEFAULT_STEP))
 
 
 def default_step(system: System, state: State) -> float:
@@ -192,12 +192,12 @@ def too_fast(system: System, state: State, dt: float) -> str:
 
 def unresolved(what: str, rate: float, dt: float) -> str:
     """In words: ``what`` moves at a rate (1/s) that steps of ``dt`` (s) do not resolve."""
-    least = f"take at most {_round(RESOLVED / rate):g} s"
+    least = f"take at most {at_most(RESOLVED / rate):g} s"
     return f"{what} at up to {rate:.3g} rad/s, too fast for steps of {dt:g} s; {least}"
 
 
-def _round(dt: float) -> float:
-    """Down to one digit."""
+def at_most(dt: float) -> float:
+    """A step (s), down to one digit."""
     if not np.isfinite(dt):
         return dt
     dt = dt * (1.0 + 1e-9)  # 1 ms less a rounding error is 1 ms

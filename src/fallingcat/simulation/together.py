@@ -36,6 +36,7 @@ from .parameters import BEHIND, hefts
 from .rule import Rule, commanded, compiled
 from .sampling import Looking, SampledTogether
 from .stiffness import REBOUND, Rebound, too_fast, too_long
+from .switching import asking, late_switches, thinned
 from .system import System
 
 AT_ONCE = 100_000
@@ -221,19 +222,30 @@ class Marched(Together):
         return f"finished, but {ended}" if weary else super()._status(residual, dt)
 
     def damped(self, kept: list[tuple[float, np.ndarray, np.ndarray]], works: np.ndarray, dt: float) -> str:
-        """Of those that landed: they were in the air, and the floor did work later."""
+        """Of those that landed: they were in the air, and the floor did work later; or of laws that switched late."""
         floor, model = self.system.contact, self.system.model
         if not self.foresees or not isinstance(floor, CompliantFloor):
             return ""
         mass, gives = hefts(self.fleet.parameters, model, floor)
-        rebound = Rebound.of(self.system, self.layout.unpack(self.begun[0])[0], mass, gives)
-        if rebound is None or not (long := rebound.off(dt) > REBOUND).any():
+        first = self.layout.unpack(self.begun[0])[0]
+        rebound = Rebound.of(self.system, first, mass, gives)
+        long = np.zeros(len(mass), dtype=bool) if rebound is None else rebound.off(dt) > REBOUND
+        if not long.any() and not asking(self.system, 0.0, first):
             return ""
         air = np.array([[not any(mode) for mode in self.fleet.march.modes(packed)] for _, packed, _ in kept])
         pushed = works[:, :, self.system.ports.index(self.system.contact_ports[0])]
         told = long & (air & (pushed != pushed[-1])).any(axis=0)
-        words = too_long(rebound._replace(m=rebound.m[told], gives=gives[told]), dt) if told.any() else ""
-        return f"in {told.sum()} of {len(told)} simulations {words}" if words else ""
+        if rebound is not None and told.any():
+            words = too_long(rebound._replace(m=rebound.m[told], gives=gives[told]), dt)
+            return f"in {told.sum()} of {len(told)} simulations {words}"
+        landed = np.broadcast_to(pushed[-1] != 0.0, air.shape)  # and no sample of it is kept that touches
+        return self._switched(kept, landed if air.all() else ~air, dt)
+
+    def _switched(self, kept: list[tuple[float, np.ndarray, np.ndarray]], marked: np.ndarray, dt: float) -> str:
+        """Which laws switched late, by some of the kept samples that are marked (K x N)."""
+        samples = [(kept[k][0], self.layout.unpack(kept[k][1][i])[0]) for k, i in thinned(np.argwhere(marked))]
+        fastest = max((float(np.abs(state.rates).max(initial=0.0)) for _, state in samples), default=0.0)
+        return late_switches(self.system, samples, fastest, dt)
 
     def remark(self, works: np.ndarray) -> str:
         """Of a law that is made for the inertias of the model, and acted on robots with inertias of their own."""

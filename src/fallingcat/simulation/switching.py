@@ -1,0 +1,81 @@
+"""Laws that ask what touches: in steps that locate nothing they switch up to half a step early or late."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..contact import CompliantFloor
+from ..contact.contact import Mode
+from ..control import Law
+from ..dynamics import mass_matrix
+from ..model import State
+from .cases import asks
+from .compiled import remembered
+from .stiffness import at_most
+from .system import System
+
+SWITCHED = 0.05
+"""Part of the fastest rate that a switch may be wrong by, in a run that is called finished."""
+LOOKED_AT = 16
+"""Samples, at most."""
+
+
+def switching(modes: Sequence[Mode]) -> np.ndarray:
+    """Some of the samples at which something touches, and before or after which nothing does."""
+    air = np.array([not any(mode) for mode in modes])
+    beside = np.append(False, air[:-1]) | np.append(air[1:], False)
+    return thinned(np.flatnonzero(~air & beside))
+
+
+def thinned(many: Any) -> Any:
+    """:data:`LOOKED_AT` of them, at most."""
+    return many if len(many) <= LOOKED_AT else many[np.linspace(0, len(many) - 1, LOOKED_AT).round().astype(int)]
+
+
+def late_switches(system: System, samples: Sequence[tuple[float, State]], fastest: float, dt: float) -> str:
+    """In words: laws that ask what touches change rates by too much in half a step of ``dt`` (s), beside the
+    ``fastest`` of them, at any of these samples; nothing where that is not so.
+
+    That is ``dt M^-1 (F - F') / 2`` with their forces if all points touch, and if none does.
+    """
+    if not samples or fastest == 0.0 or not (laws := asking(system, *samples[0])):
+        return ""
+    worst = max(_jump(system, laws, *each) for each in samples)
+    if 0.5 * dt * worst <= SWITCHED * fastest:
+        return ""
+    who, enough = ", ".join(repr(law.name) for law in laws), at_most(2.0 * SWITCHED * fastest / worst)
+    return (
+        f"{who}, switched up to half a step late where points touch, moved a joint by {0.5 * dt * worst:.2g} of "
+        f"{fastest:.2g} rad/s or m/s; take at most {enough:g} s, or an integrator that locates events"
+    )
+
+
+def asking(system: System, t: float, state: State) -> list[Law]:
+    """The laws that ask which points of a compliant floor touch; it is looked at once."""
+    floor, model = system.contact, system.model
+    if not isinstance(floor, CompliantFloor):
+        return []
+    laws, points = [law for law in system.laws if not law.answers], floor.points
+
+    def found() -> list[Law]:
+        return [law for law in laws if asks(functools.partial(law.forces, model, t, state), points)]
+
+    return list(remembered((asking, model, *laws, points), found))
+
+
+def _jump(system: System, laws: Iterable[Law], t: float, state: State) -> float:
+    """How fast (rad/s^2 or m/s^2) laws move a joint more, or less, if points touch."""
+    model, floor = system.model, system.contact
+    assert isinstance(floor, CompliantFloor)
+    forces = (
+        sum(np.asarray(law.forces(model, t, state, known), dtype=float) for law in laws)
+        for known in (frozenset(floor.points), frozenset[str]())
+    )
+    touching, apart = forces
+    M = np.asarray(mass_matrix(model, state), dtype=float)
+    found = np.linalg.lstsq(M, touching - apart, rcond=None)[0]  # springs may be all that resists
+    return float(np.abs(found[model.m :]).max())
