@@ -283,8 +283,8 @@ def test_jit_vmap_and_grad_through_a_state():
         expected = [height(model, s) for s in states]
         close([f(model, jax.tree_util.tree_map(jnp.asarray, s)) for s in states], expected)
         batch = jax.tree_util.tree_map(lambda *x: jnp.stack(x), *states)
-        close(jax.vmap(lambda s: height(model, s))(batch), expected)
-        gradient = jax.grad(lambda s: height(model, s))(jax.tree_util.tree_map(jnp.asarray, states[0]))
+        close(jax.jit(jax.vmap(lambda s: height(model, s)))(batch), expected)
+        gradient = jax.jit(jax.grad(lambda s: height(model, s)))(jax.tree_util.tree_map(jnp.asarray, states[0]))
     assert isinstance(gradient, State)
     close(gradient.twist, states[0].twist)
     for i in range(len(states[0].joints)):
