@@ -32,6 +32,8 @@ struct float4 { float x, y, z, w; };
 #define __restrict__
 #define __ldg(p) (*(p))
 #define __stcs(p, x) (*(p) = (x))
+#define __ldcg(p) (*(p))
+#define __stcg(p, x) (*(p) = (x))
 #define __fdividef(a, b) ((a) / (b))
 static struct { unsigned x; } blockIdx, blockDim, threadIdx;
 static inline long long __double_as_longlong(double x) { long long k; std::memcpy(&k, &x, 8); return k; }
@@ -87,10 +89,11 @@ class Module:
     def get_function(self, _):
         def kernel(grid, block, arguments, shared_mem):
             assert shared_mem <= machine.SHARED
-            *arrays, count = arguments
+            arrays = [x for x in arguments if isinstance(x, np.ndarray)]
             assert all(x.flags.c_contiguous for x in arrays)
             pointers = [ctypes.c_void_p(x.ctypes.data) for x in arrays]
-            self._launch(ctypes.c_uint(grid[0]), ctypes.c_uint(block[0]), *pointers, ctypes.c_uint(int(count)))
+            counts = [ctypes.c_uint(int(x)) for x in (*grid, *block, *arguments[len(arrays) :])]
+            self._launch(*counts[:2], *pointers, *counts[2:])
 
         return kernel
 

@@ -139,9 +139,12 @@ class Gpu(Machine):
         if self._numbers.ndim == 2 and self._own is None:
             self._own = self.sent(self._numbers)
         numbers = self._tiled(tuple(self._numbers.tolist()), robots) if self._own is None else self._own
+        *before, last = self._kernels
+        if not before:
+            return last.iterate(x, ahead, numbers, forces, every=count) if robots else x
         for _ in range(count if robots else 0):
-            seen = [kernel.columns(x, ahead, numbers, forces) for kernel in self._kernels[:-1]]
-            x = self._kernels[-1].columns(x, ahead, numbers, forces, *seen)
+            seen = [kernel.columns(x, ahead, numbers, forces) for kernel in before]
+            x = last.columns(x, ahead, numbers, forces, *seen)
         return x
 
     def recorded(self, x: Any, ahead: Any, forces: Any, count: int) -> tuple[Any, np.ndarray]:

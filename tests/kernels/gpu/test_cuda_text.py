@@ -14,6 +14,7 @@ from fallingcat.arrays import columns as product_of
 from fallingcat.errors import ModelError
 from fallingcat.kernels import compile
 from fallingcat.kernels.gpu import cuda, cuda_repeated, machine, repeated, stages
+from fallingcat.kernels.gpu import kernel as kernel_file
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None or sys.platform == "win32", reason="needs a C++ compiler")
 
@@ -145,6 +146,36 @@ def test_loops_that_share_what_another_shares_go_with_it(cupy, monkeypatch):
     np.testing.assert_allclose(found["smaller"], x[:, ::-1] - y @ x, atol=1e-13)
     np.testing.assert_allclose(found["larger"], y @ z @ x, atol=1e-13)
     np.testing.assert_allclose(found["fewer"], (y @ x)[:, :, :4], atol=1e-13)
+
+
+@pytest.mark.parametrize("times", [0, 1, 2, 5])
+@pytest.mark.parametrize("parts", [1, 2])
+def test_many_calls_in_one_launch_are_calls_in_turn(cupy, monkeypatch, times, parts):
+    """In launches of three, of what is one kernel, or else launch after launch; the arguments stay as they are."""
+    monkeypatch.setattr(kernel_file, "AT_ONCE", 3)
+    monkeypatch.setattr(repeated, "LARGEST", 1 if parts == 2 else stages.LARGEST)
+
+    def turned(model, x, y):
+        """The last number is a result that is no expression."""
+        first = product_of(lambda column: y @ column, x) if parts == 2 else y @ x
+        return {"x": first + 0.1 * x, "last": np.zeros(1)}
+
+    kernel = compile(fc.robots.cat(), turned, target="cuda", inputs={"x": (4, 4), "y": (4, 4)})
+    with pytest.raises(ModelError, match="gives 17 numbers and takes 16 as x"):
+        kernel.iterate(np.zeros((16, 5)), np.zeros((16, 5)), every=2)
+
+    def again(model, x, y):
+        return turned(model, x, y)["x"]
+
+    kernel = compile(fc.robots.cat(), again, target="cuda", inputs={"x": (4, 4), "y": (4, 4)})
+    assert (len(kernel.texts) == 1) == (parts == 1)
+    rng = np.random.default_rng(3)
+    x, y = (cupy.asarray(rng.normal(size=(16, 37)) / 3.0) for _ in range(2))  # a block, and fewer
+    before, expected = np.array(x), x
+    for _ in range(times):
+        expected = kernel.columns(expected, y)
+    np.testing.assert_array_equal(kernel.iterate(x, y, every=times), expected)
+    np.testing.assert_array_equal(x, before)
 
 
 def test_calls_take_batches_of_any_shape_and_return_what_they_were_given(cupy):

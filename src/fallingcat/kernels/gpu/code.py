@@ -12,9 +12,12 @@ import numpy as np
 from ...errors import ExtraMissingError
 from ..ir.trace import undisturbed
 from ..text.shared import Real
-from . import cuda, cuda_repeated, cuda_rounds
+from . import cuda, cuda_looped, cuda_repeated, cuda_rounds
 from .repeated import Repeated, Rounds, cut
 from .stages import Stage, Stages
+
+OPTIONS = ("-std=c++17", "--ftz=true")
+"""Numbers below 1e-38 are zero in float32: a division takes half the instructions."""
 
 _TEXTS: dict[type, Callable[..., cuda.Text]] = {
     Stage: cuda.text,
@@ -48,23 +51,36 @@ class Code:
         return "\n".join(_prelude(Real(self._dtype)))
 
     @cached_property
+    def looped(self) -> cuda.Text | None:
+        """The kernel that does it again and again to what it gives, if it is one straight line."""
+        stage, *others = self.stages.stages
+        if others or not isinstance(stage, Stage) or len(self._outputs) != np.size(self._inputs[0]):
+            return None
+        with undisturbed():
+            return cuda_looped.text(stage, len(self._inputs), self._dtype, f"{self._name}_looped")
+
+    @cached_property
     def kernels(self) -> list[Any]:
         """The compiled ``cupy.RawKernel`` of each stage (``num_regs``, ``local_size_bytes`` tell what it needs)."""
-        cupy = cupy_module()
-        device = cupy.cuda.Device()
-
-        def compiled(text: cuda.Text) -> Any:
-            with device:
-                code = f"{self.prelude}\n{text.source}"
-                module = cupy.RawModule(code=code, options=("-std=c++17",), backend="nvrtc")
-                kernel = module.get_function(text.name)
-                kernel.max_dynamic_shared_size_bytes = text.shared
-                return kernel
-
+        device = cupy_module().cuda.Device()
         if len(self.texts) == 1:
-            return [compiled(self.texts[0])]
+            return [self._compiled(self.texts[0], device)]
         with ThreadPoolExecutor() as pool:  # NVRTC takes about a second for each thousand instructions
-            return list(pool.map(compiled, self.texts))
+            return list(pool.map(lambda text: self._compiled(text, device), self.texts))
+
+    @cached_property
+    def loop(self) -> Any:
+        """The compiled kernel of :attr:`looped`."""
+        assert self.looped is not None
+        return self._compiled(self.looped, cupy_module().cuda.Device())
+
+    def _compiled(self, text: cuda.Text, device: Any) -> Any:
+        with device:
+            code = f"{self.prelude}\n{text.source}"
+            module = cupy_module().RawModule(code=code, options=OPTIONS, backend="nvrtc")
+            kernel = module.get_function(text.name)
+            kernel.max_dynamic_shared_size_bytes = text.shared
+            return kernel
 
 
 def _prelude(real: Real) -> Iterator[str]:

@@ -73,9 +73,10 @@ SHAPES = {
         Shape(128, 3, 130),
         Shape(64, 6, 155, 0, 100),
         Shape(64, 4, 200, 40, 200),
-        Shape(64, 4, 170),
+        Shape(64, 4, 170, 223),  # of more, shared memory does not hold four blocks
+        Shape(64, 4, 236),
     ),
-    "float64": (Shape(128, 3, 60), Shape(64, 4, 88, 111), Shape(64, 4, 112)),  # 4 blocks share 4 * 64 * 111 doubles
+    "float64": (Shape(128, 3, 60), Shape(64, 4, 88)),
 }
 """The first whose limits a stage keeps is taken, or the last; measured on an H200."""
 
@@ -93,24 +94,44 @@ class Text(NamedTuple):
 
 
 def text(stage: Stage, arguments: int, dtype: str, name: str, shape: Shape | None = None) -> Text:
-    """The kernel ``name(a0, a1, ..., workspace, out, n)`` of one stage; ``arguments`` of the function, without the
+    """The kernel ``name(a0, a1, ..., workspace, t, out, n)`` of one stage; ``arguments`` of the function, without the
     workspace.
     """
     real, fit = Real(dtype), fitted(stage, dtype, shape)
+    lines = [*opening(name, fit, arguments, real), *statements(stage, arguments, real, fit, Columns())]
+    return Text(name, "\n".join([*lines, "}", ""]), fit.block, fit.shared, fit.block)
+
+
+class Columns:
+    """Arguments that nobody writes, and results that nobody reads here again: number ``k`` of all states is a row."""
+
+    first = "a0"
+    """the pointer to the first argument"""
+
+    def read(self, place: Input, again: bool) -> str:
+        pointer, length = ("b", "m") if again else ("a", "n")
+        return f"__ldg(fc_at({pointer}{place[0]}, {place[1]}, {length}))"
+
+    def written(self, array: str, place: int) -> str:
+        """With braces where the name of the value goes."""
+        return f"__stcs(fc_at({array}, {place}, n), {{}});"
+
+
+def statements(stage: Stage, arguments: int, real: Real, fit: Fit, access: Columns) -> list[str]:
+    """All of a stage, for one state."""
     targets: dict[int, list[str]] = {}
-    for x, target in _targets(stage):
+    for x, target in _targets(stage, access):
         if isinstance(x, int):
             targets.setdefault(x, []).append(target)
-    body = Body(stage.inputs, real, fit.block, targets)
+    body = Body(stage.inputs, real, fit.block, targets, access)
     for step in fit.moves.steps:
         body.add(step)
     statements = body.finished()
-    lines = [
-        *opening(name, fit, arguments, real),
-        *(second_pointers(arguments + 1, real) if body.again else ()),
-        *(f"    {target.format(real.constant(x))}" for x, target in _targets(stage) if not isinstance(x, int)),
+    return [
+        *(second_pointers(arguments + 1, real, access.first) if body.again else ()),
+        *(f"    {target.format(real.constant(x))}" for x, target in _targets(stage, access) if not isinstance(x, int)),
+        *statements,
     ]
-    return Text(name, "\n".join([*lines, *statements, "}", ""]), fit.block, fit.shared, fit.block)
 
 
 class Fit(NamedTuple):
@@ -143,12 +164,12 @@ ALL = ("i = i < count ? i : count - 1;  // the threads that are left over repeat
 """How a thread finds its state: it is the one of its number."""
 
 
-def opening(name: str, fit: Fit, arguments: int, real: Real, find: Sequence[str] = ALL) -> list[str]:
+def opening(name: str, fit: Fit, arguments: int, real: Real, find: Sequence[str] = ALL, more: str = "") -> list[str]:
     """The signature, and where a thread finds its state and, if it needs any, its places in shared memory."""
     inputs = "".join(f"const {real.text} *__restrict__ a{k}, " for k in range(arguments + 1))
     lines = [
         f'extern "C" __global__ void __launch_bounds__({fit.block}, {fit.least})',
-        f"{name}({inputs}{real.text} *__restrict__ t, {real.text} *__restrict__ out, const unsigned count)",
+        f"{name}({inputs}{real.text} *__restrict__ t, {real.text} *__restrict__ out, const unsigned count{more})",
         "{",
         "    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;",
         *(f"    {line}" for line in find),
@@ -163,10 +184,10 @@ def opening(name: str, fit: Fit, arguments: int, real: Real, find: Sequence[str]
     return lines
 
 
-def _targets(stage: Stage) -> list[tuple[Any, str]]:
-    """(value or float, what writes it, where its name goes in braces); streaming: nobody reads it here again."""
-    places = [(x, f"out, {place}") for place, x in stage.outputs] + [(x, f"t, {place}") for place, x in stage.stores]
-    return [(x, f"__stcs(fc_at({place}, n), {{}});") for x, place in places]
+def _targets(stage: Stage, access: Columns) -> list[tuple[Any, str]]:
+    """(value or float, what writes it, where its name goes in braces)."""
+    places = [*((x, "out", place) for place, x in stage.outputs), *((x, "t", place) for place, x in stage.stores)]
+    return [(x, access.written(array, place)) for x, array, place in places]
 
 
 class Laid(NamedTuple):
@@ -195,14 +216,15 @@ def suited(most: int, dtype: str) -> list[Shape]:
     return [*(x for x in some if x.above <= most <= x.keep + x.aside), last]
 
 
-def second_pointers(count: int, real: Real) -> list[str]:
+def second_pointers(count: int, real: Real, first: str = "a0") -> list[str]:
     """Pointers for reading inputs again, of which the compiler cannot know that they are the first ones: it would keep
     every value, or at least every address, in registers from the first reading to the second.
     """
     changed = ", ".join(['"+r"(m)', *(f'"+l"(b{k})' for k in range(count))])
     return [
         "    unsigned m = n;",
-        *(f"    const {real.text} *b{k} = a{k};" for k in range(count)),
+        f"    const {real.text} *b0 = {first};",
+        *(f"    const {real.text} *b{k} = a{k};" for k in range(1, count)),
         f'    asm volatile("" : {changed});',
     ]
 
@@ -210,9 +232,11 @@ def second_pointers(count: int, real: Real) -> list[str]:
 class Body:
     """The statements of a straight line; each result is written as soon as it is there, by its ``targets``."""
 
-    def __init__(self, inputs: dict[int, Input], real: Real, block: int, targets: dict[int, list[str]]) -> None:
+    def __init__(
+        self, inputs: dict[int, Input], real: Real, block: int, targets: dict[int, list[str]], access: Columns
+    ) -> None:
         self.again = False
-        self._inputs, self._real, self._block, self._targets = inputs, real, block, targets
+        self._inputs, self._real, self._block, self._targets, self._access = inputs, real, block, targets, access
         self._names: dict[int, str] = {}
         self._angles: dict[Any, int] = {}
         self._read: set[Input] = set()
@@ -245,15 +269,15 @@ class Body:
 
     def _input(self, x: int) -> str:
         place = self._inputs[x]
-        pointer, length = ("b", "m") if place in self._read else ("a", "n")
-        if place in self._read:
+        again = place in self._read
+        if again:
             self.again = True
             if place in self._fresh:  # the compiler must not know that it is the same address once more
-                self._lines.append('    asm volatile("" : "+r"(m));')
+                self._lines.append('    asm volatile("" : "+r"(m), "+l"(b0));')
                 self._fresh.clear()
             self._fresh.add(place)
         self._read.add(place)
-        return f"__ldg(fc_at({pointer}{place[0]}, {place[1]}, {length}))"
+        return self._access.read(place, again)
 
     def _compute(self, line: Instruction) -> None:
         real, v = self._real, line.value

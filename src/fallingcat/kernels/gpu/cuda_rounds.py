@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ..ir.instructions import Instruction
 from ..text.shared import Real
-from .cuda import ALL, Body, Text, fitted, opening, second_pointers
+from .cuda import ALL, Body, Columns, Text, fitted, opening, second_pointers
 from .repeated import CARRIED, EXIT, KEEP, Rounds, Some
 from .stages import Stage
 
@@ -77,7 +77,7 @@ class _Body(Body):
     """
 
     def __init__(self, stage: Rounds, real: Real, block: int, old: dict[int, str], new: dict[int, str]) -> None:
-        super().__init__(stage.inputs, real, block, {})
+        super().__init__(stage.inputs, real, block, {}, Columns())
         self._keeps, self._old, self._new = stage.keeps, old, new
         self._read = {*stage.inputs.values()}
 

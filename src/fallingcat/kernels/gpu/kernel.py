@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,9 @@ from .code import Code, cupy_module
 from .cuda import Text
 from .repeated import stays
 from .stages import Stages
+
+AT_ONCE = 64
+"""Calls in one launch, at most: between launches a run can be interrupted."""
 
 
 def build(recipe: Recipe) -> CudaKernel:
@@ -86,6 +89,28 @@ class CudaKernel:
 
         Nothing is copied: contiguous arrays of :attr:`dtype` on the GPU are taken as they are, by DLPack.
         """
+        arrays = self._checked(arguments)
+        return _returned(self._launch(arrays, arrays[0].shape[1]), arguments[0])
+
+    def iterate(self, *arguments: Any, every: int) -> Any:
+        """:meth:`columns` ``every`` times, each of which takes what the last gave as its first argument: many in one
+        launch where it is one kernel.
+        """
+        first = self.signature[0]
+        if self.size != first.size:
+            raise ModelError(f"{self.name} gives {self.size} numbers and takes {first.size} as {first.name}")
+        arrays = self._checked(arguments)
+        text, count = self._code.looped, arrays[0].shape[1]
+        if text is None or not count:
+            for _ in range(every):
+                arrays[0] = self._launch(arrays, count)
+        else:
+            for start in range(0, every, AT_ONCE):
+                arrays[0] = self._launch_loop(text, arrays, min(AT_ONCE, every - start))
+        return _returned(arrays[0], arguments[0])
+
+    def _checked(self, arguments: Sequence[Any]) -> list[Any]:
+        """Contiguous columns."""
         cupy = cupy_module()
         arrays = [_received(cupy, x) for x in arguments]
         check_count(self.name, self.signature, arrays)
@@ -98,7 +123,8 @@ class CudaKernel:
                 raise ModelError(
                     f"{argument.name} has {x.shape[1]} columns, {self.signature[0].name} has {arrays[0].shape[1]}"
                 )
-        return _returned(self._launch(arrays, arrays[0].shape[1]), arguments[0])
+        _check_width(arrays[0].shape[1])
+        return arrays
 
     def __call__(self, *arguments: Any, **by_name: Any) -> Any:
         """The result with the leading batch shape of the arguments; they are turned into columns first."""
@@ -123,13 +149,27 @@ class CudaKernel:
         out = cupy.empty((self.size, count), dtype=self.dtype)
         if not count:
             return out
-        if count >= 1 << 31:
-            raise ModelError(f"{count:,} states at once: 2,147,483,647 at most")
+        _check_width(count)
         work = cupy.empty((max(self.stages.places, 1), count), dtype=self.dtype)
         for text, kernel in zip(self.texts, self.kernels, strict=True):
             arguments = (*columns, work, work, out, np.uint32(count))
             kernel((-(-count // text.states),), (text.block,), arguments, shared_mem=text.shared)
         return out
+
+    def _launch_loop(self, text: Text, columns: list[Any], times: int) -> Any:
+        """What so many calls in turn give, by one launch."""
+        cupy, count = cupy_module(), columns[0].shape[1]
+        blocks = -(-count // text.states)
+        out = cupy.empty((self.size, count), dtype=self.dtype)
+        tiles = cupy.empty((blocks, 2, self.size, text.states), dtype=self.dtype)
+        arguments = (*columns, tiles, tiles, out, np.uint32(count), np.uint32(times))
+        self._code.loop((blocks,), (text.block,), arguments, shared_mem=text.shared)
+        return out
+
+
+def _check_width(count: int) -> None:
+    if count >= 1 << 31:
+        raise ModelError(f"{count:,} states at once: 2,147,483,647 at most")
 
 
 def _received(cupy: Any, x: Any) -> Any:

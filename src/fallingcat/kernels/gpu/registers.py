@@ -133,6 +133,18 @@ def _next_uses(lines: Sequence[Instruction]) -> list[tuple[dict[int, int | None]
     return found[::-1]
 
 
+def reading_ahead(steps: list[Step], far: int) -> list[Step]:
+    """With inputs asked for so many instructions before they are used, where the compiler does not move that itself."""
+    out: list[Step] = []
+    for step in steps:
+        at, passed = len(out), 0
+        while step.kind == "read" and at and passed < far and out[at - 1].kind != "read":
+            at -= 1
+            passed += out[at].kind == "compute"
+        out.insert(at, step)
+    return out
+
+
 def _ahead(steps: list[Step]) -> list[Step]:
     """What comes back is asked for some instructions before it is used: memory takes its time."""
     out: list[Step] = []
