@@ -245,11 +245,11 @@ class OnGpu:
     def __init__(self, march):
         self.march = march
 
-    def columns(self, *arguments):
+    def iterate(self, *arguments, every):
         for x in arguments:
             assert x.flags.c_contiguous
             assert x.dtype == self.dtype
-        rows = self.march.kernel.iterate(*(np.ascontiguousarray(x.T) for x in arguments), rows=1)[0]
+        rows = self.march.kernel.iterate(*(np.ascontiguousarray(x.T) for x in arguments), rows=1, every=every)[0]
         return np.ascontiguousarray(rows.T)
 
 

@@ -83,8 +83,11 @@ def test_on_a_gpu_they_take_the_same_way(monkeypatch):
 
     def on(march, target, dtype):
         made.extend(SmoothMarch_on(march, target, dtype))
-        columns = lambda *given: march.kernel.iterate(*(np.ascontiguousarray(x.T) for x in given), rows=1)[0].T.copy()  # noqa: E731
-        return [SimpleNamespace(dtype=np.dtype(dtype), columns=columns)]
+
+        def iterate(*given, every):
+            return march.kernel.iterate(*(np.ascontiguousarray(x.T) for x in given), rows=1, every=every)[0].T.copy()
+
+        return [SimpleNamespace(dtype=np.dtype(dtype), iterate=iterate)]
 
     SmoothMarch_on = SmoothMarch.on
     monkeypatch.setattr(SmoothMarch, "on", on)
