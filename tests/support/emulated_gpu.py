@@ -69,7 +69,7 @@ class Module:
         code = re.sub(r'asm\("mad.*', f"r = (unsigned long long)p + n * (k * {size}ULL);", code)
         code = re.sub(r'asm volatile\("\{.*', "if (k < end) *p = y;", code)
         code = re.sub(r'asm volatile\("ld.*', "std::memcpy(&x, pool + p, sizeof x);", code)
-        code = re.sub(r'asm volatile\("cp.async.ca.*', "std::memcpy(pool + p, from, sizeof *from);", code)
+        code = re.sub(r'asm volatile\("st.shared.*', "std::memcpy(pool + p, from, sizeof *from);", code)
         code = re.sub(r"asm volatile.*", "", code)
         name, parameters = re.search(r"__launch_bounds__\(.*\)\n(\w+)\((.*)\)", code).groups()
         times = 2 if "__syncthreads();" in code else 1  # what threads hand each other is there the second time

@@ -170,7 +170,7 @@ def test_many_calls_in_one_launch_are_calls_in_turn(cupy, monkeypatch, times, pa
     kernel = compile(fc.robots.cat(), again, target="cuda", inputs={"x": (4, 4), "y": (4, 4)})
     assert (len(kernel.texts) == 1) == (parts == 1)
     rng = np.random.default_rng(3)
-    x, y = (cupy.asarray(rng.normal(size=(16, 37)) / 3.0) for _ in range(2))  # a block, and fewer
+    x, y = (cupy.asarray(rng.normal(size=(16, 300)) / 3.0) for _ in range(2))  # blocks, and fewer
     before, expected = np.array(x), x
     for _ in range(times):
         expected = kernel.columns(expected, y)

@@ -15,7 +15,7 @@ import fallingcat as fc
 from fallingcat.arrays.operations import OPERATIONS
 from fallingcat.errors import ExtraMissingError
 from fallingcat.kernels import compile
-from fallingcat.kernels.gpu import cones, cuda, machine, recompute, registers, stages, waists, ways
+from fallingcat.kernels.gpu import cones, cuda, cuda_looped, machine, recompute, registers, stages, waists, ways
 from fallingcat.kernels.ir import schedule
 from fallingcat.kernels.ir.instructions import Input, Instruction
 from fallingcat.kernels.ir.program import Program, program
@@ -340,10 +340,12 @@ def test_without_cupy_there_is_the_text_and_a_clear_error(monkeypatch):
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
 def test_nvcc_compiles_the_text(tmp_path):
-    for dtype in ("float32", "float64"):
+    """For machines that copy to shared memory by themselves, and for older ones; in a loop, too."""
+    for dtype, chip in (("float32", "sm_75"), ("float64", "sm_80")):
         kernel = compile(fc.robots.revolute_hopper(), fc.forward_dynamics, target="cuda", dtype=dtype)
-        (tmp_path / "kernel.cu").write_text(kernel.source)
-        command = ["nvcc", "-arch=sm_80", "-ptx", "kernel.cu", "-o", os.devnull]
+        again = cuda_looped.text(kernel.stages.stages[0], len(kernel.signature), dtype, "again")
+        (tmp_path / "kernel.cu").write_text(f"{kernel.source}\n{again.source}")
+        command = ["nvcc", f"-arch={chip}", "-ptx", "kernel.cu", "-o", os.devnull]
         subprocess.run(command, check=True, cwd=tmp_path, capture_output=True, text=True)
 
 

@@ -16,9 +16,6 @@ from . import cuda, cuda_looped, cuda_repeated, cuda_rounds
 from .repeated import Repeated, Rounds, cut
 from .stages import Stage, Stages
 
-OPTIONS = ("-std=c++17", "--ftz=true")
-"""Numbers below 1e-38 are zero in float32: a division takes half the instructions."""
-
 _TEXTS: dict[type, Callable[..., cuda.Text]] = {
     Stage: cuda.text,
     Repeated: cuda_repeated.text,
@@ -77,7 +74,7 @@ class Code:
     def _compiled(self, text: cuda.Text, device: Any) -> Any:
         with device:
             code = f"{self.prelude}\n{text.source}"
-            module = cupy_module().RawModule(code=code, options=OPTIONS, backend="nvrtc")
+            module = cupy_module().RawModule(code=code, options=("-std=c++17",), backend="nvrtc")
             kernel = module.get_function(text.name)
             kernel.max_dynamic_shared_size_bytes = text.shared
             return kernel

@@ -370,12 +370,13 @@ def prelude(real: Real) -> Iterator[str]:
     yield "}"
     yield f"static __device__ __forceinline__ void fc_bring(const unsigned p, const {t} *from)"
     yield "{"
+    yield "#if __CUDA_ARCH__ >= 800  // which copy by themselves"
     yield f'    asm volatile("cp.async.ca.shared.global [%0], [%1], {size};" :: "r"(p), "l"(from) : "memory");'
-    yield "}"
+    yield f'#else\n    asm volatile("st.shared.f{8 * size} [%0], %1;" :: "r"(p), "{kind}"(__ldg(from)) : "memory");'
+    yield "#endif\n}"
     yield "static __device__ __forceinline__ void fc_brought()"
     yield "{"
-    yield '    asm volatile("cp.async.wait_all;" ::: "memory");'
-    yield "}"
+    yield '#if __CUDA_ARCH__ >= 800\n    asm volatile("cp.async.wait_all;" ::: "memory");\n#endif\n}'
     pointers = f"const {t} *s, const {t} *o, const unsigned n"
     yield f"static __device__ __forceinline__ const {t} *fc_place(const int k, {pointers})"
     yield "{"

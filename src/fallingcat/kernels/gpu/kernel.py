@@ -93,8 +93,8 @@ class CudaKernel:
         return _returned(self._launch(arrays, arrays[0].shape[1]), arguments[0])
 
     def iterate(self, *arguments: Any, every: int) -> Any:
-        """:meth:`columns` ``every`` times, each of which takes what the last gave as its first argument: many in one
-        launch where it is one kernel.
+        """:meth:`columns` ``every`` times, each of which takes what the last gave (``outputs x n``) as its first
+        argument, which has that shape too: many in one launch where it is one kernel.
         """
         first = self.signature[0]
         if self.size != first.size:
@@ -123,7 +123,6 @@ class CudaKernel:
                 raise ModelError(
                     f"{argument.name} has {x.shape[1]} columns, {self.signature[0].name} has {arrays[0].shape[1]}"
                 )
-        _check_width(arrays[0].shape[1])
         return arrays
 
     def __call__(self, *arguments: Any, **by_name: Any) -> Any:
@@ -159,6 +158,7 @@ class CudaKernel:
     def _launch_loop(self, text: Text, columns: list[Any], times: int) -> Any:
         """What so many calls in turn give, by one launch."""
         cupy, count = cupy_module(), columns[0].shape[1]
+        _check_width(count)
         blocks = -(-count // text.states)
         out = cupy.empty((self.size, count), dtype=self.dtype)
         tiles = cupy.empty((blocks, 2, self.size, text.states), dtype=self.dtype)

@@ -137,12 +137,18 @@ def reading_ahead(steps: list[Step], far: int) -> list[Step]:
     """With inputs asked for so many instructions before they are used, where the compiler does not move that itself."""
     out: list[Step] = []
     for step in steps:
-        at, passed = len(out), 0
-        while step.kind == "read" and at and passed < far and out[at - 1].kind != "read":
-            at -= 1
-            passed += out[at].kind == "compute"
-        out.insert(at, step)
+        moves = step.kind == "read"
+        out.insert(_earlier(out, far, ("read", -1)) if moves else len(out), step)
     return out
+
+
+def _earlier(steps: list[Step], far: int, stop: tuple[str, int]) -> int:
+    """Where it is so many instructions before the end, or after the last step of this kind and place."""
+    at, passed = len(steps), 0
+    while at and passed < far and (steps[at - 1].kind, steps[at - 1].place) != stop:
+        at -= 1
+        passed += steps[at].kind == "compute"
+    return at
 
 
 def _ahead(steps: list[Step]) -> list[Step]:
@@ -150,11 +156,8 @@ def _ahead(steps: list[Step]) -> list[Step]:
     out: list[Step] = []
     read: set[int] = set()
     for step in steps:
-        at, passed = len(out), 0
-        if step.kind == "back" or (step.kind == "read" and step.value in read):  # first reads the compiler moves itself
-            while at and passed < AHEAD and not (out[at - 1].kind == "aside" and out[at - 1].place == step.place):
-                at -= 1
-                passed += out[at].kind == "compute"
+        moves = step.kind == "back" or (step.kind == "read" and step.value in read)  # else the compiler moves it itself
+        at = _earlier(out, AHEAD, ("aside", step.place)) if moves else len(out)
         read.add(step.value)
         out.insert(at, step)
     return out
