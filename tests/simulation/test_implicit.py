@@ -63,7 +63,7 @@ def test_a_step_solves_its_equation(seed):
     ground, middle = fc.contact.plane(model, None, 1e3), model.configuration.displace(state, 0.5 * dt * state.velocity)
     left, right = fc.mass_matrix(model, middle), -fc.bias_forces(model, middle)
     K, D = np.array([K[0], K[1], K[1]]), np.array([D[0], D[1], D[1]])
-    spring, damper, _ = Centered.of(K, D, giving(model, floor), dt)
+    spring, damper, *_ = Centered.of(K, D, giving(model, floor), dt)
     for i, place in enumerate(places):
         J, bias = (ground.axes @ f(model, middle, place) for f in (point_jacobian, point_bias))
         u, away = J @ state.velocity, ground.axes @ fc.contact.position(model, middle, place)
@@ -408,5 +408,5 @@ def test_what_a_step_costs():
     floor = fc.contact.CompliantFloor(points, (3e4, 3e4), (300.0, 300.0), friction=0.8)
     start = fc.State(*(x[None] for x in model.neutral()))
     operations = Fleet(model, start, laws, floor, dt=2e-3).march.kernel.operations
-    assert sum(operations.values()) <= 7400
-    assert operations["div"] + operations["sqrt"] <= 91  # one of them says how late it moves where it lands
+    assert sum(operations.values()) <= 7450
+    assert operations["div"] + operations["sqrt"] <= 92  # landing and the anchor: one each

@@ -94,11 +94,10 @@ class Start(NamedTuple):
     """what a floor sees, if there is one"""
     dt: Any
 
-    def answer(self, signs: Signs, sticks: bool) -> tuple[Response, list[Support], Any]:
+    def answer(self, signs: Signs) -> tuple[Response, list[Support], Any]:
         """Accelerations, supports, and the forces (nv) that close loops, if signs are right."""
         supports = [
-            _floor(self.system).support(point, u, self.seen, sticks)
-            for point, u in zip(self.points, signs.ahead, strict=True)
+            _floor(self.system).support(point, u, self.seen) for point, u in zip(self.points, signs.ahead, strict=True)
         ]
         found, closing = _answer(self.system.model, self.state, self.pulls, signs.grip, self.points, supports, self.dt)
         return found, supports, closing
@@ -157,9 +156,9 @@ def begun(
 
 
 def foreseen(start: Start, signs: Signs, sweeps: int) -> Signs:
-    """What sweeps before the last find, the first of which takes all that touches to stick."""
-    for sweep in range(sweeps - 1):
-        found, _, _ = start.answer(signs, sticks=sweep == 0)
+    """What sweeps before the last find."""
+    for _ in range(sweeps - 1):
+        found, _, _ = start.answer(signs)
         signs = Signs(start.ahead(found), signs.grip.next(found.beyond) if signs.grip else None)
     return signs
 
@@ -167,7 +166,7 @@ def foreseen(start: Start, signs: Signs, sweeps: int) -> Signs:
 def concluded(start: Start, signs: Signs) -> Any:
     """``[t; packed]`` at the end of a step."""
     system, state, points, dt = start.system, start.state, start.points, start.dt
-    found, supports, closing = start.answer(signs, sticks=False)
+    found, supports, closing = start.answer(signs)
     change = scale(dt, found.acceleration)
     velocity = state.velocity + change
     ahead = start.ahead(found)
@@ -178,8 +177,8 @@ def concluded(start: Start, signs: Signs) -> Any:
     after = system.model.configuration.displace(state, way)
     after = after._replace(twist=velocity[: system.model.m], rates=velocity[system.model.m :])
     kept, pulls = [np.zeros(0)], start.pulls
-    for i, (point, u, support) in enumerate(zip(points, ahead, supports, strict=True)):
-        held, inside = _floor(system).anchor(point, u, support.share, start.seen)
+    for i, (point, u, force) in enumerate(zip(points, ahead, felt, strict=True)):
+        held, inside = _floor(system).anchor(point, u, force[1:], start.seen)
         rolls = _floor(system).rolls(i)
         kept.append(where(inside, _slipped(point, u, held, moves, dt), 0.0 * held) if rolls else held)
     if system.model.loops:
@@ -306,7 +305,7 @@ def _answer(
     """The accelerations of a step on given supports, and the forces (nv) that close loops."""
     zero, (forces, armature) = np.zeros(model.n), ahead_of(model, state, pulls, dt)
     wrenches, resisting = [], []
-    for point, (force, gain, _) in zip(points, supports, strict=True):
+    for point, (force, gain) in zip(points, supports, strict=True):
         wrenches.append((point.link, point.wrench(force - gain * (point.velocity + scale(dt, point.gravity)))))
         resisting.append((point.link, point.resistance(scale(dt, gain))))
     if grip is not None:
