@@ -34,7 +34,7 @@ from .arguments import whole
 from .compiled import remembered
 from .field import layout_of
 from .grip import creeps
-from .implicit_step import anchors, begun, concluded, foreseen, law_that_grips
+from .implicit_step import anchors, begun, concluded, converged, foreseen, law_that_grips
 from .integrator import Marching
 from .numbers import apart
 from .parameters import nominal
@@ -61,9 +61,9 @@ class Implicit(Marching):
     """Order 2 in what weight, springs, dampers and drives do, 1 in products of velocities, and where points land and
     slide: for floors under many points, and for runs whose speed counts more than their last digits.
 
-    With two ``sweeps`` a step is worked out twice: as if all that touches stuck, then with what lifts off and slides of
-    that.  With one, what lifts off and slides follows from the velocities at the start of the step.  By default one
-    where steps resolve the floor, else two: see :meth:`at`.
+    A step is linear in the velocities at its end as long as points do not begin to slide, stick, land or lift off.  It
+    is solved again, linearised there, until the forces are those of the contact law: ``sweeps`` is how often, None as
+    often as it takes.
     """
 
     sweeps: int | None = None
@@ -81,24 +81,6 @@ class Implicit(Marching):
         laws = tuple(replace(law, foreseen=True) if isinstance(law, JointStops) else law for law in system.laws)
         return replace(system, laws=laws)
 
-    def at(self, system: System, dt: float) -> Implicit:
-        """One sweep for a robot that rests on the floor by its weight, while ``points dt^2 K <= m / 4`` and ``points dt
-        D <= 4 m``, with the mass ``m`` of what can fall and the largest stiffness ``K`` and damping ``D``; two
-        elsewhere, and where dry friction holds joints.
-
-        One sweep lets go of a point that rises fast enough to come out of the ground within the step, which for a
-        depth of ``m g / (points K)``, that of a robot at rest, is ``m g / (points K dt)``.  Where this is less than
-        ``g dt``, what gravity takes back in the step, points that are loaded flicker; four times as much is asked for.
-        So they do on dampers with ``points dt D > 12 m``, which stop what fell for a step with ``m g / (points D)`` and
-        more upwards: one sweep lets go of that, for the next step.
-        """
-        floor, model = system.contact, system.model
-        if self.sweeps is not None or not isinstance(floor, CompliantFloor):
-            return self
-        stops = max(4.0 * dt * max(floor.stiffness), 0.25 * max(floor.damping))
-        resolved = len(floor.points) * dt * stops <= _weighing(model)
-        return Implicit(1 if resolved and law_that_grips(system) is None else 2)
-
     def stepper(self, system: System, mode: Mode, memory: int) -> March:
         """Machine code for all modes."""
         return self.march(system, memory)
@@ -111,16 +93,7 @@ class Implicit(Marching):
             raise ModelError(f"the integrator {self.name!r} takes compliant floors, not {kind}")
         if system.contact is not None:
             checked_points(system.model, system.contact.points)
-        return March(system, memory, sweeps=self.sweeps or 2)
-
-
-def _weighing(model: Model) -> float:
-    """The mass (kg) of what can fall: without what is fixed in the world; nothing where there is no weight."""
-    moving = {model.links[0].name} if np.any(model.base.selection[:3].T @ model.gravity) else set()
-    for joint in model.joints:  # parents before children
-        if joint.kind.nv or joint.parent in moving:
-            moving.add(joint.child)
-    return sum(link.body.mass for link in model.links if link.name in moving) if np.any(model.gravity) else 0.0
+        return March(system, memory, sweeps=self.sweeps)
 
 
 class March:
@@ -160,7 +133,7 @@ class March:
         argument more.  There, work done twice is cheaper than what it would take to remember between the two.
         """
         about, options = {"target": target, "dtype": dtype}, dict(self._options)
-        if options.pop("sweeps") == 1 or (self.system.contact is None and law_that_grips(self.system) is None):
+        if options.pop("sweeps") in (None, 1) or (self.system.contact is None and law_that_grips(self.system) is None):
             return [compile(self._model, stepped, inputs=self._inputs, **about, **self._options)]
         first = compile(self._model, foresight, inputs=self._inputs, **about, **self._options)
         inputs = self._inputs | {"signs": first.size}
@@ -268,12 +241,13 @@ def stepped(
     laws: tuple[Law, ...],
     contact: Any,
     memory: int,
-    sweeps: int,
+    sweeps: int | None,
     varied: tuple[str, ...] = (),
 ) -> Any:
     """``x = [count; packed]`` a step later, under held ``forces`` if there are any."""
-    start, signs = begun(model, x, clock, numbers, forces, laws, contact, memory, sweeps > 1, varied)
-    return concluded(start, foreseen(start, signs, sweeps))
+    start, signs = begun(model, x, clock, numbers, forces, laws, contact, memory, sweeps != 1, varied)
+    last = converged(start, signs) if sweeps is None else start.sweep(foreseen(start, signs, sweeps))
+    return concluded(start, last)
 
 
 def foresight(
@@ -308,7 +282,7 @@ def conclusion(
 ) -> Any:
     """:func:`stepped`, given the :func:`foresight`."""
     start, first = begun(model, x, clock, numbers, forces, laws, contact, memory, True, varied)
-    return concluded(start, first.read(signs))
+    return concluded(start, start.sweep(first.read(signs)))
 
 
 March.code = staticmethod(stepped)
