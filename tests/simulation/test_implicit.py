@@ -259,6 +259,21 @@ def test_sweeps_go_on_until_forces_are_those_of_the_law(stiffness, dt):
     assert np.abs(end(1) - end(8)).max() > 1e-4 or stiffness < 1e5
 
 
+def test_two_sweeps_on_a_gpu_where_steps_resolve_the_floor():
+    """``points dt^2 K <= mass / 4``, with the mass of what can fall."""
+    model, state, laws, _ = quadruped(0.33)
+    points, dt = tuple(frame.name for frame in model.frames), 2e-3
+    limit = 0.25 * model.mass / (len(points) * dt**2)
+
+    def sweeps(stiffness, robot=model, method=Implicit()):  # noqa: B008
+        floor = fc.contact.CompliantFloor(points, (stiffness, stiffness), (300.0, 300.0), friction=0.6)
+        return method.on_gpu(system_of(robot, state, laws, floor), dt).sweeps
+
+    assert [sweeps(x * limit) for x in (0.01, 0.999, 1.001, 100.0)] == [2, 2, None, None]
+    assert sweeps(0.01 * limit, replace(model, gravity=np.zeros(3))) is None
+    assert sweeps(limit, method=Implicit(3)) == 3
+
+
 def test_a_light_arm_rests_on_a_stiff_floor():
     """With one sweep the force at the tip flickers by a quarter of its weight; its post of a ton changes nothing."""
 

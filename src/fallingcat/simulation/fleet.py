@@ -87,6 +87,7 @@ class Fleet:
             raise ModelError(f"parameters of each robot take 'implicit', 'moreau' or 'located', not {method.name!r}")
         self.system = replace(method.suited(self.system), varied=self.parameters.names)
         method = method.at(self._lightest, dt)
+        method = method if target == "cpu" else method.on_gpu(self._lightest, dt)
         if not ledger and not isinstance(method, Located):
             name = type(method).__name__
             raise ModelError(f"steps of the integrator {name}() always have a ledger, which costs them little")

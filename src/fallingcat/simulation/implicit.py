@@ -81,6 +81,18 @@ class Implicit(Marching):
         laws = tuple(replace(law, foreseen=True) if isinstance(law, JointStops) else law for law in system.laws)
         return replace(system, laws=laws)
 
+    def on_gpu(self, system: System, dt: float) -> Implicit:
+        """With two sweeps where steps resolve the floor: on a GPU they take half the time of as many as needed.
+
+        That is where ``points dt^2 K <= m / 4`` and ``points dt D <= 4 m``, with the mass ``m`` of what can fall and
+        the largest stiffness ``K`` and damping ``D``.  Boxes that land while sliding are then within 1 %.
+        """
+        floor = system.contact
+        if self.sweeps is not None or not isinstance(floor, CompliantFloor):
+            return self
+        stops = max(4.0 * dt * max(floor.stiffness), 0.25 * max(floor.damping))
+        return Implicit(2) if len(floor.points) * dt * stops <= falling_mass(system.model) else self
+
     def stepper(self, system: System, mode: Mode, memory: int) -> March:
         """Machine code for all modes."""
         return self.march(system, memory)
@@ -94,6 +106,15 @@ class Implicit(Marching):
         if system.contact is not None:
             checked_points(system.model, system.contact.points)
         return March(system, memory, sweeps=self.sweeps)
+
+
+def falling_mass(model: Model) -> float:
+    """Mass (kg) of what can fall: without what is fixed in the world; zero where there is no weight."""
+    moving = {model.links[0].name} if np.any(model.base.selection[:3].T @ model.gravity) else set()
+    for joint in model.joints:  # parents before children
+        if joint.kind.nv or joint.parent in moving:
+            moving.add(joint.child)
+    return sum(link.body.mass for link in model.links if link.name in moving) if np.any(model.gravity) else 0.0
 
 
 class March:
