@@ -23,9 +23,10 @@ from .arguments import answered, controller_forces, controller_size, countable, 
 from .closed import check_closed
 from .events import Event, checked_events
 from .implicit import Implicit, suits_implicit
+from .implicit_step import law_that_grips
 from .integrator import Integrator
 from .located import Located
-from .momentum import MomentumMidpoint, check
+from .momentum import MomentumRungeKutta, flies, momentum_method
 from .moreau import Moreau, suits_moreau
 from .rkmk4 import RKMK4
 from .rosenbrock import Rosenbrock
@@ -38,7 +39,16 @@ from .trajectory import Trajectory
 
 INTEGRATORS: dict[str, Integrator] = {
     i.name: i
-    for i in (MomentumMidpoint(), RKMK4(), SemiImplicitEuler(), Implicit(), Moreau(), Rosenbrock(), Located(), SciPy())
+    for i in (
+        MomentumRungeKutta(),
+        RKMK4(),
+        SemiImplicitEuler(),
+        Implicit(),
+        Moreau(),
+        Rosenbrock(),
+        Located(),
+        SciPy(),
+    )
 }
 
 
@@ -72,11 +82,11 @@ def simulate(
     :func:`fallingcat.control.passive` makes them into laws; ``passive=False`` leaves them out.  Loops stay closed, from
     a start that is (:func:`fallingcat.loops.assemble`).
 
-    By default: the momentum-exact rule in free flight, ``implicit`` (order 1, no modes) on compliant floors under three
+    By default: a momentum-exact method in free flight, ``implicit`` (order 1, no modes) on compliant floors under three
     points or more, ``moreau`` (order 1, no modes) on hard contacts of more than 40 points times degrees of freedom or
     beside loops (``rkmk4`` locates their events), the Rosenbrock method on other contacts and joints that are too stiff
     for steps (``implicit`` under a function), else RKMK4.  Dry friction so large that joints would be seen to creep
-    under it in other steps takes ``implicit`` or ``moreau``, which hold them.
+    under it in other steps takes ``implicit`` or ``moreau``, which hold them; so do momentum-exact steps.
 
     A run whose books do not balance (an energy residual above 0.01) says so in its ``status``, with the rate of the
     springs that its steps did not resolve.  A number that is not finite, a step that cannot be taken or contacts that
@@ -213,7 +223,10 @@ def method_of(system: System, state: State, wanted: str | Integrator | None, dt:
     if isinstance(wanted, Integrator):
         return wanted
     if wanted is not None:
-        return INTEGRATORS[choice(wanted, tuple(INTEGRATORS), "integrator")]
+        return _named(system, state, wanted, dt)
+    flight = momentum_method(system, state, dt) if flies(system) else None
+    if flight is not None and law_that_grips(system) is not None:
+        return flight
     if suits_implicit(system):
         return INTEGRATORS["implicit"]
     if suits_moreau(system, alone=True):
@@ -221,27 +234,22 @@ def method_of(system: System, state: State, wanted: str | Integrator | None, dt:
     if system.contact is not None and system.contact.stiff:
         return INTEGRATORS["rosenbrock"]
     if dt is None and system.sampling is None and stiff(system, state):  # held forces jump: nothing is followed at once
-        return INTEGRATORS[_follows_dampers(system)]
+        return flight or INTEGRATORS[_follows_dampers(system)]
     fast = fastest(system, state) * (STIFF_STEP if dt is None else dt)
     if fast > STABLE:
         return INTEGRATORS["rosenbrock"]
-    return INTEGRATORS["momentum" if _flies(system) and (dt is None or fast <= RESOLVED) else "rkmk4"]
+    return flight if flight is not None and (dt is None or fast <= RESOLVED) else INTEGRATORS["rkmk4"]
 
 
-def _flies(system: System) -> bool:
-    """Whether the momentum-exact rule takes it."""
-    try:
-        check(system)
-    except ModelError:
-        return False
-    return True
+def _named(system: System, state: State, name: Any, dt: float | None) -> Integrator:
+    """The integrator of this name, as it suits the system."""
+    method = INTEGRATORS[choice(name, tuple(INTEGRATORS), "integrator")]
+    return momentum_method(system, state, dt) if name == MomentumRungeKutta.name else method
 
 
 def _follows_dampers(system: System) -> str:
     """Which integrator takes long steps under strong dampers: one that knows its error, or, under functions, which may
     jump and shake, one that asks once a step.
     """
-    if _flies(system):
-        return "momentum"
     asks = system.controller is not None and system.contact is None and not any(system.sizes)
     return "implicit" if asks else "rosenbrock"
