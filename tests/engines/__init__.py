@@ -1,0 +1,1 @@
+"""Contact physics beside independent engines: MuJoCo, a reference written from the documentation, closed forms."""
