@@ -77,9 +77,7 @@ class RobotScene:
     def reference(self, tolerance: float = 1e-7, **options: Any) -> fc.State:
         """The last state by Pinocchio and the reference floor."""
         drive = None if self.drive is None else self.drive.at
-        robot = PinocchioRobot(
-            self.model, self.floor.points, self.kp, self.kd, rest=np.array(self.rest), drive=drive
-        )
+        robot = PinocchioRobot(self.model, self.floor.points, self.kp, self.kd, rest=np.array(self.rest), drive=drive)
         mu = self.floor.friction
         assert mu is not None
         ground = ReferenceFloor(self.floor.stiffness, self.floor.damping, mu)

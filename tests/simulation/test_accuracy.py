@@ -126,5 +126,25 @@ def test_parts_stand_for_all_of_a_run():
     assert 0.15 * 1000 < len(chosen) < 0.25 * 1000
     assert {(17, 1.0), (500, 1.0)} <= set(chosen)
     assert sum(weight for _, weight in chosen) == pytest.approx(1000.0)
-    assert _chosen(np.ones(3), 100) == [(0, 1.0), (1, 1.0), (2, 1.0)]
+    assert _chosen(np.ones(2), 100) == [(0, 1.0), (1, 1.0)]
     assert (LEAST_MOTION > 0.0).all()
+
+
+def test_rollouts_estimate_and_choose_as_well():
+    """Up to eight simulations are repeated; default steps are halved where the first steps ask for it."""
+    model, start, laws, floor = landing()
+    many = [start._replace(twist=start.twist + 0.01 * i) for i in range(20)]
+    errors = [fc.rollout(model, many, 0.2, laws, floor, dt=dt).error_estimate for dt in (1e-3, 2e-3, 4e-3)]
+    assert errors[0].position < errors[1].position < errors[2].position
+    alone = fc.simulate(model, many[0], 0.2, laws, floor, dt=2e-3).error_estimate
+    assert alone.position <= errors[1].position * (1.0 + 1e-9)
+    body, spinning = turning()
+    fast = spinning._replace(twist=50.0 * spinning.twist)
+    coarse, chosen = (
+        fc.rollout(body, [fast] * 3, 0.1, integrator="semi_implicit", dt=dt, every=1) for dt in (1e-3, None)
+    )
+    assert coarse.error_estimate.relative > TOLERANCE
+    assert chosen.error_estimate.relative < 0.2 * coarse.error_estimate.relative
+    np.testing.assert_allclose(chosen.times, coarse.times, atol=1e-12)
+    foot = fc.contact.CompliantFloor(floor.points[:1], (3e4, 3e4), (300.0, 300.0), friction=0.8)
+    assert fc.rollout(model, many[:2], 0.01, laws, foot, integrator="located").error_estimate is None

@@ -18,10 +18,12 @@ from .events import PRECISION
 from .field import Layout
 
 STEPS_PER_PART = 100
-WHOLE = 500
+WHOLE = 200
 """Steps of a run that is repeated as one part: a millisecond of work."""
 SHARE = 0.2
 """Part of longer runs that is repeated, which takes half as many steps: a tenth of the time."""
+LANES = 8
+"""Robots of a batch that are repeated: they share the SIMD lanes of one block."""
 LEAST_MOTION = np.array([5e-3, 1e-2, 5e-3, 1e-2])
 """m, rad: motions that errors are compared with are at least this large, so that 0.25 mm and 0.5 mrad are 5 %."""
 TOLERANCE = 0.05
@@ -84,6 +86,25 @@ def estimate(march: Any, model: Model, layout: Layout, samples: Samples, order: 
     error = np.where(np.isfinite(error), error, np.inf)
     motion = np.maximum(LEAST_MOTION, _distances(model, layout, nodes[0], nodes).max(axis=0))
     return ErrorEstimate(float(max(error[0], error[2])), float(max(error[1], error[3])), float((error / motion).max()))
+
+
+def worst_of_some(
+    fleet: Any, begun: np.ndarray, dt: float, steps: int, order: int, ended: np.ndarray | None = None
+) -> ErrorEstimate:
+    """Largest error of up to eight robots of a batch after ``steps`` of ``dt`` (s), beside half as many longer ones.
+
+    Where they have ``ended`` (N x size) may be known.
+    """
+    some, half = np.unique(np.linspace(0, len(begun) - 1, LANES).round().astype(int)), steps // 2
+    start, model, layout = begun[some], fleet.system.model, fleet.layout
+    end = fleet.ahead(some, start, dt, steps) if ended is None else ended[some]
+    coarse = fleet.ahead(some, start, steps * dt / half, half)
+    with np.errstate(all="ignore"):
+        errors = _distances(model, layout, end, coarse) / (2.0**order - 1.0)
+        motion = np.maximum(LEAST_MOTION, _distances(model, layout, start, end))
+    errors = np.where(np.isfinite(errors), errors, np.inf)
+    worst = errors.max(axis=0)
+    return ErrorEstimate(*(float(x) for x in (worst[[0, 2]].max(), worst[[1, 3]].max(), (errors / motion).max())))
 
 
 def halvings(error: ErrorEstimate | None) -> int:

@@ -169,6 +169,15 @@ class Fleet:
         """:meth:`step` under forces (N x nv) on bases and joints, as the machine keeps them."""
         self._x = self.march.taken(self._on, self._x, self.dt, steps, applied)
 
+    def ahead(self, which: np.ndarray, packed: np.ndarray, dt: float, steps: int) -> np.ndarray:
+        """Packed states (k x size) of the robots ``which`` after ``steps`` of ``dt`` (s) from others, at time zero; the
+        fleet stays where it is.
+        """
+        on = self._on.part(which)
+        x = on.sent(np.hstack([np.zeros((len(packed), self.march.head)), packed]))
+        after = self.march.taken(on, x, dt, steps, on.sent(np.zeros((len(packed), 0))))
+        return np.asarray(on.fetched(after), dtype=float)[:, self.march.head :]
+
     attempts = ATTEMPTS
     """at steps, of every robot, in each :meth:`approach`"""
 

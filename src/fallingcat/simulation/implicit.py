@@ -39,21 +39,23 @@ from .integrator import Marching
 from .numbers import apart
 from .parameters import nominal
 from .rule import guards
+from .switching import asking
 from .system import System
 
-MANY = 3
-"""Points on a floor from which on its modes are too many to be followed one by one: then this is the default."""
+MANY_MODES = 3
+"""Points of a floor from which on events of laws that ask what touches are too many to be located one by one."""
 
 
 def suits_implicit(system: System) -> bool:
-    """Whether :class:`Implicit` is the default: on a compliant floor with many points, and where dry friction should
-    hold joints that would be seen to creep.
+    """Whether :class:`Implicit` is the default: on a compliant floor, unless laws switch with one or two points that
+    touch, whose events are located; and where dry friction should hold joints that would be seen to creep.
     """
     floor = system.contact
     if not (floor is None or isinstance(floor, CompliantFloor)) or any(system.sizes):
         return False
-    many = floor is not None and len(floor.points) >= MANY
-    return many or (not system.model.loops and creeps(system.laws, system.model))
+    if floor is not None and (len(floor.points) >= MANY_MODES or not asking(system, 0.0, system.model.neutral())):
+        return True
+    return not system.model.loops and creeps(system.laws, system.model)
 
 
 @dataclass(frozen=True)

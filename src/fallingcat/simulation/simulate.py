@@ -82,15 +82,17 @@ def simulate(
     :func:`fallingcat.control.passive` makes them into laws; ``passive=False`` leaves them out.  Loops stay closed, from
     a start that is (:func:`fallingcat.loops.assemble`).
 
-    By default: a momentum-exact method in free flight, ``implicit`` (order 1, no modes) on compliant floors under three
-    points or more, ``moreau`` (order 1, no modes) on hard contacts of more than 40 points times degrees of freedom or
-    beside loops (``rkmk4`` locates their events), the Rosenbrock method on other contacts and joints that are too stiff
-    for steps (``implicit`` under a function), else RKMK4.  Dry friction so large that joints would be seen to creep
-    under it in other steps takes ``implicit`` or ``moreau``, which hold them; so do momentum-exact steps.
+    By default: a momentum-exact method in free flight, ``implicit`` (no modes) on compliant floors, ``moreau`` (order
+    1, no modes) on hard contacts of more than 40 points times degrees of freedom or beside loops (``rkmk4`` locates
+    their events), the Rosenbrock method where laws switch with one or two points that touch a compliant floor, on other
+    contacts and for joints that are too stiff for steps (``implicit`` under a function), else RKMK4.  Dry friction so
+    large that joints would be seen to creep under it in other steps takes ``implicit`` or ``moreau``, which hold them;
+    so do momentum-exact steps.
 
-    A run whose books do not balance (an energy residual above 0.01) says so in its ``status``, with the rate of the
-    springs that its steps did not resolve.  A number that is not finite, a step that cannot be taken or contacts that
-    switch without end stop the run: the trajectory so far is returned with ``status`` saying what happened, when, and
+    Runs of fixed steps under laws carry an :attr:`~.Trajectory.error_estimate`.  A run whose estimated error is above
+    5 % of the motion, or whose energy balance is violated by more than 1 %, says so in its ``status``, with steps that
+    would do.  A number that is not finite, a step that cannot be taken or contacts that switch without end stop the
+    run: the trajectory so far is returned with ``status`` saying what happened, when, and
     where.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the
     trajectory so far.  What functions of yours raise (controller, events, progress) goes on as it is, with a
     ``result`` of the same kind.
