@@ -351,11 +351,17 @@ def test_states_of_arrays_are_looked_at():
         fc.rollout(model, state, 0.01, laws, floor)
 
 
-def test_the_default_under_three_points_or_more():
+def test_the_default_on_compliant_floors():
+    """Steps that locate no events, but for a hopper on its foot and laws that ask what touches."""
     model, state, laws, floor = quadruped()
     for points in (1, 2, 3, 4):
         run = fc.simulate(model, state, 1e-3, laws, replace(floor, points=floor.points[:points]))
-        assert run.integrator == ("implicit" if points > 2 else "rosenbrock")
+        assert run.integrator == "implicit"
+    two = replace(floor, points=floor.points[:2])
+    assert fc.simulate(model, state, 1e-3, (*laws, Push()), two).integrator == "rosenbrock"
+    hopper = robots.revolute_hopper()
+    ground = fc.contact.CompliantFloor(("foot",), (1e4, 1e4), (100.0, 100.0))
+    assert fc.simulate(hopper, hopper.neutral(), 1e-3, contact=ground).integrator == "rosenbrock"
 
 
 def test_landing_in_long_steps_is_told():

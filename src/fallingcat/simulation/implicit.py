@@ -46,16 +46,21 @@ MANY_MODES = 3
 """Points of a floor from which on events of laws that ask what touches are too many to be located one by one."""
 
 
+FEW_EVENTS = 6
+"""Points times degrees of freedom of single bodies and planar hoppers on one point, whose events are located."""
+
+
 def suits_implicit(system: System) -> bool:
-    """Whether :class:`Implicit` is the default: on a compliant floor, unless laws switch with one or two points that
-    touch, whose events are located; and where dry friction should hold joints that would be seen to creep.
+    """Whether :class:`Implicit` is the default: on a compliant floor, unless events are few, or laws switch with one or
+    two points that touch; and where dry friction should hold joints that would be seen to creep.
     """
     floor = system.contact
     if not (floor is None or isinstance(floor, CompliantFloor)) or any(system.sizes):
         return False
-    if floor is not None and (len(floor.points) >= MANY_MODES or not asking(system, 0.0, system.model.neutral())):
-        return True
-    return not system.model.loops and creeps(system.laws, system.model)
+    if floor is None or len(floor.points) * system.model.nv <= FEW_EVENTS:
+        return not system.model.loops and creeps(system.laws, system.model)
+    located = len(floor.points) < MANY_MODES and asking(system, 0.0, system.model.neutral())
+    return not located or (not system.model.loops and creeps(system.laws, system.model))
 
 
 @dataclass(frozen=True)

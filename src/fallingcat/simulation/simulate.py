@@ -84,10 +84,10 @@ def simulate(
 
     By default: a momentum-exact method in free flight, ``implicit`` (no modes) on compliant floors, ``moreau`` (order
     1, no modes) on hard contacts of more than 40 points times degrees of freedom or beside loops (``rkmk4`` locates
-    their events), the Rosenbrock method where laws switch with one or two points that touch a compliant floor, on other
-    contacts and for joints that are too stiff for steps (``implicit`` under a function), else RKMK4.  Dry friction so
-    large that joints would be seen to creep under it in other steps takes ``implicit`` or ``moreau``, which hold them;
-    so do momentum-exact steps.
+    their events), the Rosenbrock method for a single body or a planar hopper on one point of a compliant floor, where
+    laws switch with one or two points that touch it, on other contacts and for joints that are too stiff for steps
+    (``implicit`` under a function), else RKMK4.  Dry friction so large that joints would be seen to creep under it in
+    other steps takes ``implicit`` or ``moreau``, which hold them; so do momentum-exact steps.
 
     Runs of fixed steps under laws carry an :attr:`~.Trajectory.error_estimate`.  A run whose estimated error is above
     5 % of the motion, or whose energy balance is violated by more than 1 %, says so in its ``status``, with steps that
