@@ -83,9 +83,7 @@ def estimate(march: Any, model: Model, layout: Layout, samples: Samples, order: 
         time = part * length * steps * samples.dt
         coarse = march.rows(time, start, 2.0 * samples.dt, 1, length * steps // 2)[-1]
         error = error + weight * _distances(model, layout, end, coarse) / (2.0**order - 1.0)
-    error = np.where(np.isfinite(error), error, np.inf)
-    motion = np.maximum(LEAST_MOTION, _distances(model, layout, nodes[0], nodes).max(axis=0))
-    return ErrorEstimate(float(max(error[0], error[2])), float(max(error[1], error[3])), float((error / motion).max()))
+    return _judged(error, _distances(model, layout, nodes[0], nodes).max(axis=0))
 
 
 def worst_of_some(
@@ -101,10 +99,15 @@ def worst_of_some(
     coarse = fleet.ahead(some, start, steps * dt / half, half)
     with np.errstate(all="ignore"):
         errors = _distances(model, layout, end, coarse) / (2.0**order - 1.0)
-        motion = np.maximum(LEAST_MOTION, _distances(model, layout, start, end))
+        return _judged(errors, _distances(model, layout, start, end))
+
+
+def _judged(errors: np.ndarray, motions: np.ndarray) -> ErrorEstimate:
+    """The largest of errors (... x 4), beside motions of the same kind; what is not finite is infinitely wrong."""
     errors = np.where(np.isfinite(errors), errors, np.inf)
-    worst = errors.max(axis=0)
-    return ErrorEstimate(*(float(x) for x in (worst[[0, 2]].max(), worst[[1, 3]].max(), (errors / motion).max())))
+    motions = np.where(np.isfinite(motions), np.maximum(LEAST_MOTION, motions), LEAST_MOTION)
+    position, angle = (float(errors[..., which].max()) for which in ([0, 2], [1, 3]))
+    return ErrorEstimate(position, angle, float((errors / motions).max()))
 
 
 def halvings(error: ErrorEstimate | None) -> int:
