@@ -32,9 +32,10 @@ def operators(base, monkeypatch, rows, seed):
     contact = SteppedContacts.of(HardContacts(points, friction=0.5, stops=joint_stops(model)), 0)
     monkeypatch.setattr(footing, "DENSE_ROWS", (rows, 0.0))
     on = contact.footing(model, state)
-    M = fc.mass_matrix(model, state) + np.diag([*np.zeros(model.m), *np.linspace(0.1, 0.5, model.n)])
+    armature = np.linspace(0.1, 0.5, model.n)
+    M = fc.mass_matrix(model, state) + np.diag([*np.zeros(model.m), *armature])
     impulse = np.random.default_rng(seed).normal(size=model.nv)
-    return model, state, points, contact, on, M, impulse, on.jacobian.response(M, impulse)
+    return model, state, points, contact, on, M, impulse, on.jacobian.response(armature, impulse)
 
 
 def rows_of(model, state, points, contact, on):

@@ -1,10 +1,11 @@
 """Delassus operator ``G = J M^-1 J'``: velocities that contact impulses cause, and the Newton systems made of it.
 
-Two forms with one interface.  :class:`DenseResponse` holds ``G`` as a matrix, and a Newton step solves a system with a
-row for each of its own: best for few contacts.  :class:`TreeResponse` never forms ``G``; a Newton step solves
-``(M + J' K J) dv = J' f`` (the Woodbury identity) in joint space.  ``K`` is block-diagonal, a 6 x 6 matrix for each
-link, so the sum is the mass matrix of a robot whose links have additional "inertias" ``K``: it is assembled from
-composite inertias, has the sparsity of the tree and costs the same however many points there are.
+Three forms with one interface.  :class:`DenseResponse` holds ``G`` as a matrix, and a Newton step solves a system with
+a row for each of its own: best for few contacts.  The others never form ``G``; a Newton step solves ``(M + J' K J) dv =
+J' f`` (the Woodbury identity).  ``K`` is block-diagonal, a 6 x 6 matrix for each link, so the sum is the mass matrix of
+a robot whose links have additional "inertias" ``K``: it costs the same however many points a link has.
+:class:`.ArticulatedResponse` solves it by articulated bodies in O(n); :class:`.JointSpaceResponse` by elimination in
+joint space, where joints follow others or loops couple branches of the tree.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..arrays import block, concatenate, factored, gram, mirror, scale, solver, stack
+from ..arrays import concatenate, factored, gram, scale, solver, stack
 from ..arrays.linear import TreeFactors
-from ..dynamics.geometry import Geometry, geometry, pairwise_matrix, subtree_sums
-from ..dynamics.sweeps import outward, places_above
+from ..dynamics import mass_matrix
+from ..dynamics.sweeps import places_above
 from ..model import Model, State
 
 Block = tuple[slice, Any]
@@ -88,14 +89,15 @@ class Jacobian(Protocol):
     def with_rows(self, J: Any) -> tuple[Jacobian, list[Lever]]:
         """With further rows, each of which moves by itself."""
 
-    def response(self, M: Any, impulse: Any) -> Response:
-        """Given the mass matrix (nv x nv) and a generalized impulse (nv)."""
+    def response(self, armature: Any, impulse: Any) -> Response:
+        """Given armature of joints (n) beyond that of the model, and a generalized impulse (nv)."""
 
 
 class DenseJacobian(NamedTuple):
     """``J`` as a matrix."""
 
     model: Model
+    state: State
     J: Any
 
     def of(self, v: Any) -> Any:
@@ -109,8 +111,8 @@ class DenseJacobian(NamedTuple):
         levers = [Lever(slice(k, k + 1), None) for k in range(self.size, self.size + len(J))]
         return self._replace(J=concatenate([self.J, J])), levers
 
-    def response(self, M: Any, impulse: Any) -> DenseResponse:
-        root = factored(M, places_above(self.model))
+    def response(self, armature: Any, impulse: Any) -> DenseResponse:
+        root = factored(mass_with(self.model, self.state, armature), places_above(self.model))
         pushed, Y = root.inward(impulse), stack([root.inward(row) for row in self.J])
         return DenseResponse(gram(Y, root.inverses), root, pushed, Y)
 
@@ -159,125 +161,6 @@ class DenseResponse(NamedTuple):
         return solve
 
 
-class TreeJacobian(NamedTuple):
-    """Twists ``[v; w]`` of links in world axes at the origin of the base, and further rows.
-
-    All links share one frame, so that a wrench on a subtree is a sum.  Generalized velocities have the twist of the
-    base in the same axes inside, ``turn @ v``; their other entries are rates of joints.
-    """
-
-    model: Model
-    geo: Geometry
-    """with ``axes`` in world axes"""
-    turn: Any
-    """``nv x nv``"""
-    links: tuple[int, ...]
-    """each has six rows"""
-    rows: Any
-    """``k x nv``"""
-
-    @classmethod
-    def at(cls, model: Model, state: State, links: Sequence[int]) -> TreeJacobian:
-        """Of the given links."""
-        geo, R, selection = geometry(model, state), state.pose[:3, :3], model.base.selection
-        axes = [selection, *(concatenate([R @ s[:3], R @ s[3:]]) for s in geo.axes[1:])]
-        base = np.linalg.pinv(selection) @ concatenate([R @ selection[:3], R @ selection[3:]])
-        m, n = model.m, model.n
-        turn = block([[base, np.zeros((m, n))], [np.zeros((n, m)), np.eye(n)]])
-        return cls(model, geo._replace(axes=axes), turn, tuple(links), np.zeros((0, model.nv)))
-
-    def of(self, v: Any) -> Any:
-        return self.times(self.turn @ v)
-
-    @property
-    def size(self) -> int:
-        return 6 * len(self.links) + len(self.rows)
-
-    def with_rows(self, J: Any) -> tuple[Jacobian, list[Lever]]:
-        levers = [Lever(slice(k, k + 1), np.eye(1)) for k in range(self.size, self.size + len(J))]
-        return self._replace(rows=concatenate([self.rows, J @ self.turn.T])), levers
-
-    def response(self, M: Any, impulse: Any) -> TreeResponse:
-        turned = mirror(self.turn @ M @ self.turn.T)
-        root = factored(turned, places_above(self.model))
-        return TreeResponse(self, turned, root, root.inward(self.turn @ impulse), self.times(root.inverse))
-
-    def forces(self, f: Any) -> Any:
-        """``J' f`` in world axes."""
-        end = 6 * len(self.links)
-        wrenches: list[Any] = [np.zeros(6)] * len(self.geo.axes)
-        for k, link in enumerate(self.links):
-            wrenches[link] = wrenches[link] + f[6 * k : 6 * k + 6]
-        sums = subtree_sums(self.geo, wrenches)
-        parts = [s.T @ F for s, F in zip(self.geo.axes, sums, strict=True)]
-        return self.geo.places.vector(parts) + self.rows.T @ f[end:]
-
-    def times(self, N: Any) -> Any:
-        """``J N`` of velocities in world axes (nv, or nv x k)."""
-        m = self.model.m
-        places = [slice(0, m), *(slice(m + v.start, m + v.stop) for v in self.model.v_slices)]
-        moves = [s @ N[place] for s, place in zip(self.geo.axes, places, strict=True)]
-        found = outward(self.geo.tree, moves[0], lambda node, Y: Y + moves[node.link])
-        return concatenate([*(found[link] for link in self.links), self.rows @ N])
-
-    def stiffness(self, blocks: Sequence[Block]) -> Any:
-        """``J' K J`` (nv x nv) in world axes."""
-        end, axes = 6 * len(self.links), self.geo.axes
-        own: list[Any] = [np.zeros((6, 6))] * len(axes)
-        rest = np.zeros((self.model.nv, self.model.nv))
-        for span, K in blocks:
-            if span.start < end:
-                link = self.links[span.start // 6]
-                own[link] = own[link] + K
-            else:
-                row = self.rows[span.start - end : span.stop - end]
-                rest = rest + row.T @ K @ row
-        total = subtree_sums(self.geo, own)
-        right = [K @ s for K, s in zip(total, axes, strict=True)]
-        left = [s.T @ K for K, s in zip(total, axes, strict=True)]
-        return pairwise_matrix(self.geo, lambda i, k: (axes[i].T @ right[k], left[k] @ axes[i])) + rest
-
-
-class TreeResponse(NamedTuple):
-    """``G`` as a product of sparse operators, Newton systems in joint space."""
-
-    jacobian: TreeJacobian
-    M: Any
-    """``nv x nv`` in world axes, ``L' D L``"""
-    root: TreeFactors
-    pushed: Any
-    """``L^-T impulse``"""
-    Y: Any
-    """``J L^-1``"""
-
-    @property
-    def size(self) -> int:
-        return self.jacobian.size
-
-    @property
-    def free(self) -> Any:
-        return self.jacobian.times(self.root.outward(self.root.inverses * self.pushed))
-
-    def change(self, f: Any) -> Any:
-        inward = self.pushed + self.root.inward(self.jacobian.forces(f))
-        return self.jacobian.turn.T @ self.root.outward(self.root.inverses * inward)
-
-    def velocities(self, f: Any) -> Any:
-        inward = self.root.inward(self.jacobian.forces(f))
-        return self.jacobian.times(self.root.outward(self.root.inverses * inward))
-
-    def mean_diagonal(self, lever: Lever) -> Any:
-        Y = self.Y[lever.span]
-        moved = Y if lever.X is None else lever.X @ Y
-        return sum((row @ (self.root.inverses * row) for row in moved), start=0.0) * (1.0 / len(moved))
-
-    def scaled(self, units: Any) -> TreeResponse:
-        return self
-
-    def newton(self, blocks: Sequence[Block]) -> Solve:
-        solved = solver((self.M + self.jacobian.stiffness(blocks))[::-1, ::-1])  # from the tips: nothing fills
-
-        def solve(f: Any) -> tuple[Any, Any]:
-            return self.jacobian.times(solved(self.jacobian.forces(f)[::-1])[::-1]), None
-
-        return solve
+def mass_with(model: Model, state: State, armature: Any) -> Any:
+    """Mass matrix (nv x nv) with further armature (n) of joints."""
+    return mass_matrix(model, state) + concatenate([np.zeros(model.m), armature])[:, None] * np.eye(model.nv)

@@ -10,12 +10,13 @@ import numpy as np
 from ..arrays import any_nonzero, concatenate, skew
 from ..dynamics.geometry import Geometry, geometry
 from ..model import Model, State
-from .delassus import DenseJacobian, Jacobian, Lever, TreeJacobian
+from .delassus import DenseJacobian, Jacobian, Lever
+from .link_twists import TreeJacobian
 from .points import Ground
 
-DENSE_ROWS = 12, 0.7
+DENSE_ROWS = 12, 0.55
 """Rows of the Jacobian, at least and per degree of freedom, up to which a dense Delassus matrix takes fewer operations
-than systems in joint space (counted for robots with 18 to 36 degrees of freedom)."""
+than articulated bodies (counted for robots with 18 to 36 degrees of freedom)."""
 
 
 class Footing(NamedTuple):
@@ -66,11 +67,11 @@ def _tree_footing(
     axes: Sequence[np.ndarray],
 ) -> Footing:
     """All points move with the twists of their links at the base: ``u = A (v + w x p)`` along the axes ``A``."""
-    touching, R = list(dict.fromkeys(links)), state.pose[:3, :3]
+    touching = list(dict.fromkeys(links))
     jacobian = TreeJacobian.at(model, state, touching)
     heights, levers = [], []
     for i, link in enumerate(links):
-        p = R @ (jacobian.geo.poses[link] @ model.frame(points[i]).placement)[:3, 3]
+        p = (jacobian.geo.poses[link] @ model.frame(points[i]).placement)[:3, 3]
         site = ground.site(state.pose[:3, 3] + p, radii[i])
         A, start = site.axes[axes[i]], 6 * touching.index(link)
         X = concatenate([A, A @ skew(radii[i] * site.axes[0] - p)], axis=1)
@@ -114,7 +115,7 @@ def _dense_footing(
         if shared:
             J.append(twist[ways])
     order = range(len(points))
-    return Footing([heights[i] for i in order], DenseJacobian(model, concatenate(J)), [levers[i] for i in order])
+    return Footing([heights[i] for i in order], DenseJacobian(model, state, concatenate(J)), [levers[i] for i in order])
 
 
 def _twist(geo: Geometry, R: Any, link: int, center: Any) -> tuple[Any, Any]:

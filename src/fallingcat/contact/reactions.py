@@ -2,8 +2,8 @@
 
 Velocities ``u = short + X G X' x`` follow from impulses ``x``.  Each set of rows has a law ``x = nearest(x - u)``, with
 the impulse of its set that is nearest to ``x - u``: of a point in its cone, of dry friction within its bounds, of what
-is closed any.  Mostly two steps of Newton's method from the impulses of the last time meet it, and the rest of a round
-is not worked out.
+is closed any.  Mostly one or two steps of Newton's method from the impulses of the last time meet it, and the rest of a
+round is not worked out.
 
 Where points depend on each other, as the corners of a sole, impulses may have a long way to go on which velocities
 hardly change, and Newton's method would go too far.  So they are pulled to a center: ``x = nearest(x - u - pull (x -
@@ -12,7 +12,7 @@ weaker pull (the proximal point algorithm).  Steps are taken whole: on the way a
 shrink.
 
 Points of one sole move with their link, whose twist is 6 numbers however many points there are: ``X`` says how, and
-``G`` is that of links.
+``G`` is that of links (:mod:`.delassus`).
 """
 
 from __future__ import annotations
@@ -88,11 +88,13 @@ def reactions(
         yield now.found(problem, at).flat, where(less(now.rounds, 1.5), NOTHING, -1.0) - problem.left(at)
         step = problem.newton(at, now.pull)
         once = problem.at(_less(at.x, step(at.fault)[0]))  # its V anew: a step is long, and rounds off that much
+        enough, middle = _permitted(now.rounds, digits), now.found(problem, once)
+        yield middle.flat, enough - middle.left
         more, dV = step(once.fault)
-        twice, enough = problem.at(_less(once.x, more), V=once.V - dV), _permitted(now.rounds, digits)
+        twice = problem.at(_less(once.x, more), V=once.V - dV)
         end = now.found(problem, twice)
         yield end.flat, enough - end.left
-        next_ = now.after(at, once, end, digits)
+        next_ = now.after(at, once, _where(less(end.left, middle.left), twice.x, once.x), end, digits)
         yield next_.flat, enough - next_.left
 
     first = [scale(d, start[part]) for part, d in zip(parts, problem.sizes, strict=True)]
@@ -152,8 +154,8 @@ class _Round(NamedTuple):
         """With the impulses of the sets that are nearest there."""
         return self._replace(best=_less(at.x, at.fault), rounds=self.rounds + 1.0, left=problem.left(at))
 
-    def after(self, at: _At, once: _At, end: _Round, digits: Digits) -> _Round:
-        """The next round: from where a step has led, or back at the center, if steps did not arrive.
+    def after(self, at: _At, once: _At, reached: list[Any], end: _Round, digits: Digits) -> _Round:
+        """The next round: from where steps have ``reached``, or back at the center, if they did not arrive.
 
         They have arrived where half of the fault is gone, or it is hardly more than what the pull accounts for.
         """
@@ -168,9 +170,9 @@ class _Round(NamedTuple):
         _, least, strong = digits.pulls
         weaker, stronger = where(less(weaker, least), least, weaker), where(less(stronger, strong), strong, stronger)
         return _Round(
-            [chosen(a, b, a) for a, b in zip(once.x, self.center, strict=True)],
-            [where(arrived, a, b) for a, b in zip(once.x, self.center, strict=True)],
-            [where(nearer, a, b) for a, b in zip(end.best, self.best, strict=True)],
+            _where(arrived, reached, _where(late, self.center, once.x)),
+            _where(arrived, reached, self.center),
+            _where(nearer, end.best, self.best),
             chosen(weaker, stronger, p),
             chosen(0.0, 0.0, tries),
             asked,
@@ -279,6 +281,10 @@ def _sum(parts: Sequence[Any]) -> Any:
 
 def _less(x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
     return [a - b for a, b in zip(x, y, strict=True)]
+
+
+def _where(condition: Any, x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
+    return [where(condition, a, b) for a, b in zip(x, y, strict=True)]
 
 
 def _square(x: Sequence[Any]) -> Any:

@@ -14,7 +14,7 @@ from ..contact.footing import Footing
 from ..contact.reactions import DIGITS, Digits, Reactions, reactions
 from ..contact.stepped import Remembered, SteppedContacts
 from ..control import Law
-from ..dynamics import bias_forces, mass_matrix
+from ..dynamics import bias_forces
 from ..model import Model, State
 from .closed import LOOPS
 from .field import layout_of
@@ -110,9 +110,8 @@ def _reacted(start: Start, digits: Digits) -> End:
     """``v+ = v + M^-1 (dt (forces - C v - g) + J' P)``."""
     model, state, rows, dt = start.system.model, start.state, start.rows, start.dt
     forces, armature = ahead_of(model, state, start.pulls, dt)
-    more = concatenate([np.zeros(model.m), armature])[:, None] * np.eye(model.nv)
     impulse = scale(dt, forces - bias_forces(model, state))
-    response = rows.jacobian.response(mass_matrix(model, state) + more, impulse)
+    response = rows.jacobian.response(armature, impulse)
     before = rows.jacobian.of(state.velocity)
     free = rows.of(before + response.free)
     wanted = _rebounding(start.contact, rows, rows.of(before), free)
