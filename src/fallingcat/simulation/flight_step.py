@@ -11,15 +11,16 @@ Stages are rounds of one loop, so that the code holds forward dynamics once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..arrays import concatenate, less, repeat, solve_tree, where
+from ..arrays import concatenate, less, maximum, repeat, solve_tree, where
 from ..control import Law
+from ..control.passive import carried as inertias_behind
 from ..dynamics import inverse_dynamics, locked_inertia
 from ..dynamics.forward import response
 from ..lie import SO3
@@ -34,17 +35,18 @@ from .system import System, held
 
 _ROTATIONS = SO3()
 
-NODES = (0.0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0)
+NODES = (0.0, 1 / 5, 3 / 10, 3 / 5, 1.0, 7 / 8)
 WEIGHTS = (
     (1 / 5,),
     (3 / 40, 9 / 40),
-    (44 / 45, -56 / 15, 32 / 9),
-    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
-    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
-    (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
+    (3 / 10, -9 / 10, 6 / 5),
+    (-11 / 54, 5 / 2, -70 / 27, 35 / 27),
+    (1631 / 55296, 175 / 512, 575 / 13824, 44275 / 110592, 253 / 4096),
+    (37 / 378, 0.0, 250 / 621, 125 / 594, 0.0, 512 / 1771),
 )
-"""The method of Dormand and Prince: row ``i`` leads from the slopes of stages 0 to ``i`` to the next stage, or to the
-end."""
+"""The method of order 5 of Cash and Karp: row ``i`` leads from the slopes of stages 0 to ``i`` to the next stage, or to
+the end.  Weights of the end are not negative, and others small: where forces have kinks, as at joint stops, others of
+this order err more."""
 STAGES = len(WEIGHTS)
 _ROWS = np.array([row + (0.0,) * (STAGES - len(row)) for row in WEIGHTS])
 _TWICE = _ROWS @ np.vstack([np.zeros(STAGES), _ROWS[:-1]])
@@ -134,23 +136,39 @@ class _Step:
         shape = moving + self.system.model.n
         return self.start[0].pose[:3, :3] @ exp(y[:3]), y[3:moving], y[moving:shape], y[shape:]
 
-    def slope(self, t: Any, y: Any, way: Any) -> tuple[Any, Any, Any]:
+    def slope(self, t: Any, y: Any, h: Any, way: Any) -> tuple[Any, Any, Any]:
         """Rate of ``[turn; v]``, powers of the ports, and the accelerations (n) of joints before those that dry
-        friction holds are set to zero.
+        friction holds are set to zero, at a stage of a step of ``h`` (s).
         """
         R, v, q, _ = self._parts(y)
         rates, nowhere = v[6:], np.zeros(6)
-        forces = self.bare.applied((), t, self.flight.state(t, R, q, v), self.given)
+        state = self.flight.state(t, R, q, v)
+        forces = self.bare.applied((), t, state, self.given)
+        brakes = self._brakes(state, forces, h)
         if self.friction is not None:
             forces[self.friction.name] = concatenate([nowhere, self.friction.forces(way)])
         tau = concatenate([nowhere, self.system.total(forces)[6:]])
-        locks = None if self.friction is None else self.friction.armature(way)
-        found = response(self.light, State(np.eye(4), q, v[:6], rates), tau, armature=locks).acceleration
+        locks = [] if self.friction is None else [self.friction.armature(way)]
+        more = [*locks, *brakes.values()]
+        armature = sum(more[1:], start=more[0]) if more else None
+        found = response(self.light, State(np.eye(4), q, v[:6], rates), tau, armature=armature).acceleration
+        for name, brake in brakes.items():
+            forces[name] = forces[name] - concatenate([nowhere, brake * found[6:]])
         moves = found if self.friction is None else self.friction.held_still(found, way)
         zero = np.zeros(self.system.model.nv)
         powers = [np.reshape(forces.get(port, zero)[6:] @ rates, 1) for port in self.system.ports]
         turning = _ROTATIONS.seen_ahead(v[3:6], y[:3])
         return concatenate([turning, moves]), concatenate([np.zeros(0), *powers]), found[6:]
+
+    def _brakes(self, state: State, forces: Mapping[str, Any], h: Any) -> dict[str, Any]:
+        """Armature (n) with which stages foresee that forces of drives fall at the ends of their speed, by port: none
+        where a step resolves this, and else so much that none is too long.
+        """
+        model, laws = self.system.model, [law for law in self.bare.laws if law.answers]
+        drives = [port for port in self.bare.driven_ports if port in forces and port not in {law.name for law in laws}]
+        asked = self.bare.total({port: forces[port] for port in drives})
+        found = {law.name: 0.5 * h * law.braking(model, state, asked, h) - inertias_behind(model) for law in laws}
+        return {name: maximum(x, 0.0 * x) for name, x in found.items()}
 
     def _next(self, start: Any, h: Any, stage: Any, point: Any, slopes: Any, powers: Any) -> Any:
         """The point of the next stage, or the end, ``h`` (s) being from ``start`` to there; ``slopes`` are those of
@@ -202,7 +220,7 @@ class _Step:
 
     def _modes(self, x: Any) -> Modes:
         assert self.friction is not None
-        return Modes.of(self.friction, x[1 + self._size + self._history :], self._size)
+        return Modes.of(self.friction, x[1 + self._size + self._history :])
 
     def time(self, x: Any) -> Any:
         """s: of the stage that comes."""
@@ -216,7 +234,8 @@ class _Step:
         """``x`` after a round, and a number that is positive if it was the last."""
         stage, point, begin = x[0], self.point(x), 1 + self._size
         modes = None if self.friction is None else self._modes(x)
-        slope, powers, pulled = self.slope(self.time(x), point, modes and modes.way)
+        h, way = (self.dt, None) if modes is None else (modes.size, modes.way)
+        slope, powers, pulled = self.slope(self.time(x), point, h, way)
         slopes = concatenate([slope, x[begin : begin + self._history]])
         if modes is None:
             point = self._next(self._first, self.dt, stage, point, slopes, powers)
