@@ -148,3 +148,6 @@ def test_rollouts_estimate_and_choose_as_well():
     np.testing.assert_allclose(chosen.times, coarse.times, atol=1e-12)
     foot = fc.contact.CompliantFloor(floor.points[:1], (3e4, 3e4), (300.0, 300.0), friction=0.8)
     assert fc.rollout(model, many[:2], 0.01, laws, foot, integrator="located").error_estimate is None
+    cat = robots.two_cylinder_cat()
+    flight = fc.rollout(cat, [cat.state(rates=[1.0, 0.5 + i], twist=[0, 0, 1.0, 0, 1.0, 0]) for i in range(3)], 0.3)
+    assert flight.error_estimate.relative < 1e-6
