@@ -48,9 +48,7 @@ class PinocchioRobot:
         frames = [self.ours.frame(name) for name in self.names]
         bodies = [self.model.frames[self.model.getFrameId(frame.link)] for frame in frames]
         self.parents = [body.parentJoint for body in bodies]
-        self.places = [
-            body.placement.act(frame.placement[:3, 3]) for body, frame in zip(bodies, frames, strict=True)
-        ]
+        self.places = [body.placement.act(frame.placement[:3, 3]) for body, frame in zip(bodies, frames, strict=True)]
         # our order of joints to Pinocchio's
         self.order = np.array([self.model.idx_vs[self.model.getJointId(n)] - 6 for n in self.ours.joint_names])
 
