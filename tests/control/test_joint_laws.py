@@ -159,3 +159,24 @@ def test_laws_compile_keep_their_books_and_roll_out(kind):
 def test_what_is_no_law_is_refused_by_name(made, said):
     with pytest.raises(ModelError, match=said):
         made()
+
+
+@pytest.mark.parametrize("make", [fc.robots.planar_arm, fc.robots.orbital_arm])
+def test_the_impedance_of_inverse_dynamics_is_what_its_torques_fall_by(make):
+    """By differences of the torques with the rates; on expressions too, of which steps are made: that raised."""
+    model = make()
+    law = fc.control.InverseDynamics(np.zeros(model.n), 30.0, 4.0)
+    state = model.state(joints=np.linspace(0.1, 0.9, model.n))
+    K, D = law.impedance(model, state)
+    at = lambda rates: law.torques(model, state._replace(rates=rates))  # noqa: E731
+    falls = np.array([at(-0.5 * e) - at(0.5 * e) for e in np.eye(model.n)]).T
+    np.testing.assert_allclose(D[model.m :, model.m :], falls, atol=1e-11 * np.abs(falls).max())
+    np.testing.assert_allclose(4.0 * K, 30.0 * D, atol=1e-12)
+    free = np.linalg.inv(np.linalg.inv(fc.mass_matrix(model, state))[model.m :, model.m :])
+    np.testing.assert_allclose(D[model.m :, model.m :], 4.0 * free, atol=1e-9 * np.abs(free).max())
+    code = fc.compile(model, impedances, law=law)
+    np.testing.assert_allclose(code(*model.flatten(state)[: len(code.signature)]), [K, D], atol=1e-11 * np.abs(K).max())
+
+
+def impedances(model, state, *, law):
+    return np.stack(law.impedance(model, state))

@@ -86,3 +86,80 @@ def test_help_says_arguments_shapes_and_units():
     assert "acceleration  (..., 8)  of the quasi-velocity: base, then joints (m/s^2, rad/s^2)" in said
     assert "result        (..., 8)" in said
     assert fc.inverse_dynamics.__doc__.splitlines()[0][:20] in said
+
+
+# a velocity that does not matter, and states ----------------------------------------------------------------------
+
+
+def reached(model, state, offset):
+    """A function of the configuration and of one argument more."""
+    return fc.center_of_mass(model, state) + offset
+
+
+@pytest.mark.parametrize("model", [ARM, CAT], ids=lambda model: model.name)
+def test_a_velocity_that_does_not_matter_may_be_anything(model):
+    q, v = model.flatten(model.random_state(np.random.default_rng(1)))
+    offset = np.arange(3.0)
+    mass, point = fc.compile(model, fc.mass_matrix), fc.compile(model, reached, inputs={"offset": 3})
+    for anything in (v, v[:0], np.full(model.nv, np.nan), v.tolist(), None, "v"):
+        np.testing.assert_array_equal(mass(q, anything), mass(q))
+        np.testing.assert_array_equal(point(q, anything, offset), point(q, offset))
+    np.testing.assert_array_equal(point(q, v, offset.tolist()), point(q, offset))
+
+
+@pytest.mark.parametrize("model", [ARM, CAT], ids=lambda model: model.name)
+def test_arguments_beside_a_velocity_that_does_not_matter_are_checked(model):
+    q, v = model.flatten(model.random_state(np.random.default_rng(1)))
+    mass, point = fc.compile(model, fc.mass_matrix), fc.compile(model, reached, inputs={"offset": 3})
+    for wrong, message in (
+        (lambda: mass(q[1:], v), "q has shape"),
+        (lambda: mass(q.astype(complex), v), "q holds complex128"),
+        (lambda: mass(q, v, v), "takes 1 arguments"),
+        (lambda: mass(), "takes 1 arguments"),
+        (lambda: point(q), "takes 2 arguments"),
+        (lambda: point(q, v, np.zeros(4)), "offset has shape"),
+        (lambda: point(q, v, np.zeros(3), v), "takes 2 arguments"),
+    ):
+        with pytest.raises(fc.ModelError, match=message):
+            wrong()
+    assert np.isnan(mass(np.full(model.nq, np.nan), v)).any()
+
+
+@pytest.mark.parametrize("model", [ARM, PENDULUM, CAT, fc.robots.cat(), fc.robots.prismatic_hopper()], ids=str)
+@pytest.mark.parametrize("function", [fc.mass_matrix, fc.coriolis_matrix, fc.kinetic_energy])
+def test_a_state_gives_the_bits_of_a_batch_of_states(model, function):
+    states = model.random_state(np.random.default_rng(2), 9)
+    k = fc.compile(model, function)
+    many = k(states)
+    for i in range(9):
+        state = states.at(i)
+        np.testing.assert_array_equal(k(state), many[i])
+        np.testing.assert_allclose(k(state), k(*model.flatten(state)), rtol=1e-13, atol=1e-14)
+        np.testing.assert_array_equal(k(state._replace(joints=state.joints.tolist())), many[i])
+        np.testing.assert_array_equal(k(fc.State(*map(np.asfortranarray, state))), many[i])
+
+
+def test_a_state_of_another_robot_is_refused():
+    state = CAT.random_state(np.random.default_rng(0))
+    k = fc.compile(CAT, fc.inverse_dynamics)
+    a = np.zeros(CAT.nv)
+    np.testing.assert_array_equal(k(state, a), k(state, acceleration=a))
+    for wrong, message in (
+        (lambda: k(ARM.neutral(), a), "joints has shape"),
+        (lambda: k(state._replace(pose=np.eye(3)), a), "pose has shape"),
+        (lambda: k(state._replace(twist=None), a), "twist has shape"),
+        (lambda: k(state._replace(rates=state.rates.astype(complex)), a), "rates holds complex128"),
+        (lambda: k(state), "takes 3 arguments"),
+        (lambda: k(state, state.velocity, a), "takes 3 arguments"),
+    ):
+        with pytest.raises(fc.ModelError, match=message):
+            wrong()
+
+
+def test_fields_of_a_state_need_no_quaternion():
+    state = CAT.random_state(np.random.default_rng(0))
+    k = fc.compile(CAT, fc.mass_matrix, state=["joints"])
+    np.testing.assert_array_equal(k(state), k(state.joints))
+    whole = fc.compile(CAT, fc.forward_dynamics, state=fc.State._fields)
+    forces = np.arange(CAT.nv) / 7.0
+    np.testing.assert_array_equal(whole(state, forces), whole(state.pose[:3], *state[1:], forces))

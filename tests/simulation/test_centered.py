@@ -133,10 +133,10 @@ def test_a_floor_without_a_limit_of_friction_holds_what_leaves_until_it_is_out()
     hopper = robot(p)
     begin, ground = start(hopper, p), floor(p)
     assert ground.friction is None
-    seen = Centered(np.zeros(3), np.full(3, 0.5), 1e-3)
+    seen = Centered(np.zeros(3), np.full(3, 0.5), 1e-3, 1.0)
     place, velocity = np.array([-1e-3, 0.0, 0.0]), np.array([0.1, 2.0, 0.0])
     point = SimpleNamespace(position=place, velocity=velocity, anchor=np.zeros(2), lasts=1.0)
-    held = ground.support(point, velocity, seen, sticks=False)
+    held = ground.support(point, velocity, seen)
     assert held.gain[0] == held.force[0] == 0.0  # it would have to pull
     assert held.force[1] - held.gain[1] * 2.0 == pytest.approx(-2.0 * ground.damping[1])
     acting = laws(hopper, begin, p)

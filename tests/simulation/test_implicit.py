@@ -63,7 +63,7 @@ def test_a_step_solves_its_equation(seed):
     ground, middle = fc.contact.plane(model, None, 1e3), model.configuration.displace(state, 0.5 * dt * state.velocity)
     left, right = fc.mass_matrix(model, middle), -fc.bias_forces(model, middle)
     K, D = np.array([K[0], K[1], K[1]]), np.array([D[0], D[1], D[1]])
-    spring, damper, _ = Centered.of(K, D, giving(model, floor), dt)
+    spring, damper, *_ = Centered.of(K, D, giving(model, floor), dt)
     for i, place in enumerate(places):
         J, bias = (ground.axes @ f(model, middle, place) for f in (point_jacobian, point_bias))
         u, away = J @ state.velocity, ground.axes @ fc.contact.position(model, middle, place)
@@ -245,38 +245,37 @@ def test_what_is_foreseen_and_concluded_is_the_step(rub):
     assert any(matters)
 
 
-def test_one_sweep_where_steps_resolve_the_floor():
-    """``points dt^2 K <= mass / 4``: there its errors are those of two; at four times as much, points flicker."""
+@pytest.mark.parametrize(("stiffness", "dt"), [(1e4, 1e-3), (3e4, 2e-3), (1e6, 2e-3)])
+def test_sweeps_go_on_until_forces_are_those_of_the_law(stiffness, dt):
+    """As far as eight of them would, in every step of a landing; one where nothing changes."""
+    model, state, laws, _ = quadruped(0.33)
+    points = tuple(frame.name for frame in model.frames)
+    floor = fc.contact.CompliantFloor(points, (stiffness, stiffness), (300.0, 300.0), friction=0.6)
+
+    def end(sweeps):
+        return fc.simulate(model, state, 0.2, laws, floor, integrator=Implicit(sweeps), dt=dt).poses[-1, :3, 3]
+
+    assert np.abs(end(None) - end(8)).max() < 2e-5
+    assert np.abs(end(1) - end(8)).max() > 1e-4 or stiffness < 1e5
+
+
+def test_two_sweeps_on_a_gpu_where_steps_resolve_the_floor():
+    """``points dt^2 K <= mass / 4``, with the mass of what can fall."""
     model, state, laws, _ = quadruped(0.33)
     points, dt = tuple(frame.name for frame in model.frames), 2e-3
-
-    def floor(stiffness):
-        return fc.contact.CompliantFloor(points, (stiffness, stiffness), (300.0, 300.0), friction=0.6)
-
-    def sweeps(stiffness, robot=model):
-        return Implicit().at(system_of(robot, state, fc.control.passive(robot), floor(stiffness)), dt).sweeps
-
-    def error(stiffness, count):
-        run, fine = (
-            fc.simulate(model, state, 0.3, laws, floor(stiffness), integrator=Implicit(n), dt=step).poses[-1, :3, 3]
-            for n, step in ((count, dt), (2, dt / 32.0))
-        )
-        return np.abs(run - fine).max()
-
     limit = 0.25 * model.mass / (len(points) * dt**2)
-    assert [sweeps(x * limit) for x in (0.01, 0.999, 1.001, 100.0)] == [1, 1, 2, 2]
-    rubs = replace(model, joints=tuple(replace(j, passive=fc.Passive(friction=0.1)) for j in model.joints))
-    assert sweeps(0.01 * limit, rubs) == 2
-    assert Implicit(3).at(system_of(model, state, laws, None), 1e-3).sweeps == 3
-    for stiffness in (0.03 * limit, limit):
-        assert error(stiffness, 1) < 1.5 * error(stiffness, 2)
-    assert error(4.0 * limit, 1) > 10.0 * error(4.0 * limit, 2)
+
+    def sweeps(stiffness, robot=model, method=Implicit()):  # noqa: B008
+        floor = fc.contact.CompliantFloor(points, (stiffness, stiffness), (300.0, 300.0), friction=0.6)
+        return method.on_gpu(system_of(robot, state, laws, floor), dt).sweeps
+
+    assert [sweeps(x * limit) for x in (0.01, 0.999, 1.001, 100.0)] == [2, 2, None, None]
+    assert sweeps(0.01 * limit, replace(model, gravity=np.zeros(3))) is None
+    assert sweeps(limit, method=Implicit(3)) == 3
 
 
-def test_what_cannot_fall_does_not_weigh():
-    """A light arm on a post of a ton: the mass of the post says nothing of what the tip carries, nor does any mass
-    where there is no weight.  With one sweep on a stiff floor the force at the tip flickers by a quarter of its weight.
-    """
+def test_a_light_arm_rests_on_a_stiff_floor():
+    """With one sweep the force at the tip flickers by a quarter of its weight; its post of a ton changes nothing."""
 
     def at(x, z=0.0):
         H = np.eye(4)
@@ -304,14 +303,9 @@ def test_what_cannot_fall_does_not_weigh():
         return found.contact_forces[found.times > 0.8, 0, 2].std() / (0.8 * 9.81)
 
     assert flicker(1) > 0.2
-    assert flicker(None) == flicker(2) < 0.01
+    assert flicker(None) < 0.01
     soft, fine = run(None, 1e4), run(2, 1e4, 1e-3 / 64.0)
-    np.testing.assert_array_equal(soft.joints, run(1, 1e4).joints)
     assert np.abs(soft.joints[-1] - fine.joints[-1]).max() < 0.05
-    dog, state, laws, ground = quadruped(0.33)
-    afloat = replace(dog, gravity=np.zeros(3))
-    for robot, sweeps in ((dog, 1), (afloat, 2)):
-        assert Implicit().at(system_of(robot, state, laws, ground), 1e-3).sweeps == sweeps
 
 
 def test_refusals():
@@ -357,11 +351,17 @@ def test_states_of_arrays_are_looked_at():
         fc.rollout(model, state, 0.01, laws, floor)
 
 
-def test_the_default_under_three_points_or_more():
+def test_the_default_on_compliant_floors():
+    """Steps that locate no events, but for a hopper on its foot and laws that ask what touches."""
     model, state, laws, floor = quadruped()
     for points in (1, 2, 3, 4):
         run = fc.simulate(model, state, 1e-3, laws, replace(floor, points=floor.points[:points]))
-        assert run.integrator == ("implicit" if points > 2 else "rosenbrock")
+        assert run.integrator == "implicit"
+    two = replace(floor, points=floor.points[:2])
+    assert fc.simulate(model, state, 1e-3, (*laws, Push()), two).integrator == "rosenbrock"
+    hopper = robots.revolute_hopper()
+    ground = fc.contact.CompliantFloor(("foot",), (1e4, 1e4), (100.0, 100.0))
+    assert fc.simulate(hopper, hopper.neutral(), 1e-3, contact=ground).integrator == "rosenbrock"
 
 
 def test_landing_in_long_steps_is_told():
@@ -408,5 +408,5 @@ def test_what_a_step_costs():
     floor = fc.contact.CompliantFloor(points, (3e4, 3e4), (300.0, 300.0), friction=0.8)
     start = fc.State(*(x[None] for x in model.neutral()))
     operations = Fleet(model, start, laws, floor, dt=2e-3).march.kernel.operations
-    assert sum(operations.values()) <= 7400
-    assert operations["div"] + operations["sqrt"] <= 91  # one of them says how late it moves where it lands
+    assert sum(operations.values()) <= 7750  # of one sweep
+    assert operations["div"] + operations["sqrt"] <= 100

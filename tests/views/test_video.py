@@ -44,7 +44,7 @@ PLACE = """async ([file, t]) => {
   const size = [shown.videoWidth ?? shown.naturalWidth, shown.videoHeight ?? shown.naturalHeight];
   const copy = document.createElement("canvas");
   [copy.width, copy.height] = size;
-  const c = copy.getContext("2d");
+  const c = copy.getContext("2d", { willReadFrequently: true });  // in memory: no graphics process to lose
   c.drawImage(shown, 0, 0);
   const { data } = c.getImageData(0, 0, ...size);
   let sum = 0, count = 0;
@@ -84,6 +84,56 @@ def test_a_browser_shows_the_gif(tmp_path):
     assert 0.0 < seen["place"] < 0.4
     content = (tmp_path / "ball.gif").read_bytes()
     assert content.count(b"\x21\xf9\x04") == 6  # pictures
+
+
+LOSS = """() => {
+  const draw = WebGL2RenderingContext.prototype.drawArrays;
+  let count = 0;
+  WebGL2RenderingContext.prototype.drawArrays = function (...numbers) {
+    if (++count === 20) this.getExtension("WEBGL_lose_context").loseContext();
+    draw.apply(this, numbers);
+  };
+}"""
+
+
+def lose_graphics(monkeypatch, browsers):
+    """Let the first browsers lose their WebGL context after 20 drawing calls, as one without its graphics process."""
+    launch, started = video._browser, []
+
+    def launch_and_lose(*arguments):
+        browser = launch(*arguments)
+        started.append(browser)
+        if len(started) <= browsers:
+            new_page = browser.new_page
+
+            def opened(**options):
+                page = new_page(**options)
+                page.add_init_script(f"({LOSS})()")
+                return page
+
+            browser.new_page = opened
+        return browser
+
+    monkeypatch.setattr(video, "_browser", launch_and_lose)
+    return started
+
+
+@needs_browser
+def test_a_browser_that_loses_its_graphics_is_started_again(monkeypatch, tmp_path):
+    started = lose_graphics(monkeypatch, browsers=1)
+    write_video(ball_page(speed=2.0), tmp_path / "ball.mp4", rate=20, size=(160, 120))
+    assert len(started) == 2
+    assert 0.6 < look(tmp_path / "ball.mp4", 0.45)["place"] < 0.95
+
+
+@needs_browser
+@pytest.mark.parametrize("suffix", [".mp4", ".gif"])
+def test_a_black_video_is_an_error(monkeypatch, tmp_path, suffix):
+    started = lose_graphics(monkeypatch, browsers=3)
+    with pytest.raises(FallingCatError, match="in 3 attempts: the WebGL context was lost"):
+        write_video(ball_page(speed=2.0), tmp_path / f"ball{suffix}", rate=20, size=(160, 120))
+    assert len(started) == 3
+    assert list(tmp_path.iterdir()) == []
 
 
 def boxes(data):

@@ -91,6 +91,14 @@ class TreeFactors(NamedTuple):
                 x[k] = x[k] - factor * x[i]
         return array(x)
 
+    @property
+    def inverse(self) -> Any:
+        """``L^-1`` (n x n)."""
+        rows: list[Any] = []
+        for k, above in enumerate(self.factors):
+            rows.append(sum((-factor * rows[i] for i, factor in above), start=np.eye(len(self.factors))[k]))
+        return stack(rows)
+
 
 def inverse_root(a: Any, parents: Sequence[int]) -> Any:
     """``R`` (n, n) with ``R' a R = 1``, for ``a`` as in :func:`solve_tree`; ``|R^-1 x|^2 = x' a x``.

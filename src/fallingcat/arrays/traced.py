@@ -15,6 +15,7 @@ x * y
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Union
 
@@ -34,6 +35,8 @@ _BUILD = (
     "tau = np.zeros(n), and np.sin, ... instead of math.sin"
 )
 _STEPS = "write steps as where(x < a, b, c), or give simulate a function of time and state, which may use all of NumPy"
+LONGEST_TEXT: Final = 80
+"""Characters of an expression that are printed."""
 _NUMBERS = (int, float, np.floating, np.integer)
 
 
@@ -172,7 +175,13 @@ class Traced:
         return self
 
     def __repr__(self) -> str:
-        return _text(self, 0)
+        """The formula, cut where it is long: written out, a graph may be exponentially longer than it is."""
+        text = ""
+        for part in _parts(self, 0, 0):
+            text += part
+            if len(text) > LONGEST_TEXT:
+                return f"{text[: LONGEST_TEXT - 3]}..."
+        return text
 
 
 # the algebra: every function folds what is exact, then asks for the node
@@ -333,16 +342,22 @@ _INFIX: Final = {
 }
 
 
-def _text(x: Any, level: int) -> str:
-    """``x`` as a formula, with parentheses where ``level`` (of the operation around it) needs them."""
+def _parts(x: Any, level: int, depth: int) -> Iterator[str]:
+    """``x`` as a formula, piece by piece, with parentheses where ``level`` (of the operation around it) needs them."""
     if not isinstance(x, Traced):
-        return repr(x)
-    if x.op == "input":
-        return str(x.args[0])
-    if x.op == "neg":
-        return f"-{_text(x.args[0], 3)}"
-    if x.op in _INFIX:
-        sign, own = _INFIX[x.op]
-        text = sign.join((_text(x.args[0], own), _text(x.args[1], own + (x.op in ("sub", "div")))))
-        return f"({text})" if own < level else text
-    return f"{x.op}({', '.join(_text(a, 0) for a in x.args)})"
+        yield repr(x)
+    elif x.op == "input":
+        yield str(x.args[0])
+    elif depth > LONGEST_TEXT:
+        yield "..."
+    elif x.op == "neg":
+        yield "-"
+        yield from _parts(x.args[0], 3, depth + 1)
+    else:
+        sign, own = _INFIX.get(x.op, (", ", 0))
+        named, apart = x.op not in _INFIX, x.op in _INFIX and own < level
+        yield f"{x.op}(" if named else "(" if apart else ""
+        for i, a in enumerate(x.args):
+            yield sign if i else ""
+            yield from _parts(a, own + (i > 0 and x.op in ("sub", "div")), depth + 1)
+        yield ")" if named or apart else ""

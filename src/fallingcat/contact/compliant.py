@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import array, concatenate, less, maximum, scale, sqrt, where
+from ..arrays import array, concatenate, less, scale, where
 from ..errors import ModelError
 from ..model import Model, State
+from .bristle import anchor_rate, anchor_travel, cone_share
 from .centered import Centered
 from .contact import Contact, Jump, Mode
 from .points import (
@@ -41,8 +42,6 @@ class Support(NamedTuple):
     """``3`` (N)"""
     gain: Any
     """``3`` (N s/m), not negative"""
-    share: Any
-    """of spring and damper along the ground: less than :attr:`Landing.lasts` where it slides"""
 
 
 class Landing(NamedTuple):
@@ -237,15 +236,13 @@ class CompliantFloor(Contact):
         (K_n, K_t), (D_n, D_t) = self.stiffness, self.damping
         push = -K_n * site.height - D_n * v[0]
         push = where(less(push, 0.0), 0.0 * push, push)
-        drag = -K_t * self.stretch(i, site, p, own) - D_t * v[1:]
+        trial = K_t * self.stretch(i, site, p, own) + D_t * v[1:]
         slipping = v[1:] if self.rolls(i) else np.zeros(2)
         if self.friction is None:
-            return Pressed(site.axes, J, push, drag, slipping)
-        square, limit = drag @ drag, self.friction * push
-        slides = less(limit * limit, square)
-        share = where(slides, limit / sqrt(where(slides, square, 1.0 + 0.0 * square)), 1.0 + 0.0 * square)
-        yields = scale((share - 1.0) / D_t, drag)
-        return Pressed(site.axes, J, push, scale(share, drag), slipping - yields if self.rolls(i) else yields)
+            return Pressed(site.axes, J, push, -trial, slipping)
+        share = cone_share(trial, self.friction * push)
+        moves = anchor_rate(scale(1.0 - share, trial), D_t)
+        return Pressed(site.axes, J, push, -scale(share, trial), slipping - moves if self.rolls(i) else moves)
 
     # what it remembers: where a point is held, or how far a ball has slipped ------------------------------------
 
@@ -269,25 +266,25 @@ class CompliantFloor(Contact):
         (K_n, K_t), (D_n, D_t) = self.stiffness, self.damping
         return np.array([K_n, K_t, K_t]), np.array([D_n, D_t, D_t])
 
-    def support(self, point: Any, ahead: Any, seen: Centered, sticks: bool) -> Support:
-        """The law above in a step that begins with the velocity of a ``point`` and ends with ``ahead`` (3), as springs
-        and dampers have ``seen`` it: the mean of the step, linear in the velocity at its end.  With ``sticks`` what
-        they see below the plane is held, whatever it takes.
+    def support(self, point: Any, ahead: Any, seen: Centered) -> Support:
+        """Contact force of a step, as a function of the velocity at its end and linearised at ``ahead`` (3).
 
-        What slides is braked by a share of spring and damper such that they pull with the limit at the velocity of the
-        start: ``ahead`` may be that of a point that was taken to stick, and be much less.
+        A sliding point feels the friction limit.  Along the direction in which it slides this does not depend on its
+        velocity, unless the step may stop it: then the slope is that of spring and damper, scaled to the limit, and the
+        force fades out with the motion instead of turning it round.
         """
         velocity = point.velocity
         free, gain = self._pull(point.position, velocity, point.anchor, seen)
         full = free + gain * (ahead - velocity)
         push, inside = -full[0], where(self._inside(point, ahead, seen), point.lasts, 0.0 * full[0])
-        share, holds = inside, inside if sticks else where(less(0.0, push), inside, 0.0 * push)
-        if self.friction is not None and not sticks:
-            square, limit = full[1:] @ full[1:], self.friction * push
-            slides, most = less(limit * limit, square), maximum(square, free[1:] @ free[1:])
-            share = holds * where(slides, limit / sqrt(where(slides, most, 1.0 + 0.0 * most)), 1.0 + 0.0 * square)
-        shares = array([holds, share, share])
-        return Support(shares * (gain * velocity - free), shares * gain, share)
+        carries = where(less(0.0, push), inside, 0.0 * push)
+        share, slope = inside, 1.0
+        if self.friction is not None:
+            part = cone_share(full[1:], self.friction * push)  # of no matter where it would have to pull
+            stopping = part * (1.0 + seen.dt * seen.mobility * gain[1])
+            share, slope = carries * part, where(less(stopping, 1.0), stopping, 1.0 + 0.0 * part)
+        shares, slopes = array([carries, share, share]), array([1.0, slope, slope])
+        return Support(shares * (slopes * gain * ahead - full), shares * slopes * gain)
 
     def _pull(self, position: Any, velocity: Any, anchor: Any, seen: Centered) -> tuple[Any, Any]:
         """What spring and damper of a point pull with against ``velocity``, and how this grows with it (3 each)."""
@@ -311,18 +308,17 @@ class CompliantFloor(Contact):
         place = position + scale(0.5 * dt - half, velocity)
         return Landing(place, where(lands, place[1:] - scale(half, velocity[1:]), anchor), lands, lasts)
 
-    def anchor(self, point: Any, ahead: Any, share: Any, seen: Centered) -> tuple[Any, Any]:
-        """Where a point is held (2) that ended a step with the velocity ``ahead`` (3) under a ``share`` of spring and
-        damper: as before, or dragged along where it slides, so far that they pull with this force; in the air where it
-        is.  And whether it is in the ground.
+    def anchor(self, point: Any, ahead: Any, friction: Any, seen: Centered) -> tuple[Any, Any]:
+        """Anchor (2) at the end of a step with the velocity ``ahead`` (3) under the ``friction`` force (2, N), and
+        whether the point is in the ground; in the air the anchor is where the point is.
         """
-        (_, K_t), velocity, held = self.stiffness, point.velocity, point.anchor
-        inside, after = self._inside(point, ahead, seen), point.position[1:] + scale(0.5 * seen.dt, ahead[1:])
-        if K_t != 0.0 and self.friction is not None:
-            free, gain = self._pull(point.position, velocity, held, seen)
-            full = free + gain * (ahead - velocity)
-            held = held + scale((point.lasts - share) * (1.0 / K_t), full[1:])
-        return where(inside, held, after), inside
+        (_, K_t), (_, D_t) = self.stiffness, self.damping
+        inside, held = self._inside(point, ahead, seen), point.anchor
+        if self.friction is not None:
+            free, gain = self._pull(point.position, point.velocity, held, seen)
+            trial = free + gain * (ahead - point.velocity)
+            held = held + anchor_travel(scale(point.lasts, trial[1:]) + friction, K_t, D_t, seen.dt)
+        return where(inside, held, point.position[1:] + scale(0.5 * seen.dt, ahead[1:])), inside
 
     def ground(self, model: Model) -> Ground:
         return grounded(plane(model, self.normal, self.height), self.relief)

@@ -10,8 +10,13 @@ import numpy as np
 from ..arrays import any_nonzero, concatenate, skew
 from ..dynamics.geometry import Geometry, geometry
 from ..model import Model, State
+from .delassus import DenseJacobian, Jacobian, Lever
+from .link_twists import TreeJacobian
 from .points import Ground
-from .reactions import Lever
+
+DENSE_ROWS = 12, 0.55
+"""Rows of the Jacobian, at least and per degree of freedom, up to which a dense Delassus matrix takes fewer operations
+than articulated bodies (counted for robots with 18 to 36 degrees of freedom)."""
 
 
 class Footing(NamedTuple):
@@ -19,8 +24,8 @@ class Footing(NamedTuple):
 
     heights: list[Any]
     """m: over the ground"""
-    J: list[Any]
-    """``k x nv`` for each link, or for each point where it has few"""
+    jacobian: Jacobian
+    """of the twists of links, or of points where a link has few"""
     levers: list[Lever]
     """how the rows of each point move with these"""
 
@@ -32,15 +37,63 @@ def footing(
     ground: Ground,
     radii: Sequence[float],
     axes: Sequence[np.ndarray],
+    further: int = 0,
 ) -> Footing:
-    """``axes`` says which of normal and tangents each point has rows for.
+    """Contact points with their levers on the links that carry them.
 
-    Where points of a link have more rows than it has ways to move, they move with its twist ``[v; w]`` (world axes, at
-    the first of them): ``u = A (v + w x p)`` along the axes ``A`` of the ground.
+    Args:
+        model: Robot.
+        state: Configuration.
+        points: Names of frames.
+        ground: Shape of the ground.
+        radii: Of balls around the points (m).
+        axes: Which of normal and tangents each point has rows for.
+        further: Number of rows that are still to come: joint stops, loops, dry friction.
+    """
+    links = [model.link_index(model.frame(place).link) for place in points]
+    rows = {link: sum(len(axes[i]) for i, other in enumerate(links) if other == link) for link in dict.fromkeys(links)}
+    least, share = DENSE_ROWS
+    few = sum(min(6, count) for count in rows.values()) + further <= max(least, share * model.nv)
+    return (_dense_footing if few else _tree_footing)(model, state, points, links, ground, radii, axes)
+
+
+def _tree_footing(
+    model: Model,
+    state: State,
+    points: Sequence[str],
+    links: Sequence[int],
+    ground: Ground,
+    radii: Sequence[float],
+    axes: Sequence[np.ndarray],
+) -> Footing:
+    """All points move with the twists of their links at the base: ``u = A (v + w x p)`` along the axes ``A``."""
+    touching = list(dict.fromkeys(links))
+    jacobian = TreeJacobian.at(model, state, touching)
+    heights, levers = [], []
+    for i, link in enumerate(links):
+        p = (jacobian.geo.poses[link] @ model.frame(points[i]).placement)[:3, 3]
+        site = ground.site(state.pose[:3, 3] + p, radii[i])
+        A, start = site.axes[axes[i]], 6 * touching.index(link)
+        X = concatenate([A, A @ skew(radii[i] * site.axes[0] - p)], axis=1)
+        heights.append(site.height)
+        levers.append(Lever(slice(start, start + 6), X))
+    return Footing(heights, jacobian, levers)
+
+
+def _dense_footing(
+    model: Model,
+    state: State,
+    points: Sequence[str],
+    links: Sequence[int],
+    ground: Ground,
+    radii: Sequence[float],
+    axes: Sequence[np.ndarray],
+) -> Footing:
+    """Where points of a link have more rows than it has ways to move, they move with its twist ``[v; w]`` (world axes,
+    at the first of them): ``u = A (v + w x p)`` along the axes ``A`` of the ground.
     """
     geo, frames, R = geometry(model, state), [model.frame(place) for place in points], state.pose[:3, :3]
-    links = [model.link_index(frame.link) for frame in frames]
-    heights, levers, J = dict[int, Any](), dict[int, Lever](), list[Any]()
+    heights, levers, J = dict[int, Any](), dict[int, Lever](), [np.zeros((0, model.nv))]
     for link in dict.fromkeys(links):
         mine = [i for i, other in enumerate(links) if other == link]
         centers, X = {i: frames[i].placement[:3, 3] for i in mine}, {}
@@ -61,7 +114,8 @@ def footing(
                 J.append(X[i] @ twist)
         if shared:
             J.append(twist[ways])
-    return Footing([heights[i] for i in range(len(points))], J, [levers[i] for i in range(len(points))])
+    order = range(len(points))
+    return Footing([heights[i] for i in order], DenseJacobian(model, state, concatenate(J)), [levers[i] for i in order])
 
 
 def _twist(geo: Geometry, R: Any, link: int, center: Any) -> tuple[Any, Any]:

@@ -2,8 +2,8 @@
 
 Velocities ``u = short + X G X' x`` follow from impulses ``x``.  Each set of rows has a law ``x = nearest(x - u)``, with
 the impulse of its set that is nearest to ``x - u``: of a point in its cone, of dry friction within its bounds, of what
-is closed any.  Mostly two steps of Newton's method from the impulses of the last time meet it, and the rest of a round
-is not worked out.
+is closed any.  Mostly one or two steps of Newton's method from the impulses of the last time meet it, and the rest of a
+round is not worked out.
 
 Where points depend on each other, as the corners of a sole, impulses may have a long way to go on which velocities
 hardly change, and Newton's method would go too far.  So they are pulled to a center: ``x = nearest(x - u - pull (x -
@@ -12,7 +12,7 @@ weaker pull (the proximal point algorithm).  Steps are taken whole: on the way a
 shrink.
 
 Points of one sole move with their link, whose twist is 6 numbers however many points there are: ``X`` says how, and
-``G`` is that of links.
+``G`` is that of links (:mod:`.delassus`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import absolute, array, concatenate, less, repeat, scale, solver, sqrt, where
+from ..arrays import absolute, array, concatenate, less, repeat, scale, sqrt, where
 from .cones import Bend, Set
+from .delassus import DenseResponse, Lever, Response
 
 ENOUGH = 5e-4
 """m/s or rad/s: more is never left to save rounds."""
@@ -48,26 +49,6 @@ class Digits(NamedTuple):
 
 
 DIGITS = {"float64": Digits(1e-12, (1e-6, 1e-7, 1e-3), 720), "float32": Digits(1e-6, (1e-3, 1e-3, 1e-2), 180)}
-
-
-class Lever(NamedTuple):
-    """How a set of rows moves with what ``G`` is of: ``u = X V[span]``."""
-
-    span: slice
-    X: Any
-    """``rows x columns``, or None: they are the same"""
-
-    def of(self, V: Any) -> Any:
-        """``X V``"""
-        return self.within(V[self.span])
-
-    def within(self, V: Any) -> Any:
-        """The same of the span alone."""
-        return V if self.X is None else self.X @ V
-
-    def along(self, x: Any) -> Any:
-        """``X' x``"""
-        return x if self.X is None else self.X.T @ x
 
 
 class Reactions(NamedTuple):
@@ -98,7 +79,8 @@ def reactions(
     ([2.0, -1.0, 0.0], True)
     """
     parts = _parts(sets)
-    problem = _Problem.of(G, short, sets, parts, levers or [Lever(part, None) for part in parts])
+    response = DenseResponse(G) if isinstance(G, np.ndarray) else G
+    problem = _Problem.of(response, short, sets, parts, levers or [Lever(part, None) for part in parts])
 
     def around(z: Any) -> Iterator[tuple[Any, Any]]:
         now = _Round.of(z, parts)
@@ -106,11 +88,13 @@ def reactions(
         yield now.found(problem, at).flat, where(less(now.rounds, 1.5), NOTHING, -1.0) - problem.left(at)
         step = problem.newton(at, now.pull)
         once = problem.at(_less(at.x, step(at.fault)[0]))  # its V anew: a step is long, and rounds off that much
+        enough, middle = _permitted(now.rounds, digits), now.found(problem, once)
+        yield middle.flat, enough - middle.left
         more, dV = step(once.fault)
-        twice, enough = problem.at(_less(once.x, more), V=once.V - dV), _permitted(now.rounds, digits)
+        twice = problem.at(_less(once.x, more), V=once.V - dV)
         end = now.found(problem, twice)
         yield end.flat, enough - end.left
-        next_ = now.after(at, once, end, digits)
+        next_ = now.after(at, once, _where(less(end.left, middle.left), twice.x, once.x), end, digits)
         yield next_.flat, enough - next_.left
 
     first = [scale(d, start[part]) for part, d in zip(parts, problem.sizes, strict=True)]
@@ -170,8 +154,8 @@ class _Round(NamedTuple):
         """With the impulses of the sets that are nearest there."""
         return self._replace(best=_less(at.x, at.fault), rounds=self.rounds + 1.0, left=problem.left(at))
 
-    def after(self, at: _At, once: _At, end: _Round, digits: Digits) -> _Round:
-        """The next round: from where a step has led, or back at the center, if steps did not arrive.
+    def after(self, at: _At, once: _At, reached: list[Any], end: _Round, digits: Digits) -> _Round:
+        """The next round: from where steps have ``reached``, or back at the center, if they did not arrive.
 
         They have arrived where half of the fault is gone, or it is hardly more than what the pull accounts for.
         """
@@ -186,9 +170,9 @@ class _Round(NamedTuple):
         _, least, strong = digits.pulls
         weaker, stronger = where(less(weaker, least), least, weaker), where(less(stronger, strong), strong, stronger)
         return _Round(
-            [chosen(a, b, a) for a, b in zip(once.x, self.center, strict=True)],
-            [where(arrived, a, b) for a, b in zip(once.x, self.center, strict=True)],
-            [where(nearer, a, b) for a, b in zip(end.best, self.best, strict=True)],
+            _where(arrived, reached, _where(late, self.center, once.x)),
+            _where(arrived, reached, self.center),
+            _where(nearer, end.best, self.best),
             chosen(weaker, stronger, p),
             chosen(0.0, 0.0, tries),
             asked,
@@ -212,7 +196,7 @@ class _At(NamedTuple):
 class _Problem(NamedTuple):
     """Rows scaled set by set, to a mean of 1 on the diagonal of ``X G X'``; lists have an entry for each set."""
 
-    G: Any
+    response: Response
     short: list[Any]
     sets: list[Set]
     levers: list[Lever]
@@ -224,22 +208,20 @@ class _Problem(NamedTuple):
     """units of what ``G`` is of, one for each column"""
 
     @classmethod
-    def of(cls, G: Any, short: Any, sets: Sequence[Set], parts: list[slice], levers: Sequence[Lever]) -> _Problem:
+    def of(cls, G: Response, short: Any, sets: Sequence[Set], parts: list[slice], levers: Sequence[Lever]) -> _Problem:
         """From rows as they are."""
-        own = [lever.within(lever.within(G[lever.span, lever.span]).T) for lever in levers]
-        sizes = [sqrt(sum(g[i, i] for i in range(len(g))) * (1.0 / len(g))) for g in own]
+        sizes = [sqrt(G.mean_diagonal(lever)) for lever in levers]
         units = [1.0 / size for size in sizes]
-        basis = np.ones(len(G)) + 0.0 * G[0]
+        scales: list[Any] = [1.0] * G.size
         for lever, d in zip(levers, units, strict=True):
-            basis[lever.span] = d if lever.X is None else 1.0
+            if lever.X is None:
+                scales[lever.span] = [d] * (lever.span.stop - lever.span.start)
+        basis = array(scales)
         return cls(
-            basis[:, None] * G * basis[None, :],
+            G.scaled(basis),
             [scale(d, short[part]) for part, d in zip(parts, units, strict=True)],
             [one.scaled(d) for one, d in zip(sets, units, strict=True)],
-            [
-                lever if lever.X is None else lever._replace(X=scale(d, lever.X))
-                for lever, d in zip(levers, units, strict=True)
-            ],
+            [lever if lever.X is None else lever._replace(unit=d) for lever, d in zip(levers, units, strict=True)],
             units,
             sizes,
             basis,
@@ -259,7 +241,7 @@ class _Problem(NamedTuple):
 
     def at(self, x: list[Any], center: list[Any] | None = None, p: Any = None, V: Any = None) -> _At:
         """What impulses come to, given ``V = G X' x`` if it is known, where they are pulled to a center or not."""
-        V = self.G @ self.along(x) if V is None else V
+        V = self.response.velocities(self.along(x)) if V is None else V
         y = [a - short - lever.of(V) for a, short, lever in zip(x, self.short, self.levers, strict=True)]
         if center is not None:
             y = [b - scale(p, a - c) for a, b, c in zip(x, y, center, strict=True)]
@@ -273,16 +255,13 @@ class _Problem(NamedTuple):
         """``fault -> step, G X' step`` with ``(A + D X G X') step = fault``: with ``y = X' step``,
         ``(1 + X' E X G) y = X' A^-1 fault``, and then ``step = A^-1 fault - E X G y``.
         """
-        E, one, rows = [bend.E for bend in self.bends(at, at.fault, p)], np.eye(len(self.G)), []
-        for span, which in self.together:
-            K = _sum([self.levers[i].along(self.levers[i].along(E[i].T).T) for i in which])
-            rows.append(one[span] + K @ self.G[span])
-        solved = solver(concatenate(rows))
+        E = [bend.E for bend in self.bends(at, at.fault, p)]
+        K = [lever.congruent(e) for lever, e in zip(self.levers, E, strict=True)]
+        solved = self.response.newton([(span, _sum([K[i] for i in which])) for span, which in self.together])
 
         def step(fault: list[Any]) -> tuple[list[Any], Any]:
             answers = [bend.answer for bend in self.bends(at, fault, p)]
-            y = solved(self.along(answers))
-            V = self.G @ y
+            V, y = solved(self.along(answers))
             steps = [
                 y[lever.span] if lever.X is None else answer - e @ lever.of(V)
                 for lever, e, answer in zip(self.levers, E, answers, strict=True)
@@ -302,6 +281,10 @@ def _sum(parts: Sequence[Any]) -> Any:
 
 def _less(x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
     return [a - b for a, b in zip(x, y, strict=True)]
+
+
+def _where(condition: Any, x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
+    return [where(condition, a, b) for a, b in zip(x, y, strict=True)]
 
 
 def _square(x: Sequence[Any]) -> Any:

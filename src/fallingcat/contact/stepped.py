@@ -108,7 +108,8 @@ class SteppedContacts(HardContacts):
     def footing(self, model: Model, state: State) -> Footing:
         """Points and stops at a state; each stop is a row of its own."""
         axes = [axes[: cone.rows] for axes, cone in zip(self.axes(model), self.cones(model), strict=True)]
-        on = footing(model, state, self.points, self.ground(model), self.radii, axes)
+        rows = len(self.stops) + self.further
+        on = footing(model, state, self.points, self.ground(model), self.radii, axes, rows)
         return beside_stops(on, model, state.joints, self.stops)
 
     def cones(self, model: Model) -> list[Cone]:

@@ -12,7 +12,6 @@ from ..dynamics.checks import check_model
 from ..errors import ModelError, told
 from ..model import Model
 from .footing import Footing
-from .reactions import Lever
 from .situation import Situation
 
 LAW = "joint stops"
@@ -130,9 +129,8 @@ def beside_stops(on: Footing, model: Model, joints: Any, stops: tuple[Stop, ...]
     if not stops:
         return on
     places, signs, limits, rows, _ = _stop_numbers(model, stops)
-    start, gaps = sum(map(len, on.J)), signs * (joints[places] - limits)
-    levers = [Lever(slice(start + k, start + k + 1), None) for k in range(len(stops))]
-    return Footing([*on.heights, *gaps], [*on.J, rows[:, 0]], [*on.levers, *levers])
+    jacobian, levers = on.jacobian.with_rows(rows[:, 0])
+    return Footing([*on.heights, *(signs * (joints[places] - limits))], jacobian, [*on.levers, *levers])
 
 
 @functools.lru_cache(maxsize=64)

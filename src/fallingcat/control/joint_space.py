@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import solve
+from ..arrays import block, solve
 from ..dynamics import bias_forces, gravity_forces, inverse_dynamics, mass_matrix
 from ..dynamics.checks import positive
 from ..errors import ModelError, told
@@ -130,11 +130,16 @@ class InverseDynamics(JointLaw):
 
     def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
         k, d = self._gains(model)
-        B = np.linalg.inv(np.asarray(mass_matrix(model, state), dtype=float))[model.m :, model.m :]
-        inertia = np.linalg.inv(B)
-        K, D = np.zeros((2, model.nv, model.nv))
-        K[model.m :, model.m :], D[model.m :, model.m :] = inertia * k, inertia * d
+        inertia = _joint_inertia(model, state)
+        above, left = np.zeros((model.m, model.nv)), np.zeros((model.n, model.m))
+        K, D = (block([[above], [left, inertia * x]]) for x in (k, d))
         return K, D
+
+
+def _joint_inertia(model: Model, state: State) -> Any:
+    """``n x n``: inertia that joints feel while the base moves freely, of any kind of number."""
+    M, m = mass_matrix(model, state), model.m
+    return M[m:, m:] - M[m:, :m] @ solve(M[:m, :m], M[:m, m:]) if m else M
 
 
 def driven_inverse_dynamics(model: Model, state: State, accelerations: Any) -> Any:

@@ -74,6 +74,11 @@ def inverse_kinematics(
     >>> far.status, round(far.error, 6)
     ('out of reach', 2.0)
     """
+    if isinstance(limits, (list, tuple)) and not limits and isinstance(start, State):
+        options = {"limited": limited, "tolerance": tolerance, "iterations": iterations}
+        found = _of_prepared(model, tasks, start, options | {"restarts": restarts, "seed": seed})
+        if found is not None:
+            return found
     levels, start = _checked(model, tasks, start)
     rules = _rules(tolerance, iterations, restarts, seed)
     numbers = numbers_of(model, [task for level in levels for task in level])
@@ -84,17 +89,14 @@ def inverse_kinematics(
             raise ModelError("inverse kinematics under limits of your own takes one goal at a time")
         return reach_within(model, levels, start, limits, _flag(limited), rules)
     plan = plan_of(model, tuple(tuple(task.form for task in level) for level in levels), _flag(limited))
-    x = np.zeros((*numbers.shape[:-1], model.nq + HEAD))
-    x[..., : model.nq] = _coordinates(model, plan, start)
     if numbers.ndim == 1:
 
         def steps_from(q: np.ndarray) -> np.ndarray:
             return plan.kernel.until(np.append(q, np.zeros(HEAD)), numbers, rules.settings, most=rules.iterations)
 
-        first = steps_from(x[: model.nq])
-        if first[-1] != REACHED:
-            first = _elsewhere(model, first, steps_from, rules)
-        return one(model, plan, start, _restarted(model, plan, first[None], numbers[None], rules)[0], numbers, rules)
+        return _reached(model, plan, start, numbers, rules, steps_from)
+    x = np.zeros((len(numbers), model.nq + HEAD))
+    x[..., : model.nq] = _coordinates(model, plan, start)
     first = _steps(plan.kernel, x[:, None], numbers[:, None], rules)[:, 0]
     return many(model, plan, start, _restarted(model, plan, first, numbers, rules), numbers, rules)
 
@@ -160,12 +162,13 @@ class InverseKinematics:
         numbers = self.numbers(*goals)
         if not self._fits(start):
             check_fields(self.model, start)
-        found = self._from(_coordinates(self.model, self._plan, start))
-        if found[-1] != REACHED:
-            found = _elsewhere(self.model, found, self._from, self._rules)
-        if found[-1] != REACHED or self._plan.first < self._plan.rows:
-            found = _restarted(self.model, self._plan, found[None], numbers[None], self._rules)[0]
-        return one(self.model, self._plan, start, found, numbers, self._rules)
+        return _reached(self.model, self._plan, start, numbers, self._rules, self._from)
+
+    def like(self, tasks: Sequence[Task], start: State) -> Reached:
+        """The state that reaches the goals of tasks that differ from its own in nothing else."""
+        for task, place in zip(tasks, self._places, strict=True):
+            self._numbers[place] = task.aim.reshape(-1)
+        return _reached(self.model, self._plan, start, self._numbers, self._rules, self._from)
 
     def _fits(self, start: Any) -> bool:
         """Whether it is a state of plain numbers and of the right shapes, seen at a glance."""
@@ -186,6 +189,56 @@ class InverseKinematics:
         self._x[:-HEAD], self._x[-HEAD:] = q, 0.0
         self._go()
         return self._out.copy()
+
+
+def _of_prepared(model: Model, tasks: Any, start: State, options: dict[str, Any]) -> Reached | None:
+    """The answer of a solver that an earlier call has prepared for tasks like these.
+
+    None where tasks have no goal, many goals or a number for each row, or where there is something to complain about.
+    """
+    levels = _levels(tasks)
+    usual = isinstance(model, Model) and all(isinstance(level, (list, tuple)) and level for level in levels)
+    aims = [task for level in levels for task in level] if usual else []
+    keys = [task.key if isinstance(task, Task) else None for task in aims]
+    if not keys or None in keys:
+        return None
+    check_state(model, start)
+    try:
+        idle = _idle(model, *keys, *map(len, levels), *options.values())
+    except TypeError:  # lists in the place of numbers
+        return None
+    try:
+        solver = idle.pop()
+    except IndexError:  # the first call, or another thread has it
+        if any(task.aim.shape != task.goal_shape(model) for task in aims):
+            return None
+        solver = InverseKinematics(model, tasks, **options)
+    found = solver.like(aims, start)
+    idle.append(solver)
+    return found
+
+
+@lru_cache(maxsize=64, typed=True)
+def _idle(*about: Any) -> list[InverseKinematics]:
+    """Solvers of one robot, kind of tasks and rules that nobody uses at the moment."""
+    return []
+
+
+def _reached(
+    model: Model,
+    plan: Plan,
+    start: State,
+    numbers: np.ndarray,
+    rules: Rules,
+    steps: Callable[[np.ndarray], np.ndarray],
+) -> Reached:
+    """What is found for one goal, where ``steps`` lead from flat coordinates."""
+    found = steps(_coordinates(model, plan, start))
+    if found[-1] != REACHED:
+        found = _elsewhere(model, found, steps, rules)
+    if found[-1] != REACHED or plan.first < plan.rows:
+        found = _restarted(model, plan, found[None], numbers[None], rules)[0]
+    return one(model, plan, start, found, numbers, rules)
 
 
 def _rules(tolerance: float, iterations: int, restarts: int, seed: int) -> Rules:
@@ -309,7 +362,7 @@ def _checked(model: Model, tasks: Any, start: Any) -> tuple[list[list[Task]], St
     check_model(model)
     start = model.neutral() if start is None else start
     check_state(model, start)
-    levels = tasks if isinstance(tasks, (list, tuple)) and tasks and isinstance(tasks[0], (list, tuple)) else [tasks]
+    levels = _levels(tasks)
     for level in levels:
         if not isinstance(level, (list, tuple)) or not level or not all(isinstance(task, Task) for task in level):
             raise ModelError(f"tasks is a list of at least one task, such as [PoseTask('hand', H)], not {told(tasks)}")
@@ -326,6 +379,12 @@ def _checked(model: Model, tasks: Any, start: Any) -> tuple[list[list[Task]], St
     if len(counts) > 1:
         raise ModelError(f"tasks have {' and '.join(map(str, sorted(counts)))} goals: as many for all, or one")
     return found, start
+
+
+def _levels(tasks: Any) -> Any:
+    """Tasks by priority, as they were given."""
+    nested = isinstance(tasks, (list, tuple)) and tasks and isinstance(tasks[0], (list, tuple))
+    return tasks if nested else [tasks]
 
 
 def _flag(limited: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +14,8 @@ import numpy as np
 from ..arrays.loops import repeats
 from ..dynamics.checks import check_model
 from ..errors import ModelError, told
-from ..model import Model
+from ..model import Model, State
+from ..model.states import shapes_of
 from ..progress import telling
 from . import targets
 from .cpu import native, plain
@@ -28,7 +30,9 @@ from .ir.inputs import (
     batch_shape,
     check_count,
     check_inputs,
+    flat_state,
     given_state,
+    inputs_of,
     named,
     parameters_of,
     taken,
@@ -133,10 +137,15 @@ class Kernel:
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         return self._slow(*arguments, **options)
 
-    def _slow(self, *arguments: Any, threads: int = 1, out: np.ndarray | None = None, **by_name: Any) -> Any:
-        """Any array-likes of the right shapes, with any leading batch shape; :func:`compile` puts a fast way
-        before it.
-        """
+    def _slow(self, *arguments: Any, **options: Any) -> Any:
+        """Whatever may be given; :func:`compile` puts a fast way for arrays of one state before it."""
+        if arguments and isinstance(arguments[0], State) and self._face.state:
+            said = inputs_of(self.model, self._face.state, arguments[0], _flattener)
+            return self(*said, *arguments[1:], **options)
+        return self._of_arrays(*arguments, **options)
+
+    def _of_arrays(self, *arguments: Any, threads: int = 1, out: np.ndarray | None = None, **by_name: Any) -> Any:
+        """Any array-likes of the right shapes, with any leading batch shape."""
         rows, lead = self._prepared(self._taken(arguments, by_name), threads)
         flat = self._empty(lead) if out is None else self._room(out, lead, rows)
         if flat.size:
@@ -332,6 +341,14 @@ def compile_step(
 def _check_threads(threads: Any) -> None:
     if not isinstance(threads, int) or threads < 1:
         raise ModelError(f"threads is a whole number above zero, not {threads!r}")
+
+
+@functools.lru_cache(maxsize=8)
+def _flattener(model: Model) -> Kernel:
+    """:func:`flat_state` of one robot."""
+    shapes = dict(zip(State._fields, shapes_of(model), strict=True))
+    kernel: Kernel = compile(model, flat_state, inputs=shapes)
+    return kernel
 
 
 def _made_of(*recipe: Any) -> Kernel:

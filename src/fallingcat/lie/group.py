@@ -199,9 +199,11 @@ class Group(ABC):
         if shape_of(g) != self.shapes["an element"] or not is_numeric(np.asarray(g)) or not np.isfinite(g).all():
             return False
         g = np.asarray(g)
-        return bool(
-            np.abs(self.exp(self.log(g)) - g).max(initial=0.0) <= tolerance * max(1.0, np.abs(g).max(initial=1.0))
-        )
+        return bool(self.distance_to_group(g) <= tolerance * max(1.0, np.abs(g).max(initial=1.0)))
+
+    def distance_to_group(self, g: np.ndarray) -> float:
+        """How far the entries of a matrix are from those of an element, at most."""
+        return float(np.abs(self.exp(self.log(g)) - g).max(initial=0.0))
 
     def __str__(self) -> str:
         return self.name

@@ -40,6 +40,13 @@ class SE3(Group):
         w = rotations.log(g[:3, :3])
         return concatenate([rotations.left_jacobian_inverse(w) @ g[:3, 3], w])
 
+    def distance_to_group(self, g: np.ndarray) -> float:
+        """Without a logarithm: ``|R R' - 1|`` is up to twice the distance of ``R`` from the rotations."""
+        R, last = g[:3, :3], g[3] - np.array([0.0, 0.0, 0.0, 1.0])
+        if np.linalg.det(R) <= 0.0:
+            return np.inf
+        return float(max(0.5 * np.abs(R @ R.T - np.eye(3)).max(), np.abs(last).max()))
+
     # Ad, ad, adt ----------------------------------------------------------------------------------------------
 
     def Ad(self, g: Any) -> Any:

@@ -169,12 +169,19 @@ class Model(Frozen):
             raise ModelError(f"joint {joint!r} has no coordinate: it follows {self.joints[self.leaders[i]].name!r}")
         return i
 
+    @cached_property
+    def _frames_by_name(self) -> dict[str, Frame]:
+        """Those of the model, and those of links that were asked for."""
+        return {frame.name: frame for frame in self.frames}
+
     def frame(self, link: str, placement: Pose | None = None, name: str = "") -> Frame:
         """A frame at ``placement`` (4x4) on a link, or the frame of the model, or of the link, that has this name."""
         if placement is None:
-            names = (*(frame.name for frame in self.frames), *self.link_names)
-            i = index("link or frame", link, names)
-            return self.frames[i] if i < len(self.frames) else Frame(link, link)
+            known = self._frames_by_name
+            if not isinstance(link, str) or link not in known:
+                index("link or frame", link, (*(frame.name for frame in self.frames), *self.link_names))
+                known[link] = Frame(link, link)
+            return known[link]
         self.link_index(link)
         return Frame(link if isinstance(name, str) and not name else name, link, placement)
 

@@ -31,13 +31,13 @@ def make(model: Model, pose: Any, joints: Any, twist: Any, rates: Any) -> State:
         np.zeros(model.m) if twist is None else twist,
         _by_name(model, rates, np.zeros(model.n), model.v_slices, "rates"),
     )
-    made = [_field(x, shape, name) for name, x, shape in zip(State._fields, given, _shapes(model), strict=True)]
+    made = [_field(x, shape, name) for name, x, shape in zip(State._fields, given, shapes_of(model), strict=True)]
     check_pose(model, made[0])
     made[1] = _checked_joints(model, made[1])
     return State(*_side_by_side(model, made))
 
 
-def _shapes(model: Model) -> tuple[tuple[int, ...], ...]:
+def shapes_of(model: Model) -> tuple[tuple[int, ...], ...]:
     """Of the fields of one state."""
     return ((4, 4), (model.nq - model.base.nq,), (model.m,), (model.n,))
 
@@ -57,7 +57,7 @@ def _field(x: Any, shape: tuple[int, ...], what: str) -> Any:
 
 def _side_by_side(model: Model, parts: list[Any]) -> list[Any]:
     """The fields of many states, each as often as the most numerous; those of one state as they are."""
-    shapes = _shapes(model)
+    shapes = shapes_of(model)
     leads = {x.shape[: x.ndim - len(shape)] for x, shape in zip(parts, shapes, strict=True)}
     if leads == {()}:
         return parts
@@ -116,7 +116,7 @@ def check_record(model: Model, state: Any) -> None:
     if not isinstance(state, State):
         raise ModelError(f"pass a State of {model.name!r}, not {told(state)}: model.state(...), model.unflatten(q, v)")
     lead = (shape_of(state.pose) or ())[:-2]
-    for name, x, shape in zip(State._fields, state, _shapes(model), strict=True):
+    for name, x, shape in zip(State._fields, state, shapes_of(model), strict=True):
         if shape_of(x) != (*lead, *shape):
             given = shape_of(x) or told(x)
             raise ModelError(f"{name} has shape {(*lead, *shape)} for {model.name!r}, not {given}")

@@ -10,7 +10,7 @@ from .implicit import Implicit
 from .integrator import Integrator
 from .ledger import Ledger
 from .located import Located
-from .momentum import MomentumMidpoint
+from .momentum import MomentumMidpoint, MomentumRungeKutta
 from .moreau import Moreau
 from .rkmk4 import RKMK4
 from .rollout import rollout
@@ -36,6 +36,7 @@ __all__ = [
     "Ledger",
     "Located",
     "MomentumMidpoint",
+    "MomentumRungeKutta",
     "Moreau",
     "Rollout",
     "Rosenbrock",

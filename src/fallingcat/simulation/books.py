@@ -12,10 +12,11 @@ from ..contact.contact import Mode
 from ..contact.stops import beyond, joint_stops
 from ..control.passive import SUNK, JointStops
 from ..model import Model, State
+from .accuracy import TOLERANCE
 from .closed import OPENED
 from .compiled import energies
 from .ledger import ROUNDING, Ledger
-from .stiffness import RESOLVED, Rebound, too_fast, too_long, unresolved
+from .stiffness import RESOLVED, Rebound, at_most, too_fast, too_long, unresolved
 from .switching import late_switches, switching
 from .system import System
 from .trajectory import Trajectory
@@ -73,8 +74,18 @@ def _remarks(run: Trajectory, dt: float | None, stable: bool) -> Iterator[str]:
     yield _switched(run, dt) if stable and dt is not None else ""
     resolves = 0.0 if stable or dt is None else dt
     yield unbalanced(ledger.residual(kinetic, potential), run.system, run.state(0), resolves)
+    yield _inaccurate(run, dt)
     yield passed(run.system, run.joints)
     yield _shaken(run, dt) if dt is not None else ""
+
+
+def _inaccurate(run: Trajectory, dt: float | None) -> str:
+    """The estimated error, where it is large beside the motion, and steps that would do."""
+    error = run.error_estimate
+    if error is None or dt is None or error.relative <= TOLERANCE:
+        return ""
+    enough = at_most(dt * TOLERANCE / error.relative) if np.isfinite(error.relative) else at_most(0.5 * dt)
+    return f"the estimated error of steps of {dt:g} s is {error}; take {enough:g} s"
 
 
 def _opened(run: Trajectory, some: np.ndarray) -> str:

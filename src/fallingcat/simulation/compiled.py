@@ -20,18 +20,19 @@ from ..kernels import compile, fields
 from ..kernels.kernel import compile_step
 from ..lie.rotations import homogeneous
 from ..model import Model, State
+from .fingerprint import Unrecognizable, fingerprint
 from .parameters import edited
 
 
 class _Ask(NamedTuple):
-    about: tuple[Any, ...]
+    key: Any
     make: Callable[[], Any]
 
     def __hash__(self) -> int:
-        return hash(self.about)
+        return hash(self.key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Ask) and self.about == other.about
+        return isinstance(other, _Ask) and self.key == other.key
 
 
 @functools.lru_cache(maxsize=32)
@@ -44,10 +45,11 @@ def remembered(about: tuple[Any, ...], make: Callable[[], Any]) -> Any:
     one from the disk takes longer than a short run.
     """
     try:
-        hash(about)
-    except TypeError:  # a law with arrays in it
+        ask = _Ask(fingerprint(about), make)
+        hash(ask)
+    except (Unrecognizable, TypeError):
         return make()
-    return _made(_Ask(about, make))
+    return _made(ask)
 
 
 def pose_of(rows: Any) -> Any:

@@ -19,6 +19,7 @@ from .implicit import Implicit
 from .integrator import Integrator, Marching
 from .located import ATTEMPTS, Located, LocatedMarch
 from .machines import Cpu, Gpu, Machine
+from .momentum import flies, momentum_method
 from .moreau import Moreau, suits_moreau
 from .numbers import apart
 from .parameters import Parameters, checked, masses
@@ -29,9 +30,9 @@ from .system import System, held
 
 
 class Fleet:
-    """``N`` simulations of one robot in steps of ``dt`` (s), by the integrator :class:`Implicit`, on hard
-    contacts by :class:`Moreau`, or by :class:`Located` in steps of their own of at most ``dt``, or in flight by a rule
-    such as :class:`RKMK4`.
+    """``N`` simulations of one robot in steps of ``dt`` (s): in free flight by :class:`MomentumRungeKutta`, on hard
+    contacts by :class:`Moreau`, else by :class:`Implicit`; or by :class:`Located` in steps of their own of at most
+    ``dt``, or in flight by a rule such as :class:`RKMK4`.
 
     Between steps you look at :attr:`state`, whose fields are arrays with a first axis over the robots, give joint
     ``forces`` (N x n; N m or N) that are held while steps are taken, and :meth:`reset` some.  ``target`` is ``cpu``
@@ -79,7 +80,8 @@ class Fleet:
             raise ModelError("a fleet takes force laws, and forces at each step instead of a function as a controller")
         self.parameters = checked(model, contact, parameters, len(many.pose))
         self.system = replace(system, controller=held if driven else None, external=driven, ledger=ledger)
-        method: Any = smooth(integrator or (Moreau() if suits_moreau(self.system) else Implicit()), self.system)
+        plain = dtype == "float64" and not self.parameters.names
+        method: Any = smooth(integrator or _suits(self.system, many.at(0), dt, plain), self.system)
         if not isinstance(method, Marching):
             which = "Implicit(), Located() or Moreau(), in flight a rule such as RKMK4()"
             raise ModelError(f"the integrator of a fleet is {which}, not {told(integrator)}")
@@ -87,6 +89,7 @@ class Fleet:
             raise ModelError(f"parameters of each robot take 'implicit', 'moreau' or 'located', not {method.name!r}")
         self.system = replace(method.suited(self.system), varied=self.parameters.names)
         method = method.at(self._lightest, dt)
+        method = method if target == "cpu" else method.on_gpu(self._lightest, dt)
         if not ledger and not isinstance(method, Located):
             name = type(method).__name__
             raise ModelError(f"steps of the integrator {name}() always have a ledger, which costs them little")
@@ -166,6 +169,15 @@ class Fleet:
         """:meth:`step` under forces (N x nv) on bases and joints, as the machine keeps them."""
         self._x = self.march.taken(self._on, self._x, self.dt, steps, applied)
 
+    def ahead(self, which: np.ndarray, packed: np.ndarray, dt: float, steps: int) -> np.ndarray:
+        """Packed states (k x size) of the robots ``which`` after ``steps`` of ``dt`` (s) from others, at time zero; the
+        fleet stays where it is.
+        """
+        on = self._on.part(which)
+        x = on.sent(np.hstack([np.zeros((len(packed), self.march.head)), packed]))
+        after = self.march.taken(on, x, dt, steps, on.sent(np.zeros((len(packed), 0))))
+        return np.asarray(on.fetched(after), dtype=float)[:, self.march.head :]
+
     attempts = ATTEMPTS
     """at steps, of every robot, in each :meth:`approach`"""
 
@@ -231,6 +243,13 @@ class Fleet:
         if tuple(getattr(forces, "shape", ())) != (self.count, model.n):
             raise ModelError(f"forces have shape ({self.count}, {model.n}), not {told(forces)}")
         return self._on.padded(forces, model.m)
+
+
+def _suits(system: System, first: State, dt: float, plain: bool) -> Integrator:
+    """The default integrator; ``plain``: robots are all alike and counted in float64."""
+    if plain and flies(system) and not system.model.loops and system.ledger:
+        return momentum_method(system, first, dt)
+    return Moreau() if suits_moreau(system) else Implicit()
 
 
 def _laws_of_each(laws: Any, count: int) -> tuple[list[tuple[Law, ...]], Any]:

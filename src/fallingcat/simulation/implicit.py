@@ -34,26 +34,33 @@ from .arguments import whole
 from .compiled import remembered
 from .field import layout_of
 from .grip import creeps
-from .implicit_step import anchors, begun, concluded, foreseen, law_that_grips
+from .implicit_step import anchors, begun, concluded, converged, foreseen, law_that_grips
 from .integrator import Marching
 from .numbers import apart
 from .parameters import nominal
 from .rule import guards
+from .switching import asking
 from .system import System
 
-MANY = 3
-"""Points on a floor from which on its modes are too many to be followed one by one: then this is the default."""
+MANY_MODES = 3
+"""Points of a floor from which on events of laws that ask what touches are too many to be located one by one."""
+
+
+FEW_EVENTS = 6
+"""Points times degrees of freedom of single bodies and planar hoppers on one point, whose events are located."""
 
 
 def suits_implicit(system: System) -> bool:
-    """Whether :class:`Implicit` is the default: on a compliant floor with many points, and where dry friction should
-    hold joints that would be seen to creep.
+    """Whether :class:`Implicit` is the default: on a compliant floor, unless events are few, or laws switch with one or
+    two points that touch; and where dry friction should hold joints that would be seen to creep.
     """
     floor = system.contact
     if not (floor is None or isinstance(floor, CompliantFloor)) or any(system.sizes):
         return False
-    many = floor is not None and len(floor.points) >= MANY
-    return many or (not system.model.loops and creeps(system.laws, system.model))
+    if floor is None or len(floor.points) * system.model.nv <= FEW_EVENTS:
+        return not system.model.loops and creeps(system.laws, system.model)
+    located = len(floor.points) < MANY_MODES and asking(system, 0.0, system.model.neutral())
+    return not located or (not system.model.loops and creeps(system.laws, system.model))
 
 
 @dataclass(frozen=True)
@@ -61,9 +68,9 @@ class Implicit(Marching):
     """Order 2 in what weight, springs, dampers and drives do, 1 in products of velocities, and where points land and
     slide: for floors under many points, and for runs whose speed counts more than their last digits.
 
-    With two ``sweeps`` a step is worked out twice: as if all that touches stuck, then with what lifts off and slides of
-    that.  With one, what lifts off and slides follows from the velocities at the start of the step.  By default one
-    where steps resolve the floor, else two: see :meth:`at`.
+    A step is linear in the velocities at its end as long as points do not begin to slide, stick, land or lift off.  It
+    is solved again, linearised there, until the forces are those of the contact law: ``sweeps`` is how often, None as
+    often as it takes.
     """
 
     sweeps: int | None = None
@@ -81,23 +88,17 @@ class Implicit(Marching):
         laws = tuple(replace(law, foreseen=True) if isinstance(law, JointStops) else law for law in system.laws)
         return replace(system, laws=laws)
 
-    def at(self, system: System, dt: float) -> Implicit:
-        """One sweep for a robot that rests on the floor by its weight, while ``points dt^2 K <= m / 4`` and ``points dt
-        D <= 4 m``, with the mass ``m`` of what can fall and the largest stiffness ``K`` and damping ``D``; two
-        elsewhere, and where dry friction holds joints.
+    def on_gpu(self, system: System, dt: float) -> Implicit:
+        """With two sweeps where steps resolve the floor: on a GPU they take half the time of as many as needed.
 
-        One sweep lets go of a point that rises fast enough to come out of the ground within the step, which for a
-        depth of ``m g / (points K)``, that of a robot at rest, is ``m g / (points K dt)``.  Where this is less than
-        ``g dt``, what gravity takes back in the step, points that are loaded flicker; four times as much is asked for.
-        So they do on dampers with ``points dt D > 12 m``, which stop what fell for a step with ``m g / (points D)`` and
-        more upwards: one sweep lets go of that, for the next step.
+        That is where ``points dt^2 K <= m / 4`` and ``points dt D <= 4 m``, with the mass ``m`` of what can fall and
+        the largest stiffness ``K`` and damping ``D``.  Boxes that land while sliding are then within 1 %.
         """
-        floor, model = system.contact, system.model
+        floor = system.contact
         if self.sweeps is not None or not isinstance(floor, CompliantFloor):
             return self
         stops = max(4.0 * dt * max(floor.stiffness), 0.25 * max(floor.damping))
-        resolved = len(floor.points) * dt * stops <= _weighing(model)
-        return Implicit(1 if resolved and law_that_grips(system) is None else 2)
+        return Implicit(2) if len(floor.points) * dt * stops <= falling_mass(system.model) else self
 
     def stepper(self, system: System, mode: Mode, memory: int) -> March:
         """Machine code for all modes."""
@@ -111,11 +112,11 @@ class Implicit(Marching):
             raise ModelError(f"the integrator {self.name!r} takes compliant floors, not {kind}")
         if system.contact is not None:
             checked_points(system.model, system.contact.points)
-        return March(system, memory, sweeps=self.sweeps or 2)
+        return March(system, memory, sweeps=self.sweeps)
 
 
-def _weighing(model: Model) -> float:
-    """The mass (kg) of what can fall: without what is fixed in the world; nothing where there is no weight."""
+def falling_mass(model: Model) -> float:
+    """Mass (kg) of what can fall: without what is fixed in the world; zero where there is no weight."""
     moving = {model.links[0].name} if np.any(model.base.selection[:3].T @ model.gravity) else set()
     for joint in model.joints:  # parents before children
         if joint.kind.nv or joint.parent in moving:
@@ -160,7 +161,7 @@ class March:
         argument more.  There, work done twice is cheaper than what it would take to remember between the two.
         """
         about, options = {"target": target, "dtype": dtype}, dict(self._options)
-        if options.pop("sweeps") == 1 or (self.system.contact is None and law_that_grips(self.system) is None):
+        if options.pop("sweeps") in (None, 1) or (self.system.contact is None and law_that_grips(self.system) is None):
             return [compile(self._model, stepped, inputs=self._inputs, **about, **self._options)]
         first = compile(self._model, foresight, inputs=self._inputs, **about, **self._options)
         inputs = self._inputs | {"signs": first.size}
@@ -268,12 +269,13 @@ def stepped(
     laws: tuple[Law, ...],
     contact: Any,
     memory: int,
-    sweeps: int,
+    sweeps: int | None,
     varied: tuple[str, ...] = (),
 ) -> Any:
     """``x = [count; packed]`` a step later, under held ``forces`` if there are any."""
-    start, signs = begun(model, x, clock, numbers, forces, laws, contact, memory, sweeps > 1, varied)
-    return concluded(start, foreseen(start, signs, sweeps))
+    start, signs = begun(model, x, clock, numbers, forces, laws, contact, memory, sweeps != 1, varied)
+    last = converged(start, signs) if sweeps is None else start.sweep(foreseen(start, signs, sweeps))
+    return concluded(start, last)
 
 
 def foresight(
@@ -308,7 +310,7 @@ def conclusion(
 ) -> Any:
     """:func:`stepped`, given the :func:`foresight`."""
     start, first = begun(model, x, clock, numbers, forces, laws, contact, memory, True, varied)
-    return concluded(start, first.read(signs))
+    return concluded(start, start.sweep(first.read(signs)))
 
 
 March.code = staticmethod(stepped)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import block, concatenate, cross, less, scale, where
+from ..arrays import block, concatenate, cross, less, repeat, scale, where
 from ..contact import CompliantFloor, Contact
 from ..contact.centered import Centered
 from ..contact.compliant import Support
@@ -28,6 +28,13 @@ from .numbers import tuned
 from .parameters import edited, giving_with, size
 from .pulls import Pull, ahead_of, powers_of, pulls_of
 from .system import System, held
+
+FORCE_TOLERANCE = 1e-3
+"""Mismatch between contact forces of a step and the law, relative to the normal forces: friction is right to 0.1 %."""
+MOST_SWEEPS = 8
+"""Sweeps of a step, at most; boxes that are thrown take up to six."""
+WEIGHT = 9.81
+"""m/s^2: forces below 1e-6 of the weight are not worth a sweep"""
 
 
 class Point(NamedTuple):
@@ -94,18 +101,32 @@ class Start(NamedTuple):
     """what a floor sees, if there is one"""
     dt: Any
 
-    def answer(self, signs: Signs, sticks: bool) -> tuple[Response, list[Support], Any]:
-        """Accelerations, supports, and the forces (nv) that close loops, if signs are right."""
+    def sweep(self, signs: Signs) -> Sweep:
+        """Accelerations under contact forces that are linearised where ``signs`` say."""
         supports = [
-            _floor(self.system).support(point, u, self.seen, sticks)
-            for point, u in zip(self.points, signs.ahead, strict=True)
+            _floor(self.system).support(point, u, self.seen) for point, u in zip(self.points, signs.ahead, strict=True)
         ]
         found, closing = _answer(self.system.model, self.state, self.pulls, signs.grip, self.points, supports, self.dt)
-        return found, supports, closing
+        ahead = [point.ahead(found, self.dt) for point in self.points]
+        felt = [support.force - support.gain * u for support, u in zip(supports, ahead, strict=True)]
+        grip = signs.grip
+        held = grip.forces(found.beyond) if grip else np.zeros(0)
+        return Sweep(found.acceleration, felt, closing, held, Signs(ahead, grip.next(found.beyond) if grip else None))
 
-    def ahead(self, found: Response) -> list[Any]:
-        """The velocities of points (3 each) at the end of the step."""
-        return [point.ahead(found, self.dt) for point in self.points]
+    def settled(self, before: Signs, now: Sweep) -> Any:
+        """Positive where the forces of a sweep are those of the contact law at the velocities that it found, and dry
+        friction holds the joints that it was taken to hold.
+        """
+        mass = self.system.model.mass
+        missed, size = 0.0, (1e-6 * WEIGHT * mass) ** 2 + 1e-30
+        for point, u, force in zip(self.points, now.signs.ahead, now.felt, strict=True):
+            at = _floor(self.system).support(point, u, self.seen)
+            law = at.force - at.gain * u
+            missed, size = missed + (law - force) @ (law - force), size + law[0] * law[0]
+        if before.grip is not None and now.signs.grip is not None:
+            change = now.signs.grip.holds - before.grip.holds
+            missed = missed + size * (change @ change)
+        return FORCE_TOLERANCE**2 * size - missed
 
 
 class Signs(NamedTuple):
@@ -156,36 +177,76 @@ def begun(
     return start, Signs([point.velocity for point in points], grip)
 
 
+class Sweep(NamedTuple):
+    """Solution of the linear equations of a step, and what the next sweep is linearised at."""
+
+    acceleration: Any
+    """``nv``"""
+    felt: list[Any]
+    """``3`` each (N): contact forces along normal and tangents"""
+    closing: Any
+    """``nv``: forces of loops, or none"""
+    held: Any
+    """``nv``: forces of dry friction, or none"""
+    signs: Signs
+
+    @property
+    def flat(self) -> Any:
+        """All numbers."""
+        return concatenate([self.acceleration, *self.felt, self.closing, self.held, self.signs.flat])
+
+    def read(self, flat: Any) -> Sweep:
+        """The same with other numbers."""
+        ends = np.cumsum([len(self.acceleration), 3 * len(self.felt), len(self.closing), len(self.held)])
+        acceleration, felt, closing, held, signs = np.split(flat, ends)
+        return Sweep(acceleration, list(felt.reshape(-1, 3)), closing, held, self.signs.read(signs))
+
+
 def foreseen(start: Start, signs: Signs, sweeps: int) -> Signs:
-    """What sweeps before the last find, the first of which takes all that touches to stick."""
-    for sweep in range(sweeps - 1):
-        found, _, _ = start.answer(signs, sticks=sweep == 0)
-        signs = Signs(start.ahead(found), signs.grip.next(found.beyond) if signs.grip else None)
+    """Where the last of so many sweeps is linearised."""
+    for _ in range(sweeps - 1):
+        signs = start.sweep(signs).signs
     return signs
 
 
-def concluded(start: Start, signs: Signs) -> Any:
+def converged(start: Start, signs: Signs) -> Sweep:
+    """Sweeps until contact forces are those of the law at the end of the step: one where nothing begins to slide,
+    stick, lift off or land.
+    """
+    model = start.system.model
+    loops, grips = (model.nv if needed else 0 for needed in (model.loops, signs.grip))
+    if not (start.points or grips):
+        return start.sweep(signs)
+    first = Sweep(np.zeros(model.nv), [np.zeros(3) for _ in start.points], np.zeros(loops), np.zeros(grips), signs)
+
+    def again(flat: Any) -> tuple[Any, Any]:
+        before = first.read(flat).signs
+        now = start.sweep(before)
+        return now.flat, start.settled(before, now)
+
+    return first.read(repeat(again, first.flat + 0.0 * start.dt, MOST_SWEEPS))
+
+
+def concluded(start: Start, last: Sweep) -> Any:
     """``[t; packed]`` at the end of a step."""
     system, state, points, dt = start.system, start.state, start.points, start.dt
-    found, supports, closing = start.answer(signs, sticks=False)
-    change = scale(dt, found.acceleration)
+    change = scale(dt, last.acceleration)
     velocity = state.velocity + change
-    ahead = start.ahead(found)
-    felt = [support.force - support.gain * u for support, u in zip(supports, ahead, strict=True)]
+    ahead, felt = last.signs.ahead, last.felt
     late = _late(points, felt, start.seen)
     moves = 0.5 + late
     way = scale(0.5 * dt, state.velocity) + scale(moves * dt, change)
     after = system.model.configuration.displace(state, way)
     after = after._replace(twist=velocity[: system.model.m], rates=velocity[system.model.m :])
     kept, pulls = [np.zeros(0)], start.pulls
-    for i, (point, u, support) in enumerate(zip(points, ahead, supports, strict=True)):
-        held, inside = _floor(system).anchor(point, u, support.share, start.seen)
+    for i, (point, u, force) in enumerate(zip(points, ahead, felt, strict=True)):
+        held, inside = _floor(system).anchor(point, u, force[1:], start.seen)
         rolls = _floor(system).rolls(i)
         kept.append(where(inside, _slipped(point, u, held, moves, dt), 0.0 * held) if rolls else held)
     if system.model.loops:
-        pulls = pulls | {LOOPS: Pull(closing, *np.zeros((2, system.model.n)))}
-    if signs.grip:
-        pulls = pulls | {signs.grip.name: Pull(signs.grip.forces(found.beyond), *np.zeros((2, system.model.n)))}
+        pulls = pulls | {LOOPS: Pull(last.closing, *np.zeros((2, system.model.n)))}
+    if last.signs.grip:
+        pulls = pulls | {last.signs.grip.name: Pull(last.held, *np.zeros((2, system.model.n)))}
     works = start.works + _works(system, state, change, pulls, points, ahead, felt, late, dt)
     memory = concatenate(kept)
     packed = layout_of(system, len(memory)).pack(after, memory, works)
@@ -304,17 +365,17 @@ def _answer(
     dt: Any,
 ) -> tuple[Response, Any]:
     """The accelerations of a step on given supports, and the forces (nv) that close loops."""
-    zero, (forces, armature) = np.zeros(model.n), ahead_of(model, state, pulls, dt)
+    none, (forces, armature) = np.zeros(0), ahead_of(model, state, pulls, dt)
     wrenches, resisting = [], []
-    for point, (force, gain, _) in zip(points, supports, strict=True):
+    for point, (force, gain) in zip(points, supports, strict=True):
         wrenches.append((point.link, point.wrench(force - gain * (point.velocity + scale(dt, point.gravity)))))
         resisting.append((point.link, point.resistance(scale(dt, gain))))
     if grip is not None:
         forces = forces + grip.sliding - concatenate([np.zeros(model.m), armature * grip.given])
-        return response(model, state, forces, wrenches, resisting, armature + grip.armature, grip.given), zero
+        return response(model, state, forces, wrenches, resisting, armature + grip.armature, grip.given), none
     found = response(model, state, forces, wrenches, resisting, armature)
     if not model.loops:
-        return found, zero
+        return found, none
     mass = resisting_mass(model, state, resisting, armature)
     closing = closing_forces(model, state, found.acceleration, mass, dt)
     return response(model, state, forces + closing, wrenches, resisting, armature), closing

@@ -27,13 +27,46 @@ from ..errors import ModelError, NumericsError, told
 from ..kernels import compile
 from ..lie import SE3
 from ..model import Model, State
+from . import flight_step
 from .compiled import remembered
 from .field import layout_of
 from .implicit import steps_before
+from .implicit_step import law_that_grips
 from .integrator import Marching, Step
 from .momentum_step import CARRIED, ITERATIONS, Guess, Parabola, arrived, carried_at, flown, stepped
 from .smooth import SmoothMarch
-from .system import System
+from .stiffness import RESOLVED, fastest, stiff
+from .system import System, held
+
+
+@dataclass(frozen=True)
+class MomentumRungeKutta(Marching):
+    """Runge-Kutta of order 5 in flight; momentum is exact to rounding.
+
+    For robots whose base is free, whose joints are angles and lengths, without loops, under gravity and joint forces.
+    Dry friction is Coulomb's law itself: joints stick and slide, and come to rest exactly.
+    """
+
+    name = "momentum"
+    order = 5
+
+    def stepper(self, system: System, mode: Mode, memory: int) -> Step:
+        """Machine code for whole flights, unless a controller is asked at every stage."""
+        if system.controller is None or system.sampling is not None:
+            return self.march(system, memory)
+        self.check(system)
+        return AskedStages(system)
+
+    def march(self, system: System, memory: int) -> Flight:
+        """Machine code, for one robot or many."""
+        self.check(system)
+        return Flight(system, memory)
+
+    def check(self, system: System) -> None:
+        """Refuses robots and forces that this method is not for, by name."""
+        check(system)
+        if system.model.loops:
+            raise ModelError(f"{system.model.name!r} has loops: take MomentumMidpoint(), which closes them")
 
 
 @dataclass(frozen=True)
@@ -49,16 +82,16 @@ class MomentumMidpoint(Marching):
     damped = True
 
     def stepper(self, system: System, mode: Mode, memory: int) -> Step:
-        """Whole flights in machine code, unless a controller is asked within steps."""
+        """Machine code for whole flights, unless a controller is asked within steps."""
         if system.controller is None or system.sampling is not None:
             return self.march(system, memory)
         check(system)
         return AskingFlight(system)
 
-    def march(self, system: System, memory: int) -> Flight:
+    def march(self, system: System, memory: int) -> MidpointFlight:
         """Machine code, for one robot or many."""
         check(system)
-        return Flight(system, memory)
+        return MidpointFlight(system, memory)
 
     def unsolved(self, system: System) -> str:
         """The equations of a step have no solution, or none that passes find."""
@@ -70,12 +103,9 @@ class MomentumMidpoint(Marching):
 
 
 class Flight(SmoothMarch):
-    """Steps that carry parabola and spin along instead of measuring them anew: ``x = [count; carried; packed]``.
+    """Steps that carry parabola and spin along instead of measuring them anew: ``x = [count; carried; packed]``."""
 
-    Where a step was too long what is packed is infinite.
-    """
-
-    code = staticmethod(flown)
+    code = staticmethod(flight_step.flown)
     head = 1 + CARRIED
 
     def __init__(self, system: System, memory: int) -> None:
@@ -99,6 +129,12 @@ class Flight(SmoothMarch):
             self._carried = measured(self._model, t, State(*(x[None] for x in start)))[0]
         return np.concatenate([[steps_before(t, dt)], self._carried, packed])
 
+
+class MidpointFlight(Flight):
+    """Steps of the midpoint rule; where one is too long, what is packed is infinite."""
+
+    code = staticmethod(flown)
+
     def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
         """``[packed; error]``."""
         out = super().__call__(packed, clock)
@@ -106,6 +142,30 @@ class Flight(SmoothMarch):
             return out
         check_loops(self._model, *clock)
         return np.append(packed, 2.0)
+
+
+class AskedStages:
+    """Runge-Kutta steps at whose stages a controller is asked."""
+
+    def __init__(self, system: System) -> None:
+        self.system, self.layout, self.carried = system, layout_of(system, 0), np.zeros(0)
+        self.size, model = flight_step.round_size(system), system.model
+        inputs = {"packed": self.layout.size, "carried": CARRIED, "clock": 3, "x": self.size, "given": model.n}
+        self.kernel = compile(model, flight_step.one_round, inputs=inputs, laws=system.laws)
+
+    def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
+        """``[packed; error]`` after the step."""
+        model, (t, dt), k, n = self.system.model, clock, self.size, self.layout.size
+        state = self.layout.unpack(packed)[0]
+        if not len(self.carried):
+            self.carried = measured(model, t, State(*(x[None] for x in state)))[0]
+        x, at, first, done = np.zeros(k), t, 1.0, 0.0
+        while done <= 0.0:  # rounds are bounded: see Friction.rounds
+            given = self.system.asked(at, state)
+            out = self.kernel(packed, self.carried, np.array([t, dt, first]), x, given)
+            x, done, at, first = out[:k], out[k], out[k + 1], 0.0
+            state = self.layout.unpack(out[k + 2 : k + 2 + n])[0]
+        return np.append(out[k + 2 + n :], 0.0)
 
 
 class AskingFlight:
@@ -153,6 +213,33 @@ def measured(model: Model, t: float, many: State) -> np.ndarray:
     return np.hstack([np.full((len(poses), 1), t), kernel(poses[:, :3], *rest)])
 
 
+def momentum_method(system: System, state: State, dt: float | None) -> MomentumRungeKutta | MomentumMidpoint:
+    """The momentum-exact method that suits a flight from ``state`` in steps of ``dt`` (s), by default ones if None.
+
+    Runge-Kutta of order 5, unless only the midpoint rule follows the forces: loops, functions, whose stiffness is not
+    known, and dampers that the steps do not resolve.  Dry friction takes Runge-Kutta, whose joints stick and slide.
+    """
+    function = system.controller is not None and system.sampling is None and system.controller is not held
+    if system.model.loops:
+        return MomentumMidpoint()
+    if law_that_grips(system) is not None:
+        return MomentumRungeKutta()
+    if dt is None:  # under sampled forces, which jump, default steps resolve dampers
+        unresolved = system.sampling is None and stiff(system, state)
+    else:
+        unresolved = fastest(system, state) * dt > RESOLVED * (1.0 + 1e-6)
+    return MomentumMidpoint() if function or unresolved else MomentumRungeKutta()
+
+
+def flies(system: System) -> bool:
+    """Whether the momentum-exact methods take a system."""
+    try:
+        check(system)
+    except ModelError:
+        return False
+    return True
+
+
 def check(system: System) -> None:
     """Refuses robots and forces that this rule is not for, by name."""
     model = system.model
@@ -162,7 +249,8 @@ def check(system: System) -> None:
             raise ModelError(
                 f"loop {loop.name!r} holds more than the robot's shape, so that momentum is not kept: take 'rkmk4'"
             )
-    if system.external or system.contact is not None:
+    driven = system.external and system.controller is not held  # forces that a fleet is given are on joints alone
+    if driven or system.contact is not None:
         raise ModelError("the momentum-exact integrator takes joint forces only: nothing may pull on the base")
     if not isinstance(model.base, SE3):
         base = f"the base {model.base}" if model.m else "one that is fixed"

@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import absolute, array, concatenate, factored, gram, less, scale, stack, where
+from ..arrays import absolute, array, concatenate, less, scale, where
 from ..contact import loops
 from ..contact.cones import Bounded, Closed, Set
+from ..contact.delassus import Jacobian, Lever
 from ..contact.footing import Footing
-from ..contact.reactions import DIGITS, Digits, Lever, Reactions, reactions
+from ..contact.reactions import DIGITS, Digits, Reactions, reactions
 from ..contact.stepped import Remembered, SteppedContacts
 from ..control import Law
-from ..dynamics import bias_forces, mass_matrix
-from ..dynamics.sweeps import places_above
+from ..dynamics import bias_forces
 from ..model import Model, State
 from .closed import LOOPS
 from .field import layout_of
@@ -30,8 +30,8 @@ HAIR = 1e-12
 class Rows(NamedTuple):
     """What reactions act along: points and stops, then loops, then joints with dry friction."""
 
-    J: Any
-    """``k x nv``: of links, or of rows themselves"""
+    jacobian: Jacobian
+    """of links, or of rows themselves"""
     levers: list[Lever]
     """how the rows of each set move with these"""
     wanted: list[Any]
@@ -45,7 +45,7 @@ class Rows(NamedTuple):
     """through which they work"""
 
     def of(self, V: Any) -> list[Any]:
-        """What the rows of each set are of ``V`` (k), one number for each row of ``J``."""
+        """What the rows of each set are of ``V`` (k), one number for each row of the Jacobian."""
         return [lever.of(V) for lever in self.levers]
 
 
@@ -107,19 +107,17 @@ def _begun(
 
 
 def _reacted(start: Start, digits: Digits) -> End:
-    """``v+ = v + M^-1 (dt (forces - C v - g) + J' P)`` with ``M = L' D L``, ``Y = J L^-1`` and ``G = Y D^-1 Y'``."""
+    """``v+ = v + M^-1 (dt (forces - C v - g) + J' P)``."""
     model, state, rows, dt = start.system.model, start.state, start.rows, start.dt
     forces, armature = ahead_of(model, state, start.pulls, dt)
-    more = concatenate([np.zeros(model.m), armature])[:, None] * np.eye(model.nv)
-    root = factored(mass_matrix(model, state) + more, places_above(model))
-    pulled = root.inward(scale(dt, forces - bias_forces(model, state)))
-    Y = stack([root.inward(row) for row in rows.J])
-    W, before = Y * root.inverses, rows.J @ state.velocity
-    free = rows.of(before + W @ pulled)
+    impulse = scale(dt, forces - bias_forces(model, state))
+    response = rows.jacobian.response(armature, impulse)
+    before = rows.jacobian.of(state.velocity)
+    free = rows.of(before + response.free)
     wanted = _rebounding(start.contact, rows, rows.of(before), free)
     short = concatenate([u - asked for u, asked in zip(free, wanted, strict=True)])
-    found = reactions(gram(Y, root.inverses), short, scale(dt, rows.forces), rows.sets, rows.levers, digits)
-    return End(state.velocity + root.outward(root.inverses * (pulled + Y.T @ found.along)), found)
+    found = reactions(response, short, scale(dt, rows.forces), rows.sets, rows.levers, digits)
+    return End(state.velocity + response.change(found.along), found)
 
 
 def law_that_rubs(system: System) -> Law | None:
@@ -140,7 +138,7 @@ def _rows(
     """All that may react, whether it will or not."""
     model, (normal, tangential) = system.model, contact.ports
     sets: list[Set] = list(contact.cones(model))
-    J, levers, wanted, places, ports = list(on.J), list(on.levers), list[Any](), list[int](), list[str]()
+    levers, wanted, places, ports, J = list(on.levers), list[Any](), list[int](), list[str](), list[Any]()
     for axes, first, height, cone in zip(contact.axes(model), contact.first_rows, on.heights, sets, strict=True):
         height = where(less(absolute(height), HAIR), 0.0, height)
         wanted.append(array([-height / dt, *np.zeros(cone.rows - 1)]))
@@ -157,11 +155,10 @@ def _rows(
         J.append(np.eye(model.nv)[model.m + rubbed])
         wanted += [np.zeros(1)] * len(rubbed)
         sets, ports = [*sets, *(Bounded(limit * dt) for limit in limits[rubbed])], [*ports, *[rubs.name] * len(rubbed)]
-    end = sum(map(len, on.J))
-    levers += [Lever(slice(end + k, end + k + 1), None) for k in range(len(sets) - len(levers))]
+    jacobian, further_levers = on.jacobian.with_rows(concatenate([np.zeros((0, model.nv)), *J]))
     further = range(len(kept.forces) - contact.further, len(kept.forces))
     forces = kept.forces[np.array([*places, *further], dtype=int)]
-    return Rows(concatenate(J), levers, wanted, sets, forces, places, ports)
+    return Rows(jacobian, levers + further_levers, wanted, sets, forces, places, ports)
 
 
 def _rebounding(contact: SteppedContacts, rows: Rows, before: list[Any], free: list[Any]) -> list[Any]:
@@ -201,8 +198,9 @@ def _works(start: Start, end: End) -> Any:
     mean, impulses = 0.5 * (state.velocity + end.velocity), end.found.impulses
     pairs = powers_of(model, state, end.velocity - state.velocity, start.pulls)
     works = {name: scale(start.dt, array(list(pair))) for name, pair in zip(start.pulls, pairs, strict=True)}
-    base = impulses * concatenate(rows.of(rows.J[:, : model.m] @ mean[: model.m]))
-    whole = impulses * concatenate(rows.of(rows.J @ mean))
+    carried = concatenate([mean[: model.m], np.zeros(model.n)])
+    base = impulses * concatenate(rows.of(rows.jacobian.of(carried)))
+    whole = impulses * concatenate(rows.of(rows.jacobian.of(mean)))
     for k, port in enumerate(rows.ports):
         works[port] = works.get(port, np.zeros(2)) + array([base[k], whole[k] - base[k]])
     return concatenate([np.zeros(0), *(works.get(port, np.zeros(2)) for port in start.system.ports)])

@@ -13,6 +13,7 @@ import numpy as np
 from ..contact.contact import Mode
 from ..errors import FallingCatError, Interrupted
 from ..model import State
+from .accuracy import ErrorEstimate, Samples, estimate
 from .arguments import carry, keepable, read_only
 from .books import books
 from .events import LOCATED, PRECISION, Event, Happened, first_crossing
@@ -79,6 +80,7 @@ class Run(Stepping):
         """
         try:
             run = self._record(self._run())
+            run = replace(run, error_estimate=self._estimate())
             steps = None if self.adaptive else self.largest
             status = books(run, steps, self.method.stable) if run.status == "finished" else run.status
             return replace(run, status=status)
@@ -288,6 +290,15 @@ class Run(Stepping):
         if not np.array_equal(before, self.packed):
             self._keep()
         return jump.name
+
+    def _estimate(self) -> ErrorEstimate | None:
+        """Error of compiled fixed steps under laws; functions would have to be asked again."""
+        if self.march is None or self.adaptive or self.system.controller is not None:
+            return None
+        times, packed = np.array([row[0] for row in self.rows]), np.array([row[1] for row in self.rows])
+        samples = Samples.of(times, packed, self.every, self.largest)
+        with np.errstate(all="ignore"):
+            return estimate(self.march, self.system.model, self.layout, samples, self.method.order)
 
     # the record -----------------------------------------------------------------------------------------------
 

@@ -17,14 +17,16 @@ from ..dynamics.checks import check_model, choice
 from ..errors import ModelError, told
 from ..model import Model, State
 from ..progress import telling
+from .accuracy import halvings
 from .adaptive import SciPy
 from .arguments import answered, controller_forces, controller_size, countable, seconds, start, whole
 from .closed import check_closed
 from .events import Event, checked_events
 from .implicit import Implicit, suits_implicit
+from .implicit_step import law_that_grips
 from .integrator import Integrator
 from .located import Located
-from .momentum import MomentumMidpoint, check
+from .momentum import MomentumRungeKutta, flies, momentum_method
 from .moreau import Moreau, suits_moreau
 from .rkmk4 import RKMK4
 from .rosenbrock import Rosenbrock
@@ -37,7 +39,16 @@ from .trajectory import Trajectory
 
 INTEGRATORS: dict[str, Integrator] = {
     i.name: i
-    for i in (MomentumMidpoint(), RKMK4(), SemiImplicitEuler(), Implicit(), Moreau(), Rosenbrock(), Located(), SciPy())
+    for i in (
+        MomentumRungeKutta(),
+        RKMK4(),
+        SemiImplicitEuler(),
+        Implicit(),
+        Moreau(),
+        Rosenbrock(),
+        Located(),
+        SciPy(),
+    )
 }
 
 
@@ -62,7 +73,8 @@ def simulate(
     function of time and state that gives joint forces (n; N m or N), or forces on base and joints (nv);
     :class:`fallingcat.control.Sampled` asks either at a rate, with a latency.  ``contact`` is what the robot touches.
     Integrators with a step of their own choice take steps of at most ``dt`` (s); the others take steps of ``dt``, by
-    default 1 ms, or less where springs need it.  Every ``every``-th step is kept.  ``events`` are located to 1e-10 s
+    default 1 ms, or less where springs or the estimated error (5 % of the motion) ask for it.  Every ``every``-th step
+    is kept, of those that were halved only the whole ones.  ``events`` are located to 1e-10 s
     and may end the run.  A run of more than a second shows a bar in a terminal or a notebook; ``progress`` is False or
     True for never or always, or a function of the share that is done.
 
@@ -70,15 +82,17 @@ def simulate(
     :func:`fallingcat.control.passive` makes them into laws; ``passive=False`` leaves them out.  Loops stay closed, from
     a start that is (:func:`fallingcat.loops.assemble`).
 
-    By default: the momentum-exact rule in free flight, ``implicit`` (order 1, no modes) on compliant floors under three
-    points or more, ``moreau`` (order 1, no modes) on hard contacts of more than 40 points times degrees of freedom or
-    beside loops (``rkmk4`` locates their events), the Rosenbrock method on other contacts and joints that are too stiff
-    for steps (``implicit`` under a function), else RKMK4.  Dry friction so large that joints would be seen to creep
-    under it in other steps takes ``implicit`` or ``moreau``, which hold them.
+    By default: a momentum-exact method in free flight, ``implicit`` (no modes) on compliant floors, ``moreau`` (order
+    1, no modes) on hard contacts of more than 40 points times degrees of freedom or beside loops (``rkmk4`` locates
+    their events), the Rosenbrock method for a single body or a planar hopper on one point of a compliant floor, where
+    laws switch with one or two points that touch it, on other contacts and for joints that are too stiff for steps
+    (``implicit`` under a function), else RKMK4.  Dry friction so large that joints would be seen to creep under it in
+    other steps takes ``implicit`` or ``moreau``, which hold them; so do momentum-exact steps.
 
-    A run whose books do not balance (an energy residual above 0.01) says so in its ``status``, with the rate of the
-    springs that its steps did not resolve.  A number that is not finite, a step that cannot be taken or contacts that
-    switch without end stop the run: the trajectory so far is returned with ``status`` saying what happened, when, and
+    Runs of fixed steps under laws carry an :attr:`~.Trajectory.error_estimate`.  A run whose estimated error is above
+    5 % of the motion, or whose energy balance is violated by more than 1 %, says so in its ``status``, with steps that
+    would do.  A number that is not finite, a step that cannot be taken or contacts that switch without end stop the
+    run: the trajectory so far is returned with ``status`` saying what happened, when, and
     where.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the
     trajectory so far.  What functions of yours raise (controller, events, progress) goes on as it is, with a
     ``result`` of the same kind.
@@ -105,9 +119,28 @@ def simulate(
     if not (callable(progress) or progress is None or isinstance(progress, bool)):
         raise ModelError(f"progress is True, False or a function of the share that is done, not {told(progress)}")
     if callable(progress):
-        return Run(system, method, state, duration, dt, every, happens, progress).trajectory()
+        return _run(system, method, state, duration, dt, every, happens, progress)
     with telling(f"simulating {model.name!r}", progress) as tell:
-        return Run(system, method, state, duration, dt, every, happens, tell).trajectory()
+        return _run(system, method, state, duration, dt, every, happens, tell)
+
+
+def _run(
+    system: System,
+    method: Integrator,
+    state: State,
+    duration: float,
+    dt: float | None,
+    every: int,
+    events: tuple[Event, ...],
+    progress: Callable[[float], None] | None,
+) -> Trajectory:
+    """A run in steps of ``dt`` (s), or, if none are given, of so many times less than the default as its error asks."""
+    run = Run(system, method, state, duration, dt, every, events, progress)
+    found = run.trajectory()
+    finer = halvings(found.error_estimate) if dt is None and found.status.startswith("finished") else 0
+    if not finer:
+        return found
+    return Run(system, method, state, duration, run.largest / 2**finer, every * 2**finer, events, progress).trajectory()
 
 
 def own_laws(model: Model, dt: float | None, wanted: Any, joints: np.ndarray, controller: Any) -> tuple[Law, ...]:
@@ -192,7 +225,10 @@ def method_of(system: System, state: State, wanted: str | Integrator | None, dt:
     if isinstance(wanted, Integrator):
         return wanted
     if wanted is not None:
-        return INTEGRATORS[choice(wanted, tuple(INTEGRATORS), "integrator")]
+        return _named(system, state, wanted, dt)
+    flight = momentum_method(system, state, dt) if flies(system) else None
+    if flight is not None and law_that_grips(system) is not None:
+        return flight
     if suits_implicit(system):
         return INTEGRATORS["implicit"]
     if suits_moreau(system, alone=True):
@@ -200,27 +236,22 @@ def method_of(system: System, state: State, wanted: str | Integrator | None, dt:
     if system.contact is not None and system.contact.stiff:
         return INTEGRATORS["rosenbrock"]
     if dt is None and system.sampling is None and stiff(system, state):  # held forces jump: nothing is followed at once
-        return INTEGRATORS[_follows_dampers(system)]
+        return flight or INTEGRATORS[_follows_dampers(system)]
     fast = fastest(system, state) * (STIFF_STEP if dt is None else dt)
     if fast > STABLE:
         return INTEGRATORS["rosenbrock"]
-    return INTEGRATORS["momentum" if _flies(system) and (dt is None or fast <= RESOLVED) else "rkmk4"]
+    return flight if flight is not None and (dt is None or fast <= RESOLVED) else INTEGRATORS["rkmk4"]
 
 
-def _flies(system: System) -> bool:
-    """Whether the momentum-exact rule takes it."""
-    try:
-        check(system)
-    except ModelError:
-        return False
-    return True
+def _named(system: System, state: State, name: Any, dt: float | None) -> Integrator:
+    """The integrator of this name, as it suits the system."""
+    method = INTEGRATORS[choice(name, tuple(INTEGRATORS), "integrator")]
+    return momentum_method(system, state, dt) if name == MomentumRungeKutta.name else method
 
 
 def _follows_dampers(system: System) -> str:
     """Which integrator takes long steps under strong dampers: one that knows its error, or, under functions, which may
     jump and shake, one that asks once a step.
     """
-    if _flies(system):
-        return "momentum"
     asks = system.controller is not None and system.contact is None and not any(system.sizes)
     return "implicit" if asks else "rosenbrock"

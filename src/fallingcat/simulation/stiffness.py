@@ -124,6 +124,10 @@ def stable_step(system: System, state: State) -> float:
     return min(_default(_now_and_then(system)), rebounding_step(Rebound.of(system, state)))
 
 
+_ONE_DIGIT = np.array([float(f"{digit}e{power}") for power in range(-6, 0) for digit in range(1, 10)])
+"""s: steps of 1 us to 0.9 s"""
+
+
 class Rebound(NamedTuple):
     """Robots of masses ``m`` (kg) that move out of the ground as a whole, on springs ``k`` and dampers ``d`` of all
     their points, ``K`` and ``D`` of each, which give way by ``gives`` (1/kg): one, or many as arrays.
@@ -149,7 +153,7 @@ class Rebound(NamedTuple):
         m = rises * (model.mass if mass is None else mass)
         return None if k * rises == 0.0 else cls(K[0], D[0], k, d, m, giving(model, floor) if gives is None else gives)
 
-    def off(self, dt: float) -> Any:
+    def off(self, dt: Any) -> Any:
         """By which part of the speed before the speed after a bounce is wrong, in steps of the implicit rule."""
         z, w = self.d / (2.0 * np.sqrt(self.k * self.m)), np.sqrt(self.k / self.m)
         off_one = z + 1e-9j  # 0 / 0 at 1, and real beside it
@@ -170,8 +174,9 @@ def rebounding_step(rebound: Rebound | None) -> float:
     """
     if rebound is None:
         return np.inf
-    steps = [float(f"{digit}e{power}") for power in range(-6, 0) for digit in range(1, 10)]
-    return max((dt for dt in steps if np.max(rebound.off(dt)) <= REBOUND), default=SHORTEST_DEFAULT)
+    off = rebound.off(_ONE_DIGIT[:, None]).max(axis=1)
+    good = _ONE_DIGIT[off <= REBOUND]
+    return float(good.max(initial=SHORTEST_DEFAULT))
 
 
 def too_long(rebound: Rebound | None, dt: float) -> str:

@@ -61,10 +61,10 @@ def asking(system: System, t: float, state: State) -> list[Law]:
         return []
     laws, points = [law for law in system.laws if not law.answers], floor.points
 
-    def found() -> list[Law]:
-        return [law for law in laws if asks(functools.partial(law.forces, model, t, state), points)]
+    def found() -> list[int]:
+        return [i for i, law in enumerate(laws) if asks(functools.partial(law.forces, model, t, state), points)]
 
-    return list(remembered((asking, model, *laws, points), found))
+    return [laws[i] for i in remembered((asking, model, *laws, points), found)]
 
 
 def _jump(system: System, laws: Iterable[Law], t: float, state: State) -> float:

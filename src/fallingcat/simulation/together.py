@@ -22,6 +22,7 @@ from ..errors import ModelError, NumericsError, told
 from ..kernels import compile
 from ..kernels.kernel import compile_step
 from ..model import State
+from .accuracy import WHOLE, ErrorEstimate, halvings, worst_of_some
 from .arguments import MOST_STEPS, answered
 from .books import UNBALANCED, hurried, passed, unbalanced
 from .compiled import energies, energies_with, remembered
@@ -69,6 +70,8 @@ class Rollout(NamedTuple):
     their rebound, or went far beyond the stops of their joints, and why: by the kept samples"""
     memory: Any = None
     """``K x N x k``: what contact, laws and sampled laws remember, in this order"""
+    error_estimate: ErrorEstimate | None = None
+    """largest error at the end caused by the size of fixed steps, among up to eight simulations; None: not estimated"""
 
 
 def _resized(packed: np.ndarray, size: int) -> np.ndarray:
@@ -160,7 +163,16 @@ class Together(ABC):
             remark = hurried(self.system, works, dt) or self.damped(kept, works, dt)
             remark = remark or self.remark(works) or self._passed(joints)
         status = f"finished, but {remark}" if remark else status
-        return Rollout(times, *series.states, works, self.system.ports, finite, residual, status, memory)
+        errors = self.estimated(kept[-1][1], dt)
+        return Rollout(times, *series.states, works, self.system.ports, finite, residual, status, memory, errors)
+
+    def estimated(self, ended: np.ndarray, dt: float) -> ErrorEstimate | None:
+        """Error of the last packed states (N x size), where it can be estimated."""
+        return None
+
+    def halvings(self, dt: float, steps: int) -> int:
+        """How often default steps of ``dt`` (s) are to be halved, where it can be estimated."""
+        return 0
 
     def _passed(self, joints: np.ndarray) -> str:
         """In the words of :func:`passed`, on the worst of samples (K x N x joints), and in how many simulations."""
@@ -207,13 +219,25 @@ class Together(ABC):
 class Marched(Together):
     """Simulations whose steps are the same in all modes: many steps in one call."""
 
-    def __init__(self, fleet: Fleet, system: System, dt: float, lag: float, foresees: bool) -> None:
-        self.lag, self.foresees = lag, foresees
+    def __init__(self, fleet: Fleet, system: System, dt: float, lag: float, foresees: bool, order: int | None) -> None:
+        self.lag, self.foresees, self.order = lag, foresees, order
         self.fleet, self.system, self.layout, self.done = fleet, system, fleet.layout, 0
         self.begun, self.memory = self.packed, fleet.layout.memory
         if system.sampling is not None:
             self.held = SampledTogether(system.sampling.sampled, np.zeros((fleet.count, system.sampling.size)), dt)
             self._look(system.sampling.sampled, fleet.state)
+
+    def estimated(self, ended: np.ndarray, dt: float) -> ErrorEstimate | None:
+        """Beside steps twice as long; not under sampled controllers, or where robots choose their own steps."""
+        if self.held is not None or self.order is None or self.done < 2:
+            return None
+        return worst_of_some(self.fleet, self.begun, dt, self.done, self.order, ended)
+
+    def halvings(self, dt: float, steps: int) -> int:
+        """How often the error of the first of these ``steps`` asks for default steps ``dt`` (s) to be halved."""
+        if self.held is not None or self.order is None or steps < 2:
+            return 0
+        return halvings(worst_of_some(self.fleet, self.begun, dt, min(steps, WHOLE), self.order))
 
     def _status(self, residual: np.ndarray, dt: float) -> str:
         """Of robots that were given up first."""

@@ -18,6 +18,7 @@ from ..model import Model, State
 from ..model.words import MomentumFrame
 from ..views import Page, Shape
 from . import files, pictures, tables
+from .accuracy import ErrorEstimate
 from .between import interpolate
 from .closed import loop_errors
 from .compiled import energies
@@ -60,6 +61,8 @@ class Trajectory:
     integrator: str = ""
     lag: float = 0.0
     """s: by which velocities are behind places, in books"""
+    error_estimate: ErrorEstimate | None = None
+    """error of the last configuration caused by the size of steps, where these are fixed; None: not estimated"""
 
     def __len__(self) -> int:
         return len(self.times)

@@ -107,8 +107,9 @@ def _driven(trial: _Trial) -> float:
 
 
 def _shortfall(errors: list[float], order: int) -> float:
-    """How far the slope stays behind the order; nothing where the errors are rounding."""
-    return 0.0 if max(errors) < ROUNDING else max(0.0, order - float(_slopes(errors).min()))
+    """How far the slope stays behind the order; nothing where errors are rounding, as soon as the order says so."""
+    rounding = errors[0] < ROUNDING * 2.0**order and max(errors[1:]) < ROUNDING
+    return 0.0 if rounding else max(0.0, order - float(_slopes(errors).min()))
 
 
 def _energy(trial: _Trial) -> float:

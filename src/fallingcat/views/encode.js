@@ -1,10 +1,40 @@
 // Pictures of a scene, one by one, to the bytes of a video; called from Python, no part of a page.
 
+const TRIES = 5, PAUSE = 50; // of one picture; ms between them
+
+// Pixels of the scene at a time (RGBA, upper row first), read back from the renderer and checked: a graphics process
+// that was lost, or that ran out of memory, draws black and raises nothing.
+async function pixelsAt(t) {
+  const { canvas, seek } = window.fallingcat, gl = canvas?.getContext("webgl2");
+  if (!gl) throw new Error("the browser has no WebGL 2");
+  for (let i = 0; i < TRIES; i++) {
+    while (gl.getError() !== gl.NO_ERROR && !gl.isContextLost()); // those of before
+    seek(t);
+    const { width, height } = canvas, drawn = new Uint8Array(4 * width * height);
+    gl.readPixels(0, 0, width, height, gl.RGBA, gl.UNSIGNED_BYTE, drawn);
+    if (gl.isContextLost()) throw new Error("the WebGL context was lost");
+    if (gl.getError() === gl.NO_ERROR && severalColors(drawn)) return upsideDown(drawn, 4 * width);
+    await new Promise((done) => setTimeout(done, PAUSE));
+  }
+  throw new Error(`the picture at ${t} s is blank`);
+}
+
+// Whether something is drawn: behind every scene the sky shades from the lower to the upper edge.
+function severalColors(pixels) {
+  const colors = new Uint32Array(pixels.buffer);
+  return colors.some((color) => color !== colors[0]);
+}
+
+function upsideDown(pixels, row) {
+  const out = new Uint8Array(pixels.length);
+  for (let at = 0; at < pixels.length; at += row) out.set(pixels.subarray(at, at + row), pixels.length - row - at);
+  return out;
+}
+
 // Chunks of H.264, or of VP9 where the browser has no other: { codec, description, chunks: [[key, bytes], ...] }.
 async function encodeFrames({ times, rate, codecs, bits }) {
-  const { canvas, seek } = window.fallingcat;
-  seek(times[0]); // to its size
-  const { width, height } = canvas;
+  await pixelsAt(times[0]); // to its size
+  const { width, height } = window.fallingcat.canvas;
   const tried = codecs.map((codec) => ({ codec, width, height, framerate: rate, bitrate: bits }));
   let config = null;
   for (const one of tried) if (!config && typeof VideoEncoder === "function" && (await VideoEncoder.isConfigSupported(one)).supported) config = one;
@@ -22,13 +52,14 @@ async function encodeFrames({ times, rate, codecs, bits }) {
   });
   encoder.configure({ ...config, latencyMode: "quality", ...(config.codec.startsWith("avc1") ? { avc: { format: "avc" } } : {}) });
   for (let i = 0; i < times.length && !trouble; i++) {
-    seek(times[i]);
-    const frame = new VideoFrame(canvas, { timestamp: Math.round((1e6 * i) / rate), duration: Math.round(1e6 / rate) });
+    const stamp = { timestamp: Math.round((1e6 * i) / rate), duration: Math.round(1e6 / rate) };
+    const frame = new VideoFrame(await pixelsAt(times[i]), { format: "RGBX", codedWidth: width, codedHeight: height, ...stamp });
     encoder.encode(frame, { keyFrame: i % 60 === 0 });
     frame.close();
     while (encoder.encodeQueueSize > 4) await new Promise((done) => setTimeout(done, 2));
   }
   if (!trouble) await encoder.flush();
+  if (!trouble && chunks.length !== times.length) trouble = `${chunks.length} of ${times.length} pictures were encoded`;
   return { codec: config.codec, description, chunks, width, height, trouble };
 }
 
@@ -39,15 +70,11 @@ function base64(data) {
 }
 
 // A GIF: one palette for all pictures; what does not change from one to the next is left out.
-function encodeGif({ times, rate }) {
-  const { canvas, seek } = window.fallingcat;
-  seek(times[0]); // to its size
-  const { width, height } = canvas;
-  const copy = document.createElement("canvas");
-  copy.width = width; copy.height = height;
-  const c = copy.getContext("2d", { willReadFrequently: true });
-  const picture = (t) => { seek(t); c.drawImage(canvas, 0, 0); return c.getImageData(0, 0, width, height).data; };
-  const samples = [0, 0.25, 0.5, 0.75, 1].map((s) => picture(times[Math.round(s * (times.length - 1))]));
+async function encodeGif({ times, rate }) {
+  await pixelsAt(times[0]); // to its size
+  const { width, height } = window.fallingcat.canvas;
+  const samples = [];
+  for (const s of [0, 0.25, 0.5, 0.75, 1]) samples.push(await pixelsAt(times[Math.round(s * (times.length - 1))]));
   const palette = medianCut(samples, 255), nearest = new Map();
   const out = [...bytesOf("GIF89a"), ...word(width), ...word(height), 0xf7, 0, 0];
   for (let k = 0; k < 256; k++) out.push(...(palette[k] || [0, 0, 0]));
@@ -55,7 +82,7 @@ function encodeGif({ times, rate }) {
   const parts = [Uint8Array.from(out)], pause = Math.max(2, Math.round(100 / rate));
   let last = null;
   for (const t of times) {
-    const data = picture(t), now = new Uint8Array(width * height), sent = new Uint8Array(width * height);
+    const data = await pixelsAt(t), now = new Uint8Array(width * height), sent = new Uint8Array(width * height);
     for (let i = 0; i < now.length; i++) {
       const key = ((data[4 * i] >> 2) << 12) | ((data[4 * i + 1] >> 2) << 6) | (data[4 * i + 2] >> 2);
       let found = nearest.get(key);

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..errors import FileError
+from ..io.meshes import unique_rows
 from ..io.opened import read_pieces
 from ..model.shapes import Color, Mesh
 
@@ -93,24 +94,25 @@ def simplified(mesh: Triangles, most: int) -> Triangles:
     coarse, fine, best = 1.0, 2048.0, _clustered(mesh, size)
     for _ in range(9):
         cells = float(np.sqrt(coarse * fine))
-        tried = _clustered(mesh, size / cells)
-        if len(tried.faces) <= most:
+        label, faces = tried = _clustered(mesh, size / cells)
+        if len(faces) <= most:
             coarse, best = cells, tried
         else:
             fine = cells
-    return best
+    label, faces = best
+    count = np.bincount(label)
+    return Triangles(np.stack([np.bincount(label, weights=x) / count for x in mesh.points.T], axis=1), faces)
 
 
-def _clustered(mesh: Triangles, cell: float) -> Triangles:
+def _clustered(mesh: Triangles, cell: float) -> tuple[np.ndarray, np.ndarray]:
+    """The cell of each point, numbered, and the faces that are left between cells, each once."""
     places = np.floor((mesh.points - mesh.points.min(axis=0)) / cell).astype(np.int64)
     _, label = np.unique(places @ np.array([1, 4096, 4096**2]), return_inverse=True)
     label = label.reshape(-1)
-    count = np.bincount(label)
-    points = np.stack([np.bincount(label, weights=x) / count for x in mesh.points.T], axis=1)
     faces = label[mesh.faces]
     faces = faces[(faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 2] != faces[:, 0])]
-    first = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)[1]
-    return Triangles(points, faces[np.sort(first)])
+    first = unique_rows(np.sort(faces, axis=1))[0]
+    return label, faces[np.sort(first)]
 
 
 def _coded(array: np.ndarray) -> str:

@@ -20,6 +20,8 @@ from .page import Page, Scene
 
 CODECS: Final = ("avc1.640028", "avc1.42E01F", "vp09.00.31.08")
 """What is tried, the best first: not every browser has H.264."""
+ATTEMPTS: Final = 3
+"""Browsers that are started for one video: on a busy machine one may lose its graphics process."""
 _BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _ALONE: Final = """
 .scene { position: fixed; inset: 0; z-index: 9; border: 0; border-radius: 0; min-height: 0; }
@@ -53,21 +55,18 @@ def _encoded(page: Page, suffix: str, asked: dict[str, Any], size: tuple[int, in
         from playwright.sync_api import Error, sync_playwright
     except ImportError:
         raise ExtraMissingError("video", package="playwright", purpose="a video") from None
-    scripts = (resources.files(__package__) / "encode.js").read_text(encoding="utf-8")
+    call = "encodeGif" if suffix == ".gif" else "encodeFrames"
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
         file = page.write(Path(folder, "page.html"))
-        try:
-            browser = _browser(started.chromium, Error)
-            view = browser.new_page(viewport={"width": size[0], "height": size[1]})
-            view.add_init_script("window.fallingcatSmooth = true;")
-            view.goto(file.as_uri())
-            view.evaluate("window.fallingcat.playing = false")
-            view.add_style_tag(content=_ALONE)
-            call = "encodeGif" if suffix == ".gif" else "encodeFrames"
-            made = view.evaluate(f"(asked) => {{ {scripts}\nreturn {call}(asked); }}", asked)
-            browser.close()
-        except Error as error:
-            raise FallingCatError(f"the browser did not make the video: {str(error).splitlines()[0]}") from error
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                made = _filmed(_browser(started.chromium, Error), file, call, asked, size)
+                break
+            except Error as error:
+                if not left:
+                    reason = str(error).splitlines()[0].removeprefix("Page.evaluate: Error: ")
+                    message = f"the browser did not make the video in {ATTEMPTS} attempts: {reason}"
+                    raise FallingCatError(message) from error
     if suffix == ".gif":
         return b"".join(base64.b64decode(part) for part in made)
     if made is None or made["trouble"]:
@@ -75,6 +74,18 @@ def _encoded(page: Page, suffix: str, asked: dict[str, Any], size: tuple[int, in
     chunks = [(bool(key), base64.b64decode(data)) for key, data in made["chunks"]]
     side = (int(made["width"]), int(made["height"]))
     return mp4(made["codec"], base64.b64decode(made["description"]), chunks, side, int(asked["rate"]))
+
+
+def _filmed(browser: Any, file: Path, call: str, asked: dict[str, Any], size: tuple[int, int]) -> Any:
+    """Result of a function of ``encode.js`` on a page of its own; the browser is closed in any case."""
+    scripts = (resources.files(__package__) / "encode.js").read_text(encoding="utf-8")
+    with browser:
+        view = browser.new_page(viewport={"width": size[0], "height": size[1]})
+        view.add_init_script("window.fallingcatSmooth = true;")
+        view.goto(file.as_uri())
+        view.evaluate("window.fallingcat.playing = false")
+        view.add_style_tag(content=_ALONE)
+        return view.evaluate(f"(asked) => {{ {scripts}\nreturn {call}(asked); }}", asked)
 
 
 def _browser(chromium: Any, error: type[Exception]) -> Any:

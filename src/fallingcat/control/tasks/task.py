@@ -6,7 +6,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -119,21 +119,26 @@ class Task(ABC):
                 which = f"{name} of {type(self).__name__}"
                 raise ModelError(f"{which} is the name of a link or frame, not {told(vars(self)[name])}")
         for name in ("velocity", "acceleration", "gain", "weight"):
-            object.__setattr__(self, name, as_numbers(getattr(self, name), f"{name} of {self.name}"))
-        for name in ("velocity", "acceleration", "gain", "weight"):
-            if len(shape_of(getattr(self, name)) or ()) > 1:
-                raise ModelError(f"{name} of {self.name} is one number or a row, not {told(getattr(self, name))}")
-        for name in ("gain", "weight"):
-            x = getattr(self, name)
-            if x is None or (is_numeric(x) and (np.asarray(x) < 0.0).any()):
-                raise ModelError(f"{name} of {self.name} is not negative, not {told(x)}")
-        object.__setattr__(self, "goal", as_numbers(self.aim, f"goal of {self.name}"))
+            x, optional = getattr(self, name), name in ("velocity", "acceleration")
+            if not (x is None and optional) and (type(x) is not float or not 0.0 <= x <= LARGEST):
+                object.__setattr__(self, name, self._row(name, x))
         if self.aim is not None:
-            self.check_goal(self.aim)
+            goal = self.aim.copy() if is_moderate(self.aim) else as_numbers(self.aim, f"goal of {self.name}")
+            object.__setattr__(self, "goal", goal)
+            self.check_goal(goal)
         if self.mask is not None:
             object.__setattr__(self, "mask", _mask(self.mask, self.name))
         if not isinstance(self.ratio, (int, float)) or isinstance(self.ratio, bool) or not 0.0 <= self.ratio <= LARGEST:
             raise ModelError(f"ratio of {self.name} is a number, finite and not negative, not {told(self.ratio)}")
+
+    def _row(self, name: str, x: Any) -> Any:
+        """What was given for one of the numbers that may be one for each row, checked."""
+        x = as_numbers(x, f"{name} of {self.name}")
+        if len(shape_of(x) or ()) > 1:
+            raise ModelError(f"{name} of {self.name} is one number or a row, not {told(x)}")
+        if name in ("gain", "weight") and (x is None or (is_numeric(x) and (np.asarray(x) < 0.0).any())):
+            raise ModelError(f"{name} of {self.name} is not negative, not {told(x)}")
+        return x
 
     def check_goal(self, goal: Any) -> None:  # noqa: B027 (for most goals any numbers will do)
         """Raises where numbers of the right shape are no goal: a pose that is none."""
@@ -220,7 +225,7 @@ class Task(ABC):
         return np.concatenate(parts, axis=-1)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: x for name, x in vars(self).items() if name not in (_PACKED, "form", "_said")}
+        return {name: x for name, x in vars(self).items() if name not in (_PACKED, "form")}
 
     def filled(self, model: Model, numbers: Any) -> Self:
         """The task of this form with these :meth:`packed` numbers, of any kind."""
@@ -237,9 +242,19 @@ class Task(ABC):
         """The same task with other numbers: ``task.replaced(goal=H)``."""
         return dataclasses.replace(self, **changes)
 
-    @cached_property
+    @property
+    def key(self) -> tuple[Any, ...] | None:
+        """What a prepared solver is kept by: all but the goal; None where rows have numbers of their own, or where
+        there is no single goal.
+        """
+        rows = [getattr(self, name) for name in self.numbers if name != "goal"]
+        usual = type(self.aim) is np.ndarray and type(self).check is Task.check
+        usual = usual and all(x is None or type(x) is float for x in rows)
+        return (type(self), self._said, self.aim.shape, *rows) if usual else None
+
+    @property
     def _said(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, f.name) for f in fields(self) if f.name not in self.numbers)
+        return tuple([getattr(self, name) for name in _said_names(type(self))])
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -249,6 +264,12 @@ class Task(ABC):
 
     def __hash__(self) -> int:
         return hash((type(self), self._said))
+
+
+@cache
+def _said_names(kind: type[Task]) -> tuple[str, ...]:
+    """The fields that are no numbers."""
+    return tuple(field.name for field in fields(kind) if field.name not in kind.numbers)
 
 
 def packed(model: Model, tasks: Sequence[Task]) -> np.ndarray:
@@ -325,13 +346,13 @@ def check_rotations(goal: Any, what: str) -> None:
 
 def as_numbers(x: Any, what: str) -> Any:
     """``x`` as a number or an array of any kind of number, of moderate size if it can be looked at; None stays."""
+    if x is None or is_moderate(x):
+        return x
     if isinstance(x, (list, tuple, range)):
         try:
             x = np.array(x, dtype=float) if is_numeric(np.array(x)) else array(x)
         except (TypeError, ValueError, OverflowError):
             raise ModelError(f"{what} is made of numbers, not {told(x)}") from None
-    if x is None:
-        return None
     if not (hasattr(x, "__mul__") and holds_numbers(x)) or callable(x) or isinstance(x, (str, bytes)):
         raise ModelError(f"{what} is made of numbers, not {told(x)}")
     if not is_numeric(x):

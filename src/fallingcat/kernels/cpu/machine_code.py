@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.inputs import named
+from ..ir.inputs import FLAT, named
 from ..ir.program import LONG, Program, program, recut
 from ..ir.results import is_array, leaves, size
 from ..ir.trace import Face, Recipe, Trace, undisturbed
@@ -137,7 +137,8 @@ class MachineCode:
         shape, parts = (leaves(result)[0].shape, []) if is_array(result) else ((size(result),), leaves(result))
         again = has_own_memory(self.program, type_)
         text = llvm.module(self.program, type_, "kernel", self.lanes, clear=not again)
-        return "\n".join([text, *single(self.program, self._face.arguments, shape, type_, parts)])
+        no_velocity = self._face.state == FLAT[:1]
+        return "\n".join([text, *single(self.program, self._face.arguments, shape, type_, parts, no_velocity)])
 
     @once
     def single(self) -> native.Library:

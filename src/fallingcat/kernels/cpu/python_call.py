@@ -43,11 +43,17 @@ def has_own_memory(program: Program, type_: Type) -> bool:
 
 
 def single(
-    program: Program, arguments: Sequence[Argument], shape: Sequence[int], type_: Type, views: Sequence[Leaf] = ()
+    program: Program,
+    arguments: Sequence[Argument],
+    shape: Sequence[int],
+    type_: Type,
+    views: Sequence[Leaf] = (),
+    unused_second: bool = False,
 ) -> Iterator[str]:
     """``PyObject *single(self, args, nargs, kwnames)`` for METH_FASTCALL | METH_KEYWORDS.
 
-    It returns an array of the given shape, or what ``build`` makes of a tuple of ``views`` of it.
+    It returns an array of the given shape, or what ``build`` makes of a tuple of ``views`` of it.  With
+    ``unused_second`` a call may give one argument more after the first, which is not read.
     """
     count = len(arguments)
     number = 12 if type_.element == "double" else 11  # NPY_DOUBLE, NPY_FLOAT
@@ -63,7 +69,8 @@ def single(
     size = max(program.slots, 1) * type_.bytes
     yield "  %work = getelementptr i8, ptr @work, i64 0" if own else f"  %work = alloca [{size} x i8], align 64"
     yield "  %nokeys = icmp eq ptr %kwnames, null"
-    yield f"  %rightcount = icmp eq i64 %nargs, {count}"
+    yield f"  %more = sub i64 %nargs, {count}"
+    yield f"  %rightcount = icmp ule i64 %more, {int(unused_second)}"
     yield "  %fine = and i1 %nokeys, %rightcount"
     yield "  br i1 %fine, label %check0, label %slow"
     for i, argument in enumerate(arguments):
@@ -108,7 +115,8 @@ def single(
 def _look(i: int, shape: tuple[int, ...], then: str) -> Iterator[str]:
     """Whether argument ``i`` is an array of this shape as the kernel reads them; if so go on to ``then``."""
     yield f"check{i}:"
-    yield f"  %slot{i} = getelementptr ptr, ptr %args, i64 {i}"
+    yield f"  %place{i} = add i64 {i}, {'%more' if i else 0}"
+    yield f"  %slot{i} = getelementptr ptr, ptr %args, i64 %place{i}"
     yield f"  %o{i} = load ptr, ptr %slot{i}"
     yield from _field(i, "type", TYPE, "i64")
     yield f"  %wanttype{i} = load i64, ptr @table"

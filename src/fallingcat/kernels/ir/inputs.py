@@ -9,11 +9,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ...arrays import sizes_of
+from ...arrays import concatenate, sizes_of
 from ...errors import ModelError, told
 from ...lie.rotations import homogeneous
 from ...model import Model, State
-from ...model.states import of_arrays
+from ...model.states import check_record, of_arrays, shapes_of
 
 Shape = int | tuple[int, ...]
 """Of an input: a vector's length, or a shape; ``()`` is one number."""
@@ -123,6 +123,25 @@ def state_of(model: Model, given: Mapping[str, Any]) -> State:
 def fields(state: State) -> tuple[Any, Any, Any, Any]:
     """What a kernel compiled with ``state=State._fields`` takes of a state: ``k(*fields(state), ...)``."""
     return state.pose[..., :3, :], state.joints, state.twist, state.rates
+
+
+def flat_state(model: Model, pose: Any, joints: Any, twist: Any, rates: Any) -> tuple[Any, Any]:
+    """:meth:`Model.flatten` of the fields of a state, as a function that can be compiled."""
+    return concatenate([model.base.coordinates(pose), joints]), concatenate([twist, rates])
+
+
+def inputs_of(
+    model: Model, given: Sequence[str], state: State, flattener: Callable[[Model], Callable[..., Any]]
+) -> Sequence[Any]:
+    """The inputs ``given`` that say a state, or a batch of them; ``flattener`` compiles :func:`flat_state`."""
+    if tuple(getattr(x, "shape", None) for x in state) != shapes_of(model):  # a batch, lists, or no state of this robot
+        check_record(model, state)
+        state = of_arrays(state)
+    if given[0] in FLAT:
+        flat: Sequence[Any] = flattener(model)(*state)
+        return flat if len(given) == len(FLAT) else [flat[FLAT.index(given[0])]]
+    known = dict(zip(State._fields, fields(state), strict=True))
+    return [known[name] for name in given]
 
 
 def said(model: Model, state: State) -> dict[str, np.ndarray]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import is_numeric
 from ...dynamics import (
     bias_forces,
     coriolis_matrix,
@@ -23,7 +24,6 @@ from ...dynamics import (
     mass_matrix_derivative,
 )
 from ...dynamics.spatial import RigidInertia
-from ...lie import R1, SO2
 from ...model import Body, Joint, Model
 
 _FROM_ENERGY = {
@@ -72,16 +72,29 @@ def regrouped(model: Model) -> Model:
 
 def _split(joint: Joint, body: RigidInertia) -> tuple[RigidInertia, RigidInertia | None]:
     """What must stay with the link, and what the parent can carry (in the joint frame)."""
-    group = joint.kind.group
-    if not joint._plain or not isinstance(group, (SO2, R1)):
+    axes = _fixed_axis(joint)
+    if axes is None:
         return body, None
     zero = np.zeros((3, 3))
-    if isinstance(group, R1):
+    along, axis = axes[:3], axes[3:]
+    if not axis.any():  # a slider
         return RigidInertia(body.mass, body.moment, zero), RigidInertia(0.0, np.zeros(3), body.second)
-    axis = np.array(group.axis)
-    if np.count_nonzero(axis) != 1:  # on a slanted axis nothing becomes exactly zero
+    if along.any() or np.count_nonzero(axis) != 1:  # on a slanted axis nothing becomes exactly zero
         return body, None
-    along = np.outer(axis, axis)
-    on_axis = RigidInertia(body.mass, along @ body.moment, along @ body.second @ along)
+    on = np.outer(axis, axis) / (axis @ axis)
+    on_axis = RigidInertia(body.mass, on @ body.moment, on @ body.second @ on)
     rest = RigidInertia(0.0, body.moment - on_axis.moment, body.second - on_axis.second)
     return rest, on_axis
+
+
+def _fixed_axis(joint: Joint) -> np.ndarray | None:
+    """Screw axis ``[v; w]`` of a joint that moves as ``exp(q axis)``; None for every other joint.
+
+    A joint of one rate whose motion subspace is constant moves as ``H(neutral) exp(q axis)``, whatever its group.
+    """
+    kind = joint.kind
+    if not (joint._plain and kind.nv == 1 and kind.fixed_axes):
+        return None
+    neutral = kind.neutral()
+    H, axis = kind.transform(neutral), kind.motion_subspace(neutral)
+    return axis[:, 0] if is_numeric(axis) and is_numeric(H) and (np.eye(4) == H).all() else None

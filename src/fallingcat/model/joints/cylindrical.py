@@ -15,6 +15,7 @@ class Cylindrical(Axial):
     """Rotation about and translation along one ``axis``; coordinates ``[angle, distance]``."""
 
     name = "cylindrical"
+    fixed_axes = True  # a turn and a shift along one axis commute
 
     @cached_property
     def group(self) -> Group:

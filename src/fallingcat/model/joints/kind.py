@@ -23,6 +23,11 @@ _TAKES = {
 }
 
 
+def _depth(cls: type, name: str) -> int:
+    """Place in the method resolution order of the class that defines ``name``; mixins count."""
+    return next(i for i, owner in enumerate(cls.__mro__) if name in vars(owner))
+
+
 class JointKind(ABC):
     """A joint's law of motion: its configuration is a point of a group ([From] Definition 4.1), never Euler angles.
 
@@ -34,7 +39,13 @@ class JointKind(ABC):
     name: str
     """How files call it, e.g. ``revolute``."""
     fixed_axes: ClassVar[bool] = True
-    """Whether :meth:`motion_subspace` is the same at every ``q``; a kind that overrides it has axes that turn."""
+    """Whether :meth:`motion_subspace` is the same at every ``q``.
+
+    False for a kind that overrides it or :meth:`transform`, unless that kind declares it.
+
+    A joint of one rate with fixed axes moves as ``H(q) = H(neutral) exp(q S)``: kernels use this to simplify the
+    equations of motion.  :func:`fallingcat.testing.check_joint` checks the declaration.
+    """
     planar: ClassVar[bool] = False
     """Whether joints of this kind can stay in the x-y plane."""
     stops: ClassVar[bool] = False
@@ -42,13 +53,14 @@ class JointKind(ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "motion_subspace" in vars(cls):
-            if "motion_subspace_derivative" not in vars(cls):
-                raise ModelError(
-                    f"the joint kind {cls.__name__} has axes of its own but not their rate: "
-                    "define motion_subspace_derivative beside motion_subspace"
-                )
-            cls.fixed_axes = vars(cls).get("fixed_axes", False)
+        axes = _depth(cls, "motion_subspace")
+        if axes < _depth(cls, "motion_subspace_derivative"):
+            raise ModelError(
+                f"the joint kind {cls.__name__} has axes of its own but not their rate: "
+                "define motion_subspace_derivative beside motion_subspace"
+            )
+        if min(axes, _depth(cls, "transform")) < _depth(cls, "fixed_axes"):
+            cls.fixed_axes = False
         check_shapes(cls, _TAKES)
         look_first(cls, {"sample": lambda cls, rng, **_: check_rng(rng)})
 

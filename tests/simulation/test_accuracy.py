@@ -1,0 +1,150 @@
+"""Error estimates of fixed steps, and default steps that meet them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fallingcat as fc
+from fallingcat.model import robots
+from fallingcat.simulation.accuracy import LEAST_MOTION, TOLERANCE, ErrorEstimate, Samples, _chosen, halvings
+
+SIT = tuple(np.tile([0.0, 0.6, -1.2], 4))
+
+
+def landing(height=0.36):
+    model = robots.quadruped()
+    feet = tuple(frame.name for frame in model.frames)
+    laws = fc.control.JointSpring(200.0, SIT), fc.control.JointDamper(5.0)
+    floor = fc.contact.CompliantFloor(feet, (3e4, 3e4), (300.0, 300.0), friction=0.8)
+    pose = np.eye(4)
+    pose[2, 3] = height
+    return model, model.state(pose=pose, joints=SIT, twist=[0.5, 0.1, 0.0, 0.2, 0.1, 0.3]), laws, floor
+
+
+def pendulum():
+    """A rod that swings: its exact motion is that of very fine steps."""
+    arm = robots.planar_arm()
+    return arm, arm.state(joints=[1.0, 0.5, -0.3], rates=[3.0, -4.0, 5.0])
+
+
+def turning():
+    """A free body that spins about no axis of symmetry: energy alone does not show where it points."""
+    body = robots.free_body(body=fc.Body(1.0, np.zeros(3), np.diag([1.0, 1.05, 1.1])))
+    return body, body.state(twist=[0.0, 0.0, 0.0, 3.0, 4.0, 5.0])
+
+
+def test_the_estimate_of_a_smooth_method_is_its_error():
+    """Order 4: within a factor of three, where errors are far above rounding."""
+    arm, start = pendulum()
+    fine = fc.simulate(arm, start, 0.4, integrator="rkmk4", dt=1e-4)
+    for dt in (4e-3, 8e-3):
+        run = fc.simulate(arm, start, 0.4, integrator="rkmk4", dt=dt)
+        true = np.abs(run.joints[-1] - fine.joints[-1]).max()
+        assert true / 3.0 < run.error_estimate.angle < 3.0 * true
+        assert run.error_estimate.position == 0.0
+
+
+@pytest.mark.parametrize("duration", [0.2, 1.5])
+@pytest.mark.parametrize("dt", [1e-3, 2e-3, 4e-3])
+def test_the_estimate_bounds_the_error_of_a_landing(dt, duration):
+    """Of a robot that comes to rest: at least the error, at most 30 times as much, and it grows with the steps."""
+    model, start, laws, floor = landing()
+    run = fc.simulate(model, start, duration, laws, floor, dt=dt)
+    fine = fc.simulate(model, start, duration, laws, floor, dt=dt / 32.0, every=32)
+    way = np.linalg.norm(run.poses[-1, :3, 3] - fine.poses[-1, :3, 3])
+    angle = np.abs(run.joints[-1] - fine.joints[-1]).max()
+    assert way <= run.error_estimate.position <= 30.0 * way
+    assert angle <= run.error_estimate.angle <= 30.0 * angle
+
+
+def test_errors_that_are_large_are_reported():
+    model, start, laws, floor = landing(0.5)
+    coarse = fc.simulate(model, start, 0.4, laws, floor, dt=2e-2)
+    assert coarse.error_estimate.relative > TOLERANCE
+    assert coarse.status.startswith("finished, but")
+    turned = fc.simulate(*turning(), 0.4, integrator="semi_implicit", dt=0.02)
+    assert "the estimated error of steps of 0.02 s is" in turned.status
+    assert fc.simulate(*pendulum(), 0.4, integrator="rkmk4", dt=1e-3).status == "finished"
+
+
+def test_default_steps_meet_the_tolerance():
+    """A light box that is thrown on a stiff floor: 1 ms would not do, and samples stay those of the default step."""
+    body = fc.Link("box", fc.Body(0.5, (0.0, 0.0, 0.0), 5e-4 * np.eye(3)))
+    at = fc.lie.SE3().exp
+    corners = tuple(
+        fc.Frame(f"c{x}{y}", "box", at([0.05 * x, 0.05 * y, -0.05, 0.0, 0.0, 0.0])) for x in (-1, 1) for y in (-1, 1)
+    )
+    model = fc.Model("box", fc.lie.SE3(), (body,), frames=corners)
+    floor = fc.contact.CompliantFloor(tuple(c.name for c in corners), (1e5, 1e5), (100.0, 100.0), friction=0.3)
+    start = model.state(pose=at([0.0, 0.0, 0.08, 0.2, 0.3, 0.0]), twist=[1.0, 0.3, -0.5, 1.0, 2.0, 3.0])
+    given, chosen = (fc.simulate(model, start, 0.2, contact=floor, dt=dt) for dt in (1e-3, None))
+    fine = fc.simulate(model, start, 0.2, contact=floor, dt=1e-6, every=1000)
+    off = [np.linalg.norm(run.poses[-1, :3, 3] - fine.poses[-1, :3, 3]) for run in (given, chosen)]
+    assert given.error_estimate.relative > TOLERANCE >= chosen.error_estimate.relative
+    assert off[1] < off[0]
+    assert off[1] < TOLERANCE * np.linalg.norm(fine.poses[-1, :3, 3] - fine.poses[0, :3, 3])
+    np.testing.assert_allclose(chosen.times[:-1], np.arange(len(chosen) - 1) * chosen.times[1], atol=1e-12)
+
+
+def test_what_is_not_estimated():
+    """Adaptive steps, functions, and runs of one step."""
+    arm, start = pendulum()
+    assert fc.simulate(arm, start, 0.1, integrator="rosenbrock").error_estimate is None
+    assert fc.simulate(arm, start, 0.01, lambda t, s: np.zeros(3)).error_estimate is None
+    assert fc.simulate(arm, start, 1e-3, dt=1e-3).error_estimate is None
+    still = fc.simulate(arm, arm.state(joints=[-np.pi / 2.0, 0.0, 0.0]), 0.1, dt=1e-3)
+    assert still.error_estimate.relative < 1e-6
+
+
+def test_steps_that_run_away_at_twice_the_size():
+    assert halvings(ErrorEstimate(np.inf, 0.0, np.inf)) == 4
+    assert [halvings(ErrorEstimate(0.0, 0.0, TOLERANCE * x)) for x in (0.5, 1.0, 1.1, 2.0, 2.1, 1e9)] == [
+        0,
+        0,
+        1,
+        1,
+        2,
+        4,
+    ]
+    assert halvings(None) == 0
+
+
+def test_samples_are_those_on_the_grid():
+    """Events add samples between steps, and the last step may be short."""
+    times = np.array([0.0, 2e-3, 2.7e-3, 4e-3, 4e-3, 6e-3, 6.5e-3])
+    samples = Samples.of(times, np.arange(7.0)[:, None], 2, 1e-3)
+    assert samples.packed[:, 0].tolist() == [0.0, 1.0, 3.0, 5.0]
+    assert len(Samples.of(np.array([0.0, 5e-3]), np.zeros((2, 1)), 1, 1e-3).packed) == 1
+
+
+def test_parts_stand_for_all_of_a_run():
+    """A fifth is repeated, the most active parts among them; weights add up to the number of parts."""
+    activity = np.ones(1000)
+    activity[[17, 500]] = 50.0
+    chosen = _chosen(activity, 100)
+    assert 0.15 * 1000 < len(chosen) < 0.25 * 1000
+    assert {(17, 1.0), (500, 1.0)} <= set(chosen)
+    assert sum(weight for _, weight in chosen) == pytest.approx(1000.0)
+    assert _chosen(np.ones(2), 100) == [(0, 1.0), (1, 1.0)]
+    assert (LEAST_MOTION > 0.0).all()
+
+
+def test_rollouts_estimate_and_choose_as_well():
+    """Up to eight simulations are repeated; default steps are halved where the first steps ask for it."""
+    model, start, laws, floor = landing()
+    many = [start._replace(twist=start.twist + 0.01 * i) for i in range(20)]
+    errors = [fc.rollout(model, many, 0.2, laws, floor, dt=dt).error_estimate for dt in (1e-3, 2e-3, 4e-3)]
+    assert errors[0].position < errors[1].position < errors[2].position
+    alone = fc.simulate(model, many[0], 0.2, laws, floor, dt=2e-3).error_estimate
+    assert alone.position <= errors[1].position * (1.0 + 1e-9)
+    body, spinning = turning()
+    fast = spinning._replace(twist=50.0 * spinning.twist)
+    coarse, chosen = (
+        fc.rollout(body, [fast] * 3, 0.1, integrator="semi_implicit", dt=dt, every=1) for dt in (1e-3, None)
+    )
+    assert coarse.error_estimate.relative > TOLERANCE
+    assert chosen.error_estimate.relative < 0.2 * coarse.error_estimate.relative
+    np.testing.assert_allclose(chosen.times, coarse.times, atol=1e-12)
+    foot = fc.contact.CompliantFloor(floor.points[:1], (3e4, 3e4), (300.0, 300.0), friction=0.8)
+    assert fc.rollout(model, many[:2], 0.01, laws, foot, integrator="located").error_estimate is None
