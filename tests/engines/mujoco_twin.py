@@ -91,6 +91,7 @@ class MujocoTwin:
             twin.dof_armature[twin.jnt_dofadr[place]] = float(joint.armature[0])
             twin.jnt_stiffness.reshape(twin.njnt, -1)[place, 0] = kp
             twin.dof_damping.reshape(twin.nv, -1)[twin.jnt_dofadr[place], 0] = kd
+        twin.jnt_limited[:] = 0
         if rest is not None:
             twin.qpos_spring[7:] = rest
         self.model, self.data = twin, mujoco.MjData(twin)

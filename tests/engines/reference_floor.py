@@ -8,7 +8,7 @@ Nothing here comes from ``fallingcat.contact`` or ``fallingcat.simulation``.  A 
 and its anchor ``a`` moves with ``da/dt = (1 - share) (K_t s + D_t dx/dt) / D_t``: a spring and a damper in parallel
 between the point and an anchor that slides under exactly ``mu F_n``, as ``K_t s + D_t (dx/dt - da/dt) = share (...)``.
 Above the ground a point feels nothing and takes its anchor along.  Touchdown and lift-off are located as events; stick,
-slip and the clipped normal force are left to the error control of the integrator (LSODA; Radau and BDF give the same to 1e-8).
+slip and the clipped normal force are left to the error control of the integrator (LSODA; Radau and BDF agree to 1e-8).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Third-party robots on compliant floors: one description for fallingcat, MuJoCo and Pinocchio with the reference floor."""
+"""Third-party robots on compliant floors, described once for fallingcat, MuJoCo and the reference floor."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import fallingcat as fc
 from fallingcat.arrays import concatenate, scale, sin
 from fallingcat.contact import CompliantFloor, corners
 from fallingcat.control import JointDamper, JointSpring, Law
+from fallingcat.model.edits import lock
 
 from .pinocchio_robot import PinocchioRobot
 from .reference_floor import ReferenceFloor, run
@@ -54,6 +55,8 @@ class RobotScene:
     kp: float
     kd: float
     drive: Drive | None = None
+    passive: bool = False
+    """whether joints have the damping and the dry friction of the file, besides"""
 
     @property
     def rest(self) -> tuple[float, ...]:
@@ -70,14 +73,17 @@ class RobotScene:
         return replace(self, floor=replace(self.floor, stiffness=(K, stiffness), damping=(D, damping)))
 
     def simulate(self, **options: Any) -> fc.Trajectory:
-        """The run in fallingcat, without the passive joint forces of the file."""
-        options = {"passive": False, "every": 1_000_000} | options
+        """The run in fallingcat."""
+        options = {"passive": self.passive, "every": 1_000_000} | options
         return fc.simulate(self.model, self.start, self.duration, self.laws, self.floor, **options)
 
     def reference(self, tolerance: float = 1e-7, **options: Any) -> fc.State:
         """The last state by Pinocchio and the reference floor."""
-        drive = None if self.drive is None else self.drive.at
-        robot = PinocchioRobot(self.model, self.floor.points, self.kp, self.kd, rest=np.array(self.rest), drive=drive)
+        drive, own = None if self.drive is None else self.drive.at, [j.passive for j in self.model.joints if j.nv]
+        kd, friction = (self.passive * np.array([getattr(p, name) for p in own]) for name in ("damping", "friction"))
+        robot = PinocchioRobot(
+            self.model, self.floor.points, self.kp, self.kd + kd, friction, np.array(self.rest), drive
+        )
         mu = self.floor.friction
         assert mu is not None
         ground = ReferenceFloor(self.floor.stiffness, self.floor.damping, mu)
@@ -160,22 +166,68 @@ def anymal_trotting() -> RobotScene:
     )
 
 
-def talos_landing() -> RobotScene:
-    """From 2 cm on the corners of its soles, limp but for weak joint springs."""
-    model = load("talos_reduced_corrected.urdf")
+def talos(bend: float) -> RobotScene:
+    """From 2 cm on the corners of its soles, under the friction and damping of its joints alone."""
+    model = load("talos_full_v2.urdf")
+    model = lock(model, ["gripper_left_joint", "gripper_right_joint"])
     points: tuple[str, ...] = ()
     for sole in ("left_sole_link", "right_sole_link"):
         model, found = corners(model, sole, (0.2, 0.12))
         points += found
     joints = np.zeros(model.n)
     for side in ("left", "right"):
-        for i, angle in ((3, -0.4), (4, 0.8), (5, -0.4)):
-            joints[model.joint_names.index(f"leg_{side}_{i}_joint")] = angle
+        for i, angle in ((3, -0.5), (4, 1.0), (5, -0.5)):
+            joints[model.joint_names.index(f"leg_{side}_{i}_joint")] = bend * angle
     start = standing(model, points, joints, 0.02, (0.0, 0.0, 0.0))
     floor = CompliantFloor(points, (1e5, 1e5), (1e3, 1e3), friction=0.7)
-    return RobotScene(model, start, floor, 0.2, 0.0, 0.0)
+    return RobotScene(model, start, floor, 0.2, 0.0, 0.0, passive=True)
 
 
-SCENES: dict[str, Callable[[], RobotScene]] = {
-    f.__name__: cache(f) for f in (solo12_sliding, solo12_landing, go2_sliding, anymal_trotting, talos_landing)
-}
+def talos_landing() -> RobotScene:
+    return talos(0.8)
+
+
+def talos_landing_upright() -> RobotScene:
+    return talos(0.2)
+
+
+def ant_landing() -> RobotScene:
+    """From 5 cm on its four feet, with the rotors and the damping of its joints."""
+    model = ant()
+    floor = CompliantFloor(ANT, (2e4, 2e4), (200.0, 200.0), friction=0.8)
+    return RobotScene(model, standing(model, ANT, ANT_LEGS, 0.05, (0.5, 0.2, 0.0)), floor, 0.4, 20.0, 1.0)
+
+
+def ant() -> fc.Model:
+    import gymnasium
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = fc.load(Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets" / "ant.xml")
+    for i, (link, (x, y)) in enumerate(
+        zip(ANT_FEET, ((0.4, 0.4), (-0.4, 0.4), (-0.4, -0.4), (0.4, -0.4)), strict=True)
+    ):
+        model = replace(model, frames=(*model.frames, fc.model.Frame(ANT[i], link, _at(x, y))))
+    return model
+
+
+def _at(x: float, y: float) -> np.ndarray:
+    H = np.eye(4)
+    H[:2, 3] = x, y
+    return H
+
+
+ANT, ANT_FEET = ("toe_1", "toe_2", "toe_3", "toe_4"), ("body4", "body7", "body10", "body13")
+ANT_LEGS = [0.0, 1.0, 0.0, -1.0, 0.0, -1.0, 0.0, 1.0]
+
+
+MAKERS = (
+    solo12_sliding,
+    solo12_landing,
+    go2_sliding,
+    anymal_trotting,
+    talos_landing,
+    talos_landing_upright,
+    ant_landing,
+)
+SCENES: dict[str, Callable[[], RobotScene]] = {make.__name__: cache(make) for make in MAKERS}

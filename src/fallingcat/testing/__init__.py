@@ -8,9 +8,19 @@ Nothing but the library itself is needed to run them.
 from .changes import check_change
 from .contacts import check_contact
 from .forces import check_law
+from .friction import check_friction
 from .integrators import check_integrator
 from .joints import check_joint
 from .reliefs import check_relief
 from .report import Report
 
-__all__ = ["Report", "check_change", "check_contact", "check_integrator", "check_joint", "check_law", "check_relief"]
+__all__ = [
+    "Report",
+    "check_change",
+    "check_contact",
+    "check_friction",
+    "check_integrator",
+    "check_joint",
+    "check_law",
+    "check_relief",
+]
