@@ -26,7 +26,7 @@ from .implicit import Implicit, suits_implicit
 from .implicit_step import law_that_grips
 from .integrator import Integrator
 from .located import Located
-from .momentum import MomentumRungeKutta, flies, momentum_method
+from .momentum import MomentumRungeKutta, default_in_flight, momentum_method
 from .moreau import Moreau, suits_moreau
 from .rkmk4 import RKMK4
 from .rosenbrock import Rosenbrock
@@ -226,7 +226,7 @@ def method_of(system: System, state: State, wanted: str | Integrator | None, dt:
         return wanted
     if wanted is not None:
         return _named(system, state, wanted, dt)
-    flight = momentum_method(system, state, dt) if flies(system) else None
+    flight = default_in_flight(system, state, dt)
     if flight is not None and law_that_grips(system) is not None:
         return flight
     if suits_implicit(system):
