@@ -28,10 +28,23 @@ from .momentum import MomentumMidpoint, check
 from .moreau import Moreau, suits_moreau
 from .rkmk4 import RKMK4
 from .rosenbrock import Rosenbrock
+from .rule import SMALL
 from .run import Run
 from .sampling import Sampling
 from .semi_implicit import SemiImplicitEuler
-from .stiffness import DEFAULT_STEP, RESOLVED, STABLE, STIFF_STEP, fastest, stiff
+from .stiffness import (
+    DEFAULT_STEP,
+    RESOLVED,
+    STABLE,
+    STIFF_STEP,
+    SWINGS_AT_MOST,
+    default_step,
+    fastest,
+    stable_step,
+    stiff,
+    swinging,
+    unforeseen,
+)
 from .system import Controller, System
 from .trajectory import Trajectory
 
@@ -39,6 +52,11 @@ INTEGRATORS: dict[str, Integrator] = {
     i.name: i
     for i in (MomentumMidpoint(), RKMK4(), SemiImplicitEuler(), Implicit(), Moreau(), Rosenbrock(), Located(), SciPy())
 }
+
+LARGE = 30
+"""Degrees of freedom from which on default steps under stiff laws do not estimate their error: it would take minutes"""
+STAGES = 4
+"""How often a step of RKMK4 asks a function."""
 
 
 @numbers_only("it steps until something happens, and compiles its own steps")
@@ -73,8 +91,9 @@ def simulate(
     By default: the momentum-exact rule in free flight, ``implicit`` (order 1, no modes) on compliant floors under three
     points or more, ``moreau`` (order 1, no modes) on hard contacts of more than 40 points times degrees of freedom or
     beside loops (``rkmk4`` locates their events), the Rosenbrock method on other contacts and joints that are too stiff
-    for steps (``implicit`` under a function), else RKMK4.  Dry friction so large that joints would be seen to creep
-    under it in other steps takes ``implicit`` or ``moreau``, which hold them.
+    for steps (``implicit`` under a function, and for large robots), else RKMK4.  Dry friction so large that joints
+    would be seen to creep under it in other steps takes ``implicit`` or ``moreau``, which hold them.  How stiff a
+    function is, differences of its answers at the start say: see :mod:`.feedback`.
 
     A run whose books do not balance (an energy residual above 0.01) says so in its ``status``, with the rate of the
     springs that its steps did not resolve.  A number that is not finite, a step that cannot be taken or contacts that
@@ -96,7 +115,7 @@ def simulate(
     state = start(model, state)
     check_closed(model, *(x[None] for x in state))
     own = own_laws(model, dt, passive, state.joints, controller)
-    system = system_of(model, state, controller, contact, own)
+    system = system_of(model, state, controller, contact, own).linearized(state)
     method = method_of(system, state, integrator, dt)
     if method.tolerance is not None:  # steps resolve what acts, and dt is but the longest
         resolved = own_laws(model, None, passive, state.joints, controller)
@@ -200,10 +219,12 @@ def method_of(system: System, state: State, wanted: str | Integrator | None, dt:
     if system.contact is not None and system.contact.stiff:
         return INTEGRATORS["rosenbrock"]
     if dt is None and system.sampling is None and stiff(system, state):  # held forces jump: nothing is followed at once
-        return INTEGRATORS[_follows_dampers(system)]
+        found = "momentum" if _flies(system) else _takes_long_steps(system, state, dt)
+        if found is not None:
+            return INTEGRATORS[found]
     fast = fastest(system, state) * (STIFF_STEP if dt is None else dt)
     if fast > STABLE:
-        return INTEGRATORS["rosenbrock"]
+        return INTEGRATORS[_takes_long_steps(system, state, dt) or "rosenbrock"]
     return INTEGRATORS["momentum" if _flies(system) and (dt is None or fast <= RESOLVED) else "rkmk4"]
 
 
@@ -216,11 +237,19 @@ def _flies(system: System) -> bool:
     return True
 
 
-def _follows_dampers(system: System) -> str:
-    """Which integrator takes long steps under strong dampers: one that knows its error, or, under functions, which may
-    jump and shake, one that asks once a step.
+def _takes_long_steps(system: System, state: State, dt: float | None) -> str | None:
+    """Which integrator takes steps of ``dt`` (s), or of its own, that do not resolve springs and dampers:
+    ``rosenbrock``, which knows its error; or ``implicit``, under functions, which may jump and shake, as it asks once a
+    step, and for large robots, where it is a hundred times faster.  None for functions that are asked less often in
+    short steps of RKMK4.
     """
-    if _flies(system):
-        return "momentum"
-    asks = system.controller is not None and system.contact is None and not any(system.sizes)
-    return "implicit" if asks else "rosenbrock"
+    function = system.controller is not None and system.sampling is None
+    suits = system.contact is None and not any(system.sizes) and not system.model.loops
+    if not suits or not (function or system.model.nv > (LARGE if dt is None else SMALL)):
+        return "rosenbrock"
+    if dt is None:
+        follows = stable_step(system, state) >= STAGES * default_step(system, state)
+    else:
+        slow = SWINGS_AT_MOST / dt
+        follows = unforeseen(system, state) * dt <= RESOLVED and swinging(system, state, slow) <= slow
+    return "implicit" if follows else None if function else "rosenbrock"
