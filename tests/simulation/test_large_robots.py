@@ -1,11 +1,18 @@
 """Robots of many joints under stiff laws: default methods that are fast, and right."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 import fallingcat as fc
+from fallingcat.kernels.ir.trace import Recipe, trace
 from fallingcat.simulation import System
+from fallingcat.simulation.field import layout_of
+from fallingcat.simulation.rkmk4 import LOOPED, RKMK4
+from fallingcat.simulation.rule import advance
 from fallingcat.simulation.simulate import LARGE, method_of
+from fallingcat.simulation.smooth import SmoothMarch
 from fallingcat.simulation.stiffness import fastest, swinging, unforeseen
 
 
@@ -45,6 +52,39 @@ def test_a_chain_under_a_pd_is_stepped_by_the_implicit_rule_and_is_right(count, 
     off = max(np.abs(state.joints - fine.at(t).joints).max() for t, state in zip(run.times, run.states, strict=True))
     assert off < 7e-3 * way
     assert np.abs(run.joints[-1] - fine.joints[-1]).max() < 2e-3 * way
+
+
+@dataclass(frozen=True)
+class Wave(fc.control.Law):
+    """Depends on time, so that stages of a step differ in it."""
+
+    name: str = "wave"
+
+    def forces(self, model, t, state, touching):
+        return np.sin(300.0 * t) * np.linspace(-1.0, 1.0, model.n) - 0.1 * state.rates
+
+
+def test_the_stages_of_a_large_robot_are_one_loop_with_the_same_numbers():
+    """Beside the same step on plain numbers, stage by stage."""
+    model, law, dt = chain(LOOPED + 1), Wave(), 2e-3
+    start = bent(model)
+    run = fc.simulate(model, start, 3.0 * dt, law, integrator="rkmk4", dt=dt)
+    system, layout = run.system, layout_of(run.system, 0)
+    packed = layout.pack(start, np.zeros(0), np.zeros(layout.works))
+    for i in range(3):
+        packed = advance(system, (), 0, packed, np.array([i * dt, dt]), RKMK4())[: layout.size]
+    end = layout.unpack(packed)[0]
+    np.testing.assert_allclose(run.joints[-1], end.joints, rtol=0.0, atol=1e-13)
+    np.testing.assert_allclose(run.rates[-1], end.rates, rtol=1e-12, atol=1e-11)
+    once, written = (
+        sum(x.values())
+        for x in (
+            trace(Recipe(model, fc.forward_dynamics)).face.operations,
+            SmoothMarch(system, 0, rule=RKMK4()).kernel.operations,
+        )
+    )
+    assert written < 2 * once
+    np.testing.assert_allclose(run.ledger.works[-1].sum(), packed[-layout.works :].sum(), rtol=1e-11)
 
 
 def test_what_implicit_steps_do_not_follow_is_left_to_others():
