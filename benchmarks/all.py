@@ -24,6 +24,7 @@ from rich.console import Console
 HERE = Path(__file__).parent
 COMMANDS: dict[str, tuple[str, ...]] = {
     "import_time": ("import_time.py",),
+    "calls": ("calls.py",),
     "parse": ("parse.py",),
     "kernels": ("kernels.py",),
     "scaling": ("scaling.py",),

@@ -32,6 +32,13 @@ def test_import_loads_nothing_that_is_needed_only_later():
     assert not loaded & LOADED_ON_DEMAND
 
 
+def test_a_run_needs_no_pages_and_no_sockets():
+    script = "import fallingcat, sys; fallingcat.simulate; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert "fallingcat.simulation.simulate" in loaded
+    assert not {"fallingcat.views", "urllib.request", "ssl"} & set(loaded)
+
+
 def test_layers_import_downwards_only():
     lint = Path(sys.executable).with_name("lint-imports")
     run = subprocess.run([lint, "--no-cache"], cwd=ROOT, capture_output=True, text=True)

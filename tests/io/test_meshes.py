@@ -348,3 +348,15 @@ def test_how_much_is_read(files, tmp_path, monkeypatch):
     with pytest.raises(FileError, match="more than 1,000 bytes"):
         meshes.read_mesh(Reader(tmp_path / "large.obj"), 1000)
     assert limits.MAX_MESH_BYTES == 64 * 2**20
+
+
+@pytest.mark.parametrize("kind", [float, np.int64])
+def test_unique_rows_are_those_of_numpy(kind):
+    rng = np.random.default_rng(4)
+    for count, values in ((0, 3), (1, 3), (50, 2), (400, 6), (2000, 50)):
+        rows = rng.integers(-values, values, size=(count, 3)).astype(kind)
+        expected, first, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        found = meshes.unique_rows(rows)
+        np.testing.assert_array_equal(found[0], first)
+        np.testing.assert_array_equal(found[1], place.reshape(-1))
+        np.testing.assert_array_equal(rows[found[0]], expected)

@@ -7,6 +7,7 @@ import fallingcat as fc
 from fallingcat.arrays import cos
 from fallingcat.contact.relief import Relief
 from fallingcat.dynamics import center_of_mass
+from fallingcat.simulation import pictures
 from fallingcat.views import Arrows, Axes, Dot
 
 
@@ -102,3 +103,16 @@ def test_without_contact_there_is_no_floor():
     scene = scene_of(fc.simulate(model, model.neutral(), 0.02))
     assert scene.floor is False
     assert scene.ground == ()
+
+
+@pytest.mark.parametrize("model", [fc.robots.cat(), fc.robots.planar_arm(), fc.robots.prismatic_hopper()], ids=str)
+def test_all_pictures_at_once_are_those_of_single_states(model):
+    rng = np.random.default_rng(1)
+    states = [model.random_state(rng) for _ in range(5)]
+    poses, centers = pictures._placed(model, states)
+    for i, state in enumerate(states):
+        expected = fc.forward_kinematics(model, state)
+        assert list(poses) == list(expected)
+        for name, H in expected.items():
+            np.testing.assert_allclose(poses[name][i], H, atol=1e-14)
+        np.testing.assert_allclose(centers[i], fc.center_of_mass(model, state), atol=1e-14)

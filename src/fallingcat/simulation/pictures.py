@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays import concatenate
+from ..arrays.many import of_many
 from ..dynamics import center_of_mass, forward_kinematics
 from ..dynamics.checks import choice, positive
 from ..errors import ModelError, told
 from ..io.diagnostics import check_path
-from ..model import State
+from ..model import Model, State
 from ..views import Arrows, Axes, Chart, Dot, Fact, Line, Page, Scene, Shape, Solid, looks, surface
 from ..views.page import Extra
 
@@ -40,23 +42,21 @@ def animation(
     times = np.linspace(run.times[0], run.times[-1], min(FRAMES, max(2, len(run))))
     states = [run.at(t) for t in times]
     upright = turned_up(run.model.gravity)
-    poses: dict[str, list[np.ndarray]] = {}
-    for state in states:
-        for name, H in forward_kinematics(run.model, state).items():
-            poses.setdefault(name, []).append(upright @ H)
+    poses, centers = _placed(run.model, states)
+    poses, centers = {name: upright @ H for name, H in poses.items()}, centers @ upright[:3, :3].T
     drawn, notes = looks(run.model) if shapes is None else (shapes, [])
     if not isinstance(drawn, Mapping) or not drawn.keys() <= poses.keys():
         raise ModelError(f"shapes is a mapping from names of links to solids, not {told(shapes)}")
-    places = np.array([[H[:3, 3] for H in poses[name]] for name in poses])  # names x times x 3
+    places = np.array([H[:, :3, 3] for H in poses.values()])  # names x times x 3
     travel, size = np.ptp(places[0], axis=0).max(), np.ptp(places[:, 0], axis=0).max()
     scene = Scene(
         times,
-        {name: np.array(poses[name]) for name in drawn},
+        {name: poses[name] for name in drawn},
         drawn,
         speed=speed,
         **_ground(run, upright, places),
         follow=bool(travel > 5.0 * (size + 0.1)),
-        extras=_extras(run, times, states, upright, poses, float(size)),
+        extras=_extras(run, times, centers, upright, poses, float(size)),
         notes=notes,
     )
     charts = page(run, names)
@@ -81,6 +81,21 @@ def video(
     if sides.dtype.kind not in "iu" or sides.min() < 16 or sides.max() > 4096:
         raise ModelError(f"size is width and height in pixels, from 16 to 4096, not {told(size)}")
     write_video(animation(run, (), speed, shapes), path, int(rate), (int(sides[0]), int(sides[1])))
+
+
+def _placed(model: Model, states: Sequence[State]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Poses of all links (times x 4 x 4) by name, and the center of mass (times x 3; zero without mass)."""
+    names = tuple(forward_kinematics(model, states[0]))
+
+    def rows(q: Any) -> Any:
+        state = model.unflatten(q)
+        center = center_of_mass(model, state) if model.mass else np.zeros(3)
+        return concatenate([*(H[:3].reshape(12) for H in forward_kinematics(model, state).values()), center])
+
+    found = of_many(rows, np.array([model.flatten(state)[0] for state in states]))
+    poses = np.tile(np.eye(4), (len(names), len(states), 1, 1))
+    poses[:, :, :3] = found[:, :-3].reshape(len(states), len(names), 3, 4).transpose(1, 0, 2, 3)
+    return dict(zip(names, poses, strict=True)), found[:, -3:]
 
 
 def _ground(run: Trajectory, upright: np.ndarray, places: np.ndarray) -> dict[str, Any]:
@@ -110,15 +125,14 @@ def _ground(run: Trajectory, upright: np.ndarray, places: np.ndarray) -> dict[st
 def _extras(
     run: Trajectory,
     times: np.ndarray,
-    states: Sequence[State],
+    centers: np.ndarray,
     upright: np.ndarray,
-    poses: Mapping[str, Sequence[np.ndarray]],
+    poses: Mapping[str, np.ndarray],
     size: float,
 ) -> list[Extra]:
     """Contact forces, the weight half as long as the robot; the center of mass; the frames of links."""
     turn = upright[:3, :3]
-    centers = [turn @ np.asarray(center_of_mass(run.model, state)) for state in states] if run.model.mass else []
-    extras: list[Extra] = [Dot("center of mass", np.array(centers), "#ff5d73")] if centers else []
+    extras: list[Extra] = [Dot("center of mass", centers, "#ff5d73")] if run.model.mass else []
     try:
         forces = run.contact_forces
     except ModelError:  # a contact without forces at points, or a run from a file without its laws
@@ -130,7 +144,7 @@ def _extras(
         arrows = forces[near][:, list(known.values())] @ turn.T * (0.5 * size / weight)
         lengths = np.linalg.norm(arrows, axis=2, keepdims=True)
         arrows = arrows * np.minimum(1.0, 0.6 * size / np.maximum(lengths, 1e-12))  # impacts stay in the picture
-        starts = np.stack([np.array(poses[name])[:, :3, 3] for name in known], axis=1)
+        starts = np.stack([poses[name][:, :3, 3] for name in known], axis=1)
         extras.append(Arrows("contact forces", starts, arrows))
     return [*extras, Axes()]
 

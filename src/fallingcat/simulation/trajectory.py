@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from ..errors import ModelError, told
 from ..kernels import compile
 from ..model import Model, State
 from ..model.words import MomentumFrame
-from ..views import Page, Shape
-from . import files, pictures, tables
+from . import files, tables
 from .accuracy import ErrorEstimate
 from .between import interpolate
 from .closed import loop_errors
@@ -27,6 +26,9 @@ from .field import layout_of
 from .ledger import ROUNDING, Ledger
 from .rule import points_at, port_forces
 from .system import System
+
+if TYPE_CHECKING:
+    from ..views import Page, Shape
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -221,6 +223,8 @@ class Trajectory:
         """A page of charts over time: ``joints``, ``rates``, ``forces``, ``energies``, ``works``, ``momenta``,
         ``center``, ``contacts``; the first four if nothing is said.  ``page.write("run.html")`` writes it.
         """
+        from . import pictures  # with all of views, which most runs do without
+
         return pictures.page(self, names or ("joints", "rates", "forces", "energies"))
 
     def animate(self, *names: str, speed: float = 1.0, shapes: Mapping[str, Sequence[Shape]] | None = None) -> Page:
@@ -229,6 +233,8 @@ class Trajectory:
         Links are drawn with the shapes of their file (:func:`fallingcat.views.looks`) unless ``shapes`` says otherwise
         (link or frame: solids).  Buttons show the center of mass, contact forces and frames.
         """
+        from . import pictures
+
         return pictures.animation(self, names or ("joints", "energies", "works"), speed, shapes)
 
     def video(
@@ -244,6 +250,8 @@ class Trajectory:
 
         The pictures are those of :meth:`animate`, which also has a button that records; ``size`` is in pixels.
         """
+        from . import pictures
+
         pictures.video(self, path, speed, rate, size, shapes)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
@@ -256,6 +264,8 @@ class Trajectory:
 
     def _repr_html_(self) -> str:
         """For notebooks: what it is, in a few lines."""
+        from . import pictures
+
         return pictures.summary(self)
 
     def to_xarray(self) -> Any:

@@ -71,7 +71,8 @@ class _Function:
         if not self.closed:
             self.emit("ret void" if self.given.result == "void" else "unreachable")
         parameters = ", ".join(f"{t}{' noalias' * (t == 'ptr')} %{n}" for n, t in flat(self.given.parameters))
-        head = f"define internal {self.given.result} @{self.given.name}({parameters}) nounwind {{\nentry:"
+        # not inlined: LLVM would unroll and vectorise the same loops again in every caller, for five times as long
+        head = f"define internal {self.given.result} @{self.given.name}({parameters}) noinline nounwind {{\nentry:"
         slots = [f"  %{name}.slot = alloca {_stored(type_)}" for name, type_ in self.slots.items()]
         slots += [f"  %{name}.slot2 = alloca i64" for name, type_ in self.slots.items() if type_ == "matrix"]
         return "\n".join([head, *slots, *self.lines, "}"])
