@@ -129,7 +129,7 @@ from .model import (
 if TYPE_CHECKING:
     from . import contact, control, falling, gaits, live, studies, symbolic, testing
     from .contact import loops
-    from .simulation import Event, Ledger, Rollout, Trajectory, rollout, simulate
+    from .simulation import Event, Ledger, Rollout, Simulator, Trajectory, rollout, simulate
 
 __all__ = [
     "FACTORIZATIONS",
@@ -172,6 +172,7 @@ __all__ = [
     "ReducedEquations",
     "Rolling",
     "Rollout",
+    "Simulator",
     "State",
     "Trajectory",
     "Unproved",
@@ -271,7 +272,7 @@ __all__ = [
 _ROOMS = ("contact", "control", "falling", "gaits", "live", "simulation", "studies", "symbolic", "testing", "views")
 _LATER = {name: f".{name}" for name in _ROOMS}
 _LATER["loops"] = ".contact"
-_LATER |= dict.fromkeys(("Event", "Ledger", "Rollout", "Trajectory", "rollout", "simulate"), ".simulation")
+_LATER |= dict.fromkeys(("Event", "Ledger", "Rollout", "Simulator", "Trajectory", "rollout", "simulate"), ".simulation")
 """What is imported when it is first asked for: name -> module."""
 _MOVED = {name: f"changes.{name}" for name in changes.__all__}
 _MOVED |= {name: f"single_body.{name}" for name in single_body.__all__} | {"theta_bc": "locked_angle"}

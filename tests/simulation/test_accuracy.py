@@ -115,7 +115,16 @@ def test_samples_are_those_on_the_grid():
     times = np.array([0.0, 2e-3, 2.7e-3, 4e-3, 4e-3, 6e-3, 6.5e-3])
     samples = Samples.of(times, np.arange(7.0)[:, None], 2, 1e-3)
     assert samples.packed[:, 0].tolist() == [0.0, 1.0, 3.0, 5.0]
-    assert len(Samples.of(np.array([0.0, 5e-3]), np.zeros((2, 1)), 1, 1e-3).packed) == 1
+    assert len(Samples.of(np.array([0.0, 5.3e-3]), np.zeros((2, 1)), 1, 1e-3).packed) == 1
+    ends = Samples.of(np.array([0.0, 5e-3]), np.arange(2.0)[:, None], 1000, 1e-3)
+    assert (ends.packed[:, 0].tolist(), ends.every) == ([0.0, 1.0], 5)
+
+
+@pytest.mark.parametrize("every", [1, 3, 50, 10**6])
+def test_the_estimate_does_not_hang_on_what_is_kept(every):
+    model, start, laws, floor = landing()
+    errors = [fc.simulate(model, start, 0.15, laws, floor, dt=1e-3, every=k).error_estimate for k in (1, every)]
+    np.testing.assert_allclose(errors[1], errors[0], rtol=0.3)
 
 
 def test_parts_stand_for_all_of_a_run():
@@ -148,3 +157,6 @@ def test_rollouts_estimate_and_choose_as_well():
     np.testing.assert_allclose(chosen.times, coarse.times, atol=1e-12)
     foot = fc.contact.CompliantFloor(floor.points[:1], (3e4, 3e4), (300.0, 300.0), friction=0.8)
     assert fc.rollout(model, many[:2], 0.01, laws, foot, integrator="located").error_estimate is None
+    cat = robots.two_cylinder_cat()
+    flight = fc.rollout(cat, [cat.state(rates=[1.0, 0.5 + i], twist=[0, 0, 1.0, 0, 1.0, 0]) for i in range(3)], 0.3)
+    assert flight.error_estimate.relative < 1e-6

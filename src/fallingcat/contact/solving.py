@@ -14,7 +14,7 @@ from ..dynamics.sweeps import places_above
 from ..errors import NumericsError
 from ..lie.group import constant
 from ..model import Model, State
-from .points import plane, rim_jacobian
+from .points import plane, point_motions
 
 DEPENDENT = 1e-13
 """Squared singular values of ``J``, relative to their mean, around which a direction counts as redundant."""
@@ -141,13 +141,12 @@ def moving_axes(
     state, which a few random states tell.
     """
     rng, directions = np.random.default_rng(0), np.array(axes)
-    states = [model.random_state(rng) for _ in range(3)]
-    found = []
-    for place, r in zip(points, radii or (0.0,) * len(points), strict=True):
-        rims = [directions @ rim_jacobian(model, s, place, directions[0], r) for s in states]
-        sizes = np.max([np.abs(J).max(axis=1, initial=0.0) for J in rims], 0)
-        found.append(constant(np.flatnonzero(sizes > 1e-12)))
-    return tuple(found)
+    radii, sizes = radii or (0.0,) * len(points), np.zeros((len(points), len(directions)))
+    for state in (model.random_state(rng) for _ in range(3)):
+        motions = point_motions(model, state, points)
+        rims = [directions @ motion.rim(directions[0], r)[0] for motion, r in zip(motions, radii, strict=True)]
+        sizes = np.maximum(sizes, [np.abs(J).max(axis=1, initial=0.0) for J in rims])
+    return tuple(constant(np.flatnonzero(size > 1e-12)) for size in sizes)
 
 
 @lru_cache(maxsize=64)

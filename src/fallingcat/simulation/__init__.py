@@ -18,6 +18,7 @@ from .rosenbrock import Rosenbrock, error_size
 from .rule import Rule
 from .semi_implicit import SemiImplicitEuler
 from .simulate import INTEGRATORS, simulate
+from .simulator import Simulator
 from .system import System
 from .together import Rollout
 from .trajectory import Trajectory
@@ -43,6 +44,7 @@ __all__ = [
     "Rule",
     "SciPy",
     "SemiImplicitEuler",
+    "Simulator",
     "System",
     "Trajectory",
     "VectorEnvironment",

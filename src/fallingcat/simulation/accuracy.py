@@ -60,28 +60,31 @@ class Samples(NamedTuple):
 
     @classmethod
     def of(cls, times: np.ndarray, packed: np.ndarray, every: int, dt: float) -> Samples:
-        """Those of a record that may have more, at events."""
+        """Those of a record that may have more, at events; first and last, if it has no others."""
         steps = np.rint(times / (every * dt)).astype(int)
         steps[np.abs(times - steps * every * dt) > PRECISION] = -1
         _, first = np.unique(steps, return_index=True)
         first = first[steps[first] >= 0]
         whole = steps[first] == np.arange(len(first))
-        return cls(packed[first[: len(first) if whole.all() else int(whole.argmin())]], every, dt)
+        found = packed[first[: len(first) if whole.all() else int(whole.argmin())]]
+        all_steps = round(float(times[-1]) / dt)
+        if len(found) < 2 and abs(times[-1] - all_steps * dt) <= PRECISION:
+            return cls(packed[[0, -1]], all_steps, dt)
+        return cls(found, every, dt)
 
 
 def estimate(march: Any, model: Model, layout: Layout, samples: Samples, order: int) -> ErrorEstimate | None:
     """Error of a run by the compiled steps of ``march``; None where there are not two steps to compare."""
-    stride = 1 if samples.every % 2 == 0 else 2  # parts have an even number of steps
-    nodes, steps = samples.packed[::stride], stride * samples.every
+    nodes, every, dt = samples
     intervals = len(nodes) - 1
-    if intervals < 1:
+    if intervals * every < 2:
         return None
-    length = intervals if intervals * steps <= WHOLE else min(intervals, max(1, round(STEPS_PER_PART / steps)))
-    error = np.zeros(4)
-    for part, weight in _chosen(_activity(layout, nodes, length), length * steps):
+    length = intervals if intervals * every <= WHOLE else min(intervals, max(1, round(STEPS_PER_PART / every)))
+    steps, error = length * every, np.zeros(4)
+    half = steps // 2  # of twice the size, or a little more
+    for part, weight in _chosen(_activity(layout, nodes, length), steps):
         start, end = nodes[part * length], nodes[(part + 1) * length]
-        time = part * length * steps * samples.dt
-        coarse = march.rows(time, start, 2.0 * samples.dt, 1, length * steps // 2)[-1]
+        coarse = march.rows(part * steps * dt, start, steps * dt / half, 1, half)[-1]
         error = error + weight * _distances(model, layout, end, coarse) / (2.0**order - 1.0)
     return _judged(error, _distances(model, layout, nodes[0], nodes).max(axis=0))
 

@@ -57,7 +57,7 @@ def _remarks(run: Trajectory, dt: float | None, stable: bool) -> Iterator[str]:
     """What may be wrong with a run, each question in its turn; nothing is said where it is not.  Energies are looked at
     at a few hundred samples.
     """
-    some = np.unique(np.linspace(0, len(run) - 1, LOOKED_AT).round().astype(int))
+    some = np.array(sorted({*np.linspace(0, len(run) - 1, LOOKED_AT).round().astype(int).tolist()}))  # imports no np.ma
     ledger = Ledger(run.ledger.ports, run.ledger.base[some], run.ledger.joints[some])
     states = (run.poses, run.joints, run.twists, run.rates)
     kinetic, potential = energies(run.model)(*(x[some] for x in states), run.lag)

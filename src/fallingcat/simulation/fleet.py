@@ -174,7 +174,7 @@ class Fleet:
         fleet stays where it is.
         """
         on = self._on.part(which)
-        x = on.sent(np.hstack([np.zeros((len(packed), self.march.head)), packed]))
+        x = on.sent(self.march.begun(State(*self.layout.series(packed).states), packed))
         after = self.march.taken(on, x, dt, steps, on.sent(np.zeros((len(packed), 0))))
         return np.asarray(on.fetched(after), dtype=float)[:, self.march.head :]
 

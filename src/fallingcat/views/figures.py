@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import pairwise
 from typing import Any
-from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -107,7 +107,8 @@ def ticks(low: float, high: float, count: int) -> list[float]:
 
 def text(x: float, y: float, words: str, anchor: str = "middle", fill: str = SOFT, more: str = "") -> str:
     """Words at a point; never markup."""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{fill}" {more}>{escape(words)}</text>'
+    inner = escape(words, quote=False)
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{fill}" {more}>{inner}</text>'
 
 
 def path(points: Any, stroke: str, width: float = 1.8, more: str = "") -> str:

@@ -1,0 +1,128 @@
+"""One robot, stepped from a loop of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..contact import Contact
+from ..control import Law
+from ..errors import ModelError, NumericsError, told
+from ..model import Model, State
+from .arguments import whole
+from .fleet import Fleet
+from .integrator import Integrator
+from .located import LocatedMarch
+from .stiffness import DEFAULT_STEP
+
+
+class Simulator:
+    """A robot that is stepped by calls: ``sim.step(torques)``, then ``sim.state``.
+
+    Steps are compiled once; joint forces are inputs of the compiled step and may change at every call.  Integrator,
+    passive joint forces and limits are those of :class:`.Fleet` with one robot, and so is the motion.
+
+    Args:
+        model: Robot.
+        contact: Ground or other contact; None: nothing is touched.
+        laws: Force laws that act inside the step beside the given forces, such as servos, springs and dampers.
+        dt: Step (s).
+        state: Where it starts; None: :meth:`.Model.neutral`.
+        integrator: One of :class:`.Implicit`, :class:`.Moreau`, or a method for flights; None: the default.
+        passive: Whether springs, damping, friction, stops and drive limits of the model act.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.two_cylinder_cat()
+        >>> sim = fc.Simulator(cat, dt=1e-3)
+        >>> for _ in range(100):
+        ...     sim.step(0.1 - sim.state.rates)
+        >>> round(sim.time, 6), sim.state.joints.shape
+        (0.1, (2,))
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        contact: Contact | None = None,
+        laws: Law | Sequence[Law] | None = None,
+        *,
+        dt: float = DEFAULT_STEP,
+        state: State | None = None,
+        integrator: Integrator | None = None,
+        passive: bool = True,
+    ) -> None:
+        start = model.neutral() if state is None else state
+        about = {"dt": dt, "driven": True, "integrator": integrator, "passive": passive}
+        self._fleet = Fleet(model, [start], laws, contact, **about)  # type: ignore[arg-type]
+        if isinstance(self._fleet.march, LocatedMarch):
+            raise ModelError(
+                "a simulator takes fixed steps: Implicit(), Moreau() or a method for flights, not Located()"
+            )
+        self.model, self.dt = model, self._fleet.dt
+        self._go, self._out, self._x, clock, self._forces = self._fleet.march._single
+        clock[0] = self.dt
+        self._layout, self._head = self._fleet.layout, self._fleet.march.head
+        self._packed = self._x[self._head :]
+        pose = np.eye(4)
+        self._rows = pose[:3].reshape(12)
+        ends = np.cumsum([12, self._layout.joints, model.m, model.n])
+        self._state = State(pose, *(self._packed[a:b] for a, b in pairwise(ends.tolist())))
+        self._begin()
+
+    # looking --------------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """s: since the start, or the last reset."""
+        return float(self._x[0]) * self.dt
+
+    @property
+    def state(self) -> State:
+        """Where the robot is: views that the next step overwrites; copy what you keep."""
+        return self._state
+
+    # moving ---------------------------------------------------------------------------------------------------
+
+    def step(self, forces: Any = None, steps: int = 1) -> None:
+        """Take ``steps`` under joint forces that stay the same meanwhile.
+
+        Args:
+            forces: ``n`` joint forces (N m or N); None: none.
+            steps: How many.
+        """
+        self._apply(forces)
+        for _ in range(whole(steps, "steps")):
+            self._go()
+            if not np.isfinite(self._out.sum()):
+                self._refuse()
+            self._x[:] = self._out
+        self._rows[:] = self._packed[:12]
+
+    def reset(self, state: State | None = None) -> None:
+        """Start anew, at time zero, from ``state``; None: from the neutral one."""
+        self._fleet.reset([0], [self.model.neutral() if state is None else state])
+        self._begin()
+
+    def _apply(self, forces: Any) -> None:
+        """Writes the forces where the compiled step reads them."""
+        if forces is None:
+            self._forces[:] = 0.0
+            return
+        given = np.asarray(forces, dtype=float) if not isinstance(forces, np.ndarray) else forces
+        if given.shape != (self.model.n,):
+            raise ModelError(f"forces must have shape ({self.model.n},), got {told(forces)}")
+        self._forces[self.model.m :] = given
+
+    def _begin(self) -> None:
+        """Takes over where the fleet has put the robot."""
+        self._x[:] = np.asarray(self._fleet._x)[0]
+        self._rows[:] = self._packed[:12]
+
+    def _refuse(self) -> None:
+        """The robot stays where it was before the step."""
+        what = "forces" if not np.isfinite(self._forces).all() else "the motion"
+        raise NumericsError(f"{what} of {self.model.name!r} not finite: the step was not taken", time=self.time)
