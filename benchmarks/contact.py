@@ -26,13 +26,13 @@ import numpy as np
 
 import fallingcat as fc
 from fallingcat.kernels.compare import bare_urdf
-from fallingcat.simulation import Fleet
+from fallingcat.simulation import Fleet, Implicit
 
 RESULT = Path(__file__).parent / "results" / "contact.json"
 WARP = "MuJoCo Warp Euler"
-STEPS = ((2e-3, "float32"), (2e-3, "float64"), (1e-3, "float32"))
-HARD = ((2e-3, "float32"), (2e-3, "float64"))
-"""s, on a GPU."""
+STEPS = ((2e-3, "float32", 2), (2e-3, "float64", 2), (1e-3, "float32", 2), (2e-3, "float32", 1))
+HARD = ((2e-3, "float32", None), (2e-3, "float64", None))
+"""s, on a GPU, and sweeps on compliant floors: two are the default there."""
 JUDGED, TIMED = 1.0, 10.0
 """s: the length of a run whose error is measured, beside one with 64 times smaller steps; and of one that is timed."""
 
@@ -189,18 +189,19 @@ def row(name: str, dt: float, took: float, spread: list[float], error: float) ->
 # GPU ------------------------------------------------------------------------------------------------------------------
 
 
-def fleet(scene: Scene, hard: bool, dt: float, count: int, seed: int, **where: Any) -> Fleet:
+def fleet(scene: Scene, hard: bool, dt: float, sweeps: int | None, count: int, seed: int, **where: Any) -> Fleet:
     """Robots that differ in their joint rates."""
+    where["integrator"] = None if hard else Implicit(sweeps)
     many = fc.State(*(np.tile(x, (count, *[1] * x.ndim)) for x in scene.start))
     many = many._replace(rates=np.random.default_rng(seed).normal(size=(count, scene.model.n)))
     return Fleet(scene.model, many, scene.laws, scene.hard if hard else scene.floor, dt=dt, **where)
 
 
-def on_cpu(scene: Scene, hard: bool, dt: float) -> tuple[np.ndarray, float]:
+def on_cpu(scene: Scene, hard: bool, dt: float, sweeps: int | None) -> tuple[np.ndarray, float]:
     """The poses of 1,000 robots after 100 ms, and the error of one after a second."""
-    same = fleet(scene, hard, dt, 1000, 1)
+    same = fleet(scene, hard, dt, sweeps, 1000, 1)
     same.step(round(0.1 / dt))
-    floor, name = (scene.hard, "moreau") if hard else (scene.floor, "implicit")
+    floor, name = (scene.hard, "moreau") if hard else (scene.floor, Implicit(sweeps))
     ends = [
         fc.simulate(scene.model, scene.start, JUDGED, scene.laws, floor, integrator=name, dt=step).poses[-1]
         for step in (dt, dt / 64.0)
@@ -209,13 +210,13 @@ def on_cpu(scene: Scene, hard: bool, dt: float) -> tuple[np.ndarray, float]:
 
 
 def on_gpu(
-    scene: Scene, hard: bool, dt: float, count: int, dtype: str, cpu: tuple[np.ndarray, float]
+    scene: Scene, hard: bool, dt: float, sweeps: int | None, count: int, dtype: str, cpu: tuple[np.ndarray, float]
 ) -> dict[str, Any]:
     """Steps per second of a fleet, and 100 ms of 1,000 robots beside the CPU's float64."""
     import cupy
 
     began = time.perf_counter()
-    big = fleet(scene, hard, dt, count, 0, target="cuda", dtype=dtype)
+    big = fleet(scene, hard, dt, sweeps, count, 0, target="cuda", dtype=dtype)
     big.step(1)
     cupy.cuda.Device().synchronize()
     compiled = time.perf_counter() - began
@@ -225,7 +226,7 @@ def on_gpu(
         big.step(50)
         cupy.cuda.Device().synchronize()
         times.append((time.perf_counter() - began) / 50)
-    small = fleet(scene, hard, dt, 1000, 1, target="cuda", dtype=dtype)
+    small = fleet(scene, hard, dt, sweeps, 1000, 1, target="cuda", dtype=dtype)
     small.step(round(0.1 / dt))
     off = np.abs(small.packed()[:, :12] - cpu[0]).max(axis=1)
     kernels = big.march.on("cuda", dtype)
@@ -233,6 +234,7 @@ def on_gpu(
         "method": "fallingcat moreau" if hard else "fallingcat implicit",
         "dtype": dtype,
         "dt": dt,
+        **({} if hard else {"sweeps": sweeps}),
         "robots": count,
         "steps per s": count / statistics.median(times),
         "simulated s per s": dt * count / statistics.median(times),
@@ -296,19 +298,19 @@ def warps(scene: Scene, dt: float, count: int) -> dict[str, Any]:
     }
 
 
-def gpu_ways() -> list[tuple[bool, float, str]]:
-    """Hard contacts or not, steps (s), kind of numbers."""
+def gpu_ways() -> list[tuple[bool, float, str, int | None]]:
+    """Hard contacts or not, steps (s), kind of numbers, sweeps."""
     return [(hard, *step) for hard, steps in ((False, STEPS), (True, HARD)) for step in steps]
 
 
 def gpu_rows(name: str, scene: Scene, count: int, known: Any, before: list[Any]) -> list[Any]:
     """Ours, and MuJoCo Warp's."""
     rows = []
-    for hard, dt, dtype in gpu_ways():
-        key = f"{name} {hard} {dt}"
-        cpu = (known[key], float(known[f"{key} error"])) if known else on_cpu(scene, hard, dt)
+    for hard, dt, dtype, sweeps in gpu_ways():
+        key = f"{name} {hard} {dt} {sweeps}"
+        cpu = (known[key], float(known[f"{key} error"])) if known else on_cpu(scene, hard, dt, sweeps)
         fewer = 3 if hard and dtype == "float64" else 0  # they take rounds by the thousand while they land
-        rows.append(on_gpu(scene, hard, dt, count >> fewer, dtype, cpu))
+        rows.append(on_gpu(scene, hard, dt, sweeps, count >> fewer, dtype, cpu))
     if name not in SCENES:
         return rows
     if importlib.util.find_spec("mujoco_warp"):
@@ -320,9 +322,9 @@ def prepare(file: Path) -> None:
     """What the CPU makes of the fleets."""
     data: dict[str, Any] = {}
     for name, scene in (SCENES | {"hopper": hopper}).items():
-        for hard, dt in dict.fromkeys((hard, dt) for hard, dt, _ in gpu_ways()):
-            key = f"{name} {hard} {dt}"
-            data[key], data[f"{key} error"] = on_cpu(scene(), hard, dt)
+        for hard, dt, sweeps in dict.fromkeys((hard, dt, sweeps) for hard, dt, _, sweeps in gpu_ways()):
+            key = f"{name} {hard} {dt} {sweeps}"
+            data[key], data[f"{key} error"] = on_cpu(scene(), hard, dt, sweeps)
     np.savez(file, **data)
 
 

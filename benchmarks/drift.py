@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 import fallingcat as fc
-from fallingcat.simulation import Rosenbrock
+from fallingcat.simulation import MomentumMidpoint, Rosenbrock
 
 RESULT = Path(__file__).parent / "results" / "drift.json"
 CHAIN = """
@@ -44,7 +44,9 @@ CHAIN = """
 </mujoco>
 """
 START = {"joints": [0.4, -0.3], "twist": [0.1, -0.2, 0.05, 0.3, 0.5, -0.4], "rates": [0.8, -0.6]}
-OURS, PEERS = ("momentum", "rkmk4", "rosenbrock", "semi_implicit"), ("RK4", "Euler", "implicit", "implicitfast")
+OURS = ("momentum", "midpoint", "rkmk4", "rosenbrock", "semi_implicit")
+PEERS = ("RK4", "Euler", "implicit", "implicitfast")
+METHODS = {"midpoint": MomentumMidpoint(), "rosenbrock": Rosenbrock(tolerance=None)}
 
 
 def robot() -> fc.Model:
@@ -72,7 +74,7 @@ def drifts(model: fc.Model, states: list[fc.State]) -> dict[str, float]:
 
 def ours(model: fc.Model, integrator: str, steps: int, dt: float) -> dict[str, Any]:
     """One run of ours."""
-    method = Rosenbrock(tolerance=None) if integrator == "rosenbrock" else integrator
+    method = METHODS.get(integrator, integrator)
     start = time.perf_counter()
     run = fc.simulate(model, model.state(**START), steps * dt, integrator=method, dt=dt, every=max(1, steps // 500))
     seconds = time.perf_counter() - start

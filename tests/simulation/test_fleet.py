@@ -42,15 +42,17 @@ def test_steps_are_those_of_a_rollout():
 
 
 def test_forces_are_held():
-    """Forces of a policy, step by step, are those of a controller in a run alone, which is asked in the middle."""
+    """Forces of a policy, step by step, are those of a controller in a run alone, which is asked in the middle; steps
+    resolve it.
+    """
     model, many, floor, sit = dogs()
     fleet = Fleet(model, many, contact=floor, driven=True)
     for _ in range(20):
         middle = fleet.state.joints + 0.5e-3 * fleet.state.rates
-        fleet.step(1, forces=-200.0 * (middle - sit) - 5.0 * fleet.state.rates)
+        fleet.step(1, forces=-60.0 * (middle - sit) - 0.5 * fleet.state.rates)
     start = fc.State(*(x[3] for x in many))
     alone = fc.simulate(
-        model, start, 0.02, lambda t, s: -200.0 * (s.joints - sit) - 5.0 * s.rates, floor, integrator="implicit"
+        model, start, 0.02, lambda t, s: -60.0 * (s.joints - sit) - 0.5 * s.rates, floor, integrator="implicit"
     )
     np.testing.assert_allclose(fleet.state.joints[3], alone.joints[-1], atol=1e-13)
     np.testing.assert_allclose(fleet.works[3, 0], alone.ledger.works[-1, 0], atol=1e-12)

@@ -13,7 +13,7 @@ import fallingcat as fc
 from fallingcat.arrays import concatenate
 from fallingcat.control import JointDamper, JointSpring, Law, Sampled
 from fallingcat.lie import SE3
-from fallingcat.model import Body, Joint, Limits, Link, Model, Passive, Revolute
+from fallingcat.model import Body, Fixed, Joint, Limits, Link, Model, Passive, Revolute
 from fallingcat.simulation import Fleet, MomentumRungeKutta
 
 CAT = fc.robots.two_cylinder_cat()
@@ -230,6 +230,25 @@ def test_many_fly_as_single_ones():
         agree("poses", many.poses[-1, i], one.poses[-1], 1e-13)
         np.testing.assert_array_equal(fleet.state.joints[i], many.joints[-1, i])
         np.testing.assert_array_equal(fleet.state.rates[i] == 0.0, one.rates[-1] == 0.0)
+
+
+def test_strong_dampers_beside_friction():
+    """Steps that nobody gave a size resolve them; in longer ones than explicit steps may be, ``implicit`` does."""
+    passive = Passive(friction=0.02, damping=5.0)
+    robot = replace(CAT, joints=tuple(replace(j, passive=passive) for j in CAT.joints))
+    start = robot.state(rates=[1.0, -0.5], twist=0.1 * np.ones(6))
+    run = fc.simulate(robot, start, 0.02)
+    assert (run.integrator, run.status) == ("momentum", "finished")
+    check_flight(run)
+    assert (run.rates[-1] == 0.0).all()
+    assert fc.simulate(robot, start, 0.02, dt=1e-2).integrator == "implicit"
+
+
+def test_friction_of_a_joint_that_does_not_move_holds_nothing():
+    joint = Joint("weld", Fixed(), "base", "rotor", passive=Passive(friction=0.1))
+    robot = replace(spinner(0.0), joints=(joint,))
+    run = fc.simulate(robot, robot.state(twist=0.1 * np.ones(6)), 0.1)
+    assert (run.integrator, run.status) == ("momentum", "finished")
 
 
 @pytest.mark.slow

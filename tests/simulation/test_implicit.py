@@ -383,7 +383,9 @@ def test_landing_in_long_steps_is_told():
 
 
 def test_controllers_are_asked_at_each_step():
-    """A plain function is held over a step; as a law of the same forces it gives nearly the same."""
+    """A plain function is held over a step that resolves it, else foreseen: as a law of the same forces it gives the
+    same.
+    """
     model, state, laws, floor = quadruped(0.33)
     asked = []
 
@@ -392,9 +394,9 @@ def test_controllers_are_asked_at_each_step():
         return -200.0 * (now.joints - np.array(SIT)) - 5.0 * now.rates
 
     run = fc.simulate(model, state, 0.1, controller, floor, integrator="implicit", dt=1e-3)
-    assert len(asked) == 101  # once more to see what it gives
+    assert len(asked) <= 101 + 2 * model.n + 3 + 10  # once more to see what it gives, and now and then how stiff it is
     by_laws = fc.simulate(model, state, 0.1, laws, floor, integrator="implicit", dt=1e-3)
-    np.testing.assert_allclose(run.joints[-1], by_laws.joints[-1], atol=2e-3)
+    np.testing.assert_allclose(run.joints[-1], by_laws.joints[-1], atol=1e-10)
     assert "controller" in run.ledger.ports
     assert run.energy_residual < 0.02
 

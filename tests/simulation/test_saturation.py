@@ -139,8 +139,9 @@ def test_a_function_that_shakes_a_joint_at_each_step_is_told():
     arm = fc.robots.planar_arm()
     arm = replace(arm, joints=tuple(replace(joint, limits=fc.Limits(effort=300.0)) for joint in arm.joints))
     start = arm.state(joints=[0.1, 0.2, 0.3])
-    about = {"integrator": "implicit", "dt": 1e-3}
-    shaken = fc.simulate(arm, start, 0.2, lambda t, s: -1e3 * s.rates, **about)
+    about, rng = {"integrator": "implicit", "dt": 1e-3}, np.random.default_rng(0)
+    shaken = fc.simulate(arm, start, 0.2, lambda t, s: -1e3 * s.rates + 1e-9 * rng.normal(size=3), **about)
     assert "goes to and fro with the steps under the function: take smaller steps, or a law" in shaken.status
-    assert fc.simulate(arm, start, 0.2, lambda t, s: -1.0 * s.rates, **about).status == "finished"
+    for damping in (1.0, 1e3):  # how stiff a function is without noise, differences say
+        assert fc.simulate(arm, start, 0.2, lambda t, s, d=damping: -d * s.rates, **about).status == "finished"
     assert fc.simulate(arm, start, 0.2, JointDamper(1e3), **about).status == "finished"

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ModelError
 from .building import array, is_numeric
 from .elementwise import less, where
-from .loops import RepeatBody
+from .loops import RepeatBody, repeats
 from .traced import Traced
 
 Found = tuple[Any, Any]
@@ -44,6 +44,12 @@ def repeat(step: Callable[[Any], Found | Iterator[Found]], start: Any, most: int
         raise ModelError("what is repeated until it has arrived runs on this processor or a GPU alone")
     loop = graph.node("loop", body, *body.shared, *start)
     return array([graph.node("part", loop, i, 0) for i in range(len(start))])
+
+
+def loops_here(x: Any) -> bool:
+    """Whether :func:`repeat` makes one loop of machine code for this processor of these numbers, outside of another."""
+    graph = next((e.graph for e in np.asarray(x).flat if type(e) is Traced), None)
+    return graph is not None and not graph.recording and (graph.loops is True or graph.loops is repeats)
 
 
 def _pairs(step: Callable[[Any], Found | Iterator[Found]], x: Any) -> Iterator[Found]:

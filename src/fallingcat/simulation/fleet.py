@@ -19,7 +19,7 @@ from .implicit import Implicit
 from .integrator import Integrator, Marching
 from .located import ATTEMPTS, Located, LocatedMarch
 from .machines import Cpu, Gpu, Machine
-from .momentum import flies, momentum_method
+from .momentum import default_in_flight
 from .moreau import Moreau, suits_moreau
 from .numbers import apart
 from .parameters import Parameters, checked, masses
@@ -247,9 +247,8 @@ class Fleet:
 
 def _suits(system: System, first: State, dt: float, plain: bool) -> Integrator:
     """The default integrator; ``plain``: robots are all alike and counted in float64."""
-    if plain and flies(system) and not system.model.loops and system.ledger:
-        return momentum_method(system, first, dt)
-    return Moreau() if suits_moreau(system) else Implicit()
+    flight = default_in_flight(system, first, dt) if plain and not system.model.loops and system.ledger else None
+    return flight or (Moreau() if suits_moreau(system) else Implicit())
 
 
 def _laws_of_each(laws: Any, count: int) -> tuple[list[tuple[Law, ...]], Any]:

@@ -115,7 +115,8 @@ class _Step:
     @cached_property
     def friction(self) -> Friction | None:
         law = law_that_grips(self.system)
-        return None if law is None else Friction.of(law, self.system.model)
+        found = None if law is None else Friction.of(law, self.system.model)
+        return found if found is not None and len(found.places) else None
 
     @cached_property
     def bare(self) -> System:

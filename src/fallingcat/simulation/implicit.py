@@ -143,7 +143,8 @@ class March:
         laws, numbers = apart(system.laws)
         self.numbers = np.append(numbers, nominal(system.model, system.contact, system.varied))
         self.system, self._layout, self._model = system, layout_of(system, memory), system.model
-        forces = 0 if system.controller is None else system.model.nv
+        foreseen = 0 if system.feedback is None else 2 * system.model.n
+        forces = 0 if system.controller is None else system.model.nv + foreseen
         size, count = self.head + self._layout.size, len(self.numbers)
         self._inputs = {"x": size, "clock": self.clock, "numbers": count, "forces": forces}
         self._options: dict[str, Any] = {"laws": laws, "contact": system.contact, "memory": memory, **how}
@@ -199,7 +200,7 @@ class March:
         return *self.kernel.stepper(x, clock, numbers, forces), x, clock, forces
 
     def held(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray | None:
-        """``nv``: what a controller, if there is one, says in a step of ``dt`` (s).
+        """``nv``: what a controller, if there is one, says in a step of ``dt`` (s), and how stiff it is, if known.
 
         A function sees time and place where a step acts, as laws do: springs that it is made of would gain energy in
         steps that move with the mean of the velocities under forces of their start.
@@ -209,8 +210,9 @@ class March:
         state, half = self._layout.unpack(packed)[0], 0.5 * dt
         if self.middle and self.system.sampling is None:
             t, state = t + half, self._model.configuration.displace(state, half * state.velocity)
-        asked = self.system.asked(t, state)
-        return np.concatenate([np.zeros(self._model.nv - len(asked)), asked])
+        asked, feedback = self.system.asked(t, state), self.system.feedback
+        gains = np.zeros(0) if feedback is None else feedback.gains(t, state, asked[-self._model.n :])
+        return np.concatenate([np.zeros(self._model.nv - len(asked)), asked, gains])
 
     def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
         """What touches at each of ``N`` packed states."""

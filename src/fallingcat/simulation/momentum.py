@@ -1,17 +1,18 @@
-"""The momentum-exact midpoint rule: free flight in which no momentum can be lost.
+"""Momentum-exact methods: free flight in which no momentum can be lost.
 
 Seen from its center of mass a robot in free flight neither falls nor drifts: the center follows its parabola exactly,
-and the angular momentum about it never changes.  What is left to integrate is the shape, in its canonical momentum; the
-base turns along by reconstruction on the group, ``R exp(dt w)``, with the angular velocity that momentum and shape
-leave it ([Mishra] (9)).
+and the angular momentum about it never changes.  What is left to integrate is the shape; the twist of the base follows
+from momentum, shape and rates by reconstruction ([Mishra] (9)).
 
-The rule is variational: it makes the sum of ``dt l(w, (q0 + q1)/2, (q1 - q0)/dt)`` stationary, where ``l`` is the
-Lagrangian seen from the center of mass and ``R1 = R0 exp(dt w)``.  So it is symplectic, and keeps the angular momentum
-``k = R0 dexp(dt w)^-T dl/dw`` that belongs to that sum exactly.
+:class:`MomentumRungeKutta` integrates all velocities by an explicit method of order 5 and takes the twist of the base
+from the momentum at the end of every step; joints stick and slide under dry friction (:mod:`.flight_friction`).
 
-Loops within the robot are equations between its joints, ``e(q) = 0``.  The same sum, stationary among shapes that are
-closed, has impulses ``J' x`` of the loops at both ends of a step (RATTLE): those at its start close the loops at its
-end, those at its end take away velocities that would open them.  All of the above stays true.
+:class:`MomentumMidpoint` is variational: it makes the sum of ``dt l(w, (q0 + q1)/2, (q1 - q0)/dt)`` stationary, where
+``l`` is the Lagrangian seen from the center of mass and ``R1 = R0 exp(dt w)``.  So it is symplectic, and keeps the
+angular momentum ``k = R0 dexp(dt w)^-T dl/dw`` that belongs to that sum exactly.  Loops within the robot are equations
+between its joints, ``e(q) = 0``.  The same sum, stationary among shapes that are closed, has impulses ``J' x`` of the
+loops at both ends of a step (RATTLE): those at its start close the loops at its end, those at its end take away
+velocities that would open them.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from .implicit_step import law_that_grips
 from .integrator import Marching, Step
 from .momentum_step import CARRIED, ITERATIONS, Guess, Parabola, arrived, carried_at, flown, stepped
 from .smooth import SmoothMarch
-from .stiffness import RESOLVED, fastest, stiff
+from .stiffness import RESOLVED, STABLE, STIFF_STEP, fastest, stiff
 from .system import System, held
 
 
@@ -229,6 +230,15 @@ def momentum_method(system: System, state: State, dt: float | None) -> MomentumR
     else:
         unresolved = fastest(system, state) * dt > RESOLVED * (1.0 + 1e-6)
     return MomentumMidpoint() if function or unresolved else MomentumRungeKutta()
+
+
+def default_in_flight(system: System, state: State, dt: float | None) -> MomentumRungeKutta | MomentumMidpoint | None:
+    """:func:`momentum_method`; None for what does not fly, and dry friction beside dampers too strong for its steps."""
+    if not flies(system):
+        return None
+    rubs = law_that_grips(system) is not None
+    fast = fastest(system, state) * (STIFF_STEP if dt is None else dt) if rubs else 0.0
+    return momentum_method(system, state, dt) if fast <= STABLE else None
 
 
 def flies(system: System) -> bool:

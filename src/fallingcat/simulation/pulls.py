@@ -52,20 +52,24 @@ def pulls_of(
     dt: Any,
     middle: bool = False,
 ) -> dict[str, Pull]:
-    """All laws, and the controller, by their names; of the one that ``grips``, nothing yet.  A step foresees all of
+    """All laws, and the controller, by their names; of the one that ``grips``, nothing yet.  ``forces`` are those (nv)
+    of the controller, and its stiffness and damping (n each) where they are known.  A step foresees all of
     springs and dampers, or, if its places are those of its ``middle``, as much as :class:`.Centered`.
     """
     model, zero, drives = system.model, np.zeros(system.model.n), set(system.driven_ports)
     asking, at = [law for law in system.laws if not law.answers and law.name != grips], (model, t, state, touching, dt)
     said = {law.name: _resistance(law.resistance, *at) for law in asking}
+    uncut = {law.name: _uncut(law, *at) for law in asking} if middle else {}
+    if len(forces) > model.nv:  # of a function, with its stiffness and damping
+        said["controller"], uncut["controller"] = tuple(forces[model.nv :].reshape(2, -1)), None
     ahead = {name: (dt * K, D + dt * K) for name, (K, D) in said.items()}
     if middle and said and model.n:
-        ahead = _centered(said, {law.name: _uncut(law, *at) for law in asking}, _behind(model), dt)
+        ahead = _centered(said, uncut, _behind(model), dt)
     pulls = {law.name: Pull(_forces(law, *at[:-1]), *ahead[law.name]) for law in asking}
     if grips is not None:
         pulls[grips] = Pull(np.zeros(model.nv), zero, zero)
     if system.controller is not None:
-        pulls["controller"] = Pull(forces, zero, zero)
+        pulls["controller"] = Pull(forces[: model.nv], *ahead.get("controller", (zero, zero)))
     asked = system.total({name: pull.forces for name, pull in pulls.items() if name in drives})
     for law in system.laws:
         if law.answers:

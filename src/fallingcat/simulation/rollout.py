@@ -16,7 +16,7 @@ from .fleet import Fleet
 from .implicit import Implicit, suits_implicit
 from .integrator import Integrator, Marching
 from .located import Located
-from .momentum import MomentumRungeKutta, flies, momentum_method
+from .momentum import MomentumRungeKutta, default_in_flight, momentum_method
 from .moreau import Moreau, suits_moreau
 from .rkmk4 import RKMK4
 from .rosenbrock import Rosenbrock
@@ -168,10 +168,13 @@ def _method(
     """The wanted integrator, or the one that suits the system in steps of ``dt`` (s); ``plain``: robots are all alike
     and counted in float64.
     """
-    given = INTEGRATORS.get(wanted) if isinstance(wanted, str) else wanted
-    if wanted == MomentumRungeKutta.name or (wanted is None and plain and flies(system) and not system.model.loops):
-        given = momentum_method(system, first, _step(system, MomentumRungeKutta(), first) if dt is None else dt)
-    method = _suits(system) if given is None and wanted is None else given
+    method = INTEGRATORS.get(wanted) if isinstance(wanted, str) else wanted
+    step = _step(system, MomentumRungeKutta(), first) if dt is None else dt
+    if wanted == MomentumRungeKutta.name:
+        method = momentum_method(system, first, step)
+    if wanted is None:
+        flight = default_in_flight(system, first, step) if plain and not system.model.loops else None
+        method = flight or _suits(system)
     fixed = isinstance(method, (Rule, Marching)) and method.tolerance is None
     sampled = None if system.sampling is None else system.sampling.sampled
     many = system.controller is None or (sampled is not None and (sampled.laws or sampled.together))

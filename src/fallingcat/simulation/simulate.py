@@ -26,14 +26,27 @@ from .implicit import Implicit, suits_implicit
 from .implicit_step import law_that_grips
 from .integrator import Integrator
 from .located import Located
-from .momentum import MomentumRungeKutta, flies, momentum_method
+from .momentum import MomentumRungeKutta, default_in_flight, momentum_method
 from .moreau import Moreau, suits_moreau
 from .rkmk4 import RKMK4
 from .rosenbrock import Rosenbrock
+from .rule import SMALL
 from .run import Run
 from .sampling import Sampling
 from .semi_implicit import SemiImplicitEuler
-from .stiffness import DEFAULT_STEP, RESOLVED, STABLE, STIFF_STEP, fastest, stiff
+from .stiffness import (
+    DEFAULT_STEP,
+    RESOLVED,
+    STABLE,
+    STIFF_STEP,
+    SWINGS_AT_MOST,
+    default_step,
+    fastest,
+    stable_step,
+    stiff,
+    swinging,
+    unforeseen,
+)
 from .system import Controller, System
 from .trajectory import Trajectory
 
@@ -50,6 +63,11 @@ INTEGRATORS: dict[str, Integrator] = {
         SciPy(),
     )
 }
+
+LARGE = 30
+"""Degrees of freedom from which on default steps under stiff laws do not estimate their error: it would take minutes"""
+STAGES = 4
+"""How often a step of RKMK4 asks a function."""
 
 
 @numbers_only("it steps until something happens, and compiles its own steps")
@@ -86,8 +104,9 @@ def simulate(
     1, no modes) on hard contacts of more than 40 points times degrees of freedom or beside loops (``rkmk4`` locates
     their events), the Rosenbrock method for a single body or a planar hopper on one point of a compliant floor, where
     laws switch with one or two points that touch it, on other contacts and for joints that are too stiff for steps
-    (``implicit`` under a function), else RKMK4.  Dry friction so large that joints would be seen to creep under it in
-    other steps takes ``implicit`` or ``moreau``, which hold them; so do momentum-exact steps.
+    (``implicit`` under a function, and for large robots), else RKMK4.  Dry friction so large that joints would be seen
+    to creep under it in other steps takes ``implicit`` or ``moreau``, which hold them; so do momentum-exact steps.  How
+    stiff a function is, differences of its answers at the start say: see :mod:`.feedback`.
 
     Runs of fixed steps under laws carry an :attr:`~.Trajectory.error_estimate`.  A run whose estimated error is above
     5 % of the motion, or whose energy balance is violated by more than 1 %, says so in its ``status``, with steps that
@@ -110,7 +129,7 @@ def simulate(
     state = start(model, state)
     check_closed(model, *(x[None] for x in state))
     own = own_laws(model, dt, passive, state.joints, controller)
-    system = system_of(model, state, controller, contact, own)
+    system = system_of(model, state, controller, contact, own).linearized(state)
     method = method_of(system, state, integrator, dt)
     if method.tolerance is not None:  # steps resolve what acts, and dt is but the longest
         resolved = own_laws(model, None, passive, state.joints, controller)
@@ -226,7 +245,7 @@ def method_of(system: System, state: State, wanted: str | Integrator | None, dt:
         return wanted
     if wanted is not None:
         return _named(system, state, wanted, dt)
-    flight = momentum_method(system, state, dt) if flies(system) else None
+    flight = default_in_flight(system, state, dt)
     if flight is not None and law_that_grips(system) is not None:
         return flight
     if suits_implicit(system):
@@ -236,10 +255,13 @@ def method_of(system: System, state: State, wanted: str | Integrator | None, dt:
     if system.contact is not None and system.contact.stiff:
         return INTEGRATORS["rosenbrock"]
     if dt is None and system.sampling is None and stiff(system, state):  # held forces jump: nothing is followed at once
-        return flight or INTEGRATORS[_follows_dampers(system)]
+        found = flight or _takes_long_steps(system, state, dt)
+        if found is not None:
+            return found
     fast = fastest(system, state) * (STIFF_STEP if dt is None else dt)
     if fast > STABLE:
-        return INTEGRATORS["rosenbrock"]
+        long = None if flight is not None else _takes_long_steps(system, state, dt)
+        return long or INTEGRATORS["rosenbrock"]
     return flight if flight is not None and (dt is None or fast <= RESOLVED) else INTEGRATORS["rkmk4"]
 
 
@@ -249,9 +271,21 @@ def _named(system: System, state: State, name: Any, dt: float | None) -> Integra
     return momentum_method(system, state, dt) if name == MomentumRungeKutta.name else method
 
 
-def _follows_dampers(system: System) -> str:
-    """Which integrator takes long steps under strong dampers: one that knows its error, or, under functions, which may
-    jump and shake, one that asks once a step.
+def _takes_long_steps(system: System, state: State, dt: float | None) -> Integrator | None:
+    """Which integrator takes steps of ``dt`` (s), or of its own, that do not resolve springs and dampers:
+    ``rosenbrock``, which knows its error; or ``implicit``, under functions, which may jump and shake, as it asks once a
+    step, and for large robots, where it is a hundred times faster.  None for functions that are asked less often in
+    short steps of RKMK4.
     """
-    asks = system.controller is not None and system.contact is None and not any(system.sizes)
-    return "implicit" if asks else "rosenbrock"
+    function = system.controller is not None and system.sampling is None
+    suits = system.contact is None and not any(system.sizes) and not system.model.loops
+    if not suits or not (function or system.model.nv > (LARGE if dt is None else SMALL)):
+        return INTEGRATORS["rosenbrock"]
+    if dt is None:
+        follows = stable_step(system, state) >= STAGES * default_step(system, state)
+    else:
+        slow = SWINGS_AT_MOST / dt
+        follows = unforeseen(system, state) * dt <= RESOLVED and swinging(system, state, slow) <= slow
+    if follows:
+        return INTEGRATORS["implicit"]
+    return None if function else INTEGRATORS["rosenbrock"]

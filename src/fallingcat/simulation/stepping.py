@@ -18,7 +18,7 @@ from .implicit import March
 from .integrator import HALVINGS, Integrator, Step
 from .ledger import ROUNDING
 from .smooth import smooth
-from .stiffness import damped_step, default_step, stable_step, stiff, too_fast
+from .stiffness import damped_step, default_step, foreseeing, stable_step, stiff, too_fast
 from .system import System
 
 SMALLEST_STEP = 1e-13
@@ -50,6 +50,7 @@ class Stepping:
         self.eases = dt is None and system.contact is None and (method.stable or method.damped) and stiff(system, state)
         if dt is None:
             dt = longest if self.adaptive else _default_of(method)(system, state)
+        self.system = system = foreseeing(system, state, dt)
         self.method, self.largest = method.at(system, dt), dt
         self.begun = state
         self.mode, memory = system.begin(state)

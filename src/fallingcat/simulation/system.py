@@ -23,6 +23,7 @@ from ..model import Model, State
 from .arguments import answered, controller_forces
 from .closed import LOOPS, closed_motion
 from .compiled import acceleration, touch
+from .feedback import Feedback
 from .sampling import Sampling
 
 Controller = Callable[[float, State], Any]
@@ -77,6 +78,8 @@ class System:
     """What the controller has said (n or nv), of any kind of number; None: it is asked"""
     varied: tuple[str, ...] = ()
     """Numbers that differ from robot to robot, by name: see :mod:`.parameters`"""
+    feedback: Feedback | None = None
+    """How stiff the controller is, if it is a function that was asked; see :meth:`linearized`"""
 
     def __post_init__(self) -> None:
         twice = [name for name, count in Counter(self.ports).items() if count > 1]
@@ -105,6 +108,17 @@ class System:
     def sampling(self) -> Sampling | None:
         """The controller, if it is a sampled one."""
         return self.controller if isinstance(self.controller, Sampling) else None
+
+    def linearized(self, state: State) -> System:
+        """The same with the :attr:`feedback` of its function at the start of a run, if it has one."""
+        if self.controller is None or self.sampling is not None or self.given is not None:
+            return self
+        return replace(self, feedback=Feedback.of(self.model, self.asked_of_joints, 0.0, state))
+
+    def asked_of_joints(self, t: float, state: State) -> np.ndarray:
+        """``n``: the joint forces that the controller gives."""
+        asked = np.asarray(self.asked(t, state))
+        return asked[len(asked) - self.model.n :]
 
     @property
     def contact_ports(self) -> tuple[str, ...]:

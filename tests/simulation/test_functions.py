@@ -1,0 +1,179 @@
+"""Controllers that are plain functions, on robots with light links: they run as the law of the same forces does."""
+
+import pickle
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import fallingcat as fc
+from fallingcat.simulation.feedback import CHECKED_EVERY, Feedback
+
+AXES = ["0 0 1", "0 1 0", "0 0 1", "0 1 0", "0 0 1", "0 1 0", "0 0 1"]
+MASSES = [2.4, 1.9, 1.6, 1.7, 1.3, 1.3, 0.17]
+INERTIAS = [5e-3, 4e-3, 3e-3, 3e-3, 2e-3, 1.4e-3, 1.4e-4]
+"""kg m^2: an arm from a file, with a flange of 0.14 g m^2"""
+START = np.array([0.3, -0.5, 0.2, 0.8, 0.1, 0.9, 0.2])
+GAINS = [(kp, kd) for kp in (10.0, 100.0, 1000.0) for kd in (0.1, 1.0, 10.0, 100.0)]
+STIFF = (100.0, 5.0)
+
+
+def urdf():
+    links = ['<link name="base"/>']
+    joints = []
+    for i, (axis, m, inertia) in enumerate(zip(AXES, MASSES, INERTIAS, strict=True)):
+        ends = f'<parent link="{f"link{i}" if i else "base"}"/><child link="link{i + 1}"/>'
+        joints.append(
+            f'<joint name="joint{i + 1}" type="continuous">{ends}<origin xyz="0 0 {0.15 if i else 0.0}"/>'
+            f'<axis xyz="{axis}"/></joint>'
+        )
+        body = f'<mass value="{m}"/><origin xyz="0 {0.02 if i < 6 else 0} 0.06"/>'
+        square = f'<inertia ixx="{inertia}" iyy="{inertia}" izz="{inertia}" ixy="0" ixz="0" iyz="0"/>'
+        links.append(f'<link name="link{i + 1}"><inertial>{body}{square}</inertial></link>')
+    return f'<robot name="arm">{"".join(links + joints)}</robot>'
+
+
+@lru_cache
+def arm(folder):
+    path = folder / "arm.urdf"
+    path.write_text(urdf(), encoding="utf-8")
+    return fc.load(path, base="fixed")
+
+
+@pytest.fixture(scope="module")
+def robot(tmp_path_factory):
+    return arm(tmp_path_factory.mktemp("arm"))
+
+
+def drive(kp, kd):
+    """A PD as people write it."""
+    return lambda t, state: -kp * state.joints - kd * state.rates
+
+
+@pytest.mark.parametrize(("kp", "kd"), GAINS)
+def test_a_pd_function_runs_as_the_law_does(robot, kp, kd):
+    """The default ended after 18 ms, not finite, where the flange is stopped faster than steps resolve."""
+    start = robot.state(joints=START)
+    run = fc.simulate(robot, start, 0.05, drive(kp, kd))
+    assert run.status == "finished"
+    law = fc.simulate(robot, start, 0.05, fc.control.Impedance(np.zeros(7), kp, kd), integrator=run.integrator)
+    assert len(law) == len(run)
+    np.testing.assert_allclose(run.joints, law.joints, rtol=0.0, atol=1e-11)
+
+
+@pytest.mark.parametrize(("kp", "kd"), [STIFF, (1000.0, 20.0), (10.0, 1.0)])
+@pytest.mark.parametrize("dt", [None, 1e-3])
+def test_runs_are_right(robot, tmp_path, kp, kd, dt):
+    """Against Radau of SciPy on the dynamics of Pinocchio: 0.4 % of the way after 0.2 s, in steps of 1 ms."""
+    pin = pytest.importorskip("pinocchio")
+    (tmp_path / "arm.urdf").write_text(urdf(), encoding="utf-8")
+    other = pin.buildModelFromUrdf(str(tmp_path / "arm.urdf"))
+    data, names = other.createData(), [other.names[i] for i in range(1, other.njoints)]
+    assert names == list(robot.joint_names)
+
+    def slope(t, y):
+        angles, v = y[:7], y[7:]
+        q = np.ravel(np.column_stack([np.cos(angles), np.sin(angles)]))  # continuous joints
+        return np.concatenate([v, pin.aba(other, data, q, v, -kp * angles - kd * v)])
+
+    begun = np.concatenate([START, np.zeros(7)])
+    found = solve_ivp(slope, (0.0, 0.2), begun, method="Radau", rtol=1e-9, atol=1e-10)
+    run = fc.simulate(robot, robot.state(joints=START), 0.2, drive(kp, kd), dt=dt)
+    assert run.status == "finished"
+    way = np.abs(found.y[:7, -1] - START).max()
+    assert np.abs(run.joints[-1] - found.y[:7, -1]).max() < 4e-3 * way
+
+
+def test_a_step_asks_once_but_for_checks(robot):
+    calls = []
+
+    def asked(t, state):
+        calls.append(t)
+        return drive(*STIFF)(t, state)
+
+    run = fc.simulate(robot, robot.state(joints=START), 0.1, asked)
+    steps, first = len(run) - 1, 2 * robot.n + 4
+    assert run.integrator == "implicit"
+    assert len(calls) <= first + steps + steps // CHECKED_EVERY
+    assert sum(t > 0.0 for t in calls) >= steps
+
+
+def test_gains_that_change_are_followed(robot):
+    """Steps that foresaw a damper that is gone would move as if joints were heavy."""
+    start = robot.state(joints=START)
+
+    def scheduled(t, state):
+        return drive(100.0, 10.0 if t < 0.02 else 0.05)(t, state)
+
+    run = fc.simulate(robot, start, 0.04, scheduled, integrator="implicit", dt=5e-5)
+    fine = fc.simulate(robot, start, 0.04, scheduled, integrator="rkmk4", dt=1e-5)
+    assert np.abs(run.joints[-1] - fine.joints[-1]).max() < 2e-3
+    found = run.system.feedback.impedance
+    np.testing.assert_allclose(found.damping, 0.05 * np.eye(7), atol=1e-6)
+
+
+def test_a_function_of_all_joints_is_followed_in_short_steps(robot):
+    """Implicit steps foresee what a joint does to itself: a spring at the tip, 5 kN/m, moves all of them."""
+    start, tip = robot.state(joints=START), "link7"
+    places = fc.compile(robot, lambda model, state: fc.link_pose(model, state, tip)[:3, 3])
+    goal = fc.link_pose(robot, start, tip)[:3, 3] + np.array([0.05, 0.03, -0.04])
+
+    def jacobian(state):
+        return fc.link_pose(robot, state, tip)[:3, :3] @ fc.jacobian(robot, state, tip)[:3]
+
+    def pulled(t, state):
+        J = jacobian(state)
+        return J.T @ (5e3 * (goal - places(state.joints)) - 2e3 * (J @ state.rates)) - 0.1 * state.rates
+
+    run = fc.simulate(robot, start, 4e-3, pulled)
+    assert run.status == "finished"
+    fine = fc.simulate(robot, start, 4e-3, pulled, integrator="scipy")
+    assert np.abs(run.joints[-1] - fine.joints[-1]).max() < 1e-6
+
+
+def test_differences_find_springs_and_dampers_and_nothing_in_noise(robot):
+    rng = np.random.default_rng(0)
+    K, D = rng.normal(size=(2, 7, 7))
+    state = robot.state(joints=START, rates=rng.normal(size=7))
+    find = lambda ask: Feedback.of(robot, ask, 0.0, state)  # noqa: E731
+    found = find(lambda t, s: np.sin(3.0) - K @ s.joints - D @ s.rates)
+    np.testing.assert_allclose(found.impedance.stiffness, K, atol=1e-8)
+    np.testing.assert_allclose(found.impedance.damping, D, atol=1e-9)
+    np.testing.assert_allclose(found.impedance.gains, np.maximum([*np.diag(K), *np.diag(D)], 0.0), atol=1e-8)
+    assert find(lambda t, s: rng.normal(size=7)) is None
+    assert find(lambda t, s: -5.0 * np.sign(s.rates - state.rates)) is None
+    assert find(lambda t, s: np.full(7, 1.0 / (s.rates[0] - state.rates[0]))) is None
+
+    def fragile(t, s):
+        if s is not state:
+            raise ValueError("a state that it does not know")
+        return np.zeros(7)
+
+    assert find(fragile) is None
+
+
+def damped(t, state):
+    return -10.0 * state.rates
+
+
+def test_runs_under_a_function_are_copied(robot):
+    run = fc.simulate(robot, robot.state(joints=START), 5e-3, damped)
+    again = pickle.loads(pickle.dumps(run))
+    assert again.system.feedback.impedance.damping[0, 0] == pytest.approx(10.0)
+    np.testing.assert_array_equal(again.joints, run.joints)
+
+
+def test_a_function_on_a_floor_runs_as_the_law_does():
+    dog = fc.robots.quadruped()
+    feet = tuple(f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right"))
+    floor = fc.contact.CompliantFloor(feet, (2e4, 1e4), (200.0, 200.0), 0.7)
+    crouch = np.tile([0.1, 0.6, -1.2], 4)
+    pose = np.eye(4)
+    pose[2, 3] = -min(fc.link_pose(dog, dog.state(joints=crouch), foot)[2, 3] for foot in feet)
+    start = dog.state(pose=pose, joints=crouch)
+    run = fc.simulate(dog, start, 0.05, lambda t, s: 300.0 * (crouch - s.joints) - 30.0 * s.rates, floor)
+    law = fc.simulate(dog, start, 0.05, fc.control.Impedance(crouch, 300.0, 30.0), floor)
+    assert run.integrator == law.integrator == "implicit"
+    np.testing.assert_allclose(run.joints, law.joints, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(run.poses, law.poses, rtol=0.0, atol=1e-9)
