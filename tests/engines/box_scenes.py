@@ -122,6 +122,29 @@ def light(mass: float, **more: Any) -> BoxScene:
     return BoxScene(mass, (2e4, 2e4), (200.0, 200.0), **more)
 
 
+def thrown(seed: int) -> BoxScene:
+    """Masses of 50 g to 20 kg on floors from underdamped to overdamped, thrown with spin and tilt."""
+    rng = np.random.default_rng(1000 + seed)
+    mass = 10.0 ** rng.uniform(-1.3, 1.3)
+    stiffness = mass * 10.0 ** rng.uniform(3.0, 4.7)
+    damping = 10.0 ** rng.uniform(-1.0, 1.0) * np.sqrt(stiffness * mass)
+    along = stiffness * 10.0 ** rng.uniform(-1.5, 0.5), damping * 10.0 ** rng.uniform(-1.0, 1.0)
+    friction, velocity = rng.uniform(0.1, 1.2), (*rng.uniform(-2.0, 2.0, 2), rng.uniform(-1.0, 0.0))
+    spin = rng.normal(size=3) * rng.choice([0.0, 1.0, 4.0])
+    height, pitch = rng.choice([0.0, 0.01, 0.05]), rng.choice([0.0, 0.0, 0.3, -0.8])
+    return BoxScene(
+        mass,
+        (stiffness, along[0]),
+        (damping, along[1]),
+        friction,
+        tuple(map(float, velocity)),
+        tuple(map(float, spin)),
+        float(height),
+        float(pitch),
+        duration=0.4,
+    )
+
+
 RIGID = {"stiffness": (1e5, 1e5), "damping": (1e3, 1e3)}
 BRAKING = {
     f"{K_t:g}/{D_t:g}": BoxScene(stiffness=(1e4, K_t), damping=(1e3, D_t), duration=0.6)
@@ -149,9 +172,16 @@ DRIVEN = {
     "slope": BoxScene(velocity=(0.0, 0.0, 0.0), slope=np.deg2rad(35.0)),
     "slope, 0.2 kg": light(0.2, velocity=(0.0, 0.0, 0.0), slope=np.deg2rad(35.0)),
 }
+RANDOM = {str(seed): thrown(seed) for seed in range(24)}
 SCENES = {
     f"{kind} {name}": scene
-    for kind, found in (("braking", BRAKING), ("light", LIGHT), ("landing", LANDING), ("driven", DRIVEN))
+    for kind, found in (
+        ("braking", BRAKING),
+        ("light", LIGHT),
+        ("landing", LANDING),
+        ("driven", DRIVEN),
+        ("random", RANDOM),
+    )
     for name, scene in found.items()
 }
 

@@ -19,7 +19,8 @@ import numpy as np
 
 import fallingcat as fc
 from fallingcat.contact import CompliantFloor
-from fallingcat.kernels.compare import bare_urdf
+
+from .bare import urdf_of
 
 IMPEDANCE = 1e-4
 IMPRATIO = 100.0
@@ -54,7 +55,7 @@ class MujocoTwin:
         self.ours, mu = model, float(floor.friction or 0.0)
         # contacts act halfway between the surfaces: at the point itself where the robot rests
         radius = 0.5 * model.mass * np.linalg.norm(model.gravity) / (len(floor.points) * K)
-        spec = mujoco.MjSpec.from_string(bare_urdf(model))
+        spec = mujoco.MjSpec.from_string(urdf_of(model))
         spec.compiler.fusestatic, spec.compiler.discardvisual = False, False
         spec.worldbody.first_body().add_freejoint()
         plane = spec.worldbody.add_geom(

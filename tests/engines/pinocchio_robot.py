@@ -9,7 +9,8 @@ import numpy as np
 import pinocchio as pin
 
 import fallingcat as fc
-from fallingcat.kernels.compare import bare_urdf
+
+from .bare import urdf_of
 
 CREEP = 1e-3  # rad/s: below it the dry friction of a joint is viscous
 
@@ -39,7 +40,7 @@ class PinocchioRobot:
     model: Any = field(init=False)
 
     def __post_init__(self) -> None:
-        self.model = pin.buildModelFromXML(bare_urdf(self.ours), pin.JointModelFreeFlyer())
+        self.model = pin.buildModelFromXML(urdf_of(self.ours), pin.JointModelFreeFlyer())
         self.model.gravity.linear[:] = self.ours.gravity
         self.data = self.model.createData()
         for joint in self.ours.joints:

@@ -178,6 +178,8 @@ def talos(bend: float) -> RobotScene:
     for side in ("left", "right"):
         for i, angle in ((3, -0.5), (4, 1.0), (5, -0.5)):
             joints[model.joint_names.index(f"leg_{side}_{i}_joint")] = bend * angle
+        for i, angle in ((2, 0.3 if side == "left" else -0.3), (4, -0.5)):  # away from stops, which the reference lacks
+            joints[model.joint_names.index(f"arm_{side}_{i}_joint")] = angle
     start = standing(model, points, joints, 0.02, (0.0, 0.0, 0.0))
     floor = CompliantFloor(points, (1e5, 1e5), (1e3, 1e3), friction=0.7)
     return RobotScene(model, start, floor, 0.2, 0.0, 0.0, passive=True)
@@ -204,11 +206,9 @@ def ant() -> fc.Model:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = fc.load(Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets" / "ant.xml")
-    for i, (link, (x, y)) in enumerate(
-        zip(ANT_FEET, ((0.4, 0.4), (-0.4, 0.4), (-0.4, -0.4), (0.4, -0.4)), strict=True)
-    ):
-        model = replace(model, frames=(*model.frames, fc.model.Frame(ANT[i], link, _at(x, y))))
-    return model
+    toes = ((0.4, 0.4), (-0.4, 0.4), (-0.4, -0.4), (0.4, -0.4))
+    frames = [fc.model.Frame(name, link, _at(*toe)) for name, link, toe in zip(ANT, ANT_FEET, toes, strict=True)]
+    return replace(model, frames=(*model.frames, *frames), actuators=(), driven=None)
 
 
 def _at(x: float, y: float) -> np.ndarray:

@@ -24,7 +24,7 @@ every_scene = pytest.mark.parametrize("name", SCENES)
 
 @every_scene
 def test_defaults_are_right(name: str) -> None:
-    run = SCENES[name].simulate()
+    run = SCENES[name].simulate(every=1)
     assert run.status == "finished"
     assert error(name, motion(run.state(-1))) < DEFAULT
 
@@ -38,9 +38,18 @@ def test_the_implicit_step_converges(name: str) -> None:
 @pytest.mark.parametrize("dt", [1e-3, 2e-3, 4e-3])
 @every_scene
 def test_long_steps_are_right_or_reported(name: str, dt: float) -> None:
-    run = SCENES[name].simulate(integrator="implicit", dt=dt)
+    run = SCENES[name].simulate(integrator="implicit", dt=dt, every=1)
     found = error(name, motion(run.state(-1)))
     assert found < (DEFAULT if dt <= 1e-3 else LONG_STEPS) or run.status != "finished", found
+
+
+@pytest.mark.parametrize("name", ["landing thrown, tilted", "driven turning"])
+def test_motions_do_not_depend_on_which_samples_are_kept(name: str) -> None:
+    """Default steps are chosen by an estimate of the error, which every run has."""
+    ends = [SCENES[name].simulate(every=every) for every in (1, 7, 10**6)]
+    assert all(run.error_estimate is not None for run in ends)
+    for run in ends[1:]:
+        np.testing.assert_array_equal(run.poses[-1], ends[0].poses[-1])
 
 
 @pytest.mark.slow
