@@ -185,8 +185,10 @@ def test_what_cannot_work_says_what_to_write(name, cat):
 def test_a_float_where_an_expression_may_be_is_still_one(cat):
     """Laws that give arrays of objects on floats, and conditions that are constants."""
     tau = np.zeros(2, dtype=object)
-    run = fc.simulate(cat, cat.neutral(), 0.01, Written(lambda t, q, v: tau + np.where(True, 0.1, 0.2)), dt=0.005)
-    by_function = fc.simulate(cat, cat.neutral(), 0.01, lambda t, s: [0.1, 0.1], dt=0.005)
+    run = fc.simulate(
+        cat, cat.neutral(), 0.01, Written(lambda t, q, v: tau + np.where(True, 0.1, 0.2)), dt=0.005, integrator="rkmk4"
+    )
+    by_function = fc.simulate(cat, cat.neutral(), 0.01, lambda t, s: [0.1, 0.1], dt=0.005, integrator="rkmk4")
     np.testing.assert_allclose(run.rates, by_function.rates, rtol=1e-13)
 
 
