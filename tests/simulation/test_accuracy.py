@@ -135,7 +135,7 @@ def test_parts_stand_for_all_of_a_run():
     assert 0.15 * 1000 < len(chosen) < 0.25 * 1000
     assert {(17, 1.0), (500, 1.0)} <= set(chosen)
     assert sum(weight for _, weight in chosen) == pytest.approx(1000.0)
-    assert _chosen(np.ones(2), 100) == [(0, 1.0), (1, 1.0)]
+    assert _chosen(np.ones(2), 250) == [(0, 1.0), (1, 1.0)]
     assert (LEAST_MOTION > 0.0).all()
 
 

@@ -125,8 +125,23 @@ def test_fleets_and_rollouts_keep_their_momentum_by_default():
         spins = [fc.momentum(DOG, states.at(i), "centroidal")[3:] for i in range(3)]
         np.testing.assert_allclose(spins, begun, rtol=0.0, atol=1e-12 * np.abs(begun).max())
     assert isinstance(fleet.march, Flight)
-    with_masses = Fleet(DOG, STARTS, parameters={f"{DOG.link_names[0]}.mass": np.full(3, 5.0)})
-    assert not isinstance(with_masses.march, Flight)
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.03])
+def test_robots_with_masses_of_their_own_fly_as_single_ones(friction):
+    cat = fc.robots.two_cylinder_cat()
+    cat = replace(cat, joints=tuple(replace(j, passive=fc.model.Passive(friction=friction)) for j in cat.joints))
+    starts = [cat.state(joints=[0.3, 0.2], rates=[0.4 * k, -0.3], twist=0.1 * np.ones(6)) for k in range(3)]
+    name, masses = cat.link_names[0], np.array([0.5, 2.0, 8.0])
+    fleet = Fleet(cat, starts, parameters={f"{name}.mass": masses})
+    assert isinstance(fleet.march, Flight)
+    fleet.step(50)
+    many = fc.rollout(cat, starts, 0.05, parameters={f"{name}.mass": masses}, dt=1e-3)
+    for i, mass in enumerate(masses):
+        links = [replace(x, body=replace(x.body, mass=mass)) if x.name == name else x for x in cat.links]
+        one = fc.simulate(replace(cat, links=tuple(links)), starts[i], 0.05)
+        np.testing.assert_allclose(fleet.state.pose[i], one.poses[-1], rtol=0.0, atol=1e-13)
+        np.testing.assert_allclose(many.joints[-1, i], one.joints[-1], rtol=0.0, atol=1e-13)
 
 
 def test_accuracy_of_a_long_chain():

@@ -17,9 +17,10 @@ from ..model import Model
 from .events import PRECISION
 from .field import Layout
 
-STEPS_PER_PART = 100
-WHOLE = 200
-"""Steps of a run that is repeated as one part: a millisecond of work."""
+STEPS_PER_PART = 250
+"""Long enough for a robot that lands to forget errors that it will forget."""
+WHOLE = 250
+"""Steps that are repeated of any run: a millisecond of work."""
 SHARE = 0.2
 """Part of longer runs that is repeated, which takes half as many steps: a tenth of the time."""
 LANES = 8

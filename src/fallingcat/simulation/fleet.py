@@ -80,8 +80,8 @@ class Fleet:
             raise ModelError("a fleet takes force laws, and forces at each step instead of a function as a controller")
         self.parameters = checked(model, contact, parameters, len(many.pose))
         self.system = replace(system, controller=held if driven else None, external=driven, ledger=ledger)
-        plain = dtype == "float64" and not self.parameters.names
-        method: Any = smooth(integrator or _suits(self.system, many.at(0), dt, plain), self.system)
+        suits = _suits if dtype == "float64" else _suits_contact
+        method: Any = smooth(integrator or suits(self.system, many.at(0), dt, self.parameters), self.system)
         if not isinstance(method, Marching):
             which = "Implicit(), Located() or Moreau(), in flight a rule such as RKMK4()"
             raise ModelError(f"the integrator of a fleet is {which}, not {told(integrator)}")
@@ -245,10 +245,17 @@ class Fleet:
         return self._on.padded(forces, model.m)
 
 
-def _suits(system: System, first: State, dt: float, plain: bool) -> Integrator:
-    """The default integrator; ``plain``: robots are all alike and counted in float64."""
-    flight = default_in_flight(system, first, dt) if plain and not system.model.loops and system.ledger else None
-    return flight or (Moreau() if suits_moreau(system) else Implicit())
+def _suits(system: System, first: State, dt: float, parameters: Parameters) -> Integrator:
+    """The default integrator."""
+    flight = None if system.model.loops or not system.ledger else default_in_flight(system, first, dt)
+    if flight is None or (parameters.names and not flight.varies):
+        return _suits_contact(system)
+    return flight
+
+
+def _suits_contact(system: System, *_: Any) -> Integrator:
+    """The default integrator but in flight in float64."""
+    return Moreau() if suits_moreau(system) else Implicit()
 
 
 def _laws_of_each(laws: Any, count: int) -> tuple[list[tuple[Law, ...]], Any]:

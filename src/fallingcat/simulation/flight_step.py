@@ -29,8 +29,9 @@ from ..model import Model, State
 from .field import layout_of
 from .flight_friction import Friction, Modes
 from .implicit_step import law_that_grips
-from .momentum_step import CARRIED, Parabola
+from .momentum_step import CARRIED, Parabola, carried_at
 from .numbers import tuned
+from .parameters import edited, size
 from .system import System, held
 
 _ROTATIONS = SO3()
@@ -63,9 +64,14 @@ def flown(
     laws: tuple[Law, ...],
     contact: None,
     memory: int,
+    varied: tuple[str, ...] = (),
 ) -> Any:
     """``x = [count; carried; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` (nv) if there are."""
     carried, packed = x[1 : 1 + CARRIED], x[1 + CARRIED :]
+    if varied:  # of a robot with numbers of its own, what is carried is measured where it starts
+        model, _ = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
+        start = layout_of(System(model, laws, None, held if len(forces) else None), 0).unpack(packed)[0]
+        carried = where(less(x[0], 0.5), concatenate([np.zeros(1), carried_at(model, start)]), carried)
     system = System(model, tuned(laws, numbers), None, held if len(forces) else None)
     step = _Step(system, x[0] * clock[0], clock[0], carried, packed, forces[6:])
     after = step.end(repeat(step.around, step.begun, step.rounds))

@@ -17,6 +17,7 @@ velocities that would open them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +51,7 @@ class MomentumRungeKutta(Marching):
 
     name = "momentum"
     order = 5
+    varies = True
 
     def stepper(self, system: System, mode: Mode, memory: int) -> Step:
         """Machine code for whole flights, unless a controller is asked at every stage."""
@@ -106,7 +108,7 @@ class MomentumMidpoint(Marching):
 class Flight(SmoothMarch):
     """Steps that carry parabola and spin along instead of measuring them anew: ``x = [count; carried; packed]``."""
 
-    code = staticmethod(flight_step.flown)
+    code: Callable[..., Any] = staticmethod(flight_step.flown)
     head = 1 + CARRIED
 
     def __init__(self, system: System, memory: int) -> None:

@@ -51,14 +51,14 @@ def rollout(
     for plain functions), sampled or not, or a sampled loop of :class:`~fallingcat.control.WholeBody`, which is asked
     for all robots at once; and for integrators of fixed steps, or :class:`Located`: unless ``integrator`` says
     otherwise, ``momentum`` in free flight, ``implicit`` on compliant floors, ``located`` there if laws switch with one
-    or two points that touch, else ``rkmk4``, as in flights of robots with parameters or loops, or in float32.  By
+    or two points that touch, else ``rkmk4``, as in flights of robots with loops, or in float32.  By
     default steps are 1 ms, or shorter where springs, or what rebounds from them, need it at the first state, or the
-    tolerance of ``located``, or sampled laws that look in between, or where the error of the first 200 steps, estimated
+    tolerance of ``located``, or sampled laws that look in between, or where the error of the first 250 steps, estimated
     for up to eight simulations, is more than 5 % of their motion.  What the model holds acts as in
     :func:`fallingcat.simulate`.  Contacts of rules switch at the ends of steps, so their times are right to ``dt``;
     those of ``located`` switch where they do.  Every ``every``-th step is kept, or first and last only.
     ``parameters`` are numbers of each robot, masses and friction say, as in :class:`Fleet`, for ``implicit``,
-    ``moreau`` and ``located``, and for rules in flight; the default step is that of the model itself.
+    ``moreau`` and ``located``, and in flight for ``momentum`` and rules; the default step is that of the model itself.
     ``target="cuda"`` runs these on a GPU, in float64 or, but for ``located``, float32; see
     :class:`Fleet` to step, steer and reset as you go.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a
     ``KeyboardInterrupt`` whose ``result`` is the rollout so far; what a controller raises goes on with such a
@@ -79,7 +79,7 @@ def rollout(
     check_closed(model, *many)
     own = own_laws(model, dt, passive, many.joints, controller)
     system = system_of(model, first, controller, contact, own)
-    method = _method(system, integrator, first, dt, plain=dtype == "float64" and parameters is None)
+    method = _method(system, integrator, first, dt, exact=dtype == "float64", alike=parameters is None)
     system = method.suited(system)
     chosen = _step(system, method, first) if dt is None else dt
     steps = max(1, round(duration / chosen))
@@ -163,18 +163,18 @@ def _together(
 
 
 def _method(
-    system: System, wanted: str | Integrator | None, first: State, dt: float | None, plain: bool
+    system: System, wanted: str | Integrator | None, first: State, dt: float | None, exact: bool, alike: bool
 ) -> Rule | Marching:
-    """The wanted integrator, or the one that suits the system in steps of ``dt`` (s); ``plain``: robots are all alike
-    and counted in float64.
+    """The wanted integrator, or the one that suits the system in steps of ``dt`` (s), in float64 if ``exact``, for
+    robots that are ``alike`` or have parameters.
     """
     method = INTEGRATORS.get(wanted) if isinstance(wanted, str) else wanted
     step = _step(system, MomentumRungeKutta(), first) if dt is None else dt
     if wanted == MomentumRungeKutta.name:
         method = momentum_method(system, first, step)
     if wanted is None:
-        flight = default_in_flight(system, first, step) if plain and not system.model.loops else None
-        method = flight or _suits(system)
+        flight = default_in_flight(system, first, step) if exact and not system.model.loops else None
+        method = flight if flight is not None and (alike or flight.varies) else _suits(system)
     fixed = isinstance(method, (Rule, Marching)) and method.tolerance is None
     sampled = None if system.sampling is None else system.sampling.sampled
     many = system.controller is None or (sampled is not None and (sampled.laws or sampled.together))
