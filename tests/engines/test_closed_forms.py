@@ -145,6 +145,30 @@ def test_a_landing_takes_mu_times_the_normal_impulse(mass: float, dt: float) -> 
     np.testing.assert_allclose(3.0 - found[12], scene.friction * pushed, rtol=2e-3)
 
 
+EDGES = {
+    "soft": BoxScene(),
+    "light": light(2.0),
+    "stiff": BoxScene(2.0, (1e5, 1e5), (1e3, 1e3)),
+    "overdamped": BoxScene(12.0, (3e5, 1.5e5), (1.7e4, 2.3e3)),
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "dt"),
+    [("implicit", 2.5e-4), ("implicit", 1e-3), pytest.param("rosenbrock", 1e-3, marks=pytest.mark.slow)],
+)
+@pytest.mark.parametrize("pitch", [-0.8, 0.8])
+@pytest.mark.parametrize("name", EDGES)
+def test_friction_on_an_edge_is_mu_times_the_normal_force(name: str, pitch: float, method: str, dt: float) -> None:
+    """A box that slides on one edge, where friction changes the normal force: impulses of 24 ms, to 2 %."""
+    scene = replace(EDGES[name], velocity=(2.0, 0.0, -0.3), height=0.0, pitch=pitch, duration=0.03)
+    run = scene.simulate(integrator=method, dt=dt, every=1)
+    i = int(np.searchsorted(run.times, 0.006 - 1e-9))
+    before, after = (motion(run.state(j)) for j in (i, -1))
+    pushed = after[14] - before[14] + GRAVITY * (run.times[-1] - run.times[i])
+    np.testing.assert_allclose(before[12] - after[12], scene.friction * pushed, rtol=2e-2)
+
+
 @every_method
 @pytest.mark.parametrize("damping", [5.0, 30.0])
 def test_bounces_have_the_analytic_restitution(method: str, damping: float) -> None:

@@ -19,10 +19,14 @@ def broken(*arguments, **options):
 
 
 def random_floor(seed):
-    """Stiffness, damping and friction over two decades, and a mass that the floor carries with little sag."""
+    """Stiffness, damping and friction over a decade or more, and a mass that the floor carries with little sag.
+
+    Tangential dampers are not below normal ones: then friction is saturated at 2 m/s, in impacts too.
+    """
     rng = np.random.default_rng(seed)
     K_n, K_t = 10.0 ** rng.uniform(3.5, 5.0, 2)
-    D_n, D_t = 10.0 ** rng.uniform(1.5, 3.0, 2)
+    D_n = 10.0 ** rng.uniform(1.5, 3.0)
+    D_t = D_n * 10.0 ** rng.uniform(0.0, 1.0)
     return (K_n, K_t), (D_n, D_t), rng.uniform(0.2, 1.0), 10.0 ** rng.uniform(-1.0, 1.0)
 
 

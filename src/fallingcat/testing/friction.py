@@ -59,7 +59,9 @@ def check_friction(
     integrators find the same motion.
 
     Args:
-        contact: Function of the names of points that gives the contact under them: level ground at height 0.
+        contact: Function of the names of points that gives the contact under them: level ground at height 0.  Its
+            friction should be saturated at a speed of 2 m/s: a compliant floor's is where tangential damping is not
+            below normal damping, else points stick for a moment while they land, and friction takes less.
         friction: Coulomb's coefficient of the contact.
         integrators: Names of integrators, or integrators; None: all of :data:`METHODS` that take the contact.
         masses: Masses of the boxes (kg).
