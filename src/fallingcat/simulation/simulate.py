@@ -218,6 +218,8 @@ def method_of(system: System, state: State, wanted: str | Integrator | None, dt:
         return INTEGRATORS["moreau"]
     if system.contact is not None and system.contact.stiff:
         return INTEGRATORS["rosenbrock"]
+    if _asks(system) and _flies(system):  # whose passes find the forces of a function, however stiff
+        return INTEGRATORS["momentum"]
     if dt is None and system.sampling is None and stiff(system, state):  # held forces jump: nothing is followed at once
         found = "momentum" if _flies(system) else _takes_long_steps(system, state, dt)
         if found is not None:
@@ -237,14 +239,19 @@ def _flies(system: System) -> bool:
     return True
 
 
+def _asks(system: System) -> bool:
+    """Whether a function is asked within steps."""
+    return system.controller is not None and system.sampling is None
+
+
 def _takes_long_steps(system: System, state: State, dt: float | None) -> str | None:
     """Which integrator takes steps of ``dt`` (s), or of its own, that do not resolve springs and dampers:
     ``rosenbrock``, which knows its error; or ``implicit``, under functions, which may jump and shake, as it asks once a
     step, and for large robots, where it is a hundred times faster.  None for functions that are asked less often in
     short steps of RKMK4.
     """
-    function = system.controller is not None and system.sampling is None
-    suits = system.contact is None and not any(system.sizes) and not system.model.loops
+    function = _asks(system)
+    suits = system.contact is None and not any(system.sizes) and not system.model.loops and not _flies(system)
     if not suits or not (function or system.model.nv > (LARGE if dt is None else SMALL)):
         return "rosenbrock"
     if dt is None:
