@@ -254,6 +254,8 @@ def method_of(system: System, state: State, wanted: str | Integrator | None, dt:
         return INTEGRATORS["moreau"]
     if system.contact is not None and system.contact.stiff:
         return INTEGRATORS["rosenbrock"]
+    if _asks(system) and flight is not None:  # whose passes find the forces of a function, however stiff
+        return flight
     if dt is None and system.sampling is None and stiff(system, state):  # held forces jump: nothing is followed at once
         found = flight or _takes_long_steps(system, state, dt)
         if found is not None:
@@ -271,14 +273,19 @@ def _named(system: System, state: State, name: Any, dt: float | None) -> Integra
     return momentum_method(system, state, dt) if name == MomentumRungeKutta.name else method
 
 
+def _asks(system: System) -> bool:
+    """Whether a function is asked within steps."""
+    return system.controller is not None and system.sampling is None
+
+
 def _takes_long_steps(system: System, state: State, dt: float | None) -> Integrator | None:
     """Which integrator takes steps of ``dt`` (s), or of its own, that do not resolve springs and dampers:
     ``rosenbrock``, which knows its error; or ``implicit``, under functions, which may jump and shake, as it asks once a
     step, and for large robots, where it is a hundred times faster.  None for functions that are asked less often in
     short steps of RKMK4.
     """
-    function = system.controller is not None and system.sampling is None
-    suits = system.contact is None and not any(system.sizes) and not system.model.loops
+    function = _asks(system)
+    suits = system.contact is None and not any(system.sizes) and not system.model.loops and not flies(system)
     if not suits or not (function or system.model.nv > (LARGE if dt is None else SMALL)):
         return INTEGRATORS["rosenbrock"]
     if dt is None:
