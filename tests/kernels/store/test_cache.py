@@ -12,11 +12,14 @@ import threading
 import types
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import fallingcat as fc
+from fallingcat.control import whole_body_problem
+from fallingcat.kernels import kernel
 from fallingcat.kernels.cpu import native
 from fallingcat.kernels.ir.trace import Recipe
 from fallingcat.kernels.store import cache, recall
@@ -466,3 +469,32 @@ def test_only_the_code_was_deleted(folder, compiled):
     kernel = fc.compile(robot(), fc.inverse_dynamics)
     assert len(compiled) == 2
     assert kernel(*[np.zeros(4)] * 3).shape == (4,)
+
+
+def test_records_of_this_library_have_digests():
+    """Named tuples count by their class and their fields; those of the user's own are not spoken for."""
+    state = fc.State(np.eye(4), np.zeros(2), np.zeros(6), np.zeros(2))
+    known = {recall.digest(x) for x in (state, state._replace(rates=np.ones(2)), tuple(state))}
+    assert len(known) == 3
+    assert recall.digest(state) == recall.digest(fc.State(*state))
+
+    class Own(NamedTuple):
+        x: float
+
+    with pytest.raises(recall.Unknown):
+        recall.digest(Own(1.0))
+
+
+def test_whole_body_torques_are_not_traced_again(compiled, monkeypatch):
+    """The second process finds the code of the first."""
+    cat = fc.robots.cat()
+    tasks = [[fc.control.CenterOfMassTask(np.zeros(3))], [fc.control.JointsTask(np.zeros(cat.n))]]
+    traced, trace = [], kernel.trace
+    monkeypatch.setattr(kernel, "trace", lambda recipe, **options: (traced.append(recipe), trace(recipe, **options))[1])
+    found = []
+    for count in (1, 0):
+        whole_body_problem.plan_of.cache_clear()  # as a new process begins
+        traced.clear()
+        found.append(fc.control.torques(cat, cat.neutral(), tasks).torques)
+        assert len(traced) == count
+    np.testing.assert_array_equal(*found)

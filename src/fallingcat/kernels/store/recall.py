@@ -142,6 +142,9 @@ def _say(x: Any, out: list[bytes]) -> None:
             _say((key, item), out)
     elif isinstance(x, np.generic):
         _say(np.asarray(x), out)
+    elif isinstance(x, tuple) and hasattr(kind, "_fields"):
+        out.append(_name(kind).encode())
+        _say(tuple(x), out)
     elif kind is FunctionType:
         out.append(_name(x).encode())
     elif dataclasses.is_dataclass(x):
