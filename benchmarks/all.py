@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "whole_body": ("whole_body.py",),
     "contact": ("contact.py",),
     "contact_hard": ("contact.py", "--hard"),
+    "contact_points": ("contact_points.py",),
     "hopper": ("hopper.py",),
     "curvature_map": ("curvature_map.py", "--write"),
     "symbolic": ("symbolic.py",),

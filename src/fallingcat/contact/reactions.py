@@ -11,6 +11,11 @@ center))``.  With a pull that is strong enough steps arrive, and where they have
 weaker pull (the proximal point algorithm).  Steps are taken whole: on the way along the edge of a cone faults grow and
 shrink.
 
+The law is the same with ``x = nearest(x - r u)`` for any ``r > 0``, its reach.  Rows are scaled so that 1 suits a point
+alone.  Many points that slide together to a stop move far more than one alone would: with ``r = 1`` steps lead from one
+edge of all cones to the other and back.  So where steps do not arrive, a short reach is tried once before the pull is
+made stronger.
+
 Points of one sole move with their link, whose twist is 6 numbers however many points there are: ``X`` says how, and
 ``G`` is that of links (:mod:`.delassus`).
 """
@@ -34,6 +39,8 @@ TRIES = 5
 """Steps of Newton's method to arrive in; else the pull has to be stronger."""
 WEAKER, STRONGER = 0.3, 4.0
 """By which the pull changes."""
+SHORT_REACH, LATER_REACH = 1.0 / 32.0, 0.5
+"""``r`` that is tried once where steps do not arrive with 1: many points may slide to a stop together; and after it."""
 
 
 class Digits(NamedTuple):
@@ -84,21 +91,22 @@ def reactions(
 
     def around(z: Any) -> Iterator[tuple[Any, Any]]:
         now = _Round.of(z, parts)
-        at = problem.at(now.x, now.center, now.pull)
-        yield now.found(problem, at).flat, where(less(now.rounds, 1.5), NOTHING, -1.0) - problem.left(at)
-        step = problem.newton(at, now.pull)
-        once = problem.at(_less(at.x, step(at.fault)[0]))  # its V anew: a step is long, and rounds off that much
-        enough, middle = _permitted(now.rounds, digits), now.found(problem, once)
-        yield middle.flat, enough - middle.left
+        at = problem.at(now.x, now.reach, now.center, now.pull)
+        begun = now.found(problem, at)
+        yield begun.flat, where(less(now.rounds, 1.5), NOTHING, -1.0) - begun.left
+        step = problem.newton(at, now.pull, now.reach)
+        once = problem.at(_less(at.x, step(at.fault)[0]), now.reach)  # its V anew: long steps round off
+        middle = now.found(problem, once)
+        yield middle.flat, digits.left - middle.left
         more, dV = step(once.fault)
-        twice = problem.at(_less(once.x, more), V=once.V - dV)
-        end = now.found(problem, twice)
+        twice = problem.at(_less(once.x, more), now.reach, V=once.V - dV)
+        end, enough = now.found(problem, twice), _permitted(now.rounds, digits)
         yield end.flat, enough - end.left
         next_ = now.after(at, once, _where(less(end.left, middle.left), twice.x, once.x), end, digits)
         yield next_.flat, enough - next_.left
 
     first = [scale(d, start[part]) for part, d in zip(parts, problem.sizes, strict=True)]
-    begun = _Round(first, first, [np.zeros(s.rows) for s in sets], digits.pulls[0], 0.0, 0.0, 1.0, np.inf)
+    begun = _Round(first, first, [np.zeros(s.rows) for s in sets], digits.pulls[0], 1.0, 0.0, 0.0, 1.0, np.inf)
     end = _Round.of(repeat(around, begun.flat, digits.rounds), parts)
     impulses = concatenate([scale(d, x) for d, x in zip(problem.units, end.best, strict=True)])
     return Reactions(impulses, problem.basis * problem.along(end.best), end.left)
@@ -130,6 +138,8 @@ class _Round(NamedTuple):
     best: list[Any]
     """impulses, each in its set, that came nearest to the law"""
     pull: Any
+    reach: Any
+    """``r`` of the law ``x = nearest(x - r u)``"""
     tries: Any
     """steps of Newton's method since there was another center or pull"""
     asked: Any
@@ -152,7 +162,7 @@ class _Round(NamedTuple):
 
     def found(self, problem: _Problem, at: _At) -> _Round:
         """With the impulses of the sets that are nearest there."""
-        return self._replace(best=_less(at.x, at.fault), rounds=self.rounds + 1.0, left=problem.left(at))
+        return self._replace(best=_less(at.x, at.fault), rounds=self.rounds + 1.0, left=problem.left(at) / self.reach)
 
     def after(self, at: _At, once: _At, reached: list[Any], end: _Round, digits: Digits) -> _Round:
         """The next round: from where steps have ``reached``, or back at the center, if they did not arrive.
@@ -169,11 +179,13 @@ class _Round(NamedTuple):
         weaker, stronger, nearer = WEAKER * p, STRONGER * p, less(end.left, self.left)
         _, least, strong = digits.pulls
         weaker, stronger = where(less(weaker, least), least, weaker), where(less(stronger, strong), strong, stronger)
+        first = less(LATER_REACH, self.reach)
         return _Round(
             _where(arrived, reached, _where(late, self.center, once.x)),
             _where(arrived, reached, self.center),
             _where(nearer, end.best, self.best),
-            chosen(weaker, stronger, p),
+            chosen(weaker, where(first, p, stronger), p),
+            chosen(self.reach, where(first, SHORT_REACH, LATER_REACH + 0.0 * p), self.reach),
             chosen(0.0, 0.0, tries),
             asked,
             end.rounds,
@@ -188,7 +200,7 @@ class _At(NamedTuple):
     V: Any
     """``G X' x``"""
     y: list[Any]
-    """``x - u - p (x - center)`` with ``u = short + X V``"""
+    """``x - r u - p (x - center)`` with ``u = short + X V``"""
     fault: list[Any]
     """``x - nearest(y)``"""
 
@@ -239,23 +251,23 @@ class _Problem(NamedTuple):
         """``X' x``"""
         return concatenate([_sum([self.levers[i].along(x[i]) for i in which]) for _, which in self.together])
 
-    def at(self, x: list[Any], center: list[Any] | None = None, p: Any = None, V: Any = None) -> _At:
+    def at(self, x: list[Any], r: Any, center: list[Any] | None = None, p: Any = None, V: Any = None) -> _At:
         """What impulses come to, given ``V = G X' x`` if it is known, where they are pulled to a center or not."""
         V = self.response.velocities(self.along(x)) if V is None else V
-        y = [a - short - lever.of(V) for a, short, lever in zip(x, self.short, self.levers, strict=True)]
+        y = [a - scale(r, short + lever.of(V)) for a, short, lever in zip(x, self.short, self.levers, strict=True)]
         if center is not None:
             y = [b - scale(p, a - c) for a, b, c in zip(x, y, center, strict=True)]
         return _At(x, V, y, [a - s.nearest(b) for s, a, b in zip(self.sets, x, y, strict=True)])
 
     def left(self, at: _At) -> Any:
-        """How far velocities are from the law at most (m/s or rad/s)."""
+        """``r`` times how far velocities are from the law at most (m/s or rad/s)."""
         return _largest(concatenate([scale(d, f) for f, d in zip(at.fault, self.sizes, strict=True)]))
 
-    def newton(self, at: _At, p: Any) -> Callable[[list[Any]], tuple[list[Any], Any]]:
-        """``fault -> step, G X' step`` with ``(A + D X G X') step = fault``: with ``y = X' step``,
+    def newton(self, at: _At, p: Any, r: Any) -> Callable[[list[Any]], tuple[list[Any], Any]]:
+        """``fault -> step, G X' step`` with ``(A + r D X G X') step = fault``: with ``y = X' step``, ``E = r A^-1 D``,
         ``(1 + X' E X G) y = X' A^-1 fault``, and then ``step = A^-1 fault - E X G y``.
         """
-        E = [bend.E for bend in self.bends(at, at.fault, p)]
+        E = [scale(r, bend.E) for bend in self.bends(at, at.fault, p)]
         K = [lever.congruent(e) for lever, e in zip(self.levers, E, strict=True)]
         solved = self.response.newton([(span, _sum([K[i] for i in which])) for span, which in self.together])
 

@@ -145,7 +145,7 @@ def moving_axes(
     for state in (model.random_state(rng) for _ in range(3)):
         motions = point_motions(model, state, points)
         rims = [directions @ motion.rim(directions[0], r)[0] for motion, r in zip(motions, radii, strict=True)]
-        sizes = np.maximum(sizes, [np.abs(J).max(axis=1, initial=0.0) for J in rims])
+        sizes = np.maximum(sizes, np.reshape([np.abs(J).max(axis=1, initial=0.0) for J in rims], sizes.shape))
     return tuple(constant(np.flatnonzero(size > 1e-12)) for size in sizes)
 
 
