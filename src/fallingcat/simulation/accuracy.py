@@ -9,6 +9,7 @@ them, so the sum is mostly an upper bound, and in chaotic motion it is not one.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,9 +27,11 @@ SHARE = 0.2
 LANES = 8
 """Robots of a batch that are repeated: they share the SIMD lanes of one block."""
 LEAST_MOTION = np.array([5e-3, 1e-2, 5e-3, 1e-2])
-"""m, rad: motions that errors are compared with are at least this large, so that 0.25 mm and 0.5 mrad are 5 %."""
-TOLERANCE = 0.05
-"""Estimated error relative to the motion that default steps are chosen to meet, and above which a run reports it."""
+"""m, rad: motions that errors are compared with are at least this large, so that 0.1 mm and 0.2 mrad are 2 %."""
+TOLERANCE = 0.02
+"""Estimated error relative to the motion that default steps are chosen to meet."""
+REPORTED = 0.05
+"""The same above which a run reports it."""
 MOST_HALVINGS = 4
 """Default steps are at least a sixteenth of the first ones."""
 
@@ -51,42 +54,54 @@ class ErrorEstimate(NamedTuple):
         return f"{1e3 * self.position:.2g} mm, {1e3 * self.angle:.2g} mrad, {100.0 * self.relative:.2g} % of the motion"
 
 
-class Samples(NamedTuple):
-    """Packed states of a run at every ``every``-th of its steps of ``dt`` (s), in a row from the start."""
+class Checkpoint(NamedTuple):
+    """A state of a run after a whole number of steps."""
 
+    steps: int
     packed: np.ndarray
-    """``N x size``"""
-    every: int
-    dt: float
-
-    @classmethod
-    def of(cls, times: np.ndarray, packed: np.ndarray, every: int, dt: float) -> Samples:
-        """Those of a record that may have more, at events; first and last, if it has no others."""
-        steps = np.rint(times / (every * dt)).astype(int)
-        steps[np.abs(times - steps * every * dt) > PRECISION] = -1
-        _, first = np.unique(steps, return_index=True)
-        first = first[steps[first] >= 0]
-        whole = steps[first] == np.arange(len(first))
-        found = packed[first[: len(first) if whole.all() else int(whole.argmin())]]
-        all_steps = round(float(times[-1]) / dt)
-        if len(found) < 2 and abs(times[-1] - all_steps * dt) <= PRECISION:
-            return cls(packed[[0, -1]], all_steps, dt)
-        return cls(found, every, dt)
 
 
-def estimate(march: Any, model: Model, layout: Layout, samples: Samples, order: int) -> ErrorEstimate | None:
+class Checkpoints:
+    """States of a run at the start, after every :data:`STEPS_PER_PART` steps of ``dt`` (s), and after the last one: not
+    those that are kept, on which the choice of default steps should not depend.
+    """
+
+    def __init__(self, dt: float) -> None:
+        self.dt, self._states = dt, list[Checkpoint]()
+        self._last: Checkpoint | None = None
+
+    def see(self, t: float, packed: np.ndarray) -> None:
+        """The run is there now; states within steps are passed over."""
+        steps = round(t / self.dt)
+        if abs(t - steps * self.dt) > PRECISION:
+            return
+        self._last = Checkpoint(steps, packed)
+        if steps % STEPS_PER_PART == 0 and (not self._states or self._states[-1].steps < steps):
+            self._states.append(self._last)
+
+    def before_next(self, t: float) -> int:
+        """How many steps there are to the next of them."""
+        return STEPS_PER_PART - round(t / self.dt) % STEPS_PER_PART
+
+    def __iter__(self) -> Iterator[Checkpoint]:
+        yield from self._states
+        if self._last is not None and self._states and self._last.steps > self._states[-1].steps:
+            yield self._last
+
+
+def estimate(march: Any, model: Model, layout: Layout, checkpoints: Checkpoints, order: int) -> ErrorEstimate | None:
     """Error of a run by the compiled steps of ``march``; None where there are not two steps to compare."""
-    nodes, every, dt = samples
-    intervals = len(nodes) - 1
-    if intervals * every < 2:
+    states, dt = list(checkpoints), checkpoints.dt
+    if len(states) < 2 or states[-1].steps < 2:
         return None
-    length = intervals if intervals * every <= WHOLE else min(intervals, max(1, round(STEPS_PER_PART / every)))
-    steps, error = length * every, np.zeros(4)
-    half = steps // 2  # of twice the size, or a little more
-    for part, weight in _chosen(_activity(layout, nodes, length), steps):
-        start, end = nodes[part * length], nodes[(part + 1) * length]
-        coarse = march.rows(part * steps * dt, start, steps * dt / half, 1, half)[-1]
-        error = error + weight * _distances(model, layout, end, coarse) / (2.0**order - 1.0)
+    nodes = np.array([state.packed for state in states])
+    error = np.zeros(4)
+    for part, weight in _chosen(_activity(layout, nodes), states[-1].steps):
+        start, end = states[part], states[part + 1]
+        steps = end.steps - start.steps
+        half = max(1, steps // 2)  # of twice the size, or a little more
+        coarse = march.rows(start.steps * dt, start.packed, steps * dt / half, 1, half)[-1]
+        error = error + weight * _distances(model, layout, end.packed, coarse) / (2.0**order - 1.0)
     return _judged(error, _distances(model, layout, nodes[0], nodes).max(axis=0))
 
 
@@ -125,20 +140,19 @@ def halvings(error: ErrorEstimate | None) -> int:
     )
 
 
-def _activity(layout: Layout, nodes: np.ndarray, length: int) -> np.ndarray:
-    """Change of velocities within each part of ``length`` intervals: where it is large, so are errors."""
-    parts = (len(nodes) - 1) // length
+def _activity(layout: Layout, nodes: np.ndarray) -> np.ndarray:
+    """Change of velocities from one node to the next: where it is large, so are errors."""
     twists, rates = layout.series(nodes).states[2:]
-    change = np.abs(np.diff(np.hstack([twists, rates]), axis=0)).sum(axis=1)
-    return change[: parts * length].reshape(parts, length).sum(axis=1)
+    change: np.ndarray = np.abs(np.diff(np.hstack([twists, rates]), axis=0)).sum(axis=1)
+    return change
 
 
 def _chosen(activity: np.ndarray, steps: int) -> list[tuple[int, float]]:
-    """Parts of so many ``steps`` to repeat, and how many parts each stands for: half are the most active ones, the rest
-    is spread evenly over the others.
+    """Parts of a run of so many ``steps`` to repeat, and how many parts each stands for: half are the most active ones,
+    the rest is spread evenly over the others.
     """
     count = len(activity)
-    few = max(2, math.ceil(max(WHOLE, SHARE * count * steps) / steps))
+    few = max(2, math.ceil(max(WHOLE, SHARE * steps) * count / steps))
     if count <= few:
         return [(part, 1.0) for part in range(count)]
     by_activity = np.argsort(-activity, kind="stable")

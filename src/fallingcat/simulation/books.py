@@ -12,7 +12,7 @@ from ..contact.contact import Mode
 from ..contact.stops import beyond, joint_stops
 from ..control.passive import SUNK, JointStops
 from ..model import Model, State
-from .accuracy import TOLERANCE
+from .accuracy import REPORTED, TOLERANCE
 from .closed import OPENED
 from .compiled import energies
 from .ledger import ROUNDING, Ledger
@@ -82,7 +82,7 @@ def _remarks(run: Trajectory, dt: float | None, stable: bool) -> Iterator[str]:
 def _inaccurate(run: Trajectory, dt: float | None) -> str:
     """The estimated error, where it is large beside the motion, and steps that would do."""
     error = run.error_estimate
-    if error is None or dt is None or error.relative <= TOLERANCE:
+    if error is None or dt is None or error.relative <= REPORTED:
         return ""
     enough = at_most(dt * TOLERANCE / error.relative) if np.isfinite(error.relative) else at_most(0.5 * dt)
     return f"the estimated error of steps of {dt:g} s is {error}; take {enough:g} s"

@@ -71,8 +71,12 @@ class Point(NamedTuple):
     def ahead(self, found: Response, dt: Any) -> Any:
         """``3``: its velocity at the end of the step."""
         a, alpha = found.links[self.link][:3], found.links[self.link][3:]
-        a = a + cross(alpha, self.place) + cross(self.spin, cross(self.spin, self.center))
-        return self.velocity + scale(dt, self.axes @ a + self.gravity)
+        return self.coasting(dt) + scale(dt, self.axes @ (a + cross(alpha, self.place)))
+
+    def coasting(self, dt: Any) -> Any:
+        """``3``: the same if the link did not accelerate against gravity: it falls, and turns around as it did."""
+        turning = cross(self.spin, cross(self.spin, self.center))
+        return self.velocity + scale(dt, self.axes @ turning + self.gravity)
 
     def wrench(self, force: Any) -> Any:
         """``6``: of a force (3) along normal and tangents, in the link frame."""
@@ -368,7 +372,7 @@ def _answer(
     none, (forces, armature) = np.zeros(0), ahead_of(model, state, pulls, dt)
     wrenches, resisting = [], []
     for point, (force, gain) in zip(points, supports, strict=True):
-        wrenches.append((point.link, point.wrench(force - gain * (point.velocity + scale(dt, point.gravity)))))
+        wrenches.append((point.link, point.wrench(force - gain * point.coasting(dt))))
         resisting.append((point.link, point.resistance(scale(dt, gain))))
     if grip is not None:
         forces = forces + grip.sliding - concatenate([np.zeros(model.m), armature * grip.given])

@@ -54,7 +54,7 @@ def rollout(
     or two points that touch, else ``rkmk4``, as in flights of robots with loops, or in float32.  By
     default steps are 1 ms, or shorter where springs, or what rebounds from them, need it at the first state, or the
     tolerance of ``located``, or sampled laws that look in between, or where the error of the first 250 steps, estimated
-    for up to eight simulations, is more than 5 % of their motion.  What the model holds acts as in
+    for up to eight simulations, is more than 2 % of their motion.  What the model holds acts as in
     :func:`fallingcat.simulate`.  Contacts of rules switch at the ends of steps, so their times are right to ``dt``;
     those of ``located`` switch where they do.  Every ``every``-th step is kept, or first and last only.
     ``parameters`` are numbers of each robot, masses and friction say, as in :class:`Fleet`, for ``implicit``,

@@ -13,7 +13,7 @@ import numpy as np
 from ..contact.contact import Mode
 from ..errors import FallingCatError, Interrupted
 from ..model import State
-from .accuracy import ErrorEstimate, Samples, estimate
+from .accuracy import Checkpoints, ErrorEstimate, estimate
 from .arguments import carry, keepable, read_only
 from .books import books
 from .events import LOCATED, PRECISION, Event, Happened, first_crossing
@@ -70,6 +70,7 @@ class Run(Stepping):
         self.accepted, self._looked = 0, 0.0
         self._values = self._events_at(self.packed, self.t)
         self._measures: dict[Mode, Step] = {}
+        self.checkpoints = Checkpoints(self.largest)
         self.prepare(whole=not events)
 
     # the loop -------------------------------------------------------------------------------------------------
@@ -94,11 +95,13 @@ class Run(Stepping):
     def _run(self) -> str:
         status = "finished"
         self._keep()
+        self.checkpoints.see(self.t, self.packed)
         try:
             with np.errstate(all="ignore"):  # what is not finite stops the run by name
                 while self.t < self.duration - 0.5 * PRECISION and status == "finished":
                     if self.march is None or self.events or not self._march(self.march):
                         status = self._advance()
+                    self.checkpoints.see(self.t, self.packed)
                     if self.progress is not None:
                         self.progress(self.t / self.duration)
         except FallingCatError as error:
@@ -180,7 +183,7 @@ class Run(Stepping):
     def _undisturbed(self) -> int:
         """Steps before a controller is asked again, or Ctrl-C heard; 0: it looks within a step."""
         if self.system.controller is None:
-            return max(AT_ONCE, self.every)
+            return min(max(AT_ONCE, self.every), self.checkpoints.before_next(self.t))
         ahead = 1.0 if self.system.sampling is None else (self.instant - self.t) / self.largest
         return min(round(ahead), AT_ONCE) if abs(ahead - round(ahead)) <= 1e-6 else 0
 
@@ -295,10 +298,8 @@ class Run(Stepping):
         """Error of compiled fixed steps under laws; functions would have to be asked again."""
         if self.march is None or self.adaptive or self.system.controller is not None:
             return None
-        times, packed = np.array([row[0] for row in self.rows]), np.array([row[1] for row in self.rows])
-        samples = Samples.of(times, packed, self.every, self.largest)
         with np.errstate(all="ignore"):
-            return estimate(self.march, self.system.model, self.layout, samples, self.method.order)
+            return estimate(self.march, self.system.model, self.layout, self.checkpoints, self.method.order)
 
     # the record -----------------------------------------------------------------------------------------------
 

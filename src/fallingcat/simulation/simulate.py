@@ -26,7 +26,7 @@ from .implicit import Implicit, suits_implicit
 from .implicit_step import law_that_grips
 from .integrator import Integrator
 from .located import Located
-from .momentum import MomentumRungeKutta, default_in_flight, momentum_method
+from .momentum import MomentumRungeKutta, default_in_flight, flies, momentum_method
 from .moreau import Moreau, suits_moreau
 from .rkmk4 import RKMK4
 from .rosenbrock import Rosenbrock
@@ -91,7 +91,7 @@ def simulate(
     function of time and state that gives joint forces (n; N m or N), or forces on base and joints (nv);
     :class:`fallingcat.control.Sampled` asks either at a rate, with a latency.  ``contact`` is what the robot touches.
     Integrators with a step of their own choice take steps of at most ``dt`` (s); the others take steps of ``dt``, by
-    default 1 ms, or less where springs or the estimated error (5 % of the motion) ask for it.  Every ``every``-th step
+    default 1 ms, or less where springs or the estimated error (2 % of the motion) ask for it.  Every ``every``-th step
     is kept, of those that were halved only the whole ones.  ``events`` are located to 1e-10 s
     and may end the run.  A run of more than a second shows a bar in a terminal or a notebook; ``progress`` is False or
     True for never or always, or a function of the share that is done.
