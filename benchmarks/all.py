@@ -37,6 +37,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "contact": ("contact.py",),
     "contact_hard": ("contact.py", "--hard"),
     "contact_points": ("contact_points.py",),
+    "contact_scenes": ("contact_scenes.py",),
     "hopper": ("hopper.py",),
     "curvature_map": ("curvature_map.py", "--write"),
     "symbolic": ("symbolic.py",),
@@ -58,14 +59,19 @@ def run(names: list[str]) -> list[str]:
 
 
 def readme(text: str) -> str:
-    """README.md with its tables as the results have them."""
-    text = tables.put(text, feature_table.BEGIN, feature_table.section(), feature_table.END)
+    """README.md with its table as the results have it."""
+    return tables.put(text, tables.BEGIN, tables.highlights(), tables.END)
+
+
+def page(text: str) -> str:
+    """docs/benchmarks.md with its tables as the results have them."""
     return tables.put(text, tables.BEGIN, tables.section(), tables.END)
 
 
 def write() -> None:
     """Tables and picture, from the results that are there."""
     tables.README.write_text(readme(tables.README.read_text(encoding="utf-8")), encoding="utf-8")
+    tables.PAGE.write_text(page(tables.PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     feature_table.PAGE.write_text(feature_table.page(), encoding="utf-8")
     plots.PICTURE.write_text(plots.picture(), encoding="utf-8")
 

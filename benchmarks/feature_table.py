@@ -1,4 +1,4 @@
-"""README.md's table of features and the page with the evidence of its cells, made from ``results/features.json``."""
+"""The table of features and the evidence of its cells, made from ``results/features.json``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 from features import FEATURES, LIBRARIES
 from readme_tables import load
 
-BEGIN, END = "<!-- features: made by benchmarks/all.py -->", "<!-- end of features -->"
 PAGE = Path(__file__).parents[1] / "docs" / "features.md"
 MARKS = {"yes": "yes", "part": "in part", "no": "-"}
 ABOUT = """# Beside other libraries
@@ -30,11 +29,6 @@ def table() -> list[str]:
         marks = (MARKS[columns[name]["cells"][feature.what]["mark"]] for name in known)
         lines.append(f"| {feature.what} | yes | {' | '.join(marks)} |")
     return lines
-
-
-def section() -> str:
-    """For README.md."""
-    return "\n".join(["", *table(), ""]) + "\n"
 
 
 def page() -> str:

@@ -1,4 +1,4 @@
-"""The tables of README.md's benchmarks, made from ``results/*.json``: what is written there is what was measured."""
+"""The tables of README.md and docs/benchmarks.md, made from ``results/*.json``: as it was measured."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
 README = Path(__file__).parents[1] / "README.md"
+PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- benchmarks: made by benchmarks/all.py -->", "<!-- end of benchmarks -->"
 SINGLE = {
     "inverse_dynamics": "inverse dynamics",
@@ -28,11 +29,59 @@ def load(name: str) -> Results:
     return dict(json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8")))
 
 
+HIGHLIGHTS = (
+    "inverse dynamics, one call",
+    "Coriolis matrix",
+    "forward dynamics, each of 4,096",
+    "a quadruped lands on compliant",
+    "whole-body tick",
+    "inverse kinematics of a Panda",
+)
+"""Beginnings of the rows that README.md shows."""
+
+
 def section() -> str:
-    """What stands in README.md between :data:`BEGIN` and :data:`END`."""
+    """What stands in docs/benchmarks.md between :data:`BEGIN` and :data:`END`."""
+    return "\n".join(["", *_table(list(rows())), "", *scenes(), "", *peers(), "", *gpu(), ""])
+
+
+def highlights() -> str:
+    """The same in README.md."""
+    return "\n".join(["", *_table([row for row in rows() if row[0].startswith(HIGHLIGHTS)]), ""])
+
+
+def _table(lines: list[Row]) -> list[str]:
     head = ("", "fallingcat", "beside it", "ratio")
-    lines = [f"| {' | '.join(cells)} |" for cells in (head, ("---",) * 4, *rows())]
-    return "\n".join(["", *lines, "", *peers(), "", *gpu(), ""])
+    return [f"| {' | '.join(cells)} |" for cells in (head, ("---",) * 4, *lines)]
+
+
+def scenes() -> Iterator[str]:
+    """Landings of a Go2 on more and more points, and robots under random torques."""
+    result = load("contact_scenes")
+    yield "A Go2 lands on the lowest points of its collision geometry, steps of 1 ms; simulated s per s beside MuJoCo"
+    yield "(Euler, 1 ms); runs of 1 s are whole calls of `simulate`:"
+    yield from (
+        "",
+        "| ground, points | 10 s | 1 s | first call | error after 1 s | MuJoCo, its error |",
+        "|---" * 6 + "|",
+    )
+    for row in result["landing of a Go2"]:
+        speed, short, theirs = row["simulated s per s"], row["simulated s per s, runs of 1 s"], row["MuJoCo"]
+        errors = [f"{1e3 * x['error after 1 s (m)']:.2g} mm" for x in (row, theirs)]
+        ratio = speed / theirs["simulated s per s"]
+        yield (
+            f"| {row['ground']}, {row['points']} | {number(speed)} ({ratio:.1f} times) | {number(short)} | "
+            f"{row['first call (s)']:.2g} s | {errors[0]} | {number(theirs['simulated s per s'])}, {errors[1]} |"
+        )
+    yield ""
+    yield "Robots under random torques within their effort limits, 10 s: how many become infinite or not a number, and"
+    yield "the speed of the fastest joint of the median robot in units of its limit:"
+    yield from ("", "| | step | not finite | fastest joint | steps per s and core |", "|---" * 5 + "|")
+    for name in ("quadruped", "humanoid"):
+        for row in result[f"{name} under random torques"]:
+            fastest = row["fastest joint, in units of its speed limit"]["median"]
+            broken, rate = f"{row['not finite']} of {row['robots']}", power(row["steps per s and core"])
+            yield f"| {name}, {row['ground']} | {1e3 * row['dt']:g} ms | {broken} | {fastest:.2g} | {rate} |"
 
 
 def put(text: str, begin: str, made: str, end: str) -> str:
@@ -50,7 +99,7 @@ def rows() -> Iterator[Row]:
     hopper = load("hopper")
     ours, ratio = hopper["ours"]["times"]["median_s"], hopper["times_faster"]
     yield "20 s of a hopper on a stiff floor, 418 events", f"{ours:.2g} s", "SciPy's LSODA over NumPy", number(ratio)
-    yield from _contact("a quadruped lands on compliant feet: simulated s per s (in batches)", load("contact"), 4e-3)
+    yield from _contact("a quadruped lands on compliant feet: simulated s per s (in batches)", load("contact"), 2e-3)
     yield from _contact("the same on hard contacts (every 10 ms kept)", load("contact_hard"), 1e-3)
     yield from _control()
     yield from _jax(load("jax_kernels")["rows"]["forward dynamics"])
@@ -104,7 +153,7 @@ def _control() -> Iterator[Row]:
     ratio = " / ".join(number(best["median_us"] / row["median_us"]) for row in (single, batch))
     mine = f"{single['median_us']:.0f} / {batch['median_us']:.2g} µs, {share:.0f} % reached"
     yield (
-        "inverse kinematics of a Panda within its limits, one of 1,000 poses / of a batch of 10,000",
+        "inverse kinematics of a Panda within its limits, prepared once: one of 1,000 poses / of a batch of 10,000",
         mine,
         peer,
         ratio,
@@ -152,7 +201,7 @@ def gpu() -> Iterator[str]:
     yield f"float64 ({' and '.join(shares)} of what memory can move), forward dynamics {forward} /s and its derivatives"
     yield f"{rate('forward_dynamics_derivatives')} /s in float32;"
     yield f"contact steps of 2 ms of a quadruped on 4 feet and a humanoid on 8 points {steps(0)} /s (float32, ledgers"
-    yield f"included; MuJoCo Warp on the same GPU {steps(-1)})."
+    yield f"included, two sweeps; {steps(3)} with one; MuJoCo Warp on the same GPU {steps(-1)})."
 
 
 def us(seconds: float) -> str:

@@ -22,6 +22,8 @@ def made():
 def test_the_readme_says_what_was_measured(made):
     text = made.tables.README.read_text(encoding="utf-8")
     assert made.readme(text) == text, "run python benchmarks/all.py --tables"
+    page = made.tables.PAGE.read_text(encoding="utf-8")
+    assert made.page(page) == page, "run python benchmarks/all.py --tables"
 
 
 def test_the_page_and_the_picture_are_those_of_the_results(made):

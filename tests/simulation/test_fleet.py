@@ -33,7 +33,7 @@ def test_steps_are_those_of_a_rollout():
     fleet = Fleet(model, many, laws, floor)
     fleet.step(20)
     fleet.step(30)
-    run = fc.rollout(model, many, 0.05, laws, floor)
+    run = fc.rollout(model, many, 0.05, laws, floor, dt=1e-3)
     np.testing.assert_array_equal(fleet.state.joints, run.joints[-1])
     np.testing.assert_array_equal(fleet.state.pose, run.poses[-1])
     np.testing.assert_array_equal(fleet.works, run.works[-1])

@@ -13,7 +13,7 @@ import numpy as np
 from ..contact.contact import Mode
 from ..errors import FallingCatError, Interrupted
 from ..model import State
-from .accuracy import Checkpoints, ErrorEstimate, estimate
+from .accuracy import STEPS_PER_PART, Checkpoints, ErrorEstimate, estimate
 from .arguments import carry, keepable, read_only
 from .books import books
 from .events import LOCATED, PRECISION, Event, Happened, first_crossing
@@ -155,6 +155,8 @@ class Run(Stepping):
         done = np.arange(1, sound + 1) * every + at
         times = np.where(abs(done * dt - self.instant) <= PRECISION, self.instant, done * dt)
         kept = done % self.every == 0
+        for i in np.flatnonzero(done % STEPS_PER_PART == 0).tolist():
+            self.checkpoints.see(float(times[i]), found[i])
         self.rows += zip(times[kept].tolist(), found[:sound][kept], repeat(self.mode), strict=False)
         if sound:
             self.t, self.packed = float(times[-1]), found[sound - 1]
@@ -183,7 +185,8 @@ class Run(Stepping):
     def _undisturbed(self) -> int:
         """Steps before a controller is asked again, or Ctrl-C heard; 0: it looks within a step."""
         if self.system.controller is None:
-            return min(max(AT_ONCE, self.every), self.checkpoints.before_next(self.t))
+            most = max(AT_ONCE, self.every)
+            return most if STEPS_PER_PART % self.every == 0 else min(most, self.checkpoints.before_next(self.t))
         ahead = 1.0 if self.system.sampling is None else (self.instant - self.t) / self.largest
         return min(round(ahead), AT_ONCE) if abs(ahead - round(ahead)) <= 1e-6 else 0
 
