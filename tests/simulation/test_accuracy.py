@@ -96,6 +96,14 @@ def test_default_steps_meet_the_tolerance():
     np.testing.assert_allclose(chosen.times[:-1], np.arange(len(chosen) - 1) * chosen.times[1], atol=1e-12)
 
 
+def test_runs_that_events_end_meet_the_tolerance_too():
+    model, start, laws, floor = landing(0.5)
+    low = fc.Event("low", lambda t, state: state.pose[2, 3] - 0.31, terminal=True)
+    run = fc.simulate(model, start, 1.0, laws, floor, events=[low])
+    assert run.status == "stopped by the event 'low'"
+    assert run.error_estimate.relative <= TOLERANCE
+
+
 def test_what_is_not_estimated():
     """Adaptive steps, functions, and runs of one step."""
     arm, start = pendulum()

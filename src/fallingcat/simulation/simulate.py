@@ -156,7 +156,8 @@ def _run(
     """A run in steps of ``dt`` (s), or, if none are given, of so many times less than the default as its error asks."""
     run = Run(system, method, state, duration, dt, every, events, progress)
     found = run.trajectory()
-    finer = halvings(found.error_estimate) if dt is None and found.status.startswith("finished") else 0
+    ended = found.status.startswith(("finished", "stopped by the event"))
+    finer = halvings(found.error_estimate) if dt is None and ended else 0
     if not finer:
         return found
     return Run(system, method, state, duration, run.largest / 2**finer, every * 2**finer, events, progress).trajectory()
