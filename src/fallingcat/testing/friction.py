@@ -56,12 +56,12 @@ def check_friction(
 
     While a body slides, friction takes ``friction`` times the impulse of the normal forces from its momentum, whatever
     the contact does along its normal: this is exact for every compliant and hard contact with Coulomb's cone.  And all
-    integrators find the same motion.
+    integrators find the same motion.  Friction should be saturated at a speed of 2 m/s: that of a compliant floor is
+    where its tangential damping is not below its normal damping, else points stick for a moment while they land, and
+    friction takes less.
 
     Args:
-        contact: Function of the names of points that gives the contact under them: level ground at height 0.  Its
-            friction should be saturated at a speed of 2 m/s: a compliant floor's is where tangential damping is not
-            below normal damping, else points stick for a moment while they land, and friction takes less.
+        contact: Function of the names of points that gives the contact under them: level ground at height 0.
         friction: Coulomb's coefficient of the contact.
         integrators: Names of integrators, or integrators; None: all of :data:`METHODS` that take the contact.
         masses: Masses of the boxes (kg).
