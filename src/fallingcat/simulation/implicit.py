@@ -65,8 +65,8 @@ def suits_implicit(system: System) -> bool:
 
 @dataclass(frozen=True)
 class Implicit(Marching):
-    """Order 2 in what weight, springs, dampers and drives do, 1 in products of velocities, and where points land and
-    slide: for floors under many points, and for runs whose speed counts more than their last digits.
+    """Linearly implicit midpoint rule for compliant floors: order 2 in weight, springs, dampers and drives, 1 in
+    products of velocities, and where points land and slide.
 
     A step is linear in the velocities at its end as long as points do not begin to slide, stick, land or lift off.  It
     is solved again, linearised there, until the forces are those of the contact law: ``sweeps`` is how often, None as
