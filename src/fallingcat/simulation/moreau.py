@@ -57,9 +57,10 @@ class Moreau(Marching):
         """With contacts that remember the forces of the last step."""
         if not isinstance(system.contact, HardContacts):
             raise ModelError(f"the integrator {self.name!r} takes hard contacts, not {told(system.contact)}")
-        if isinstance(system.contact, SteppedContacts):
-            return system
-        return replace(system, contact=SteppedContacts.of(system.contact, further_rows(system)))
+        contact = system.contact
+        if not isinstance(contact, SteppedContacts):
+            contact = SteppedContacts.of(contact, further_rows(system))
+        return replace(system, contact=contact, carried=len(MoreauMarch.counted))
 
     def stepper(self, system: System, mode: Mode, memory: int) -> MoreauMarch:
         """Machine code for all modes."""
@@ -76,6 +77,7 @@ class MoreauMarch(March):
 
     code = staticmethod(stepped)
     middle = False
+    counted = ("refined", "coarse")
 
     @property
     def contact(self) -> SteppedContacts:
