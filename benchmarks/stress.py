@@ -5,9 +5,9 @@ python benchmarks/stress.py --target cuda --dtype float32 --robots 65536   # a G
 python benchmarks/stress.py --only humanoid --dt 0.004 --robots 64         # a part, printed and not written
 
 Torques within effort limits are drawn anew every 20 ms, or targets of position servos within the ranges of the joints.
-Servos are springs and dampers in the joints.  A robot has left physics if a number is not finite, or a joint is faster than 3 times its speed limit and 1.5 times the
-fastest of 128 such robots in steps of 0.25 ms: drives accelerate no joint beyond its speed limit, but links that brake
-throw those that they carry.
+Servos are springs and dampers in the joints.  A robot has left physics if a number is not finite, or a joint is faster
+than 3 times its speed limit and 1.5 times the fastest of 128 such robots in steps of 0.25 ms: drives accelerate no
+joint beyond its speed limit, but links that brake throw those that they carry.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ def stressed(
     scene: contact.Scene, action: str, hard: bool, dt: float, count: int, where: dict[str, Any]
 ) -> tuple[np.ndarray, float, float, dict[str, int]]:
     """Speed of the fastest joint of each robot in units of its limit (infinite where a number is not finite), energy
-    (relative to the largest of a robot) that appeared from nowhere in 20 ms at most, steps per second, and how many steps were refined and so on.
+    (relative to the largest of a robot) that appeared from nowhere in 20 ms at most, steps per second, and what steps
+    of all robots counted: see ``March.counted``.
     """
     fleet, rng = fleet_of(scene, action, hard, dt, count, where), np.random.default_rng(0)
     step = round(HELD / dt)

@@ -8,10 +8,10 @@ import pytest
 import fallingcat as fc
 from fallingcat import robots
 from fallingcat.model.robots.random_tree import random_tree
-from fallingcat.simulation import Fleet, Implicit, Moreau, implicit_step
+from fallingcat.simulation import Fleet, Implicit, implicit_step
 from fallingcat.simulation.field import layout_of
 from fallingcat.simulation.implicit_step import begun, concluded, converged
-from fallingcat.simulation.refinement import largest_moves
+from fallingcat.simulation.refinement import turning_rates
 from fallingcat.simulation.simulate import system_of
 
 
@@ -129,15 +129,13 @@ def test_refined_steps_are_the_quarters(name):
 
 
 def test_wheels_may_turn_by_any_angle():
-    """Continuous joints have no largest move; of the others a quarter of the range, or 0.3 rad."""
+    """Continuous joints are not looked at, nor are those along a line."""
     model = robots.quadruped()
-    assert set(largest_moves(model).values()) == {0.3}
-    narrow = replace(model.joints[0], limits=fc.Limits(-0.2, 0.2, 20.0, 30.0))
+    assert turning_rates(model) == tuple(range(12))
     wheel = replace(model.joints[1], limits=fc.Limits())
-    edited = replace(model, joints=(narrow, wheel, *model.joints[2:]))
-    moves = largest_moves(edited)
-    assert moves[0] == pytest.approx(0.1)
-    assert 1 not in moves
+    slide = replace(model.joints[2], kind=fc.model.joints.Prismatic((0.0, 0.0, 1.0)))
+    edited = replace(model, joints=(model.joints[0], wheel, slide, *model.joints[3:]))
+    assert turning_rates(edited) == (0, *range(3, 12))
 
 
 def test_steps_that_do_not_converge_are_counted(monkeypatch):
@@ -173,7 +171,7 @@ def stress(model, points, contact, count, seconds):
     return fastest
 
 
-@pytest.mark.parametrize("count, seconds", [(16, 2.0), pytest.param(512, 10.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("count", "seconds"), [(16, 2.0), pytest.param(512, 10.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CONTACTS)
 def test_humanoids_under_random_torques_stay_finite(name, count, seconds):
     """No joint is faster than 36 times its speed limit: 128 of them in steps of 0.25 ms pass 24 times."""

@@ -3,9 +3,9 @@
 A step moves for its first half with the velocity before, for its second with the one after it, and all forces are those
 of the place between.  What a spring or a damper pulls with there is linear in the acceleration of the step: a point on
 a compliant floor feels ``f - dt G a``, with the force ``f`` at the velocity before and ``G = D / 2 + dt K / 4``, more
-where steps do not resolve them (:class:`.Centered`).  So ``(M + dt sum J' G J) a = forces - C v - g + sum J' f`` is
+where steps do not resolve them (:class:`.Centered`).  So ``(M + dt sum J' G J) a = forces - C u - g + sum J' f`` is
 forward dynamics of a robot whose links have a little more inertia where they touch, and joints with springs a little
-more armature.
+more armature.  Products of velocities are those of ``u = v + dt a' / 2`` with the acceleration ``a'`` of the last step.
 
 Which points touch, stick and slide follows from the velocities ahead, by cases: one code serves all modes, and nothing
 is located.
@@ -67,8 +67,9 @@ def suits_implicit(system: System) -> bool:
 
 @dataclass(frozen=True)
 class Implicit(Marching):
-    """Linearly implicit midpoint rule for compliant floors: order 2 in weight, springs, dampers and drives, 1 in
-    products of velocities, and where points land and slide.
+    """Linearly implicit midpoint rule for compliant floors: order 2, and 1 where points land and slide.
+
+    Steps in which joints turn far are taken again in quarter steps: see :mod:`.refinement`.
 
     A step is linear in the velocities at its end as long as points do not begin to slide, stick, land or lift off.  It
     is solved again, linearised there, until the forces are those of the contact law: ``sweeps`` is how often, None as

@@ -45,6 +45,7 @@ class Moreau(Marching):
     Robots come to rest exactly, do not creep, and land on the ground and not in it; an impact is right to ``dt`` in
     time, and heights of bounces err by about ``dt`` times the speed.  Dry friction in joints holds them, loops stay
     closed.  How far velocities were from the law of contact at most is kept with the run, and told by its status.
+    Steps in which joints turn far are taken again in quarter steps: see :mod:`.refinement`.
     """
 
     name = "moreau"

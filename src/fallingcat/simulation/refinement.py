@@ -21,40 +21,34 @@ from .machines import Machine
 LARGEST_TURN = 0.3
 """rad: angle of a joint or the base in a step above which it is refined.  Of 512 humanoids under random torques at 4 ms
 one becomes infinite at 0.5, none at 0.3."""
-LARGEST_SHARE = 0.25
-"""Part of the range of a joint that it may cross in a step: what moves further does not see its stops."""
 PARTS, LEVELS = 4, 3
 """A step is refined to 4, 16 and at most 64 parts: at 4 ms joints may turn at up to 4,800 rad/s."""
 
 
 @functools.lru_cache(maxsize=64)
-def largest_moves(model: Model) -> dict[int, float]:
-    """Angle or way (rad or m) of each rate in a step, by its place among the rates; continuous joints have none.
+def turning_rates(model: Model) -> tuple[int, ...]:
+    """Places of the joint rates that turn a link, but for those of continuous joints.
 
     Wheels, propellers and flywheels are continuous joints: symmetric about their axes, they may turn by any angle.
     """
-    found: dict[int, list[float]] = {}
-    for stop in joint_stops(model):
-        found.setdefault(stop.rate(model), []).append(stop.limit)
-    moves = {}
-    for place, limits in found.items():
-        turns = any(model.joints[model.joint_index(model.rate_joints[place])].motion_subspace(np.zeros(1))[3:])
-        way = LARGEST_SHARE * abs(limits[1] - limits[0]) if len(limits) == 2 else np.inf
-        moves[place] = min(way, LARGEST_TURN) if turns else way
-    return {place: move for place, move in moves.items() if np.isfinite(move)}
+    stopped, neutral, found = {stop.rate(model) for stop in joint_stops(model)}, model.neutral().joints, set()
+    for joint, q, v in zip(model.joints, model.q_slices, model.v_slices, strict=True):
+        turns = np.any(np.asarray(joint.motion_subspace(neutral[q]))[3:], axis=0)
+        places = np.arange(v.start, v.stop)[turns].tolist()
+        found.update(places if joint.nv > 1 else stopped & set(places))
+    return tuple(sorted(found))
 
 
 def coarse(model: Model, velocity: Any, dt: Any) -> Any:
-    """1 if a step of ``dt`` (s) that ends with a velocity (nv) moves a joint or turns the base too far, else 0.
+    """1 if the base or a joint turns too far in a step of ``dt`` (s) that ends with a velocity (nv), else 0.
 
-    That is where ``sum (dt v / largest move)^4`` is not below 1.
+    That is where ``sum (dt v)^4`` over their angular velocities is not below :data:`LARGEST_TURN` to the fourth.
     """
     w = (model.base.selection @ velocity[: model.m])[3:]
-    total = _squared((w @ w) * LARGEST_TURN**-2)
-    for place, move in largest_moves(model).items():
-        v = velocity[model.m + place]
-        total = total + _squared(v * v * move**-2)
-    return where(less(total * _squared(dt * dt), 1.0), 0.0 * dt, 1.0 + 0.0 * dt)
+    total = _squared(w @ w)
+    for place in turning_rates(model):
+        total = total + _squared(_squared(velocity[model.m + place]))
+    return where(less(total * _squared(dt * dt), LARGEST_TURN**4), 0.0 * dt, 1.0 + 0.0 * dt)
 
 
 def _squared(x: Any) -> Any:
