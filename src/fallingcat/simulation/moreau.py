@@ -20,22 +20,10 @@ from ..contact.stepped import SteppedContacts
 from ..errors import ModelError, told
 from ..kernels import compile
 from ..model import State
-from .grip import creeps
 from .implicit import March
 from .integrator import Marching
 from .moreau_step import further_rows, stepped
 from .system import System
-
-
-def suits_moreau(system: System, alone: bool = False) -> bool:
-    """Whether :class:`Moreau` is the default: on hard contacts, for a run ``alone`` if modes of points are too many to
-    be compiled one by one (:meth:`.Contact.prepared`), as events that are located would take minutes, and where dry
-    friction should hold joints that would be seen to creep.
-    """
-    if not isinstance(system.contact, HardContacts) or any(system.sizes):
-        return False
-    many = bool(system.contact.points and system.prepared is not None)
-    return not alone or many or creeps(system.laws, system.model)
 
 
 @dataclass(frozen=True)

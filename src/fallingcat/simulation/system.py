@@ -15,7 +15,7 @@ from ..arrays import concatenate, is_numeric
 from ..contact import Contact
 from ..contact.contact import Mode, Touch
 from ..control import Law
-from ..control.passive import OWN
+from ..control.passive import OWN, STEP
 from ..dynamics import forward_dynamics
 from ..errors import ModelError
 from ..kernels import compile, fields
@@ -80,6 +80,8 @@ class System:
     """Numbers that differ from robot to robot, by name: see :mod:`.parameters`"""
     feedback: Feedback | None = None
     """How stiff the controller is, if it is a function that was asked; see :meth:`linearized`"""
+    passive: int = 0
+    """How many of the laws, the last ones, are the model's own: :func:`fallingcat.control.passive`"""
 
     def __post_init__(self) -> None:
         twice = [name for name, count in Counter(self.ports).items() if count > 1]
@@ -114,6 +116,14 @@ class System:
         if self.controller is None or self.sampling is not None or self.given is not None:
             return self
         return replace(self, feedback=Feedback.of(self.model, self.asked_of_joints, 0.0, state))
+
+    def resolved(self) -> System:
+        """The same with joint stops and dry friction of the model as for default steps, however long ``dt`` is: of
+        methods that choose their steps.
+        """
+        ends = len(self.laws) - self.passive
+        own = tuple(replace(law, step=STEP) if hasattr(law, "step") else law for law in self.laws[ends:])  # type: ignore[type-var]
+        return replace(self, laws=(*self.laws[:ends], *own))
 
     def asked_of_joints(self, t: float, state: State) -> np.ndarray:
         """``n``: the joint forces that the controller gives."""

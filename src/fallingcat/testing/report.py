@@ -11,7 +11,7 @@ import numpy as np
 from ..dynamics.checks import choice
 from ..errors import BrokenLawError, ModelError, told
 from ..formulations import Check, Unproved
-from ..simulation import Trajectory
+from ..simulation import Code, Trajectory
 
 
 class Report(NamedTuple):
@@ -152,6 +152,6 @@ def largest(*residuals: float) -> float:
 
 def whole(run: Trajectory) -> Trajectory:
     """A run that came to its end: of another, nothing can be said."""
-    if not run.status.startswith("finished"):
+    if run.code is not Code.FINISHED:
         raise Unproved(f"the run ended early: {run.status}")
     return run
