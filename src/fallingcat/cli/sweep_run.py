@@ -13,7 +13,7 @@ import typer
 from ..errors import FallingCatError
 from .app import Json, app, errors_in_one_line
 from .study_run import setting
-from .text import count, on_screen, summary
+from .text import count, on_screen, plain, summary
 
 if TYPE_CHECKING:
     from ..studies.sweeps.sweep import Tell
@@ -109,15 +109,15 @@ def _progress(what: str, quiet: bool) -> Iterator[Tell | None]:
         yield None
         return
     from rich.console import Console
-    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn(escape(what)), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(elapsed_when_finished=True), TextColumn("{task.fields[failed]}"),
+        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"), TimeRemainingColumn(elapsed_when_finished=True),
+        TextColumn("{task.fields[failed]}"),
     )  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=120.0) as bar:
-        task = bar.add_task("", total=None, rate="", failed="")
+        task = bar.add_task(plain(what), total=None, rate="", failed="")
 
         def tell(done: int, failed: int, total: int) -> None:
             speed = bar.tasks[0].speed
