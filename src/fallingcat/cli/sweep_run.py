@@ -45,7 +45,8 @@ def sweep(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what was stopped.")] = False,
     workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes; one for each core if left out.", show_default=False)
+        int | None,
+        typer.Option(metavar="N", help="Processes; one for each core if left out, 0: this one.", show_default=False),
     ] = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A Dask cluster instead, such as tcp://node1:8786.")
@@ -56,6 +57,9 @@ def sweep(
     chunk: Annotated[
         int | None,
         typer.Option(metavar="RUNS", help="Runs in one file of each variable; the square root of all if left out."),
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="A run that takes longer has failed.", show_default=False)
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -71,7 +75,8 @@ def sweep(
         with _progress(wanted.name, as_json) as tell:
             found = swept(
                 wanted, dict(map(_axis, grid)), out or f"{wanted.name}.zarr", sample=sample, seed=seed, resume=resume,
-                workers=workers, scheduler=scheduler, target=target, chunk=chunk, progress=tell,
+                workers=workers, scheduler=scheduler, target=target, chunk=chunk, time_limit=time_limit,
+                progress=tell,
             )  # fmt: skip
         if as_json:
             typer.echo(json.dumps(found.data()))

@@ -39,11 +39,11 @@ def at_once(count, work):
 """
 
 
-def run(script, tmp_path, **variables):
+def run(script, tmp_path, timeout=300, **variables):
     """The output of a script in a new process with an empty cache."""
     environment = {**os.environ, "FALLINGCAT_CACHE": str(tmp_path / "empty"), **variables}
     done = subprocess.run(
-        [sys.executable, "-c", START + script], capture_output=True, text=True, timeout=300, env=environment
+        [sys.executable, "-c", START + script], capture_output=True, text=True, timeout=timeout, env=environment
     )
     assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
     return done.stdout
@@ -110,8 +110,9 @@ print("fine")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_forks_while_another_thread_compiles(tmp_path):
-    script = """
+@pytest.mark.parametrize("forks", [12, pytest.param(500, marks=pytest.mark.slow)])
+def test_forks_while_another_thread_compiles(tmp_path, forks):
+    script = f"forks = {forks}" + """
 batch(8)  # imports everything
 shared = fc.compile(cat, fc.forward_dynamics)
 stop = False
@@ -122,8 +123,8 @@ def work():
         k(*batch(8))
 threading.Thread(target=work).start()
 wrong = []
-for i in range(12):
-    time.sleep(0.03 + 0.01 * i)
+for i in range(forks):
+    time.sleep(0.03 + 0.01 * (i % 12))
     child = os.fork()
     if not child:
         k = fc.compile(cat, lambda model, state: (2.0 + i) * state.velocity)
@@ -146,7 +147,7 @@ stop = True
 assert not wrong, wrong
 print("fine")
 """
-    assert run(script, tmp_path) == "fine\n"
+    assert run(script, tmp_path, timeout=20 * forks + 60) == "fine\n"
 
 
 def test_no_memory_is_an_error(tmp_path):
