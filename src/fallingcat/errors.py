@@ -140,6 +140,9 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(message)
         self.result = result
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (*self.args, self.result)
+
 
 class ExtraMissingError(FallingCatError, ImportError):
     """Something needs a package that is not installed; names the extra that brings it.
