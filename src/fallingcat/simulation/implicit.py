@@ -13,7 +13,6 @@ is located.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ..caching import cached_property
 from ..contact import CompliantFloor
 from ..contact.contact import Mode
 from ..contact.points import checked_points
@@ -129,7 +129,7 @@ class March:
         if system.varied:
             self._options["varied"] = system.varied
 
-    @functools.cached_property
+    @cached_property
     def kernel(self) -> Any:
         """``(x, clock, numbers, forces) -> x`` later, as machine code."""
         about = (self.code, self._model, *self._inputs.values(), *self._options.values())
@@ -170,7 +170,7 @@ class March:
         go()
         return np.array(out[self.head :])
 
-    @functools.cached_property
+    @cached_property
     def _single(self) -> tuple[Callable[[], Any], np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """A step of one robot: what takes it, the memory in which its end is, and those of what it is given."""
         x, clock, numbers, forces = (np.zeros(size) for size in self._inputs.values())

@@ -10,7 +10,6 @@ without one costs no more than the rule itself: nothing branches, and robots nee
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ import numpy as np
 
 from ..arrays import concatenate, less, maximum, minimum, sqrt, where
 from ..arrays.differentiate import derivative
+from ..caching import cached_property
 from ..contact import CompliantFloor, Contact
 from ..contact.contact import Mode, Touch
 from ..contact.points import checked_points
@@ -117,7 +117,7 @@ class LocatedMarch:
         self._options: dict[str, Any] = {"laws": laws, "contact": system.contact, "memory": memory, "rule": rule}
         self._options |= {"ledger": system.ledger, "varied": system.varied}
 
-    @functools.cached_property
+    @cached_property
     def kernel(self) -> Any:
         """``(x, [until, largest step], numbers, forces) -> x`` an attempt later."""
         about = (attempted, self._model, *self._inputs.values(), *self._options.values())

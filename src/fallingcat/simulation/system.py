@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import concatenate, is_numeric
+from ..caching import cached_property
 from ..contact import Contact
 from ..contact.contact import Mode, Touch
 from ..control import Law
@@ -135,7 +136,7 @@ class System:
         """Those of the contact, which come last; impacts are the very last, and all theirs counts as through joints."""
         return (*self.contact.ports, IMPACT) if self.contact else ()
 
-    @functools.cached_property
+    @cached_property
     def prepared(self) -> Contact | None:
         """The contact, if its modes are not worth a kernel each."""
         return self.contact.prepared(self.model) if self.contact else None
@@ -152,7 +153,7 @@ class System:
         mode, memory = self.contact.begin(self.model, state) if self.contact else ((), np.zeros(0))
         return mode, np.concatenate([memory, *(law.begin(self.model, state) for law in self.laws)])
 
-    @functools.cached_property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """How many numbers each law remembers."""
         return tuple(law.memory_size(self.model) for law in self.laws)

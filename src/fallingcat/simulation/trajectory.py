@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..caching import cached_property
 from ..contact.contact import Mode
 from ..dynamics import momentum
 from ..errors import ModelError, told
