@@ -22,6 +22,7 @@ from .arrays.types import Matrix, Twist, Vector
 from .dynamics.checks import numbers, vector
 from .errors import ModelError, NumericsError, told
 from .lie import Algebra, Group, Product
+from .records import short_repr
 
 __all__ = [
     "BoltzmannHamel",
@@ -116,6 +117,8 @@ class BoltzmannHamel(NamedTuple):
     """``n x n x n``: ``gamma[k]`` of (46), zero where ``v`` is the rate of coordinates"""
     v: Vector
     """``n``"""
+
+    __repr__ = short_repr
 
     def forces(self, acceleration: Vector) -> Vector:
         """The forces (n), collocated with ``v``, that give ``dv/dt``."""

@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import array, concatenate, less, scale, where
 from ..errors import ModelError
 from ..model import Model, State
+from ..records import short_repr
 from .bristle import anchor_rate, anchor_travel, cone_share
 from .centered import Centered
 from .contact import Contact, Jump, Mode
@@ -129,6 +130,8 @@ class CompliantFloor(Contact):
     """of a ball around each point (m): one for all or one for each"""
     relief: Relief | None = None
     """heights over the plane, such as :class:`.HeightField`; None: it is flat"""
+
+    __repr__ = short_repr
 
     ports = ("floor normal", "floor tangential")
     asks_forces = False

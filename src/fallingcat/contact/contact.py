@@ -12,6 +12,7 @@ from ..arrays.arguments import holds_numbers, look_first
 from ..dynamics.checks import check_fields, check_model
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
+from ..records import short_repr
 from .points import Ground, each_radius
 
 Mode = tuple[Any, ...]
@@ -28,6 +29,8 @@ class Jump(NamedTuple):
     memory: np.ndarray
     loss: float = 0.0
     """kinetic energy that an impact took (J)"""
+
+    __repr__ = short_repr
 
 
 class Touch(NamedTuple):

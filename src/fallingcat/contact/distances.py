@@ -17,6 +17,7 @@ from ..errors import ExtraMissingError, ModelError, told
 from ..io.opened import read_vertices
 from ..model import Model, State
 from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
+from ..records import short_repr
 
 
 class Distance(NamedTuple):
@@ -29,6 +30,8 @@ class Distance(NamedTuple):
     """``2 x 3`` (m, world): the nearest of each"""
     normal: np.ndarray
     """3, world: from the first to the second"""
+
+    __repr__ = short_repr
 
 
 def distances(

@@ -30,6 +30,7 @@ from ..dynamics.kinematics import jacobian, jacobian_derivative, link_pose
 from ..errors import ModelError, NumericsError, told
 from ..model import Frame, Model, State
 from ..model.loops import Rows
+from ..records import short_repr
 from .solving import check_consistent, hold, resolved, responding
 
 __all__ = ["Driven", "assemble", "equations", "forward_dynamics", "inverse_dynamics"]
@@ -126,6 +127,8 @@ class Driven(NamedTuple):
 
     torques: Vector
     multipliers: Vector
+
+    __repr__ = short_repr
 
 
 @takes(acceleration="nv")

@@ -16,6 +16,7 @@ from ..dynamics.checks import check_model
 from ..dynamics.sweeps import nodes, outward
 from ..errors import ModelError, told
 from ..model import Joint, Model
+from ..records import short_repr
 from .overlaps import Meeting, Solid, meeting, thick
 
 
@@ -49,6 +50,8 @@ class SelfPairs(NamedTuple):
     """links with meshes or ellipsoids, which have no closed form and do not push"""
     apart: int
     """pairs of links that do not push by the robot's file: see ``model.apart``"""
+
+    __repr__ = short_repr
 
     def links(self, model: Model) -> tuple[tuple[str, str], ...]:
         """The pairs of links that push each other, by name.

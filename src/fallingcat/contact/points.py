@@ -17,6 +17,7 @@ from ..dynamics.sweeps import ancestors
 from ..errors import ModelError, told
 from ..lie.group import constant
 from ..model import Model, State
+from ..records import short_repr
 
 
 class Plane(NamedTuple):
@@ -27,6 +28,8 @@ class Plane(NamedTuple):
     tangents: np.ndarray
     """``2 x 3``: unit vectors along it"""
     height: float
+
+    __repr__ = short_repr
 
     @property
     def axes(self) -> np.ndarray:

@@ -15,6 +15,7 @@ from ..errors import ModelError, told
 from ..io.opened import read_vertices
 from ..model import Frame, Model, State
 from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
+from ..records import short_repr
 from .points import plane, positions
 
 RIM = 8
@@ -34,6 +35,8 @@ class CollisionPoints(NamedTuple):
     points: tuple[str, ...]
     radii: tuple[float, ...]
     """m; 0 for a corner"""
+
+    __repr__ = short_repr
 
 
 def collision_points(model: Model, links: Sequence[str] | None = None) -> CollisionPoints:

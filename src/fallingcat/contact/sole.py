@@ -17,6 +17,7 @@ from ..formulations import fixed_at
 from ..lie.group import constant
 from ..lie.rotations import skew
 from ..model import Model, State
+from ..records import short_repr
 from .points import named_points, positions
 
 
@@ -33,6 +34,8 @@ class Margins(NamedTuple):
     """``2`` (m): the center of pressure, in the frame of the sole"""
     room: Any
     """m: from there to the nearest edge, negative outside"""
+
+    __repr__ = short_repr
 
     @property
     def inside(self) -> Any:

@@ -21,6 +21,7 @@ from ..errors import ModelError
 from ..formulations import connection
 from ..lie.rotations import log
 from ..model import Model, State
+from ..records import short_repr
 from .law import Law
 
 
@@ -31,6 +32,8 @@ class Response(NamedTuple):
     """``m``: acceleration of the locked velocity"""
     internal: Any
     """``n``: accelerations of the joints, of which every internal velocity is made"""
+
+    __repr__ = short_repr
 
 
 @takes(forces="nv")
@@ -81,6 +84,8 @@ class ExternalLaw(Law):
     place: tuple[float, ...] = (0.0, 0.0, 0.0)
     """where the center of mass should be (m, world)"""
     name: str = "external law"
+
+    __repr__ = short_repr
 
     def check(self, model: Model) -> None:
         if not model.m:

@@ -14,6 +14,7 @@ from ..dynamics.checks import check_robot, positive
 from ..errors import ModelError, told
 from ..model import Model, State
 from ..model.shapes import Shape
+from ..records import short_repr
 from .limits import Limit, Rows
 
 
@@ -43,6 +44,8 @@ class CollisionLimit(Limit):
     """m, from which on it counts"""
     gain: float = 10.0
     """1/s; at most 1 over the time step"""
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         for part in ("near", "gain"):

@@ -16,6 +16,7 @@ from ..dynamics.sweeps import places_above
 from ..errors import ModelError, told
 from ..kernels import compile
 from ..model import Model, State
+from ..records import short_repr
 from .least_squares import LEAST, RANK, Level, hierarchical, norm, orthonormal
 from .task_space import Aim, check_aim, check_tasks, task_at
 from .tasks import PositionTask, Task
@@ -37,6 +38,8 @@ class Support(NamedTuple):
     """``Lambda_c = (J_c M^-1 J_c')^-1`` (3.68): the inertia that contacts feel; a pseudo-inverse where rows depend"""
     N: Matrix
     """``N_c = 1 - M^-1 J_c' Lambda_c J_c`` (nv x nv, (3.63)): what moves no contact"""
+
+    __repr__ = short_repr
 
 
 def support_dynamics(model: Model, state: State, contacts: Sequence[Contact]) -> Support:
@@ -78,6 +81,8 @@ class FloatingInverse(NamedTuple):
     """rows: ``J_c a + dJ_c/dt v``, zero for an acceleration that contacts allow"""
     rank: int
     """of ``N_c' S'``: in how many ways drives move the robot; the others press contacts against each other"""
+
+    __repr__ = short_repr
 
 
 @numbers_only("its torques are those of a pseudo-inverse, whose rank is found")
@@ -137,6 +142,8 @@ class Prioritised(TorqueLaw):
     contacts: Sequence[Contact] = ()
     damping: float = 0.0
     name: str = "priorities"
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -258,6 +265,8 @@ class VirtualModel(TorqueLaw):
     """of all rows of all tasks, or None"""
     contacts: Sequence[Contact] = ()
     name: str = "virtual model"
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         super().__post_init__()

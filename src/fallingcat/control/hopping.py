@@ -27,6 +27,7 @@ from ..formulations import connection, internal_jacobian, locked_angle
 from ..formulations.connection import check_locked_angle
 from ..lie import SE2
 from ..model import Model, State
+from ..records import short_repr
 from .law import Law
 
 
@@ -41,6 +42,8 @@ class Leg(NamedTuple):
     """``nv``: ``dr_cf/dt = radial . v``, by the internal velocity: nothing on the base"""
     polar: Any
     """``nv``: ``dalpha/dt = polar . v``, (4.22)-(4.24)"""
+
+    __repr__ = short_repr
 
 
 def virtual_leg(model: Model, state: State, foot: str) -> Leg:
@@ -234,6 +237,8 @@ class LockedPolarSpring(PolarLaw):
 
     reference: tuple[float, ...] | None = None
     """joint coordinates from which ``theta_bc`` is measured; None: all zero"""
+
+    __repr__ = short_repr
 
     def check(self, model: Model) -> None:
         """Refuses models whose ``theta_bc`` depends on the path."""

@@ -12,6 +12,7 @@ from ..dynamics import bias_forces, gravity_forces, inverse_dynamics, mass_matri
 from ..dynamics.checks import positive
 from ..errors import ModelError, told
 from ..model import Model, State
+from ..records import short_repr
 from .desired import Desired, desired, stated
 from .springs import on_joints
 from .torque_law import TorqueLaw, as_gain, drives, per_row
@@ -93,6 +94,8 @@ class Impedance(JointLaw):
     gravity: bool = False
     name: str = "joint impedance"
 
+    __repr__ = short_repr
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.gravity, (bool, np.bool_)):
@@ -123,6 +126,8 @@ class InverseDynamics(JointLaw):
     """
 
     name: str = "inverse dynamics"
+
+    __repr__ = short_repr
 
     def asked(self, model: Model, t: Any, state: State) -> Any:
         wanted = self._desired(model, t, state)

@@ -14,6 +14,7 @@ from ..dynamics.checks import check_fields, positive
 from ..errors import ModelError, told
 from ..lie.group import constant
 from ..model import Model, State
+from ..records import short_repr
 from .tasks import Task
 
 
@@ -135,6 +136,8 @@ class SpeedLimit(Limit):
     task: Task
     most: float
     """m/s, rad/s"""
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         positive(self.most, "most of SpeedLimit")

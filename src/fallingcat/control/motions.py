@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import clip, cos, sin
 from ..dynamics.checks import positive
 from ..errors import ModelError, told
+from ..records import short_repr
 
 Rows = tuple[tuple[float, ...], ...]
 
@@ -40,6 +41,8 @@ class Cycles:
     """``H x n``"""
     count: int
     duration: float
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         for name, rank in (("mean", 1), ("cosines", 2), ("sines", 2)):

@@ -21,6 +21,7 @@ from ..errors import ModelError, told
 from ..formulations import ReducedEquations, connection, locked_velocity, reduced_equations
 from ..lie.rotations import homogeneous
 from ..model import Model, State
+from ..records import short_repr
 from .law import Law
 from .motions import Cycles, Wanted
 from .springs import on_joints
@@ -80,6 +81,8 @@ class ErrorState(NamedTuple):
     """``dW/dt = -k eps' G eps - qd' D qd`` as (58) has it, for joints that are to stay; of a motion where the observers
     know the truth"""
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True)
 class OutputFeedback(Law):
@@ -132,6 +135,8 @@ class OutputFeedback(Law):
     motion: Cycles | None = None
     """to be followed instead of ``target``"""
     name: str = "output feedback"
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         super().__post_init__()

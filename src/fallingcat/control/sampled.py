@@ -11,6 +11,7 @@ import numpy as np
 from ..arrays import is_numeric
 from ..errors import ModelError, told
 from ..model import State
+from ..records import short_repr
 from .law import Law
 
 WHOLE = 1e-9
@@ -48,6 +49,8 @@ class Sampled:
     """its line in the energy ledger"""
     seed: int = 0
     """of the noise, of laws that have sensors"""
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if not _is_number(self.rate) or self.rate <= 0.0:

@@ -18,6 +18,7 @@ from ..dynamics.sweeps import Places, inward, nodes, outward
 from ..errors import ModelError, told
 from ..lie import SE3
 from ..model import Model, State
+from ..records import short_repr
 from .law import Law
 from .passive import MANY, SHAPES, STEP
 
@@ -57,6 +58,8 @@ class SelfContact(Law):
     step: float = STEP
     """s"""
     name: str = "self-contact"
+
+    __repr__ = short_repr
     commanded = False
 
     def __post_init__(self) -> None:

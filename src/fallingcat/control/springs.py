@@ -11,6 +11,7 @@ from ..arrays import concatenate
 from ..dynamics.checks import vector
 from ..errors import ModelError, told
 from ..model import Model, State
+from ..records import short_repr
 from .law import Law
 
 
@@ -36,6 +37,8 @@ class JointSpring(Law):
     only: tuple[str, ...] | None = None
     """names of joints; None: all"""
     name: str = "joint springs"
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         _one_for_all(self.stiffness, "stiffness", self.name)
@@ -75,6 +78,8 @@ class JointDamper(Law):
     only: tuple[str, ...] | None = None
     """names of joints; None: all"""
     name: str = "joint dampers"
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         _one_for_all(self.damping, "damping", self.name)

@@ -12,6 +12,7 @@ from ..dynamics.checks import check_dynamic, check_model, positive
 from ..errors import ModelError, told
 from ..lie import SE3
 from ..model import Model
+from ..records import short_repr
 from .limits import Limit
 from .priorities import Levels, checked_levels
 from .stance_problem import StanceSetup
@@ -53,6 +54,8 @@ class Stance:
     limits: Sequence[Limit | TorqueLimits] = ()
     horizon: float = 0.02
     late: float | None = None
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         self._checked()

@@ -18,6 +18,7 @@ from ..dynamics.sweeps import places_above
 from ..errors import ModelError, told
 from ..lie.rotations import block_diagonal
 from ..model import Model, State
+from ..records import short_repr
 from .desired import stated, vector_at
 from .least_squares import LEAST, Level, hierarchical, norm, orthonormal
 from .tasks.task import Demand, Task, check_rotations
@@ -36,6 +37,8 @@ class TaskDynamics(NamedTuple):
     """``Lambda (J M^-1 b - dJ/dt v)`` (3.88)"""
     p: Vector
     """``Lambda J M^-1 g`` (3.89): its weight"""
+
+    __repr__ = short_repr
 
 
 def task_dynamics(model: Model, state: State, task: Task) -> TaskDynamics:
@@ -90,6 +93,8 @@ class OperationalSpace(TorqueLaw):
     posture: TorqueLaw | None = None
     damping: float = 0.0
     name: str = "operational space"
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -16,6 +16,7 @@ from ..errors import ModelError, NumericsError, told
 from ..kernels import Kernel, compile
 from ..model import Model, State
 from ..model.states import check_record
+from ..records import short_repr, table
 from .limits import Limit, all_limits
 from .priorities import MET, Levels, checked_levels
 from .tasks.task import Task, as_numbers, count, packed
@@ -51,6 +52,8 @@ class Torques:
     """the largest violation of the optimality conditions, relative to the gradients"""
     rounds: int
     """times that what is held was guessed anew; 1: the first guess was right; 0: the slow, careful way was needed"""
+
+    __repr__, _repr_html_ = short_repr, table
 
 
 def torques(
@@ -122,6 +125,8 @@ class WholeBody:
     normal: Sequence[float] | None = None
     horizon: float = 0.02
     late: float | None = None
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         self._checked()

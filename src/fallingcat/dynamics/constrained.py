@@ -11,6 +11,7 @@ from ..arrays.arguments import shape_of
 from ..arrays.types import Matrix, Vector
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
+from ..records import short_repr
 from .checks import check_robot, numbers, vector
 from .inverse import bias_forces
 from .mass import mass_matrix
@@ -26,6 +27,8 @@ class Constrained(NamedTuple):
 
     acceleration: Vector
     multipliers: Vector
+
+    __repr__ = short_repr
 
 
 @takes(forces="nv")

@@ -14,6 +14,7 @@ from ..lie import SE3, SO3, Group
 from ..lie.charts import RotationChart
 from ..lie.rotations import block_diagonal
 from ..model import Model, State
+from ..records import short_repr
 from .checks import check_state
 
 
@@ -26,6 +27,8 @@ class FloatingBaseMap(NamedTuple):
     """``nv x k``"""
     inverse: Matrix
     """``k x nv``: the right inverse whose rates keep what ties coordinates, such as quaternions of length 1"""
+
+    __repr__ = short_repr
 
 
 def floating_base_map(model: Model, state: State, rotation: RotationChart | None = None) -> FloatingBaseMap:

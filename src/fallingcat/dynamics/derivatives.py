@@ -20,6 +20,7 @@ from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Model, State
 from ..model.words import Representation
+from ..records import short_repr
 from .checks import check_robot, check_state, vector
 from .forward import forward_dynamics
 from .geometry import geometry
@@ -44,6 +45,8 @@ class InverseDerivatives(NamedTuple):
     acceleration: Matrix
     """with respect to the acceleration: the mass matrix"""
 
+    __repr__ = short_repr
+
 
 class ForwardDerivatives(NamedTuple):
     """Derivatives of :func:`forward_dynamics` (each nv x nv)."""
@@ -52,6 +55,8 @@ class ForwardDerivatives(NamedTuple):
     velocity: Matrix
     forces: Matrix
     """with respect to the forces: the inverse of the mass matrix"""
+
+    __repr__ = short_repr
 
 
 class _Gain(NamedTuple):

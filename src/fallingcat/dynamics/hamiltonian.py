@@ -12,6 +12,7 @@ from ..arrays.differentiate import derivative
 from ..arrays.types import Scalar, Vector
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
+from ..records import short_repr
 from .checks import answered, check_dynamic, check_state, vector
 from .derivatives import displace
 from .energy import kinetic_energy, potential_energy
@@ -56,6 +57,8 @@ class Hamiltonian(NamedTuple):
     """``nv``: ``-dL/dx`` along motions of base and joints, at constant momenta"""
     by_momenta: Vector
     """``nv``: the velocity ``[twist; rates]``"""
+
+    __repr__ = short_repr
 
 
 def hamiltonian(

@@ -16,6 +16,7 @@ from ..arrays import numbers_only
 from ..arrays.types import Matrix, Vector
 from ..errors import ModelError
 from ..model import Body, Model
+from ..records import short_repr, table
 from .checks import check_model, numbers, positive
 from .regressors import EACH, with_inertial_parameters
 
@@ -40,6 +41,8 @@ class Identified(NamedTuple):
     iterations: int
     converged: bool = True
     """whether it ended before ``iterations`` ran out"""
+
+    __repr__, _repr_html_ = short_repr, table
 
 
 @numbers_only("least squares choose by values")

@@ -18,6 +18,7 @@ from ..errors import ModelError
 from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Body, Model, State
+from ..records import short_repr
 from .checks import check_model, check_robot, choice, positive, vector
 from .inverse import LinkMotion, base_motion, carried
 from .kinematics import world_poses
@@ -193,6 +194,8 @@ class BaseParameters(NamedTuple):
     columns: tuple[int, ...]
     """``k``: the parameter that stands for each combination"""
     names: tuple[str, ...]
+
+    __repr__ = short_repr
 
 
 def parameter_names(model: Model) -> tuple[str, ...]:

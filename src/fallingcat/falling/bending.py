@@ -14,6 +14,7 @@ from ..gaits.guess import strongest_plane
 from ..lie import SE3
 from ..model import Model
 from ..model.joints import Revolute
+from ..records import short_repr
 
 REACH = 1.4
 """Largest bend (rad) of joints without limits."""
@@ -34,6 +35,8 @@ class Bending(NamedTuple):
     second: np.ndarray
     tuck: dict[str, float]
     """rad: taken up on the way"""
+
+    __repr__ = short_repr
 
     @property
     def names(self) -> tuple[str, str]:

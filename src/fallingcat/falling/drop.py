@@ -14,6 +14,7 @@ from ..errors import ModelError, NumericsError
 from ..lie import SE3
 from ..lie.rotations import log
 from ..model import Model, State, robots
+from ..records import short_repr
 from ..simulation import Trajectory, simulate
 from .bending import Bending, bendings
 from .plan import Manoeuvre, easiest, tilted
@@ -49,6 +50,8 @@ class Drop(NamedTuple):
     """N m: the largest joint force"""
     planning: float
     """s: time it took to plan"""
+
+    __repr__ = short_repr
 
     @property
     def energy_residual(self) -> float:

@@ -25,6 +25,7 @@ from ..kernels.kernel import compile_step
 from ..lie import SE3, SO3
 from ..lie.rotations import log
 from ..model import Model
+from ..records import short_repr
 from .apart import Limbs
 from .plan import smallest_bend
 from .righting import RightingCurve
@@ -56,6 +57,8 @@ class QuickRighting(NamedTuple):
     """the curve in the least time that drives allow"""
     moved: Displacement
     """of the base, exact"""
+
+    __repr__ = short_repr
 
     @property
     def turn(self) -> np.ndarray:

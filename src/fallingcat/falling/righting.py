@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import ModelError
 from ..gaits import Curve, Jet
 from ..gaits.curves import finite
+from ..records import short_repr
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,8 @@ class RightingCurve(Curve):
     turns: float = 1.0
     start: float = 0.0
     ramp: float = 0.3
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         for name in ("origin", "first", "second"):

@@ -17,6 +17,7 @@ from ..lie import SE3
 from ..lie.rotations import block_diagonal, homogeneous, skew
 from ..model import Model, State
 from ..model.words import REPRESENTATIONS, Factorization, Place, Representation, place_name
+from ..records import short_repr
 from .equations import EquationsOfMotion, VelocityChange, equations, upper
 from .representations import base_matrices
 
@@ -68,6 +69,8 @@ class FixedAt(NamedTuple):
     """``nv``: the given wrenches as forces on ``whole.v``; zero if none were given"""
     link: Place
     """what is held"""
+
+    __repr__ = short_repr
 
     @property
     def external(self) -> Vector:

@@ -25,6 +25,7 @@ from ..lie import SE2
 from ..lie.magnus import NODES, step_logarithm
 from ..lie.rotations import skew
 from ..model import Model, State
+from ..records import short_repr
 from .slice import curvature_slice
 
 
@@ -180,6 +181,8 @@ class Integrability(NamedTuple):
     """largest curvature entry, relative to the connection's size squared (or 1)"""
     integrable: bool
     curvature: Any
+
+    __repr__ = short_repr
 
 
 @numbers_only("it compares the curvature with a tolerance; curvature can be compiled")

@@ -24,6 +24,7 @@ from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Model, State
 from ..model.words import ALIGNED_FRAMES, AlignedFrame
+from ..records import short_repr
 from .center_frames import (
     Orientation,
     axes_of,
@@ -188,6 +189,8 @@ class Conservation(NamedTuple):
     rate: Vector
     """its rate of change (6): ``ad(nu_c)' h_c``, [Feurstein] (3.60)-(3.62)"""
     conserved: bool
+
+    __repr__ = short_repr
 
 
 @numbers_only("it compares a residual with a tolerance")

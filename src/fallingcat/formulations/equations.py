@@ -17,6 +17,7 @@ from ..dynamics.checks import check_robot, numbers, vector
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
 from ..model.words import Factorization
+from ..records import short_repr
 from .claims import Claim, named_claims
 from .time import is_rate, later
 
@@ -46,6 +47,8 @@ class VelocityChange:
     at: Callable[[complex], Any] | None = None
     """``T`` a (complex, infinitesimal) time later; without it, what depends on ``T_dot`` stays unproved.  Those of the
     library's own changes are not pickled."""
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "claims", named_claims(self.claims))
@@ -225,6 +228,8 @@ class EquationsOfMotion:
     state: State
     changes: VelocityChange
     """All changes so far, as one; the identity for body-fixed equations."""
+
+    __repr__ = short_repr
 
     @property
     def name(self) -> str:

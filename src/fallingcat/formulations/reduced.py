@@ -15,6 +15,7 @@ from ..dynamics.rotors import with_rotor_coriolis
 from ..lie import Group
 from ..lie.rotations import block_diagonal
 from ..model import Model, State
+from ..records import short_repr
 from .branches import branches, frames
 from .connection import check_floating
 
@@ -52,6 +53,8 @@ class ReducedEquations(NamedTuple):
     """``nv``: ``[mu; rates]``"""
     group: Group
     """the base's group"""
+
+    __repr__ = short_repr
 
     @property
     def Lambda(self) -> Matrix:

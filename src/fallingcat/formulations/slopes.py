@@ -16,6 +16,7 @@ from ..dynamics.checks import check_robot, check_state, vector
 from ..errors import ModelError
 from ..lie import SE3
 from ..model import Model, State
+from ..records import short_repr
 from .connection import curvature, curvature_tensor, shape
 from .reduced import reduced_equations
 
@@ -91,6 +92,8 @@ class ReducedDerivatives(NamedTuple):
     """``d(D_q xi)/dxi``"""
     D_mu: Matrix
     """``d(D_mu xi)/dxi``"""
+
+    __repr__ = short_repr
 
 
 def reduced_derivatives(model: Model, state: State) -> ReducedDerivatives:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays.arguments import shape_of
 from ..errors import ModelError, told
+from ..records import short_repr
 
 
 class Jet(NamedTuple):
@@ -20,6 +21,8 @@ class Jet(NamedTuple):
     q: np.ndarray
     dq: np.ndarray
     ddq: np.ndarray
+
+    __repr__ = short_repr
 
 
 class Curve(ABC):
@@ -83,6 +86,8 @@ class Circle(Curve):
     start: float = 0.0
     turns: float = 1.0
 
+    __repr__ = short_repr
+
     def __post_init__(self) -> None:
         radii = at_once(self.radius, "radius")
         if radii.shape not in ((1,), (2,)):
@@ -112,6 +117,8 @@ class Fourier(Curve):
     mean: np.ndarray
     cosines: np.ndarray
     sines: np.ndarray
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mean", finite(self.mean, 1, "mean"))
@@ -171,6 +178,8 @@ class Segment(Curve):
     start: Sequence[float]
     end: Sequence[float]
 
+    __repr__ = short_repr
+
     def __post_init__(self) -> None:
         if finite(self.start, 1, "start").shape != finite(self.end, 1, "end").shape:
             raise ModelError("start and end of a segment have the same number of coordinates")
@@ -190,6 +199,8 @@ class Chain(Curve):
     """Curves one after the other, each beginning where the one before ends; ``shares`` of [0, 1] by length."""
 
     parts: tuple[Curve, ...]
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if not isinstance(self.parts, (tuple, list)) or not all(isinstance(part, Curve) for part in self.parts):
@@ -270,6 +281,8 @@ class Embedded(Curve):
     curve: Curve
     directions: np.ndarray
     origin: np.ndarray
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if not isinstance(self.curve, Curve):

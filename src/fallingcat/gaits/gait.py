@@ -10,6 +10,7 @@ import numpy as np
 from ..dynamics.checks import check_model, choice, positive
 from ..errors import ModelError, told
 from ..model import Model
+from ..records import short_repr
 from .curves import Curve, Jet, at_once
 
 PROFILES = ("smooth", "constant")
@@ -50,6 +51,8 @@ class Gait:
     curve: Curve
     duration: float = 1.0
     profile: str = "smooth"
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if not isinstance(self.curve, Curve):

@@ -13,6 +13,7 @@ from ..errors import ModelError, NumericsError, told
 from ..kernels import compile
 from ..lie.rotations import exp, log
 from ..model import Model
+from ..records import short_repr, table
 from .collocation import Answer, Bounds, Collocation, demanded
 from .displacement import Displacement, Reconstruction
 from .gait import Gait, Motion, check_motion, check_shape
@@ -54,6 +55,8 @@ class LeastTime:
     message: str
     """what the solver says"""
     iterations: int
+
+    __repr__, _repr_html_ = short_repr, table
 
     @property
     def optimal(self) -> bool:

@@ -15,6 +15,7 @@ from ..dynamics.principal import standing_out
 from ..errors import ModelError, told
 from ..kernels.kernel import compile_step
 from ..model import Model
+from ..records import short_repr
 from .curves import Curve, Embedded, finite, samples
 from .frames import (
     GaitFrame,
@@ -39,6 +40,8 @@ class Plane:
 
     directions: np.ndarray
     origin: np.ndarray
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         directions, origin = finite(self.directions, 2, "directions"), finite(self.origin, 1, "origin")
@@ -95,6 +98,8 @@ class CurvatureMap(NamedTuple):
     values: np.ndarray
     """``N1 x N2 x m``: along the base's algebra, ``[v; w]`` for SE(3)"""
     frame: str
+
+    __repr__ = short_repr
 
     def save(self, path: str | Path) -> None:
         """Write the map: ``.csv`` has a row of coordinates and values for each point, ``.nc`` is a netCDF file that

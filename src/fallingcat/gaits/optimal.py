@@ -15,6 +15,7 @@ import numpy as np
 from ..dynamics.checks import positive, vector
 from ..errors import Interrupted, ModelError, NumericsError
 from ..model import Model
+from ..records import short_repr, table
 from .aims import Aim
 from .curves import Curve, Fourier
 from .displacement import Displacement, Reconstruction
@@ -58,6 +59,8 @@ class Optimum:
     """largest entry of the gradient of the Lagrangian: zero at an optimum"""
     violation: float
     """largest amount (rad, m) by which a joint leaves its limits, or the value its target"""
+
+    __repr__, _repr_html_ = short_repr, table
 
     @property
     def optimal(self) -> bool:

@@ -28,6 +28,7 @@ from ..errors import ModelError, NumericsError, told
 from ..formulations import connection
 from ..kernels import compile
 from ..model import Model
+from ..records import short_repr
 from .curves import samples
 from .gait import check_shape
 from .regions import Region
@@ -116,6 +117,8 @@ class MinimumPerturbation:
     """the same in this frame"""
     gradient: float
     """of that mean by the polynomials, relative to the mean before: zero where it is stationary"""
+
+    __repr__ = short_repr
 
     name = "minimum_perturbation"
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
+from ..records import short_repr
 from .curves import finite, samples
 from .gait import Motion, check_motion
 
@@ -31,6 +32,8 @@ class Region:
     origin: np.ndarray
     low: np.ndarray
     high: np.ndarray
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         for name, rank in {"directions": 2, "origin": 1, "low": 1, "high": 1}.items():

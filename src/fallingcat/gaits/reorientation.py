@@ -22,6 +22,7 @@ from ..kernels.kernel import compile_step
 from ..lie import SO3
 from ..lie.rotations import exp, log
 from ..model import Model
+from ..records import short_repr, table
 from .curves import Fourier
 from .displacement import Displacement, Reconstruction
 from .gait import check_shape, turning_axes
@@ -52,6 +53,8 @@ class Reorientation(NamedTuple):
     """rad: the angle between the wanted attitude and that after all cycles"""
     reach: float
     """rad or m: the farthest that a joint goes from the origin"""
+
+    __repr__, _repr_html_ = short_repr, table
 
     @property
     def per_cycle(self) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
+from ..records import short_repr
 from .curves import Curve, Jet, at_once, finite
 
 
@@ -38,6 +39,8 @@ class Spline(Curve):
 
     points: np.ndarray
     slopes: np.ndarray
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         for name in ("points", "slopes"):

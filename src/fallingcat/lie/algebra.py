@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import stack
 from ..arrays.arguments import of_shape
 from ..errors import ModelError, told
+from ..records import short_repr
 from .group import Group, constant
 
 TERMS = 24
@@ -33,6 +34,8 @@ class Algebra:
     constants: np.ndarray
     """``m x m x m``"""
     name: str = "algebra"
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         try:

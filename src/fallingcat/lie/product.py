@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays import concatenate
 from ..errors import ModelError, told
+from ..records import short_repr
 from .group import Group, constant
 from .rotations import block_diagonal
 
@@ -30,6 +31,8 @@ class Product(Group):
     """
 
     factors: tuple[Group, ...]
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if not isinstance(self.factors, tuple) or not all(isinstance(f, Group) for f in self.factors):

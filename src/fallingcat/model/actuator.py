@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import clip
 from ..arrays.types import Scalar
 from ..errors import ModelError, told
+from ..records import short_repr
 
 ActuatorKind = Literal["motor", "position", "velocity", "general"]
 KINDS: tuple[str, ...] = get_args(ActuatorKind)
@@ -39,6 +40,8 @@ class Actuator:
     force_range: tuple[float, float] = _ALL
     gain: float = 1.0
     bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

@@ -12,6 +12,7 @@ import numpy as np
 from ..arrays import array, is_expression, is_numeric, mirror, scale
 from ..errors import ModelError, told
 from ..lie.rotations import skew
+from ..records import short_repr
 
 TRIANGLE_TOLERANCE = 1e-6  # relative: what six printed digits of a flat plate can break
 
@@ -50,6 +51,8 @@ class Body(Frozen):
     mass: float = 0.0
     center: np.ndarray = field(default_factory=lambda: np.zeros(3))
     inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if not is_expression(self.mass):

@@ -11,6 +11,7 @@ from ..arrays import any_nonzero, is_expression, is_numeric, rigid_product, scal
 from ..arrays.types import Matrix, Pose, Vector
 from ..errors import ModelError, told
 from ..lie import SE3
+from ..records import short_repr
 from .body import Frozen, frozen_array, frozen_pose
 from .joints import JointKind
 
@@ -135,6 +136,8 @@ class Joint(Frozen):
     armature: Vector = 0.0
     passive: Passive = field(default_factory=Passive)
     mimic: Mimic | None = None
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if not isinstance(self.kind, JointKind):

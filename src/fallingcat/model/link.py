@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import ModelError, told
+from ..records import short_repr
 from .body import Body, Frozen, frozen_pose
 from .shapes import Shape, shapes
 
@@ -19,6 +20,8 @@ class Link(Frozen):
     body: Body = field(default_factory=Body)
     visuals: tuple[Shape, ...] = field(default=(), repr=False, metadata={"moves": False})  # no kernel depends on it
     collisions: tuple[Shape, ...] = field(default=(), repr=False)
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):

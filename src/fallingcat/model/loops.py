@@ -16,6 +16,7 @@ from ..arrays import concatenate, scale, stack
 from ..arrays.types import Matrix, Pose, Scalar, Vector
 from ..errors import ModelError, told
 from ..lie import rotations
+from ..records import short_repr
 from .body import Frozen, frozen_array, frozen_pose
 
 
@@ -149,6 +150,8 @@ class Couple(Loop):
     joint: str
     other: str | None = None
     coefficients: tuple[float, ...] = (0.0, 1.0)
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         try:

@@ -13,7 +13,7 @@ from ..arrays import is_numeric, scale
 from ..arrays.types import Pose, Scalar, Twist, Vector
 from ..errors import ModelError, told
 from ..lie import Group, Product
-from . import actuation, edits, exchange, followers, resistance, states
+from . import actuation, edits, exchange, followers, resistance, states, summary
 from .actuator import Actuator
 from .body import Body, Frozen, frozen_array
 from .configuration import Configuration
@@ -378,9 +378,7 @@ class Model(Frozen):
         """The robot without its loops: the tree alone."""
         return replace(self, loops=())
 
-    def __repr__(self) -> str:
-        mass = f"{self.mass:.4g}" if is_numeric(self.mass) else self.mass
-        return f"<Model {self.name!r}: base {self.base}, {len(self.links)} links, {self.n} joint dof, {mass} kg>"
+    __repr__, _repr_html_ = summary.model_text, summary.model_table
 
 
 _PARTS: Final = {"links": Link, "joints": Joint, "frames": Frame, "loops": Loop, "actuators": Actuator}

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ..arrays import concatenate, stack
 from ..arrays.types import Pose, Twist, Vector
 from ..errors import ModelError
+from . import summary
 
 
 class State(NamedTuple):
@@ -32,6 +33,8 @@ class State(NamedTuple):
     """``m``: body-fixed velocity of the base in the algebra of its group; ``[v; w]`` for SE(3) (m/s, rad/s)."""
     rates: Vector
     """``n``: velocities of all joints, in the model's order (rad/s, m/s)."""
+
+    __repr__, _repr_html_ = summary.state_text, summary.state_table
 
     @property
     def velocity(self) -> Vector:

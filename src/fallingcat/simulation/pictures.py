@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from ..dynamics.checks import choice, positive
 from ..errors import ModelError, told
 from ..io.diagnostics import check_path
 from ..model import Model, State
+from ..records import html_table
 from ..views import Arrows, Axes, Chart, Dot, Fact, Line, Page, Scene, Shape, Solid, looks, surface
 from ..views.page import Extra
 
@@ -170,8 +170,7 @@ def summary(run: Trajectory) -> str:
     """A small table of what a run is."""
     rows = [("robot", run.model.name), ("status", run.status), ("integrator", run.integrator)]
     rows += [(fact.label, f"{fact.value} {fact.note}") for fact in _facts(run)]
-    cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows)
-    return f"<table>{cells}</table>"
+    return html_table("Trajectory", rows)
 
 
 # the series -----------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Sup
 from pydantic import ConfigDict
 
 from ..errors import ModelError, meant, told
+from ..records import short_repr
 from .checked import Table
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class Figures(NamedTuple):
 
     above: Sequence[Block] = ()
     below: Sequence[Block] = ()
+
+    __repr__ = short_repr
 
 
 P = TypeVar("P", bound=Parameters)

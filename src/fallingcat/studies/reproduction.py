@@ -11,6 +11,7 @@ from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import FallingCatError, ModelError, told
+from ..records import short_repr
 from .kind import Progress
 from .study import Row, run_study
 from .tables import load, names
@@ -34,6 +35,8 @@ class Reproduced:
     seconds: float = 0.0
     error: str = ""
     """why it did not run"""
+
+    __repr__ = short_repr
 
     @property
     def document(self) -> str:
@@ -66,6 +69,8 @@ class Reproduction:
 
     studies: tuple[Reproduced, ...]
     seconds: float
+
+    __repr__ = short_repr
 
     @property
     def holds(self) -> bool:

@@ -19,6 +19,7 @@ from ..formulations.survey import survey as certificates
 from ..gaits.survey import Survey
 from ..gaits.survey import survey as two_joints
 from ..model import Model, State
+from ..records import short_repr
 from .kind import Progress
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ class RobotReport:
     gaits: tuple[GaitOf, ...]
     """the most effective first"""
     seconds: float
+
+    __repr__ = short_repr
 
     @property
     def passed(self) -> bool:

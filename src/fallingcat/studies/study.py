@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError, told
+from ..records import short_repr
 from ..simulation import Trajectory
 from .kind import Parameters, Progress
 from .tables import RowTable, Study, load
@@ -58,6 +59,8 @@ class StudyResult:
     rows: tuple[Row, ...]
     seconds: float
     """wall time of the run and its measures"""
+
+    __repr__ = short_repr
 
     @property
     def parameters(self) -> Parameters:

@@ -16,6 +16,7 @@ from ..kernels.ir.results import Result, flatten
 from ..lie import SE3
 from ..model import Model, State
 from ..model.words import Place, Representation
+from ..records import short_repr
 from .algebra import Algebra, evaluated
 from .coordinates import accelerations, check_names, coordinates, velocities
 from .frames import angle_groups, coordinate_rates, terms_of
@@ -35,6 +36,8 @@ class Named(NamedTuple):
     definitions: dict[Any, Any]
     """symbol -> expression, in the order in which they are needed"""
     expressions: dict[str, Any]
+
+    __repr__ = short_repr
 
     @property
     def operations(self) -> int:

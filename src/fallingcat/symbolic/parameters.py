@@ -13,6 +13,7 @@ import sympy
 from ..arrays import is_expression
 from ..errors import ModelError, meant, told
 from ..model import Body, Frame, Joint, Link, Model, Passive
+from ..records import short_repr
 
 KINDS: Final = ("masses", "centers", "inertias", "lengths", "gravity", "stiffnesses", "dampings", "rests", "armatures")
 """What can be symbols; each is also the name of a kind of parameter."""
@@ -26,6 +27,8 @@ class Symbols(NamedTuple):
     model: Model
     values: dict[Any, float]
     """symbol -> number (SI units)"""
+
+    __repr__ = short_repr
 
 
 class Parameter(NamedTuple):

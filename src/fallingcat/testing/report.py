@@ -11,6 +11,7 @@ import numpy as np
 from ..dynamics.checks import choice
 from ..errors import BrokenLawError, ModelError, told
 from ..formulations import Check, Unproved
+from ..records import short_repr
 from ..simulation import Trajectory
 
 
@@ -19,6 +20,8 @@ class Report(NamedTuple):
 
     subject: str
     checks: tuple[Check, ...]
+
+    __repr__ = short_repr
 
     @property
     def failures(self) -> tuple[Check, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..records import short_repr
 from .page import HeatMap
 
 INK, SOFT, EDGE = "#1d2430", "#5c6678", "#c9d0db"
@@ -43,6 +44,8 @@ class Surface:
     inside: bool = False
     scale: float | None = None
     """largest value of the colors"""
+
+    __repr__ = short_repr
 
 
 def map_svg(chart: HeatMap, width: int = 460, height: int = 400) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..model import Link, Model
 from ..model import shapes as solid
+from ..records import short_repr
 from .meshes import Key, Pieces, Triangles, read_meshes
 from .shapes import PALETTE, Box, Capsule, Shape, Solid
 
@@ -26,6 +27,8 @@ class Looks(NamedTuple):
 
     shapes: dict[str, list[Shape]]
     notes: list[str]
+
+    __repr__ = short_repr
 
 
 def looks(model: Model) -> Looks:

@@ -13,6 +13,7 @@ from ..errors import FileError
 from ..io.meshes import unique_rows
 from ..io.opened import read_pieces
 from ..model.shapes import Color, Mesh
+from ..records import short_repr
 
 MOST_FACES: Final = 150_000
 """Of a whole robot, about 2 MB of a page."""
@@ -25,6 +26,8 @@ class Triangles:
 
     points: np.ndarray
     faces: np.ndarray
+
+    __repr__ = short_repr
 
     def data(self) -> dict[str, Any]:
         """Coordinates as steps of a box around them, in base 64."""

@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..io.files import write_text
+from ..records import short, short_repr
 from .shapes import Shape, Solid
 from .thinning import picked, thinned
 
@@ -42,6 +44,8 @@ class Line:
     name: str
     values: Any
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True)
 class Chart:
@@ -58,6 +62,8 @@ class Chart:
     x_label: str = TIME
     wide: bool = False
     """as wide as the page"""
+
+    __repr__ = short_repr
 
     def data(self) -> dict[str, Any]:
         """As plain numbers, no more than can be seen."""
@@ -85,6 +91,8 @@ class Trace:
     y: Any
     times: Any = ()
 
+    __repr__ = short_repr
+
     def data(self) -> dict[str, Any]:
         """As plain numbers, no more than can be seen."""
         keep = picked(len(self.x))
@@ -109,6 +117,8 @@ class HeatMap:
     """whether both coordinates have the same scale, so that a circle is round"""
     zero: str = "zero"
     """what the legend calls the lines where the values change their sign"""
+
+    __repr__ = short_repr
 
     def _repr_svg_(self) -> str:
         """In notebooks."""
@@ -147,6 +157,8 @@ class Arrows:
     color: str = "#ffd166"
     shown: bool = True
 
+    __repr__ = short_repr
+
     def data(self, keep: np.ndarray) -> dict[str, Any]:
         """As plain numbers, of the times that are kept."""
         starts, vectors = (numbers(np.asarray(x, dtype=float)[keep], 5) for x in (self.starts, self.vectors))
@@ -162,6 +174,8 @@ class Dot:
     points: Any
     color: str = "#f3f4f8"
     shown: bool = True
+
+    __repr__ = short_repr
 
     def data(self, keep: np.ndarray) -> dict[str, Any]:
         """As plain numbers, of the times that are kept."""
@@ -211,6 +225,8 @@ class Scene:
     """said below the picture, such as what could not be drawn"""
     ground: Sequence[Shape] = ()
     """what stands still below the parts; the camera does not care for it"""
+
+    __repr__ = short_repr
 
     def data(self) -> dict[str, Any]:
         """As plain numbers, no more pictures than can be seen: each pose as the 12 numbers of its upper rows."""
@@ -262,6 +278,8 @@ class Table:
     wide: bool = False
     good: Sequence[bool | None] = ()
 
+    __repr__ = short_repr
+
     def data(self) -> dict[str, Any]:
         """As plain text."""
         rows = [[str(cell) for cell in row] for row in self.rows]
@@ -285,6 +303,8 @@ class Text:
     title: str
     text: str = ""
 
+    __repr__ = short_repr
+
     def data(self) -> dict[str, Any]:
         """As plain text."""
         return {"kind": "text", "title": self.title, "text": self.text}
@@ -297,6 +317,8 @@ class Picture:
     title: str
     svg: str
     note: str = ""
+
+    __repr__ = short_repr
 
     def data(self) -> dict[str, Any]:
         """With the picture in base 64."""
@@ -338,6 +360,14 @@ class Page:
         for name, text in parts.items():
             page = page.replace(f"/*{name}*/", text, 1)
         return page
+
+    def __repr__(self) -> str:
+        return f"<Page {short(self.title)}: {', '.join(type(block).__name__ for block in self.blocks[:8])}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the page in a frame of its own, which cannot reach the notebook."""
+        size = 'width="100%" height="640" style="border:0"'
+        return f'<iframe srcdoc="{escape(self.html())}" sandbox="allow-scripts allow-downloads" {size}></iframe>'
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to a file, as a whole or not at all; returns its path."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..records import short_repr
 from .meshes import Triangles
 
 PALETTE = ("#e8974e", "#5aa9e6", "#7bc47f", "#c78be0", "#e6c35a", "#e0707a", "#58c4c4", "#9aa5b8")
@@ -21,6 +22,8 @@ class Capsule:
     radius: float
     color: str = PALETTE[0]
     opacity: float = 1.0
+
+    __repr__ = short_repr
 
     def data(self) -> dict[str, object]:
         """As plain numbers."""
@@ -44,6 +47,8 @@ class Box:
     color: str = PALETTE[0]
     opacity: float = 1.0
 
+    __repr__ = short_repr
+
     def data(self) -> dict[str, object]:
         """As plain numbers."""
         edges = (np.asarray(self.axes, dtype=float) * np.asarray(self.half, dtype=float)).T
@@ -63,6 +68,8 @@ class Triangle:
     corners: Sequence[Sequence[float]]
     color: str = PALETTE[0]
 
+    __repr__ = short_repr
+
     def data(self) -> dict[str, object]:
         """As plain numbers."""
         return {"kind": "triangle", "p": [_numbers(corner) for corner in self.corners], "color": self.color}
@@ -76,6 +83,8 @@ class Solid:
     transform: np.ndarray = field(default_factory=lambda: np.eye(4))
     color: str = PALETTE[0]
     opacity: float = 1.0
+
+    __repr__ = short_repr
 
     def data(self) -> dict[str, object]:
         """As plain numbers; the triangles are told apart from it, since several may share them."""

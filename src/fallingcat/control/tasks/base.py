@@ -11,6 +11,7 @@ from ...arrays import is_numeric
 from ...errors import ModelError
 from ...model import Model, State
 from ...model.states import POSE_TOLERANCE
+from ...records import short_repr
 from .places import place_motion, pose_error
 from .task import Motion, Task, check_poses
 
@@ -26,6 +27,8 @@ class BaseTask(Task):
     """
 
     goal: Any = None
+
+    __repr__ = short_repr
 
     def check_goal(self, goal: Any) -> None:
         check_poses(goal, f"goal of {self.name}")

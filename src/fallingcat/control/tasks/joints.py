@@ -11,6 +11,7 @@ import numpy as np
 from ...arrays import concatenate
 from ...errors import ModelError, told
 from ...model import Model, State
+from ...records import short_repr
 from .task import Motion, Task, stacked
 
 
@@ -31,6 +32,8 @@ class JointsTask(Task):
 
     goal: Any = None
     joints: tuple[str, ...] | None = None
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if isinstance(self.goal, Mapping):

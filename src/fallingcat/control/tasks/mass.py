@@ -16,6 +16,7 @@ from ...dynamics import (
 )
 from ...errors import ModelError
 from ...model import Model, State
+from ...records import short_repr
 from .task import Motion, Task
 
 
@@ -30,6 +31,8 @@ class CenterOfMassTask(Task):
     """
 
     goal: Any = None
+
+    __repr__ = short_repr
 
     def goal_shape(self, model: Model) -> tuple[int, ...]:
         return (3,)
@@ -59,6 +62,8 @@ class CentroidalMomentumTask(Task):
     """
 
     goal: None = None
+
+    __repr__ = short_repr
 
     def goal_shape(self, model: Model) -> tuple[int, ...]:
         return (0,)

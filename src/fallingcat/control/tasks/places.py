@@ -13,6 +13,7 @@ from ...dynamics import jacobian, jacobian_derivative, link_pose
 from ...errors import ModelError, told
 from ...lie import rotations
 from ...model import Model, State
+from ...records import short_repr
 from .task import Motion, Task, as_numbers, check_poses, check_rotations
 
 
@@ -59,6 +60,8 @@ class PoseTask(PlaceTask):
     array([ 0.2995,  0.    , -0.015 ,  0.    ,  0.1   ,  0.    ])
     """
 
+    __repr__ = short_repr
+
     def check_goal(self, goal: Any) -> None:
         check_poses(goal, f"goal of {self.name}")
 
@@ -88,6 +91,8 @@ class PositionTask(PlaceTask):
     "PositionTask('foot')"
     """
 
+    __repr__ = short_repr
+
     def here(self, model: Model, state: State) -> Any:
         return link_pose(model, state, self.place)[:3, 3]
 
@@ -107,6 +112,8 @@ class RotationTask(PlaceTask):
     Traceback (most recent call last):
     fallingcat.errors.ModelError: goal of RotationTask('hand') is no pose: [R p; 0 1] with a rotation R is one
     """
+
+    __repr__ = short_repr
 
     def check_goal(self, goal: Any) -> None:
         check_rotations(goal, f"goal of {self.name}")
@@ -134,6 +141,8 @@ class PointTask(PlaceTask):
     """
 
     point: Any = (0.0, 0.0, 0.0)
+
+    __repr__ = short_repr
 
     numbers = (*Task.numbers, "point")
 

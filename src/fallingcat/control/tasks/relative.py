@@ -11,6 +11,7 @@ from ...arrays import concatenate, cross, skew
 from ...dynamics import link_pose
 from ...lie import SE3
 from ...model import Model, State
+from ...records import short_repr
 from .places import place_motion, pose_error
 from .task import Motion, Task, check_poses
 
@@ -33,6 +34,8 @@ class RelativeTask(Task):
     place: str
     other: str
     goal: Any = None
+
+    __repr__ = short_repr
 
     def check_goal(self, goal: Any) -> None:
         check_poses(goal, f"goal of {self.name}")

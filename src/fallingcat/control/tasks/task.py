@@ -19,6 +19,7 @@ from ...lie import SE3
 from ...lie.group import constant
 from ...model import Frame, Model, State
 from ...model.states import POSE_TOLERANCE
+from ...records import short_repr
 
 LARGEST = 1e100
 """Of the numbers of a task: their products stay finite."""
@@ -53,6 +54,8 @@ class Demand(NamedTuple):
     errors then decay critically damped, with the same ``gain``, for a ratio of 1"""
     weight: Any
     """``rows``: of the squares of what is missed, beside other tasks of the same priority"""
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

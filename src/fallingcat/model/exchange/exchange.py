@@ -11,6 +11,7 @@ import numpy as np
 from ...arrays.types import Matrix, Vector
 from ...errors import ModelError, told
 from ...lie import Group
+from ...records import short_repr
 from ..body import Frozen
 from ..joint import Mimic
 from ..states import QUATERNION_TOLERANCE
@@ -92,6 +93,8 @@ class Exchange(Frozen):
     quaternions: np.ndarray
     """Places in our ``q`` where a quaternion ``xyzw`` begins."""
     followers: tuple[Follower, ...] = ()
+
+    __repr__ = short_repr
 
     def there(self, q: Vector, v: Vector | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Their ``q`` (..., their nq) and ``v`` (..., nv), of ours; a ``v`` that is left out is zero."""
