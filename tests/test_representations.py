@@ -89,7 +89,6 @@ def results():
         "run": run,
         "plots": run.plot(),
         "animation": run.animate(),
-        "rollout": fc.rollout(dog, dog.random_state(rng, 3), 0.004),
         "inverse kinematics": fc.control.inverse_kinematics(dog, [reach], state),
         "velocities": fc.control.velocities(dog, state, [[reach]]),
         "torques": fc.control.torques(dog, state, [[up]], contacts=feet),
@@ -137,7 +136,7 @@ def test_robots_and_their_parts_have_short_texts():
         assert max(len(repr(x)) for x in (robot, *parts)) <= LONGEST_REPR
 
 
-TABLES = ["state", "states", "run", "rollout", "inverse kinematics", "velocities", "torques", "reorientation"]
+TABLES = ["state", "states", "run", "inverse kinematics", "velocities", "torques", "reorientation"]
 
 
 @pytest.mark.parametrize("name", [*TABLES, "identification", "certificate"])

@@ -1,14 +1,11 @@
-"""Short text and HTML tables of records, for prompts and notebooks.
-
-A frozen dataclass or named tuple that holds arrays writes ``__repr__ = short_repr`` and ``_repr_html_ = table``.
+"""Short texts and HTML tables of records, for prompts and notebooks.
 
 >>> from typing import NamedTuple
 >>> import numpy as np
->>> class Result(NamedTuple):
+>>> @concise
+... class Result(NamedTuple):
 ...     status: str
 ...     places: np.ndarray
-...
-...     __repr__ = short_repr
 >>> Result("solved", np.zeros((400, 3)))
 Result(status='solved', places=<array of shape (400, 3)>)
 """
@@ -19,7 +16,9 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
+
+Kind = TypeVar("Kind", bound=type)
 
 LONGEST_REPR = 1000
 """Characters of a representation."""
@@ -29,6 +28,18 @@ MOST_ENTRIES = 12
 """Entries of an array, list or mapping that are written out."""
 MOST_ROWS = 20
 """Rows of a table."""
+
+
+def concise(kind: Kind) -> Kind:
+    """Decorator of a dataclass or named tuple whose text is :func:`short_repr`."""
+    kind.__repr__ = short_repr  # type: ignore[method-assign,assignment]
+    return kind
+
+
+def tabulated(kind: Kind) -> Kind:
+    """As :func:`concise`; notebooks show :func:`table`."""
+    kind._repr_html_ = table  # type: ignore[attr-defined]
+    return concise(kind)
 
 
 def short_repr(record: Any) -> str:

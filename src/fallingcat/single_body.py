@@ -22,7 +22,7 @@ from .arrays.types import Matrix, Twist, Vector
 from .dynamics.checks import numbers, vector
 from .errors import ModelError, NumericsError, told
 from .lie import Algebra, Group, Product
-from .records import short_repr
+from .records import concise
 
 __all__ = [
     "BoltzmannHamel",
@@ -104,6 +104,7 @@ def body_forces(group: Group | Algebra, M: Matrix, v: Twist, acceleration: Vecto
     return M @ vector(acceleration, m, "acceleration") - group.ad(v).T @ (M @ v)
 
 
+@concise
 class BoltzmannHamel(NamedTuple):
     """``M dv/dt + C v + g = forces`` in a quasi-velocity ``v = S(q) dq/dt``, [From] (26)-(27)."""
 
@@ -117,8 +118,6 @@ class BoltzmannHamel(NamedTuple):
     """``n x n x n``: ``gamma[k]`` of (46), zero where ``v`` is the rate of coordinates"""
     v: Vector
     """``n``"""
-
-    __repr__ = short_repr
 
     def forces(self, acceleration: Vector) -> Vector:
         """The forces (n), collocated with ``v``, that give ``dv/dt``."""

@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import array, concatenate, less, scale, where
 from ..errors import ModelError
 from ..model import Model, State
-from ..records import short_repr
+from ..records import concise
 from .bristle import anchor_rate, anchor_travel, cone_share
 from .centered import Centered
 from .contact import Contact, Jump, Mode
@@ -92,6 +92,7 @@ def _fits(given: Any, shape: tuple[int, ...], *, signed: bool) -> bool:
     return bool(numbers.shape == shape and np.isfinite(numbers).all() and (signed or (numbers >= 0.0).all()))
 
 
+@concise
 @dataclass(frozen=True)
 class CompliantFloor(Contact):
     """A visco-elastic plane, with a ``relief`` or without, under the points of the robot.
@@ -130,8 +131,6 @@ class CompliantFloor(Contact):
     """of a ball around each point (m): one for all or one for each"""
     relief: Relief | None = None
     """heights over the plane, such as :class:`.HeightField`; None: it is flat"""
-
-    __repr__ = short_repr
 
     ports = ("floor normal", "floor tangential")
     asks_forces = False

@@ -12,13 +12,14 @@ from ..arrays.arguments import holds_numbers, look_first
 from ..dynamics.checks import check_fields, check_model
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
-from ..records import short_repr
+from ..records import concise
 from .points import Ground, each_radius
 
 Mode = tuple[Any, ...]
 """What is constant between two events, such as which points touch; hashable, plain data."""
 
 
+@concise
 class Jump(NamedTuple):
     """What an event does."""
 
@@ -29,8 +30,6 @@ class Jump(NamedTuple):
     memory: np.ndarray
     loss: float = 0.0
     """kinetic energy that an impact took (J)"""
-
-    __repr__ = short_repr
 
 
 class Touch(NamedTuple):

@@ -17,9 +17,10 @@ from ..errors import ExtraMissingError, ModelError, told
 from ..io.opened import read_vertices
 from ..model import Model, State
 from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
-from ..records import short_repr
+from ..records import concise
 
 
+@concise
 class Distance(NamedTuple):
     """Two links, where they are nearest."""
 
@@ -30,8 +31,6 @@ class Distance(NamedTuple):
     """``2 x 3`` (m, world): the nearest of each"""
     normal: np.ndarray
     """3, world: from the first to the second"""
-
-    __repr__ = short_repr
 
 
 def distances(

@@ -13,7 +13,7 @@ from ..arrays import array, concatenate, scale, sqrt
 from ..errors import ModelError, told
 from ..lie.group import constant
 from ..model import Model, State
-from ..records import short_repr
+from ..records import concise
 from .complementarity import OPEN, SLIDE, STICK
 from .contact import Contact, Jump, Mode, Touch
 from .impacts import restitutions
@@ -49,6 +49,7 @@ class Load(NamedTuple):
     """N, along the ground, one for each tangential row"""
 
 
+@concise
 @dataclass(frozen=True)
 class HardContacts(Contact):
     """A rigid plane under the points of the robot.
@@ -100,8 +101,6 @@ class HardContacts(Contact):
     """of joints, as :func:`.joint_stops` finds them: each is a ground that a coordinate hits and rests on"""
     relief: Relief | None = None
     """heights over the plane, such as :class:`.HeightField`; None: it is flat"""
-
-    __repr__ = short_repr
 
     ports = ("contact normal", "contact tangential")
     passive = True

@@ -13,7 +13,7 @@ from ..dynamics import kinetic_energy
 from ..dynamics.checks import check_robot
 from ..errors import ModelError, NumericsError
 from ..model import Model, State
-from ..records import short_repr
+from ..records import concise
 from .complementarity import OPEN, STICK, Collision
 from .points import checked_points, named_points, plane, point_jacobian, stacked
 from .solving import Response, check_consistent, hold, plane_axes, resolved, responding
@@ -22,6 +22,7 @@ CREATED = 1e-12
 """Kinetic energy, relative to what there was, that rounding may seem to create."""
 
 
+@concise
 class Impact(NamedTuple):
     """What an impact leaves."""
 
@@ -33,8 +34,6 @@ class Impact(NamedTuple):
     """kinetic energy that is gone (J), never negative"""
     status: tuple[str, ...] = ()
     """what each point did: stick, slide or open"""
-
-    __repr__ = short_repr
 
 
 def impact(

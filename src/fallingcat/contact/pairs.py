@@ -16,7 +16,7 @@ from ..dynamics.checks import check_model
 from ..dynamics.sweeps import nodes, outward
 from ..errors import ModelError, told
 from ..model import Joint, Model
-from ..records import short_repr
+from ..records import concise
 from .overlaps import Meeting, Solid, meeting, thick
 
 
@@ -38,6 +38,7 @@ Couple = tuple[Side, Side]
 """Two shapes, of which the first is no less a box than the second."""
 
 
+@concise
 class SelfPairs(NamedTuple):
     """Which shapes push each other, and why others do not."""
 
@@ -50,8 +51,6 @@ class SelfPairs(NamedTuple):
     """links with meshes or ellipsoids, which have no closed form and do not push"""
     apart: int
     """pairs of links that do not push by the robot's file: see ``model.apart``"""
-
-    __repr__ = short_repr
 
     def links(self, model: Model) -> tuple[tuple[str, str], ...]:
         """The pairs of links that push each other, by name.

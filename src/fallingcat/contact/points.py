@@ -17,9 +17,10 @@ from ..dynamics.sweeps import ancestors
 from ..errors import ModelError, told
 from ..lie.group import constant
 from ..model import Model, State
-from ..records import short_repr
+from ..records import concise
 
 
+@concise
 class Plane(NamedTuple):
     """The plane ``normal . p = height`` (world)."""
 
@@ -28,8 +29,6 @@ class Plane(NamedTuple):
     tangents: np.ndarray
     """``2 x 3``: unit vectors along it"""
     height: float
-
-    __repr__ = short_repr
 
     @property
     def axes(self) -> np.ndarray:

@@ -15,7 +15,7 @@ from ..arrays import Graph, Traced, array, concatenate, cross, elementwise, less
 from ..arrays.differentiate import jacobian
 from ..arrays.operations import FUNCTIONS
 from ..errors import ModelError, told
-from ..records import short_repr
+from ..records import concise
 from .points import Plane, Site
 
 STEPS = 3
@@ -164,6 +164,7 @@ DOES: Final[dict[str, Callable[..., Any]]] = {
 # a grid -------------------------------------------------------------------------------------------------------
 
 
+@concise
 @dataclass(frozen=True)
 class HeightField(Relief):
     """Heights on a grid, and between them the cubic spline through them, with continuous curvature.
@@ -184,8 +185,6 @@ class HeightField(Relief):
     """m, along x and y; a number: the same"""
     origin: tuple[float, float] = (0.0, 0.0)
     """m: where ``heights[0][0]`` is"""
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         heights, (spacing, origin) = _numbers(self.heights), map(_numbers, (self.spacing, self.origin))

@@ -17,10 +17,11 @@ from ..formulations import fixed_at
 from ..lie.group import constant
 from ..lie.rotations import skew
 from ..model import Model, State
-from ..records import short_repr
+from ..records import concise
 from .points import named_points, positions
 
 
+@concise
 class Margins(NamedTuple):
     """How far inside its cone a wrench on a sole is; of many wrenches ``(..., 6)`` each has their shape in front."""
 
@@ -34,8 +35,6 @@ class Margins(NamedTuple):
     """``2`` (m): the center of pressure, in the frame of the sole"""
     room: Any
     """m: from there to the nearest edge, negative outside"""
-
-    __repr__ = short_repr
 
     @property
     def inside(self) -> Any:

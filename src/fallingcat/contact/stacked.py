@@ -12,10 +12,11 @@ from ..arrays.types import Matrix
 from ..dynamics.checks import check_state
 from ..errors import ModelError
 from ..model import Model, State
-from ..records import short_repr
+from ..records import concise
 from .points import checked_points, named_points, point_jacobian, stacked
 
 
+@concise
 class ContactJacobian(NamedTuple):
     """The stacked Jacobian of contact points; ranks are of numbers, singular values below 1e-9 of the largest are 0."""
 
@@ -25,8 +26,6 @@ class ContactJacobian(NamedTuple):
     """``3 points x m``: its columns of the base, ``J_c,b`` (2.272)"""
     joints: Matrix
     """``3 points x n``: its columns of the joints, ``J_c,j``"""
-
-    __repr__ = short_repr
 
     @property
     def rank(self) -> int:

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 from ..arrays.types import Vector
 from ..model import Model, State
-from ..records import short_repr
+from ..records import concise
 from .least_squares import Level, hierarchical
 from .priorities import checked_levels, damped_by, metric_of, root_of
 from .tasks.task import Task, stacked
 
 
+@concise
 class Accelerations(NamedTuple):
     """What :func:`accelerations` found."""
 
@@ -22,8 +23,6 @@ class Accelerations(NamedTuple):
     """for each task, ``J a + dJ/dt v`` less what it asks for"""
     ranks: tuple[Any, ...]
     """for each level how many of its rows are independent of each other and of the levels before"""
-
-    __repr__ = short_repr
 
 
 def accelerations(

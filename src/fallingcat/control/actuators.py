@@ -12,12 +12,13 @@ from ..arrays import clip, concatenate, scale
 from ..dynamics.checks import vector
 from ..errors import ModelError
 from ..model import Actuator, Model, State
-from ..records import short_repr
+from ..records import concise
 from .law import Law
 from .passive import carried, cut_resistance, follows
 from .springs import on_joints
 
 
+@concise
 @dataclass(frozen=True)
 class Actuators(Law):
     """The motors and servos of ``model.actuators`` under ``constant`` controls, all zero if none are given.
@@ -37,8 +38,6 @@ class Actuators(Law):
     constant: tuple[float, ...] | None = None
     """one control for each actuator, in the order of the model"""
     name: str = "actuators"
-
-    __repr__ = short_repr
 
     def controls(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
         """One number for each actuator."""

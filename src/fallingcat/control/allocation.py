@@ -21,10 +21,11 @@ from ..errors import ModelError
 from ..formulations import connection
 from ..lie.rotations import log
 from ..model import Model, State
-from ..records import short_repr
+from ..records import concise
 from .law import Law
 
 
+@concise
 class Response(NamedTuple):
     """What forces do to both velocities."""
 
@@ -32,8 +33,6 @@ class Response(NamedTuple):
     """``m``: acceleration of the locked velocity"""
     internal: Any
     """``n``: accelerations of the joints, of which every internal velocity is made"""
-
-    __repr__ = short_repr
 
 
 @takes(forces="nv")
@@ -64,6 +63,7 @@ def on_external(model: Model, state: State, wrench: Any) -> Any:
     return concatenate([wrench, connection(model, state).T @ wrench])
 
 
+@concise
 @dataclass(frozen=True)
 class ExternalLaw(Law):
     """Holds the robot as a whole: springs and dampers between center of mass and ``place``, and between the base's
@@ -84,8 +84,6 @@ class ExternalLaw(Law):
     place: tuple[float, ...] = (0.0, 0.0, 0.0)
     """where the center of mass should be (m, world)"""
     name: str = "external law"
-
-    __repr__ = short_repr
 
     def check(self, model: Model) -> None:
         if not model.m:

@@ -14,10 +14,11 @@ from ..dynamics.checks import check_robot, positive
 from ..errors import ModelError, told
 from ..model import Model, State
 from ..model.shapes import Shape
-from ..records import short_repr
+from ..records import concise
 from .limits import Limit, Rows
 
 
+@concise
 @dataclass(frozen=True)
 class CollisionLimit(Limit):
     """Links come near each other, and near ``obstacles``, not faster than ``gain`` times what is left of the way.
@@ -44,8 +45,6 @@ class CollisionLimit(Limit):
     """m, from which on it counts"""
     gain: float = 10.0
     """1/s; at most 1 over the time step"""
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         for part in ("near", "gain"):

@@ -16,7 +16,7 @@ from ..dynamics.sweeps import places_above
 from ..errors import ModelError, told
 from ..kernels import compile
 from ..model import Model, State
-from ..records import short_repr
+from ..records import concise
 from .least_squares import LEAST, RANK, Level, hierarchical, norm, orthonormal
 from .task_space import Aim, check_aim, check_tasks, task_at
 from .tasks import PositionTask, Task
@@ -27,6 +27,7 @@ Contact = str | Task
 """A link or frame whose origin stays where it is, or a task: ``PoseTask("foot")`` for a sole that lies flat."""
 
 
+@concise
 class Support(NamedTuple):
     """Contacts that hold: ``J a + bias = 0`` ([ETH] (3.61))."""
 
@@ -38,8 +39,6 @@ class Support(NamedTuple):
     """``Lambda_c = (J_c M^-1 J_c')^-1`` (3.68): the inertia that contacts feel; a pseudo-inverse where rows depend"""
     N: Matrix
     """``N_c = 1 - M^-1 J_c' Lambda_c J_c`` (nv x nv, (3.63)): what moves no contact"""
-
-    __repr__ = short_repr
 
 
 def support_dynamics(model: Model, state: State, contacts: Sequence[Contact]) -> Support:
@@ -68,6 +67,7 @@ def support_dynamics(model: Model, state: State, contacts: Sequence[Contact]) ->
     return Support(J, bias, Lambda, np.eye(model.nv) - MinvJt @ (Lambda @ J))
 
 
+@concise
 class FloatingInverse(NamedTuple):
     """What :func:`floating_inverse_dynamics` found."""
 
@@ -81,8 +81,6 @@ class FloatingInverse(NamedTuple):
     """rows: ``J_c a + dJ_c/dt v``, zero for an acceleration that contacts allow"""
     rank: int
     """of ``N_c' S'``: in how many ways drives move the robot; the others press contacts against each other"""
-
-    __repr__ = short_repr
 
 
 @numbers_only("its torques are those of a pseudo-inverse, whose rank is found")
@@ -120,6 +118,7 @@ def floating_inverse_dynamics(
     )
 
 
+@concise
 @dataclass(frozen=True)
 class Prioritised(TorqueLaw):
     """Tasks by strict priorities, on contacts, with the least torques: hierarchical least squares ([ETH] Algorithm 2).
@@ -142,8 +141,6 @@ class Prioritised(TorqueLaw):
     contacts: Sequence[Contact] = ()
     damping: float = 0.0
     name: str = "priorities"
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -241,6 +238,7 @@ def prioritised_drives(
     return hierarchical(levels, len(S), damping, sizes=sizes).x
 
 
+@concise
 @dataclass(frozen=True)
 class VirtualModel(TorqueLaw):
     """Torques as if springs and dampers pulled on the robot, and no gravity: virtual model control ([ETH] 3.11).
@@ -265,8 +263,6 @@ class VirtualModel(TorqueLaw):
     """of all rows of all tasks, or None"""
     contacts: Sequence[Contact] = ()
     name: str = "virtual model"
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         super().__post_init__()

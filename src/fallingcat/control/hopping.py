@@ -27,10 +27,11 @@ from ..formulations import connection, internal_jacobian, locked_angle
 from ..formulations.connection import check_locked_angle
 from ..lie import SE2
 from ..model import Model, State
-from ..records import short_repr
+from ..records import concise
 from .law import Law
 
 
+@concise
 class Leg(NamedTuple):
     """The virtual leg from the center of mass to the foot."""
 
@@ -42,8 +43,6 @@ class Leg(NamedTuple):
     """``nv``: ``dr_cf/dt = radial . v``, by the internal velocity: nothing on the base"""
     polar: Any
     """``nv``: ``dalpha/dt = polar . v``, (4.22)-(4.24)"""
-
-    __repr__ = short_repr
 
 
 def virtual_leg(model: Model, state: State, foot: str) -> Leg:
@@ -222,6 +221,7 @@ class ExternalPolarSpring(PolarSpring):
         return torque * concatenate([np.array([0.0, 0.0, 1.0]), connection(model, state)[2]])
 
 
+@concise
 @dataclass(frozen=True)
 class LockedPolarSpring(PolarLaw):
     """The polar spring of controller III, (4.26): on the orientation ``alpha_c = theta_b + theta_bc(q)`` of the frame
@@ -237,8 +237,6 @@ class LockedPolarSpring(PolarLaw):
 
     reference: tuple[float, ...] | None = None
     """joint coordinates from which ``theta_bc`` is measured; None: all zero"""
-
-    __repr__ = short_repr
 
     def check(self, model: Model) -> None:
         """Refuses models whose ``theta_bc`` depends on the path."""

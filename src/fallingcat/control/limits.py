@@ -14,7 +14,7 @@ from ..dynamics.checks import check_fields, positive
 from ..errors import ModelError, told
 from ..lie.group import constant
 from ..model import Model, State
-from ..records import short_repr
+from ..records import concise
 from .tasks import Task
 
 
@@ -123,6 +123,7 @@ class RateLimits(Limit):
         return _both_sides(model, self.fraction * bounds.speed, self.fraction * bounds.speed, "rate limit")
 
 
+@concise
 @dataclass(frozen=True)
 class SpeedLimit(Limit):
     """What a task is about moves not faster than ``most`` along each of its rows: ``-most <= J v <= most``.
@@ -136,8 +137,6 @@ class SpeedLimit(Limit):
     task: Task
     most: float
     """m/s, rad/s"""
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         positive(self.most, "most of SpeedLimit")

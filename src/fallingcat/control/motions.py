@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import clip, cos, sin
 from ..dynamics.checks import positive
 from ..errors import ModelError, told
-from ..records import short_repr
+from ..records import concise
 
 Rows = tuple[tuple[float, ...], ...]
 
@@ -23,6 +23,7 @@ class Wanted(NamedTuple):
     accelerations: Any
 
 
+@concise
 @dataclass(frozen=True)
 class Cycles:
     """A closed Fourier series ``mean + sum_h cosines_h cos(2 pi h s) + sines_h sin(2 pi h s)``, gone around ``count``
@@ -41,8 +42,6 @@ class Cycles:
     """``H x n``"""
     count: int
     duration: float
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         for name, rank in (("mean", 1), ("cosines", 2), ("sines", 2)):

@@ -21,7 +21,7 @@ from ..errors import ModelError, told
 from ..formulations import ReducedEquations, connection, locked_velocity, reduced_equations
 from ..lie.rotations import homogeneous
 from ..model import Model, State
-from ..records import short_repr
+from ..records import concise
 from .law import Law
 from .motions import Cycles, Wanted
 from .springs import on_joints
@@ -62,6 +62,7 @@ class PoseSensor:
             raise ModelError("a pose sensor has a rate above zero, and a latency of at most one period")
 
 
+@concise
 class ErrorState(NamedTuple):
     """``x`` of [Mishra] (50) and the Lyapunov function (53) with its parts."""
 
@@ -81,9 +82,8 @@ class ErrorState(NamedTuple):
     """``dW/dt = -k eps' G eps - qd' D qd`` as (58) has it, for joints that are to stay; of a motion where the observers
     know the truth"""
 
-    __repr__ = short_repr
 
-
+@concise
 @dataclass(frozen=True)
 class OutputFeedback(Law):
     """``tau = -K w (q - q_wanted) - D w qd + tau^``, (45) and (52), beside the observers (37) and (42) with (51).
@@ -135,8 +135,6 @@ class OutputFeedback(Law):
     motion: Cycles | None = None
     """to be followed instead of ``target``"""
     name: str = "output feedback"
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -19,7 +19,7 @@ from ..dynamics.sweeps import places_above
 from ..errors import ModelError, NumericsError, told
 from ..kernels import compile
 from ..model import Model, State
-from ..records import short_repr, table
+from ..records import tabulated
 from .active_set import Limited, limited
 from .least_squares import LEAST, RANK, Level, hierarchical
 from .limits import Limit, Rows, all_limits
@@ -32,6 +32,7 @@ METRICS = ("energy", "rates")
 Levels = tuple[tuple[Task, ...], ...]
 
 
+@tabulated
 @dataclass(frozen=True)
 class Velocities:
     """What :func:`velocities` found."""
@@ -56,8 +57,6 @@ class Velocities:
     conflicts: tuple[str, ...] = ()
     optimality: float = 0.0
     """the largest violation of the optimality conditions under limits, relative to the gradients"""
-
-    __repr__, _repr_html_ = short_repr, table
 
     @property
     def velocity(self) -> Vector:

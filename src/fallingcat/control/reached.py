@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..model import Model, State
-from ..records import short_repr, table
+from ..records import tabulated
 from .reaching_step import HEAD, REACHED, STATIONARY, Plan
 from .stretched import is_beyond
 from .tasks import BaseTask
@@ -17,6 +17,7 @@ MOVED = 1e-3
 """m: a base that moves by more is noted."""
 
 
+@tabulated
 @dataclass(frozen=True)
 class Reached:
     """What :func:`inverse_kinematics` found; for many goals every entry has one more axis in front."""
@@ -40,8 +41,6 @@ class Reached:
     """names of joints that stand at a limit and are pushed against it; empty where it converged"""
     note: str = ""
     """what one may not have meant: a base that flew to the goal"""
-
-    __repr__, _repr_html_ = short_repr, table
 
 
 class Rules(NamedTuple):

@@ -11,13 +11,14 @@ import numpy as np
 from ..arrays import is_numeric
 from ..errors import ModelError, told
 from ..model import State
-from ..records import short_repr
+from ..records import concise
 from .law import Law
 
 WHOLE = 1e-9
 """A latency that misses a whole number of periods by less than this part of one is that number of periods."""
 
 
+@concise
 @dataclass(frozen=True)
 class Sampled:
     """A controller that is asked ``rate`` times a second and whose answers are held (zero-order hold).
@@ -49,8 +50,6 @@ class Sampled:
     """its line in the energy ledger"""
     seed: int = 0
     """of the noise, of laws that have sensors"""
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if not _is_number(self.rate) or self.rate <= 0.0:

@@ -11,10 +11,11 @@ from ..arrays import concatenate
 from ..dynamics.checks import vector
 from ..errors import ModelError, told
 from ..model import Model, State
-from ..records import short_repr
+from ..records import concise
 from .law import Law
 
 
+@concise
 @dataclass(frozen=True)
 class JointSpring(Law):
     """``tau = -K (q - q_rest)`` on all joints or on those named in ``only``; for joints that are angles and lengths.
@@ -37,8 +38,6 @@ class JointSpring(Law):
     only: tuple[str, ...] | None = None
     """names of joints; None: all"""
     name: str = "joint springs"
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         _one_for_all(self.stiffness, "stiffness", self.name)
@@ -63,6 +62,7 @@ class JointSpring(Law):
         return (state.joints - rest) * _chosen(model, self.only)
 
 
+@concise
 @dataclass(frozen=True)
 class JointDamper(Law):
     """``tau = -D rates`` on all joints or on those named in ``only``.
@@ -78,8 +78,6 @@ class JointDamper(Law):
     only: tuple[str, ...] | None = None
     """names of joints; None: all"""
     name: str = "joint dampers"
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         _one_for_all(self.damping, "damping", self.name)

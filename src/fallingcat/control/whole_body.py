@@ -16,7 +16,7 @@ from ..errors import ModelError, NumericsError, told
 from ..kernels import Kernel, compile
 from ..model import Model, State
 from ..model.states import check_record
-from ..records import short_repr, table
+from ..records import concise, tabulated
 from .limits import Limit, all_limits
 from .priorities import MET, Levels, checked_levels
 from .tasks.task import Task, as_numbers, count, packed
@@ -24,6 +24,7 @@ from .whole_body_problem import SETTLED, Setup, TorqueLimits, plan_of
 from .whole_body_solver import Answer, Solver
 
 
+@tabulated
 @dataclass(frozen=True)
 class Torques:
     """What :func:`torques` found."""
@@ -52,8 +53,6 @@ class Torques:
     """the largest violation of the optimality conditions, relative to the gradients"""
     rounds: int
     """times that what is held was guessed anew; 1: the first guess was right; 0: the slow, careful way was needed"""
-
-    __repr__, _repr_html_ = short_repr, table
 
 
 def torques(
@@ -97,6 +96,7 @@ def torques(
     return _judged(model, levels, solver, solver.solve(*model.flatten(state), numbers))
 
 
+@concise
 @dataclass(frozen=True)
 class WholeBody:
     """:func:`torques` for a control loop: ``loop = WholeBody(robot, tasks, contacts).compile(); tau = loop(q, v, t)``.
@@ -125,8 +125,6 @@ class WholeBody:
     normal: Sequence[float] | None = None
     horizon: float = 0.02
     late: float | None = None
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         self._checked()

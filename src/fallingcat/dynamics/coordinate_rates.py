@@ -14,10 +14,11 @@ from ..lie import SE3, SO3, Group
 from ..lie.charts import RotationChart
 from ..lie.rotations import block_diagonal
 from ..model import Model, State
-from ..records import short_repr
+from ..records import concise
 from .checks import check_state
 
 
+@concise
 class FloatingBaseMap(NamedTuple):
     """``u = E dq/dt`` and ``dq/dt = inverse u``, with ``u = [velocity of the base along the world's axes; its angular
     velocity, body-fixed; joint rates]`` (nv) of :func:`fallingcat.changes.world_linear`.
@@ -27,8 +28,6 @@ class FloatingBaseMap(NamedTuple):
     """``nv x k``"""
     inverse: Matrix
     """``k x nv``: the right inverse whose rates keep what ties coordinates, such as quaternions of length 1"""
-
-    __repr__ = short_repr
 
 
 def floating_base_map(model: Model, state: State, rotation: RotationChart | None = None) -> FloatingBaseMap:

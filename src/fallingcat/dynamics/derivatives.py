@@ -20,7 +20,7 @@ from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Model, State
 from ..model.words import Representation
-from ..records import short_repr
+from ..records import concise
 from .checks import check_robot, check_state, vector
 from .forward import forward_dynamics
 from .geometry import geometry
@@ -35,6 +35,7 @@ _SE3 = SE3()
 ad, adt = _SE3.ad, _SE3.adt
 
 
+@concise
 class InverseDerivatives(NamedTuple):
     """Derivatives of :func:`inverse_dynamics` (each nv x nv)."""
 
@@ -45,9 +46,8 @@ class InverseDerivatives(NamedTuple):
     acceleration: Matrix
     """with respect to the acceleration: the mass matrix"""
 
-    __repr__ = short_repr
 
-
+@concise
 class ForwardDerivatives(NamedTuple):
     """Derivatives of :func:`forward_dynamics` (each nv x nv)."""
 
@@ -55,8 +55,6 @@ class ForwardDerivatives(NamedTuple):
     velocity: Matrix
     forces: Matrix
     """with respect to the forces: the inverse of the mass matrix"""
-
-    __repr__ = short_repr
 
 
 class _Gain(NamedTuple):

@@ -16,7 +16,7 @@ from ..arrays import numbers_only
 from ..arrays.types import Matrix, Vector
 from ..errors import ModelError
 from ..model import Body, Model
-from ..records import short_repr, table
+from ..records import tabulated
 from .checks import check_model, numbers, positive
 from .regressors import EACH, with_inertial_parameters
 
@@ -29,6 +29,7 @@ BEND = 0.1
 _LOWER = np.tril_indices(4)
 
 
+@tabulated
 class Identified(NamedTuple):
     """What was found."""
 
@@ -41,8 +42,6 @@ class Identified(NamedTuple):
     iterations: int
     converged: bool = True
     """whether it ended before ``iterations`` ran out"""
-
-    __repr__, _repr_html_ = short_repr, table
 
 
 @numbers_only("least squares choose by values")

@@ -18,7 +18,7 @@ from ..errors import ModelError
 from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Body, Model, State
-from ..records import short_repr
+from ..records import concise
 from .checks import check_model, check_robot, choice, positive, vector
 from .inverse import LinkMotion, base_motion, carried
 from .kinematics import world_poses
@@ -183,6 +183,7 @@ def _projected(model: Model, tree: list[Node], own: list[Matrix]) -> Matrix:
 # what can be learnt -----------------------------------------------------------------------------------------------
 
 
+@concise
 class BaseParameters(NamedTuple):
     """The combinations of inertial parameters that motions show: ``P pi``, as few as there are.
 
@@ -194,8 +195,6 @@ class BaseParameters(NamedTuple):
     columns: tuple[int, ...]
     """``k``: the parameter that stands for each combination"""
     names: tuple[str, ...]
-
-    __repr__ = short_repr
 
 
 def parameter_names(model: Model) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from ..gaits.guess import strongest_plane
 from ..lie import SE3
 from ..model import Model
 from ..model.joints import Revolute
-from ..records import short_repr
+from ..records import concise
 
 REACH = 1.4
 """Largest bend (rad) of joints without limits."""
@@ -26,6 +26,7 @@ LITTLE = 0.05
 """Share of the largest bend below which a joint is left alone."""
 
 
+@concise
 class Bending(NamedTuple):
     """A robot with what is not needed locked, and two directions of its joints between which a bend is carried."""
 
@@ -35,8 +36,6 @@ class Bending(NamedTuple):
     second: np.ndarray
     tuck: dict[str, float]
     """rad: taken up on the way"""
-
-    __repr__ = short_repr
 
     @property
     def names(self) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from ..errors import ModelError, NumericsError
 from ..lie import SE3
 from ..lie.rotations import log
 from ..model import Model, State, robots
-from ..records import short_repr
+from ..records import concise
 from ..simulation import Trajectory, simulate
 from .bending import Bending, bendings
 from .plan import Manoeuvre, easiest, tilted
@@ -26,6 +26,7 @@ REST = 0.04
 """The share of the fall that is left after the manoeuvre, to land with a straight back."""
 
 
+@concise
 class Drop(NamedTuple):
     """A fall, and what it cost."""
 
@@ -50,8 +51,6 @@ class Drop(NamedTuple):
     """N m: the largest joint force"""
     planning: float
     """s: time it took to plan"""
-
-    __repr__ = short_repr
 
     @property
     def energy_residual(self) -> float:

@@ -15,7 +15,7 @@ from ..gaits.forces import shape_forces
 from ..kernels import compile
 from ..lie import rotations
 from ..model import Model
-from ..records import short_repr
+from ..records import concise
 from .bending import REACH, Bending, direction
 from .righting import RightingCurve
 
@@ -30,6 +30,7 @@ OVER = 0.9
 SAMPLES = 240
 
 
+@concise
 class Manoeuvre(NamedTuple):
     """A shape motion from rest to rest that turns the robot without angular momentum."""
 
@@ -44,8 +45,6 @@ class Manoeuvre(NamedTuple):
     """``n``: peak joint forces when it takes 1 s; ``duration^-2`` of them otherwise"""
     axis: np.ndarray
     """``3``: what it turns about, by the right-hand rule, in the base frame"""
-
-    __repr__ = short_repr
 
     def gait(self, duration: float) -> Gait:
         """The manoeuvre within ``duration`` (s)."""

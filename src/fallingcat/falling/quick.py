@@ -25,7 +25,7 @@ from ..kernels.kernel import compile_step
 from ..lie import SE3, SO3
 from ..lie.rotations import log
 from ..model import Model
-from ..records import short_repr
+from ..records import concise
 from .apart import Limbs
 from .plan import smallest_bend
 from .righting import RightingCurve
@@ -49,6 +49,7 @@ COARSE, FINE = 1e-6, 1e-11
 """Tolerances of displacements while searching, and of the result."""
 
 
+@concise
 class QuickRighting(NamedTuple):
     """A motion from rest to rest, from a posture and back to it, that turns a robot over without momentum."""
 
@@ -57,8 +58,6 @@ class QuickRighting(NamedTuple):
     """the curve in the least time that drives allow"""
     moved: Displacement
     """of the base, exact"""
-
-    __repr__ = short_repr
 
     @property
     def turn(self) -> np.ndarray:

@@ -10,9 +10,10 @@ import numpy as np
 from ..errors import ModelError
 from ..gaits import Curve, Jet
 from ..gaits.curves import finite
-from ..records import short_repr
+from ..records import concise
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class RightingCurve(Curve):
     """``q = origin + w(s) (tuck + bend (cos a first + sin a second))`` with the angle ``a = start + 2 pi turns s``.
@@ -33,8 +34,6 @@ class RightingCurve(Curve):
     turns: float = 1.0
     start: float = 0.0
     ramp: float = 0.3
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         for name in ("origin", "first", "second"):

@@ -17,7 +17,7 @@ from ..lie import SE3
 from ..lie.rotations import block_diagonal, homogeneous, skew
 from ..model import Model, State
 from ..model.words import REPRESENTATIONS, Factorization, Place, Representation, place_name
-from ..records import short_repr
+from ..records import concise
 from .equations import EquationsOfMotion, VelocityChange, equations, upper
 from .representations import base_matrices
 
@@ -53,6 +53,7 @@ def base_at(
     )
 
 
+@concise
 class FixedAt(NamedTuple):
     """Joint-space equations of a robot that is held at a link: ``M ddq + C dq + g = tau + external``.
 
@@ -69,8 +70,6 @@ class FixedAt(NamedTuple):
     """``nv``: the given wrenches as forces on ``whole.v``; zero if none were given"""
     link: Place
     """what is held"""
-
-    __repr__ = short_repr
 
     @property
     def external(self) -> Vector:

@@ -12,7 +12,7 @@ from ..arrays import is_numeric
 from ..dynamics.checks import choice, positive
 from ..errors import ModelError
 from ..model.words import FACTORIZATIONS
-from ..records import html_table, short_repr
+from ..records import concise, html_table
 from .claims import OF_ALL, Claim, named_claims
 from .equations import EquationsOfMotion
 from .evidence import Evidence, Unproved
@@ -44,14 +44,13 @@ class Check(NamedTuple):
         return self.verdict == "holds"
 
 
+@concise
 class Certificate(NamedTuple):
     """The checks of one set of equations; ``str()`` is a table."""
 
     formulation: str
     factorization: str
     checks: tuple[Check, ...]
-
-    __repr__ = short_repr
 
     @property
     def claims(self) -> tuple[Check, ...]:

@@ -17,7 +17,7 @@ from ..dynamics.checks import check_robot, numbers, vector
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
 from ..model.words import Factorization
-from ..records import short_repr
+from ..records import concise
 from .claims import Claim, named_claims
 from .time import is_rate, later
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .certificate import Certificate
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class VelocityChange:
     """``v_y = T v_x``: another quasi-velocity for the same motion ([Feurstein] 3.3.1, [Traversaro] 4, [Mishra] Lemma
@@ -47,8 +48,6 @@ class VelocityChange:
     at: Callable[[complex], Any] | None = None
     """``T`` a (complex, infinitesimal) time later; without it, what depends on ``T_dot`` stays unproved.  Those of the
     library's own changes are not pickled."""
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "claims", named_claims(self.claims))
@@ -210,6 +209,7 @@ def identity(model: Model) -> VelocityChange:
     return VelocityChange(one, zero, one, "body", "twist of the base, body-fixed", at=_Along(lambda step: one))
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class EquationsOfMotion:
     """``M dv/dt + C v + g = forces``, for one state and one choice of velocity.
@@ -228,8 +228,6 @@ class EquationsOfMotion:
     state: State
     changes: VelocityChange
     """All changes so far, as one; the identity for body-fixed equations."""
-
-    __repr__ = short_repr
 
     @property
     def name(self) -> str:

@@ -15,11 +15,12 @@ from ..dynamics.rotors import with_rotor_coriolis
 from ..lie import Group
 from ..lie.rotations import block_diagonal
 from ..model import Model, State
-from ..records import short_repr
+from ..records import concise
 from .branches import branches, frames
 from .connection import check_floating
 
 
+@concise
 class ReducedEquations(NamedTuple):
     """``Lambda dxi/dt + D_q xi = D_mu xi + forces - g``, with ``xi = [mu; rates]`` ([Mishra] (18)-(20)).
 
@@ -53,8 +54,6 @@ class ReducedEquations(NamedTuple):
     """``nv``: ``[mu; rates]``"""
     group: Group
     """the base's group"""
-
-    __repr__ = short_repr
 
     @property
     def Lambda(self) -> Matrix:

@@ -16,7 +16,7 @@ from ..dynamics.checks import check_robot, check_state, vector
 from ..errors import ModelError
 from ..lie import SE3
 from ..model import Model, State
-from ..records import short_repr
+from ..records import concise
 from .connection import curvature, curvature_tensor, shape
 from .reduced import reduced_equations
 
@@ -82,6 +82,7 @@ def connection_exterior(model: Model, state: State, x: Vector | None = None, y: 
     return F + stack(brackets, axis=1) if brackets else F
 
 
+@concise
 class ReducedDerivatives(NamedTuple):
     """How the Coriolis forces of Theorem 1 change with ``xi = [mu; rates]`` (nv x nv each).
 
@@ -92,8 +93,6 @@ class ReducedDerivatives(NamedTuple):
     """``d(D_q xi)/dxi``"""
     D_mu: Matrix
     """``d(D_mu xi)/dxi``"""
-
-    __repr__ = short_repr
 
 
 def reduced_derivatives(model: Model, state: State) -> ReducedDerivatives:

@@ -12,17 +12,16 @@ import numpy as np
 
 from ..arrays.arguments import shape_of
 from ..errors import ModelError, told
-from ..records import short_repr
+from ..records import concise
 
 
+@concise
 class Jet(NamedTuple):
     """A curve at N times: where it is and its first two derivatives, ``N x k`` each."""
 
     q: np.ndarray
     dq: np.ndarray
     ddq: np.ndarray
-
-    __repr__ = short_repr
 
 
 class Curve(ABC):
@@ -71,6 +70,7 @@ class Curve(ABC):
         return Embedded(self, matrix, start)
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Circle(Curve):
     """``center + (radius_1 cos a, radius_2 sin a)`` for the angle a from ``start``, ``turns`` times around (rad).
@@ -85,8 +85,6 @@ class Circle(Curve):
     center: Sequence[float] = (0.0, 0.0)
     start: float = 0.0
     turns: float = 1.0
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         radii = at_once(self.radius, "radius")
@@ -110,6 +108,7 @@ class Circle(Curve):
         return Jet(np.asarray(self.center, dtype=float) + along, rate * across, -(rate**2) * along)
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Fourier(Curve):
     """``mean + sum_h cosines[h] cos(2 pi (h + 1) s) + sines[h] sin(2 pi (h + 1) s)``; H x k coefficients each."""
@@ -117,8 +116,6 @@ class Fourier(Curve):
     mean: np.ndarray
     cosines: np.ndarray
     sines: np.ndarray
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mean", finite(self.mean, 1, "mean"))
@@ -171,14 +168,13 @@ class Fourier(Curve):
         return Jet(q, dq, -(C * rates**2) @ self.cosines - (S * rates**2) @ self.sines)
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Segment(Curve):
     """The straight line from ``start`` to ``end``."""
 
     start: Sequence[float]
     end: Sequence[float]
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if finite(self.start, 1, "start").shape != finite(self.end, 1, "end").shape:
@@ -194,13 +190,12 @@ class Segment(Curve):
         return Jet(a + s * (b - a), np.broadcast_to(b - a, (len(s), len(a))), np.zeros((len(s), len(a))))
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Chain(Curve):
     """Curves one after the other, each beginning where the one before ends; ``shares`` of [0, 1] by length."""
 
     parts: tuple[Curve, ...]
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if not isinstance(self.parts, (tuple, list)) or not all(isinstance(part, Curve) for part in self.parts):
@@ -274,6 +269,7 @@ class ReversedCurve(Curve):
         return Jet(jet.q, -jet.dq, jet.ddq)
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Embedded(Curve):
     """``q = origin + directions r``: a curve of few coordinates in the space of all joints ([Mishra] (59))."""
@@ -281,8 +277,6 @@ class Embedded(Curve):
     curve: Curve
     directions: np.ndarray
     origin: np.ndarray
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if not isinstance(self.curve, Curve):

@@ -21,7 +21,7 @@ from ..kernels import compile
 from ..kernels.kernel import compile_step
 from ..lie.magnus import NODES, step_logarithm
 from ..model import Model, State
-from ..records import short_repr
+from ..records import concise
 from .curves import samples
 from .frames import GaitFrame, KnownFrame, check_frame, frame_pose, settled
 from .gait import Motion, check_motion, check_shape
@@ -40,6 +40,7 @@ FIRST, LAST = 8, 4096
 """Fewest and most steps on a smooth piece."""
 
 
+@concise
 class Displacement(NamedTuple):
     """What a gait does to the base."""
 
@@ -51,8 +52,6 @@ class Displacement(NamedTuple):
     """``N x 4 x 4``: the base on the way, from the identity"""
     error: float
     """change of the pose when the steps were last halved"""
-
-    __repr__ = short_repr
 
 
 class Reconstruction:
@@ -186,6 +185,7 @@ def displacement(
     return Reconstruction(model).displacement(motion, momentum=momentum, frame=frame, tolerance=tolerance)
 
 
+@concise
 class LockedFrame(NamedTuple):
     """The frame that moves with the locked velocity, along a curve of shapes ([Feurstein] (3.70)-(3.75))."""
 
@@ -196,8 +196,6 @@ class LockedFrame(NamedTuple):
     holonomy: np.ndarray
     """``4 x 4``: ``H_bc(end) H_bc(start)^-1``; on a closed curve the identity where the frame is integrable, and the
     inverse of the displacement of the base"""
-
-    __repr__ = short_repr
 
 
 def locked_frame_along(model: Model, motion: Motion, start: Any | None = None, tolerance: float = 1e-12) -> LockedFrame:

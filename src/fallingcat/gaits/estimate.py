@@ -18,7 +18,7 @@ from ..errors import ModelError, NumericsError, told
 from ..formulations.connection import shape
 from ..kernels.kernel import compile_step
 from ..model import Model, State
-from ..records import short_repr
+from ..records import concise
 from .displacement import Displacement
 from .frames import GaitFrame, frame_pose, frame_poses, name_of, settled
 from .gait import Motion, check_motion, check_shape
@@ -26,6 +26,7 @@ from .maps import Mapper
 from .regions import Region
 
 
+@concise
 class Estimate(NamedTuple):
     """What a gait does to the base, by Stokes' theorem and the first bracket."""
 
@@ -34,8 +35,6 @@ class Estimate(NamedTuple):
     pose: np.ndarray
     """``4 x 4``: the base at the end, seen from the start: ``exp(Ad zeta)``"""
     frame: str
-
-    __repr__ = short_repr
 
 
 def estimate(

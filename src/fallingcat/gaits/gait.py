@@ -10,7 +10,7 @@ import numpy as np
 from ..dynamics.checks import check_model, choice, positive
 from ..errors import ModelError, told
 from ..model import Model
-from ..records import short_repr
+from ..records import concise
 from .curves import Curve, Jet, at_once
 
 PROFILES = ("smooth", "constant")
@@ -31,6 +31,7 @@ class Motion(Protocol):
     def __call__(self, t: Any, /) -> Jet: ...
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Gait:
     """A curve followed in ``duration`` (s).
@@ -51,8 +52,6 @@ class Gait:
     curve: Curve
     duration: float = 1.0
     profile: str = "smooth"
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if not isinstance(self.curve, Curve):

@@ -13,7 +13,7 @@ from ..errors import ModelError, NumericsError, told
 from ..kernels import compile
 from ..lie.rotations import exp, log
 from ..model import Model
-from ..records import short_repr, table
+from ..records import tabulated
 from .collocation import Answer, Bounds, Collocation, demanded
 from .displacement import Displacement, Reconstruction
 from .gait import Gait, Motion, check_motion, check_shape
@@ -30,6 +30,7 @@ SOLVED = "Solve_Succeeded"
 _STATUS = {SOLVED: "optimal"} | dict.fromkeys(HOPELESS, "infeasible")
 
 
+@tabulated
 @dataclass(frozen=True, eq=False)
 class LeastTime:
     """The quickest motion that was found, and what it takes."""
@@ -55,8 +56,6 @@ class LeastTime:
     message: str
     """what the solver says"""
     iterations: int
-
-    __repr__, _repr_html_ = short_repr, table
 
     @property
     def optimal(self) -> bool:

@@ -15,7 +15,7 @@ from ..dynamics.principal import standing_out
 from ..errors import ModelError, told
 from ..kernels.kernel import compile_step
 from ..model import Model
-from ..records import short_repr
+from ..records import concise
 from .curves import Curve, Embedded, finite, samples
 from .frames import (
     GaitFrame,
@@ -34,14 +34,13 @@ from .perturbation import MinimumPerturbation
 from .regions import Region
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Plane:
     """A plane of shapes ``q = origin + directions r`` with two coordinates ([Mishra] (59)); ``directions`` is n x 2."""
 
     directions: np.ndarray
     origin: np.ndarray
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         directions, origin = finite(self.directions, 2, "directions"), finite(self.origin, 1, "origin")
@@ -87,6 +86,7 @@ class Plane:
         return Embedded(curve, self.directions, self.origin)
 
 
+@concise
 class CurvatureMap(NamedTuple):
     """``DA(e1, e2)`` over a grid of a plane: turn and travel per area of a small gait, with the sign changed."""
 
@@ -98,8 +98,6 @@ class CurvatureMap(NamedTuple):
     values: np.ndarray
     """``N1 x N2 x m``: along the base's algebra, ``[v; w]`` for SE(3)"""
     frame: str
-
-    __repr__ = short_repr
 
     def save(self, path: str | Path) -> None:
         """Write the map: ``.csv`` has a row of coordinates and values for each point, ``.nc`` is a netCDF file that

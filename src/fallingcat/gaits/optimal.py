@@ -15,7 +15,7 @@ import numpy as np
 from ..dynamics.checks import positive, vector
 from ..errors import Interrupted, ModelError, NumericsError
 from ..model import Model
-from ..records import short_repr, table
+from ..records import tabulated
 from .aims import Aim
 from .curves import Curve, Fourier
 from .displacement import Displacement, Reconstruction
@@ -35,6 +35,7 @@ NEAR = 1e-7
 _RANKS = {"optimal": 0, "unfinished": 1, "interrupted": 2, "infeasible": 3}
 
 
+@tabulated
 @dataclass(frozen=True, eq=False)
 class Optimum:
     """A gait that was looked for, and whether it is what was wanted."""
@@ -59,8 +60,6 @@ class Optimum:
     """largest entry of the gradient of the Lagrangian: zero at an optimum"""
     violation: float
     """largest amount (rad, m) by which a joint leaves its limits, or the value its target"""
-
-    __repr__, _repr_html_ = short_repr, table
 
     @property
     def optimal(self) -> bool:

@@ -16,7 +16,7 @@ from ..dynamics.checks import positive
 from ..errors import ModelError, NumericsError, told
 from ..kernels import compile
 from ..model import Model
-from ..records import short_repr
+from ..records import concise
 from .curves import Curve, Jet, at_once
 from .displacement import Reconstruction
 from .forces import shape_forces
@@ -26,6 +26,7 @@ POINTS = 200
 """Of the grid, for each smooth piece of a curve."""
 
 
+@concise
 class Paced(NamedTuple):
     """A curve with the times at which its points are passed; a :class:`.Motion`, as a :class:`.Gait` is."""
 
@@ -38,8 +39,6 @@ class Paced(NamedTuple):
     """``N + 1`` (1/s): ``ds/dt`` there; at rest at both ends"""
     gains: np.ndarray
     """``N`` (1/s^2): ``d^2s/dt^2`` from there to the next"""
-
-    __repr__ = short_repr
 
     @property
     def duration(self) -> float:

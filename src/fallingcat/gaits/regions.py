@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
-from ..records import short_repr
+from ..records import concise
 from .curves import finite, samples
 from .gait import Motion, check_motion
 
@@ -20,6 +20,7 @@ THIN = 1e-9
 """Relative width below which a direction does not count."""
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Region:
     """The shapes ``q = origin + directions r`` (n x k) with each ``r`` between ``low`` and ``high`` (k).
@@ -32,8 +33,6 @@ class Region:
     origin: np.ndarray
     low: np.ndarray
     high: np.ndarray
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         for name, rank in {"directions": 2, "origin": 1, "low": 1, "high": 1}.items():

@@ -22,7 +22,7 @@ from ..kernels.kernel import compile_step
 from ..lie import SO3
 from ..lie.rotations import exp, log
 from ..model import Model
-from ..records import short_repr, table
+from ..records import tabulated
 from .curves import Fourier
 from .displacement import Displacement, Reconstruction
 from .gait import check_shape, turning_axes
@@ -39,6 +39,7 @@ LOOKS = 400
 """Points of a cycle at which its reach is looked at."""
 
 
+@tabulated
 class Reorientation(NamedTuple):
     """A gait that turns the base, and how often."""
 
@@ -53,8 +54,6 @@ class Reorientation(NamedTuple):
     """rad: the angle between the wanted attitude and that after all cycles"""
     reach: float
     """rad or m: the farthest that a joint goes from the origin"""
-
-    __repr__, _repr_html_ = short_repr, table
 
     @property
     def per_cycle(self) -> float:

@@ -12,11 +12,12 @@ import numpy as np
 
 from ..arrays import concatenate
 from ..errors import ModelError, told
-from ..records import short_repr
+from ..records import concise
 from .group import Group, constant
 from .rotations import block_diagonal
 
 
+@concise
 @dataclass(frozen=True)
 class Product(Group):
     """The direct product of ``factors``: elements are block-diagonal matrices of the factors' elements.
@@ -31,8 +32,6 @@ class Product(Group):
     """
 
     factors: tuple[Group, ...]
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if not isinstance(self.factors, tuple) or not all(isinstance(f, Group) for f in self.factors):

@@ -17,7 +17,7 @@ from ..gaits import Reconstruction, Segment
 from ..gaits.gait import check_shape
 from ..lie import Trivial
 from ..model import Model, State
-from ..records import short_repr
+from ..records import concise
 from ..simulation import simulate
 from ..simulation.pictures import turned_up
 from ..views import Page, Scene, looks
@@ -26,6 +26,7 @@ MOST_FRAMES = 20_000
 """Of a record."""
 
 
+@concise
 class Totals(NamedTuple):
     """What the robot is as a whole, in the world."""
 
@@ -39,8 +40,6 @@ class Totals(NamedTuple):
     """``3`` (N s): momentum"""
     angular: np.ndarray
     """``3`` (N m s): momentum about the center of mass"""
-
-    __repr__ = short_repr
 
 
 class Puppet:

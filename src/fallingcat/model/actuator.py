@@ -10,13 +10,14 @@ import numpy as np
 from ..arrays import clip
 from ..arrays.types import Scalar
 from ..errors import ModelError, told
-from ..records import short_repr
+from ..records import concise
 
 ActuatorKind = Literal["motor", "position", "velocity", "general"]
 KINDS: tuple[str, ...] = get_args(ActuatorKind)
 _ALL = (-np.inf, np.inf)
 
 
+@concise
 @dataclass(frozen=True)
 class Actuator:
     """A drive of a joint with one degree of freedom: with ``x = gear q``, it pulls on ``x`` by
@@ -40,8 +41,6 @@ class Actuator:
     force_range: tuple[float, float] = _ALL
     gain: float = 1.0
     bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

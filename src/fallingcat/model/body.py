@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import array, is_expression, is_numeric, mirror, scale
 from ..errors import ModelError, told
 from ..lie.rotations import skew
-from ..records import short_repr
+from ..records import concise
 
 TRIANGLE_TOLERANCE = 1e-6  # relative: what six printed digits of a flat plate can break
 
@@ -36,6 +36,7 @@ LARGEST = 1e100
 """Of the numbers of a body, in SI units: squares and quotients of them are numbers too."""
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Body(Frozen):
     """A rigid body: ``mass`` (kg), ``center`` (3, m) and ``inertia`` (3x3, kg m^2).
@@ -51,8 +52,6 @@ class Body(Frozen):
     mass: float = 0.0
     center: np.ndarray = field(default_factory=lambda: np.zeros(3))
     inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if not is_expression(self.mass):

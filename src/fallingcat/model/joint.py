@@ -11,7 +11,7 @@ from ..arrays import any_nonzero, is_expression, is_numeric, rigid_product, scal
 from ..arrays.types import Matrix, Pose, Vector
 from ..errors import ModelError, told
 from ..lie import SE3
-from ..records import short_repr
+from ..records import concise
 from .body import Frozen, frozen_array, frozen_pose
 from .joints import JointKind
 
@@ -102,6 +102,7 @@ class Mimic:
         return Mimic(other.leader, self.ratio * other.ratio, self.ratio * other.offset + self.offset)
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Joint(Frozen):
     """Joins the link ``child`` to the link ``parent``: ``H_parent_child = placement @ kind.transform(q) @ offset``.
@@ -136,8 +137,6 @@ class Joint(Frozen):
     armature: Vector = 0.0
     passive: Passive = field(default_factory=Passive)
     mimic: Mimic | None = None
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if not isinstance(self.kind, JointKind):

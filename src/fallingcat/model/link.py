@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import ModelError, told
-from ..records import short_repr
+from ..records import concise
 from .body import Body, Frozen, frozen_pose
 from .shapes import Shape, shapes
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Link(Frozen):
     """A named body, with the shapes that are drawn for it and those that touch.  They move nothing by themselves."""
@@ -20,8 +21,6 @@ class Link(Frozen):
     body: Body = field(default_factory=Body)
     visuals: tuple[Shape, ...] = field(default=(), repr=False, metadata={"moves": False})  # no kernel depends on it
     collisions: tuple[Shape, ...] = field(default=(), repr=False)
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):

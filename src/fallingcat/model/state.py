@@ -34,7 +34,11 @@ class State(NamedTuple):
     rates: Vector
     """``n``: velocities of all joints, in the model's order (rad/s, m/s)."""
 
-    __repr__, _repr_html_ = summary.state_text, summary.state_table
+    def __repr__(self) -> str:
+        return summary.state_text(self)
+
+    def _repr_html_(self) -> str:
+        return summary.state_table(self)
 
     @property
     def velocity(self) -> Vector:

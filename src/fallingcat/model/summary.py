@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..arrays import is_numeric
 from ..errors import NumericsError
 from ..lie.charts import EulerZYX
-from ..records import html_table, short
+from ..records import LONGEST_VALUE, html_table, short
 
 if TYPE_CHECKING:
     from .model import Model
@@ -36,7 +36,7 @@ def model_table(model: Model) -> str:
         for joint in model.joints
     ]
     header = ("joint", "kind", "parent", "child", "limits")
-    return html_table(short(model.name), rows) + (html_table("joints", joints, header) if joints else "")
+    return html_table(model.name[:LONGEST_VALUE], rows) + (html_table("joints", joints, header) if joints else "")
 
 
 def state_text(state: State) -> str:

@@ -7,12 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..dynamics.checks import choice, numbers
-from ..records import short_repr
+from ..records import concise
 
 ROUNDING = 16.0 * float(np.finfo(float).eps)
 """Relative size of a difference of two energies that says nothing."""
 
 
+@concise
 class Ledger(NamedTuple):
     """Work (J) from the start to every sample, through every port.
 
@@ -25,8 +26,6 @@ class Ledger(NamedTuple):
     """``N x ports``: through the wrench on the base"""
     joints: np.ndarray
     """``N x ports``: through the joints"""
-
-    __repr__ = short_repr
 
     @property
     def works(self) -> np.ndarray:

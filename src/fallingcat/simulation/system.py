@@ -20,7 +20,7 @@ from ..dynamics import forward_dynamics
 from ..errors import ModelError
 from ..kernels import compile, fields
 from ..model import Model, State
-from ..records import short_repr
+from ..records import concise
 from .arguments import answered, controller_forces
 from .closed import LOOPS, closed_motion
 from .compiled import acceleration, touch
@@ -63,6 +63,7 @@ class Slope(NamedTuple):
     """W, two for each port: through the base, through the joints"""
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class System:
     """A model, the laws and the controller that move it, and what it touches."""
@@ -81,8 +82,6 @@ class System:
     """Numbers that differ from robot to robot, by name: see :mod:`.parameters`"""
     feedback: Feedback | None = None
     """How stiff the controller is, if it is a function that was asked; see :meth:`linearized`"""
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         twice = [name for name, count in Counter(self.ports).items() if count > 1]

@@ -11,7 +11,7 @@ from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import FallingCatError, ModelError, told
-from ..records import short_repr
+from ..records import concise
 from .kind import Progress
 from .study import Row, run_study
 from .tables import load, names
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 DOCUMENT: Final = re.compile(r"\[([A-Z]\w+)\]")
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Reproduced:
     """A study that was run again, without what it saw."""
@@ -35,8 +36,6 @@ class Reproduced:
     seconds: float = 0.0
     error: str = ""
     """why it did not run"""
-
-    __repr__ = short_repr
 
     @property
     def document(self) -> str:
@@ -63,14 +62,13 @@ class Reproduced:
         )
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Reproduction:
     """All of them, in the order of their names."""
 
     studies: tuple[Reproduced, ...]
     seconds: float
-
-    __repr__ = short_repr
 
     @property
     def holds(self) -> bool:

@@ -19,7 +19,7 @@ from ..formulations.survey import survey as certificates
 from ..gaits.survey import Survey
 from ..gaits.survey import survey as two_joints
 from ..model import Model, State
-from ..records import short_repr
+from ..records import concise
 from .kind import Progress
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class GaitOf(NamedTuple):
         return float(np.linalg.norm(self.found.circle.exact[:3])) if self.found else float("nan")
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class RobotReport:
     """All of it; :meth:`page` shows it."""
@@ -78,8 +79,6 @@ class RobotReport:
     gaits: tuple[GaitOf, ...]
     """the most effective first"""
     seconds: float
-
-    __repr__ = short_repr
 
     @property
     def passed(self) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError, told
-from ..records import short_repr
+from ..records import concise
 from ..simulation import Trajectory
 from .kind import Parameters, Progress
 from .tables import RowTable, Study, load
@@ -49,6 +49,7 @@ class Row:
         return {key: getattr(self, key) for key in keys} | {"band": band}
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class StudyResult:
     """A study that was run."""
@@ -59,8 +60,6 @@ class StudyResult:
     rows: tuple[Row, ...]
     seconds: float
     """wall time of the run and its measures"""
-
-    __repr__ = short_repr
 
     @property
     def parameters(self) -> Parameters:

@@ -11,17 +11,16 @@ import numpy as np
 from ..dynamics.checks import choice
 from ..errors import BrokenLawError, ModelError, told
 from ..formulations import Check, Unproved
-from ..records import short_repr
+from ..records import concise
 from ..simulation import Trajectory
 
 
+@concise
 class Report(NamedTuple):
     """The laws that were tried on something; ``str()`` is a table."""
 
     subject: str
     checks: tuple[Check, ...]
-
-    __repr__ = short_repr
 
     @property
     def failures(self) -> tuple[Check, ...]:

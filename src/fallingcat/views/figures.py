@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..records import short_repr
+from ..records import concise
 from .page import HeatMap
 
 INK, SOFT, EDGE = "#1d2430", "#5c6678", "#c9d0db"
@@ -26,6 +26,7 @@ STOPS = (
 ZERO = "#12807f"
 
 
+@concise
 @dataclass(frozen=True)
 class Surface:
     """``values`` (len(x) x len(y)) as a surface seen from above the corner, with a closed curve (2 x N) on it.
@@ -44,8 +45,6 @@ class Surface:
     inside: bool = False
     scale: float | None = None
     """largest value of the colors"""
-
-    __repr__ = short_repr
 
 
 def map_svg(chart: HeatMap, width: int = 460, height: int = 400) -> str:

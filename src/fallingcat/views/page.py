@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..io.files import write_text
-from ..records import short, short_repr
+from ..records import concise, short
 from .shapes import Shape, Solid
 from .thinning import picked, thinned
 
@@ -37,6 +37,7 @@ class Fact:
     note: str = ""
 
 
+@concise
 @dataclass(frozen=True)
 class Line:
     """A named series of values."""
@@ -44,9 +45,8 @@ class Line:
     name: str
     values: Any
 
-    __repr__ = short_repr
 
-
+@concise
 @dataclass(frozen=True)
 class Chart:
     """Lines over time, with a unit; ``log`` for sizes over many decades.
@@ -62,8 +62,6 @@ class Chart:
     x_label: str = TIME
     wide: bool = False
     """as wide as the page"""
-
-    __repr__ = short_repr
 
     def data(self) -> dict[str, Any]:
         """As plain numbers, no more than can be seen."""
@@ -82,6 +80,7 @@ class Chart:
         }
 
 
+@concise
 @dataclass(frozen=True)
 class Trace:
     """A curve on a map; with ``times`` a dot runs along it."""
@@ -91,8 +90,6 @@ class Trace:
     y: Any
     times: Any = ()
 
-    __repr__ = short_repr
-
     def data(self) -> dict[str, Any]:
         """As plain numbers, no more than can be seen."""
         keep = picked(len(self.x))
@@ -100,6 +97,7 @@ class Trace:
         return {"name": self.name, "x": x, "y": y, "t": t}
 
 
+@concise
 @dataclass(frozen=True)
 class HeatMap:
     """``values`` (len(x) x len(y)) as colors, with its zero lines and curves on it."""
@@ -117,8 +115,6 @@ class HeatMap:
     """whether both coordinates have the same scale, so that a circle is round"""
     zero: str = "zero"
     """what the legend calls the lines where the values change their sign"""
-
-    __repr__ = short_repr
 
     def _repr_svg_(self) -> str:
         """In notebooks."""
@@ -147,6 +143,7 @@ class HeatMap:
         }
 
 
+@concise
 @dataclass(frozen=True)
 class Arrows:
     """Arrows beside the parts of a scene: ``starts`` and ``vectors`` (N x arrows x 3, m), shown or not by a button."""
@@ -157,8 +154,6 @@ class Arrows:
     color: str = "#ffd166"
     shown: bool = True
 
-    __repr__ = short_repr
-
     def data(self, keep: np.ndarray) -> dict[str, Any]:
         """As plain numbers, of the times that are kept."""
         starts, vectors = (numbers(np.asarray(x, dtype=float)[keep], 5) for x in (self.starts, self.vectors))
@@ -166,6 +161,7 @@ class Arrows:
         return head | {"starts": starts, "vectors": vectors}
 
 
+@concise
 @dataclass(frozen=True)
 class Dot:
     """A point that moves with a scene: ``points`` (N x 3, m), shown or not by a button."""
@@ -174,8 +170,6 @@ class Dot:
     points: Any
     color: str = "#f3f4f8"
     shown: bool = True
-
-    __repr__ = short_repr
 
     def data(self, keep: np.ndarray) -> dict[str, Any]:
         """As plain numbers, of the times that are kept."""
@@ -198,6 +192,7 @@ class Axes:
 Extra = Arrows | Dot | Axes
 
 
+@concise
 @dataclass(frozen=True)
 class Scene:
     """Parts that move: ``poses`` (part: N x 4 x 4, part to world) at ``times``, and the solids fixed to them.
@@ -225,8 +220,6 @@ class Scene:
     """said below the picture, such as what could not be drawn"""
     ground: Sequence[Shape] = ()
     """what stands still below the parts; the camera does not care for it"""
-
-    __repr__ = short_repr
 
     def data(self) -> dict[str, Any]:
         """As plain numbers, no more pictures than can be seen: each pose as the 12 numbers of its upper rows."""
@@ -264,6 +257,7 @@ class Scene:
         }
 
 
+@concise
 @dataclass(frozen=True)
 class Table:
     """Rows of text under a header; a ``wide`` one is as wide as the page, and its last column is prose.
@@ -277,8 +271,6 @@ class Table:
     note: str = ""
     wide: bool = False
     good: Sequence[bool | None] = ()
-
-    __repr__ = short_repr
 
     def data(self) -> dict[str, Any]:
         """As plain text."""
@@ -296,6 +288,7 @@ class Table:
         }
 
 
+@concise
 @dataclass(frozen=True)
 class Text:
     """A heading across the page, and what there is to say."""
@@ -303,13 +296,12 @@ class Text:
     title: str
     text: str = ""
 
-    __repr__ = short_repr
-
     def data(self) -> dict[str, Any]:
         """As plain text."""
         return {"kind": "text", "title": self.title, "text": self.text}
 
 
+@concise
 @dataclass(frozen=True)
 class Picture:
     """An SVG picture, shown as an image: nothing in it runs."""
@@ -317,8 +309,6 @@ class Picture:
     title: str
     svg: str
     note: str = ""
-
-    __repr__ = short_repr
 
     def data(self) -> dict[str, Any]:
         """With the picture in base 64."""

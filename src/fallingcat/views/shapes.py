@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..records import short_repr
+from ..records import concise
 from .meshes import Triangles
 
 PALETTE = ("#e8974e", "#5aa9e6", "#7bc47f", "#c78be0", "#e6c35a", "#e0707a", "#58c4c4", "#9aa5b8")
 
 
+@concise
 @dataclass(frozen=True)
 class Capsule:
     """A cylinder with round ends around the line from ``start`` to ``end`` (m); a ball where they are the same."""
@@ -22,8 +23,6 @@ class Capsule:
     radius: float
     color: str = PALETTE[0]
     opacity: float = 1.0
-
-    __repr__ = short_repr
 
     def data(self) -> dict[str, object]:
         """As plain numbers."""
@@ -37,6 +36,7 @@ class Capsule:
         }
 
 
+@concise
 @dataclass(frozen=True)
 class Box:
     """A box with half edges ``half`` (3, m) along the columns of ``axes`` (3 x 3)."""
@@ -46,8 +46,6 @@ class Box:
     axes: np.ndarray = field(default_factory=lambda: np.eye(3))
     color: str = PALETTE[0]
     opacity: float = 1.0
-
-    __repr__ = short_repr
 
     def data(self) -> dict[str, object]:
         """As plain numbers."""
@@ -61,6 +59,7 @@ class Box:
         }
 
 
+@concise
 @dataclass(frozen=True)
 class Triangle:
     """A thin flat triangle: an ear, a fin."""
@@ -68,13 +67,12 @@ class Triangle:
     corners: Sequence[Sequence[float]]
     color: str = PALETTE[0]
 
-    __repr__ = short_repr
-
     def data(self) -> dict[str, object]:
         """As plain numbers."""
         return {"kind": "triangle", "p": [_numbers(corner) for corner in self.corners], "color": self.color}
 
 
+@concise
 @dataclass(frozen=True)
 class Solid:
     """Triangles, moved by ``transform`` (4x4: from their coordinates to the part's, with a scale of any kind)."""
@@ -83,8 +81,6 @@ class Solid:
     transform: np.ndarray = field(default_factory=lambda: np.eye(4))
     color: str = PALETTE[0]
     opacity: float = 1.0
-
-    __repr__ = short_repr
 
     def data(self) -> dict[str, object]:
         """As plain numbers; the triangles are told apart from it, since several may share them."""

@@ -16,10 +16,11 @@ from ...dynamics import (
 )
 from ...errors import ModelError
 from ...model import Model, State
-from ...records import short_repr
+from ...records import concise
 from .task import Motion, Task
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class CenterOfMassTask(Task):
     """The center of mass goes straight to ``goal`` (3, world, m).
@@ -31,8 +32,6 @@ class CenterOfMassTask(Task):
     """
 
     goal: Any = None
-
-    __repr__ = short_repr
 
     def goal_shape(self, model: Model) -> tuple[int, ...]:
         return (3,)
@@ -48,6 +47,7 @@ class CenterOfMassTask(Task):
         return Motion(error, center_of_mass_jacobian(model, state), center_of_mass_bias(model, state))
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class CentroidalMomentumTask(Task):
     """The momentum ``[p; l]`` (6; N s, N m s) about the center of mass, along the world's axes, becomes ``velocity``.
@@ -62,8 +62,6 @@ class CentroidalMomentumTask(Task):
     """
 
     goal: None = None
-
-    __repr__ = short_repr
 
     def goal_shape(self, model: Model) -> tuple[int, ...]:
         return (0,)

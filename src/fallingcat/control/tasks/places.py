@@ -13,7 +13,7 @@ from ...dynamics import jacobian, jacobian_derivative, link_pose
 from ...errors import ModelError, told
 from ...lie import rotations
 from ...model import Model, State
-from ...records import short_repr
+from ...records import concise
 from .task import Motion, Task, as_numbers, check_poses, check_rotations
 
 
@@ -47,6 +47,7 @@ class PlaceTask(Task):
         return 3
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class PoseTask(PlaceTask):
     """A link or frame goes to the pose ``goal`` (4 x 4): its origin straight, its axes by the shortest rotation.
@@ -59,8 +60,6 @@ class PoseTask(PlaceTask):
     >>> PoseTask("end_effector", goal).demand(arm, arm.neutral()).error.round(4)
     array([ 0.2995,  0.    , -0.015 ,  0.    ,  0.1   ,  0.    ])
     """
-
-    __repr__ = short_repr
 
     def check_goal(self, goal: Any) -> None:
         check_poses(goal, f"goal of {self.name}")
@@ -83,6 +82,7 @@ class PoseTask(PlaceTask):
         return Motion(np.zeros(6) if self.goal is None else pose_error(self.goal, H), J, bias)
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class PositionTask(PlaceTask):
     """The origin of a link or frame goes straight to ``goal`` (3, world, m).
@@ -90,8 +90,6 @@ class PositionTask(PlaceTask):
     >>> PositionTask("foot", [0.0, 0.0, 0.1]).name
     "PositionTask('foot')"
     """
-
-    __repr__ = short_repr
 
     def here(self, model: Model, state: State) -> Any:
         return link_pose(model, state, self.place)[:3, 3]
@@ -104,6 +102,7 @@ class PositionTask(PlaceTask):
         return Motion(np.zeros(3) if self.goal is None else self.goal - H[:3, 3], J[:3], bias[:3])
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class RotationTask(PlaceTask):
     """A link or frame turns to the rotation ``goal`` (3 x 3, its axes to the world's) by the shortest way.
@@ -112,8 +111,6 @@ class RotationTask(PlaceTask):
     Traceback (most recent call last):
     fallingcat.errors.ModelError: goal of RotationTask('hand') is no pose: [R p; 0 1] with a rotation R is one
     """
-
-    __repr__ = short_repr
 
     def check_goal(self, goal: Any) -> None:
         check_rotations(goal, f"goal of {self.name}")
@@ -130,6 +127,7 @@ class RotationTask(PlaceTask):
         return Motion(np.zeros(3) if self.goal is None else turned_to(self.goal, H[:3, :3]), J[3:], bias[3:])
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class PointTask(PlaceTask):
     """The point ``point`` (3, m) of a link or frame, in its axes, goes straight to ``goal`` (3, world, m).
@@ -141,8 +139,6 @@ class PointTask(PlaceTask):
     """
 
     point: Any = (0.0, 0.0, 0.0)
-
-    __repr__ = short_repr
 
     numbers = (*Task.numbers, "point")
 

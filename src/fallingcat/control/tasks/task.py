@@ -19,7 +19,7 @@ from ...lie import SE3
 from ...lie.group import constant
 from ...model import Frame, Model, State
 from ...model.states import POSE_TOLERANCE
-from ...records import short_repr
+from ...records import concise
 
 LARGEST = 1e100
 """Of the numbers of a task: their products stay finite."""
@@ -38,6 +38,7 @@ class Motion(NamedTuple):
     """``rows``: ``dJ/dt v``, its acceleration at constant quasi-velocity"""
 
 
+@concise
 class Demand(NamedTuple):
     """What a task asks for at a state, on the rows that its mask keeps; every kind of number."""
 
@@ -54,8 +55,6 @@ class Demand(NamedTuple):
     errors then decay critically damped, with the same ``gain``, for a ratio of 1"""
     weight: Any
     """``rows``: of the squares of what is missed, beside other tasks of the same priority"""
-
-    __repr__ = short_repr
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

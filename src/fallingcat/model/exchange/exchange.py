@@ -11,7 +11,7 @@ import numpy as np
 from ...arrays.types import Matrix, Vector
 from ...errors import ModelError, told
 from ...lie import Group
-from ...records import short_repr
+from ...records import concise
 from ..body import Frozen
 from ..joint import Mimic
 from ..states import QUATERNION_TOLERANCE
@@ -59,6 +59,7 @@ class Follower(NamedTuple):
     mimic: Mimic
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Exchange(Frozen):
     """States of ``model`` in the order and the conventions of another library.
@@ -93,8 +94,6 @@ class Exchange(Frozen):
     quaternions: np.ndarray
     """Places in our ``q`` where a quaternion ``xyzw`` begins."""
     followers: tuple[Follower, ...] = ()
-
-    __repr__ = short_repr
 
     def there(self, q: Vector, v: Vector | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Their ``q`` (..., their nq) and ``v`` (..., nv), of ours; a ``v`` that is left out is zero."""
