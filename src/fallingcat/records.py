@@ -94,7 +94,7 @@ def _text(value: Any) -> str:
         numeric = getattr(getattr(value, "dtype", None), "kind", "O") in "fiub"
         if len(shape) > 1 or not numeric:
             return f"<array of shape {shape}>"
-        return "[" + _listed([f"{x:.6g}" for x in value[:MOST_ENTRIES].tolist()], shape[0]) + "]"
+        return "[" + _listed([f"{x + 0.0:.6g}" for x in value[:MOST_ENTRIES].tolist()], shape[0]) + "]"
     if type(value) in (list, tuple):
         first, last = "[]" if type(value) is list else "()"
         return first + _listed([short(x) for x in value[:MOST_ENTRIES]], len(value)) + last

@@ -13,6 +13,7 @@ from ..dynamics.checks import check_fields, check_model
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
 from ..records import concise
+from .placing import rest_on
 from .points import Ground, each_radius
 
 Mode = tuple[Any, ...]
@@ -171,6 +172,17 @@ class Contact(ABC):
     def ground(self, model: Model) -> Ground:
         """What points touch."""
         raise ModelError(f"{type(self).__name__} does not say where the ground is: it needs ground")
+
+    def place(self, model: Model, state: State) -> State:
+        """State with the base moved along the normal of the ground until the robot rests on it.
+
+        The lowest point touches, or, on springs, they carry the weight; joints and orientation stay.
+        """
+        return rest_on(self, model, state)
+
+    def resting_shift(self, model: Model, heights: np.ndarray) -> float:
+        """How far (m) points at these heights over the ground have to be lowered until the robot rests on it."""
+        return float(heights.min())
 
     def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray] | None:
         """Stiffness and damping (nv x nv) at most, near a state: how short steps have to be.  None: no springs."""
