@@ -76,7 +76,7 @@ def results():
     state = dog.state(joints=np.tile([0.0, 0.7, -1.4], 4))
     feet = [frame.name for frame in dog.frames]
     floor = fc.contact.CompliantFloor(tuple(feet), stiffness=(2e4, 2e4), damping=(200.0, 200.0), friction=0.8)
-    run = fc.simulate(dog, state, 0.01, contact=floor)
+    run = fc.simulate(dog, dog.standing(floor, state.joints), 0.01, contact=floor)
     reach = fc.control.PositionTask("front_left_foot", [0.2, 0.1, -0.2])
     up = fc.control.CenterOfMassTask(acceleration=[0.0, 0.0, 1.0])
     cat = fc.robots.two_cylinder_cat()
@@ -98,7 +98,7 @@ def results():
         "equations": fc.equations(dog, state),
         "reduced": fc.reduced_equations(dog, state),
         "kernel": fc.compile(cat, fc.mass_matrix),
-        "simulator": fc.Simulator(dog, floor, state=state),
+        "simulator": fc.Simulator(dog, floor, state=run.state(0)),
     }
 
 

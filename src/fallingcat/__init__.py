@@ -127,7 +127,7 @@ from .model import (
 )
 
 if TYPE_CHECKING:
-    from . import contact, control, falling, gaits, live, studies, symbolic, testing
+    from . import contact, control, falling, gaits, live, studies, symbolic, testing, views
     from .contact import loops
     from .simulation import Event, Ledger, Rollout, Simulator, Trajectory, rollout, simulate
 
@@ -265,6 +265,7 @@ __all__ = [
     "studies",
     "symbolic",
     "testing",
+    "views",
     "with_inertial_parameters",
 ]
 

@@ -19,8 +19,8 @@ from ..lie import Trivial
 from ..model import Model, State
 from ..records import concise
 from ..simulation import simulate
-from ..simulation.pictures import turned_up
 from ..views import Page, Scene, looks
+from ..views.scenes import turned_up
 
 MOST_FRAMES = 20_000
 """Of a record."""

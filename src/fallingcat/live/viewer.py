@@ -16,8 +16,8 @@ import numpy as np
 from ..errors import ExtraMissingError, FallingCatError, ModelError, told
 from ..lie.rotations import quaternion_from_matrix
 from ..model import Model, State
-from ..simulation.pictures import turned_up
 from ..views import Shape, looks
+from ..views.scenes import turned_up
 from .puppet import Puppet
 from .solids import triangles_of
 
