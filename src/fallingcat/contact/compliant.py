@@ -164,18 +164,19 @@ class CompliantFloor(Contact):
     # modes ----------------------------------------------------------------------------------------------------
 
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
-        """Points that start below the plane touch where they are: their springs start without tangential load.
-
-        A start so deep that the ground would throw the robot up is refused.
-        """
+        """Points that start below the plane touch where they are: their springs start without tangential load."""
         checked_points(model, self.points)
         if self.relief is not None:
             self.relief.check_radius(max(self.radii))
         ground, places = self.ground(model), positions(model, state, self.points)
         sites = [ground.site(p, r) for p, r in zip(places, self.radii, strict=True)]
-        self.check_heights(model, np.array([[site.height for site in sites]], dtype=float))
         starts = [self.unloaded(i, site, p) for i, (site, p) in enumerate(zip(sites, places, strict=True))]
         return tuple(bool(site.height < 0.0) for site in sites), np.concatenate([np.zeros(0), *starts])
+
+    def check_start(self, model: Model, state: State) -> None:
+        air = (False,) * len(self.points)
+        heights = self.guards(model, air, state, np.zeros(self.memory_size), np.zeros(model.nv))
+        self.check_heights(model, np.asarray(heights, dtype=float)[None])
 
     def check_heights(self, model: Model, heights: np.ndarray) -> None:
         """Refuses starts in which the points have these heights over the ground (N x points, m) and its springs hold

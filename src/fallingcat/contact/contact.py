@@ -173,6 +173,9 @@ class Contact(ABC):
         """What points touch."""
         raise ModelError(f"{type(self).__name__} does not say where the ground is: it needs ground")
 
+    def check_start(self, model: Model, state: State) -> None:  # noqa: B027
+        """Refuses a state from which no run should start; by default none."""
+
     def place(self, model: Model, state: State) -> State:
         """State with the base moved along the normal of the ground until the robot rests on it.
 

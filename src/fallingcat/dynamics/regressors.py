@@ -222,6 +222,11 @@ def base_parameters(
     W = np.concatenate(
         [_sampled(model, regressor, rng) for _ in range(2 + 2 * EACH * len(model.links) // max(1, model.nv))]
     )
+    return combinations(W, parameter_names(model), tolerance)
+
+
+def combinations(W: np.ndarray, names: tuple[str, ...], tolerance: float) -> BaseParameters:
+    """Combinations of parameters (with these ``names``) that the columns of a regressor ``W`` tell apart."""
     size = np.linalg.norm(W, axis=0)
     W = W / np.where(size > tolerance * size.max(initial=0.0), size, np.inf)
     Q = np.zeros((len(W), 0))
@@ -236,7 +241,7 @@ def base_parameters(
     P[np.abs(scaled) < tolerance] = 0.0
     P[:, size <= tolerance * size.max(initial=0.0)] = 0.0
     P[:, kept] = np.eye(len(kept))
-    return BaseParameters(P, tuple(kept), tuple(_named(row, parameter_names(model)) for row in P))
+    return BaseParameters(P, tuple(kept), tuple(_named(row, names) for row in P))
 
 
 def _sampled(model: Model, regressor: Callable[..., Matrix], rng: np.random.Generator) -> np.ndarray:

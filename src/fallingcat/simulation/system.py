@@ -141,6 +141,8 @@ class System:
 
     def begin(self, state: State) -> tuple[Mode, np.ndarray]:
         """Mode and memory at a state from which a run starts."""
+        if self.contact:
+            self.contact.check_start(self.model, state)
         mode, memory = self.contact.begin(self.model, state) if self.contact else ((), np.zeros(0))
         return mode, np.concatenate([memory, *(law.begin(self.model, state) for law in self.laws)])
 
