@@ -410,7 +410,7 @@ def test_what_a_step_costs():
     laws = fc.control.JointSpring(200.0, rest), fc.control.JointDamper(5.0)
     points = tuple(frame.name for frame in model.frames)
     floor = fc.contact.CompliantFloor(points, (3e4, 3e4), (300.0, 300.0), friction=0.8)
-    start = fc.State(*(x[None] for x in model.neutral()))
+    start = fc.State(*(x[None] for x in model.standing(floor, rest)))
     operations = Fleet(model, start, laws, floor, dt=2e-3).march.kernel.operations
     assert sum(operations.values()) <= 7800  # of one sweep
     assert operations["div"] + operations["sqrt"] <= 100

@@ -65,7 +65,7 @@ def test_robots_on_a_floor_move_as_single_ones(arm_on_feet, sweeps):
         "friction": np.array([0.1, 0.4, 0.9])
     }
     floor = CompliantFloor(tuple(f"corner{k}" for k in range(4)), (1e4, 1e4), (50.0, 50.0), friction=0.5)
-    start = model.state(twist=[0.5, 0.0, 0.0, 0.0, 0.0, 0.3], joints=[0.1, -0.2])
+    start = model.state(position=[0, 0, 0.09], twist=[0.5, 0.0, 0.0, 0.0, 0.0, 0.3], joints=[0.1, -0.2])
     about = {"duration": 0.05, "dt": 1e-3, "integrator": Implicit(sweeps), "every": 10, "passive": False}
     many = fc.rollout(model, [start] * COUNT, contact=floor, parameters=parameters, **about)
     singles = [

@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import array, concatenate, less, scale, where
 from ..errors import ModelError
 from ..model import Model, State
+from ..records import concise
 from .bristle import anchor_rate, anchor_travel, cone_share
 from .centered import Centered
 from .contact import Contact, Jump, Mode
@@ -30,6 +31,8 @@ from .points import (
 )
 from .relief import Relief, check_relief, grounded
 
+MAX_START_ENERGY = 5.0
+"""J/kg: elastic energy of the ground at the start of a run, per mass of the robot.  It throws a robot up 0.5 m."""
 UNSEEN = 0.05
 """Part of a step before which a point may have come through the ground without being seen: by its weight, at ten times
 the speed that it gathers in a step."""
@@ -91,6 +94,7 @@ def _fits(given: Any, shape: tuple[int, ...], *, signed: bool) -> bool:
     return bool(numbers.shape == shape and np.isfinite(numbers).all() and (signed or (numbers >= 0.0).all()))
 
 
+@concise
 @dataclass(frozen=True)
 class CompliantFloor(Contact):
     """A visco-elastic plane, with a ``relief`` or without, under the points of the robot.
@@ -168,6 +172,33 @@ class CompliantFloor(Contact):
         sites = [ground.site(p, r) for p, r in zip(places, self.radii, strict=True)]
         starts = [self.unloaded(i, site, p) for i, (site, p) in enumerate(zip(sites, places, strict=True))]
         return tuple(bool(site.height < 0.0) for site in sites), np.concatenate([np.zeros(0), *starts])
+
+    def check_start(self, model: Model, state: State) -> None:
+        air = (False,) * len(self.points)
+        heights = self.guards(model, air, state, np.zeros(self.memory_size), np.zeros(model.nv))
+        self.check_heights(model, np.asarray(heights, dtype=float)[None])
+
+    def check_heights(self, model: Model, heights: np.ndarray) -> None:
+        """Refuses starts in which the points have these heights over the ground (N x points, m) and its springs hold
+        more than :data:`MAX_START_ENERGY`.
+        """
+        depths = np.maximum(-heights, 0.0)
+        energy = 0.5 * self.stiffness[0] * (depths**2).sum(axis=1)
+        robot = int(np.argmax(energy))
+        if energy[robot] > MAX_START_ENERGY * model.nominal.mass:
+            i = int(np.argmax(depths[robot]))
+            whose = f"{self.points[i]!r} of robot {robot}" if len(heights) > 1 else repr(self.points[i])
+            raise ModelError(
+                f"{whose} starts {depths[robot, i]:.3g} m below the ground, whose springs hold {energy[robot]:.3g} J: "
+                "start on it or above it, as model.standing(ground) does"
+            )
+
+    def resting_shift(self, model: Model, heights: np.ndarray) -> float:
+        """Lowers the points until their springs carry the weight: ``sum K_n max(s - h, 0) = m g``."""
+        load = model.mass * abs(float(model.gravity @ self.ground(model).site(np.zeros(3)).axes[0]))
+        h = np.sort(heights)
+        shifts = (load / self.stiffness[0] + np.cumsum(h)) / np.arange(1, len(h) + 1)
+        return float(shifts[np.argmax(shifts <= np.append(h[1:], np.inf))])
 
     def touching(self, mode: Mode) -> frozenset[str]:
         return frozenset(place for place, touches in zip(self.points, mode, strict=True) if touches)

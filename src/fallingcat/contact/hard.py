@@ -13,6 +13,7 @@ from ..caching import cached_property
 from ..errors import ModelError, told
 from ..lie.group import constant
 from ..model import Model, State
+from ..records import concise
 from .complementarity import OPEN, SLIDE, STICK
 from .contact import Contact, Jump, Mode, Touch
 from .impacts import restitutions
@@ -48,6 +49,7 @@ class Load(NamedTuple):
     """N, along the ground, one for each tangential row"""
 
 
+@concise
 @dataclass(frozen=True)
 class HardContacts(Contact):
     """A rigid plane under the points of the robot.

@@ -21,6 +21,7 @@ from ..dynamics import forward_dynamics
 from ..errors import ModelError
 from ..kernels import compile, fields
 from ..model import Model, State
+from ..records import concise
 from .arguments import answered, controller_forces
 from .closed import LOOPS, closed_motion
 from .compiled import acceleration, touch
@@ -63,6 +64,7 @@ class Slope(NamedTuple):
     """W, two for each port: through the base, through the joints"""
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class System:
     """A model, the laws and the controller that move it, and what it touches."""
@@ -150,6 +152,8 @@ class System:
 
     def begin(self, state: State) -> tuple[Mode, np.ndarray]:
         """Mode and memory at a state from which a run starts."""
+        if self.contact:
+            self.contact.check_start(self.model, state)
         mode, memory = self.contact.begin(self.model, state) if self.contact else ((), np.zeros(0))
         return mode, np.concatenate([memory, *(law.begin(self.model, state) for law in self.laws)])
 

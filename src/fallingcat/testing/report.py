@@ -11,9 +11,11 @@ import numpy as np
 from ..dynamics.checks import choice
 from ..errors import BrokenLawError, ModelError, told
 from ..formulations import Check, Unproved
+from ..records import concise
 from ..simulation import Code, Trajectory
 
 
+@concise
 class Report(NamedTuple):
     """The laws that were tried on something; ``str()`` is a table."""
 

@@ -20,6 +20,7 @@ from ...lie import SE3
 from ...lie.group import constant
 from ...model import Frame, Model, State
 from ...model.states import POSE_TOLERANCE
+from ...records import concise
 
 LARGEST = 1e100
 """Of the numbers of a task: their products stay finite."""
@@ -38,6 +39,7 @@ class Motion(NamedTuple):
     """``rows``: ``dJ/dt v``, its acceleration at constant quasi-velocity"""
 
 
+@concise
 class Demand(NamedTuple):
     """What a task asks for at a state, on the rows that its mask keeps; every kind of number."""
 
