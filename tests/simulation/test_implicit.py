@@ -237,7 +237,7 @@ def test_what_is_foreseen_and_concluded_is_the_step(rub):
         _, memory = floor.begin(model, start)
         layout = layout_of(system, len(memory))
         x = np.concatenate([[0.1], layout.pack(start, memory, rng.normal(size=layout.works))])
-        laws_alone, numbers = apart(system.laws)
+        laws_alone, numbers = apart(system.laws, model)
         given = (model, x, np.array([2e-3]), numbers, np.zeros(0))
         about = {"laws": laws_alone, "contact": floor, "memory": len(memory)}
         signs = foresight(*given, **about, sweeps=2)

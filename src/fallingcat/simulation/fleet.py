@@ -21,7 +21,7 @@ from .located import ATTEMPTS, Located, LocatedMarch
 from .machines import Cpu, Gpu, Machine
 from .momentum import default_in_flight
 from .moreau import Moreau, suits_moreau
-from .numbers import apart
+from .numbers import apart, numbers_of
 from .parameters import Parameters, checked, masses
 from .simulate import own_laws, system_of
 from .smooth import smooth
@@ -73,7 +73,7 @@ class Fleet:
     ) -> None:
         many, dt = starts(model, states), seconds(dt, "dt")
         check_closed(model, *many)
-        each, laws = _laws_of_each(laws, len(many.pose))
+        each, laws = _laws_of_each(laws, len(many.pose), model)
         own = own_laws(model, dt, passive, many.joints, laws or driven)
         system = system_of(model, many.at(0), laws, contact, own)
         if system.controller is not None:
@@ -258,26 +258,30 @@ def _suits_contact(system: System, *_: Any) -> Integrator:
     return Moreau() if suits_moreau(system) else Implicit()
 
 
-def _laws_of_each(laws: Any, count: int) -> tuple[list[tuple[Law, ...]], Any]:
-    """The laws of each robot, if they are given for each, and those of the first, for which code is made."""
+def _laws_of_each(laws: Any, count: int, model: Model) -> tuple[list[list[float]], Any]:
+    """Numbers of the laws of each robot, if they are given for each, and the laws of the first, for which code is
+    made.
+    """
     if not isinstance(laws, (tuple, list)) or not laws or not isinstance(laws[0], (tuple, list)):
         return [], laws
     each = [tuple(some) if isinstance(some, (tuple, list)) else (some,) for some in laws]
     if len(each) != count:
         raise ModelError(f"laws of {count} robots are {count} lists of laws, not {len(each)}")
-    kinds = apart(each[0])[0]
+    blank, numbers = apart(each[0], model)[0], list[list[float]]()
     for i, some in enumerate(each):
-        if apart(some)[0] != kinds:
+        own = numbers_of(some, blank)
+        if own is None:
             raise ModelError(
-                f"laws of robot {i} differ from those of the first in more than numbers of the library's laws"
+                f"laws of robot {i} differ from those of the first in more than numbers that are arguments of a step"
             )
-    return each, each[0]
+        numbers.append(own)
+    return numbers, each[0]
 
 
-def _numbers_of_each(each: list[tuple[Law, ...]], parameters: Parameters, numbers: np.ndarray) -> np.ndarray:
+def _numbers_of_each(each: list[list[float]], parameters: Parameters, numbers: np.ndarray) -> np.ndarray:
     """``N x numbers``: those of each robot's laws, then those of what they have in common, then its parameters."""
     if not each and not parameters.names:
         return numbers
-    own = np.array([apart(laws)[1] for laws in each]) if each else np.zeros((len(parameters.numbers), 0))
+    own = np.array(each) if each else np.zeros((len(parameters.numbers), 0))
     common = numbers[own.shape[1] : len(numbers) - parameters.numbers.shape[1]]
     return np.hstack([own, np.tile(common, (len(own), 1)), parameters.numbers])

@@ -140,7 +140,7 @@ class March:
     """whether all acts in the middle of a step"""
 
     def __init__(self, system: System, memory: int, **how: Any) -> None:
-        laws, numbers = apart(system.laws)
+        laws, numbers = apart(system.laws, system.model)
         self.numbers = np.append(numbers, nominal(system.model, system.contact, system.varied))
         self.system, self._layout, self._model = system, layout_of(system, memory), system.model
         foreseen = 0 if system.feedback is None else 2 * system.model.n

@@ -106,7 +106,7 @@ class LocatedMarch:
     """Attempts at steps as machine code: ``x = [time, advised step, aim, attempts; what touches; packed]`` of each."""
 
     def __init__(self, system: System, memory: int, rule: Rule) -> None:
-        laws, numbers = apart(system.laws)
+        laws, numbers = apart(system.laws, system.model)
         self.numbers = np.append(numbers, nominal(system.model, system.contact, system.varied))
         self.system, self._model, self._points = system, system.model, _points(system.contact)
         self.head = HEAD + self._points

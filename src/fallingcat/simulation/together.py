@@ -315,7 +315,7 @@ class Marched(Together):
         """Whatever touches."""
         assert self.system.sampling is not None
         model, contact = self.system.model, self.system.contact
-        laws, numbers = apart(self.system.sampling.sampled.laws)
+        laws, numbers = apart(self.system.sampling.sampled.laws, model)
         size = layout_of(System(model, laws, contact), self.memory).size
         inputs = {"packed": size, "clock": 1, "numbers": len(numbers)}
         about = {"laws": laws, "contact": contact, "memory": self.memory}
