@@ -314,7 +314,7 @@ def test_a_light_arm_rests_on_a_stiff_floor():
 def test_refusals():
     model, state, laws, floor = quadruped()
     hard = fc.contact.HardContacts(floor.points)
-    with pytest.raises(fc.ModelError, match="takes compliant floors, not HardContacts"):
+    with pytest.raises(fc.ModelError, match="needs linearised forces, which HardContacts does not offer"):
         fc.simulate(model, state, 0.01, laws, hard, integrator="implicit")
     with pytest.raises(fc.ModelError, match="sweeps is a whole number above zero, not 0"):
         Implicit(sweeps=0)

@@ -209,14 +209,15 @@ class Ghostly(HuntCrossley):
     """Pulls in the air."""
 
     def forces(self, model, mode, state, memory, applied):
-        return {"floor": super().forces(model, (True,), state, memory, applied)["floor"] + 1e-3}
+        return {port: F + 1e-3 for port, F in super().forces(model, (True,), state, memory, applied).items()}
 
 
 @dataclass(frozen=True)
 class Unbooked(HuntCrossley):
     """Its work is in no line of the ledger."""
 
-    ports = ("ground",)
+    def forces(self, model, mode, state, memory, applied):
+        return {"ground": sum(super().forces(model, mode, state, memory, applied).values())}
 
 
 @dataclass(frozen=True)
@@ -242,10 +243,20 @@ class Sunken(HuntCrossley):
         return (False,), np.zeros(0)
 
 
+@dataclass(frozen=True)
+class Weak(HuntCrossley):
+    """Its implicit steps feel another force."""
+
+    def support(self, point, ahead, seen):
+        found = super().support(point, ahead, seen)
+        return found._replace(force=0.8 * found.force, gain=0.8 * found.gain)
+
+
 def test_lies_about_contacts_are_found():
     floor = {"points": ("body",), "stiffness": 1e5, "damping": 0.3, "friction": 0.5}
     assert "forces" in broken(check_contact, Ghostly(**floor), BALL, THROWN)
     assert "books" in broken(check_contact, Soft(**floor), BALL, THROWN)
+    assert broken(check_contact, Weak(**floor), BALL, THROWN) == {"implicit steps"}
     assert "forces" in broken(check_contact, Unbooked(**floor), BALL, THROWN)
     assert {"begin", "compiled"} <= broken(check_contact, Doubtful(**floor), BALL, THROWN)
     below = THROWN._replace(pose=np.linalg.inv(ABOVE))

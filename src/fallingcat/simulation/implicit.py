@@ -21,12 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from ..contact import CompliantFloor
+from ..contact.capabilities import LinearizedForces, offers
 from ..contact.contact import Mode
 from ..contact.points import checked_points
 from ..control import Law
 from ..control.passive import JointStops
-from ..errors import ModelError
 from ..kernels import compile
 from ..kernels.kernel import compile_step
 from ..model import Model, State
@@ -55,7 +54,7 @@ def suits_implicit(system: System) -> bool:
     two points that touch; and where dry friction should hold joints that would be seen to creep.
     """
     floor = system.contact
-    if not (floor is None or isinstance(floor, CompliantFloor)) or any(system.sizes):
+    if not (floor is None or offers(floor, LinearizedForces)) or any(system.sizes):
         return False
     if floor is None or len(floor.points) * system.model.nv <= FEW_EVENTS:
         return not system.model.loops and creeps(system.laws, system.model)
@@ -78,6 +77,7 @@ class Implicit(Marching):
     order = 1
     stable = True
     varies = True
+    needs = LinearizedForces
 
     def __post_init__(self) -> None:
         if self.sweeps is not None:
@@ -86,7 +86,7 @@ class Implicit(Marching):
     def suited(self, system: System) -> System:
         """With stops that are as stiff as such steps resolve, which foresee their dampers."""
         laws = tuple(replace(law, foreseen=True) if isinstance(law, JointStops) else law for law in system.laws)
-        return replace(system, laws=laws)
+        return replace(super().suited(system), laws=laws)
 
     def on_gpu(self, system: System, dt: float) -> Implicit:
         """With two sweeps where steps resolve the floor: on a GPU they take half the time of as many as needed.
@@ -94,10 +94,11 @@ class Implicit(Marching):
         That is where ``points dt^2 K <= m / 4`` and ``points dt D <= 4 m``, with the mass ``m`` of what can fall and
         the largest stiffness ``K`` and damping ``D``.  Boxes that land while sliding are then within 1 %.
         """
-        floor = system.contact
-        if self.sweeps is not None or not isinstance(floor, CompliantFloor):
+        floor: Any = system.contact
+        if self.sweeps is not None or not offers(floor, LinearizedForces):
             return self
-        stops = max(4.0 * dt * max(floor.stiffness), 0.25 * max(floor.damping))
+        K, D = floor.point_impedance(system.model)
+        stops = max(4.0 * dt * max(K), 0.25 * max(D))
         return Implicit(2) if len(floor.points) * dt * stops <= falling_mass(system.model) else self
 
     def stepper(self, system: System, mode: Mode, memory: int) -> March:
@@ -107,9 +108,6 @@ class Implicit(Marching):
     def march(self, system: System, memory: int) -> March:
         """The same, for many robots."""
         system.check_forgetful(self.name)
-        if not (system.contact is None or isinstance(system.contact, CompliantFloor)):
-            kind = type(system.contact).__name__
-            raise ModelError(f"the integrator {self.name!r} takes compliant floors, not {kind}")
         if system.contact is not None:
             checked_points(system.model, system.contact.points)
         return March(system, memory, sweeps=self.sweeps)

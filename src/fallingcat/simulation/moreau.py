@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from ..contact.capabilities import AdmissibleImpulses, offers
 from ..contact.contact import Mode
-from ..contact.hard import HardContacts
 from ..contact.reactions import DIGITS
-from ..contact.stepped import SteppedContacts
-from ..errors import ModelError, told
+from ..errors import ModelError
 from ..kernels import compile
 from ..model import State
 from .grip import creeps
@@ -32,7 +31,7 @@ def suits_moreau(system: System, alone: bool = False) -> bool:
     be compiled one by one (:meth:`.Contact.prepared`), as events that are located would take minutes, and where dry
     friction should hold joints that would be seen to creep.
     """
-    if not isinstance(system.contact, HardContacts) or any(system.sizes):
+    if system.contact is None or not offers(system.contact, AdmissibleImpulses) or any(system.sizes):
         return False
     many = bool(system.contact.points and system.prepared is not None)
     return not alone or many or creeps(system.laws, system.model)
@@ -52,14 +51,14 @@ class Moreau(Marching):
     stable = True
     varies = True
     lag = 0.5
+    needs = AdmissibleImpulses
 
     def suited(self, system: System) -> System:
         """With contacts that remember the forces of the last step."""
-        if not isinstance(system.contact, HardContacts):
-            raise ModelError(f"the integrator {self.name!r} takes hard contacts, not {told(system.contact)}")
-        if isinstance(system.contact, SteppedContacts):
-            return system
-        return replace(system, contact=SteppedContacts.of(system.contact, further_rows(system)))
+        contact: Any = super().suited(system).contact
+        if contact is None:
+            raise ModelError(f"the integrator {self.name!r} needs a contact, such as HardContacts")
+        return replace(system, contact=contact.time_stepping(further_rows(system)))
 
     def stepper(self, system: System, mode: Mode, memory: int) -> MoreauMarch:
         """Machine code for all modes."""
@@ -78,9 +77,8 @@ class MoreauMarch(March):
     middle = False
 
     @property
-    def contact(self) -> SteppedContacts:
-        """With what is remembered."""
-        assert isinstance(self.system.contact, SteppedContacts)
+    def contact(self) -> Any:
+        """What :meth:`.AdmissibleImpulses.time_stepping` gave."""
         return self.system.contact
 
     def on(self, target: str, dtype: str) -> list[Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..contact import CompliantFloor, Contact
+from ..contact import Contact
+from ..contact.capabilities import LinearizedForces, offers
 from ..control import Law, Sampled
 from ..errors import Interrupted, ModelError
 from ..model import Model, State
@@ -191,6 +192,6 @@ def _suits(system: System) -> Rule | Marching:
         return Implicit()
     if suits_moreau(system):
         return Moreau()
-    if not isinstance(system.contact, CompliantFloor):
+    if not offers(system.contact, LinearizedForces):
         return RKMK4()
     return Located(Rosenbrock() if system.model.nv <= SMALL else RKMK4())

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import is_numeric
-from ..contact import CompliantFloor
+from ..contact.capabilities import LinearizedForces, offers
 from ..contact.contact import Mode
 from ..contact.stops import joint_stops
 from ..control import Sampled, SelfContact
@@ -248,7 +248,7 @@ class Marched(Together):
     def damped(self, kept: list[tuple[float, np.ndarray, np.ndarray]], works: np.ndarray, dt: float) -> str:
         """Of those that landed: they were in the air, and the floor did work later; or of laws that switched late."""
         floor, model = self.system.contact, self.system.model
-        if not self.foresees or not isinstance(floor, CompliantFloor):
+        if floor is None or not self.foresees or not offers(floor, LinearizedForces):
             return ""
         mass, gives = hefts(self.fleet.parameters, model, floor)
         first = self.layout.unpack(self.begun[0])[0]
@@ -408,8 +408,8 @@ class ByModes(Together):
 
     def _jump(self, t: float, i: int, guard: int, packed: np.ndarray) -> np.ndarray:
         """One whose guard has become negative goes on in another mode: how it goes on, or no numbers if it cannot."""
-        contact, model = self.system.contact, self.system.model
-        assert contact is not None
+        contact: Any = self.system.contact
+        model = self.system.model
         state, remembered, works = self.layout.unpack(packed)
         given = None if self.held is None else self.held.forces[i]
         system, memory = replace(self.system, given=given).recalling(remembered)
