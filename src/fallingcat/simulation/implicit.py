@@ -54,7 +54,7 @@ def suits_implicit(system: System) -> bool:
     two points that touch; and where dry friction should hold joints that would be seen to creep.
     """
     floor = system.contact
-    if not (floor is None or offers(floor, LinearizedForces)) or any(system.sizes):
+    if not (floor is None or offers(floor, LinearizedForces)):
         return False
     if floor is None or len(floor.points) * system.model.nv <= FEW_EVENTS:
         return not system.model.loops and creeps(system.laws, system.model)
@@ -107,7 +107,6 @@ class Implicit(Marching):
 
     def march(self, system: System, memory: int) -> March:
         """The same, for many robots."""
-        system.check_forgetful(self.name)
         if system.contact is not None:
             checked_points(system.model, system.contact.points)
         return March(system, memory, sweeps=self.sweeps)
@@ -168,7 +167,7 @@ class March:
 
     def remembered(self, many: State) -> np.ndarray:
         """``N x memory``: what ``N`` robots remember that start now."""
-        return anchors(self.system, many)
+        return np.hstack([anchors(self.system, many), self.system.law_memories(many)])
 
     def begun(self, many: State, packed: np.ndarray) -> np.ndarray:
         """``N x size``: ``x`` of robots that start now."""
@@ -214,7 +213,7 @@ class March:
 
     def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
         """What touches at each of ``N`` packed states."""
-        contact, memory = self.system.contact, self._layout.memory
+        contact, memory = self.system.contact, self._layout.memory - sum(self.system.sizes)
         if contact is None:
             return ((),) * len(packed)
         bare, nowhere = System(self._model, (), contact), (False,) * len(contact.points)

@@ -103,6 +103,8 @@ class Start(NamedTuple):
     seen: Any
     """what a floor sees, if there is one"""
     dt: Any
+    memory: Any
+    """what contact and laws remember before the step"""
 
     def sweep(self, signs: Signs) -> Sweep:
         """Accelerations under contact forces that are linearised where ``signs`` say."""
@@ -172,12 +174,14 @@ def begun(
     model, contact = edited(model, contact, varied, own)
     system = System(model, tuned(laws, numbers), contact, held if len(forces) else None)
     state, anchors, works = layout_of(system, memory).unpack(x[1:])
-    state = model.configuration.displace(state, scale(0.5 * dt[0], state.velocity))
+    state, before = model.configuration.displace(state, scale(0.5 * dt[0], state.velocity)), anchors
+    size_of_laws, half = sum(system.sizes), system.later(before, x[0] * dt[0], state, 0.5 * dt[0])
+    system, anchors = system.recalling(concatenate([before[: memory - size_of_laws], half]))  # laws act in the middle
     points, grip = _points(system, state, anchors, dt[0]), _gripping(system, state, dt[0]) if grips else None
     touching, name = _touching(system, points), grip.name if grip else None
     pulls = pulls_of(system, (x[0] + 0.5) * dt[0], state, forces, touching, name, dt[0], middle=True)
     seen = Centered.of(K, D, gives, dt[0]) if points else None
-    start = Start(system, x[0], state, works, points, pulls, seen, dt[0])
+    start = Start(system, x[0], state, works, points, pulls, seen, dt[0], before)
     return start, Signs([point.velocity for point in points], grip)
 
 
@@ -252,7 +256,9 @@ def concluded(start: Start, last: Sweep) -> Any:
     if last.signs.grip:
         pulls = pulls | {last.signs.grip.name: Pull(last.held, *np.zeros((2, system.model.n)))}
     works = start.works + _works(system, state, change, pulls, points, ahead, felt, late, dt)
-    memory = concatenate(kept)
+    mean = state.velocity + 0.5 * change
+    middle = state._replace(twist=mean[: system.model.m], rates=mean[system.model.m :])
+    memory = concatenate([*kept, system.later(start.memory, (start.count + 0.5) * dt, middle, dt)])
     packed = layout_of(system, len(memory)).pack(after, memory, works)
     return concatenate([np.reshape(start.count + 1.0, 1), packed])
 
@@ -285,7 +291,8 @@ def commanded_at(
 ) -> Any:
     """``nv``: the forces of laws at a packed state, whatever touches."""
     system = System(model, tuned(laws, numbers), contact)
-    state, anchors, _ = layout_of(system, memory).unpack(packed)
+    state, remembered, _ = layout_of(system, memory).unpack(packed)
+    anchors = remembered[: getattr(contact, "memory_size", None)]
     touched = getattr(contact, "touched", None)  # of time steps, which remember it
     touching = _touching(system, _points(system, state, anchors)) if touched is None else touched(anchors)
     at = (model, clock[0], state)

@@ -94,7 +94,6 @@ class Located(Marching):
 
     def march(self, system: System, memory: int) -> LocatedMarch:
         """Machine code for all modes."""
-        system.check_forgetful(self.name)
         if system.contact is not None:
             check_offers(system.contact, LinearizedForces, self.name)
             if len(system.contact.points) > FEW:
@@ -132,7 +131,7 @@ class LocatedMarch:
 
     def remembered(self, many: State) -> np.ndarray:
         """``N x memory``: where points are."""
-        return anchors(self.system, many)
+        return np.hstack([anchors(self.system, many), self.system.law_memories(many)])
 
     def begun(self, many: State, packed: np.ndarray) -> np.ndarray:
         """``N x size``: robots at rest in time, whose points touch where they are below the ground."""
@@ -304,7 +303,7 @@ def _switched(
         below = less(height, 0.0)
         bits.append(where(below, 1.0, 0.0))
         places.append(where(touching, held_at[own], where(below, here[own], held_at[own])))
-    return bits, concatenate([np.zeros(0), *places])
+    return bits, concatenate([np.zeros(0), *places, held_at[len(here) :]])
 
 
 def heights(model: Model, state: State, *, contact: Any) -> Any:

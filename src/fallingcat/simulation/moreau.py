@@ -31,7 +31,7 @@ def suits_moreau(system: System, alone: bool = False) -> bool:
     be compiled one by one (:meth:`.Contact.prepared`), as events that are located would take minutes, and where dry
     friction should hold joints that would be seen to creep.
     """
-    if system.contact is None or not offers(system.contact, AdmissibleImpulses) or any(system.sizes):
+    if system.contact is None or not offers(system.contact, AdmissibleImpulses):
         return False
     many = bool(system.contact.points and system.prepared is not None)
     return not alone or many or creeps(system.laws, system.model)
@@ -66,7 +66,6 @@ class Moreau(Marching):
 
     def march(self, system: System, memory: int) -> MoreauMarch:
         """The same, for many robots."""
-        system.check_forgetful(self.name)
         return MoreauMarch(self.suited(system), memory)
 
 
@@ -89,7 +88,8 @@ class MoreauMarch(March):
     def remembered(self, many: State) -> np.ndarray:
         """``N x memory``: nothing yet, of robots none of which starts below the ground."""
         self.contact.check_starts(self._model, many)
-        return np.zeros((len(many.pose), self._layout.memory))
+        own = self.system.law_memories(many)
+        return np.hstack([np.zeros((len(own), self._layout.memory - own.shape[1])), own])
 
     def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
         """What pushed in the step that led to each of ``N`` packed states."""

@@ -90,10 +90,13 @@ def stepped(
         clock[0],
     )
     layout = layout_of(system, memory)
-    start = _begun(system, contact, t, *layout.unpack(x[1:]), forces, dt)
+    state, remembered, works = layout.unpack(x[1:])
+    start = _begun(system.recalling(remembered)[0], contact, t, state, remembered, works, forces, dt)
     end = _reacted(start, digits)
     kept, after = _remembered(start, end.found), displaced(model, start.state, end.velocity, dt)
-    packed = layout.pack(after, concatenate(list(kept)), start.works + _works(start, end))
+    moving = start.state._replace(twist=after.twist, rates=after.rates)
+    memory_after = concatenate([*kept, system.later(remembered, t, moving, dt)])
+    packed = layout.pack(after, memory_after, start.works + _works(start, end))
     return concatenate([np.reshape(x[0] + 1.0, 1), packed])
 
 
