@@ -236,7 +236,7 @@ def test_what_is_foreseen_and_concluded_is_the_step(rub):
         _, memory = floor.begin(model, start)
         layout = layout_of(system, len(memory))
         x = np.concatenate([[0.1], layout.pack(start, memory, rng.normal(size=layout.works))])
-        laws_alone, numbers = apart(system.laws)
+        laws_alone, numbers = apart(system.laws, model)
         given = (model, x, np.array([2e-3]), numbers, np.zeros(0))
         about = {"laws": laws_alone, "contact": floor, "memory": len(memory)}
         signs = foresight(*given, **about, sweeps=2)
@@ -313,7 +313,7 @@ def test_a_light_arm_rests_on_a_stiff_floor():
 def test_refusals():
     model, state, laws, floor = quadruped()
     hard = fc.contact.HardContacts(floor.points)
-    with pytest.raises(fc.ModelError, match="takes compliant floors, not HardContacts"):
+    with pytest.raises(fc.ModelError, match="needs linearised forces, which HardContacts does not offer"):
         fc.simulate(model, state, 0.01, laws, hard, integrator="implicit")
     with pytest.raises(fc.ModelError, match="sweeps is a whole number above zero, not 0"):
         Implicit(sweeps=0)

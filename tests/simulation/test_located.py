@@ -220,7 +220,7 @@ def test_the_cubic_is_crossed_where_it_is():
 def test_refusals():
     with pytest.raises(fc.ModelError, match="at most 2 points"):
         Located().march(System(HOPPER, (), CompliantFloor(("foot",) * 3, (1.0, 1.0), (1.0, 1.0))), 6)
-    with pytest.raises(fc.ModelError, match="compliant floors"):
+    with pytest.raises(fc.ModelError, match="linearised forces"):
         fc.rollout(HOPPER, [START], 0.1, LAWS, fc.contact.HardContacts(("foot",)), integrator="located")
     with pytest.raises(fc.ModelError, match="float64"):
         Located().march(System(HOPPER, LAWS, FLOOR), 2).on("cuda", "float32")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import is_numeric
-from ..contact import CompliantFloor
+from ..contact.capabilities import LinearizedForces, offers
 from ..contact.contact import Mode
 from ..contact.stops import joint_stops
 from ..control import Sampled, SelfContact
@@ -164,7 +164,7 @@ class Batch:
     def _commanded(self, t: float, sampled: Sampled) -> np.ndarray:
         """``N x nv``: what sampled laws without a state of their own ask for."""
         model, contact, memory = self.system.model, self.system.contact, self.layout.memory
-        laws, numbers = apart(sampled.laws)
+        laws, numbers = apart(sampled.laws, model)
         size = layout_of(System(model, laws, contact), memory).size
         inputs = {"packed": size, "clock": 1, "numbers": len(numbers)}
         about: dict[str, Any] = {"laws": laws, "contact": contact, "memory": memory}
@@ -296,7 +296,7 @@ class Batch:
         floor, model = self.system.contact, self.system.model
         foresees = self.method.stable and self.method.tolerance is None
         first = self._start(0)
-        if not foresees or not isinstance(floor, CompliantFloor):
+        if floor is None or not foresees or not offers(floor, LinearizedForces):
             return None
         mass, gives = hefts(self.fleet.parameters, model, floor)
         rebound = Rebound.of(self.system, first, mass, gives)

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ..contact import CompliantFloor
-from ..contact.hard import HardContacts
+from ..contact.capabilities import AdmissibleImpulses, LinearizedForces, offers
 from ..dynamics.checks import choice
 from ..errors import ModelError
 from ..model import State
@@ -97,16 +96,16 @@ def preferred(system: System, state: State, dt: float | None) -> Iterator[Integr
 
 def _on_contact(system: System) -> Iterator[Integrator]:
     """Located events where there are few, time stepping where there are many."""
-    contact, remembers = system.contact, any(system.sizes)
+    contact = system.contact
     assert contact is not None
     sticks = creeps(system.laws, system.model) and not system.model.loops
     few = len(getattr(contact, "points", ())) * system.model.nv <= FEW_EVENTS
-    if isinstance(contact, CompliantFloor) and not remembers:
+    if offers(contact, LinearizedForces):
         switches = len(contact.points) < MANY_MODES and bool(asking(system, 0.0, system.model.neutral()))
         if not sticks and (few or switches):
             yield Rosenbrock()
         yield Implicit()
-    if isinstance(contact, HardContacts) and not remembers:
+    if offers(contact, AdmissibleImpulses):
         if not sticks and few:
             yield RKMK4()
         yield Moreau()
@@ -118,7 +117,7 @@ def _without_contact(system: System, state: State, dt: float | None) -> Iterator
     flight = _flight_method(system, state, dt)
     if flight is not None and (law_that_grips(system) is not None or asks_function(system)):
         yield flight
-    if creeps(system.laws, system.model) and not system.model.loops and not any(system.sizes):  # Coulomb's law itself
+    if creeps(system.laws, system.model) and not system.model.loops:  # Coulomb's law itself
         yield Implicit()
     if dt is None and system.sampling is None and stiff(system, state):  # held forces jump: nothing is followed at once
         yield from _long_steps(system, state, dt) if flight is None else (flight,)
@@ -210,7 +209,7 @@ def one_code(method: Integrator, system: System) -> Marching | None:
     if not isinstance(method, Rule) or any(system.sizes) or (method.differentiates and system.model.nv > SMALL):
         return None
     floor = system.contact
-    few = floor is None or (isinstance(floor, CompliantFloor) and len(floor.points) <= FEW)
+    few = floor is None or (offers(floor, LinearizedForces) and len(floor.points) <= FEW)
     return Located(method) if few else None
 
 

@@ -19,7 +19,7 @@ from .field import layout_of
 from .integrator import Integrator, Marching
 from .located import ATTEMPTS, Located, LocatedMarch
 from .machines import Cpu, Gpu, Machine
-from .numbers import apart
+from .numbers import apart, numbers_of
 from .parameters import Parameters, checked, masses
 from .problem import problem
 from .smooth import smooth
@@ -72,7 +72,7 @@ class Fleet:
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
         many, dt = starts(model, states), seconds(dt, "dt")
-        each, laws = _laws_of_each(laws, len(many.pose))
+        each, laws = _laws_of_each(laws, len(many.pose), model)
         system = problem(model, many, laws, contact, dt=dt, passive=passive, driven=driven)
         if system.controller not in (None, held):
             raise ModelError("a fleet takes force laws, and forces at each step instead of a function as a controller")
@@ -106,7 +106,7 @@ class Fleet:
         many: State,
         wanted: Integrator,
         dt: float,
-        each: list[tuple[Law, ...]],
+        each: list[list[float]],
         target: str,
         dtype: str,
         threads: int,
@@ -292,26 +292,30 @@ def _default(system: System, first: State, dt: float, dtype: str, varied: bool) 
     return default_method(system, first, dt, runs)
 
 
-def _laws_of_each(laws: Any, count: int) -> tuple[list[tuple[Law, ...]], Any]:
-    """The laws of each robot, if they are given for each, and those of the first, for which code is made."""
+def _laws_of_each(laws: Any, count: int, model: Model) -> tuple[list[list[float]], Any]:
+    """Numbers of the laws of each robot, if they are given for each, and the laws of the first, for which code is
+    made.
+    """
     if not isinstance(laws, (tuple, list)) or not laws or not isinstance(laws[0], (tuple, list)):
         return [], laws
     each = [tuple(some) if isinstance(some, (tuple, list)) else (some,) for some in laws]
     if len(each) != count:
         raise ModelError(f"laws of {count} robots are {count} lists of laws, not {len(each)}")
-    kinds = apart(each[0])[0]
+    blank, numbers = apart(each[0], model)[0], list[list[float]]()
     for i, some in enumerate(each):
-        if apart(some)[0] != kinds:
+        own = numbers_of(some, blank)
+        if own is None:
             raise ModelError(
-                f"laws of robot {i} differ from those of the first in more than numbers of the library's laws"
+                f"laws of robot {i} differ from those of the first in more than numbers that are arguments of a step"
             )
-    return each, each[0]
+        numbers.append(own)
+    return numbers, each[0]
 
 
-def _numbers_of_each(each: list[tuple[Law, ...]], parameters: Parameters, numbers: np.ndarray) -> np.ndarray:
+def _numbers_of_each(each: list[list[float]], parameters: Parameters, numbers: np.ndarray) -> np.ndarray:
     """``N x numbers``: those of each robot's laws, then those of what they have in common, then its parameters."""
     if not each and not parameters.names:
         return numbers
-    own = np.array([apart(laws)[1] for laws in each]) if each else np.zeros((len(parameters.numbers), 0))
+    own = np.array(each) if each else np.zeros((len(parameters.numbers), 0))
     common = numbers[own.shape[1] : len(numbers) - parameters.numbers.shape[1]]
     return np.hstack([own, np.tile(common, (len(own), 1)), parameters.numbers])

@@ -21,12 +21,11 @@ from typing import Any
 import numpy as np
 
 from ..caching import cached_property
-from ..contact import CompliantFloor
+from ..contact.capabilities import LinearizedForces, offers
 from ..contact.contact import Mode
 from ..contact.points import checked_points
 from ..control import Law
 from ..control.passive import JointStops
-from ..errors import ModelError
 from ..kernels import compile
 from ..kernels.kernel import compile_step
 from ..model import Model, State
@@ -56,6 +55,7 @@ class Implicit(Marching):
     order = 1
     stable = True
     varies = True
+    needs = LinearizedForces
 
     def __post_init__(self) -> None:
         if self.sweeps is not None:
@@ -64,7 +64,7 @@ class Implicit(Marching):
     def suited(self, system: System) -> System:
         """With stops that are as stiff as such steps resolve, which foresee their dampers."""
         laws = tuple(replace(law, foreseen=True) if isinstance(law, JointStops) else law for law in system.laws)
-        return replace(system, laws=laws)
+        return replace(super().suited(system), laws=laws)
 
     def on_gpu(self, system: System, dt: float) -> Implicit:
         """With two sweeps where steps resolve the floor: on a GPU they take half the time of as many as needed.
@@ -72,10 +72,11 @@ class Implicit(Marching):
         That is where ``points dt^2 K <= m / 4`` and ``points dt D <= 4 m``, with the mass ``m`` of what can fall and
         the largest stiffness ``K`` and damping ``D``.  Boxes that land while sliding are then within 1 %.
         """
-        floor = system.contact
-        if self.sweeps is not None or not isinstance(floor, CompliantFloor):
+        floor: Any = system.contact
+        if self.sweeps is not None or not offers(floor, LinearizedForces):
             return self
-        stops = max(4.0 * dt * max(floor.stiffness), 0.25 * max(floor.damping))
+        K, D = floor.point_impedance(system.model)
+        stops = max(4.0 * dt * max(K), 0.25 * max(D))
         return Implicit(2) if len(floor.points) * dt * stops <= falling_mass(system.model) else self
 
     def stepper(self, system: System, mode: Mode, memory: int) -> March:
@@ -84,10 +85,6 @@ class Implicit(Marching):
 
     def march(self, system: System, memory: int) -> March:
         """The same, for many robots."""
-        system.check_forgetful(self.name)
-        if not (system.contact is None or isinstance(system.contact, CompliantFloor)):
-            kind = type(system.contact).__name__
-            raise ModelError(f"the integrator {self.name!r} takes compliant floors, not {kind}")
         if system.contact is not None:
             checked_points(system.model, system.contact.points)
         return March(system, memory, sweeps=self.sweeps)
@@ -118,7 +115,7 @@ class March:
     """whether all acts in the middle of a step"""
 
     def __init__(self, system: System, memory: int, **how: Any) -> None:
-        laws, numbers = apart(system.laws)
+        laws, numbers = apart(system.laws, system.model)
         self.numbers = np.append(numbers, nominal(system.model, system.contact, system.varied))
         self.system, self._layout, self._model = system, layout_of(system, memory), system.model
         foreseen = 0 if system.feedback is None else 2 * system.model.n
@@ -148,7 +145,7 @@ class March:
 
     def remembered(self, many: State) -> np.ndarray:
         """``N x memory``: what ``N`` robots remember that start now."""
-        return anchors(self.system, many)
+        return np.hstack([anchors(self.system, many), self.system.law_memories(many)])
 
     def begun(self, many: State, packed: np.ndarray) -> np.ndarray:
         """``N x size``: ``x`` of robots that start now."""
@@ -228,7 +225,7 @@ class March:
 
 def modes_of(system: System, memory: int, packed: np.ndarray) -> tuple[Mode, ...]:
     """Which points of a floor touch at each of ``N`` packed states."""
-    contact = system.contact
+    contact, memory = system.contact, memory - sum(system.sizes)
     if contact is None:
         return ((),) * len(packed)
     bare, nowhere = System(system.model, (), contact), (False,) * len(contact.points)

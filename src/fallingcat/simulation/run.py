@@ -297,8 +297,7 @@ class Run(Stepping):
 
     def _jump(self, guard: int) -> str:
         """Into the next mode; the name of what happened."""
-        contact = self.system.prepared or self.system.contact
-        assert contact is not None
+        contact: Any = self.system.prepared or self.system.contact
         state, remembered, works = self.layout.unpack(self.packed)
         system, memory = self.system.recalling(remembered)
         applied = system.applied_at(self.mode, self.t, state)

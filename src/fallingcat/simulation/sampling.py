@@ -28,8 +28,8 @@ class Looking:
 
     def __init__(self, model: Model, sampled: Sampled, states: list[State]) -> None:
         self.model, self.period = model, 1.0 / sampled.rate
-        self.laws, self._numbers = apart(sampled.laws)
-        self._noises = sum(law.noises(model) for law in self.laws)
+        self.laws, self._numbers = apart(sampled.laws, model)
+        self._noises = sum(law.noises(model) for law in sampled.laws)
         self._rng = np.random.default_rng(sampled.seed)
         begun = [np.concatenate([law.begin(model, state) for law in sampled.laws]) for state in states]
         self.memory = np.array(begun)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..contact import CompliantFloor
+from ..contact.capabilities import LinearizedForces, offers
 from ..contact.centered import Centered
 from ..contact.giving import giving
 from ..dynamics import mass_matrix
@@ -241,12 +241,13 @@ class Rebound(NamedTuple):
     @classmethod
     def of(cls, system: System, state: State, mass: Any = None, gives: Any = None) -> Rebound | None:
         """The robot, or robots with masses of their own (N each); None where nothing throws them back."""
-        floor, model = system.contact, system.model
-        if not isinstance(floor, CompliantFloor):
+        floor: Any = system.contact
+        model = system.model
+        if not offers(floor, LinearizedForces):
             return None
         axes = floor.ground(model).site(state.pose[:3, 3]).axes @ state.pose[:3, :3] @ model.base.selection[:3]
         along = axes @ axes[0]  # of a point, if the base moves out of the ground
-        (K, D), rises = floor.springs, float(axes[0] @ axes[0])
+        (K, D), rises = floor.point_impedance(model), float(axes[0] @ axes[0])
         k, d = (len(floor.points) * float(x @ along**2) for x in (K, D))
         m = rises * (model.mass if mass is None else mass)
         return None if k * rises == 0.0 else cls(K[0], D[0], k, d, m, giving(model, floor) if gives is None else gives)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..contact import CompliantFloor
+from ..contact.capabilities import LinearizedForces, offers
 from ..contact.contact import Mode
 from ..control import Law
 from ..dynamics import mass_matrix
@@ -61,9 +61,9 @@ def late_switches(
 
 
 def asking(system: System, t: float, state: State) -> list[Law]:
-    """The laws that ask which points of a compliant floor touch; it is looked at once."""
+    """The laws that ask which points of a compliant contact touch; it is looked at once."""
     floor, model = system.contact, system.model
-    if not isinstance(floor, CompliantFloor):
+    if floor is None or not offers(floor, LinearizedForces):
         return []
     laws, points = [law for law in system.laws if not law.answers], floor.points
 
@@ -76,7 +76,7 @@ def asking(system: System, t: float, state: State) -> list[Law]:
 def _jump(system: System, laws: Iterable[Law], t: float, state: State) -> float:
     """How fast (rad/s^2 or m/s^2) laws move a joint more, or less, if points touch."""
     model, floor = system.model, system.contact
-    assert isinstance(floor, CompliantFloor)
+    assert floor is not None
     forces = (
         sum(np.asarray(law.forces(model, t, state, known), dtype=float) for law in laws)
         for known in (frozenset(floor.points), frozenset[str]())

@@ -171,13 +171,27 @@ class System:
         laws = tuple(law.remembering(part) for law, part in zip(self.laws, parts, strict=True))
         return replace(self, laws=laws), memory[: ends[0]]
 
+    def later(self, memory: Any, t: Any, state: State, dt: Any) -> Any:
+        """What laws that remember the last part of ``memory`` remember ``dt`` (s) later; see :meth:`.Law.after`."""
+        laws = zip(self.recalling(memory)[0].laws, self.sizes, strict=True)
+        return concatenate([np.zeros(0), *(law.after(self.model, t, state, dt) for law, size in laws if size)])
+
+    def law_memories(self, many: State) -> np.ndarray:
+        """``N x k``: what laws remember of ``N`` states from which they start."""
+        count, parts = len(many.pose), [np.zeros((len(many.pose), 0))]
+        for law, size in zip(self.laws, self.sizes, strict=True):
+            same = type(law).begin is Law.begin
+            begun = np.zeros((count, size)) if same else [law.begin(self.model, many.at(i)) for i in range(count)]
+            parts += [np.reshape(np.asarray(begun, dtype=float), (count, size))] if size else []
+        return np.hstack(parts)
+
     def check_forgetful(self, method: str) -> None:
         """Refuses laws with a state of their own, by name, where a method has no place for it."""
         for law, size in zip(self.laws, self.sizes, strict=True):
             if size:
                 raise ModelError(
                     f"law {law.name!r} has a state of its own, which the integrator {method!r} does not integrate: "
-                    "take 'rkmk4', or sample the law (Sampled)"
+                    "take 'rkmk4' or 'implicit', or sample the law (Sampled)"
                 )
 
     def applied(self, mode: Mode, t: Any, state: State, given: Any = None) -> dict[str, Any]:

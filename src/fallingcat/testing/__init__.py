@@ -12,8 +12,10 @@ from .forces import check_law
 from .friction import check_friction
 from .integrators import check_integrator
 from .joints import check_joint
+from .loops import check_loop
 from .reliefs import check_relief
 from .report import Report
+from .tasks import check_task
 
 __all__ = [
     "Report",
@@ -24,5 +26,7 @@ __all__ = [
     "check_integrator",
     "check_joint",
     "check_law",
+    "check_loop",
     "check_relief",
+    "check_task",
 ]
