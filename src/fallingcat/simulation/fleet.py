@@ -17,6 +17,7 @@ from .closed import check_closed
 from .field import layout_of
 from .implicit import Implicit
 from .integrator import Integrator, Marching
+from .law_inputs import LawInputs
 from .located import ATTEMPTS, Located, LocatedMarch
 from .machines import Cpu, Gpu, Machine
 from .momentum import default_in_flight
@@ -73,7 +74,7 @@ class Fleet:
     ) -> None:
         many, dt = starts(model, states), seconds(dt, "dt")
         check_closed(model, *many)
-        each, laws = _laws_of_each(laws, len(many.pose))
+        each, laws = _laws_of_each(model, laws, len(many.pose))
         own = own_laws(model, dt, passive, many.joints, laws or driven)
         system = system_of(model, many.at(0), laws, contact, own)
         if system.controller is not None:
@@ -103,6 +104,7 @@ class Fleet:
         self._on: Machine = (
             Cpu(self.march.kernel, numbers, threads) if cpu else Gpu(self.march.on(target, dtype), numbers)
         )
+        self._inputs = LawInputs(self.system, method, dt)
         self._x = self._on.sent(self._fresh(many))
 
     # looking --------------------------------------------------------------------------------------------------
@@ -161,9 +163,27 @@ class Fleet:
 
     # moving ---------------------------------------------------------------------------------------------------
 
-    def step(self, steps: int = 1, forces: Any = None) -> None:
-        """``steps`` of ``dt``, all robots, under joint ``forces`` (N x n) that stay the same meanwhile."""
-        self.marched(whole(steps, "steps"), self._applied(forces))
+    def step(self, steps: int = 1, forces: Any = None, **inputs: Any) -> None:
+        """``steps`` of ``dt``, all robots, under joint ``forces`` (N x n) that stay the same meanwhile.
+
+        ``inputs`` are those of laws, such as ``targets`` of servos: see :meth:`set`.
+        """
+        applied, steps = self._applied(forces), whole(steps, "steps")
+        if inputs:
+            self.set(**inputs)
+        self.marched(steps, applied)
+
+    def set(self, **inputs: Any) -> None:
+        """Other numbers of laws from now on, without another compilation: ``fleet.set(targets=..., kp=...)``.
+
+        Args:
+            inputs: By the names under which laws take them (:attr:`.Law.inputs`): an array for all robots, or with a
+                first axis over robots; a mapping from names of laws where several take the same input.
+        """
+        given = self._inputs.values(inputs, self.count, self._on.array)
+        self._inputs.check_gains(inputs, given, lambda: self._on.numbers)
+        for place, value in given:
+            self._on.tune(place, value, self.count)
 
     def marched(self, steps: int, applied: Any) -> None:
         """:meth:`step` under forces (N x nv) on bases and joints, as the machine keeps them."""
@@ -258,11 +278,12 @@ def _suits_contact(system: System, *_: Any) -> Integrator:
     return Moreau() if suits_moreau(system) else Implicit()
 
 
-def _laws_of_each(laws: Any, count: int) -> tuple[list[tuple[Law, ...]], Any]:
+def _laws_of_each(model: Model, laws: Any, count: int) -> tuple[list[tuple[Law, ...]], Any]:
     """The laws of each robot, if they are given for each, and those of the first, for which code is made."""
     if not isinstance(laws, (tuple, list)) or not laws or not isinstance(laws[0], (tuple, list)):
         return [], laws
-    each = [tuple(some) if isinstance(some, (tuple, list)) else (some,) for some in laws]
+    rows = [some if isinstance(some, (tuple, list)) else (some,) for some in laws]
+    each = [tuple(law.sized(model) if isinstance(law, Law) else law for law in some) for some in rows]
     if len(each) != count:
         raise ModelError(f"laws of {count} robots are {count} lists of laws, not {len(each)}")
     kinds = apart(each[0])[0]

@@ -185,7 +185,7 @@ class March:
 
     def one(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray:
         """What is packed a step later."""
-        forces, (go, out, x, clock, given) = self.held(t, dt, packed), self._single
+        forces, (go, out, x, clock, _, given) = self.held(t, dt, packed), self._single
         x[:], clock[0] = self.at(t, dt, packed), dt
         if forces is not None:
             given[:] = forces
@@ -193,11 +193,13 @@ class March:
         return np.array(out[self.head :])
 
     @functools.cached_property
-    def _single(self) -> tuple[Callable[[], Any], np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """A step of one robot: what takes it, the memory in which its end is, and those of what it is given."""
+    def _single(self) -> tuple[Callable[[], Any], np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """A step of one robot: what takes it, the memory in which its end is, and those of its arguments ``x, clock,
+        numbers, forces``.
+        """
         x, clock, numbers, forces = (np.zeros(size) for size in self._inputs.values())
         numbers[:] = self.numbers
-        return *self.kernel.stepper(x, clock, numbers, forces), x, clock, forces
+        return *self.kernel.stepper(x, clock, numbers, forces), x, clock, numbers, forces
 
     def held(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray | None:
         """``nv``: what a controller, if there is one, says in a step of ``dt`` (s), and how stiff it is, if known.
