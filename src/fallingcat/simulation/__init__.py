@@ -19,6 +19,7 @@ from .rule import Rule
 from .semi_implicit import SemiImplicitEuler
 from .simulate import INTEGRATORS, simulate
 from .simulator import Simulator
+from .step_function import Step, step
 from .system import System
 from .together import Rollout
 from .trajectory import Trajectory
@@ -45,12 +46,14 @@ __all__ = [
     "SciPy",
     "SemiImplicitEuler",
     "Simulator",
+    "Step",
     "System",
     "Trajectory",
     "VectorEnvironment",
     "error_size",
     "rollout",
     "simulate",
+    "step",
 ]
 
 

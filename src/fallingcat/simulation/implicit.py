@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import array
 from ..contact import CompliantFloor
 from ..contact.contact import Mode
 from ..contact.points import checked_points
@@ -124,6 +125,11 @@ def falling_mass(model: Model) -> float:
     return sum(link.body.mass for link in model.links if link.name in moving) if np.any(model.gravity) else 0.0
 
 
+def counted(model: Model, t: Any, dt: Any, state: State) -> Any:
+    """``1``: how many steps of ``dt`` (s) a time is."""
+    return array([t / dt])
+
+
 class March:
     """Steps as machine code: one when it is called, as a :data:`.Step`; many by :meth:`rows`.
 
@@ -134,6 +140,8 @@ class March:
     """``(model, x, clock, numbers, forces) -> x`` later, with ``x = [head; packed]``"""
     head = 1
     """numbers of a robot before its packed state: how many steps it has taken"""
+    head_at: Callable[..., Any] = staticmethod(counted)
+    """``(model, t, dt, state) -> head``, of any kind of number"""
     clock = 1
     """numbers that say how far to go"""
     middle = True

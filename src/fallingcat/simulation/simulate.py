@@ -19,7 +19,7 @@ from ..model import Model, State
 from ..progress import telling
 from .accuracy import halvings
 from .adaptive import SciPy
-from .arguments import answered, controller_forces, controller_size, countable, seconds, start, whole
+from .arguments import answered, check_concrete, controller_forces, controller_size, countable, seconds, start, whole
 from .closed import check_closed
 from .events import Event, checked_events
 from .implicit import Implicit, suits_implicit
@@ -122,6 +122,7 @@ def simulate(
     >>> flight.status, len(flight)
     ('finished', 51)
     """
+    check_concrete(state, duration, controller, dt)
     duration, every = seconds(duration, "duration", zero=True), whole(every, "every")
     dt = None if dt is None else seconds(dt, "dt")
     countable(duration, DEFAULT_STEP if dt is None else dt)
