@@ -65,8 +65,8 @@ def test_on_the_ground_it_is_that_of_runs_to_the_last_bit(ground):
             np.testing.assert_array_equal(found, expected)
             np.testing.assert_array_equal(found, kept)
     np.testing.assert_array_equal(memory, run.memory[-1])
-    np.testing.assert_allclose(flat.memory, memory, atol=1e-10)
-    for found, expected in zip(DOG.unflatten(flat.q, flat.v), state, strict=True):
+    np.testing.assert_allclose(flat[2], memory, atol=1e-10)
+    for found, expected in zip(DOG.unflatten(*flat[:2]), state, strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-11)
 
 
@@ -208,7 +208,7 @@ def scanned(one, start, torques):
     import jax
 
     with jax.enable_x64(True):
-        scan = jax.jit(lambda u: jax.lax.scan(lambda x, u: (tuple(one(*x, u)), None), start, u)[0])
+        scan = jax.jit(lambda u: jax.lax.scan(lambda x, u: (one(*x, u), None), start, u)[0])
         return [np.asarray(x) for x in scan(torques)]
 
 
@@ -286,7 +286,7 @@ def gradient_matches(one, start, torques):
     weights = np.random.default_rng(8).normal(size=sum(len(x) for x in start))
 
     def end(u):
-        x, _ = jax.lax.scan(lambda x, u: (tuple(one(*x, u)), None), start, u)
+        x, _ = jax.lax.scan(lambda x, u: (one(*x, u), None), start, u)
         return jax.numpy.concatenate(x) @ weights
 
     with jax.enable_x64(True):
@@ -367,7 +367,7 @@ def test_many_robots_at_once():
     many, memory = fc.State.stack([standing()] * 3), np.tile(one.begin(standing()), (3, 1))
     torques = np.outer([0.0, 1.0, 2.0], np.ones(12))
     states, kept = one(many, memory, torques)
-    q = one(*DOG.flatten(many), memory, torques).q
+    q = one(*DOG.flatten(many), memory, torques)[0]
     for i in range(3):
         alone, memory_alone = one(standing(), memory[i], torques[i])
         np.testing.assert_allclose(states.joints[i], alone.joints, atol=1e-14)

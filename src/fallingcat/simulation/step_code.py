@@ -19,18 +19,18 @@ from .system import System, held
 class Next(NamedTuple):
     """Flat vectors after a step."""
 
-    q: Any
+    q_next: Any
     """``nq``: base coordinates, then joints; quaternions and angles are those nearest to the ones before"""
-    v: Any
+    v_next: Any
     """``nv``: body-fixed twist of the base, then joint rates"""
 
 
 class NextInContact(NamedTuple):
     """Flat vectors after a step of a robot whose contact or laws have a state of their own."""
 
-    q: Any
-    v: Any
-    memory: Any
+    q_next: Any
+    v_next: Any
+    memory_next: Any
     """see :meth:`Step.begin`"""
 
 

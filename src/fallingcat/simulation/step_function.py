@@ -168,7 +168,7 @@ class Step:
             values["inputs"] = self._joined([values.pop(name) for name in self._inputs])
         ordered = [self._array(name, values[name]) for name in self._shapes if name in values]
         if not of_state:
-            return self.function(*ordered)
+            return tuple(self.function(*ordered))  # a plain one, which jax.lax.scan takes as what it carries
         if self.target in ("c", "casadi"):
             raise ModelError(f"a step for {self.target!r} takes q, v and no State: q, v = model.flatten(state)")
         return self._of_states(given[0], *ordered)
