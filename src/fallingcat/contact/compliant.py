@@ -19,9 +19,6 @@ from .points import Ground, Site, each_radius, floor_normal, floor_points, plane
 from .relief import Relief, check_relief, grounded
 from .supports import Landing, Pressed, Support
 
-MAX_START_ENERGY = 5.0
-"""J/kg: elastic energy of the ground at the start of a run, per mass of the robot.  It throws a robot up 0.5 m."""
-
 _PAIR, _ONE = "two finite numbers that are not negative, (normal, tangential)", "a finite number"
 _NUMBERS = (
     ("stiffness", _PAIR, (2,)),
@@ -103,33 +100,6 @@ class CompliantFloor(PointContact):
         if self.relief is not None:
             self.relief.check_radius(max(self.radii))
         return super().begin(model, state)
-
-    def check_start(self, model: Model, state: State) -> None:
-        air = (False,) * len(self.points)
-        heights = self.guards(model, air, state, np.zeros(self.memory_size), np.zeros(model.nv))
-        self.check_heights(model, np.asarray(heights, dtype=float)[None])
-
-    def check_heights(self, model: Model, heights: np.ndarray) -> None:
-        """Refuses starts in which the points have these heights over the ground (N x points, m) and its springs hold
-        more than :data:`MAX_START_ENERGY`.
-        """
-        depths = np.maximum(-heights, 0.0)
-        energy = 0.5 * self.stiffness[0] * (depths**2).sum(axis=1)
-        robot = int(np.argmax(energy))
-        if energy[robot] > MAX_START_ENERGY * model.nominal.mass:
-            i = int(np.argmax(depths[robot]))
-            whose = f"{self.points[i]!r} of robot {robot}" if len(heights) > 1 else repr(self.points[i])
-            raise ModelError(
-                f"{whose} starts {depths[robot, i]:.3g} m below the ground, whose springs hold {energy[robot]:.3g} J: "
-                "start on it or above it, as model.standing(ground) does"
-            )
-
-    def resting_shift(self, model: Model, heights: np.ndarray) -> float:
-        """Lowers the points until their springs carry the weight: ``sum K_n max(s - h, 0) = m g``."""
-        load = model.mass * abs(float(model.gravity @ self.ground(model).site(np.zeros(3)).axes[0]))
-        h = np.sort(heights)
-        shifts = (load / self.stiffness[0] + np.cumsum(h)) / np.arange(1, len(h) + 1)
-        return float(shifts[np.argmax(shifts <= np.append(h[1:], np.inf))])
 
     def pressed(self, i: int, site: Site, p: Any, J: Any, velocity: Any, memory: Any) -> Pressed:
         v = J @ velocity

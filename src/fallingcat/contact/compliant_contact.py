@@ -28,6 +28,8 @@ from .supports import Landing, Pressed, Support
 UNSEEN = 0.05
 """Part of a step before which a point may have come through the ground without being seen: by its weight, at ten times
 the speed that it gathers in a step."""
+MAX_START_ENERGY = 5.0
+"""J/kg: elastic energy of the ground at the start of a run, per mass of the robot.  It throws a robot up 0.5 m."""
 SHALLOWEST, DEEPEST, TYPICAL = 1e-12, 1.0, 1e-3
 """m: depths between which a point is sought that carries a robot, and depth of robots without weight"""
 
@@ -58,6 +60,33 @@ class PointContact(Contact):
     @abstractmethod
     def point_impedance(self, model: Model) -> tuple[np.ndarray, np.ndarray]:
         """Typical stiffness (N/m) and damping (N s/m) along normal and tangents (3 each)."""
+
+    def check_start(self, model: Model, state: State) -> None:
+        air = (False,) * len(self.points)
+        heights = self.guards(model, air, state, np.zeros(self.memory_size or 0), np.zeros(model.nv))
+        self.check_heights(model, np.asarray(heights, dtype=float)[None])
+
+    def check_heights(self, model: Model, heights: np.ndarray) -> None:
+        """Refuses starts in which the points have these heights over the ground (N x points, m) and its springs hold
+        more than :data:`MAX_START_ENERGY`.
+        """
+        depths = np.maximum(-heights, 0.0)
+        energy = 0.5 * self.point_impedance(model)[0][0] * (depths**2).sum(axis=1)
+        robot = int(np.argmax(energy))
+        if energy[robot] > MAX_START_ENERGY * model.nominal.mass:
+            i = int(np.argmax(depths[robot]))
+            whose = f"{self.points[i]!r} of robot {robot}" if len(heights) > 1 else repr(self.points[i])
+            raise ModelError(
+                f"{whose} starts {depths[robot, i]:.3g} m below the ground, whose springs hold {energy[robot]:.3g} J: "
+                "start on it or above it, as model.standing(ground) does"
+            )
+
+    def resting_shift(self, model: Model, heights: np.ndarray) -> float:
+        """Lowers the points until their springs carry the weight: ``sum K_n max(s - h, 0) = m g``."""
+        load = model.mass * abs(float(model.gravity @ self.ground(model).site(np.zeros(3)).axes[0]))
+        h = np.sort(heights)
+        shifts = (load / self.point_impedance(model)[0][0] + np.cumsum(h)) / np.arange(1, len(h) + 1)
+        return float(shifts[np.argmax(shifts <= np.append(h[1:], np.inf))])
 
     @abstractmethod
     def unloaded(self, i: int, site: Site, p: Any) -> Any:

@@ -306,8 +306,9 @@ def anchors(system: System, many: State) -> np.ndarray:
     floor = _floor(system)
     start = compile(system.model, starts_at, state=["pose", "joints"], floor=floor)
     found = np.asarray(start(many.pose[:, :3], many.joints))
-    floor.check_heights(system.model, found[:, 2 * len(floor.points) :])
-    return found[:, : 2 * len(floor.points)]
+    size = found.shape[1] - len(floor.points)
+    floor.check_heights(system.model, found[:, size:])
+    return found[:, :size]
 
 
 def starts_at(model: Model, state: State, *, floor: CompliantFloor) -> Any:
