@@ -298,6 +298,10 @@ class Fleet:
         forces = np.asarray(forces, dtype=float) if isinstance(self._on, Cpu) else forces
         if tuple(getattr(forces, "shape", ())) != (self.count, model.n):
             raise ModelError(f"forces have shape ({self.count}, {model.n}), not {told(forces)}")
+        if isinstance(self._on, Cpu) and not np.isfinite(forces).all():
+            odd = np.flatnonzero(~np.isfinite(forces).all(axis=1))
+            more = f" and {len(odd) - 1} more" if len(odd) > 1 else ""
+            raise ModelError(f"forces on robot {odd[0]}{more} of {self.count} hold a number that is not finite")
         return self._on.padded(forces, model.m)
 
 
