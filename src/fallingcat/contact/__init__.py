@@ -3,6 +3,7 @@
 from . import loops
 from .compliant import CompliantFloor
 from .contact import Contact, Jump
+from .defaults import default_springs
 from .distances import Distance, distances, self_pairs
 from .hard import HardContacts
 from .impacts import Impact, impact, switch
@@ -36,6 +37,7 @@ __all__ = [
     "contact_forces",
     "contact_jacobian",
     "corners",
+    "default_springs",
     "distances",
     "feet",
     "impact",

@@ -14,6 +14,7 @@ from ..records import concise
 from .bristle import anchor_rate, anchor_travel, cone_share
 from .centered import Centered
 from .contact import Contact, Jump, Mode
+from .defaults import default_springs
 from .points import (
     Ground,
     PointMotion,
@@ -30,6 +31,7 @@ from .points import (
     rim_jacobian,
 )
 from .relief import Relief, check_relief, grounded
+from .shapes import take_feet
 
 MAX_START_ENERGY = 5.0
 """J/kg: elastic energy of the ground at the start of a run, per mass of the robot.  It throws a robot up 0.5 m."""
@@ -118,11 +120,11 @@ class CompliantFloor(Contact):
     """
 
     points: tuple[str, ...]
-    """links or frames whose origins may touch"""
-    stiffness: tuple[float, float]
-    """normal, tangential (N/m)"""
-    damping: tuple[float, float]
-    """normal, tangential (N s/m)"""
+    """links or frames whose origins may touch, or :func:`.feet` of a model, with their radii"""
+    stiffness: tuple[float, float] = ()  # type: ignore[assignment]  # of feet(model) known after __post_init__
+    """normal, tangential (N/m); left out, that of :func:`.default_springs` for points of :func:`.feet`"""
+    damping: tuple[float, float] = ()  # type: ignore[assignment]
+    """normal, tangential (N s/m), likewise"""
     friction: float | None = None
     """Coulomb's coefficient; None holds every point where it touched down"""
     normal: tuple[float, float, float] | None = None
@@ -141,6 +143,13 @@ class CompliantFloor(Contact):
     most_events = 100_000  # a foot that settles flips between spring and damper every microsecond: that is its physics
 
     def __post_init__(self) -> None:
+        feet = take_feet(self)
+        if () in (self.stiffness, self.damping):
+            if feet is None:
+                raise ModelError("a floor has stiffness and damping; they follow from points that are feet(model)")
+            K, D = default_springs(feet.model, feet.points)
+            object.__setattr__(self, "stiffness", self.stiffness or K)
+            object.__setattr__(self, "damping", self.damping or D)
         object.__setattr__(self, "points", floor_points(self.points))
         object.__setattr__(self, "normal", floor_normal(self.normal))
         each_radius(self.radius, self.points)
