@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from itertools import islice
 from typing import Any, TypeVar
+
+from .escaping import html
 
 Kind = TypeVar("Kind", bound=type)
 
@@ -71,12 +72,12 @@ def html_table(title: str, rows: Iterable[Sequence[str]], header: Sequence[str] 
     '<table><caption>cat</caption><tbody><tr><th>mass</th><td>3 kg</td></tr></tbody></table>'
     """
     rows = list(rows)
-    body = "".join(f"<tr><th>{escape(first)}</th>{_cells(rest)}</tr>" for first, *rest in rows[:MOST_ROWS])
+    body = "".join(f"<tr><th>{html(first)}</th>{_cells(rest)}</tr>" for first, *rest in rows[:MOST_ROWS])
     if len(rows) > MOST_ROWS:
         body += f'<tr><td colspan="{len(rows[0])}">... {len(rows) - MOST_ROWS} more</td></tr>'
-    head = "".join(f"<th>{escape(name)}</th>" for name in header)
+    head = "".join(f"<th>{html(name)}</th>" for name in header)
     head = f"<thead><tr>{head}</tr></thead>" if head else ""
-    return f"<table><caption>{escape(title)}</caption>{head}<tbody>{body}</tbody></table>"
+    return f"<table><caption>{html(title)}</caption>{head}<tbody>{body}</tbody></table>"
 
 
 def short(value: Any) -> str:
@@ -109,7 +110,7 @@ def _listed(texts: list[str], count: int) -> str:
 
 
 def _cells(texts: Iterable[str]) -> str:
-    return "".join(f"<td>{escape(text)}</td>" for text in texts)
+    return "".join(f"<td>{html(text)}</td>" for text in texts)
 
 
 def _cut(text: str, longest: int) -> str:

@@ -1,4 +1,4 @@
-"""What every contact is: modes in which motion is smooth, guards that end a mode, jumps that begin the next."""
+"""Base class for contacts; what integrators ask for beside it is in :mod:`.capabilities`."""
 
 from __future__ import annotations
 
@@ -71,11 +71,16 @@ _LOOKS: Mapping[str, Callable[..., None]] = {
 
 
 class Contact(ABC):
-    """A hybrid part of a robot's motion.
+    """Base class for contacts: forces on a robot in a mode.
 
     Everything that takes a ``state`` is smooth within a mode and runs on every kind of number, so that a step of an
-    integrator can be compiled; :meth:`begin` and :meth:`jump` look at numbers.  ``memory`` holds what a contact
-    remembers between events, such as where a foot touched down.
+    integrator can be compiled; :meth:`begin` looks at numbers.  ``memory`` holds what a contact remembers between
+    events, such as where a foot touched down.
+
+    An integrator asks for one of the protocols of :mod:`.capabilities` beside it, and refuses a contact without it by
+    name: :class:`.HybridModes` (``guards``, ``jump``) to locate events, :class:`.LinearizedForces` for implicit steps,
+    :class:`.AdmissibleImpulses` for time stepping.  A contact may offer several.
+    Derive from :class:`.CompliantContact` where points feel forces while they are in the ground.
     """
 
     ports: tuple[str, ...]
@@ -130,14 +135,6 @@ class Contact(ABC):
     def forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Mapping[str, Any]:
         """Generalised forces (nv) by port, beside the ``applied`` ones (nv) of everything else."""
 
-    @abstractmethod
-    def guards(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
-        """Numbers that are not negative while the mode lasts; the first that becomes so ends it."""
-
-    @abstractmethod
-    def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
-        """What happens where guard number ``guard`` has become negative, under the ``applied`` forces (nv)."""
-
     def seize(
         self, model: Model, mode: Mode, state: State, memory: np.ndarray, applied: np.ndarray, within: float
     ) -> Jump:
@@ -162,8 +159,9 @@ class Contact(ABC):
 
     def touch(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
         """Forces, rate of the memory and guards; to be overridden where they share work."""
-        asked = (model, mode, state, memory, applied)
-        return Touch(self.forces(*asked), self.memory_rate(*asked), self.guards(*asked))
+        asked, guards = (model, mode, state, memory, applied), getattr(self, "guards", None)
+        ends = np.zeros(0) if guards is None else guards(*asked)
+        return Touch(self.forces(*asked), self.memory_rate(*asked), ends)
 
     def point_forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
         """The force (points x 3, N, world) on the robot at each of :attr:`points`; zero where nothing touches."""

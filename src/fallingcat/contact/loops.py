@@ -60,6 +60,10 @@ class _Motion:
         J_dot = jacobian_derivative(self.model, self.state, frame, "mixed")
         return link_pose(self.model, self.state, frame), J, J_dot @ self.state.velocity
 
+    @property
+    def velocity(self) -> Vector:
+        return self.state.velocity
+
     def joint(self, name: str) -> tuple[Scalar, Scalar, Vector]:
         i = self.model.joint_index(name)
         q, v, mimic = self.model.q_slices[i].start, self.model.v_slices[i].start, self.model.joints[i].mimic

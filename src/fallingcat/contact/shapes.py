@@ -116,8 +116,7 @@ def feet(model: Model, state: State | None = None, within: float = 0.01) -> Coll
 def _named(model: Model, frames: list[Frame]) -> list[Frame]:
     """Frames with readable names: those of the model at the same place, or new ones by their link."""
     taken = {*model.link_names, *(frame.name for frame in model.frames)}
-    counts, out = Counter(frame.link for frame in frames), []
-    numbers: Counter[str] = Counter()
+    counts, numbers, out = Counter(frame.link for frame in frames), Counter[str](), list[Frame]()
     for frame in frames:
         own = [
             x for x in model.frames if x.link == frame.link and np.allclose(x.placement[:3, 3], frame.placement[:3, 3])

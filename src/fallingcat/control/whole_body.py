@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ..caching import cached_property
 from ..contact.points import checked_points, floor_normal, plane
 from ..dynamics.checks import check_dynamic, check_model, choice, positive
 from ..errors import ModelError, NumericsError, told

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from ..arrays import concatenate
+from ..caching import cached_property
 from ..errors import ModelError, told
 from ..records import concise
 from .group import Group, constant

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..caching import cached_property
 from ..contact import loops
 from ..control import InverseKinematics, PositionTask
 from ..dynamics import center_of_mass, forward_kinematics, link_pose, locked_inertia, momentum

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..arrays import array, is_expression, is_numeric, mirror, scale
+from ..caching import cached_property
 from ..errors import ModelError, told
 from ..lie.rotations import skew
 from ..records import concise

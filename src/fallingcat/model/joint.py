@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
 from ..arrays import any_nonzero, is_expression, is_numeric, rigid_product, scale
 from ..arrays.types import Matrix, Pose, Vector
+from ..caching import cached_property
 from ..errors import ModelError, told
 from ..lie import SE3
 from ..records import concise

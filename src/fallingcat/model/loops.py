@@ -34,6 +34,10 @@ class RobotMotion(Protocol):
     def frame(self, place: str | None, placement: Pose) -> tuple[Pose, Matrix, Vector]:
         """World pose (4x4), mixed Jacobian (6 x nv) and ``dJ/dt v`` (6) of a frame on a link; None is the world."""
 
+    @property
+    def velocity(self) -> Vector:
+        """Quasi-velocity (nv): the velocity ``[v; w]`` of a frame, along the world's axes, is its Jacobian times it."""
+
     def joint(self, name: str) -> tuple[Scalar, Scalar, Vector]:
         """Coordinate, rate, and the row (nv) that picks the rate out of the quasi-velocity."""
 

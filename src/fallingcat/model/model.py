@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..arrays import is_numeric, scale
 from ..arrays.types import Pose, Scalar, Twist, Vector
+from ..caching import cached_property
 from ..errors import ModelError, told
 from ..lie import Group, Product
 from . import actuation, edits, exchange, followers, resistance, states, summary

@@ -6,11 +6,11 @@ import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from ..caching import cached_property
 from ..dynamics import center_of_mass, link_pose
 from ..dynamics.checks import check_model
 from ..errors import FallingCatError, ModelError, NumericsError, told

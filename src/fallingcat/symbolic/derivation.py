@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ import sympy
 
 from .. import dynamics as dyn
 from ..arrays import Graph
+from ..caching import cached_property
 from ..errors import ModelError, meant, told
 from ..kernels.ir.results import Result, flatten
 from ..lie import SE3

@@ -12,7 +12,7 @@ from ..dynamics.checks import choice
 from ..errors import BrokenLawError, ModelError, told
 from ..formulations import Check, Unproved
 from ..records import concise
-from ..simulation import Trajectory
+from ..simulation import Code, Trajectory
 
 
 @concise
@@ -154,6 +154,6 @@ def largest(*residuals: float) -> float:
 
 def whole(run: Trajectory) -> Trajectory:
     """A run that came to its end: of another, nothing can be said."""
-    if not run.status.startswith("finished"):
+    if run.code is not Code.FINISHED:
         raise Unproved(f"the run ended early: {run.status}")
     return run

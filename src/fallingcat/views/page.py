@@ -7,7 +7,6 @@ The page is a single file of HTML that opens without a network.  Names and texts
 from __future__ import annotations
 
 import base64
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
+from ..escaping import page_json
 from ..io.files import write_text
 from ..records import concise, short
 from .shapes import Shape, Solid
@@ -344,7 +344,7 @@ class Page:
         parts = {
             "style": (folder / "page.css").read_text(encoding="utf-8"),
             "script": "\n".join((folder / name).read_text(encoding="utf-8") for name in SCRIPTS),
-            "data": safe_json(data),
+            "data": page_json(data),
         }
         page = (folder / "page.html").read_text(encoding="utf-8")
         for name, text in parts.items():
@@ -363,18 +363,6 @@ class Page:
         """Write the page to a file, as a whole or not at all; returns its path."""
         write_text(path, self.html())
         return Path(path)
-
-
-def safe_json(data: Any) -> str:
-    """JSON that may stand in a page: nothing in it can end the element it is in.
-
-    >>> print(safe_json({"name": "</script>"}))
-    {"name":"\\u003c/script\\u003e"}
-    """
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
 
 
 def numbers(values: Any, digits: int = 6) -> list[float | None]:

@@ -6,13 +6,14 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import cache, cached_property
+from functools import cache
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from ...arrays import array, concatenate, is_numeric
 from ...arrays.arguments import holds_numbers, shape_of
+from ...caching import cached_property
 from ...dynamics.checks import check_fields, check_model
 from ...errors import ModelError, told
 from ...lie import SE3
