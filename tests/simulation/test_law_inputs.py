@@ -220,6 +220,33 @@ def test_what_is_refused():
         fc.Simulator(DOG, laws=PositionServo(KP, KD, [0.1, 0.2]))
 
 
+@dataclass(frozen=True)
+class Wrong(Fan):
+    inputs = {"push": "pull"}  # noqa: RUF012
+
+
+def test_inputs_that_a_law_does_not_have_are_named():
+    with pytest.raises(fc.ModelError, match="input 'push' of 'fan': its field 'pull' holds numbers, not None"):
+        fc.Simulator(robots.planar_arm(), laws=Wrong())
+
+
+def test_a_vector_environment_takes_targets():
+    """Robots that left numbers, and those that start anew, do not disturb others."""
+    arm = robots.planar_arm()
+    about = {"reward": lambda before, action, after: after.joints[:, 0], "laws": PositionServo(50.0, 5.0)}
+    about |= {"start": lambda rng: arm.neutral(), "actions": (-np.ones(3), np.ones(3)), "horizon": 0.1}
+    world = fc.simulation.VectorEnvironment(arm, 2, control=lambda action, state: {"targets": action}, **about)
+    world.reset(seed=0)
+    sims = [fc.Simulator(arm, laws=PositionServo(50.0, 5.0)) for _ in range(2)]
+    actions = np.array([[0.3, -0.2, 0.1], [0.1, 0.2, -0.3]])
+    for _ in range(3):
+        seen, *_ = world.step(actions)
+        for sim, action in zip(sims, actions, strict=True):
+            sim.step(targets=action, steps=20)
+    joints = slice(12, 15)
+    np.testing.assert_allclose(seen[:, joints], [sim.state.joints for sim in sims], atol=1e-13)
+
+
 def test_gains_that_explicit_steps_do_not_follow_are_refused():
     cat = robots.two_cylinder_cat()
     sim = fc.Simulator(cat, laws=PositionServo(0.2, 0.02), integrator=MomentumRungeKutta())
