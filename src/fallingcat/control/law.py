@@ -89,6 +89,10 @@ class Law(ABC):
     name: str
     commanded: bool = True
     """Whether drives bring it about, so that their limits bound it; not so the springs that are built into a robot."""
+    tunable: tuple[str, ...] | None = None
+    """Names of the fields, floats or laws, whose numbers are arguments of compiled steps, so that robots of a batch may
+    differ in them; None: all fields that hold a float or a law, ``()``: none.  A law that cannot be traced without
+    their values, because it branches on one, say, keeps them as constants."""
     answers: bool = False
     """Whether its forces follow from what commanded laws and controller ask for: then :meth:`beside` gives them."""
 

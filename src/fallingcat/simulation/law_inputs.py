@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..caching import cached_property
 from ..errors import ModelError, told
 from .integrator import Integrator
 from .numbers import apart, places, tuned
@@ -44,9 +44,11 @@ class LawInputs:
     def __init__(self, system: System, method: Integrator, dt: float) -> None:
         self.system, self._method, self._dt = system, method, dt
         self.offered: dict[str, list[Input]] = {}
-        where_at = places(system.laws)
+        where_at = places(apart(system.laws, system.model)[0])
         for law in system.laws:
             for name, field in law.inputs.items():
+                if (law.name, field) not in where_at:
+                    raise ModelError(f"{field} of {law.name!r} is an input, but its forces cannot be traced without it")
                 shape = np.shape(getattr(law, field))
                 self.offered.setdefault(name, []).append(Input(law.name, where_at[law.name, field], shape))
 
@@ -84,7 +86,7 @@ class LawInputs:
         for place, value in given:
             host = value.get() if hasattr(value, "get") else value  # CuPy's
             most[place] = np.atleast_2d(host).max(axis=0)
-        blank, own = apart(self.system.laws)
+        blank, own = apart(self.system.laws, self.system.model)
         laws = tuned(blank, most[: len(own)].tolist())
         rate = fastest(replace(self.system, laws=laws), self.system.model.neutral())
         if rate * self._dt > STABLE:
@@ -102,7 +104,7 @@ class LawInputs:
     @cached_property
     def _gains(self) -> set[str]:
         """Inputs that change how stiff a law is, and not only where it pulls to."""
-        (blank, numbers), found = apart(self.system.laws), set()
+        (blank, numbers), found = apart(self.system.laws, self.system.model), set()
         before = self._impedances(self.system)
         for name, laws in self.offered.items():
             more = numbers.copy()

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..arrays import Graph, array, concatenate
 from ..arrays.repeating import TooManyRounds
+from ..caching import cached_property
 from ..contact import Contact
 from ..control import Law
 from ..dynamics.checks import check_model, choice
@@ -24,13 +25,10 @@ from ..kernels.targets import TARGETS
 from ..model import Model, State
 from .arguments import seconds, start
 from .cases import by_cases
-from .implicit import Implicit
+from .defaults import chosen_method, default_method, one_code, takes_fixed_steps
 from .integrator import Integrator, Marching
 from .law_inputs import LawInputs
-from .located import Located
-from .moreau import Moreau, suits_moreau
-from .simulate import method_of, own_laws, system_of
-from .smooth import smooth
+from .problem import problem as problem_of
 from .step_code import simulation_step, simulation_step_of_state
 from .stiffness import DEFAULT_STEP
 from .system import System, held
@@ -66,7 +64,7 @@ class Step:
         first = [name for name in self._shapes if name not in ("inputs", "t")]
         return (*first, *self._inputs, *(("t",) if "t" in self._shapes else ()))
 
-    @functools.cached_property
+    @cached_property
     def function(self) -> Any:
         """What :func:`fallingcat.compile` gives for the target: a kernel, C text, a ``casadi.Function``, a function of
         JAX.  Inputs of laws are one argument ``inputs`` of it, one after the other.
@@ -78,7 +76,7 @@ class Step:
         example = {"example": self._example()} if self.target == "c" else {}
         return self._compiled(simulation_step, inputs=self._shapes, **example)
 
-    @functools.cached_property
+    @cached_property
     def _of_states(self) -> Callable[..., Any]:
         """The same of a :class:`State`."""
         inputs = {name: shape for name, shape in self._shapes.items() if name not in ("q", "v")}
@@ -225,8 +223,7 @@ def step(
         problem: Robot; or a :class:`.System`, which has its own laws and contact.
         laws: Force laws that act within the step, such as servos, springs and dampers.
         contact: Ground or other contact; None: nothing is touched.
-        method: Integrator of fixed steps, or its name; None: the default of :func:`.simulate`, or ``implicit`` and
-            ``moreau`` where that has no fixed steps.
+        method: Integrator of fixed steps, or its name; None: the default of :class:`.Simulator`.
         dt: Step (s).
         target: ``"numpy"``, ``"cpu"``, ``"c"``, ``"casadi"``, ``"jax"`` or ``"cuda"``; NumPy runs the same code on
             plain numbers.
@@ -277,8 +274,8 @@ def _system(
         check_model(problem)
         model = problem
         near = model.neutral() if state is None else start(model, state)
-        own = own_laws(model, dt, passive, near.joints, laws or driven)
-        system = system_of(model, near, laws, contact, own)
+        one = State(*(x[None] for x in near))
+        system = problem_of(model, one, laws, contact, dt=dt, passive=passive, driven=driven)
     if system.controller not in (None, held):
         raise ModelError("a step takes force laws, and forces as an argument instead of a function as a controller")
     driven = bool(driven and model.n)
@@ -287,13 +284,14 @@ def _system(
 
 def _fixed(system: System, near: State, wanted: Any, dt: float) -> Marching:
     """The wanted method, or the default one, of fixed steps that are one code."""
-    method = smooth(method_of(system, near, wanted, dt), system)
-    if wanted is None and (not isinstance(method, Marching) or isinstance(method, Located)):
-        method = Moreau() if suits_moreau(system) else Implicit()
-    if not isinstance(method, Marching) or isinstance(method, Located):
+    method = chosen_method(system, near, wanted, dt)
+    if wanted is None:
+        method = default_method(system, near, dt, lambda method: takes_fixed_steps(method, system))
+    found = one_code(method, system)
+    if found is None or not takes_fixed_steps(method, system):
         rule = "'implicit', 'moreau', or without contact 'momentum', 'rkmk4' or 'semi_implicit'"
         raise ModelError(f"the method of a step is {rule}, not {told(wanted)}")
-    return method
+    return found
 
 
 def _place(offered: LawInputs, name: str) -> tuple[int, ...]:
