@@ -43,6 +43,7 @@ class Fleet:
     of the time.
 
     ``laws`` are those of all robots, or ``N`` lists of them, which differ in their numbers: gains of each robot.
+    Their inputs, such as ``targets`` of :class:`~fallingcat.control.PositionServo`, may change at every :meth:`step`.
     ``parameters`` are other numbers of each robot, by name: ``"LINK.mass"`` (N, kg), ``"LINK.center"`` (N x 3, m),
     ``"LINK.inertia"`` (N x 3 x 3, kg m^2, about the center of mass), as in :class:`fallingcat.model.Body`, and
     ``"friction"`` (N) of the ground; a robot then moves as one whose model has these numbers.
