@@ -11,7 +11,7 @@ from ..control import Law, Sampled
 from ..errors import Interrupted, ModelError
 from ..model import Model, State
 from ..progress import telling
-from .arguments import carry, countable, seconds, starts, whole
+from .arguments import carry, check_target, countable, seconds, starts, whole
 from .closed import check_closed
 from .fleet import Fleet
 from .implicit import Implicit, suits_implicit
@@ -71,6 +71,7 @@ def rollout(
     >>> fc.rollout(cat, many, 0.05, dt=5e-3).joints.shape
     (2, 100, 2)
     """
+    check_target(target)
     duration = seconds(duration, "duration")
     dt = None if dt is None else seconds(dt, "dt")
     countable(duration, SHORTEST_DEFAULT if dt is None else dt)
