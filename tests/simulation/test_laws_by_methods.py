@@ -11,7 +11,7 @@ import fallingcat as fc
 from fallingcat import control
 from fallingcat.errors import ModelError
 from fallingcat.lie import SE2, SE3, Schoenflies, Trivial
-from fallingcat.simulation.simulate import INTEGRATORS
+from fallingcat.simulation import INTEGRATORS
 
 BASES = {"fixed": Trivial(), "planar": SE2(), "free": SE3(), "upright": Schoenflies()}
 TIP = "end_effector"

@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import array, concatenate, less, scale, where
 from ..errors import ModelError
 from ..model import Model, State
+from ..records import concise
 from .bristle import anchor_rate, anchor_travel, cone_share
 from .centered import Centered
 from .compliant_contact import PointContact
@@ -37,6 +38,7 @@ def _fits(given: Any, shape: tuple[int, ...], *, signed: bool) -> bool:
     return bool(numbers.shape == shape and np.isfinite(numbers).all() and (signed or (numbers >= 0.0).all()))
 
 
+@concise
 @dataclass(frozen=True)
 class CompliantFloor(PointContact):
     """A visco-elastic plane, with a ``relief`` or without, under the points of the robot.
@@ -98,6 +100,16 @@ class CompliantFloor(PointContact):
         if self.relief is not None:
             self.relief.check_radius(max(self.radii))
         return super().begin(model, state)
+
+    def elastic_energy(self, depths: np.ndarray) -> np.ndarray:
+        return np.asarray(0.5 * self.stiffness[0] * depths**2)
+
+    def resting_shift(self, model: Model, heights: np.ndarray) -> float:
+        """Lowers the points until their springs carry the weight: ``sum K_n max(s - h, 0) = m g``."""
+        load = model.mass * abs(float(model.gravity @ self.ground(model).site(np.zeros(3)).axes[0]))
+        h = np.sort(heights)
+        shifts = (load / self.stiffness[0] + np.cumsum(h)) / np.arange(1, len(h) + 1)
+        return float(shifts[np.argmax(shifts <= np.append(h[1:], np.inf))])
 
     def pressed(self, i: int, site: Site, p: Any, J: Any, velocity: Any, memory: Any) -> Pressed:
         v = J @ velocity

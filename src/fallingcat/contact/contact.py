@@ -12,12 +12,15 @@ from ..arrays.arguments import holds_numbers, look_first
 from ..dynamics.checks import check_fields, check_model
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
+from ..records import concise
+from .placing import rest_on
 from .points import Ground, each_radius
 
 Mode = tuple[Any, ...]
 """What is constant between two events, such as which points touch; hashable, plain data."""
 
 
+@concise
 class Jump(NamedTuple):
     """What an event does."""
 
@@ -167,6 +170,25 @@ class Contact(ABC):
     def ground(self, model: Model) -> Ground:
         """What points touch."""
         raise ModelError(f"{type(self).__name__} does not say where the ground is: it needs ground")
+
+    def check_start(self, model: Model, state: State) -> None:  # noqa: B027
+        """Refuses a state from which no run should start; by default none."""
+
+    def check_heights(self, model: Model, heights: np.ndarray) -> None:  # noqa: B027
+        """Refuses robots that start with their points at these heights over the ground (N x points, m); by default
+        none.
+        """
+
+    def place(self, model: Model, state: State) -> State:
+        """State with the base moved along the normal of the ground until the robot rests on it.
+
+        The lowest point touches, or, on springs, they carry the weight; joints and orientation stay.
+        """
+        return rest_on(self, model, state)
+
+    def resting_shift(self, model: Model, heights: np.ndarray) -> float:
+        """How far (m) points at these heights over the ground have to be lowered until the robot rests on it."""
+        return float(heights.min())
 
     def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray] | None:
         """Stiffness and damping (nv x nv) at most, near a state: how short steps have to be.  None: no springs."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
@@ -10,9 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import array, concatenate, is_numeric, scale, sqrt
+from ..caching import cached_property
 from ..errors import ModelError, told
 from ..lie.group import constant
 from ..model import Model, State
+from ..records import concise
 from .complementarity import OPEN, SLIDE, STICK
 from .cones import GLUED, Cone, ImpulseSet
 from .contact import Contact, Jump, Mode, Touch
@@ -49,6 +50,7 @@ class Load(NamedTuple):
     """N, along the ground, one for each tangential row"""
 
 
+@concise
 @dataclass(frozen=True)
 class HardContacts(Contact):
     """A rigid plane under the points of the robot.
@@ -121,12 +123,12 @@ class HardContacts(Contact):
             if not np.isfinite(x) or (x < 0.0 and name != "height"):
                 raise ModelError(f"{name} of hard contacts is {rule}, not {told(given)}")
 
-    @functools.cached_property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Of points and stops: modes and memory speak of both."""
         return (*self.points, *(stop.name for stop in self.stops))
 
-    @functools.cached_property
+    @cached_property
     def restitutions(self) -> np.ndarray:
         """One for each of :attr:`names`."""
         return np.append(restitutions(self.restitution, self.points), [stop.restitution for stop in self.stops])

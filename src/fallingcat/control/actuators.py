@@ -12,11 +12,13 @@ from ..arrays import clip, concatenate, scale
 from ..dynamics.checks import vector
 from ..errors import ModelError
 from ..model import Actuator, Model, State
+from ..records import concise
 from .law import Law
 from .passive import carried, cut_resistance, follows
 from .springs import on_joints
 
 
+@concise
 @dataclass(frozen=True)
 class Actuators(Law):
     """The motors and servos of ``model.actuators`` under ``constant`` controls, all zero if none are given.

@@ -16,6 +16,7 @@ from ..arrays import concatenate, scale, stack
 from ..arrays.types import Matrix, Pose, Scalar, Vector
 from ..errors import ModelError, told
 from ..lie import rotations
+from ..records import concise
 from ..registry import Registry
 from .body import Frozen, frozen_array, frozen_pose
 
@@ -143,6 +144,7 @@ class Weld(Loop):
         return Rows(concatenate([G[:3, 3] - H[:3, 3], turn]), K - J, drift - bias)
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Couple(Loop):
     """``q_joint = c0 + c1 q_other + c2 q_other^2 + ...``: gears, mimic joints, MuJoCo's joint equalities (rad or m).

@@ -13,7 +13,6 @@ is located.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ..caching import cached_property
 from ..contact.capabilities import LinearizedForces, offers
 from ..contact.contact import Mode
 from ..contact.points import checked_points
@@ -32,34 +32,12 @@ from ..model import Model, State
 from .arguments import whole
 from .compiled import remembered
 from .field import layout_of
-from .grip import creeps
 from .implicit_step import anchors, begun, concluded, converged, foreseen, law_that_grips
 from .integrator import Marching
 from .numbers import apart
 from .parameters import nominal
 from .rule import guards
-from .switching import asking
 from .system import System
-
-MANY_MODES = 3
-"""Points of a floor from which on events of laws that ask what touches are too many to be located one by one."""
-
-
-FEW_EVENTS = 6
-"""Points times degrees of freedom of single bodies and planar hoppers on one point, whose events are located."""
-
-
-def suits_implicit(system: System) -> bool:
-    """Whether :class:`Implicit` is the default: on a compliant floor, unless events are few, or laws switch with one or
-    two points that touch; and where dry friction should hold joints that would be seen to creep.
-    """
-    floor = system.contact
-    if not (floor is None or offers(floor, LinearizedForces)):
-        return False
-    if floor is None or len(floor.points) * system.model.nv <= FEW_EVENTS:
-        return not system.model.loops and creeps(system.laws, system.model)
-    located = len(floor.points) < MANY_MODES and asking(system, 0.0, system.model.neutral())
-    return not located or (not system.model.loops and creeps(system.laws, system.model))
 
 
 @dataclass(frozen=True)
@@ -148,7 +126,7 @@ class March:
         if system.varied:
             self._options["varied"] = system.varied
 
-    @functools.cached_property
+    @cached_property
     def kernel(self) -> Any:
         """``(x, clock, numbers, forces) -> x`` later, as machine code."""
         about = (self.code, self._model, *self._inputs.values(), *self._options.values())
@@ -189,7 +167,7 @@ class March:
         go()
         return np.array(out[self.head :])
 
-    @functools.cached_property
+    @cached_property
     def _single(self) -> tuple[Callable[[], Any], np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """A step of one robot: what takes it, the memory in which its end is, and those of what it is given."""
         x, clock, numbers, forces = (np.zeros(size) for size in self._inputs.values())
@@ -213,13 +191,11 @@ class March:
 
     def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
         """What touches at each of ``N`` packed states."""
-        contact, memory = self.system.contact, self._layout.memory - sum(self.system.sizes)
-        if contact is None:
-            return ((),) * len(packed)
-        bare, nowhere = System(self._model, (), contact), (False,) * len(contact.points)
-        size, clocks = layout_of(bare, memory).size, np.zeros((len(packed), 2))
-        heights = guards(bare, nowhere, memory, compile_step)(np.ascontiguousarray(packed[:, :size]), clocks)
-        return tuple(map(tuple, (np.asarray(heights) < 0.0).tolist()))
+        return modes_of(self.system, self._layout.memory, packed)
+
+    def stalled(self, on: Any, x: Any) -> np.ndarray:
+        """``N`` truth values: none gives up, in fixed steps."""
+        return np.zeros(len(on.rows(x)), dtype=bool)
 
     def rows(
         self,
@@ -245,6 +221,17 @@ class March:
     def times(self, on: Any, x: Any, dt: float) -> Any:
         """``N`` (s): of robots on a machine."""
         return on.times(x) * dt
+
+
+def modes_of(system: System, memory: int, packed: np.ndarray) -> tuple[Mode, ...]:
+    """Which points of a floor touch at each of ``N`` packed states."""
+    contact, memory = system.contact, memory - sum(system.sizes)
+    if contact is None:
+        return ((),) * len(packed)
+    bare, nowhere = System(system.model, (), contact), (False,) * len(contact.points)
+    size, clocks = layout_of(bare, memory).size, np.zeros((len(packed), 2))
+    heights = guards(bare, nowhere, memory, compile_step)(np.ascontiguousarray(packed[:, :size]), clocks)
+    return tuple(map(tuple, (np.asarray(heights) < 0.0).tolist()))
 
 
 def steps_before(t: float, dt: float) -> float:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import block, concatenate, cross, less, repeat, scale, where
+from ..arrays import array, block, concatenate, cross, less, repeat, scale, where
 from ..contact import Contact
 from ..contact.centered import Centered
 from ..contact.points import position
@@ -303,8 +303,19 @@ def anchors(system: System, many: State) -> np.ndarray:
     """``N x memory``: what a floor remembers of ``N`` states from which it starts: where its points are."""
     if system.contact is None:
         return np.zeros((len(many.pose), 0))
-    where_at = compile(system.model, anchors_at, state=["pose", "joints"], floor=_floor(system))
-    return np.asarray(where_at(many.pose[:, :3], many.joints))
+    floor = _floor(system)
+    start = compile(system.model, starts_at, state=["pose", "joints"], floor=floor)
+    found = np.asarray(start(many.pose[:, :3], many.joints))
+    memory = found.shape[1] - len(floor.points)
+    floor.check_heights(system.model, found[:, memory:])
+    return found[:, :memory]
+
+
+def starts_at(model: Model, state: State, *, floor: Any) -> Any:
+    """:func:`anchors_at`, then the heights of the points over the ground (m)."""
+    ground, balls = floor.ground(model), zip(floor.points, floor.radii, strict=True)
+    heights = [ground.site(position(model, state, place), r).height for place, r in balls]
+    return concatenate([anchors_at(model, state, floor=floor), array(heights)])
 
 
 def anchors_at(model: Model, state: State, *, floor: Any) -> Any:

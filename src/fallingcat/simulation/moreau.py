@@ -13,28 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from ..contact.capabilities import AdmissibleImpulses, offers
+from ..contact.capabilities import AdmissibleImpulses
 from ..contact.contact import Mode
 from ..contact.reactions import DIGITS
 from ..errors import ModelError
 from ..kernels import compile
 from ..model import State
-from .grip import creeps
 from .implicit import March
 from .integrator import Marching
 from .moreau_step import further_rows, stepped
 from .system import System
-
-
-def suits_moreau(system: System, alone: bool = False) -> bool:
-    """Whether :class:`Moreau` is the default: on hard contacts, for a run ``alone`` if modes of points are too many to
-    be compiled one by one (:meth:`.Contact.prepared`), as events that are located would take minutes, and where dry
-    friction should hold joints that would be seen to creep.
-    """
-    if system.contact is None or not offers(system.contact, AdmissibleImpulses):
-        return False
-    many = bool(system.contact.points and system.prepared is not None)
-    return not alone or many or creeps(system.laws, system.model)
 
 
 @dataclass(frozen=True)

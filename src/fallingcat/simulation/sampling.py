@@ -107,6 +107,11 @@ class Sampling:
         looks = self.sampled.looks(self._looked)
         return min(looks, self._waiting[0][0]) if self._waiting else looks
 
+    @property
+    def memory(self) -> np.ndarray:
+        """``k``: what laws with a state of their own remember before their next look."""
+        return np.zeros(0) if self._looking is None else self._looking.memory[0].copy()
+
     def advance(self, t: float, state: State, touching: frozenset[str]) -> None:
         """Look if it is time to look, and let what has arrived act from ``t`` on."""
         if self.sampled.looks(self._looked) <= t:

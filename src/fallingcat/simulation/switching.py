@@ -15,6 +15,7 @@ from ..dynamics import mass_matrix
 from ..model import State
 from .cases import asks
 from .compiled import remembered
+from .outcome import Diagnostic, Kind
 from .stiffness import at_most
 from .system import System
 
@@ -36,22 +37,27 @@ def thinned(many: Any) -> Any:
     return many if len(many) <= LOOKED_AT else many[np.linspace(0, len(many) - 1, LOOKED_AT).round().astype(int)]
 
 
-def late_switches(system: System, samples: Sequence[tuple[float, State]], fastest: float, dt: float) -> str:
-    """In words: laws that ask what touches change rates by too much in half a step of ``dt`` (s), beside the
-    ``fastest`` of them, at any of these samples; nothing where that is not so.
+def late_switches(
+    system: System, samples: Sequence[tuple[float, State]], fastest: float, dt: float
+) -> Diagnostic | None:
+    """Laws that ask what touches and change rates by too much in half a step of ``dt`` (s), beside the ``fastest`` of
+    them, at any of these samples.
 
     That is ``dt M^-1 (F - F') / 2`` with their forces if all points touch, and if none does.
     """
     if not samples or fastest == 0.0 or not (laws := asking(system, *samples[0])):
-        return ""
+        return None
     worst = max(_jump(system, laws, *each) for each in samples)
-    if 0.5 * dt * worst <= SWITCHED * fastest:
-        return ""
+    moved, limit = 0.5 * dt * worst, SWITCHED * fastest
+    if moved <= limit:
+        return None
     who, enough = ", ".join(repr(law.name) for law in laws), at_most(2.0 * SWITCHED * fastest / worst)
-    return (
-        f"{who}, switched up to half a step late where points touch, moved a joint by {0.5 * dt * worst:.2g} of "
-        f"{fastest:.2g} rad/s or m/s; take at most {enough:g} s, or an integrator that locates events"
+    message = (
+        f"{who}, switched up to half a step late where points touch, moved a joint by {moved:.2g} of "
+        f"{fastest:.2g} rad/s or m/s"
     )
+    advice = f"take at most {enough:g} s, or an integrator that locates events"
+    return Diagnostic(Kind.LATE_SWITCH, message, moved, limit, advice, laws[0].name)
 
 
 def asking(system: System, t: float, state: State) -> list[Law]:

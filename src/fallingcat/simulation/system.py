@@ -12,14 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import concatenate, is_numeric
+from ..caching import cached_property
 from ..contact import Contact
 from ..contact.contact import Mode, Touch
 from ..control import Law
-from ..control.passive import OWN
+from ..control.passive import OWN, STEP
 from ..dynamics import forward_dynamics
 from ..errors import ModelError
 from ..kernels import compile, fields
 from ..model import Model, State
+from ..records import concise
 from .arguments import answered, controller_forces
 from .closed import LOOPS, closed_motion
 from .compiled import acceleration, touch
@@ -62,6 +64,7 @@ class Slope(NamedTuple):
     """W, two for each port: through the base, through the joints"""
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class System:
     """A model, the laws and the controller that move it, and what it touches."""
@@ -80,6 +83,8 @@ class System:
     """Numbers that differ from robot to robot, by name: see :mod:`.parameters`"""
     feedback: Feedback | None = None
     """How stiff the controller is, if it is a function that was asked; see :meth:`linearized`"""
+    passive: int = 0
+    """How many of the laws, the last ones, are the model's own: :func:`fallingcat.control.passive`"""
 
     def __post_init__(self) -> None:
         twice = [name for name, count in Counter(self.ports).items() if count > 1]
@@ -115,6 +120,14 @@ class System:
             return self
         return replace(self, feedback=Feedback.of(self.model, self.asked_of_joints, 0.0, state))
 
+    def resolved(self) -> System:
+        """The same with joint stops and dry friction of the model as for default steps, however long ``dt`` is: of
+        methods that choose their steps.
+        """
+        ends = len(self.laws) - self.passive
+        own = tuple(replace(law, step=STEP) if hasattr(law, "step") else law for law in self.laws[ends:])  # type: ignore[type-var]
+        return replace(self, laws=(*self.laws[:ends], *own))
+
     def asked_of_joints(self, t: float, state: State) -> np.ndarray:
         """``n``: the joint forces that the controller gives."""
         asked = np.asarray(self.asked(t, state))
@@ -125,7 +138,7 @@ class System:
         """Those of the contact, which come last; impacts are the very last, and all theirs counts as through joints."""
         return (*self.contact.ports, IMPACT) if self.contact else ()
 
-    @functools.cached_property
+    @cached_property
     def prepared(self) -> Contact | None:
         """The contact, if its modes are not worth a kernel each."""
         return self.contact.prepared(self.model) if self.contact else None
@@ -139,10 +152,12 @@ class System:
 
     def begin(self, state: State) -> tuple[Mode, np.ndarray]:
         """Mode and memory at a state from which a run starts."""
+        if self.contact:
+            self.contact.check_start(self.model, state)
         mode, memory = self.contact.begin(self.model, state) if self.contact else ((), np.zeros(0))
         return mode, np.concatenate([memory, *(law.begin(self.model, state) for law in self.laws)])
 
-    @functools.cached_property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """How many numbers each law remembers."""
         return tuple(law.memory_size(self.model) for law in self.laws)

@@ -7,6 +7,7 @@ Nothing but the library itself is needed to run them.
 
 from .changes import check_change
 from .contacts import check_contact
+from .drivers import check_drivers_agree
 from .forces import check_law
 from .friction import check_friction
 from .integrators import check_integrator
@@ -20,6 +21,7 @@ __all__ = [
     "Report",
     "check_change",
     "check_contact",
+    "check_drivers_agree",
     "check_friction",
     "check_integrator",
     "check_joint",
