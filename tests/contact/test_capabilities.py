@@ -222,7 +222,7 @@ def test_a_robot_rests_on_it_and_does_not_start_deep_in_it():
     deep = thrown(-0.1)
     with pytest.raises(fc.ModelError, match=r"starts 0.1 m below the ground, whose springs hold"):
         fc.simulate(BALL, deep, 0.01, contact=FLOOR)
-    with pytest.raises(fc.ModelError, match="'body' of robot 1 starts 0.1 m below the ground"):
+    with pytest.raises(fc.ModelError, match=r"'body' of robot 1 starts 0.1 m below the ground"):
         Fleet(BALL, [thrown(), deep], None, FLOOR, integrator=Implicit())
     for depth in (0.01, 0.1):  # the integral of K d^1.5
         assert FLOOR.elastic_energy(np.array([depth])) == pytest.approx(0.4 * 1e5 * depth**2.5, rel=2e-3)
