@@ -56,7 +56,7 @@ class Bumper(Law):
 
 def test_a_law_is_a_base_of_forces_and_four_capabilities():
     own = {name for name in vars(Law) if not name.startswith("_")}
-    assert own == {"commanded", "tunable", "ignores_contact", "nominal_inertia", "forces", "check"}
+    assert own == {"commanded", "tunable", "inputs", "ignores_contact", "nominal_inertia", "forces", "sized", "check"}
     assert {Impedance, Saturation, FrictionHold, OwnState} <= set(Law.__mro__)
 
 

@@ -42,6 +42,7 @@ ARM = {
         [control.PositionTask(TIP, [0.5, 0.0, 0.8], mask=PLANE)], 50.0, 5.0
     ),
     control.Impedance: lambda: control.Impedance([0.1, 0.2, 0.3], [40.0, 30.0, 20.0], 2.0, gravity=True),
+    control.PositionServo: lambda: control.PositionServo([40.0, 30.0, 20.0], 2.0, [0.1, 0.2, 0.3]),
     control.InverseDynamics: lambda: control.InverseDynamics(np.zeros(3), *control.gains(hertz=2.0)),
     control.OutputFeedback: lambda: control.OutputFeedback(5.0, 1.0, target=(0.1, 0.2, 0.3)),
     control.SelfContact: lambda: control.SelfContact((("post", "link3"),), 1e3, 10.0),

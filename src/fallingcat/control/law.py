@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Set
 from functools import wraps
 from traceback import extract_tb
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Self
 
 import numpy as np
 
@@ -98,6 +99,10 @@ class Law(Impedance, Saturation, FrictionHold, OwnState, ABC):
     nominal_inertia: bool = False
     """Whether it is made for the inertias of the model, so that robots with inertias of their own feel the same."""
 
+    inputs: Mapping[str, str] = MappingProxyType({})
+    """Numbers that every call of a compiled step may give anew, without another compilation: the names by which calls
+    give them (``sim.step(targets=...)``), and the fields that hold them, floats or tuples of floats."""
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         for name in _WRITTEN & vars(cls).keys():
@@ -127,6 +132,10 @@ class Law(Impedance, Saturation, FrictionHold, OwnState, ABC):
         """Generalised forces ``[base wrench; joint forces]`` (nv) at time ``t`` (s); ``touching``: points on the
         ground.
         """
+
+    def sized(self, model: Model) -> Self:
+        """The law with one number for each joint where its :attr:`inputs` may be given so: what compiled steps take."""
+        return self
 
     def check(self, model: Model) -> None:
         """Raises where the law cannot act on ``model``; asked once before a run, whatever is compiled later."""

@@ -23,6 +23,7 @@ from .rule import Rule
 from .semi_implicit import SemiImplicitEuler
 from .simulate import simulate
 from .simulator import Simulator
+from .step_function import Step, step
 from .system import System
 from .trajectory import Trajectory
 
@@ -51,6 +52,7 @@ __all__ = [
     "SciPy",
     "SemiImplicitEuler",
     "Simulator",
+    "Step",
     "System",
     "Trajectory",
     "VectorEnvironment",
@@ -59,6 +61,7 @@ __all__ = [
     "problem",
     "rollout",
     "simulate",
+    "step",
 ]
 
 

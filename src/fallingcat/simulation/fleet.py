@@ -17,6 +17,7 @@ from .closed import check_closed
 from .defaults import default_method, one_code, takes_fixed_steps
 from .field import layout_of
 from .integrator import Integrator, Marching
+from .law_inputs import LawInputs
 from .located import ATTEMPTS, Located, LocatedMarch
 from .machines import Cpu, Gpu, Machine
 from .numbers import apart, numbers_of
@@ -142,6 +143,7 @@ class Fleet:
         self._on: Machine = (
             Cpu(self.march.kernel, numbers, threads) if cpu else Gpu(self.march.on(target, dtype), numbers)
         )
+        self._inputs = LawInputs(self.system, method, dt)
         self._x = self._on.sent(self._fresh(many))
 
     # looking --------------------------------------------------------------------------------------------------
@@ -198,9 +200,27 @@ class Fleet:
 
     # moving ---------------------------------------------------------------------------------------------------
 
-    def step(self, steps: int = 1, forces: Any = None) -> None:
-        """``steps`` of ``dt``, all robots, under joint ``forces`` (N x n) that stay the same meanwhile."""
-        self.marched(whole(steps, "steps"), self._applied(forces))
+    def step(self, steps: int = 1, forces: Any = None, **inputs: Any) -> None:
+        """``steps`` of ``dt``, all robots, under joint ``forces`` (N x n) that stay the same meanwhile.
+
+        ``inputs`` are those of laws, such as ``targets`` of servos: see :meth:`set`.
+        """
+        applied, steps = self._applied(forces), whole(steps, "steps")
+        if inputs:
+            self.set(**inputs)
+        self.marched(steps, applied)
+
+    def set(self, **inputs: Any) -> None:
+        """Other numbers of laws from now on, without another compilation: ``fleet.set(targets=..., kp=...)``.
+
+        Args:
+            inputs: By the names under which laws take them (:attr:`.Law.inputs`): an array for all robots, or with a
+                first axis over robots; a mapping from names of laws where several take the same input.
+        """
+        given = self._inputs.values(inputs, self.count, self._on.array)
+        self._inputs.check_gains(inputs, given, lambda: self._on.numbers)
+        for place, value in given:
+            self._on.tune(place, value, self.count)
 
     def marched(self, steps: int, applied: Any) -> None:
         """:meth:`step` under forces (N x nv) on bases and joints, as the machine keeps them."""
@@ -299,7 +319,8 @@ def _laws_of_each(laws: Any, count: int, model: Model) -> tuple[list[list[float]
     """
     if not isinstance(laws, (tuple, list)) or not laws or not isinstance(laws[0], (tuple, list)):
         return [], laws
-    each = [tuple(some) if isinstance(some, (tuple, list)) else (some,) for some in laws]
+    rows = [some if isinstance(some, (tuple, list)) else (some,) for some in laws]
+    each = [tuple(law.sized(model) if isinstance(law, Law) else law for law in some) for some in rows]
     if len(each) != count:
         raise ModelError(f"laws of {count} robots are {count} lists of laws, not {len(each)}")
     blank, numbers = apart(each[0], model)[0], list[list[float]]()

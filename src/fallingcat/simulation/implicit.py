@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import array
 from ..caching import cached_property
 from ..contact.capabilities import LinearizedForces, offers
 from ..contact.contact import Mode
@@ -98,6 +99,11 @@ def falling_mass(model: Model) -> float:
     return sum(link.body.mass for link in model.links if link.name in moving) if np.any(model.gravity) else 0.0
 
 
+def counted(model: Model, t: Any, dt: Any, state: State) -> Any:
+    """``1``: how many steps of ``dt`` (s) a time is."""
+    return array([t / dt])
+
+
 class March:
     """Steps as machine code: one when it is called, as a :data:`.Step`; many by :meth:`rows`.
 
@@ -108,6 +114,8 @@ class March:
     """``(model, x, clock, numbers, forces) -> x`` later, with ``x = [head; packed]``"""
     head = 1
     """numbers of a robot before its packed state: how many steps it has taken"""
+    head_at: Callable[..., Any] = staticmethod(counted)
+    """``(model, t, dt, state) -> head``, of any kind of number"""
     clock = 1
     """numbers that say how far to go"""
     middle = True
@@ -159,7 +167,7 @@ class March:
 
     def one(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray:
         """What is packed a step later."""
-        forces, (go, out, x, clock, given) = self.held(t, dt, packed), self._single
+        forces, (go, out, x, clock, _, given) = self.held(t, dt, packed), self._single
         x[:], clock[0] = self.at(t, dt, packed), dt
         if forces is not None:
             given[:] = forces
@@ -167,11 +175,13 @@ class March:
         return np.array(out[self.head :])
 
     @cached_property
-    def _single(self) -> tuple[Callable[[], Any], np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """A step of one robot: what takes it, the memory in which its end is, and those of what it is given."""
+    def _single(self) -> tuple[Callable[[], Any], np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """A step of one robot: what takes it, the memory in which its end is, and those of its arguments ``x, clock,
+        numbers, forces``.
+        """
         x, clock, numbers, forces = (np.zeros(size) for size in self._inputs.values())
         numbers[:] = self.numbers
-        return *self.kernel.stepper(x, clock, numbers, forces), x, clock, forces
+        return *self.kernel.stepper(x, clock, numbers, forces), x, clock, numbers, forces
 
     def held(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray | None:
         """``nv``: what a controller, if there is one, says in a step of ``dt`` (s), and how stiff it is, if known.

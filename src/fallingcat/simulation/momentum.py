@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import array, concatenate
 from ..contact.contact import Mode
 from ..control.law import pulls_on_base
 from ..errors import ModelError, NumericsError, told
@@ -103,11 +104,17 @@ class MomentumMidpoint(Marching):
         )
 
 
+def carrying(model: Model, t: Any, dt: Any, state: State) -> Any:
+    """``1 + CARRIED``: how many steps of ``dt`` (s) a time is, and parabola and spin as they are at a state."""
+    return concatenate([array([t / dt, t]), carried_at(model, state)])
+
+
 class Flight(SmoothMarch):
     """Steps that carry parabola and spin along instead of measuring them anew: ``x = [count; carried; packed]``."""
 
     code: Callable[..., Any] = staticmethod(flight_step.flown)
     head = 1 + CARRIED
+    head_at = staticmethod(carrying)
 
     def __init__(self, system: System, memory: int) -> None:
         super().__init__(system, memory)

@@ -60,24 +60,59 @@ def tuned(laws: Sequence[Law], numbers: Sequence[Any]) -> tuple[Law, ...]:
     return tuple(_with(law, rest, str) for law in laws)
 
 
+def places(blank: Sequence[Law]) -> dict[tuple[str, str], slice]:
+    """Where the numbers of each field are among those of :func:`apart`, by the names of law and field.
+
+    >>> from fallingcat.control import JointDamper, JointSpring
+    >>> from fallingcat.model import robots
+    >>> places(apart([JointSpring(3.0), JointDamper(0.1)], robots.cat())[0])
+    {('joint springs', 'stiffness'): slice(0, 1, None), ('joint dampers', 'damping'): slice(1, 2, None)}
+    """
+    found, start = {}, 0
+    for law in blank:
+        for name, value in _held(law, str):
+            size = len(_flat(value, str))
+            found[law.name, name] = slice(start, start + size)
+            start += size
+    return found
+
+
 def _held(law: Law, kind: type) -> list[tuple[str, Any]]:
-    """Fields that hold floats, or the mark of an argument, or laws with such."""
+    """Fields that hold floats, or the marks of arguments, or laws with such; inputs of a law may be tuples of them."""
     every = tuple(field.name for field in fields(law)) if is_dataclass(law) else ()
-    names = every if law.tunable is None else law.tunable
-    held = [(name, getattr(law, name)) for name in names]
-    return [
-        (name, x) for name, x in held if isinstance(x, Law) or (type(x) is kind and (kind is float or x == ARGUMENT))
-    ]
+    names, inputs = every if law.tunable is None else law.tunable, {*law.inputs.values()}
+    held = [(name, getattr(law, name)) for name in dict.fromkeys((*names, *inputs))]
+    return [(name, x) for name, x in held if isinstance(x, Law) or _fits(x, kind, name in inputs)]
+
+
+def _fits(x: Any, kind: type, is_input: bool) -> bool:
+    if is_input and isinstance(x, tuple):
+        return all(_fits(each, kind, True) for each in x)
+    if kind is str:
+        return type(x) is str and x == ARGUMENT
+    return type(x) is float or (is_input and isinstance(x, (int, np.number)) and not isinstance(x, bool))
+
+
+def _flat(value: Any, kind: type) -> list[Any]:
+    """The numbers, or marks, of a field."""
+    if isinstance(value, Law):
+        return [x for _, part in _held(value, kind) for x in _flat(part, kind)]
+    return [x for each in value for x in _flat(each, kind)] if isinstance(value, tuple) else [value]
 
 
 def _numbers(law: Law) -> list[float]:
-    return [x for _, value in _held(law, float) for x in (_numbers(value) if isinstance(value, Law) else [value])]
+    return _flat(law, float)
 
 
 def _with(law: Law, numbers: Iterator[Any], kind: type) -> Law:
     changed = copy.copy(law)
     for name, value in _held(law, kind):  # past __init__: a traced number has no value that could be checked
-        object.__setattr__(changed, name, _with(value, numbers, kind) if isinstance(value, Law) else next(numbers))
+        new: Any
+        if isinstance(value, Law):
+            new = _with(value, numbers, kind)
+        else:
+            new = tuple(next(numbers) for _ in value) if isinstance(value, tuple) else next(numbers)
+        object.__setattr__(changed, name, new)
     return changed
 
 

@@ -119,4 +119,4 @@ def _checked(model: Model, laws: tuple[Any, ...]) -> tuple[Law, ...]:
     checked = tuple(law for law in laws if isinstance(law, Law))
     for law in checked:
         law.check(model)
-    return checked
+    return tuple(law.sized(model) for law in checked)

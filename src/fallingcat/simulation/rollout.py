@@ -13,7 +13,7 @@ from ..control import Law, Sampled
 from ..errors import Interrupted, ModelError
 from ..model import Model, State
 from ..progress import telling
-from .arguments import carry, check_target, countable, seconds, starts, whole
+from .arguments import carry, check_concrete, check_target, countable, seconds, starts, whole
 from .batch import Batch, Rollout
 from .defaults import chosen_method, default_method, one_code
 from .fleet import Fleet
@@ -68,6 +68,7 @@ def rollout(
     (2, 100, 2)
     """
     check_target(target)
+    check_concrete(states, duration, controller, dt)
     duration = seconds(duration, "duration")
     dt = None if dt is None else seconds(dt, "dt")
     countable(duration, SHORTEST_DEFAULT if dt is None else dt)

@@ -12,7 +12,7 @@ from ..errors import ModelError, told
 from ..model import Model, State
 from ..progress import telling
 from .accuracy import halvings
-from .arguments import countable, seconds, start, whole
+from .arguments import check_concrete, countable, seconds, start, whole
 from .defaults import chosen_method
 from .events import Event, checked_events
 from .integrator import Integrator
@@ -73,6 +73,7 @@ def simulate(
     >>> flight.status, len(flight)
     ('finished', 51)
     """
+    check_concrete(state, duration, controller, dt)
     duration, every = seconds(duration, "duration", zero=True), whole(every, "every")
     dt = None if dt is None else seconds(dt, "dt")
     countable(duration, DEFAULT_STEP if dt is None else dt)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ..caching import cached_property
 from ..contact import Contact
 from ..control import Law
 from ..errors import ModelError, told
