@@ -175,7 +175,9 @@ class Contact(ABC):
         """Refuses a state from which no run should start; by default none."""
 
     def check_heights(self, model: Model, heights: np.ndarray) -> None:  # noqa: B027
-        """The same of many states, by the heights of points over the ground (N x points, m)."""
+        """Refuses robots that start with their points at these heights over the ground (N x points, m); by default
+        none.
+        """
 
     def place(self, model: Model, state: State) -> State:
         """State with the base moved along the normal of the ground until the robot rests on it.

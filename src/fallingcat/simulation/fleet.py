@@ -12,7 +12,7 @@ from ..contact import Contact
 from ..control import Law
 from ..errors import ModelError, told
 from ..model import Model, State
-from .arguments import seconds, starts, whole
+from .arguments import check_target, seconds, starts, whole
 from .closed import check_closed
 from .defaults import default_method, one_code, takes_fixed_steps
 from .field import layout_of
@@ -73,6 +73,7 @@ class Fleet:
         ledger: bool = True,
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
+        check_target(target)
         many, dt = starts(model, states), seconds(dt, "dt")
         each, laws = _laws_of_each(laws, len(many.pose), model)
         system = problem(model, many, laws, contact, dt=dt, passive=passive, driven=driven)
