@@ -11,8 +11,8 @@ from fallingcat.model.robots.random_tree import random_tree
 from fallingcat.simulation import Fleet, Implicit, implicit_step
 from fallingcat.simulation.field import layout_of
 from fallingcat.simulation.implicit_step import begun, concluded, converged
+from fallingcat.simulation.problem import problem
 from fallingcat.simulation.refinement import turning_rates
-from fallingcat.simulation.simulate import system_of
 
 
 def world_momentum(model, state):
@@ -36,7 +36,7 @@ def test_momentum_of_flights_is_kept_to_order_two(seed):
 
 def momentum_error(model, floor, start, dt, steps):
     """Momentum after some steps, less that before, less what gravity and contact forces gave; relative to these."""
-    system = Implicit().suited(system_of(model, start, (), floor))
+    system = Implicit().suited(problem(model, fc.State.stack([start]), (), floor, passive=False))
     _, memory = floor.begin(model, start)
     layout = layout_of(system, len(memory))
     x = np.append(0.0, layout.pack(start, memory, np.zeros(layout.works)))
@@ -143,7 +143,7 @@ def test_steps_that_do_not_converge_are_counted(monkeypatch):
     model, state, feet = fast_quadruped()
     state = state._replace(rates=np.zeros(model.n))
     floor = CONTACTS["implicit"](feet)
-    system = Implicit().suited(system_of(model, state, (), floor))
+    system = Implicit().suited(problem(model, fc.State.stack([state]), (), floor, passive=False))
     _, memory = floor.begin(model, state)
     layout = layout_of(system, len(memory))
     x = np.append(0.0, layout.pack(state, memory, np.zeros(layout.works)))

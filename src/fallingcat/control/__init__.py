@@ -5,6 +5,7 @@ from .actuators import Actuators, actuated
 from .allocation import ExternalLaw, InternalLaw, Response, on_external, response
 from .between import PointActuator, PointSpring, wrench_between
 from .collisions import CollisionLimit
+from .external import ExternalWrench, Push
 from .floating import (
     FloatingInverse,
     Prioritised,
@@ -35,6 +36,7 @@ from .reached import Reached
 from .reaching import InverseKinematics, inverse_kinematics
 from .sampled import Sampled
 from .self_contact import SelfContact
+from .servo import PositionServo
 from .springs import JointDamper, JointSpring
 from .stance import Stance
 from .task_space import OperationalSpace, TaskDynamics, task_dynamics
@@ -70,6 +72,7 @@ __all__ = [
     "ErrorState",
     "ExternalLaw",
     "ExternalPolarSpring",
+    "ExternalWrench",
     "FloatingInverse",
     "Gains",
     "Impedance",
@@ -96,8 +99,10 @@ __all__ = [
     "PolarSpring",
     "PoseSensor",
     "PoseTask",
+    "PositionServo",
     "PositionTask",
     "Prioritised",
+    "Push",
     "RadialDamper",
     "RadialSpring",
     "RateLimits",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..arrays import array, is_expression, is_numeric, mirror, scale
+from ..caching import cached_property
 from ..errors import ModelError, told
 from ..lie.rotations import skew
+from ..records import concise
 
 TRIANGLE_TOLERANCE = 1e-6  # relative: what six printed digits of a flat plate can break
 
@@ -35,6 +37,7 @@ LARGEST = 1e100
 """Of the numbers of a body, in SI units: squares and quotients of them are numbers too."""
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Body(Frozen):
     """A rigid body: ``mass`` (kg), ``center`` (3, m) and ``inertia`` (3x3, kg m^2).
@@ -190,6 +193,8 @@ def _differ(a: Any, b: Any) -> bool:
 
 def frozen_array(x: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
     """``x`` as a read-only array of floats or expressions, finite, or an error that names ``what``."""
+    if isinstance(x, np.ma.MaskedArray):
+        raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}")
     try:
         out = _of_expressions(x) if _holds_expressions(x) else np.array(x, dtype=float)
     except (TypeError, ValueError, OverflowError):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import block, concatenate, cross, scale
-from ..contact import CompliantFloor
+from ..contact.supports import Landing
 from ..dynamics.forward import Response, angular_velocities
 from ..dynamics.spatial import motion_to_child
 from ..dynamics.sweeps import nodes, outward
@@ -70,7 +70,7 @@ class Point(NamedTuple):
 
 
 def points_of(
-    model: Model, floor: CompliantFloor, state: State, memory: Any, dt: Any = 0.0, middle: State | None = None
+    model: Model, floor: Any, state: State, memory: Any, dt: Any = 0.0, middle: State | None = None
 ) -> list[Point]:
     """Points of a floor, from one sweep over the robot, with what the floor remembers of them.
 
@@ -88,7 +88,9 @@ def points_of(
     twists = outward(tree, start, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates)
     spins = angular_velocities(model, state if middle is None else middle)
     points, R_base, origin = [], state.pose[:3, :3], state.pose[:3, 3]
-    for i, (name, radius, own) in enumerate(zip(floor.points, floor.radii, memory.reshape(-1, 2), strict=True)):
+    for i, (name, radius, own) in enumerate(
+        zip(floor.points, floor.radii, memory.reshape(len(floor.points), -1), strict=True)
+    ):
         frame = model.frame(name)
         link = model.link_index(frame.link)
         R, center, (v, w) = poses[link][:3, :3], frame.placement[:3, 3], (twists[link][:3], twists[link][3:])
@@ -101,6 +103,6 @@ def points_of(
         base, pull = site.axes @ R_base, site.axes @ model.gravity
         lever = site.axes @ below - site.axes @ origin
         velocity = axes @ (v + cross(w, place))
-        landing = floor.touchdown(position, velocity, anchor, dt)
+        landing: Landing = floor.touchdown(position, velocity, anchor, dt)
         points.append(Point(link, center, place, axes, pull, spins[link], site.height, *landing, velocity, base, lever))
     return points

@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import array, concatenate, cross, less, repeat, scale, where
-from ..contact import CompliantFloor, Contact
+from ..contact import Contact
 from ..contact.centered import Centered
-from ..contact.compliant import Support
 from ..contact.points import position
-from ..contact.stepped import SteppedContacts
+from ..contact.supports import Support
 from ..control import Law
 from ..dynamics import gravity_forces
 from ..dynamics.forward import Response, resisting_mass, response
@@ -54,6 +53,8 @@ class Start(NamedTuple):
     counts: Any
     """``3``: steps so far that did not converge, that were refined, and that stayed coarse"""
     dt: Any
+    memory: Any
+    """what contact and laws remember before the step"""
 
     def sweep(self, signs: Signs) -> Sweep:
         """Accelerations under contact forces that are linearised where ``signs`` say."""
@@ -119,18 +120,21 @@ def begun(
     """A step, and what its start tells: how points move, and what dry friction could stop if nothing else pulled."""
     own = numbers[len(numbers) - size(model, varied) :]
     gives = giving_with(model, contact, varied, own) if contact is not None else 0.0
+    K, D = contact.point_impedance(model) if contact is not None else (0.0, 0.0)
     model, contact = edited(model, contact, varied, own)
     system = System(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=carried(model))
     layout = layout_of(system, memory)
-    (state, anchors, works), (last, counts) = layout.unpack(x[1:]), np.split(layout.carried_of(x[1:]), [model.nv])
+    (state, before, works), (last, counts) = layout.unpack(x[1:]), np.split(layout.carried_of(x[1:]), [model.nv])
     state = model.configuration.displace(state, scale(0.5 * dt[0], state.velocity))
     middle = moving(state, state.velocity + scale(0.5 * dt[0], last))
+    size_of_laws, half = sum(system.sizes), system.later(before, x[0] * dt[0], state, 0.5 * dt[0])
+    system, anchors = system.recalling(concatenate([before[: memory - size_of_laws], half]))  # laws act in the middle
     points = _points(system, state, anchors, dt[0], middle)
     grip = _gripping(system, state, dt[0]) if grips else None
     touching, name = _touching(system, points), grip.name if grip else None
     pulls = pulls_of(system, (x[0] + 0.5) * dt[0], state, forces, touching, name, dt[0], middle=True)
-    seen = Centered.of(*_floor(system).springs, gives, dt[0]) if points else None
-    start = Start(system, x[0], state, middle, works, points, pulls, seen, counts, dt[0])
+    seen = Centered.of(K, D, gives, dt[0]) if points else None
+    start = Start(system, x[0], state, middle, works, points, pulls, seen, counts, dt[0], before)
     return start, Signs([point.velocity for point in points], grip)
 
 
@@ -219,7 +223,8 @@ def concluded(start: Start, last: Sweep) -> Any:
     if last.signs.grip:
         pulls = pulls | {last.signs.grip.name: Pull(last.held, *np.zeros((2, system.model.n)))}
     works = start.works + _works(system, state, change, pulls, points, ahead, felt, late, dt)
-    memory = concatenate(kept)
+    middle = moving(state, state.velocity + 0.5 * change)
+    memory = concatenate([*kept, system.later(start.memory, (start.count + 0.5) * dt, middle, dt)])
     unsettled = where(less(0.0, last.settled), 0.0 * dt, 1.0 + 0.0 * dt)
     counts = start.counts + array([unsettled, 0.0, coarse(system.model, velocity, dt)])
     given = concatenate([last.acceleration, counts])
@@ -255,11 +260,10 @@ def commanded_at(
 ) -> Any:
     """``nv``: the forces of laws at a packed state, whatever touches."""
     system = System(model, tuned(laws, numbers), contact)
-    state, anchors, _ = layout_of(system, memory).unpack(packed)
-    if isinstance(contact, SteppedContacts):
-        touching = contact.touched(anchors)
-    else:
-        touching = _touching(system, _points(system, state, anchors))
+    state, remembered, _ = layout_of(system, memory).unpack(packed)
+    anchors = remembered[: getattr(contact, "memory_size", None)]
+    touched = getattr(contact, "touched", None)  # of time steps, which remember it
+    touching = _touching(system, _points(system, state, anchors)) if touched is None else touched(anchors)
     at = (model, clock[0], state)
     return by_cases(lambda known: system.total({law.name: law.forces(*at, known) for law in system.laws}), touching)
 
@@ -268,18 +272,29 @@ def anchors(system: System, many: State) -> np.ndarray:
     """``N x memory``: what a floor remembers of ``N`` states from which it starts: where its points are."""
     if system.contact is None:
         return np.zeros((len(many.pose), 0))
-    where_at = compile(system.model, anchors_at, state=["pose", "joints"], floor=_floor(system))
-    return np.asarray(where_at(many.pose[:, :3], many.joints))
+    floor = _floor(system)
+    start = compile(system.model, starts_at, state=["pose", "joints"], floor=floor)
+    found = np.asarray(start(many.pose[:, :3], many.joints))
+    memory = found.shape[1] - len(floor.points)
+    floor.check_heights(system.model, found[:, memory:])
+    return found[:, :memory]
 
 
-def anchors_at(model: Model, state: State, *, floor: CompliantFloor) -> Any:
+def starts_at(model: Model, state: State, *, floor: Any) -> Any:
+    """:func:`anchors_at`, then the heights of the points over the ground (m)."""
+    ground, balls = floor.ground(model), zip(floor.points, floor.radii, strict=True)
+    heights = [ground.site(position(model, state, place), r).height for place, r in balls]
+    return concatenate([anchors_at(model, state, floor=floor), array(heights)])
+
+
+def anchors_at(model: Model, state: State, *, floor: Any) -> Any:
     """What the points of a floor remember that have just touched it."""
     ground, places = floor.ground(model), [position(model, state, place) for place in floor.points]
-    return concatenate([floor.unloaded(i, ground.site(p), p) + np.zeros(2) for i, p in enumerate(places)])
+    return concatenate([np.zeros(0), *(floor.unloaded(i, ground.site(p), p) for i, p in enumerate(places))])
 
 
-def _floor(system: System) -> CompliantFloor:
-    assert isinstance(system.contact, CompliantFloor)
+def _floor(system: System) -> Any:
+    """The contact, which offers :class:`.LinearizedForces`."""
     return system.contact
 
 

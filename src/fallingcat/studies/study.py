@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError, told
+from ..records import concise
 from ..simulation import Trajectory
 from .kind import Parameters, Progress
 from .tables import RowTable, Study, load
@@ -48,6 +49,7 @@ class Row:
         return {key: getattr(self, key) for key in keys} | {"band": band}
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class StudyResult:
     """A study that was run."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from ...caching import cached_property
 from ...lie import SE3
 from ...lie.rotations import homogeneous, matrix_from_quaternion
 from ...model import Couple, Loop, Model, Pin, Weld
@@ -82,9 +82,10 @@ class Equalities:
             name = element.get(f"body{k}") or WORLD
             if f"site{k}" in element.attributes:
                 site = self._sites[element.get(f"site{k}")]
-                if site.parent is None or site.parent.tag != "body":
+                if site.parent is None or site.parent.tag not in ("body", "worldbody"):
                     return None
-                name, H = site.parent.get("name"), pose(site, self.settings, self.reader)
+                name = site.parent.get("name") if site.parent.tag == "body" else WORLD
+                H = pose(site, self.settings, self.reader)
             if name in self._places:
                 ends.append((name, H))
             elif name == WORLD:
