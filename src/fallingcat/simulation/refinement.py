@@ -31,7 +31,8 @@ def turning_rates(model: Model) -> tuple[int, ...]:
 
     Wheels, propellers and flywheels are continuous joints: symmetric about their axes, they may turn by any angle.
     """
-    stopped, neutral, found = {stop.rate(model) for stop in joint_stops(model)}, model.neutral().joints, set()
+    stopped, neutral = {stop.rate(model) for stop in joint_stops(model)}, model.neutral().joints
+    found: set[int] = set()
     for joint, q, v in zip(model.joints, model.q_slices, model.v_slices, strict=True):
         turns = np.any(np.asarray(joint.motion_subspace(neutral[q]))[3:], axis=0)
         places = np.arange(v.start, v.stop)[turns].tolist()
