@@ -15,9 +15,14 @@ from .bristle import anchor_rate, anchor_travel, cone_share
 from .centered import Centered
 from .compliant_contact import PointContact
 from .contact import Mode
+from .defaults import default_springs
 from .points import Ground, Site, each_radius, floor_normal, floor_points, plane
 from .relief import Relief, check_relief, grounded
+from .shapes import take_feet
 from .supports import Landing, Pressed, Support
+
+UNSAID: Any = ()
+"""Springs that follow from the mass of the robot."""
 
 _PAIR, _ONE = "two finite numbers that are not negative, (normal, tangential)", "a finite number"
 _NUMBERS = (
@@ -62,11 +67,11 @@ class CompliantFloor(PointContact):
     """
 
     points: tuple[str, ...]
-    """links or frames whose origins may touch"""
-    stiffness: tuple[float, float]
-    """normal, tangential (N/m)"""
-    damping: tuple[float, float]
-    """normal, tangential (N s/m)"""
+    """links or frames whose origins may touch, or :func:`.feet` of a model, with their radii"""
+    stiffness: tuple[float, float] = UNSAID
+    """normal, tangential (N/m); left out, that of :func:`.default_springs` for points of :func:`.feet`"""
+    damping: tuple[float, float] = UNSAID
+    """normal, tangential (N s/m), likewise"""
     friction: float | None = None
     """Coulomb's coefficient; None holds every point where it touched down"""
     normal: tuple[float, float, float] | None = None
@@ -79,6 +84,14 @@ class CompliantFloor(PointContact):
     """heights over the plane, such as :class:`.HeightField`; None: it is flat"""
 
     def __post_init__(self) -> None:
+        feet = take_feet(self)
+        missing = [name for name in ("stiffness", "damping") if getattr(self, name) is UNSAID]
+        if missing and feet is None:
+            raise ModelError("a floor has stiffness and damping; they follow from points that are feet(model)")
+        if missing and feet is not None:
+            found = dict(zip(("stiffness", "damping"), default_springs(feet.model, feet.points), strict=True))
+            for name in missing:
+                object.__setattr__(self, name, found[name])
         object.__setattr__(self, "points", floor_points(self.points))
         object.__setattr__(self, "normal", floor_normal(self.normal))
         each_radius(self.radius, self.points)

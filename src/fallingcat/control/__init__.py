@@ -5,6 +5,7 @@ from .actuators import Actuators, actuated
 from .allocation import ExternalLaw, InternalLaw, Response, on_external, response
 from .between import PointActuator, PointSpring, wrench_between
 from .collisions import CollisionLimit
+from .external import ExternalWrench, Push
 from .floating import (
     FloatingInverse,
     Prioritised,
@@ -71,6 +72,7 @@ __all__ = [
     "ErrorState",
     "ExternalLaw",
     "ExternalPolarSpring",
+    "ExternalWrench",
     "FloatingInverse",
     "Gains",
     "Impedance",
@@ -100,6 +102,7 @@ __all__ = [
     "PositionServo",
     "PositionTask",
     "Prioritised",
+    "Push",
     "RadialDamper",
     "RadialSpring",
     "RateLimits",

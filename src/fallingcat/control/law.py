@@ -137,6 +137,13 @@ class Law(Impedance, Saturation, FrictionHold, OwnState, ABC):
         """The law with one number for each joint where its :attr:`inputs` may be given so: what compiled steps take."""
         return self
 
+    def check_inputs(self) -> None:
+        """Raises where :attr:`inputs` name fields that hold no numbers."""
+        for name, field in self.inputs.items():
+            x = getattr(self, field, None)
+            if not (_is_number(x) or _is_row(x)):
+                raise ModelError(f"input {name!r} of {self.name!r}: its field {field!r} holds numbers, not {told(x)}")
+
     def check(self, model: Model) -> None:
         """Raises where the law cannot act on ``model``; asked once before a run, whatever is compiled later."""
 

@@ -43,6 +43,7 @@ class Fleet:
     of the time.
 
     ``laws`` are those of all robots, or ``N`` lists of them, which differ in their numbers: gains of each robot.
+    Their inputs, such as ``targets`` of :class:`~fallingcat.control.PositionServo`, may change at every :meth:`step`.
     ``parameters`` are other numbers of each robot, by name: ``"LINK.mass"`` (N, kg), ``"LINK.center"`` (N x 3, m),
     ``"LINK.inertia"`` (N x 3 x 3, kg m^2, about the center of mass), as in :class:`fallingcat.model.Body`, and
     ``"friction"`` (N) of the ground; a robot then moves as one whose model has these numbers.
@@ -299,6 +300,10 @@ class Fleet:
         forces = np.asarray(forces, dtype=float) if isinstance(self._on, Cpu) else forces
         if tuple(getattr(forces, "shape", ())) != (self.count, model.n):
             raise ModelError(f"forces have shape ({self.count}, {model.n}), not {told(forces)}")
+        if isinstance(self._on, Cpu) and not np.isfinite(forces).all():
+            odd = np.flatnonzero(~np.isfinite(forces).all(axis=1))
+            more = f" and {len(odd) - 1} more" if len(odd) > 1 else ""
+            raise ModelError(f"forces on robot {odd[0]}{more} of {self.count} hold a number that is not finite")
         return self._on.padded(forces, model.m)
 
 

@@ -119,4 +119,7 @@ def _checked(model: Model, laws: tuple[Any, ...]) -> tuple[Law, ...]:
     checked = tuple(law for law in laws if isinstance(law, Law))
     for law in checked:
         law.check(model)
-    return tuple(law.sized(model) for law in checked)
+    sized = tuple(law.sized(model) for law in checked)
+    for law in sized:
+        law.check_inputs()
+    return sized
