@@ -157,7 +157,7 @@ def identify(
     if len(Z) != len(Y):
         raise ModelError(f"joints has {len(Z)} rows, and the regressor {len(Y)}")
     names = (*parameter_names(model), *(f"{term} {name}" for term in terms for name in moving))
-    triangle: Any = np.linalg.qr(np.column_stack([Y, Z, tau]), mode="r")  # thousands of rows once, then as many as columns
+    triangle: Any = np.linalg.qr(np.column_stack([Y, Z, tau]), mode="r")  # as many rows as columns
     cones = _cones(model, terms)
     weight = _weight(positive(prior, "prior"), tau, triangle)
     x, steps, converged = _minimum(triangle[:, :-1] @ cones.map, triangle[:, -1], cones, weight, iterations)
