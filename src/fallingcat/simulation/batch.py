@@ -20,6 +20,7 @@ from ..dynamics.forward import check_mass
 from ..errors import ModelError, NumericsError, told
 from ..kernels import compile
 from ..model import State
+from ..records import table
 from .accuracy import WHOLE, ErrorEstimate, halvings, worst_of_some
 from .arguments import MOST_STEPS, answered
 from .compiled import energies, energies_with, remembered
@@ -95,6 +96,8 @@ class Rollout:
     def __repr__(self) -> str:
         about = f"{self.times[-1]:g} s, {len(self.times)} samples of {len(self.codes)} robots, {self.integrator}"
         return f"<Rollout: {about}, {self.status}>"
+
+    _repr_html_ = table
 
 
 class Sample(NamedTuple):

@@ -144,7 +144,7 @@ class Study(BaseModel):
         whole = self.parameters.model_dump() | dict(changes)
         parameters = checked(self.kind.parameters, whole, f"study {self.name!r}", key="parameter")
         old, new = self.parameters.model_dump(), parameters.model_dump()
-        changed = tuple(key for key in new if new[key] != old[key])
+        changed = tuple(key for key in new if key not in old or new[key] != old[key])
         return self.model_copy(update={"parameters": parameters, "changed": (*self.changed, *changed)})
 
 
