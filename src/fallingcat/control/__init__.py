@@ -43,6 +43,7 @@ from .tasks import (
     CenterOfMassTask,
     CentroidalMomentumTask,
     Demand,
+    ForceTask,
     JointsTask,
     PointTask,
     PoseTask,
@@ -50,6 +51,7 @@ from .tasks import (
     RelativeTask,
     RotationTask,
     Task,
+    WrenchTask,
 )
 from .torque_law import TorqueLaw
 from .whole_body import Torques, WholeBody, WholeBodyLoop, torques
@@ -71,6 +73,7 @@ __all__ = [
     "ExternalLaw",
     "ExternalPolarSpring",
     "FloatingInverse",
+    "ForceTask",
     "Gains",
     "Impedance",
     "InternalLaw",
@@ -119,6 +122,7 @@ __all__ = [
     "VirtualModel",
     "WholeBody",
     "WholeBodyLoop",
+    "WrenchTask",
     "accelerations",
     "actuated",
     "floating_inverse_dynamics",

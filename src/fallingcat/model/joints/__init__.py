@@ -8,6 +8,7 @@ from .helical import Helical
 from .kind import JointKind
 from .planar import Planar
 from .prismatic import Prismatic
+from .pseudo_planar import PseudoPlanar
 from .reversed import Reversed
 from .revolute import Revolute
 from .schoenflies import Schoenflies
@@ -27,6 +28,7 @@ KINDS: dict[str, type[JointKind]] = {
         Planar,
         Spherical,
         Schoenflies,
+        PseudoPlanar,
         Translational,
         Free,
         Fixed,
@@ -44,6 +46,7 @@ __all__ = [
     "JointKind",
     "Planar",
     "Prismatic",
+    "PseudoPlanar",
     "Reversed",
     "Revolute",
     "Schoenflies",
