@@ -18,6 +18,8 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from .escaping import terminal
+
 _LONGEST_QUOTE = 160
 
 
@@ -29,7 +31,7 @@ class FallingCatError(Exception):
     """
 
     def __str__(self) -> str:
-        return _one_line(self._message())
+        return terminal(self._message())
 
     def _message(self) -> str:
         return " ".join(str(arg) for arg in self.args)
@@ -138,6 +140,9 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(message)
         self.result = result
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (*self.args, self.result)
+
 
 class ExtraMissingError(FallingCatError, ImportError):
     """Something needs a package that is not installed; names the extra that brings it.
@@ -207,8 +212,3 @@ def _sentence(places: list[str | None], rule: str, remark: str | None) -> str:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 3] + "..."
-
-
-def _one_line(text: str) -> str:
-    """``text`` with everything that does not print (line ends, escapes, direction marks) as its escape sequence."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

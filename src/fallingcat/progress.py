@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .escaping import terminal
+
 AFTER = 1.0
 """s: what is done sooner says nothing"""
 OFTEN = 0.1
@@ -52,16 +54,15 @@ class _Bar:
     def show(self) -> None:
         from rich.console import Console
         from rich.errors import LiveError
-        from rich.markup import escape
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         with self._lock, contextlib.suppress(LiveError):  # somebody else draws
             if self._over:
                 return
-            columns = (TextColumn(escape(self._what)), BarColumn(), TimeElapsedColumn())
+            columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
             bar = Progress(*columns, console=Console(stderr=True), transient=True)
             bar.start()
-            bar.add_task("", total=None)
+            bar.add_task(terminal(self._what), total=None)
             self._shown = bar
 
     def tell(self, share: float) -> None:

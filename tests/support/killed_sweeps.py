@@ -39,6 +39,8 @@ class Cosine(StudyKind[CosineParameters, tuple[float, float]]):
             raise ValueError("a run that fails")
         if parameters.a == 5.0 and parameters.log.endswith("deadly"):
             os.kill(os.getpid(), signal.SIGKILL)
+        if parameters.a == 6.0 and parameters.b == 1.0 and parameters.log.endswith("deadly"):
+            pow(3, 10**10)  # hours, and no other thread of Python runs meanwhile
         time.sleep(2e-4)
         with open(parameters.log, "a") as out:
             out.write(f"{parameters.a} {parameters.b}\n")
@@ -72,7 +74,7 @@ def wait(log: Path, rng: random.Random, workers: int) -> None:
     if rng.random() < 0.2:
         time.sleep(rng.uniform(0.0, 0.1))
         return
-    begun, lines, until = log.stat().st_size, rng.randrange(30 * workers), time.monotonic() + 5.0
+    begun, lines, until = log.stat().st_size, rng.randrange(30 * max(workers, 1)), time.monotonic() + 5.0
     while log.stat().st_size < begun + 8 * lines and time.monotonic() < until:
         time.sleep(2e-4)
     time.sleep(rng.uniform(0.0, 3e-3))
@@ -82,7 +84,7 @@ def main(folder: Path, kills: int, seed: int, workers: int) -> None:
     rng, log = random.Random(seed), folder / LOG
     log.touch()
     whole, out = folder / "whole", folder / "killed"
-    swept(whole, log, workers=1)  # not interrupted
+    swept(whole, log, workers=0)  # not interrupted
     began = time.perf_counter()
     log.write_text("")
     history, killed, rounds = [], 0, 0
@@ -115,10 +117,10 @@ def main(folder: Path, kills: int, seed: int, workers: int) -> None:
 
 
 def deadly(folder: Path) -> None:
-    """A sweep in two processes, in which all runs with one value kill theirs."""
+    """A sweep in two processes, in which all runs with one value kill theirs, and one never ends."""
     grid = {"a": np.arange(7.0), "b": np.arange(2.0)}
     study = parse(STUDY, "cosine", "cosine.toml")
-    found = sweep(study, grid, folder / "out", log=str(folder / "deadly"), chunk=3, workers=2)
+    found = sweep(study, grid, folder / "out", log=str(folder / "deadly"), chunk=3, workers=2, time_limit=3.0)
     sys.stdout.write(json.dumps(found.data()))
 
 

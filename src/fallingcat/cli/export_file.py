@@ -88,14 +88,15 @@ def controller_exported(model: Model, controller: str, out: str, dtype: str) -> 
     from math import prod
 
     from ..control.controller_file import read_controller
-    from ..kernels.text.shared import READABLE, Real, escaped
+    from ..escaping import READABLE, comment
+    from ..kernels.text.shared import Real
 
     law = read_controller(controller)
     source, numbers, real = law.steered(model, "c", dtype=dtype), law.numbers(model), Real(dtype)
     lines, at = ["/* What steers it, a2: where the numbers of what begin, and how many there are."], 0
     for task in (task for level in law.constant_tasks for task in level):
         for name, shape in task.number_shapes(model).items():
-            about = escaped(re.sub("[()']", " ", task.name).strip(), READABLE)
+            about = comment(re.sub("[()']", " ", task.name).strip(), READABLE)
             lines.append(f" *   a2[{at}], {prod(shape)}: {name} of {about}")
             at += prod(shape)
     values = ", ".join(real.constant(float(x)) for x in numbers)

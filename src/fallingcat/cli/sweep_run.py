@@ -13,7 +13,7 @@ import typer
 from ..errors import FallingCatError
 from .app import Json, app, errors_in_one_line
 from .study_run import setting
-from .text import count, on_screen, summary
+from .text import count, on_screen, plain, summary
 
 if TYPE_CHECKING:
     from ..studies.sweeps.sweep import Tell
@@ -45,7 +45,8 @@ def sweep(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what was stopped.")] = False,
     workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes; one for each core if left out.", show_default=False)
+        int | None,
+        typer.Option(metavar="N", help="Processes; one for each core if left out, 0: this one.", show_default=False),
     ] = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A Dask cluster instead, such as tcp://node1:8786.")
@@ -56,6 +57,9 @@ def sweep(
     chunk: Annotated[
         int | None,
         typer.Option(metavar="RUNS", help="Runs in one file of each variable; the square root of all if left out."),
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="A run that takes longer has failed.", show_default=False)
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -71,7 +75,8 @@ def sweep(
         with _progress(wanted.name, as_json) as tell:
             found = swept(
                 wanted, dict(map(_axis, grid)), out or f"{wanted.name}.zarr", sample=sample, seed=seed, resume=resume,
-                workers=workers, scheduler=scheduler, target=target, chunk=chunk, progress=tell,
+                workers=workers, scheduler=scheduler, target=target, chunk=chunk, time_limit=time_limit,
+                progress=tell,
             )  # fmt: skip
         if as_json:
             typer.echo(json.dumps(found.data()))
@@ -109,15 +114,15 @@ def _progress(what: str, quiet: bool) -> Iterator[Tell | None]:
         yield None
         return
     from rich.console import Console
-    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn(escape(what)), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(elapsed_when_finished=True), TextColumn("{task.fields[failed]}"),
+        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"), TimeRemainingColumn(elapsed_when_finished=True),
+        TextColumn("{task.fields[failed]}"),
     )  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=120.0) as bar:
-        task = bar.add_task("", total=None, rate="", failed="")
+        task = bar.add_task(plain(what), total=None, rate="", failed="")
 
         def tell(done: int, failed: int, total: int) -> None:
             speed = bar.tasks[0].speed

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..errors import FallingCatError
+from ..escaping import terminal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,13 +19,7 @@ NARROWEST = 40
 """Columns of a table: a terminal that has fewer wraps its lines."""
 
 
-def plain(text: object) -> str:
-    """``text`` on one line, with whatever could steer a terminal as its escape sequence.
-
-    >>> print(plain("red \\x1b[31m"))
-    red \\x1b[31m
-    """
-    return str(FallingCatError(text))
+plain = terminal
 
 
 def shown(text: str) -> Any:

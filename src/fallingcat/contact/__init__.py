@@ -1,7 +1,9 @@
 """What robots touch: compliant floors, hard contacts, impacts; and what closes their loops."""
 
 from . import loops
+from .capabilities import AdmissibleImpulses, HybridModes, LinearizedForces
 from .compliant import CompliantFloor
+from .compliant_contact import CompliantContact
 from .contact import Contact, Jump
 from .distances import Distance, distances, self_pairs
 from .hard import HardContacts
@@ -16,15 +18,19 @@ from .stance import center_of_pressure, contact_forces, corners, stance_base
 from .stops import Stop, joint_stops
 
 __all__ = [
+    "AdmissibleImpulses",
     "CollisionPoints",
+    "CompliantContact",
     "CompliantFloor",
     "Contact",
     "ContactJacobian",
     "Distance",
     "HardContacts",
     "HeightField",
+    "HybridModes",
     "Impact",
     "Jump",
+    "LinearizedForces",
     "Margins",
     "Plane",
     "Relief",

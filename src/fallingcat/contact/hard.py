@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import array, concatenate, scale, sqrt
+from ..arrays import array, concatenate, is_numeric, scale, sqrt
+from ..caching import cached_property
 from ..errors import ModelError, told
 from ..lie.group import constant
 from ..model import Model, State
+from ..records import concise
 from .complementarity import OPEN, SLIDE, STICK
+from .cones import GLUED, Cone, ImpulseSet
 from .contact import Contact, Jump, Mode, Touch
 from .impacts import restitutions
 from .memory import IDLE, TOUCH, Kept
@@ -48,6 +50,7 @@ class Load(NamedTuple):
     """N, along the ground, one for each tangential row"""
 
 
+@concise
 @dataclass(frozen=True)
 class HardContacts(Contact):
     """A rigid plane under the points of the robot.
@@ -120,12 +123,12 @@ class HardContacts(Contact):
             if not np.isfinite(x) or (x < 0.0 and name != "height"):
                 raise ModelError(f"{name} of hard contacts is {rule}, not {told(given)}")
 
-    @functools.cached_property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Of points and stops: modes and memory speak of both."""
         return (*self.points, *(stop.name for stop in self.stops))
 
-    @functools.cached_property
+    @cached_property
     def restitutions(self) -> np.ndarray:
         """One for each of :attr:`names`."""
         return np.append(restitutions(self.restitution, self.points), [stop.restitution for stop in self.stops])
@@ -365,6 +368,20 @@ class HardContacts(Contact):
 
         small = len(self.names) * model.nv <= SMALL and not model.loops
         return None if small else PreparedContacts(*(getattr(self, field.name) for field in fields(self)))
+
+    # time stepping: see AdmissibleImpulses --------------------------------------------------------------------
+
+    def time_stepping(self, further: int) -> Contact:
+        """The same contact with the memory of time steps, beside so many ``further`` rows of loops and dry friction."""
+        from .stepped import SteppedContacts
+
+        return SteppedContacts.of(self, further)
+
+    def impulse_sets(self, model: Model) -> list[ImpulseSet]:
+        """The set in which the impulse of each point and stop is; the friction may be a number of each robot."""
+        mu = GLUED if self.friction is None else self.friction
+        smooth = is_numeric(mu) and not mu
+        return [Cone(1 if smooth else len(axes), mu) for axes in self.axes(model)]
 
     def gap(self, at: Situation, memory: Any, i: int) -> Any:
         """How far an open point is from where it touches down."""

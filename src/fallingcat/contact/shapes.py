@@ -15,6 +15,7 @@ from ..errors import ModelError, told
 from ..io.opened import read_vertices
 from ..model import Frame, Model, State
 from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
+from ..records import concise
 from .points import plane, positions
 
 RIM = 8
@@ -26,6 +27,7 @@ Ball = tuple[np.ndarray, float]
 """A center (3, m, in the frame of a shape) and a radius (m)."""
 
 
+@concise
 class CollisionPoints(NamedTuple):
     """What touches: give ``points`` and ``radii`` to a floor, and simulate ``model``."""
 

@@ -35,6 +35,7 @@ from .reached import Reached
 from .reaching import InverseKinematics, inverse_kinematics
 from .sampled import Sampled
 from .self_contact import SelfContact
+from .servo import PositionServo
 from .springs import JointDamper, JointSpring
 from .stance import Stance
 from .task_space import OperationalSpace, TaskDynamics, task_dynamics
@@ -99,6 +100,7 @@ __all__ = [
     "PolarSpring",
     "PoseSensor",
     "PoseTask",
+    "PositionServo",
     "PositionTask",
     "Prioritised",
     "RadialDamper",

@@ -16,6 +16,7 @@ from ..dynamics.sweeps import places_above
 from ..errors import ModelError, told
 from ..kernels import compile
 from ..model import Model, State
+from ..records import concise
 from .least_squares import LEAST, RANK, Level, hierarchical, norm, orthonormal
 from .task_space import Aim, check_aim, check_tasks, task_at
 from .tasks import PositionTask, Task
@@ -26,6 +27,7 @@ Contact = str | Task
 """A link or frame whose origin stays where it is, or a task: ``PoseTask("foot")`` for a sole that lies flat."""
 
 
+@concise
 class Support(NamedTuple):
     """Contacts that hold: ``J a + bias = 0`` ([ETH] (3.61))."""
 
@@ -65,6 +67,7 @@ def support_dynamics(model: Model, state: State, contacts: Sequence[Contact]) ->
     return Support(J, bias, Lambda, np.eye(model.nv) - MinvJt @ (Lambda @ J))
 
 
+@concise
 class FloatingInverse(NamedTuple):
     """What :func:`floating_inverse_dynamics` found."""
 
@@ -115,6 +118,7 @@ def floating_inverse_dynamics(
     )
 
 
+@concise
 @dataclass(frozen=True)
 class Prioritised(TorqueLaw):
     """Tasks by strict priorities, on contacts, with the least torques: hierarchical least squares ([ETH] Algorithm 2).
@@ -274,6 +278,7 @@ def point_names(contacts: Sequence[Contact], task: Task) -> list[str]:
     return names
 
 
+@concise
 @dataclass(frozen=True)
 class VirtualModel(TorqueLaw):
     """Torques as if springs and dampers pulled on the robot, and no gravity: virtual model control ([ETH] 3.11).

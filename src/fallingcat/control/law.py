@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Set
 from functools import wraps
 from traceback import extract_tb
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -88,8 +89,16 @@ class Law(ABC):
     name: str
     commanded: bool = True
     """Whether drives bring it about, so that their limits bound it; not so the springs that are built into a robot."""
+    tunable: tuple[str, ...] | None = None
+    """Names of the fields, floats or laws, whose numbers are arguments of compiled steps, so that robots of a batch may
+    differ in them; None: all fields that hold a float or a law, ``()``: none.  A law that cannot be traced without
+    their values, because it branches on one, say, keeps them as constants."""
     answers: bool = False
     """Whether its forces follow from what commanded laws and controller ask for: then :meth:`beside` gives them."""
+
+    inputs: Mapping[str, str] = MappingProxyType({})
+    """Numbers that every call of a compiled step may give anew, without another compilation: the names by which calls
+    give them (``sim.step(targets=...)``), and the fields that hold them, floats or tuples of floats."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -195,6 +204,10 @@ class Law(ABC):
     def sensed(self, model: Model, state: State, noise: Any) -> State:
         """What a sampled law sees of a state, with ``noise``: standard normal numbers, new at every look."""
         return state
+
+    def sized(self: L, model: Model) -> L:
+        """The law with one number for each joint where its :attr:`inputs` may be given so: what compiled steps take."""
+        return self
 
     def check(self, model: Model) -> None:  # noqa: B027 (most laws suit every model)
         """Raises where the law cannot act on ``model``; asked once before a run, whatever is compiled later."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -128,6 +128,8 @@ class InverseKinematics:
         levels, _ = _checked(model, tasks, None)
         aims = [task for level in levels for task in level]
         self.model, self.tasks = model, tuple(aims)
+        options = {"tolerance": tolerance, "iterations": iterations, "restarts": restarts, "seed": seed}
+        self._made_of = (model, tuple(map(tuple, levels))), {"limited": limited, **options}
         self._rules = _rules(tolerance, iterations, restarts, seed)
         self._plan = plan_of(model, tuple(tuple(task.form for task in level) for level in levels), _flag(limited))
         self._numbers, self._x = numbers_of(model, aims), np.zeros(model.nq + HEAD)
@@ -143,6 +145,11 @@ class InverseKinematics:
     def kernel(self) -> Kernel:
         """One step: ``k.until(x, numbers, [tolerance, damping, rest, bend, hope], most=...)``, ``x = [q; 0; 0]``."""
         return self._plan.kernel
+
+    def __reduce__(self) -> Any:
+        """As what it is made of: a copy, here or in another process, has a memory and code of its own."""
+        arguments, options = self._made_of
+        return partial(type(self), **options), arguments
 
     def numbers(self, *goals: Any) -> np.ndarray:
         """What the kernel is given for goals."""

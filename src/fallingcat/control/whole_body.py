@@ -5,17 +5,18 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ..caching import cached_property
 from ..contact.points import checked_points, floor_normal, plane
 from ..dynamics.checks import check_dynamic, check_model, choice, positive
 from ..errors import ModelError, NumericsError, told
 from ..kernels import Kernel, compile
 from ..model import Model, State
 from ..model.states import check_record
+from ..records import concise, tabulated
 from .limits import Limit, all_limits
 from .priorities import MET, Levels, checked_levels
 from .tasks.task import Task, as_numbers, count, packed
@@ -23,6 +24,7 @@ from .whole_body_problem import SETTLED, Setup, TorqueLimits, plan_of
 from .whole_body_solver import Answer, Solver
 
 
+@tabulated
 @dataclass(frozen=True)
 class Torques:
     """What :func:`torques` found."""
@@ -94,6 +96,7 @@ def torques(
     return _judged(model, levels, solver, solver.solve(*model.flatten(state), numbers))
 
 
+@concise
 @dataclass(frozen=True)
 class WholeBody:
     """:func:`torques` for a control loop: ``loop = WholeBody(robot, tasks, contacts).compile(); tau = loop(q, v, t)``.

@@ -17,6 +17,7 @@ from ..dynamics.checks import check_robot, numbers, vector
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
 from ..model.words import Factorization
+from ..records import concise
 from .claims import Claim, named_claims
 from .time import is_rate, later
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from .certificate import Certificate
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class VelocityChange:
     """``v_y = T v_x``: another quasi-velocity for the same motion ([Feurstein] 3.3.1, [Traversaro] 4, [Mishra] Lemma
@@ -207,6 +209,7 @@ def identity(model: Model) -> VelocityChange:
     return VelocityChange(one, zero, one, "body", "twist of the base, body-fixed", at=_Along(lambda step: one))
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class EquationsOfMotion:
     """``M dv/dt + C v + g = forces``, for one state and one choice of velocity.

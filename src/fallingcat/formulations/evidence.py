@@ -8,11 +8,11 @@ drowns in rounding.  Coriolis matrices are measured likewise, times the rate at 
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..caching import cached_property
 from ..model.words import Factorization
 from .links import Links, over_links
 from .time import STEP, is_rate

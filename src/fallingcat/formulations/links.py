@@ -8,12 +8,12 @@ more link, weightless, whose twist is the joint's rates and whose brackets are t
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..arrays import any_nonzero
+from ..caching import cached_property
 from ..dynamics import coriolis_matrix, inverse_dynamics, kinetic_energy, potential_energy
 from ..dynamics.sweeps import nodes, outward
 from ..lie import SE3

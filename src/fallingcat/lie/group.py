@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..arrays import concatenate, is_numeric, scale
 from ..arrays.arguments import check_rng, is_scalar, look_first, shape_of
+from ..caching import cached_property
 from ..errors import ModelError, told
 from . import series
 from .arguments import check_shapes

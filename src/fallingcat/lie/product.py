@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from ..arrays import concatenate
+from ..caching import cached_property
 from ..errors import ModelError, told
+from ..records import concise
 from .group import Group, constant
 from .rotations import block_diagonal
 
 
+@concise
 @dataclass(frozen=True)
 class Product(Group):
     """The direct product of ``factors``: elements are block-diagonal matrices of the factors' elements.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ..caching import cached_property
 from . import rotations
 from .group import Group, constant
 from .rotations import skew

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from html import escape
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import ExtraMissingError, FallingCatError, ModelError, told
+from ..escaping import html
 from ..lie.rotations import quaternion_from_matrix
 from ..model import Model, State
-from ..simulation.pictures import turned_up
 from ..views import Shape, looks
+from ..views.scenes import turned_up
+from .gate import gated
 from .puppet import Puppet
 from .solids import triangles_of
 
@@ -26,12 +28,15 @@ STEP = 1.0 / 30.0
 """s: between two pictures"""
 STEP_SIZE = 1e-3
 """rad or m: of sliders"""
+_NOTHING = ("nothing", "(nothing)", "((nothing))")
+"""Not dragged: the first of them that is no name of a link or frame."""
 ANY_ANGLE, ANY_LENGTH = np.pi, 1.0
 """rad, m: how far sliders of joints without limits go"""
 
 
 def view(model: Model, state: State | None = None, *, port: int = 8080) -> Viewer:
-    """A live view of a robot at ``http://127.0.0.1:port`` (or the next port that is free); extra ``view``.
+    """A live view of a robot at :attr:`Viewer.url`, ``http://127.0.0.1:port/TOKEN/`` (or the next port that is free);
+    extra ``view``.  Only this computer reaches it, and only who knows the token.
 
     Sliders bend joints; ``free float`` lets that turn the base, momentum staying zero; a handle drags a link or frame;
     ``simulate`` lets the robot go.  It runs until :meth:`Viewer.stop`; in a notebook it shows itself.
@@ -51,9 +56,9 @@ class Viewer:
             raise ModelError(f"port is a whole number from 1 to 65535, not {told(port)}")
         self.puppet, self._lock, self._quiet = puppet, threading.RLock(), False
         self._turn = turned_up(puppet.model.gravity)
-        with redirect_stdout(StringIO()):  # it greets
-            self.server: Any = viser.ViserServer(host=HOST, port=port, label=puppet.model.name, verbose=False)
-        self.url = f"http://{HOST}:{self.server.get_port()}"
+        token = secrets.token_urlsafe(16)
+        self.server: Any = _started(viser, port, puppet.model.name, token)
+        self.url = f"http://{HOST}:{self.server.get_port()}/{token}/"
         self._build()
         self._alive = True
         self._clock = threading.Thread(target=self._tick, daemon=True)
@@ -67,7 +72,7 @@ class Viewer:
             self.server.stop()
 
     def _repr_html_(self) -> str:
-        return f'<iframe src="{escape(self.url)}" width="100%" height="600" style="border:0"></iframe>'
+        return f'<iframe src="{html(self.url)}" width="100%" height="600" style="border:0"></iframe>'
 
     # what is there -------------------------------------------------------------------------------------------------
 
@@ -92,7 +97,8 @@ class Viewer:
         self._arrow = scene.add_arrows("/momentum", np.zeros((1, 2, 3), np.float32), (200, 60, 160), visible=False)
         self._handle = scene.add_transform_controls("/handle", scale=0.4 * size, disable_rotations=True, visible=False)
         self._handle.on_update(self._guarded(self._dragged))
-        self._say = gui.add_markdown("; ".join(drawn.notes) or "at rest")
+        self._say = gui.add_html("")  # markdown of viser runs script
+        self.say("; ".join(drawn.notes) or "at rest")
         self._free = gui.add_checkbox("free float", self.puppet.floats, disabled=not self.puppet.can_float)
         self._free.on_update(self._guarded(self._floating))
         self._runs = gui.add_checkbox("simulate", False)
@@ -102,7 +108,9 @@ class Viewer:
         }
         for box in self._shows.values():
             box.on_update(self._guarded(lambda _: self.refresh()))
-        self._target = gui.add_dropdown("drag", ("nothing", *model.link_names, *(f.name for f in model.frames)))
+        places = (*model.link_names, *(frame.name for frame in model.frames))
+        self._nothing = next((x for x in _NOTHING if x not in places), "")
+        self._target = gui.add_dropdown("drag", (self._nothing, *places))
         self._target.on_update(self._guarded(self._chosen))
         gui.add_button("reset").on_click(self._guarded(self._reset))
         gui.add_button("export what was done").on_click(self._guarded(self._export))
@@ -158,7 +166,7 @@ class Viewer:
 
     def say(self, text: str) -> None:
         """A line above the controls."""
-        self._say.content = "".join(f"\\{c}" if c in r"\`*_{}[]<>()#+-.!|~" else c for c in text)
+        self._say.content = f'<div style="padding: 0 0.5em; overflow-wrap: anywhere">{html(text)}</div>'
 
     def _bent(self, _: Any) -> None:
         joints = self.puppet.state.joints.copy()
@@ -172,11 +180,11 @@ class Viewer:
         self.puppet.floats = bool(self._free.value)
 
     def _chosen(self, _: Any) -> None:
-        self._handle.visible = self._target.value != "nothing"
+        self._handle.visible = self._target.value != self._nothing
         self.refresh()
 
     def _dragged(self, _: Any) -> None:
-        if self._target.value == "nothing":
+        if self._target.value == self._nothing:
             return
         self._runs.value = False
         goal = self._turn[:3, :3].T @ np.asarray(self._handle.position, dtype=float)
@@ -228,7 +236,7 @@ class Viewer:
                 if sliders:
                     for place, slider in self._sliders:
                         slider.value = float(np.clip(self.puppet.state.joints[place], slider.min, slider.max))
-                if handle and self._target.value != "nothing":
+                if handle and self._target.value != self._nothing:
                     self._handle.position = tuple(self._turn[:3, :3] @ self.puppet.where(self._target.value))
             finally:
                 self._quiet = False
@@ -251,3 +259,16 @@ class Viewer:
     def _put(thing: Any, H: np.ndarray) -> None:
         x, y, z, w = quaternion_from_matrix(H[:3, :3])
         thing.wxyz, thing.position = (w, x, y, z), tuple(H[:3, 3])
+
+
+def _started(viser: Any, port: int, label: str, token: str) -> Any:
+    """The server, guarded; none where it cannot be."""
+    server = None
+    try:
+        with redirect_stdout(StringIO()), gated(token):  # it greets
+            server = viser.ViserServer(host=HOST, port=port, label=label, verbose=False)
+    except FallingCatError:
+        if server is not None:
+            server.stop()
+        raise
+    return server

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 from operator import add
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 from ..arrays import concatenate, scale
 from ..arrays.many import of_many
 from ..arrays.types import Matrix, Scalar, Vector
+from ..caching import cached_property
 from ..errors import ModelError, told
 from ..lie import Group, Product
 from ..lie.group import constant

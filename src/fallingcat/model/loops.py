@@ -16,6 +16,7 @@ from ..arrays import concatenate, scale, stack
 from ..arrays.types import Matrix, Pose, Scalar, Vector
 from ..errors import ModelError, told
 from ..lie import rotations
+from ..records import concise
 from .body import Frozen, frozen_array, frozen_pose
 
 
@@ -32,6 +33,10 @@ class RobotMotion(Protocol):
 
     def frame(self, place: str | None, placement: Pose) -> tuple[Pose, Matrix, Vector]:
         """World pose (4x4), mixed Jacobian (6 x nv) and ``dJ/dt v`` (6) of a frame on a link; None is the world."""
+
+    @property
+    def velocity(self) -> Vector:
+        """Quasi-velocity (nv): the velocity ``[v; w]`` of a frame, along the world's axes, is its Jacobian times it."""
 
     def joint(self, name: str) -> tuple[Scalar, Scalar, Vector]:
         """Coordinate, rate, and the row (nv) that picks the rate out of the quasi-velocity."""
@@ -138,6 +143,7 @@ class Weld(Loop):
         return Rows(concatenate([G[:3, 3] - H[:3, 3], turn]), K - J, drift - bias)
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Couple(Loop):
     """``q_joint = c0 + c1 q_other + c2 q_other^2 + ...``: gears, mimic joints, MuJoCo's joint equalities (rad or m).

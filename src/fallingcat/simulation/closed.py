@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import concatenate, is_numeric, scale, solve, solve_tree, takes
+from ..caching import cached_property
 from ..contact import loops
 from ..contact.solving import hold, regular
 from ..dynamics import mass_matrix
@@ -71,7 +72,7 @@ class InnerLoops:
         error, J, _ = loops.equations(model, still)
         return error, concatenate([np.zeros((len(J), model.m)), J[:, model.m :]], axis=1)
 
-    @functools.cached_property
+    @cached_property
     def _mass(self) -> Any:
         more = concatenate([np.zeros(self.model.m), self.resists + np.zeros(self.model.n)])
         return mass_matrix(self.model, self.still) + more[:, None] * np.eye(self.model.nv)

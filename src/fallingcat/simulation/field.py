@@ -172,7 +172,7 @@ class Field:
 def compiled_slope(system: System, mode: Mode, memory: int) -> Slope:
     """The field as machine code: ``(packed start, y, [t]) -> dy/dt``, with any leading batch shape."""
     layout = layout_of(system, memory)
-    laws, numbers = apart(system.laws)
+    laws, numbers = apart(system.laws, system.model)
     size, given = 2 * layout.nv + memory + layout.works, given_size(system)
     inputs = {"packed": layout.size, "y": size, "clock": 1, "numbers": len(numbers), "given": given}
     options: dict[str, Any] = {"laws": laws, "contact": system.contact, "mode": mode, "memory": memory}

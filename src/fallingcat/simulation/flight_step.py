@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..arrays import concatenate, less, maximum, repeat, solve_tree, where
+from ..caching import cached_property
 from ..control import Law
 from ..control.passive import carried as inertias_behind
 from ..dynamics import inverse_dynamics, locked_inertia

@@ -13,7 +13,6 @@ is located.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,46 +20,25 @@ from typing import Any
 
 import numpy as np
 
-from ..contact import CompliantFloor
+from ..arrays import array
+from ..caching import cached_property
+from ..contact.capabilities import LinearizedForces, offers
 from ..contact.contact import Mode
 from ..contact.points import checked_points
 from ..control import Law
 from ..control.passive import JointStops
-from ..errors import ModelError
 from ..kernels import compile
 from ..kernels.kernel import compile_step
 from ..model import Model, State
 from .arguments import whole
 from .compiled import remembered
 from .field import layout_of
-from .grip import creeps
 from .implicit_step import anchors, begun, concluded, converged, foreseen, law_that_grips
 from .integrator import Marching
 from .numbers import apart
 from .parameters import nominal
 from .rule import guards
-from .switching import asking
 from .system import System
-
-MANY_MODES = 3
-"""Points of a floor from which on events of laws that ask what touches are too many to be located one by one."""
-
-
-FEW_EVENTS = 6
-"""Points times degrees of freedom of single bodies and planar hoppers on one point, whose events are located."""
-
-
-def suits_implicit(system: System) -> bool:
-    """Whether :class:`Implicit` is the default: on a compliant floor, unless events are few, or laws switch with one or
-    two points that touch; and where dry friction should hold joints that would be seen to creep.
-    """
-    floor = system.contact
-    if not (floor is None or isinstance(floor, CompliantFloor)) or any(system.sizes):
-        return False
-    if floor is None or len(floor.points) * system.model.nv <= FEW_EVENTS:
-        return not system.model.loops and creeps(system.laws, system.model)
-    located = len(floor.points) < MANY_MODES and asking(system, 0.0, system.model.neutral())
-    return not located or (not system.model.loops and creeps(system.laws, system.model))
 
 
 @dataclass(frozen=True)
@@ -78,6 +56,7 @@ class Implicit(Marching):
     order = 1
     stable = True
     varies = True
+    needs = LinearizedForces
 
     def __post_init__(self) -> None:
         if self.sweeps is not None:
@@ -86,7 +65,7 @@ class Implicit(Marching):
     def suited(self, system: System) -> System:
         """With stops that are as stiff as such steps resolve, which foresee their dampers."""
         laws = tuple(replace(law, foreseen=True) if isinstance(law, JointStops) else law for law in system.laws)
-        return replace(system, laws=laws)
+        return replace(super().suited(system), laws=laws)
 
     def on_gpu(self, system: System, dt: float) -> Implicit:
         """With two sweeps where steps resolve the floor: on a GPU they take half the time of as many as needed.
@@ -94,10 +73,11 @@ class Implicit(Marching):
         That is where ``points dt^2 K <= m / 4`` and ``points dt D <= 4 m``, with the mass ``m`` of what can fall and
         the largest stiffness ``K`` and damping ``D``.  Boxes that land while sliding are then within 1 %.
         """
-        floor = system.contact
-        if self.sweeps is not None or not isinstance(floor, CompliantFloor):
+        floor: Any = system.contact
+        if self.sweeps is not None or not offers(floor, LinearizedForces):
             return self
-        stops = max(4.0 * dt * max(floor.stiffness), 0.25 * max(floor.damping))
+        K, D = floor.point_impedance(system.model)
+        stops = max(4.0 * dt * max(K), 0.25 * max(D))
         return Implicit(2) if len(floor.points) * dt * stops <= falling_mass(system.model) else self
 
     def stepper(self, system: System, mode: Mode, memory: int) -> March:
@@ -106,10 +86,6 @@ class Implicit(Marching):
 
     def march(self, system: System, memory: int) -> March:
         """The same, for many robots."""
-        system.check_forgetful(self.name)
-        if not (system.contact is None or isinstance(system.contact, CompliantFloor)):
-            kind = type(system.contact).__name__
-            raise ModelError(f"the integrator {self.name!r} takes compliant floors, not {kind}")
         if system.contact is not None:
             checked_points(system.model, system.contact.points)
         return March(system, memory, sweeps=self.sweeps)
@@ -124,6 +100,11 @@ def falling_mass(model: Model) -> float:
     return sum(link.body.mass for link in model.links if link.name in moving) if np.any(model.gravity) else 0.0
 
 
+def counted(model: Model, t: Any, dt: Any, state: State) -> Any:
+    """``1``: how many steps of ``dt`` (s) a time is."""
+    return array([t / dt])
+
+
 class March:
     """Steps as machine code: one when it is called, as a :data:`.Step`; many by :meth:`rows`.
 
@@ -134,13 +115,15 @@ class March:
     """``(model, x, clock, numbers, forces) -> x`` later, with ``x = [head; packed]``"""
     head = 1
     """numbers of a robot before its packed state: how many steps it has taken"""
+    head_at: Callable[..., Any] = staticmethod(counted)
+    """``(model, t, dt, state) -> head``, of any kind of number"""
     clock = 1
     """numbers that say how far to go"""
     middle = True
     """whether all acts in the middle of a step"""
 
     def __init__(self, system: System, memory: int, **how: Any) -> None:
-        laws, numbers = apart(system.laws)
+        laws, numbers = apart(system.laws, system.model)
         self.numbers = np.append(numbers, nominal(system.model, system.contact, system.varied))
         self.system, self._layout, self._model = system, layout_of(system, memory), system.model
         foreseen = 0 if system.feedback is None else 2 * system.model.n
@@ -151,7 +134,7 @@ class March:
         if system.varied:
             self._options["varied"] = system.varied
 
-    @functools.cached_property
+    @cached_property
     def kernel(self) -> Any:
         """``(x, clock, numbers, forces) -> x`` later, as machine code."""
         about = (self.code, self._model, *self._inputs.values(), *self._options.values())
@@ -170,7 +153,7 @@ class March:
 
     def remembered(self, many: State) -> np.ndarray:
         """``N x memory``: what ``N`` robots remember that start now."""
-        return anchors(self.system, many)
+        return np.hstack([anchors(self.system, many), self.system.law_memories(many)])
 
     def begun(self, many: State, packed: np.ndarray) -> np.ndarray:
         """``N x size``: ``x`` of robots that start now."""
@@ -185,19 +168,21 @@ class March:
 
     def one(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray:
         """What is packed a step later."""
-        forces, (go, out, x, clock, given) = self.held(t, dt, packed), self._single
+        forces, (go, out, x, clock, _, given) = self.held(t, dt, packed), self._single
         x[:], clock[0] = self.at(t, dt, packed), dt
         if forces is not None:
             given[:] = forces
         go()
         return np.array(out[self.head :])
 
-    @functools.cached_property
-    def _single(self) -> tuple[Callable[[], Any], np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """A step of one robot: what takes it, the memory in which its end is, and those of what it is given."""
+    @cached_property
+    def _single(self) -> tuple[Callable[[], Any], np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """A step of one robot: what takes it, the memory in which its end is, and those of its arguments ``x, clock,
+        numbers, forces``.
+        """
         x, clock, numbers, forces = (np.zeros(size) for size in self._inputs.values())
         numbers[:] = self.numbers
-        return *self.kernel.stepper(x, clock, numbers, forces), x, clock, forces
+        return *self.kernel.stepper(x, clock, numbers, forces), x, clock, numbers, forces
 
     def held(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray | None:
         """``nv``: what a controller, if there is one, says in a step of ``dt`` (s), and how stiff it is, if known.
@@ -216,13 +201,11 @@ class March:
 
     def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
         """What touches at each of ``N`` packed states."""
-        contact, memory = self.system.contact, self._layout.memory
-        if contact is None:
-            return ((),) * len(packed)
-        bare, nowhere = System(self._model, (), contact), (False,) * len(contact.points)
-        size, clocks = layout_of(bare, memory).size, np.zeros((len(packed), 2))
-        heights = guards(bare, nowhere, memory, compile_step)(np.ascontiguousarray(packed[:, :size]), clocks)
-        return tuple(map(tuple, (np.asarray(heights) < 0.0).tolist()))
+        return modes_of(self.system, self._layout.memory, packed)
+
+    def stalled(self, on: Any, x: Any) -> np.ndarray:
+        """``N`` truth values: none gives up, in fixed steps."""
+        return np.zeros(len(on.rows(x)), dtype=bool)
 
     def rows(
         self,
@@ -248,6 +231,17 @@ class March:
     def times(self, on: Any, x: Any, dt: float) -> Any:
         """``N`` (s): of robots on a machine."""
         return on.times(x) * dt
+
+
+def modes_of(system: System, memory: int, packed: np.ndarray) -> tuple[Mode, ...]:
+    """Which points of a floor touch at each of ``N`` packed states."""
+    contact, memory = system.contact, memory - sum(system.sizes)
+    if contact is None:
+        return ((),) * len(packed)
+    bare, nowhere = System(system.model, (), contact), (False,) * len(contact.points)
+    size, clocks = layout_of(bare, memory).size, np.zeros((len(packed), 2))
+    heights = guards(bare, nowhere, memory, compile_step)(np.ascontiguousarray(packed[:, :size]), clocks)
+    return tuple(map(tuple, (np.asarray(heights) < 0.0).tolist()))
 
 
 def steps_before(t: float, dt: float) -> float:

@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import block, concatenate, cross, less, repeat, scale, where
+from ..arrays import array, block, concatenate, cross, less, repeat, scale, where
 from ..contact import CompliantFloor, Contact
 from ..contact.centered import Centered
-from ..contact.compliant import Support
 from ..contact.points import position
-from ..contact.stepped import SteppedContacts
+from ..contact.supports import Landing, Support
 from ..control import Law
 from ..dynamics import gravity_forces
 from ..dynamics.forward import Response, resisting_mass, response
@@ -104,6 +103,8 @@ class Start(NamedTuple):
     seen: Any
     """what a floor sees, if there is one"""
     dt: Any
+    memory: Any
+    """what contact and laws remember before the step"""
 
     def sweep(self, signs: Signs) -> Sweep:
         """Accelerations under contact forces that are linearised where ``signs`` say."""
@@ -169,15 +170,18 @@ def begun(
     """A step, and what its start tells: how points move, and what dry friction could stop if nothing else pulled."""
     own = numbers[len(numbers) - size(model, varied) :]
     gives = giving_with(model, contact, varied, own) if contact is not None else 0.0
+    K, D = contact.point_impedance(model) if contact is not None else (0.0, 0.0)
     model, contact = edited(model, contact, varied, own)
     system = System(model, tuned(laws, numbers), contact, held if len(forces) else None)
     state, anchors, works = layout_of(system, memory).unpack(x[1:])
-    state = model.configuration.displace(state, scale(0.5 * dt[0], state.velocity))
+    state, before = model.configuration.displace(state, scale(0.5 * dt[0], state.velocity)), anchors
+    size_of_laws, half = sum(system.sizes), system.later(before, x[0] * dt[0], state, 0.5 * dt[0])
+    system, anchors = system.recalling(concatenate([before[: memory - size_of_laws], half]))  # laws act in the middle
     points, grip = _points(system, state, anchors, dt[0]), _gripping(system, state, dt[0]) if grips else None
     touching, name = _touching(system, points), grip.name if grip else None
     pulls = pulls_of(system, (x[0] + 0.5) * dt[0], state, forces, touching, name, dt[0], middle=True)
-    seen = Centered.of(*_floor(system).springs, gives, dt[0]) if points else None
-    start = Start(system, x[0], state, works, points, pulls, seen, dt[0])
+    seen = Centered.of(K, D, gives, dt[0]) if points else None
+    start = Start(system, x[0], state, works, points, pulls, seen, dt[0], before)
     return start, Signs([point.velocity for point in points], grip)
 
 
@@ -252,7 +256,9 @@ def concluded(start: Start, last: Sweep) -> Any:
     if last.signs.grip:
         pulls = pulls | {last.signs.grip.name: Pull(last.held, *np.zeros((2, system.model.n)))}
     works = start.works + _works(system, state, change, pulls, points, ahead, felt, late, dt)
-    memory = concatenate(kept)
+    mean = state.velocity + 0.5 * change
+    middle = state._replace(twist=mean[: system.model.m], rates=mean[system.model.m :])
+    memory = concatenate([*kept, system.later(start.memory, (start.count + 0.5) * dt, middle, dt)])
     packed = layout_of(system, len(memory)).pack(after, memory, works)
     return concatenate([np.reshape(start.count + 1.0, 1), packed])
 
@@ -285,11 +291,10 @@ def commanded_at(
 ) -> Any:
     """``nv``: the forces of laws at a packed state, whatever touches."""
     system = System(model, tuned(laws, numbers), contact)
-    state, anchors, _ = layout_of(system, memory).unpack(packed)
-    if isinstance(contact, SteppedContacts):
-        touching = contact.touched(anchors)
-    else:
-        touching = _touching(system, _points(system, state, anchors))
+    state, remembered, _ = layout_of(system, memory).unpack(packed)
+    anchors = remembered[: getattr(contact, "memory_size", None)]
+    touched = getattr(contact, "touched", None)  # of time steps, which remember it
+    touching = _touching(system, _points(system, state, anchors)) if touched is None else touched(anchors)
     at = (model, clock[0], state)
     return by_cases(lambda known: system.total({law.name: law.forces(*at, known) for law in system.laws}), touching)
 
@@ -298,18 +303,28 @@ def anchors(system: System, many: State) -> np.ndarray:
     """``N x memory``: what a floor remembers of ``N`` states from which it starts: where its points are."""
     if system.contact is None:
         return np.zeros((len(many.pose), 0))
-    where_at = compile(system.model, anchors_at, state=["pose", "joints"], floor=_floor(system))
-    return np.asarray(where_at(many.pose[:, :3], many.joints))
+    floor = _floor(system)
+    start = compile(system.model, starts_at, state=["pose", "joints"], floor=floor)
+    found = np.asarray(start(many.pose[:, :3], many.joints))
+    floor.check_heights(system.model, found[:, 2 * len(floor.points) :])
+    return found[:, : 2 * len(floor.points)]
 
 
-def anchors_at(model: Model, state: State, *, floor: CompliantFloor) -> Any:
+def starts_at(model: Model, state: State, *, floor: CompliantFloor) -> Any:
+    """:func:`anchors_at`, then the heights of the points over the ground (m)."""
+    ground, balls = floor.ground(model), zip(floor.points, floor.radii, strict=True)
+    heights = [ground.site(position(model, state, place), r).height for place, r in balls]
+    return concatenate([anchors_at(model, state, floor=floor), array(heights)])
+
+
+def anchors_at(model: Model, state: State, *, floor: Any) -> Any:
     """What the points of a floor remember that have just touched it."""
     ground, places = floor.ground(model), [position(model, state, place) for place in floor.points]
-    return concatenate([floor.unloaded(i, ground.site(p), p) + np.zeros(2) for i, p in enumerate(places)])
+    return concatenate([np.zeros(0), *(floor.unloaded(i, ground.site(p), p) for i, p in enumerate(places))])
 
 
-def _floor(system: System) -> CompliantFloor:
-    assert isinstance(system.contact, CompliantFloor)
+def _floor(system: System) -> Any:
+    """The contact, which offers :class:`.LinearizedForces`."""
     return system.contact
 
 
@@ -323,7 +338,9 @@ def _points(system: System, state: State, memory: Any, dt: Any = 0.0) -> list[Po
     start = model.base.selection @ state.twist
     twists = outward(tree, start, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates)
     points, R_base, origin = [], state.pose[:3, :3], state.pose[:3, 3]
-    for i, (name, radius, own) in enumerate(zip(floor.points, floor.radii, memory.reshape(-1, 2), strict=True)):
+    for i, (name, radius, own) in enumerate(
+        zip(floor.points, floor.radii, memory.reshape(len(floor.points), -1), strict=True)
+    ):
         frame = model.frame(name)
         link = model.link_index(frame.link)
         R, center, (v, w) = poses[link][:3, :3], frame.placement[:3, 3], (twists[link][:3], twists[link][3:])
@@ -336,7 +353,7 @@ def _points(system: System, state: State, memory: Any, dt: Any = 0.0) -> list[Po
         base, pull = site.axes @ R_base, site.axes @ model.gravity
         lever = site.axes @ below - site.axes @ origin
         velocity = axes @ (v + cross(w, place))
-        landing = floor.touchdown(position, velocity, anchor, dt)
+        landing: Landing = floor.touchdown(position, velocity, anchor, dt)
         points.append(Point(link, center, place, axes, pull, w, site.height, *landing, velocity, base, lever))
     return points
 

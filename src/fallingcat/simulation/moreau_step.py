@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import absolute, array, concatenate, less, scale, where
 from ..contact import loops
-from ..contact.cones import Bounded, Closed, Set
+from ..contact.cones import Bounded, Closed, ImpulseSet
 from ..contact.delassus import Jacobian, Lever
 from ..contact.footing import Footing
 from ..contact.reactions import DIGITS, Digits, Reactions, reactions
@@ -36,7 +36,7 @@ class Rows(NamedTuple):
     """how the rows of each set move with these"""
     wanted: list[Any]
     """m/s or rad/s: the velocities that the law of each set asks for, or asks for at least"""
-    sets: list[Set]
+    sets: list[ImpulseSet]
     forces: Any
     """N or N m: those of the last step"""
     places: list[int]
@@ -90,10 +90,13 @@ def stepped(
         clock[0],
     )
     layout = layout_of(system, memory)
-    start = _begun(system, contact, t, *layout.unpack(x[1:]), forces, dt)
+    state, remembered, works = layout.unpack(x[1:])
+    start = _begun(system.recalling(remembered)[0], contact, t, state, remembered, works, forces, dt)
     end = _reacted(start, digits)
     kept, after = _remembered(start, end.found), displaced(model, start.state, end.velocity, dt)
-    packed = layout.pack(after, concatenate(list(kept)), start.works + _works(start, end))
+    moving = start.state._replace(twist=after.twist, rates=after.rates)
+    memory_after = concatenate([*kept, system.later(remembered, t, moving, dt)])
+    packed = layout.pack(after, memory_after, start.works + _works(start, end))
     return concatenate([np.reshape(x[0] + 1.0, 1), packed])
 
 
@@ -137,7 +140,7 @@ def _rows(
 ) -> Rows:
     """All that may react, whether it will or not."""
     model, (normal, tangential) = system.model, contact.ports
-    sets: list[Set] = list(contact.cones(model))
+    sets: list[ImpulseSet] = list(contact.cones(model))
     levers, wanted, places, ports, J = list(on.levers), list[Any](), list[int](), list[str](), list[Any]()
     for axes, first, height, cone in zip(contact.axes(model), contact.first_rows, on.heights, sets, strict=True):
         height = where(less(absolute(height), HAIR), 0.0, height)

@@ -11,6 +11,7 @@ from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import FallingCatError, ModelError, told
+from ..records import concise
 from .kind import Progress
 from .study import Row, run_study, tally
 from .tables import load, names
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 DOCUMENT: Final = re.compile(r"\[([A-Z]\w+)\]")
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Reproduced:
     """A study that was run again, without what it saw."""
@@ -67,6 +69,7 @@ class Reproduced:
         )
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Reproduction:
     """All of them, in the order of their names."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError, told
+from ..records import concise
 from ..simulation import Trajectory
 from .kind import Parameters, Progress
 from .tables import RowTable, Study, load
@@ -67,6 +68,7 @@ def tally(rows: Iterable[Row]) -> dict[Category, Count]:
     return out
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class StudyResult:
     """A study that was run."""

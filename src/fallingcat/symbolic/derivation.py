@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -11,11 +10,13 @@ import sympy
 
 from .. import dynamics as dyn
 from ..arrays import Graph
+from ..caching import cached_property
 from ..errors import ModelError, meant, told
 from ..kernels.ir.results import Result, flatten
 from ..lie import SE3
 from ..model import Model, State
 from ..model.words import Place, Representation
+from ..records import concise
 from .algebra import Algebra, evaluated
 from .coordinates import accelerations, check_names, coordinates, velocities
 from .frames import angle_groups, coordinate_rates, terms_of
@@ -29,6 +30,7 @@ LARGEST: Final = 20_000
 """Terms of the inertias of all links, about: more would take minutes, and nobody would read the result."""
 
 
+@concise
 class Named(NamedTuple):
     """Expressions with names for what they share."""
 

@@ -9,13 +9,13 @@ what is found holds for all of them, and so for every robot.  The equations are 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import sympy
 from sympy import ImmutableMatrix as Matrix
 
+from ..caching import cached_property
 from ..lie import Group
 from .groups import exact_matrix
 

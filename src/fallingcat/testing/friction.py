@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from ..arrays import array, concatenate, cos, sin
+from ..caching import cached_property
 from ..contact import Contact, corners
 from ..control import Law
 from ..errors import ModelError, told
@@ -18,7 +18,7 @@ from ..formulations import Unproved
 from ..lie import R3
 from ..model import Body, Model, State, robots
 from ..simulation import Integrator, Trajectory, simulate
-from ..simulation.simulate import INTEGRATORS
+from ..simulation.defaults import INTEGRATORS
 from .report import Report, Requirement, of_type, whole
 
 METHODS = ("implicit", "moreau", "rosenbrock", "located", "rkmk4")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from ..arrays import array, concatenate, sin
+from ..caching import cached_property
 from ..control import Law
 from ..errors import ModelError
 from ..formulations import Check, Unproved

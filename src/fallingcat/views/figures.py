@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from ..escaping import html
+from ..records import concise
 from .page import HeatMap
 
 INK, SOFT, EDGE = "#1d2430", "#5c6678", "#c9d0db"
@@ -25,6 +26,7 @@ STOPS = (
 ZERO = "#12807f"
 
 
+@concise
 @dataclass(frozen=True)
 class Surface:
     """``values`` (len(x) x len(y)) as a surface seen from above the corner, with a closed curve (2 x N) on it.
@@ -107,7 +109,7 @@ def ticks(low: float, high: float, count: int) -> list[float]:
 
 def text(x: float, y: float, words: str, anchor: str = "middle", fill: str = SOFT, more: str = "") -> str:
     """Words at a point; never markup."""
-    inner = escape(words, quote=False)
+    inner = html(words)
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{fill}" {more}>{inner}</text>'
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.kernels.cpu import machine_code, threads
+from fallingcat.kernels.cpu import machine_code, room, threads
 
 START = """
 import gc, os, signal, sys, threading, time
@@ -39,11 +39,11 @@ def at_once(count, work):
 """
 
 
-def run(script, tmp_path, **variables):
+def run(script, tmp_path, timeout=300, **variables):
     """The output of a script in a new process with an empty cache."""
     environment = {**os.environ, "FALLINGCAT_CACHE": str(tmp_path / "empty"), **variables}
     done = subprocess.run(
-        [sys.executable, "-c", START + script], capture_output=True, text=True, timeout=300, env=environment
+        [sys.executable, "-c", START + script], capture_output=True, text=True, timeout=timeout, env=environment
     )
     assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
     return done.stdout
@@ -110,7 +110,8 @@ print("fine")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_forks_while_another_thread_compiles(tmp_path):
+@pytest.mark.parametrize("forks", [12, pytest.param(500, marks=pytest.mark.slow)])
+def test_forks_while_another_thread_compiles(tmp_path, forks):
     script = """
 batch(8)  # imports everything
 shared = fc.compile(cat, fc.forward_dynamics)
@@ -122,8 +123,8 @@ def work():
         k(*batch(8))
 threading.Thread(target=work).start()
 wrong = []
-for i in range(12):
-    time.sleep(0.03 + 0.01 * i)
+for i in range(forks):
+    time.sleep(0.03 + 0.01 * (i % 12))
     child = os.fork()
     if not child:
         k = fc.compile(cat, lambda model, state: (2.0 + i) * state.velocity)
@@ -146,7 +147,73 @@ stop = True
 assert not wrong, wrong
 print("fine")
 """
-    assert run(script, tmp_path) == "fine\n"
+    script = script.replace("range(forks)", f"range({forks})")
+    assert run(script, tmp_path, timeout=20 * forks + 60) == "fine\n"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts as Linux does")
+def test_no_mapping_is_an_error(tmp_path):
+    """LLVM ended the process; kernels that nobody has any more make room."""
+    script = """
+import mmap
+from fallingcat.kernels.cpu import room
+kernel = fc.compile(cat, fc.mass_matrix)
+state = cat.neutral()
+truth = kernel(state)
+held = []
+try:
+    while True:
+        rights = mmap.PROT_READ | (mmap.PROT_WRITE if len(held) % 2 else 0)
+        held.append(mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=rights))
+except OSError:
+    del held[-3:]
+for _ in range(3):
+    try:
+        fc.compile(cat, lambda model, state: 2.0 * state.velocity)(state)
+        print("made")
+    except MemoryError as error:
+        print(error)
+assert np.array_equal(kernel(state), truth)
+held.clear()
+print(fc.compile(cat, lambda model, state: 2.0 * state.velocity)(state).sum())
+"""
+    *said, last = run(script, tmp_path).splitlines()
+    assert len(said) == 3
+    assert all("memory mappings (vm.max_map_count)" in line for line in said)
+    assert last == "0.0"
+
+
+def test_kernels_that_nobody_has_make_room(monkeypatch):
+    answers, collected = iter([False, True, False, False]), []
+    monkeypatch.setattr(room, "_mapped", lambda sizes: next(answers))
+    monkeypatch.setattr(room.gc, "collect", lambda: collected.append(1))
+    room.check_mappings()
+    assert collected == [1]
+    with pytest.raises(MemoryError, match=r"memory mappings \(vm.max_map_count\)"):
+        room.check_mappings()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits as Linux does")
+@pytest.mark.parametrize("megabytes", [2, 24])
+def test_no_memory_for_code_is_an_error(tmp_path, megabytes):
+    """LLVM ended the process where it got no memory."""
+    script = f"""
+import resource
+small = fc.robots.two_cylinder_cat()
+fc.compile(small, fc.mass_matrix)(small.neutral())
+human, state = fc.robots.humanoid(), fc.robots.humanoid().neutral()
+size = int(open("/proc/self/statm").read().split()[0]) * mmap_page
+resource.setrlimit(resource.RLIMIT_AS, (size + {megabytes} * 2**20, resource.RLIM_INFINITY))
+try:
+    fc.compile(human, fc.coriolis_matrix)(state)
+except MemoryError as error:
+    print(str(error) or "Python's own")
+resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+print(fc.compile(human, fc.mass_matrix)(state).shape)
+""".replace("mmap_page", str(os.sysconf("SC_PAGESIZE")))
+    said, last = run(script, tmp_path).splitlines()
+    assert "to make machine code" in said or said == "Python's own"
+    assert last.startswith("(")
 
 
 def test_no_memory_is_an_error(tmp_path):

@@ -6,19 +6,21 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import cache, cached_property
+from functools import cache
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from ...arrays import array, concatenate, is_numeric
 from ...arrays.arguments import holds_numbers, shape_of
+from ...caching import cached_property
 from ...dynamics.checks import check_fields, check_model
 from ...errors import ModelError, told
 from ...lie import SE3
 from ...lie.group import constant
 from ...model import Frame, Model, State
 from ...model.states import POSE_TOLERANCE
+from ...records import concise
 
 LARGEST = 1e100
 """Of the numbers of a task: their products stay finite."""
@@ -38,6 +40,7 @@ class Motion(NamedTuple):
     """``rows``: ``dJ/dt v``, its acceleration at constant quasi-velocity"""
 
 
+@concise
 class Demand(NamedTuple):
     """What a task asks for at a state, on the rows that its mask keeps; every kind of number."""
 

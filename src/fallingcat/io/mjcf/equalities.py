@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from ...caching import cached_property
 from ...lie import SE3
 from ...lie.rotations import homogeneous, matrix_from_quaternion
 from ...model import Couple, Loop, Model, Pin, Weld

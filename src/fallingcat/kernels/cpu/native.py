@@ -16,6 +16,7 @@ import numpy as np
 from ...errors import ExtraMissingError
 from . import python_call
 from .pieces import modules, packed, unpacked
+from .room import check_mappings, check_memory
 from .threads import making
 
 
@@ -63,11 +64,13 @@ def quick_code(text: str) -> bytes:
 
 
 def _emitted(text: str, level: int = 1) -> bytes:
+    check_memory(BYTES_EACH * len(text))
     return bytes(_machine(level).emit_object(binding().parse_assembly(text)))
 
 
 def optimised(text: str) -> str:
     """LLVM text made fast: what :mod:`.syntax` writes has loops, and memory for every name."""
+    check_memory(BYTES_EACH * len(text))
     llvm, module = binding(), binding().parse_assembly(text)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     llvm.create_pass_builder(_machine(), options).getModulePassManager().run(
@@ -84,6 +87,8 @@ def _machine(level: int = 1) -> Any:
     )
 
 
+BYTES_EACH = 32
+"""Bytes that LLVM takes for each of a text; measured: up to 13"""
 SHARED = 16
 """Libraries of one linker: LLVM keeps 9 KB of each that is gone, as long as one of them is there."""
 
@@ -109,6 +114,8 @@ class Library:
         for name in functions:
             builder.export_symbol(name)
         with making:
+            check_mappings()
+            check_memory(2 * len(code))
             number = next(_numbers)
             self._tracker = builder.link(_linker(number // SHARED), f"library{number}")  # it keeps its linker
 

@@ -16,6 +16,7 @@ import numpy as np
 from ...arrays import Traced
 from ...arrays.loops import rows_of
 from ...arrays.operations import OPERATIONS
+from ...caching import cached_property
 from ..ir.inputs import named
 from ..ir.program import Program, program
 from ..ir.results import flatten
@@ -77,7 +78,7 @@ class Plain(ByNumPy):
     def __init__(self, traced: Trace) -> None:
         self._traced, self._nodes = traced, traced.graph.needed(traced.outputs)
 
-    @functools.cached_property
+    @cached_property
     def program(self) -> Program:
         """For those who ask what is done."""
         return program(self._traced.inputs, self._traced.outputs, fuse=False)

@@ -16,13 +16,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from typing import Any, TypeVar
 
+from ...caching import cached_property
+
 T = TypeVar("T")
 
 making = threading.RLock()
 """Held while code is made; LLVM itself does one thing at a time."""
 
 
-class once(functools.cached_property[T]):
+class once(cached_property[T]):
     """A cached property that only one thread makes, the others wait for it."""
 
     def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:

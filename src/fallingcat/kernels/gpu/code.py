@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ...caching import cached_property
 from ...errors import ExtraMissingError
 from ..ir.trace import undisturbed
 from ..text.shared import Real

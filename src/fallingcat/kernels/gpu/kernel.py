@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ...caching import cached_property
 from ...errors import ModelError
 from ...model import Model
 from ..ir.inputs import Argument, batch_shape, check_count, taken

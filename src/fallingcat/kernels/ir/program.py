@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import accumulate, takewhile
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 
 from ...arrays import Traced
 from ...arrays.operations import CONDITIONS
+from ...caching import cached_property
 from .fuse import fused, lines_of
 from .instructions import WORK, Chunk, Input, Instruction, Loop, Repeat
 from .loops import Layout, levels, needed, phases

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
+from ...caching import cached_property
 from ...lie import R1, SO2, Group, Product
 from .axial import Axial
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ...arrays.arguments import check_rng, look_first
 from ...arrays.types import Matrix, Pose, Vector
+from ...caching import cached_property
 from ...errors import ModelError
 from ...lie import Group
 from ...lie.arguments import check_shapes

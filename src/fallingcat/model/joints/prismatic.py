@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Self
 
 import numpy as np
 
+from ...caching import cached_property
 from ...lie import R1, Group
 from .axial import Axial, random_axis
 

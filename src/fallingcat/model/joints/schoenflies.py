@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
+from ...caching import cached_property
 from ...lie import Group
 from ...lie import Schoenflies as SchoenfliesGroup
 from .kind import JointKind

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
+from ...caching import cached_property
 from ...lie import R3, Group
 from .kind import JointKind
 

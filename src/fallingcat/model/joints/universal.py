@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from ...arrays import array, concatenate, scale, stack
+from ...caching import cached_property
 from ...errors import ModelError
 from ...lie import SO2, Group, Product, skew
 from ...lie.rotations import about, embed

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...arrays import concatenate
+from ...caching import cached_property
 from ...contact.points import point_jacobian, position
 from ...control import RadialSpring, virtual_leg
 from ...dynamics import center_of_mass, kinetic_energy, momentum, potential_energy

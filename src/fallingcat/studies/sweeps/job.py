@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,15 @@ from typing import Any
 import numpy as np
 
 from ...errors import FallingCatError, ModelError
+from ...io.files import write_bytes
+from ...simulation import Code
 from ..checked import checked
 from ..kind import Parameters, StudyKind
 from .points import Points
 from .store import LONGEST_ERROR, Store
+
+COMMIT_SHARE = 0.1
+"""Of the time of a worker, that it may spend on commits."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +46,29 @@ class Job:
 
     careful: bool = False
     """one run after the other, each noted before it begins: who dies of it is known then"""
+    time_limit: float | None = None
+    """s: a run that takes longer ends its process, and has failed"""
+    token: str = ""
+    """of the coordinator: its notes are not those of another one"""
+
+    @property
+    def noted(self) -> bool:
+        """Whether runs are noted before they begin."""
+        return self.careful or self.time_limit is not None
 
     def finish(self, k: int) -> int:
         """All runs of chunk ``k`` that are not there yet; gives ``k``."""
+        if self.noted:
+            self.blame(k)  # of one who died before
         part, runs = self.store.read(k), self.store.runs(k).ravel()
-        together = 1 if self.careful else max(1, self.kind.together[self.target])
-        todo, size, last = part.open, together, time.monotonic()
+        todo, size = part.open, 1 if self.noted else max(1, self.kind.together[self.target])
+        last, pause = time.monotonic(), 0.0
         for first in range(0, len(todo), size):
             some = todo[first : first + size]
-            if self.careful:
-                self._note(k).write_text(str(some[0]))
-            outcomes = self.outcomes([int(run) for run in runs[some]])
+            if self.noted:
+                write_bytes(self._note(k), str(some[0]).encode())
+            with self._limited(k):
+                outcomes = self.outcomes([int(run) for run in runs[some]])
             if self.parent is not None and os.getppid() != self.parent:
                 os._exit(1)  # killed: somebody else may have gone on with this chunk
             for place, outcome in zip(some, outcomes, strict=True):
@@ -59,28 +78,51 @@ class Job:
                 part.done.flat[place] = True
                 for name, number in outcome.items():
                     part.numbers[name].flat[place] = number
-            if first + size >= len(todo) or time.monotonic() - last >= self.pause:
+            begun = time.monotonic()
+            if first + size >= len(todo) or begun - last >= pause:
                 self.store.commit(k, part)
                 last = time.monotonic()
-        if self.careful:
+                pause = max(self.pause, (last - begun) / COMMIT_SHARE)
+        if self.noted:
             self._note(k).unlink(missing_ok=True)
         return k
 
     def blame(self, k: int) -> bool:
         """Whether a run of chunk ``k`` had begun when its process died; then that is its error."""
-        note = self._note(k)
+        note, late = self._note(k), self._late(k)
         if not note.exists():
             return False
         part, place = self.store.read(k), int(note.read_text())
-        note.unlink()
+        over = late.exists() and late.stat().st_size > 0
+        for file in (note, late):
+            file.unlink(missing_ok=True)
         if part.done.flat[place] or part.failed.flat[place]:
             return False
-        part.failed.flat[place], part.error.flat[place] = True, "the process that ran it died"
+        why = f"took longer than {self.time_limit:g} s" if over else "the process that ran it died"
+        part.failed.flat[place], part.error.flat[place] = True, why
         self.store.commit(k, part)
         return True
 
     def _note(self, k: int) -> Path:
-        return self.store.path / f".running.{k}.part"
+        return self.store.note(f"running.{self.token}.{k}")
+
+    def _late(self, k: int) -> Path:
+        return self.store.note(f"late.{self.token}.{k}")
+
+    @contextmanager
+    def _limited(self, k: int) -> Iterator[None]:
+        """What takes longer than the limit inside ends this process, and leaves word."""
+        if self.time_limit is None:
+            yield
+            return
+        late = self._late(k)
+        with late.open("w") as out:
+            faulthandler.dump_traceback_later(self.time_limit, exit=True, file=out)  # also out of native code
+            try:
+                yield
+            finally:
+                faulthandler.cancel_dump_traceback_later()
+        late.unlink()
 
     def outcomes(self, runs: list[int]) -> list[dict[str, float] | Exception]:
         """The numbers of some runs, or why there are none."""
@@ -114,7 +156,7 @@ class Job:
             return seen
         try:
             motion = self.kind.motion(seen)
-            if motion is not None and motion.status.startswith("stopped after"):
+            if motion is not None and motion.code in (Code.STALLED, Code.FAILED):
                 return FallingCatError(motion.status)
             with np.errstate(all="ignore"):
                 return {name: float(self.kind.measure(measure)(seen)) for name, measure in self.measures.items()}

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ...caching import cached_property
 from ...errors import FallingCatError, ModelError, told
 from ..tables import Study
 
 Value = float | int | str | bool
+MOST_RUNS = 2_000_000_000
+"""Points of a grid: see the cost model in docs/sweeps.md."""
 MOST_ALONG = 10_000_000
 """Values along one axis: more are a mistake in a count."""
 
@@ -100,7 +102,12 @@ def points_of(study: Study, axes: Mapping[str, Iterable[Value]], sample: int | N
     """The points of a sweep over parameters of a study; of a sample, values give the range."""
     if not isinstance(axes, Mapping) or not axes:
         raise ModelError(f"grid is a mapping from parameters to values, at least one, not {told(axes)}")
-    values = {name: _along(study, name, given) for name, given in axes.items()}
+    values, runs = {}, 1
+    for name, given in axes.items():
+        values[name] = _along(study, name, given)
+        runs *= len(values[name])
+        if sample is None and runs > MOST_RUNS:
+            raise ModelError(f"a grid has at most {MOST_RUNS:,} points; with {name!r} it has {runs:,}")
     if sample is None:
         return Grid(values)
     if isinstance(sample, bool) or not isinstance(sample, int) or not 1 <= sample <= MOST_ALONG:

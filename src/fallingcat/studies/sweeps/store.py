@@ -1,8 +1,10 @@
 """Results of a sweep on disk: a zarr store of plain chunks, each committed by renaming files.
 
-A chunk holds some runs, and one worker at a time writes it.  Its numbers are written first, what says that they are
-there (``done``, ``failed``) last, and every file is complete before it gets its name.  So whoever is killed, whenever,
-what ``done`` says is true, and no file is ever half a file.
+A chunk holds some runs.  Its numbers are written first, what says that they are there (``done``, ``failed``) last, and
+every file is complete and on the disk before it gets its name.  So whoever is killed, whenever, what ``done`` says is
+true, and no file is ever half a file.  A commit adds to what is there: under the chunk's lock it reads what others have
+committed since, and keeps it.  A coordinator that was stopped and wakes, or a worker that was taken for dead, loses
+nothing of what was done meanwhile.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import struct
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -22,12 +25,15 @@ from typing import Any, Final
 import numpy as np
 
 from ...errors import ExtraMissingError, FileError
+from ...io.files import write_bytes
+from .locks import locked
 from .points import Points
 
 DONE, FAILED, ERROR = "done", "failed", "error"
 CONFIGURATION: Final = "fallingcat_sweep"
 """Attribute of the store: all that decides its numbers, as JSON."""
 LONGEST_ERROR: Final = 300
+AGAIN: Final = "delete it, and --resume runs its runs again"
 
 
 def chunk_shape(shape: Sequence[int], most: int) -> tuple[int, ...]:
@@ -57,6 +63,15 @@ class Part:
     def open(self) -> np.ndarray:
         """Runs that are neither done nor failed: places in the flat arrays."""
         return np.flatnonzero(~(self.done | self.failed))
+
+    def add(self, other: Part) -> None:
+        """What ``other`` knows and this does not: a run that is done for one of them is done."""
+        news = (other.done & ~self.done) | (other.failed & ~self.failed & ~self.done)
+        for name, values in self.numbers.items():
+            np.copyto(values, other.numbers[name], where=news)
+        np.copyto(self.error, other.error, where=news)
+        self.done |= other.done
+        self.failed = (self.failed | other.failed) & ~self.done
 
 
 @dataclass(frozen=True)
@@ -88,25 +103,47 @@ class Store:
 
     def read(self, k: int) -> Part:
         """What is known of chunk ``k``; what is no chunk of it is an error that names the file."""
-        own = tuple(slice(0, n) for n in self.runs(k).shape)
-        done, failed = (self._array(k, name, np.bool_, False)[own] for name in (DONE, FAILED))
+        own = self._own(k)
         numbers = {name: self._array(k, name, np.float64, np.nan)[own] for name in self.numbers}
-        return Part(numbers, done, failed, self._texts(k)[own])
+        return Part(numbers, *self._flags(k), self._texts(k)[own])
 
     def commit(self, k: int, part: Part) -> None:
-        """Write chunk ``k``: what it knows counts from the last rename on."""
-        for name, values in part.numbers.items():
-            self._put(k, name, self._whole(values, np.nan).astype("<f8").tobytes())
-        if part.failed.any():
-            self._put(k, ERROR, _packed(self._whole(part.error, "").ravel().tolist()))
-            self._put(k, FAILED, self._whole(part.failed, False).tobytes())
-        self._put(k, DONE, self._whole(part.done, False).tobytes())
+        """Write chunk ``k``, and what others have written of it since; ``part`` knows that then.
+
+        What it knows counts from the last rename on.
+        """
+        with locked(self._lock, k):
+            done, failed = self._flags(k)
+            if ((done & ~part.done) | (failed & ~part.failed)).any():
+                part.add(self.read(k))
+            for name, values in part.numbers.items():
+                self._put(k, name, self._whole(values, np.nan).astype("<f8").tobytes())
+            if part.failed.any() or failed.any():
+                self._put(k, ERROR, _packed(self._whole(part.error, "").ravel().tolist()))
+                self._put(k, FAILED, self._whole(part.failed, False).tobytes())
+            self._put(k, DONE, self._whole(part.done, False).tobytes())
+
+    def mend(self, k: int) -> int:
+        """Runs of chunk ``k`` that have to be run again, since files of what was done are missing; they are open then.
+
+        A file of another size than a chunk has is an error that names it.
+        """
+        believed = sum(self.count(k))
+        if not believed:
+            return 0
+        self.read(k)  # whatever is there has the right size
+        failed = self._file(k, FAILED).exists()
+        if all(self._file(k, name).exists() for name in (*self.numbers, *([ERROR] if failed else []))):
+            return 0
+        with locked(self._lock, k):
+            for name in (DONE, FAILED, ERROR):
+                self._file(k, name).unlink(missing_ok=True)
+        return believed
 
     def count(self, k: int) -> tuple[int, int]:
         """Runs of chunk ``k`` that are done, and that failed."""
-        own = tuple(slice(0, n) for n in self._extent(k))
-        done, failed = (int(self._array(k, name, np.bool_, False)[own].sum()) for name in (DONE, FAILED))
-        return done, failed
+        done, failed = self._flags(k)
+        return int(done.sum()), int(failed.sum())
 
     def size(self, k: int) -> int:
         """Runs in chunk ``k``."""
@@ -114,11 +151,34 @@ class Store:
 
     # files ----------------------------------------------------------------------------------------------------
 
+    @property
+    def _lock(self) -> Path:
+        return self.path / DONE / ".lock"  # within an array, where zarr does not look
+
+    def note(self, name: str) -> Path:
+        """A file beside the chunks that says what is under way."""
+        return self.path / DONE / f".{name}.part"
+
+    def tidy(self) -> None:
+        """Remove what those left behind who were killed; nobody is at work any more."""
+        for left in (*self.path.rglob(".*.part"), *self.path.rglob(".*.tmp")):
+            with suppress(OSError):
+                left.unlink()
+
     def _at(self, k: int) -> tuple[int, ...]:
         return tuple(int(i) for i in np.unravel_index(k, self.counts))
 
     def _extent(self, k: int) -> tuple[int, ...]:
         return tuple(min(c, n - c * i) for i, c, n in zip(self._at(k), self.chunk, self.shape, strict=True))
+
+    def _own(self, k: int) -> tuple[slice, ...]:
+        """Of the files of chunk ``k``, the part that is within the grid."""
+        return tuple(slice(0, n) for n in self._extent(k))
+
+    def _flags(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Which runs are done, and which failed; one that is done did not fail."""
+        done, failed = (self._array(k, name, np.bool_, False)[self._own(k)] for name in (DONE, FAILED))
+        return done, failed & ~done
 
     def _file(self, k: int, name: str) -> Path:
         return self.path.joinpath(name, "c", *map(str, self._at(k)))
@@ -133,28 +193,31 @@ class Store:
         file = self._file(k, name)
         if not file.exists():
             return np.full(self.chunk, fill, dtype=kind)
-        data = np.fromfile(file, dtype=np.dtype(kind).newbyteorder("<"))
-        if data.size != int(np.prod(self.chunk)):
-            raise FileError(f"is no chunk of {self.chunk} values: it has {data.size}", file=str(file))
-        return data.reshape(self.chunk).astype(kind)
+        plain, data = np.dtype(kind).newbyteorder("<"), file.read_bytes()
+        if len(data) != int(np.prod(self.chunk)) * plain.itemsize:
+            raise FileError(
+                f"is no chunk of {self.chunk} values: it has {len(data):,} bytes", file=str(file),
+                hint=AGAIN,
+            )  # fmt: skip
+        return np.frombuffer(data, dtype=plain).reshape(self.chunk).astype(kind)
 
     def _texts(self, k: int) -> np.ndarray:
         file, out = self._file(k, ERROR), np.full(self.chunk, "", dtype=object)
         if file.exists():
-            out.flat[:] = _unpacked(file.read_bytes())
+            try:
+                texts = _unpacked(file.read_bytes())
+            except (struct.error, ValueError):
+                texts = []
+            if len(texts) != out.size:
+                raise FileError(f"is no chunk of {self.chunk} texts", file=str(file), hint=AGAIN)
+            out.flat[:] = texts
         return out
 
     def _put(self, k: int, name: str, data: bytes) -> None:
         file = self._file(k, name)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        handle, made = tempfile.mkstemp(prefix=".", suffix=".part", dir=file.parent)
-        try:
-            with os.fdopen(handle, "wb") as out:
-                out.write(data)
-            os.replace(made, file)
-        except BaseException:
-            Path(made).unlink(missing_ok=True)
-            raise
+        with suppress(OSError):  # writing says what is wrong
+            file.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(file, data)
 
 
 def _packed(texts: Sequence[str]) -> bytes:
@@ -215,10 +278,15 @@ def create(
             warnings.simplefilter("ignore")
             zarr.consolidate_metadata(str(made))
         made.chmod(0o755)
+        for file in made.rglob("*"):
+            if file.is_file():
+                with file.open("rb") as stream:
+                    os.fsync(stream.fileno())
         os.replace(made, path)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
+    except OSError as error:
+        raise FileError(f"the store cannot be written: {error.strerror or error}", file=str(path)) from None
+    finally:
+        shutil.rmtree(made, ignore_errors=True)  # it has its place by now, unless something went wrong
     return Store(path, points.shape, pieces, tuple(numbers))
 
 
@@ -227,16 +295,21 @@ def resumed(path: Path, points: Points, numbers: Sequence[str], configuration: M
     zarr = _zarr()
     if not (path / "zarr.json").is_file():
         raise FileError("is no sweep", file=str(path))
-    group = zarr.open_group(path, mode="r")
-    if CONFIGURATION not in group.attrs:
+    try:
+        group = zarr.open_group(path, mode="r")
+        known = group.attrs.get(CONFIGURATION)
+        begun = None if known is None else json.loads(str(known))
+        shapes = {(group[name].shape, group[name].chunks) for name in (DONE, FAILED, ERROR, *numbers) if begun}
+    except Exception as error:  # zarr raises whatever its parsers do
+        raise FileError(f"is a damaged store: {type(error).__name__}: {error}", file=str(path)) from None
+    if begun is None:
         raise FileError("is a zarr store, but not of a sweep of fallingcat", file=str(path))
-    begun = json.loads(str(group.attrs[CONFIGURATION]))
     differ = _differences(begun, json.loads(json.dumps(configuration)))
     if differ:
         raise FileError(f"was begun otherwise: {'; '.join(differ[:5])}", file=str(path))
-    for left in path.rglob(".*.part"):  # by one that was killed
-        left.unlink(missing_ok=True)
-    return Store(path, points.shape, tuple(group[DONE].chunks), tuple(numbers))
+    if len(shapes) != 1 or next(iter(shapes))[0] != points.shape:
+        raise FileError("is a damaged store: its variables differ in shape or chunks", file=str(path))
+    return Store(path, points.shape, tuple(next(iter(shapes))[1]), tuple(numbers))
 
 
 def _differences(begun: Any, now: Any, where: str = "") -> list[str]:

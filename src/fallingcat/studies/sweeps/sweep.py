@@ -6,6 +6,8 @@ import os
 import platform
 import re
 import threading
+import uuid
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,12 +18,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..._version import __version__
+from ...dynamics.checks import positive
 from ...errors import ExtraMissingError, FallingCatError, ModelError, told
 from ..tables import Study, load
 from .job import Job
 from .points import Points, Value, points_of
+from .processes import Processes
 from .store import DONE, ERROR, FAILED, Store, create, resumed
 
+MOST_CHUNKS: Final = 1_000_000
+"""Each is a task, and a file for each measure."""
 LARGEST_CHUNK: Final = 1 << 13
 """Runs, unless said otherwise: see the cost model in docs/sweeps.md."""
 FILES: Final = 2000.0
@@ -74,6 +80,7 @@ def sweep(
     scheduler: str | None = None,
     target: str = "cpu",
     chunk: int | None = None,
+    time_limit: float | None = None,
     progress: Tell | None = None,
     **parameters: Any,
 ) -> Sweep:
@@ -83,16 +90,21 @@ def sweep(
     ``out`` is the folder of a zarr store, which xarray opens, also while the sweep is under way: each measure of the
     study's rows (of the kind, where it has none) is a variable; ``done`` says which runs are there.  A run that fails
     is recorded with its error.  ``resume`` goes on with what was stopped, and gives bitwise the same numbers; where
-    nothing is, it begins.  ``workers`` are processes of one thread each, all cores unless said; ``scheduler`` is the
-    address of a Dask cluster instead.  ``target="cuda"`` is for kinds that run on a GPU.  Runs are committed in the
-    batches in which their kind runs them, and kept in chunks of ``chunk``, about the square root of their number.
+    nothing is, it begins.  ``workers`` are processes of one thread each, all cores unless said, so that a run that ends
+    its process has failed and nothing else; 0 is this process.  A run that takes longer than ``time_limit`` (s) has
+    failed, too.  ``scheduler`` is the address of a Dask cluster instead.  ``target="cuda"`` is for kinds that run on a
+    GPU.  Runs are committed in the batches in which their kind runs them, and kept in chunks of ``chunk``, about the
+    square root of their number.
     """
     if not isinstance(study, (Study, str)):
         raise ModelError(f"a study is given by its name, its file or itself, not by {told(study)}")
     wanted = (load(study) if isinstance(study, str) else study).with_parameters(parameters)
     points = points_of(wanted, grid, sample, seed)
     run = _on_cluster(scheduler) if scheduler is not None else _here(_workers(workers))
-    job = _job(wanted, points, Path(out), resume, chunk, target)
+    limit = None if time_limit is None else positive(time_limit, "time_limit")
+    if limit is not None and workers == 0 and scheduler is None:
+        raise ModelError("a time limit ends the process of a run: give it one, workers=1 or more")
+    job = replace(_job(wanted, points, Path(out), resume, chunk, target), time_limit=limit, token=uuid.uuid4().hex)
     return _finished(job, run, progress or (lambda done, failed, total: None))
 
 
@@ -114,6 +126,7 @@ def _finished(job: Job, run: Runner, tell: Tell) -> Sweep:
                 "what is done is kept, --resume goes on"
             )
         died = lost and not died  # once carefully, to learn which run it was; then as before
+    job.store.tidy()
     done, failed = counts.sums()
     return Sweep(job.store.path, done, failed, counts.total)
 
@@ -171,31 +184,21 @@ class _Counts:
 
 
 def _here(workers: int) -> Runner:
-    """Processes of this machine, each with one thread, that may die; with one worker, this process."""
+    """Processes of this machine, each of which may die by itself; without workers, this process."""
 
     def run(job: Job, chunks: Sequence[int]) -> Iterator[int]:
-        if workers == 1:
+        if not workers:
             yield from map(job.finish, chunks)
             return
-        try:
-            from joblib import Parallel, delayed, parallel_config
-            from joblib.externals.loky import ProcessPoolExecutor
-            from joblib.externals.loky.process_executor import BrokenProcessPool
-        except ImportError:
-            raise ExtraMissingError("sweep", package="joblib", purpose="a sweep in several processes") from None
-        own = replace(job, parent=os.getpid())
-        try:
-            if job.careful:  # one process: when it dies, it dies of its own run
-                with ProcessPoolExecutor(max_workers=1) as pool:
-                    yield from (pool.submit(own.finish, k).result() for k in chunks)
-                return
-            with parallel_config(backend="loky", inner_max_num_threads=1):
-                together = Parallel(
-                    n_jobs=min(workers, max(len(chunks), 2)), return_as="generator_unordered", batch_size=1
-                )
-                yield from together(delayed(own.finish)(k) for k in chunks)
-        except BrokenProcessPool:
-            return  # what is open is run again
+        rest, own = iter(chunks), replace(job, parent=os.getpid())
+        with Processes(own) as at_work:
+            for k in islice(rest, workers):
+                at_work.begin(k)
+            while at_work.busy:
+                k = at_work.finished()
+                for more in islice(rest, 1):
+                    at_work.begin(more)
+                yield k
 
     return run
 
@@ -210,6 +213,8 @@ def _on_cluster(address: str) -> Runner:
         except ImportError:
             raise ExtraMissingError("cluster", package="distributed", purpose="a sweep on a Dask cluster") from None
         with _client(Client, address) as client:
+            if job.time_limit is not None and any(threads > 1 for threads in client.nthreads().values()):
+                raise ModelError("a time limit ends the process of a run: workers of the cluster have one thread each")
             workers = max(1, sum(client.nthreads().values()))
             store, pause = replace(job.store, path=job.store.path.resolve()), workers * (len(job.measures) + 1) / FILES
             job, ahead = replace(job, store=store, pause=pause), 4 * workers  # the scheduler holds few tasks of many
@@ -243,8 +248,8 @@ def _client(client: Any, address: str) -> Any:
 def _workers(wanted: int | None) -> int:
     if wanted is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 1:
-        raise ModelError(f"workers are a whole number above zero, not {told(wanted)}")
+    if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 0:
+        raise ModelError(f"workers are a whole number, 0 for this process, not {told(wanted)}")
     return wanted
 
 
@@ -286,18 +291,31 @@ def _store(
 ) -> Store:
     about = _configuration(study, points, target)
     if resume and (out / "zarr.json").exists():
-        return resumed(out, points, tuple(measures), about)
+        return _mended(resumed(out, points, tuple(measures), about))
     most = (
         chunk if chunk is not None else min(max(isqrt(prod(points.shape)), study.kind.together[target]), LARGEST_CHUNK)
     )
     if isinstance(most, bool) or not isinstance(most, int) or most < 1:
         raise ModelError(f"chunk is a whole number of runs above zero, not {told(chunk)}")
+    if prod(points.shape) / most > MOST_CHUNKS:
+        raise ModelError(
+            f"{prod(points.shape):,} runs in chunks of {most:,} are more than {MOST_CHUNKS:,} chunks: give larger ones"
+        )
     rows = {row.measure: row for row in study.table.row}
     known = {
         name: {"long_name": rows[m].name, "units": rows[m].unit, "measure": m} if m in rows else {"measure": m}
         for name, m in measures.items()
     }
     return create(out, points, most, known, about)
+
+
+def _mended(store: Store) -> Store:
+    """With the runs open whose files are missing."""
+    lost = sum(map(store.mend, range(store.chunks)))
+    if lost:
+        text = f"files of {lost:,} finished runs are missing: they are run again"
+        warnings.warn(f"{store.path}: {text}", RuntimeWarning, stacklevel=5)
+    return store
 
 
 def _configuration(study: Study, points: Points, target: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from ...kernels.text.shared import escaped
+from ... import escaping
 from ...model import Model
 
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ def harmless(name: str, format: str) -> str:
     >>> harmless("knee_1*/", "c"), harmless("knee_1*/", "latex")
     ('knee_1%2A%2F', 'knee\\\\_1\\\\%2A\\\\%2F')
     """
-    plain = escaped(name)
-    return underscored(plain).replace("%", "\\%") if format == "latex" else plain
+    return escaping.latex(name) if format == "latex" else escaping.comment(name)
 
 
 def underscored(text: str) -> str:

@@ -1,0 +1,51 @@
+"""Room for machine code: LLVM ends the process where it gets no memory, so it is tried before.
+
+Every library in memory takes three mappings of the process (code, constants, data), of which Linux gives 65,530 unless
+``vm.max_map_count`` says otherwise: some 21,000 libraries.
+"""
+
+from __future__ import annotations
+
+import gc
+import mmap
+from typing import Final
+
+AT_LEAST: Final = 32 << 20
+"""Bytes: what LLVM takes for the shortest code"""
+SPARE: Final = 16
+"""Mappings: those of a library and of its linker, and what other threads take meanwhile"""
+_PRIVATE: Final = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_ANONYMOUS") else {}
+
+
+def check_memory(size: int) -> None:
+    """MemoryError where LLVM would not get that many bytes, and what it takes at least."""
+    size += AT_LEAST
+    if not _mapped([size]):
+        raise MemoryError(f"there are no {size >> 20} MB to make machine code")
+
+
+def check_mappings() -> None:
+    """MemoryError where the process may have no mappings for another library; kernels that nobody has are freed."""
+    if _mapped([mmap.PAGESIZE] * SPARE):
+        return
+    gc.collect()
+    if not _mapped([mmap.PAGESIZE] * SPARE):
+        raise MemoryError(
+            "this process may have no more memory mappings (vm.max_map_count): a kernel takes three or more, so keep "
+            "fewer of them, or allow more"
+        )
+
+
+def _mapped(sizes: list[int]) -> bool:
+    """Whether mappings of these sizes can be had, of alternating rights: the system would join equal ones."""
+    held: list[mmap.mmap] = []
+    try:
+        for k, size in enumerate(sizes):
+            rights = {"prot": mmap.PROT_READ | mmap.PROT_WRITE * (k % 2)} if _PRIVATE else {}
+            held.append(mmap.mmap(-1, size, **_PRIVATE, **rights))
+    except (OSError, ValueError, OverflowError):
+        return False
+    finally:
+        for one in held:
+            one.close()
+    return True
