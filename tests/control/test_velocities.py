@@ -457,3 +457,22 @@ def test_the_rates_of_a_moving_base_are_no_norm():
         control.velocities(dog, state, [[]], metric="rates")
     found = control.velocities(dog, state, [])
     assert (found.status, np.abs(found.velocity).max()) == ("solved", 0.0)
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.3])
+def test_eigenvalues_of_the_digital_trajectory_controller(damping):
+    """[ETH] (2.257) with a fixed step: `1 - k dt s^2 / (s^2 + damping^2)` for each singular value, 1 for the rest."""
+    arm = fc.robots.planar_arm()
+    q0, step, gain = np.array([0.5, 1.0, 1.0]), 0.01, 150.0
+    goal = fc.link_pose(arm, arm.state(joints=q0), "end_effector")[:3, 3]
+    task = control.PositionTask("end_effector", goal, gain=gain, mask=(True, False, True))
+
+    def advanced(q):
+        return q + step * control.velocities(arm, arm.state(joints=q), [[task]], damping=damping).rates
+
+    h = 1e-6
+    slope = np.array([(advanced(q0 + h * e) - advanced(q0 - h * e)) / (2.0 * h) for e in np.eye(3)]).T
+    s = np.linalg.svd(task.demand(arm, arm.state(joints=q0)).J, compute_uv=False)
+    wanted = [1.0, *(1.0 - gain * step * s**2 / (s**2 + damping**2))]
+    assert_allclose(np.sort(np.linalg.eigvals(slope).real), np.sort(wanted), atol=1e-5)
+    assert max(abs(1.0 - k * step) for k in (1.0, 199.0)) < 1.0 < abs(1.0 - 201.0 * step)
