@@ -119,8 +119,7 @@ def test_what_the_condition_says_of_the_robot(seed):
     step = 1e-5
 
     def moments(q):
-        I = fc.locked_inertia(model, state._replace(joints=q), "centroidal")[3:, 3:]
-        return np.linalg.eigvalsh(I)
+        return np.linalg.eigvalsh(fc.locked_inertia(model, state._replace(joints=q), "centroidal")[3:, 3:])
 
     q = state.joints
     changes = [(moments(q + step * e) - moments(q - step * e)) / (2.0 * step) for e in np.eye(model.n)]
