@@ -21,6 +21,7 @@ from .accuracy import halvings
 from .adaptive import SciPy
 from .arguments import answered, controller_forces, controller_size, countable, seconds, start, whole
 from .closed import check_closed
+from .effort import check_effort
 from .events import Event, checked_events
 from .implicit import Implicit, suits_implicit
 from .implicit_step import law_that_grips
@@ -186,6 +187,7 @@ def system_of(
     model: Model, state: State, controller: Any, contact: Contact | None, own: tuple[Law, ...] = ()
 ) -> System:
     """The controller's kind found out: laws, or a function that gives n or nv numbers; beside the robot's ``own``."""
+    check_effort(model)
     _check_contact(model, contact)
     own = tuple(law for law in own if contact is None or law.name not in contact.replaces())
     alone = isinstance(controller, (Law, Sampled)) or (isinstance(controller, type) and issubclass(controller, Law))
