@@ -128,7 +128,7 @@ class InverseKinematics:
         levels, _ = _checked(model, tasks, None)
         aims = [task for level in levels for task in level]
         self.model, self.tasks = model, tuple(aims)
-        options = {"tolerance": tolerance, "iterations": iterations, "restarts": restarts, "seed": seed}
+        options: dict[str, Any] = {"tolerance": tolerance, "iterations": iterations, "restarts": restarts, "seed": seed}
         self._made_of = (model, tuple(map(tuple, levels))), {"limited": limited, **options}
         self._rules = _rules(tolerance, iterations, restarts, seed)
         self._plan = plan_of(model, tuple(tuple(task.form for task in level) for level in levels), _flag(limited))
