@@ -151,7 +151,7 @@ def test_controls_of_a_file_are_inputs():
     sim = fc.Simulator(arm, laws=Actuators(), dt=DT, integrator=Implicit())
     sim.step(controls=[0.3, -0.2, 0.5], steps=100)
     law = Actuators((0.3, -0.2, 0.5))
-    run = fc.simulate(arm, arm.neutral(), 0.1, law, integrator="implicit", dt=DT)
+    run = fc.simulate(arm, arm.neutral(), 0.1, law, dt=DT)
     np.testing.assert_array_equal(sim.state.joints, run.joints[-1])
 
 
@@ -166,7 +166,7 @@ def test_only_some_joints_and_several_servos():
     goal = {"shoulder": [0.4], "position servos": [0.1, 0.2]}
     sim.step(targets=goal, steps=100)
     whole = PositionServo([50.0, 30.0, 30.0], [5.0, 3.0, 3.0], [0.4, 0.2, 0.1])
-    run = fc.simulate(arm, arm.neutral(), 0.1, whole, integrator="implicit", dt=DT)
+    run = fc.simulate(arm, arm.neutral(), 0.1, whole, dt=DT)
     np.testing.assert_allclose(sim.state.joints, run.joints[-1], atol=1e-13)
     with pytest.raises(fc.ModelError, match="'targets' is an input of several laws: say targets="):
         sim.step(targets=[0.1])
@@ -190,7 +190,7 @@ def test_a_law_of_yours_names_its_inputs():
     arm = robots.planar_arm()
     sim = fc.Simulator(arm, laws=Fan(), dt=DT, integrator=Implicit())
     sim.step(push=0.5, steps=50)
-    run = fc.simulate(arm, arm.neutral(), 0.05, Fan(0.5), integrator="implicit", dt=DT)
+    run = fc.simulate(arm, arm.neutral(), 0.05, Fan(0.5), dt=DT)
     np.testing.assert_allclose(sim.state.joints, run.joints[-1], atol=1e-14)
     assert np.abs(run.joints[-1] - arm.neutral().joints).max() > 1e-4
 

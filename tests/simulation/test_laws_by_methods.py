@@ -31,6 +31,8 @@ ARM = {
     control.ExternalLaw: lambda: control.ExternalLaw(30.0, 3.0, 20.0, 2.0),
     control.InternalLaw: lambda: control.InternalLaw(TIP, 50.0, 2.0, 0.5),
     control.PointSpring: lambda: control.PointSpring("post", TIP, 40.0, 0.5, 1.0),
+    control.ExternalWrench: lambda: control.ExternalWrench(TIP, (1.0, 0.0, 2.0), (0.0, 0.5, 0.0)),
+    control.Push: lambda: control.Push(TIP, (5.0, 0.0, 1.0), duration=0.01),
     control.PointActuator: lambda: control.PointActuator("post", TIP, 5.0),
     control.OperationalSpace: lambda: control.OperationalSpace(
         control.PositionTask(TIP, [0.5, 0.0, 0.8], gain=5.0, mask=PLANE), damping=0.1

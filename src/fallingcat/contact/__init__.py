@@ -5,6 +5,7 @@ from .capabilities import AdmissibleImpulses, HybridModes, LinearizedForces
 from .compliant import CompliantFloor
 from .compliant_contact import CompliantContact
 from .contact import Contact, Jump
+from .defaults import default_springs
 from .distances import Distance, distances, self_pairs
 from .hard import HardContacts
 from .impacts import Impact, impact, switch
@@ -42,6 +43,7 @@ __all__ = [
     "contact_forces",
     "contact_jacobian",
     "corners",
+    "default_springs",
     "distances",
     "feet",
     "impact",

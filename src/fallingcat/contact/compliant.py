@@ -15,12 +15,14 @@ from .bristle import anchor_rate, anchor_travel, cone_share
 from .centered import Centered
 from .compliant_contact import PointContact
 from .contact import Mode
+from .defaults import default_springs
 from .points import Ground, Site, each_radius, floor_normal, floor_points, plane
 from .relief import Relief, check_relief, grounded
+from .shapes import take_feet
 from .supports import Landing, Pressed, Support
 
-MAX_START_ENERGY = 5.0
-"""J/kg: elastic energy of the ground at the start of a run, per mass of the robot.  It throws a robot up 0.5 m."""
+UNSAID: Any = ()
+"""Springs that follow from the mass of the robot."""
 
 _PAIR, _ONE = "two finite numbers that are not negative, (normal, tangential)", "a finite number"
 _NUMBERS = (
@@ -65,11 +67,11 @@ class CompliantFloor(PointContact):
     """
 
     points: tuple[str, ...]
-    """links or frames whose origins may touch"""
-    stiffness: tuple[float, float]
-    """normal, tangential (N/m)"""
-    damping: tuple[float, float]
-    """normal, tangential (N s/m)"""
+    """links or frames whose origins may touch, or :func:`.feet` of a model, with their radii"""
+    stiffness: tuple[float, float] = UNSAID
+    """normal, tangential (N/m); left out, that of :func:`.default_springs` for points of :func:`.feet`"""
+    damping: tuple[float, float] = UNSAID
+    """normal, tangential (N s/m), likewise"""
     friction: float | None = None
     """Coulomb's coefficient; None holds every point where it touched down"""
     normal: tuple[float, float, float] | None = None
@@ -82,6 +84,14 @@ class CompliantFloor(PointContact):
     """heights over the plane, such as :class:`.HeightField`; None: it is flat"""
 
     def __post_init__(self) -> None:
+        feet = take_feet(self)
+        missing = [name for name in ("stiffness", "damping") if getattr(self, name) is UNSAID]
+        if missing and feet is None:
+            raise ModelError("a floor has stiffness and damping; they follow from points that are feet(model)")
+        if missing and feet is not None:
+            found = dict(zip(("stiffness", "damping"), default_springs(feet.model, feet.points), strict=True))
+            for name in missing:
+                object.__setattr__(self, name, found[name])
         object.__setattr__(self, "points", floor_points(self.points))
         object.__setattr__(self, "normal", floor_normal(self.normal))
         each_radius(self.radius, self.points)
@@ -104,25 +114,8 @@ class CompliantFloor(PointContact):
             self.relief.check_radius(max(self.radii))
         return super().begin(model, state)
 
-    def check_start(self, model: Model, state: State) -> None:
-        air = (False,) * len(self.points)
-        heights = self.guards(model, air, state, np.zeros(self.memory_size), np.zeros(model.nv))
-        self.check_heights(model, np.asarray(heights, dtype=float)[None])
-
-    def check_heights(self, model: Model, heights: np.ndarray) -> None:
-        """Refuses starts in which the points have these heights over the ground (N x points, m) and its springs hold
-        more than :data:`MAX_START_ENERGY`.
-        """
-        depths = np.maximum(-heights, 0.0)
-        energy = 0.5 * self.stiffness[0] * (depths**2).sum(axis=1)
-        robot = int(np.argmax(energy))
-        if energy[robot] > MAX_START_ENERGY * model.nominal.mass:
-            i = int(np.argmax(depths[robot]))
-            whose = f"{self.points[i]!r} of robot {robot}" if len(heights) > 1 else repr(self.points[i])
-            raise ModelError(
-                f"{whose} starts {depths[robot, i]:.3g} m below the ground, whose springs hold {energy[robot]:.3g} J: "
-                "start on it or above it, as model.standing(ground) does"
-            )
+    def elastic_energy(self, depths: np.ndarray) -> np.ndarray:
+        return np.asarray(0.5 * self.stiffness[0] * depths**2)
 
     def resting_shift(self, model: Model, heights: np.ndarray) -> float:
         """Lowers the points until their springs carry the weight: ``sum K_n max(s - h, 0) = m g``."""

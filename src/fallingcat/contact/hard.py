@@ -21,6 +21,7 @@ from .impacts import restitutions
 from .memory import IDLE, TOUCH, Kept
 from .points import Ground, check_point_mode, checked_points, each_radius, floor_normal, floor_points, plane, stacked
 from .relief import Relief, check_relief, grounded
+from .shapes import take_feet
 from .situation import Situation, situation
 from .solving import LEFT, Held, check_consistent, hold, plane_axes
 from .stops import LAW, Stop, beyond, checked_stops, with_stops
@@ -79,7 +80,7 @@ class HardContacts(Contact):
     """
 
     points: tuple[str, ...] = ()
-    """links or frames whose origins may touch; :func:`.corners` makes those of a foot"""
+    """links or frames whose origins may touch, or :func:`.feet` of a model; :func:`.corners` makes those of a foot"""
     friction: float | None = None
     """Coulomb's coefficient; None: a point that touches sticks"""
     restitution: float | tuple[float, ...] = 0.0
@@ -108,6 +109,7 @@ class HardContacts(Contact):
     beside_loops = True
 
     def __post_init__(self) -> None:
+        take_feet(self)
         stops_only = checked_stops(self.stops) and self.points == ()
         object.__setattr__(self, "points", () if stops_only else floor_points(self.points))
         object.__setattr__(self, "normal", floor_normal(self.normal))

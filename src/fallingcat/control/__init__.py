@@ -5,6 +5,7 @@ from .actuators import Actuators, actuated
 from .allocation import ExternalLaw, InternalLaw, Response, on_external, response
 from .between import PointActuator, PointSpring, wrench_between
 from .collisions import CollisionLimit
+from .external import ExternalWrench, Push
 from .floating import (
     FloatingInverse,
     Prioritised,
@@ -44,6 +45,7 @@ from .tasks import (
     CenterOfMassTask,
     CentroidalMomentumTask,
     Demand,
+    ForceTask,
     JointsTask,
     PointTask,
     PoseTask,
@@ -51,6 +53,7 @@ from .tasks import (
     RelativeTask,
     RotationTask,
     Task,
+    WrenchTask,
 )
 from .torque_law import TorqueLaw
 from .whole_body import Torques, WholeBody, WholeBodyLoop, torques
@@ -71,7 +74,9 @@ __all__ = [
     "ErrorState",
     "ExternalLaw",
     "ExternalPolarSpring",
+    "ExternalWrench",
     "FloatingInverse",
+    "ForceTask",
     "Gains",
     "Impedance",
     "InternalLaw",
@@ -100,6 +105,7 @@ __all__ = [
     "PositionServo",
     "PositionTask",
     "Prioritised",
+    "Push",
     "RadialDamper",
     "RadialSpring",
     "RateLimits",
@@ -121,6 +127,7 @@ __all__ = [
     "VirtualModel",
     "WholeBody",
     "WholeBodyLoop",
+    "WrenchTask",
     "accelerations",
     "actuated",
     "floating_inverse_dynamics",

@@ -20,7 +20,7 @@ from ..arrays.types import Matrix, Vector
 from ..errors import ModelError, told
 from ..model import Body, Model, State
 from ..records import tabulated
-from .checks import check_model, check_robot, choice, numbers, positive, vector
+from .checks import check_model, check_robot, check_state, choice, numbers, positive, vector
 from .regressors import EACH, BaseParameters, combinations, parameter_names, with_inertial_parameters
 
 TERMS: Final = ("damping", "friction", "armature", "motor")
@@ -92,6 +92,7 @@ def joint_regressor(
         ``nv x (terms joints)``.
     """
     check_robot(model, state)
+    check_state(model, state)
     acceleration = vector(acceleration, model.nv, "acceleration")
     felt = {"damping": state.rates, "friction": sign(state.rates), "armature": acceleration[model.m :]}
     if "motor" in terms:
@@ -157,7 +158,7 @@ def identify(
     if len(Z) != len(Y):
         raise ModelError(f"joints has {len(Z)} rows, and the regressor {len(Y)}")
     names = (*parameter_names(model), *(f"{term} {name}" for term in terms for name in moving))
-    triangle = np.linalg.qr(np.column_stack([Y, Z, tau]), mode="r")  # thousands of rows once, then as many as columns
+    triangle: Any = np.linalg.qr(np.column_stack([Y, Z, tau]), mode="r")  # as many rows as columns
     cones = _cones(model, terms)
     weight = _weight(positive(prior, "prior"), tau, triangle)
     x, steps, converged = _minimum(triangle[:, :-1] @ cones.map, triangle[:, -1], cones, weight, iterations)
@@ -206,7 +207,7 @@ def _deviations(columns: np.ndarray, misfit: np.ndarray) -> np.ndarray:
     if free <= 0 or not columns.shape[1]:
         return np.full(columns.shape[1], np.inf)
     size = np.linalg.norm(columns, axis=0)
-    R = np.linalg.qr(columns / size, mode="r")
+    R: Any = np.linalg.qr(columns / size, mode="r")
     return float(np.sqrt(misfit @ misfit / free)) * np.linalg.norm(np.linalg.inv(R), axis=1) / size
 
 
@@ -219,8 +220,8 @@ def _with_terms(model: Model, terms: tuple[str, ...], values: np.ndarray) -> Mod
             continue
         own = {term: float(values[j, moving[joint.name]]) for j, term in enumerate(terms)}
         friction = {name: own[name] for name in ("damping", "friction") if name in own}
-        rotor = {"armature": own["armature"]} if "armature" in own else {}
-        joints[k] = replace(joint, passive=replace(joint.passive, **friction), **rotor)
+        armature = np.array([own["armature"]]) if "armature" in own else joint.armature
+        joints[k] = replace(joint, passive=replace(joint.passive, **friction), armature=armature)
     return replace(model, joints=tuple(joints))
 
 

@@ -13,13 +13,14 @@ from ..arrays import is_numeric
 from ..contact.capabilities import LinearizedForces, offers
 from ..contact.contact import Mode
 from ..contact.stops import joint_stops
-from ..control import Sampled, SelfContact
+from ..control import Sampled
 from ..control.passive import SUNK
 from ..dynamics import mass_matrix
 from ..dynamics.forward import check_mass
 from ..errors import ModelError, NumericsError, told
 from ..kernels import compile
 from ..model import State
+from ..records import table
 from .accuracy import WHOLE, ErrorEstimate, halvings, worst_of_some
 from .arguments import MOST_STEPS, answered
 from .compiled import energies, energies_with, remembered
@@ -95,6 +96,8 @@ class Rollout:
     def __repr__(self) -> str:
         about = f"{self.times[-1]:g} s, {len(self.times)} samples of {len(self.codes)} robots, {self.integrator}"
         return f"<Rollout: {about}, {self.status}>"
+
+    _repr_html_ = table
 
 
 class Sample(NamedTuple):
@@ -322,7 +325,7 @@ class Batch:
 
     def _nominal_stiffness(self, works: np.ndarray) -> Diagnostic | None:
         """Of a law that is made for the inertias of the model, and acted on robots with inertias of their own."""
-        made = [law.name for law in self.system.laws if isinstance(law, SelfContact) and law.stiffness is None]
+        made = [law.name for law in self.system.laws if law.nominal_inertia]
         if not made or BEHIND not in self.fleet.parameters.names or not self.system.ports:
             return None
         robots = np.flatnonzero(works[:, :, self.system.ports.index(made[0])].any(axis=0))

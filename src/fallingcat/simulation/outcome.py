@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..records import concise
+
 
 class Code(Enum):
     """How a run ended."""
@@ -58,6 +60,7 @@ class Kind(Enum):
     """a law made for the inertias of the model acted on robots with inertias of their own"""
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Diagnostic:
     """A warning about a run, or about some runs of a batch.
