@@ -213,3 +213,16 @@ def test_a_memory_of_another_length_is_kept():
     np.testing.assert_allclose(run.poses[-1], plain.poses[-1], rtol=0.0, atol=1e-12)
     deepest = -plain.poses[:, 2, 3].min()
     assert run.memory[-1] == pytest.approx(deepest, rel=0.05)
+
+
+def test_a_robot_rests_on_it_and_does_not_start_deep_in_it():
+    standing = DOG.standing(GROUND)
+    run = fc.simulate(DOG, standing, 0.002, contact=GROUND)
+    assert abs(run.contact_forces[0][:, 2].sum() / (9.81 * DOG.mass) - 1.0) < 1e-6
+    deep = thrown(-0.1)
+    with pytest.raises(fc.ModelError, match=r"starts 0.1 m below the ground, whose springs hold"):
+        fc.simulate(BALL, deep, 0.01, contact=FLOOR)
+    with pytest.raises(fc.ModelError, match=r"'body' of robot 1 starts 0.1 m below the ground"):
+        Fleet(BALL, [thrown(), deep], None, FLOOR, integrator=Implicit())
+    for depth in (0.01, 0.1):  # the integral of K d^1.5
+        assert FLOOR.elastic_energy(np.array([depth])) == pytest.approx(0.4 * 1e5 * depth**2.5, rel=2e-3)

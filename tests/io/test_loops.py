@@ -156,7 +156,7 @@ def test_a_loop_of_ones_own_is_not_written(tmp_path):
 
     tree = fc.robots.cat()
     model = tree.close_loops(Own("mine", *tree.joint_names[:2]))
-    with pytest.raises(fc.ModelError, match="loop 'mine' is of a kind that cannot be written to a file: Own"):
+    with pytest.raises(fc.ModelError, match="loop 'mine' is of a kind that no file knows, Own: make it known"):
         fc.save(model, tmp_path / "cat.toml")
 
 

@@ -92,6 +92,13 @@ def test_a_driver_that_disagrees_is_found(monkeypatch):
         check_drivers_agree(CAT, some(CAT), duration=0.01)
 
 
+def test_a_step_that_disagrees_is_found(monkeypatch):
+    """The lie: the step as a function takes another method than a simulator."""
+    monkeypatch.setattr("fallingcat.simulation.step_function.default_method", lambda *_: Implicit())
+    with pytest.raises(BrokenLawError, match="'step'"):
+        check_drivers_agree(CAT, some(CAT), duration=0.01)
+
+
 def test_flights_of_fleets_keep_their_momentum():
     """Angular momentum of a cat drifted by 5e-15 in simulate, 5e-12 in rollout and 4e-3 in a fleet."""
     start = CAT.state(joints=[0.4, 0.3], rates=[1.0, -0.5], twist=[0.1, 0.0, 0.2, 1.0, 0.5, 0.2])

@@ -15,7 +15,7 @@ from fallingcat.arrays import concatenate, less, where
 from fallingcat.control import Actuators, JointDamper, Law, PositionServo
 from fallingcat.kernels import kernel as kernels
 from fallingcat.model import robots
-from fallingcat.simulation import Fleet, MomentumRungeKutta
+from fallingcat.simulation import Fleet, Implicit, MomentumRungeKutta
 
 DOG, SIT, DT, HELD = robots.quadruped(), np.tile([0.0, 0.6, -1.2], 4), 1e-3, 20
 FEET = tuple(frame.name for frame in DOG.frames)
@@ -135,7 +135,7 @@ def test_effort_limits_bound_servos():
     weak = replace(arm, joints=tuple(replace(joint, limits=fc.Limits(effort=2.0)) for joint in arm.joints))
     goal, ends = np.array([1.0, 0.0, 0.0]), []
     for model in (arm, weak):
-        sim = fc.Simulator(model, laws=PositionServo(4e3, 40.0), dt=DT)
+        sim = fc.Simulator(model, laws=PositionServo(4e3, 40.0), dt=DT, integrator=Implicit())
         sim.step(targets=goal, steps=50)
         ends.append(sim.state.joints[0])
         run = fc.simulate(model, model.neutral(), 0.05, PositionServo(4e3, 40.0, goal), integrator="implicit", dt=DT)
@@ -148,10 +148,10 @@ def test_controls_of_a_file_are_inputs():
     arm = robots.planar_arm()
     servos = [fc.Actuator(f"servo {i}", name, "position", kp=50.0, kv=5.0) for i, name in enumerate(arm.joint_names)]
     arm = replace(arm, actuators=(*servos[:2], fc.Actuator("motor", arm.joint_names[2], "motor")))
-    sim = fc.Simulator(arm, laws=Actuators(), dt=DT)
+    sim = fc.Simulator(arm, laws=Actuators(), dt=DT, integrator=Implicit())
     sim.step(controls=[0.3, -0.2, 0.5], steps=100)
     law = Actuators((0.3, -0.2, 0.5))
-    run = fc.simulate(arm, arm.neutral(), 0.1, law, integrator="implicit", dt=DT)
+    run = fc.simulate(arm, arm.neutral(), 0.1, law, dt=DT)
     np.testing.assert_array_equal(sim.state.joints, run.joints[-1])
 
 
@@ -162,11 +162,11 @@ def test_only_some_joints_and_several_servos():
         PositionServo(50.0, 5.0, only=(first,), name="shoulder"),
         PositionServo(30.0, 3.0, only=tuple(rest[::-1])),
     ]
-    sim = fc.Simulator(arm, laws=servos, dt=DT)
+    sim = fc.Simulator(arm, laws=servos, dt=DT, integrator=Implicit())
     goal = {"shoulder": [0.4], "position servos": [0.1, 0.2]}
     sim.step(targets=goal, steps=100)
     whole = PositionServo([50.0, 30.0, 30.0], [5.0, 3.0, 3.0], [0.4, 0.2, 0.1])
-    run = fc.simulate(arm, arm.neutral(), 0.1, whole, integrator="implicit", dt=DT)
+    run = fc.simulate(arm, arm.neutral(), 0.1, whole, dt=DT)
     np.testing.assert_allclose(sim.state.joints, run.joints[-1], atol=1e-13)
     with pytest.raises(fc.ModelError, match="'targets' is an input of several laws: say targets="):
         sim.step(targets=[0.1])
@@ -188,9 +188,9 @@ class Fan(Law):
 
 def test_a_law_of_yours_names_its_inputs():
     arm = robots.planar_arm()
-    sim = fc.Simulator(arm, laws=Fan(), dt=DT)
+    sim = fc.Simulator(arm, laws=Fan(), dt=DT, integrator=Implicit())
     sim.step(push=0.5, steps=50)
-    run = fc.simulate(arm, arm.neutral(), 0.05, Fan(0.5), integrator="implicit", dt=DT)
+    run = fc.simulate(arm, arm.neutral(), 0.05, Fan(0.5), dt=DT)
     np.testing.assert_allclose(sim.state.joints, run.joints[-1], atol=1e-14)
     assert np.abs(run.joints[-1] - arm.neutral().joints).max() > 1e-4
 
@@ -218,6 +218,33 @@ def test_what_is_refused():
         fc.Simulator(DOG, GROUNDS["implicit"], JointDamper(1.0), state=standing()).step(targets=SIT)
     with pytest.raises(fc.ModelError, match="targets of 'position servos' must have shape"):
         fc.Simulator(DOG, laws=PositionServo(KP, KD, [0.1, 0.2]))
+
+
+@dataclass(frozen=True)
+class Wrong(Fan):
+    inputs = {"push": "pull"}  # noqa: RUF012
+
+
+def test_inputs_that_a_law_does_not_have_are_named():
+    with pytest.raises(fc.ModelError, match="input 'push' of 'fan': its field 'pull' holds numbers, not None"):
+        fc.Simulator(robots.planar_arm(), laws=Wrong())
+
+
+def test_a_vector_environment_takes_targets():
+    """Robots that left numbers, and those that start anew, do not disturb others."""
+    arm = robots.planar_arm()
+    about = {"reward": lambda before, action, after: after.joints[:, 0], "laws": PositionServo(50.0, 5.0)}
+    about |= {"start": lambda rng: arm.neutral(), "actions": (-np.ones(3), np.ones(3)), "horizon": 0.1}
+    world = fc.simulation.VectorEnvironment(arm, 2, control=lambda action, state: {"targets": action}, **about)
+    world.reset(seed=0)
+    sims = [fc.Simulator(arm, laws=PositionServo(50.0, 5.0)) for _ in range(2)]
+    actions = np.array([[0.3, -0.2, 0.1], [0.1, 0.2, -0.3]])
+    for _ in range(3):
+        seen, *_ = world.step(actions)
+        for sim, action in zip(sims, actions, strict=True):
+            sim.step(targets=action, steps=20)
+    joints = slice(12, 15)
+    np.testing.assert_allclose(seen[:, joints], [sim.state.joints for sim in sims], atol=1e-13)
 
 
 def test_gains_that_explicit_steps_do_not_follow_are_refused():

@@ -335,7 +335,7 @@ def test_steps_that_are_taken_one_by_one_are_the_same():
 
     below = fc.Event("below", lambda t, state: state.pose[2, 3] - 0.335)
     events = run(DOG, start, 0.1005, floor, laws, events=[below])
-    assert [event.name for event in events.events] == ["below"]
+    assert [event.name for event in events.events if "foot" not in event.name] == ["below"]
     assert np.abs(events.poses[-1] - together.poses[-1]).max() < 1e-4  # it shortens a step
     driven = run(DOG, start, 0.1005, floor, hold)
     assert driven.status == "finished"

@@ -140,7 +140,26 @@ FLOOR = contact.CompliantFloor(("foot",), (1e4, 1e4), (1e3, 1e3))
 RUN = fc.simulate(CAT, STATE, 0.002, dt=0.001)
 PLANE = gaits.Plane(np.eye(2), np.zeros(2))
 
+MASKED = np.ma.masked_array(np.zeros(NV), mask=[1] + [0] * (NV - 1))
+FLEET = fc.simulation.Fleet(CAT, [STATE] * 3, driven=True)
+NAN_FORCES = np.zeros((3, CAT.n))
+NAN_FORCES[1:, 2] = np.nan
 CALLS = [
+    # masks, sizes and forces that no array has
+    (lambda: fc.inverse_dynamics(CAT, STATE, MASKED), "acceleration is an array of numbers"),
+    (lambda: KERNEL(*CAT.flatten(STATE), MASKED), "acceleration holds a mask and not real numbers"),
+    (lambda: KERNEL(*CAT.flatten(STATE), np.ma.masked_array(np.zeros((2, NV)))), "acceleration holds a mask"),
+    (lambda: CAT.state(rates=MASKED[: CAT.n]), "rates is an array of numbers"),
+    (lambda: CAT.unflatten(CAT.flatten(STATE)[0], MASKED), "v is an array of numbers"),
+    (lambda: CAT.base.exp(MASKED[:6]), "is an array of numbers"),
+    (lambda: fc.Body(1.0, np.zeros(3), np.ma.masked_array(np.eye(3))), "inertia is an array of numbers"),
+    (lambda: KERNEL(np.zeros((1,) * 63 + (17,)), ZERO, ZERO), "a batch has at most 60 axes, not 63"),
+    (lambda: KERNEL(np.zeros((1,) * 61 + (17,)), ZERO, ZERO), "a batch has at most 60 axes, not 61"),
+    (lambda: KERNEL(np.broadcast_to(np.zeros(17), (2**40, 17)), ZERO, ZERO), "larger than memory can be"),
+    (lambda: KERNEL(np.zeros((2**20, 17)), np.zeros((2**20, 1, NV)), ZERO), "larger than memory can be"),
+    (lambda: fc.kernels.aligned((2**62, 4)), "an array has a shape"),
+    (lambda: FLEET.step(1, NAN_FORCES), "forces on robot 1 and 1 more of 3 hold a number that is not finite"),
+    (lambda: fc.simulate(CAT, STATE, 0.01, control.JointSpring(1e308)), "numbers overflow", fc.NumericsError),
     # further arguments of the dynamics
     (lambda: fc.inverse_dynamics(CAT, STATE, ZERO[:3]), r"acceleration has shape \(16,\), not \(3,\)"),
     (lambda: fc.inverse_dynamics(CAT, STATE, NONE), "acceleration is an array of numbers"),
@@ -469,7 +488,7 @@ CALLS = [
     (lambda: fc.load("cat.xml", root=3), "root is the name of a body of an MJCF file, not 3", FallingCatError),
     (lambda: fc.load("cat.urdf", inside=3), "inside is a folder, not 3", FallingCatError),
     (lambda: fc.load("cat.urdf", gravity=9.81), r"gravity has shape \(3,\)"),
-    (lambda: fc.save(CAT, "cat.xml"), "models are written to .urdf and .toml files", FileError),
+    (lambda: fc.save(CAT, "cat.xml"), "models are written to .urdf, .toml files", FileError),
     (lambda: fc.save(CAT, "/nowhere/cat.toml"), "cannot be written", FileError),
     (lambda: fc.save("cat", "cat.toml"), "the first argument is a Model, not 'cat'"),
     (lambda: fc.save(CAT, None), "a path is a text or a Path, not None"),

@@ -83,9 +83,13 @@ def shape_of(x: Any) -> tuple[int, ...] | None:
 
 
 def holds_numbers(x: Any) -> bool:
-    """Whether an array is one of numbers, of whatever kind, and not of texts, dates or nothing."""
+    """Whether an array is one of numbers, of whatever kind, and not of texts, dates or nothing; what is masked is
+    nothing.
+    """
     if not isinstance(x, np.ndarray):
         return not isinstance(x, (str, bytes))
+    if isinstance(x, np.ma.MaskedArray):
+        return False
     return x.dtype.kind in "biufc" or (
         x.dtype == object and not any(e is None or isinstance(e, (str, bytes, list, tuple, dict)) for e in x.flat)
     )

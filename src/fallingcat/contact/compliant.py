@@ -23,8 +23,6 @@ from .supports import Landing, Pressed, Support
 
 UNSAID: Any = ()
 """Springs that follow from the mass of the robot."""
-MAX_START_ENERGY = 5.0
-"""J/kg: elastic energy of the ground at the start of a run, per mass of the robot.  It throws a robot up 0.5 m."""
 
 _PAIR, _ONE = "two finite numbers that are not negative, (normal, tangential)", "a finite number"
 _NUMBERS = (
@@ -116,25 +114,8 @@ class CompliantFloor(PointContact):
             self.relief.check_radius(max(self.radii))
         return super().begin(model, state)
 
-    def check_start(self, model: Model, state: State) -> None:
-        air = (False,) * len(self.points)
-        heights = self.guards(model, air, state, np.zeros(self.memory_size), np.zeros(model.nv))
-        self.check_heights(model, np.asarray(heights, dtype=float)[None])
-
-    def check_heights(self, model: Model, heights: np.ndarray) -> None:
-        """Refuses starts in which the points have these heights over the ground (N x points, m) and its springs hold
-        more than :data:`MAX_START_ENERGY`.
-        """
-        depths = np.maximum(-heights, 0.0)
-        energy = 0.5 * self.stiffness[0] * (depths**2).sum(axis=1)
-        robot = int(np.argmax(energy))
-        if energy[robot] > MAX_START_ENERGY * model.nominal.mass:
-            i = int(np.argmax(depths[robot]))
-            whose = f"{self.points[i]!r} of robot {robot}" if len(heights) > 1 else repr(self.points[i])
-            raise ModelError(
-                f"{whose} starts {depths[robot, i]:.3g} m below the ground, whose springs hold {energy[robot]:.3g} J: "
-                "start on it or above it, as model.standing(ground) does"
-            )
+    def elastic_energy(self, depths: np.ndarray) -> np.ndarray:
+        return np.asarray(0.5 * self.stiffness[0] * depths**2)
 
     def resting_shift(self, model: Model, heights: np.ndarray) -> float:
         """Lowers the points until their springs carry the weight: ``sum K_n max(s - h, 0) = m g``."""

@@ -25,6 +25,8 @@ from .points import (
 )
 from .supports import Landing, Pressed, Support
 
+MAX_START_ENERGY = 5.0
+"""J/kg: elastic energy of the ground at the start of a run, per mass of the robot.  It throws a robot up 0.5 m."""
 UNSEEN = 0.05
 """Part of a step before which a point may have come through the ground without being seen: by its weight, at ten times
 the speed that it gathers in a step."""
@@ -58,6 +60,10 @@ class PointContact(Contact):
     @abstractmethod
     def point_impedance(self, model: Model) -> tuple[np.ndarray, np.ndarray]:
         """Typical stiffness (N/m) and damping (N s/m) along normal and tangents (3 each)."""
+
+    @abstractmethod
+    def elastic_energy(self, depths: np.ndarray) -> np.ndarray:
+        """Energy (J) that the ground holds under points at rest at these depths (m); of the same shape."""
 
     @abstractmethod
     def unloaded(self, i: int, site: Site, p: Any) -> Any:
@@ -97,6 +103,26 @@ class PointContact(Contact):
             own[guard] = self.unloaded(guard, self.ground(model).site(p), p)
             memory = own.reshape(-1)
         return Jump(f"{'touchdown' if lands else 'lift-off'} {place}", mode, state, memory)
+
+    def check_start(self, model: Model, state: State) -> None:
+        air = (False,) * len(self.points)
+        heights = self.guards(model, air, state, np.zeros(self.memory_size or 0), np.zeros(model.nv))
+        self.check_heights(model, np.asarray(heights, dtype=float)[None])
+
+    def check_heights(self, model: Model, heights: np.ndarray) -> None:
+        """Refuses starts in which the points have these heights over the ground (N x points, m) and its springs hold
+        more than :data:`MAX_START_ENERGY`.
+        """
+        depths = np.maximum(-heights, 0.0)
+        energy = self.elastic_energy(depths).sum(axis=1)
+        robot = int(np.argmax(energy))
+        if energy[robot] > MAX_START_ENERGY * model.nominal.mass:
+            i = int(np.argmax(depths[robot]))
+            whose = f"{self.points[i]!r} of robot {robot}" if len(heights) > 1 else repr(self.points[i])
+            raise ModelError(
+                f"{whose} starts {depths[robot, i]:.3g} m below the ground, whose springs hold {energy[robot]:.3g} J: "
+                "start on it or above it, as model.standing(ground) does"
+            )
 
     # forces ---------------------------------------------------------------------------------------------------
 
@@ -197,15 +223,30 @@ class CompliantContact(PointContact):
 
     def point_impedance(self, model: Model) -> tuple[np.ndarray, np.ndarray]:
         """Gains of a point that carries the robot at rest."""
-        weight, still = model.mass * float(np.linalg.norm(model.gravity)), np.zeros(3)
-        low, high = SHALLOWEST, DEEPEST
-        for _ in range(60 if weight else 0):
-            middle = float(np.sqrt(low * high))
-            carries = self.point_force(np.array([-middle, 0.0, 0.0]), still)[0] > weight
-            low, high = (low, middle) if carries else (middle, high)
-        place = np.array([-(high if weight else TYPICAL), 0.0, 0.0])
-        K, D = (np.asarray(x, dtype=float) for x in self.point_gains(place, still))
+        weight = model.mass * float(np.linalg.norm(model.gravity))
+        depth = self.resting_shift(model, np.zeros(1)) if weight else TYPICAL
+        K, D = (np.asarray(x, dtype=float) for x in self.point_gains(np.array([-depth, 0.0, 0.0]), np.zeros(3)))
         return K, D
+
+    def resting_shift(self, model: Model, heights: np.ndarray) -> float:
+        """Lowers the points until they carry the weight at rest."""
+        weight = model.mass * float(np.linalg.norm(model.gravity))
+        low, high = SHALLOWEST, DEEPEST
+        for _ in range(80):
+            middle = float(np.sqrt(low * high))
+            carried = sum(self._push(middle + float(heights.min() - h)) for h in heights)
+            low, high = (low, middle) if carried > weight else (middle, high)
+        return high + float(heights.min())
+
+    def elastic_energy(self, depths: np.ndarray) -> np.ndarray:
+        grid = np.linspace(0.0, max(float(depths.max(initial=0.0)), SHALLOWEST), 65)
+        force = np.array([self._push(depth) for depth in grid])
+        energy = np.append(0.0, np.cumsum(0.5 * (force[1:] + force[:-1]) * np.diff(grid)))
+        return np.interp(depths, grid, energy)
+
+    def _push(self, depth: float) -> float:
+        """Force (N) out of the ground on a point at rest."""
+        return float(self.point_force(np.array([-depth, 0.0, 0.0]), np.zeros(3))[0]) if depth > 0.0 else 0.0
 
     def support(self, point: Any, ahead: Any, seen: Centered) -> Support:
         """Contact force of a step, as a function of the velocity at its end and linearised at ``ahead`` (3)."""

@@ -174,6 +174,11 @@ class Contact(ABC):
     def check_start(self, model: Model, state: State) -> None:  # noqa: B027
         """Refuses a state from which no run should start; by default none."""
 
+    def check_heights(self, model: Model, heights: np.ndarray) -> None:  # noqa: B027
+        """Refuses robots that start with their points at these heights over the ground (N x points, m); by default
+        none.
+        """
+
     def place(self, model: Model, state: State) -> State:
         """State with the base moved along the normal of the ground until the robot rests on it.
 

@@ -61,6 +61,10 @@ class SelfContact(Law):
     name: str = "self-contact"
     commanded = False
 
+    @property
+    def nominal_inertia(self) -> bool:  # type: ignore[override]
+        return self.stiffness is None
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.pairs is not None:

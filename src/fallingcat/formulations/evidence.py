@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..caching import cached_property
+from ..errors import FallingCatError
 from ..model.words import Factorization
 from .links import Links, over_links
 from .time import STEP, is_rate
@@ -24,7 +25,7 @@ LOST = 1e-5
 """An entry that is smaller than this part of what it could be is not seen apart from rounding."""
 
 
-class Unproved(Exception):
+class Unproved(FallingCatError):
     """A claim that cannot be checked; the message says why."""
 
 

@@ -28,6 +28,7 @@ from .ir.inputs import (
     Argument,
     Shape,
     batch_shape,
+    check_batch,
     check_count,
     check_inputs,
     flat_state,
@@ -176,14 +177,17 @@ class Kernel:
                 x = np.asarray(given)
             except ValueError:
                 raise ModelError(f"{argument.name} is no array: its rows differ in length") from None
-            if x.dtype.kind not in "fiu":
-                raise ModelError(f"{argument.name} holds {x.dtype} and not real numbers")
+            if x.dtype.kind not in "fiu" or isinstance(given, np.ma.MaskedArray):
+                kind = "a mask" if x.dtype.kind in "fiu" else x.dtype
+                raise ModelError(f"{argument.name} holds {kind} and not real numbers")
             leads.append(argument.lead(x.shape))
+            check_batch(leads[-1], max(self._size, argument.size))
             arrays.append(np.ascontiguousarray(x, dtype=self.dtype))
         _check_threads(threads)
         lead = leads[0] if leads else ()
         if any(own != lead for own in leads):
             lead = batch_shape(leads)
+            check_batch(lead, self._size)
             arrays = [self._repeated(x, (*lead, *a.shape)) for x, a in zip(arrays, self.signature, strict=True)]
         count = math.prod(lead)
         return [x.reshape(count, a.size) for x, a in zip(arrays, self.signature, strict=True)], lead

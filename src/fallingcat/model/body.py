@@ -193,6 +193,8 @@ def _differ(a: Any, b: Any) -> bool:
 
 def frozen_array(x: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
     """``x`` as a read-only array of floats or expressions, finite, or an error that names ``what``."""
+    if isinstance(x, np.ma.MaskedArray):
+        raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}")
     try:
         out = _of_expressions(x) if _holds_expressions(x) else np.array(x, dtype=float)
     except (TypeError, ValueError, OverflowError):

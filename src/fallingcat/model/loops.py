@@ -7,8 +7,8 @@ is.  A loop of your own is a class with :meth:`Loop.rows`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, field, is_dataclass
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ..arrays.types import Matrix, Pose, Scalar, Vector
 from ..errors import ModelError, told
 from ..lie import rotations
 from ..records import concise
+from ..registry import Registry
 from .body import Frozen, frozen_array, frozen_pose
 
 
@@ -233,6 +234,20 @@ class Rolling(Loop):
         first = np.cross(n, np.eye(3)[int(np.argmin(np.abs(n)))])
         first = first / np.linalg.norm(first)
         return np.array([n, first, np.cross(n, first)])
+
+
+def _check(name: str, kind: Any) -> None:
+    if not isinstance(kind, type) or not issubclass(kind, Loop) or not is_dataclass(kind):
+        raise ModelError(f"a kind of loop is a frozen dataclass derived from Loop, not {told(kind)}")
+
+
+KINDS = Registry[type[Loop]](
+    "kind of loop",
+    "fallingcat.loops",
+    {"pin": Pin, "weld": Weld, "couple": Couple, "rolling": Rolling},
+    _check,
+)
+"""Every kind of loop, by the name that files call it."""
 
 
 def _named(first: str, second: str | None) -> tuple[str, ...]:

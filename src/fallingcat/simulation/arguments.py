@@ -13,6 +13,8 @@ from ..dynamics.checks import check_model
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
 
+DEVICES = ("cpu", "cuda")
+"""What simulations run on; other targets are those of :func:`fallingcat.compile`."""
 MOST_STEPS = 2**53
 """Beyond it, time plus a step is the same time."""
 MOST_BYTES = 8e9
@@ -60,6 +62,12 @@ def keepable(samples: float, numbers: int) -> None:
     if size > MOST_BYTES:
         enough = 10 ** int(np.ceil(np.log10(size / MOST_BYTES)))
         raise ModelError(f"{samples:.2g} samples are {size / 1e9:.2g} GB: keep fewer, every={enough} steps, say")
+
+
+def check_target(target: Any) -> None:
+    """An error that lists the devices that simulations run on, if this is none."""
+    if target not in DEVICES:
+        raise ModelError(f"simulations run on the target {' or '.join(map(repr, DEVICES))}, not on {told(target)}")
 
 
 def whole(x: Any, what: str) -> int:

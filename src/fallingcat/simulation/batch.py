@@ -13,7 +13,7 @@ from ..arrays import is_numeric
 from ..contact.capabilities import LinearizedForces, offers
 from ..contact.contact import Mode
 from ..contact.stops import joint_stops
-from ..control import Sampled, SelfContact
+from ..control import Sampled
 from ..control.passive import SUNK
 from ..dynamics import mass_matrix
 from ..dynamics.forward import check_mass
@@ -325,7 +325,7 @@ class Batch:
 
     def _nominal_stiffness(self, works: np.ndarray) -> Diagnostic | None:
         """Of a law that is made for the inertias of the model, and acted on robots with inertias of their own."""
-        made = [law.name for law in self.system.laws if isinstance(law, SelfContact) and law.stiffness is None]
+        made = [law.name for law in self.system.laws if law.nominal_inertia]
         if not made or BEHIND not in self.fleet.parameters.names or not self.system.ports:
             return None
         robots = np.flatnonzero(works[:, :, self.system.ports.index(made[0])].any(axis=0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ class VectorEnvironment(VectorEnv):
     - ``reward(before, action, after)``: ``N``, of the states around the action;
     - ``done(state)``: ``N`` truth values, whether episodes end there (terminate); by default never;
     - ``control(action, state)``: joint forces, ``N x n``, held for ``period`` (s); by default the actions themselves.
+      Or a mapping with inputs of laws, such as ``{"targets": action}`` for :class:`~fallingcat.control.PositionServo`.
 
     ``actions`` are the bounds ``(low, high)`` of each robot's action, arrays of one shape; by default effort limits of
     the joints.  Episodes are cut off (truncated) after ``horizon`` (s).  ``laws`` and ``contact`` act in between, in
@@ -121,7 +122,9 @@ class VectorEnvironment(VectorEnv):
         actions = np.clip(actions, self._low, self._high)
         fresh, before = self._ended, self._state()
         with np.errstate(all="ignore"):  # what is broken starts anew
-            self.fleet.step(self._steps, actions if self._control is None else self._control(actions, before))
+            given = actions if self._control is None else self._control(actions, before)
+            forces, inputs = self._inputs(given, fresh) if isinstance(given, Mapping) else (given, {})
+            self.fleet.step(self._steps, forces, **inputs)
         self._restart(fresh)
         after = self._state()
         broken = ~np.logical_and.reduce([np.isfinite(x).reshape(self.num_envs, -1).all(axis=1) for x in after])
@@ -138,6 +141,14 @@ class VectorEnvironment(VectorEnv):
         truncations = late & ~fresh & ~terminations
         self._ended = terminations | truncations
         return self._seen.copy(), rewards, terminations, truncations, {"broken": broken} if broken.any() else {}
+
+    def _inputs(self, given: Mapping[str, Any], fresh: np.ndarray) -> tuple[Any, dict[str, Any]]:
+        """Joint forces, and inputs of laws; what is said of robots that start anew may be no numbers."""
+        none = np.zeros((self.num_envs, self.model.n))
+        clean = {name: np.array(np.broadcast_to(x, (self.num_envs, *np.shape(x)[1:]))) for name, x in given.items()}
+        for x in clean.values():
+            x[fresh] = np.nan_to_num(x[fresh], posinf=0.0, neginf=0.0)
+        return clean.pop("forces", none), clean
 
     def _state(self) -> State:
         """Where all robots are, in this computer's memory."""

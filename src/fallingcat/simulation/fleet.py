@@ -12,7 +12,7 @@ from ..contact import Contact
 from ..control import Law
 from ..errors import ModelError, told
 from ..model import Model, State
-from .arguments import seconds, starts, whole
+from .arguments import check_target, seconds, starts, whole
 from .closed import check_closed
 from .defaults import default_method, one_code, takes_fixed_steps
 from .field import layout_of
@@ -43,6 +43,7 @@ class Fleet:
     of the time.
 
     ``laws`` are those of all robots, or ``N`` lists of them, which differ in their numbers: gains of each robot.
+    Their inputs, such as ``targets`` of :class:`~fallingcat.control.PositionServo`, may change at every :meth:`step`.
     ``parameters`` are other numbers of each robot, by name: ``"LINK.mass"`` (N, kg), ``"LINK.center"`` (N x 3, m),
     ``"LINK.inertia"`` (N x 3 x 3, kg m^2, about the center of mass), as in :class:`fallingcat.model.Body`, and
     ``"friction"`` (N) of the ground; a robot then moves as one whose model has these numbers.
@@ -72,6 +73,7 @@ class Fleet:
         ledger: bool = True,
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
+        check_target(target)
         many, dt = starts(model, states), seconds(dt, "dt")
         each, laws = _laws_of_each(laws, len(many.pose), model)
         system = problem(model, many, laws, contact, dt=dt, passive=passive, driven=driven)
@@ -298,6 +300,10 @@ class Fleet:
         forces = np.asarray(forces, dtype=float) if isinstance(self._on, Cpu) else forces
         if tuple(getattr(forces, "shape", ())) != (self.count, model.n):
             raise ModelError(f"forces have shape ({self.count}, {model.n}), not {told(forces)}")
+        if isinstance(self._on, Cpu) and not np.isfinite(forces).all():
+            odd = np.flatnonzero(~np.isfinite(forces).all(axis=1))
+            more = f" and {len(odd) - 1} more" if len(odd) > 1 else ""
+            raise ModelError(f"forces on robot {odd[0]}{more} of {self.count} hold a number that is not finite")
         return self._on.padded(forces, model.m)
 
 

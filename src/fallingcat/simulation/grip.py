@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arrays import absolute, concatenate, less, where
 from ..control import Law
-from ..control.passive import DryFriction, carried
+from ..control.passive import carried
 from ..model import Model, State
 
 HELD = 1e12
@@ -27,9 +27,8 @@ MAX_CREEP = 2e-3
 
 def creeps(laws: Sequence[Law], model: Model) -> bool:
     """Whether integrators that take dry friction as a smooth law let joints creep visibly under half of it."""
-    return any(
-        isinstance(law, DryFriction) and law.fading(model)[law.grip(model) > 0.0].max() > MAX_CREEP for law in laws
-    )
+    held = ((law, law.grip(model)) for law in laws)
+    return any(f is not None and law.fading(model)[f > 0.0].max(initial=0.0) > MAX_CREEP for law, f in held)
 
 
 class Grip(NamedTuple):

@@ -26,7 +26,6 @@ from ..contact.capabilities import LinearizedForces, offers
 from ..contact.contact import Mode
 from ..contact.points import checked_points
 from ..control import Law
-from ..control.passive import JointStops
 from ..kernels import compile
 from ..kernels.kernel import compile_step
 from ..model import Model, State
@@ -64,7 +63,7 @@ class Implicit(Marching):
 
     def suited(self, system: System) -> System:
         """With stops that are as stiff as such steps resolve, which foresee their dampers."""
-        laws = tuple(replace(law, foreseen=True) if isinstance(law, JointStops) else law for law in system.laws)
+        laws = tuple(law.foreseeing() for law in system.laws)
         return replace(super().suited(system), laws=laws)
 
     def on_gpu(self, system: System, dt: float) -> Implicit:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import array, block, concatenate, cross, less, repeat, scale, where
-from ..contact import CompliantFloor, Contact
+from ..contact import Contact
 from ..contact.centered import Centered
 from ..contact.points import position
 from ..contact.supports import Landing, Support
@@ -306,11 +306,12 @@ def anchors(system: System, many: State) -> np.ndarray:
     floor = _floor(system)
     start = compile(system.model, starts_at, state=["pose", "joints"], floor=floor)
     found = np.asarray(start(many.pose[:, :3], many.joints))
-    floor.check_heights(system.model, found[:, 2 * len(floor.points) :])
-    return found[:, : 2 * len(floor.points)]
+    memory = found.shape[1] - len(floor.points)
+    floor.check_heights(system.model, found[:, memory:])
+    return found[:, :memory]
 
 
-def starts_at(model: Model, state: State, *, floor: CompliantFloor) -> Any:
+def starts_at(model: Model, state: State, *, floor: Any) -> Any:
     """:func:`anchors_at`, then the heights of the points over the ground (m)."""
     ground, balls = floor.ground(model), zip(floor.points, floor.radii, strict=True)
     heights = [ground.site(position(model, state, place), r).height for place, r in balls]

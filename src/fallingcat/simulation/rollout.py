@@ -13,7 +13,7 @@ from ..control import Law, Sampled
 from ..errors import Interrupted, ModelError
 from ..model import Model, State
 from ..progress import telling
-from .arguments import carry, check_concrete, countable, seconds, starts, whole
+from .arguments import carry, check_concrete, check_target, countable, seconds, starts, whole
 from .batch import Batch, Rollout
 from .defaults import chosen_method, default_method, one_code
 from .fleet import Fleet
@@ -67,6 +67,7 @@ def rollout(
     >>> fc.rollout(cat, many, 0.05, dt=5e-3).joints.shape
     (2, 100, 2)
     """
+    check_target(target)
     check_concrete(states, duration, controller, dt)
     duration = seconds(duration, "duration")
     dt = None if dt is None else seconds(dt, "dt")

@@ -22,8 +22,9 @@ from .stiffness import DEFAULT_STEP
 class Simulator:
     """A robot that is stepped by calls: ``sim.step(torques)``, then ``sim.state``.
 
-    Steps are compiled once; joint forces are inputs of the compiled step and may change at every call.  Integrator,
-    passive joint forces and limits are those of :class:`.Fleet` with one robot, and so is the motion.
+    Steps are compiled once; joint forces, and inputs of laws such as ``sim.step(targets=...)`` of
+    :class:`~fallingcat.control.PositionServo`, may change at every call.  Integrator, passive joint forces and limits
+    are those of :class:`.Fleet` with one robot, and so is the motion.
 
     Args:
         model: Robot.

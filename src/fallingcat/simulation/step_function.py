@@ -7,6 +7,7 @@ for every kind of number: a robot in free flight keeps its momentum, one on the 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -93,8 +94,8 @@ class Step:
         """The compiled step of :class:`.Simulator` itself, to the last bit."""
         model, march, lead = self.model, self._march, np.shape(state.joints)[:-1]
         many = model.state(*(np.asarray(x, dtype=float) for x in state))
-        many = State(*(x.reshape(-1, *x.shape[len(lead) :]) for x in many))
-        count, layout, numbers = len(many.pose), march._layout, march.numbers
+        count, layout, numbers = math.prod(lead), march._layout, march.numbers
+        many = State(*(x.reshape(count, *x.shape[len(lead) :]) for x in many))
         held_ = np.zeros((count, 0)) if memory is None else self._rows("memory", memory, lead)
         if inputs is not None:
             numbers = np.tile(numbers, (count, 1))

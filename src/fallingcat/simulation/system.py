@@ -16,7 +16,7 @@ from ..caching import cached_property
 from ..contact import Contact
 from ..contact.contact import Mode, Touch
 from ..control import Law
-from ..control.passive import OWN, STEP
+from ..control.passive import STEP
 from ..dynamics import forward_dynamics
 from ..errors import ModelError
 from ..kernels import compile, fields
@@ -201,7 +201,8 @@ class System:
             return self._applied(touching, t, state, None)
         asked = self.given is None and self.sampling is None and given is None
         given = self.asked(t, state) if given is None else given
-        if asked and self.laws and all(isinstance(law, OWN) for law in self.laws) and is_numeric(state.pose):
+        plain = all(law.ignores_contact for law in self.laws) and not any(self.sizes)
+        if asked and self.laws and plain and is_numeric(state.pose):
             return beside(self.model, self.laws, self.external, self.controller_ports)(t, state, given)
         return self._applied(touching, t, state, given)
 

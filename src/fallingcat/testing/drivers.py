@@ -14,7 +14,18 @@ from ..control import Law
 from ..errors import ModelError, told
 from ..formulations import Check
 from ..model import Model, State
-from ..simulation import Fleet, Integrator, Rollout, Simulator, Trajectory, default_method, problem, rollout, simulate
+from ..simulation import (
+    Fleet,
+    Integrator,
+    Rollout,
+    Simulator,
+    Trajectory,
+    default_method,
+    problem,
+    rollout,
+    simulate,
+    step,
+)
 from ..simulation.arguments import starts
 from ..simulation.defaults import takes_fixed_steps
 from .report import Report, Requirement, apart, of_type, whole
@@ -37,8 +48,9 @@ def check_drivers_agree(
 ) -> Report:
     """Run a problem through every entry point with default settings and compare the motions.
 
-    :func:`fallingcat.simulate` and :func:`fallingcat.rollout` take the same method; so do :class:`.Simulator` and
-    :class:`.Fleet`, which take that of the runs unless it locates events or chooses its steps.
+    :func:`fallingcat.simulate` and :func:`fallingcat.rollout` take the same method; so do :class:`.Simulator`,
+    :class:`.Fleet` and :func:`fallingcat.simulation.step`, which take that of the runs unless it locates events or
+    chooses its steps.
 
     Args:
         model: Robot.
@@ -60,10 +72,11 @@ def check_drivers_agree(
         >>> cat = fc.robots.two_cylinder_cat()
         >>> print(check_drivers_agree(cat, [cat.state(rates=[1.0, 0.5])], duration=0.01))
         entry points, two_cylinder_cat: passed
-          rollout          0.00e+00  holds        a rollout moves as single runs do
-          batch            0.00e+00  holds        a robot moves as it would alone, to the last bit
-          fleet            0.00e+00  holds        a Fleet moves as a Simulator, to the last bit
-          simulator        0.00e+00  holds        a Simulator moves as a run does
+          rollout           0.00e+00  holds        a rollout moves as single runs do
+          batch             0.00e+00  holds        a robot moves as it would alone, to the last bit
+          fleet             0.00e+00  holds        a Fleet moves as a Simulator, to the last bit
+          step              ...  holds        the step as a function moves as a Simulator
+          simulator         0.00e+00  holds        a Simulator moves as a run does
     """
     of_type(model, Model, "check_drivers_agree takes a model")
     if abs(duration / dt - round(duration / dt)) > 1e-9:
@@ -131,6 +144,9 @@ class _Trial:
         yield Requirement("fleet", "a Fleet moves as a Simulator, to the last bit", 0.0, self._fleet).tried(
             subject, [()]
         )
+        yield Requirement("step", "the step as a function moves as a Simulator", ROUNDING, self._function).tried(
+            subject, robots
+        )
         yield self._simulator(subject, robots)
 
     @cached_property
@@ -151,6 +167,17 @@ class _Trial:
         fleet = Fleet(self.model, self.many, self.laws, self.contact, **about)
         fleet.step(round(self.duration / self.dt), forces=np.zeros((self.count, self.model.n)))
         return max(apart(_flat(fleet.state.at(i)), end) for i, end in enumerate(self.simulators))
+
+    def _function(self, i: int) -> float:
+        start = self.many.at(i)
+        about: dict[str, Any] = {"dt": self.dt, "passive": self.passive, "state": start}
+        one = step(self.model, self.laws, self.contact, **about)
+        at, memory, none = start, one.begin(start), np.zeros(self.model.n)
+        for k in range(round(self.duration / self.dt)):
+            known = {"memory": memory, "forces": none, "t": k * self.dt}
+            found = one(at, **{name: x for name, x in known.items() if name in one.arguments})
+            at, memory = found if "memory" in one.arguments else (found, memory)
+        return apart(_flat(at), self.simulators[i])
 
     def _simulator(self, subject: str, robots: list[tuple[int]]) -> Check:
         law = Requirement("simulator", "a Simulator moves as a run does", ROUNDING, self._stepped)

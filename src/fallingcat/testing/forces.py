@@ -96,7 +96,8 @@ def forces_at(model: Model, state: State, t: Any, memory: Any, *, law: Law, touc
 
 
 def _compiled(laws: list[Law], model: Model, states: list[State], touches: frozenset[str]) -> float:
-    law, inputs = laws[0].remembering(np.zeros(0)), {"t": (), "memory": len(laws[0].memory)}
+    law = laws[0].remembering(np.zeros(0))
+    inputs: dict[str, int | tuple[int, ...]] = {"t": (), "memory": len(laws[0].memory)}
     kernel = compile(model, forces_at, inputs=inputs, state=State._fields, law=law, touches=touches)
     found, expected = [], []
     for i, (one, state) in enumerate(zip(laws, states, strict=True)):

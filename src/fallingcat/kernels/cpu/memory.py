@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -12,9 +14,9 @@ from ...errors import ModelError, told
 def aligned(shape: tuple[int, ...], dtype: Any = np.float64, alignment: int = 64) -> np.ndarray:
     """An empty array whose memory starts at a multiple of ``alignment`` bytes, as :meth:`Kernel.blocks` wants it."""
     try:
-        size = int(np.prod(shape, dtype=int)) * np.dtype(dtype).itemsize
+        size = math.prod(map(operator.index, shape)) * np.dtype(dtype).itemsize
         memory = np.empty(size + alignment, dtype=np.uint8)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(
             f"an array has a shape, a dtype and an alignment, not {told(shape)}, {told(dtype)}, {told(alignment)}"
         ) from None

@@ -19,6 +19,10 @@ Shape = int | tuple[int, ...]
 """Of an input: a vector's length, or a shape; ``()`` is one number."""
 FLAT: Final = ("q", "v")
 """How a state is given unless fields of it are asked for: as :meth:`Model.flatten` makes it."""
+MOST_AXES: Final = 60
+"""Of a batch: NumPy's arrays have at most 64."""
+MOST_NUMBERS: Final = 1 << 44
+"""More are larger than the memory that a process can address."""
 
 
 UNITS: Final = {
@@ -69,6 +73,19 @@ def batch_shape(leads: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         return np.broadcast_shapes(*leads)
     except ValueError:
         raise ModelError(f"the batch shapes {', '.join(map(str, leads))} do not fit together") from None
+
+
+def check_batch(lead: tuple[int, ...], size: int) -> None:
+    """An error where results (``size`` numbers each) of such a batch are no array of NumPy's, or too large for memory.
+
+    >>> check_batch((1,) * 70, 3)
+    Traceback (most recent call last):
+    fallingcat.errors.ModelError: a batch has at most 60 axes, not 70
+    """
+    if len(lead) > MOST_AXES:
+        raise ModelError(f"a batch has at most {MOST_AXES} axes, not {len(lead)}")
+    if math.prod(lead) * max(size, 1) >= MOST_NUMBERS:
+        raise ModelError(f"a batch of {math.prod(lead):,} states is larger than memory can be")
 
 
 def named(function: Callable[..., Any]) -> str:
