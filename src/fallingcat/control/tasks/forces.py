@@ -12,9 +12,11 @@ from ...arrays import concatenate, skew
 from ...dynamics import link_pose
 from ...errors import ModelError
 from ...model import Model, State
+from ...records import concise
 from .task import ForceDemand, Motion, Task, masked
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class ForceTask(Task):
     """Desired force of a contact on the robot, [ETH] (3.112): ``goal`` (3, N, along the world's axes; None: zero).
@@ -77,6 +79,7 @@ class ForceTask(Task):
         return [np.eye(3) for _ in places]
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class WrenchTask(ForceTask):
     """Desired wrench of contacts on the robot: ``goal`` (6, force in N and moment in N m about the origin of ``place``,
