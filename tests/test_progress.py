@@ -5,15 +5,19 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 
 import pytest
 from rich import console as rich_console
 from rich.console import Console
 from rich.progress import Progress
+from typer.testing import CliRunner
 
 import fallingcat as fc
 from fallingcat import progress
+from fallingcat.cli import app, certify_file
 from fallingcat.errors import Interrupted
+from fallingcat.symbolic import derivation
 
 CAT = fc.robots.two_cylinder_cat()
 SLOW = """
@@ -125,3 +129,42 @@ def test_in_a_terminal_and_not_in_a_pipe():
         seen += part
     assert shown.communicate()[0] == b"finished\n"
     assert b"simulating 'two_cylinder_cat'" in seen
+
+
+def test_what_takes_long_says_so_once_where_nobody_looks(monkeypatch):
+    monkeypatch.setattr(progress, "LONG", 0.02)
+    with pytest.warns(progress.SlowWarning, match=r"simulating 'two_cylinder_cat' has done .* %.* s are left") as said:
+        run = fc.simulate(CAT, CAT.neutral(), 0.3, slowly, dt=0.005, integrator="rkmk4")
+    assert run.status == "finished"
+    assert sum("has done" in str(w.message) for w in said) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fc.simulate(CAT, CAT.neutral(), 0.3, slowly, dt=0.005, integrator="rkmk4", progress=False)
+
+
+def test_large_work_is_refused_or_warned_of_before_it_begins(monkeypatch, tmp_path):
+    """By name, with an estimate: certificates, equations, runs, derivations, and the command line."""
+    cat = fc.robots.cat()
+    monkeypatch.setattr(progress, "MOST_BYTES", 6 * 8 * 16**2 - 1)
+    for call, what in (
+        (lambda: fc.equations(cat, cat.neutral()), "the equations of 'cat'"),
+        (lambda: fc.simulate(cat, cat.neutral(), 0.01), "a run of 'cat' with 16 degrees of freedom"),
+        (lambda: fc.rollout(cat, [cat.neutral()], 0.01), "a run of 'cat' with 16 degrees of freedom"),
+    ):
+        with pytest.raises(fc.ModelError, match=rf"{what} would take about .* GB of memory, more than 4: lock joints"):
+            call()
+    monkeypatch.setattr(progress, "MOST_BYTES", 6 * 8 * 16**2)
+    with pytest.raises(fc.ModelError, match="a certificate of 'cat' would take about"):
+        fc.equations(cat, cat.neutral()).certify()
+    monkeypatch.undo()
+    monkeypatch.setattr(progress, "LONG", 0.4)
+    with pytest.warns(progress.SlowWarning, match="a run of 'cat' with 16 degrees of freedom will take about 0 s"):
+        fc.simulate(cat, cat.neutral(), 0.01, progress=False)
+    monkeypatch.setattr(derivation, "MOST_LINKS", 10)
+    with pytest.raises(fc.ModelError, match=r"'cat' has 11 links, too many for symbols \(10\)"):
+        fc.symbolic.derive(cat)
+    monkeypatch.setattr(certify_file, "SECONDS_EACH", 10.0)
+    fc.save(fc.robots.two_cylinder_cat(), tmp_path / "cat.toml")
+    said = CliRunner().invoke(app, ["certify", str(tmp_path / "cat.toml"), "--states", "1"])
+    assert said.exit_code == 0
+    assert "'two_cylinder_cat' at 1 state takes about 11 min" in said.stderr

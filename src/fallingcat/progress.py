@@ -1,4 +1,8 @@
-"""What takes longer than a second says so where somebody looks: in a terminal or a notebook, never in a pipe."""
+"""What takes longer than a second says so where somebody looks: in a terminal or a notebook.
+
+Elsewhere what takes long warns once, after half a minute, with an estimate of what is left; and work that would take
+more memory than most machines have is refused before it begins.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,36 @@ import contextlib
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .errors import ModelError
 from .escaping import terminal
 
 AFTER = 1.0
 """s: what is done sooner says nothing"""
 OFTEN = 0.1
 """s between two looks at the bar"""
+LONG = 30.0
+"""s: what takes longer, and as long again, says so also where nobody looks"""
+MOST_BYTES = 4 << 30
+"""Of what is estimated to take more, nothing is begun."""
+
+
+class SlowWarning(RuntimeWarning):
+    """Something takes long; Ctrl-C stops it."""
+
+
+def check_memory(what: str, size: float, instead: str) -> None:
+    """An error where ``what`` is estimated to take ``size`` bytes, too many; ``instead`` says what can be done.
+
+    >>> check_memory("a certificate of 'worm'", 6e9, "lock joints")
+    Traceback (most recent call last):
+    fallingcat.errors.ModelError: a certificate of 'worm' would take about 6 GB of memory, more than 4: lock joints
+    """
+    if size > MOST_BYTES:
+        raise ModelError(f"{what} would take about {size / 1e9:.2g} GB of memory, more than 4: {instead}")
 
 
 def watched() -> bool:
@@ -22,15 +47,22 @@ def watched() -> bool:
     return "ipykernel" in sys.modules or bool(sys.stderr and sys.stderr.isatty())
 
 
+def warn_of_time(what: str, seconds: float) -> None:
+    """A warning where ``what`` is estimated to take long."""
+    if seconds > LONG:
+        warnings.warn(terminal(f"{what} will take {_duration(seconds)}"), SlowWarning, stacklevel=3)
+
+
 @contextlib.contextmanager
 def telling(what: str, wanted: bool | None = None) -> Iterator[Callable[[float], None] | None]:
     """A bar named ``what`` if the block takes longer than a second; gives a function of the share that is done.
 
-    It gives None where nobody looks (``wanted``: True or False whoever looks), so that nothing has to be counted there.
-    The bar is gone when the block ends, however it ends.  Where something else draws already, it stays away.
+    ``wanted`` is True or False whoever looks; it gives None for False, so that nothing has to be counted.  Where nobody
+    looks, a :class:`SlowWarning` after half a minute has to do.  The bar is gone when the block ends, however it ends.
+    Where something else draws already, it stays away.
     """
     if not (watched() if wanted is None else wanted):
-        yield None
+        yield None if wanted is False else _Notice(what).tell
         return
     bar = _Bar(what)
     timer = threading.Timer(AFTER, bar.show)
@@ -41,6 +73,36 @@ def telling(what: str, wanted: bool | None = None) -> Iterator[Callable[[float],
     finally:
         timer.cancel()
         bar.hide()
+
+
+class _Notice:
+    """A warning, once, if something takes long."""
+
+    def __init__(self, what: str) -> None:
+        self._what, self._begun = what, time.monotonic()
+
+    def tell(self, share: float) -> None:
+        spent = time.monotonic() - self._begun
+        if spent < LONG:
+            return
+        self._begun = float("inf")  # once
+        left = spent * (1.0 / share - 1.0) if share > 0.0 else float("inf")
+        if left > LONG:
+            text = f"{self._what} has done {100.0 * share:.2g} % in {spent:.0f} s: {_duration(left)} are left"
+            warnings.warn(terminal(text), SlowWarning, stacklevel=4)
+
+
+def _duration(seconds: float) -> str:
+    """A duration, roughly.
+
+    >>> _duration(50.0), _duration(7200.0), _duration(1e6), _duration(1e12)
+    ('about 50 s', 'about 2 h', 'about 12 days', 'years')
+    """
+    for size, name in ((120.0, "s"), (7200.0, "min"), (172_800.0, "h"), (3e7, "days")):
+        if seconds < size:
+            unit = {"s": 1.0, "min": 60.0, "h": 3600.0, "days": 86_400.0}[name]
+            return f"about {seconds / unit:.0f} {name}"
+    return "years"
 
 
 class _Bar:

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 from heun import Heun
+from hunt_crossley import HuntCrossley
 from integral_law import Integral
 from reach_task import ReachTask
 from rod_loop import Rod
@@ -20,7 +21,7 @@ from fallingcat.errors import FileError, ModelError
 from fallingcat.model.loops import KINDS as LOOPS
 from fallingcat.registry import Registry
 from fallingcat.simulation import Fleet
-from fallingcat.testing import check_law
+from fallingcat.testing import check_drivers_agree, check_law
 
 ENTRY_POINTS = """
 [fallingcat.joints]
@@ -211,3 +212,39 @@ def test_an_integrator_of_ones_own_runs_alone_and_in_batches():
     fleet.step(100)
     np.testing.assert_allclose(fleet.state.joints[0], one.joints[-1], rtol=0.0, atol=1e-12)
     assert check_law(Integral(2.0), ARM).passed
+
+
+# a contact and a law with a state, together -------------------------------------------------------------------------
+
+GROUND = HuntCrossley(tuple(FEET), 3e5, 0.3, 0.7)
+PLATE = fc.contact.HardContacts(tuple(FEET), friction=0.7)
+
+
+@pytest.mark.parametrize(
+    ("model", "contact"),
+    [
+        (DOG, GROUND),
+        pytest.param(DOG, PLATE, marks=pytest.mark.slow),
+        (ARM, None),
+        (fc.robots.two_cylinder_cat(), None),
+    ],
+)
+def test_every_entry_point_takes_them(model, contact):
+    start = model.standing(contact) if contact else model.state(joints=np.linspace(0.1, 0.3, model.n))
+    assert check_drivers_agree(model, [start], [Integral(1.0)], contact).passed
+
+
+@pytest.mark.parametrize("target", ["cpu", pytest.param("casadi", marks=pytest.mark.slow), "jax"])
+def test_the_step_of_every_target_takes_them(target):
+    jax = pytest.importorskip("jax")
+    floor = HuntCrossley(("end_effector",), 1e4, 0.3, 0.5)
+    about = {"laws": [Integral(2.0)], "contact": floor, "dt": 1e-3, "method": "implicit", "driven": False}
+    start = ARM.state(joints=[1.2, 0.9, 0.4])
+    plain, made = (fc.simulation.step(ARM, **about, target=t) for t in ("numpy", target))
+    q, v = ARM.flatten(start)
+    found = (q, v, plain.begin(start)), (q, v, plain.begin(start))
+    with jax.enable_x64(True):
+        for _ in range(3):
+            found = plain(*found[0]), made(*found[1])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(np.ravel(np.asarray(b)), np.ravel(a), rtol=1e-9, atol=1e-11)

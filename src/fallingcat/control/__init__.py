@@ -45,6 +45,7 @@ from .tasks import (
     CenterOfMassTask,
     CentroidalMomentumTask,
     Demand,
+    ForceTask,
     JointsTask,
     PointTask,
     PoseTask,
@@ -52,6 +53,7 @@ from .tasks import (
     RelativeTask,
     RotationTask,
     Task,
+    WrenchTask,
 )
 from .torque_law import TorqueLaw
 from .whole_body import Torques, WholeBody, WholeBodyLoop, torques
@@ -74,6 +76,7 @@ __all__ = [
     "ExternalPolarSpring",
     "ExternalWrench",
     "FloatingInverse",
+    "ForceTask",
     "Gains",
     "Impedance",
     "InternalLaw",
@@ -124,6 +127,7 @@ __all__ = [
     "VirtualModel",
     "WholeBody",
     "WholeBodyLoop",
+    "WrenchTask",
     "accelerations",
     "actuated",
     "floating_inverse_dynamics",

@@ -128,7 +128,7 @@ class InverseKinematics:
         levels, _ = _checked(model, tasks, None)
         aims = [task for level in levels for task in level]
         self.model, self.tasks = model, tuple(aims)
-        options = {"tolerance": tolerance, "iterations": iterations, "restarts": restarts, "seed": seed}
+        options: dict[str, Any] = {"tolerance": tolerance, "iterations": iterations, "restarts": restarts, "seed": seed}
         self._made_of = (model, tuple(map(tuple, levels))), {"limited": limited, **options}
         self._rules = _rules(tolerance, iterations, restarts, seed)
         self._plan = plan_of(model, tuple(tuple(task.form for task in level) for level in levels), _flag(limited))
@@ -149,7 +149,8 @@ class InverseKinematics:
     def __reduce__(self) -> Any:
         """As what it is made of: a copy, here or in another process, has a memory and code of its own."""
         arguments, options = self._made_of
-        return partial(type(self), **options), arguments
+        made: Any = partial(type(self), **options)
+        return made, arguments
 
     def numbers(self, *goals: Any) -> np.ndarray:
         """What the kernel is given for goals."""

@@ -12,10 +12,12 @@ from ..arrays import array
 from ..arrays.arguments import shape_of
 from ..errors import ModelError
 from ..model import Model, State
+from ..records import concise
 from .springs import on_joints
 from .torque_law import TorqueLaw, as_gain, as_tuple
 
 
+@concise
 @dataclass(frozen=True)
 class PositionServo(TorqueLaw):
     """Position servos on joints: ``tau = kp (targets - q) + kd (velocities - rates)``.

@@ -20,7 +20,7 @@ from ..arrays.types import Matrix, Vector
 from ..errors import ModelError, told
 from ..model import Body, Model, State
 from ..records import tabulated
-from .checks import check_model, check_robot, choice, numbers, positive, vector
+from .checks import check_model, check_robot, check_state, choice, numbers, positive, vector
 from .regressors import EACH, BaseParameters, combinations, parameter_names, with_inertial_parameters
 
 TERMS: Final = ("damping", "friction", "armature", "motor")
@@ -92,6 +92,7 @@ def joint_regressor(
         ``nv x (terms joints)``.
     """
     check_robot(model, state)
+    check_state(model, state)
     acceleration = vector(acceleration, model.nv, "acceleration")
     felt = {"damping": state.rates, "friction": sign(state.rates), "armature": acceleration[model.m :]}
     if "motor" in terms:

@@ -17,12 +17,16 @@ from ..dynamics.checks import check_robot, numbers, vector
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
 from ..model.words import Factorization
+from ..progress import check_memory
 from ..records import concise
 from .claims import Claim, named_claims
 from .time import is_rate, later
 
 if TYPE_CHECKING:
     from .certificate import Certificate
+
+MATRICES = 6
+"""nv x nv, in memory at once"""
 
 
 @concise
@@ -293,6 +297,8 @@ def equations(model: Model, state: State, factorization: Factorization = "christ
     >>> bool(abs(eom.M[:6, 6:]).max() < 1e-12)  # base and joints decouple
     True
     """
+    check_robot(model, state)
+    check_memory(f"the equations of {model.name!r}", MATRICES * 8.0 * model.nv**2, "lock joints (model.lock)")
     return EquationsOfMotion(
         mass_matrix(model, state),
         coriolis_matrix(model, state, factorization),

@@ -20,9 +20,12 @@ from ..lie import SE3
 from ..lie.rotations import block_diagonal, homogeneous
 from ..model import Model, State
 from ..model.words import Factorization
+from ..progress import check_memory
 from .time import STEP, later
 
 _SE3 = SE3()
+ARRAYS = 8
+"""Jacobians of all links, links x 6 x nv, that are in memory at once; measured"""
 
 
 class Links:
@@ -32,6 +35,8 @@ class Links:
 
     def __init__(self, model: Model, state: State, seed: int = 0) -> None:
         self.model, self.state = model, state
+        bytes_each = 6 * 8 * model.nv * len(model.links)
+        check_memory(f"a certificate of {model.name!r}", ARRAYS * bytes_each, "fix joints (model.lock), or take a part")
         self.acceleration, self.other = np.random.default_rng(seed).normal(size=(2, model.nv))
         driven = [i for i, joint in enumerate(model.joints) if any_nonzero(joint.armature)]
         self.J = np.array([*jacobians(model, state), *(_padded(_rates(model, i)) for i in driven)])

@@ -4,7 +4,7 @@
 
     name = "revolute hopper"
     base = "planar"
-    gravity = [0.0, -9.71]
+    gravity = [0.0, -9.81]
 
     [[link]]
     name = "thigh"

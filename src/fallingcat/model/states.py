@@ -57,14 +57,14 @@ def pose_of(pose: Any, position: Any, quaternion: Any, rpy: Any) -> Any:
         raise ModelError("quaternion and rpy both turn the base: give one of them")
     p = _field(np.zeros(3) if position is None else position, (3,), "position")
     if rpy is not None:
-        turn, matrix = _field(rpy, (3,), "rpy"), lambda angles: EulerZYX().to_matrix(angles[::-1])
+        turn = _field(rpy, (3,), "rpy")
     else:
         turn = _field(np.array([0.0, 0.0, 0.0, 1.0]) if quaternion is None else quaternion, (4,), "quaternion")
         turn = checked_coordinates(_SO3, turn, "quaternion") if is_numeric(turn) else turn
-        matrix = matrix_from_quaternion
 
     def placed(p: Any, turn: Any) -> Any:
-        return homogeneous(matrix(turn), p)
+        R = matrix_from_quaternion(turn) if rpy is None else EulerZYX().to_matrix(turn[::-1])
+        return homogeneous(R, p)
 
     return placed(p, turn) if p.ndim == turn.ndim == 1 else of_many(placed, p, turn)
 

@@ -72,16 +72,20 @@ class Checkpoints:
 
     def see(self, t: float, packed: np.ndarray) -> None:
         """The run is there now; states within steps are passed over."""
-        steps = round(t / self.dt)
+        steps = self._steps(t)
         if abs(t - steps * self.dt) > PRECISION:
             return
         self._last = Checkpoint(steps, packed)
         if steps % STEPS_PER_PART == 0 and (not self._states or self._states[-1].steps < steps):
             self._states.append(self._last)
 
+    def _steps(self, t: float) -> int:
+        """Before ``t`` (s); a run of no duration has none."""
+        return round(t / self.dt) if self.dt else 0
+
     def before_next(self, t: float) -> int:
         """How many steps there are to the next of them."""
-        return STEPS_PER_PART - round(t / self.dt) % STEPS_PER_PART
+        return STEPS_PER_PART - self._steps(t) % STEPS_PER_PART
 
     def __iter__(self) -> Iterator[Checkpoint]:
         yield from self._states

@@ -20,6 +20,7 @@ from ..dynamics.forward import check_mass
 from ..errors import ModelError, NumericsError, told
 from ..kernels import compile
 from ..model import State
+from ..records import table
 from .accuracy import WHOLE, ErrorEstimate, halvings, worst_of_some
 from .arguments import MOST_STEPS, answered
 from .compiled import energies, energies_with, remembered
@@ -27,6 +28,7 @@ from .diagnostics import (
     MAX_ENERGY_RESIDUAL,
     SMALLER_STEPS,
     contact_law,
+    counted_steps,
     energy_balance,
     passed_stops,
     unresolved_laws,
@@ -95,6 +97,8 @@ class Rollout:
     def __repr__(self) -> str:
         about = f"{self.times[-1]:g} s, {len(self.times)} samples of {len(self.codes)} robots, {self.integrator}"
         return f"<Rollout: {about}, {self.status}>"
+
+    _repr_html_ = table
 
 
 class Sample(NamedTuple):
@@ -244,6 +248,8 @@ class Batch:
         yield contact_law(self.system, series.memory[-1][sound]) if sound.any() else None
         yield unresolved_laws(self.system, works[:, sound], self.dt)
         yield self._landed(kept, works)
+        if hasattr(self.fleet.march, "counts"):
+            yield from counted_steps(self.fleet.march.counts(kept[-1].packed), self.done)
         yield self._nominal_stiffness(works)
         yield self._stops(series.states[1], sound)
 

@@ -15,6 +15,7 @@ from ..errors import ModelError, told
 from ..model import Model, State
 from .arguments import answered, controller_forces, controller_size
 from .closed import check_closed
+from .effort import check_effort
 from .sampling import Sampling
 from .stiffness import DEFAULT_STEP
 from .system import System, held
@@ -44,6 +45,7 @@ def problem(
     Returns:
         The checked system; laws of the caller come first, those of the model last.
     """
+    check_effort(model)
     check_closed(model, *starts)
     _check_contact(model, contact)
     own = _own_laws(model, dt, passive, starts.joints, bool(controller) or driven)

@@ -53,13 +53,13 @@ class RowTable(Table):
     measure: Line
     unit: Line = ""
     published: Line | None = None
-    """as printed: a number agrees with all that rounds to it; words need ``within``"""
+    """as printed: a number agrees with all that rounds to it; words need ``where`` and ``within``"""
     where: Line = ""
-    """where it is printed, and in which words"""
+    """where it is printed; of words, the sentence"""
     within: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
-    """smallest and largest number that agree, where the printed digits do not say it"""
+    """of words: smallest and largest number that agree with them"""
     because: str = ""
-    """why ``within`` is what it is"""
+    """the rule behind ``within``"""
     incomparable: str = ""
     """why ours is not what the source measured"""
     tolerance: Gain | None = None
@@ -81,8 +81,10 @@ class RowTable(Table):
         rules = {
             "published: words need 'within', the numbers that agree, or 'incomparable'": not words
             or bool(self.within or self.incomparable),
-            "within: needs 'published', and 'because', which says where it comes from": self.within is None
-            or bool(self.published and self.because),
+            "published: words need 'where', the sentence that is judged": not words or bool(self.where),
+            "within: is for words; a printed number agrees with what rounds to it": self.within is None or words,
+            "within: needs 'because', the rule by which the words are judged": self.within is None
+            or bool(self.because),
             "within: the smaller number first": self.within is None or self.within[0] <= self.within[1],
             "tolerance: is for what is not published; the digits of 'published' say what agrees": self.published is None
             or self.tolerance is None,
@@ -144,7 +146,7 @@ class Study(BaseModel):
         whole = self.parameters.model_dump() | dict(changes)
         parameters = checked(self.kind.parameters, whole, f"study {self.name!r}", key="parameter")
         old, new = self.parameters.model_dump(), parameters.model_dump()
-        changed = tuple(key for key in new if new[key] != old[key])
+        changed = tuple(key for key in new if key not in old or new[key] != old[key])
         return self.model_copy(update={"parameters": parameters, "changed": (*self.changed, *changed)})
 
 

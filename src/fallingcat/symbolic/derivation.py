@@ -26,6 +26,8 @@ from .polynomials import Polynomial
 from .quantities import DERIVED, QUANTITIES
 from .readable import Writer
 
+MOST_LINKS: Final = 500
+"""More cannot have less than the largest number of terms, and to count them takes minutes."""
 LARGEST: Final = 20_000
 """Terms of the inertias of all links, about: more would take minutes, and nobody would read the result."""
 
@@ -335,6 +337,12 @@ def derive(
     >>> d["g"][0]
     g*(m_0 + m_1)*sin(theta)
     """
+    robot = model.model if isinstance(model, Symbols) else model
+    if isinstance(robot, Model) and len(robot.links) > MOST_LINKS:
+        raise ModelError(
+            f"{robot.name!r} has {len(robot.links):,} links, too many for symbols ({MOST_LINKS}): lock joints "
+            "(model.lock), or compile a kernel of it (fallingcat.compile, fallingcat export)"
+        )
     if isinstance(model, Symbols):
         return Derivation(model.model, {**model.values, **(values or {})})
     if isinstance(model, Model) and not model.is_numeric:

@@ -13,6 +13,7 @@ from .helical import Helical
 from .kind import JointKind
 from .planar import Planar
 from .prismatic import Prismatic
+from .pseudo_planar import PseudoPlanar
 from .reversed import Reversed
 from .revolute import Revolute
 from .schoenflies import Schoenflies
@@ -30,6 +31,7 @@ LIBRARY: tuple[type[JointKind], ...] = (
     Planar,
     Spherical,
     Schoenflies,
+    PseudoPlanar,
     Translational,
     Free,
     Fixed,
@@ -54,6 +56,7 @@ __all__ = [
     "JointKind",
     "Planar",
     "Prismatic",
+    "PseudoPlanar",
     "Reversed",
     "Revolute",
     "Schoenflies",

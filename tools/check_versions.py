@@ -1,0 +1,71 @@
+"""Whether the declared minimum versions of the dependencies, and the newest ones, work.
+
+    python tools/check_versions.py                          # both, with every Python from 3.11 on that is installed
+    python tools/check_versions.py minimum python3.11       # these only; .ci/run does that
+
+Each time in an environment of its own, without extras: import, machine code, a run, and the command line.  Exit code 1
+if something fails.  A Python that is not there is named as untried.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+from check_release import CORE, ROOT, run
+
+PYTHONS = ("python3.11", "python3.12", "python3.13", "python3.14")
+COMMANDS = (
+    ["--version"],
+    ["--help"],
+    ["inspect", "--help"],
+    ["inspect", "arm.toml", "--json"],
+    ["certify", "arm.toml"],
+    ["sweep", "--help"],
+)
+"""Of the command line: what an old one of its libraries breaks first."""
+
+
+def main() -> int:
+    words = sys.argv[1:]
+    versions = [word for word in words if word in ("minimum", "newest")] or ["minimum", "newest"]
+    pythons = [word for word in words if word not in versions] or list(PYTHONS)
+    failed = 0
+    for python in pythons:
+        found = shutil.which(python)
+        for which in versions:
+            works = found is not None and smoke(found, which)
+            said = "ok     " if works else "FAILED " if found else "untried"
+            print(f"{said}  {python}, {which} versions", flush=True)
+            failed += found is not None and not works
+    return failed > 0
+
+
+def wanted(which: str) -> list[str]:
+    """The requirements of the library, at their minimum or as they are."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert all(re.fullmatch(r"[\w-]+>=[\d.]+", each) for each in project["dependencies"]), "each has a minimum"
+    return [each.replace(">=", "==") if which == "minimum" else each for each in project["dependencies"]]
+
+
+def smoke(python: str, which: str) -> bool:
+    """Whether the library works with this Python and these versions."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([python, "-m", "venv", f"{folder}/venv"], check=True)
+        own = Path(folder) / "venv" / "bin" / "python"
+        code = CORE + "fc.save(fc.robots.planar_arm(), 'arm.toml')\n"
+        return (
+            run(own, "-m", "pip", "install", "--quiet", *wanted(which))
+            and run(own, "-m", "pip", "install", "--quiet", ROOT)
+            and run(own, "-I", "-c", code, cwd=folder)
+            and all(run(own.with_name("fallingcat"), *command, cwd=folder) for command in COMMANDS)
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
