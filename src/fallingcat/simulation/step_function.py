@@ -57,7 +57,8 @@ class Step:
         if depends_on_time(system):
             self._shapes["t"] = ()
         about = {name: x for name, x in march._options.items() if name != "memory"}
-        self._options = about | {"code": march.code, "head": march.head_at, "dt": dt, "size": memory, "carried": carried}
+        self._options = about | {"code": march.code, "head": march.head_at, "dt": dt}
+        self._options |= {"size": memory, "carried": carried}
         self._options |= {"numbers": tuple(march.numbers.tolist()), "places": sum(places.values(), start=())}
         self._how: dict[str, Any] = {"target": target, "dtype": dtype}
 
