@@ -230,7 +230,7 @@ def test_memory_goes_through_the_jumps_of_contacts():
 def test_methods_without_a_place_for_memory_say_so(tumbler):
     model, state, law = tumbler
     with pytest.raises(ModelError, match="'output feedback' has a state of its own"):
-        fc.simulate(model, state, 0.1, law, integrator="momentum")
+        fc.simulate(model, state, 0.1, law, integrator=fc.simulation.MomentumMidpoint())
 
 
 def test_implicit_steps_integrate_it(tumbler):

@@ -151,7 +151,7 @@ def test_controls_of_a_file_are_inputs():
     sim = fc.Simulator(arm, laws=Actuators(), dt=DT, integrator=Implicit())
     sim.step(controls=[0.3, -0.2, 0.5], steps=100)
     law = Actuators((0.3, -0.2, 0.5))
-    run = fc.simulate(arm, arm.neutral(), 0.1, law, dt=DT)
+    run = fc.simulate(arm, arm.neutral(), 0.1, law, integrator="implicit", dt=DT)
     np.testing.assert_array_equal(sim.state.joints, run.joints[-1])
 
 
@@ -166,7 +166,7 @@ def test_only_some_joints_and_several_servos():
     goal = {"shoulder": [0.4], "position servos": [0.1, 0.2]}
     sim.step(targets=goal, steps=100)
     whole = PositionServo([50.0, 30.0, 30.0], [5.0, 3.0, 3.0], [0.4, 0.2, 0.1])
-    run = fc.simulate(arm, arm.neutral(), 0.1, whole, dt=DT)
+    run = fc.simulate(arm, arm.neutral(), 0.1, whole, integrator="implicit", dt=DT)
     np.testing.assert_allclose(sim.state.joints, run.joints[-1], atol=1e-13)
     with pytest.raises(fc.ModelError, match="'targets' is an input of several laws: say targets="):
         sim.step(targets=[0.1])
@@ -190,7 +190,7 @@ def test_a_law_of_yours_names_its_inputs():
     arm = robots.planar_arm()
     sim = fc.Simulator(arm, laws=Fan(), dt=DT, integrator=Implicit())
     sim.step(push=0.5, steps=50)
-    run = fc.simulate(arm, arm.neutral(), 0.05, Fan(0.5), dt=DT)
+    run = fc.simulate(arm, arm.neutral(), 0.05, Fan(0.5), integrator="implicit", dt=DT)
     np.testing.assert_allclose(sim.state.joints, run.joints[-1], atol=1e-14)
     assert np.abs(run.joints[-1] - arm.neutral().joints).max() > 1e-4
 
@@ -272,3 +272,22 @@ def test_on_a_gpu(monkeypatch, tmp_path):
         fleet.keep([2, 0])
         fleet.step(2)
     np.testing.assert_allclose(there.packed(), here.packed(), atol=1e-13)
+
+
+def test_targets_that_are_no_numbers_break_one_robot():
+    """Whose episode ends; the others go on as they would."""
+    arm = robots.planar_arm()
+    about = {"reward": lambda before, action, after: after.joints[:, 0], "laws": PositionServo(50.0, 5.0)}
+    about |= {"start": lambda rng: arm.neutral(), "actions": (-np.ones(3), np.ones(3)), "horizon": 1.0}
+    odd = np.array([[0.0], [np.nan]])
+    worlds = [
+        fc.simulation.VectorEnvironment(arm, 2, control=lambda action, state, x=x: {"targets": action + x}, **about)
+        for x in (odd, 0.0 * odd[:1])
+    ]
+    ends = []
+    for world in worlds:
+        world.reset(seed=0)
+        ends.append(world.step(np.full((2, 3), 0.2)))
+    np.testing.assert_array_equal(ends[0][2], [False, True])
+    np.testing.assert_array_equal(ends[0][4]["broken"], [False, True])
+    np.testing.assert_allclose(ends[0][0][0], ends[1][0][0], atol=1e-14)

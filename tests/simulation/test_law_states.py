@@ -98,6 +98,27 @@ def test_order(integrator, contact, order):
     assert (errors > 1e-9).all()
 
 
+def test_flights_keep_their_momentum_to_rounding():
+    cat = fc.robots.two_cylinder_cat()
+    start, law = cat.state(joints=[0.3, 0.2], rates=[1.0, -0.5]), Integral(2.0)
+    fine = fc.simulate(cat, start, 0.4, law, integrator="rkmk4", dt=2e-4)
+    errors = []
+    for dt in (2e-2, 1e-2):
+        run = fc.simulate(cat, start, 0.4, law, dt=dt)
+        assert run.integrator == "momentum"
+        spin = fc.momentum(cat, run.state(-1), "centroidal") - fc.momentum(cat, start, "centroidal")
+        assert np.abs(spin[3:]).max() < 1e-14
+        errors.append(
+            [
+                np.abs(a[-1] - b[-1]).max()
+                for a, b in ((run.joints, fine.joints), (run.remembered("integral"), fine.remembered("integral")))
+            ]
+        )
+    np.testing.assert_allclose(np.log2(np.divide(*errors)), 5.0, atol=0.4)
+    many = fc.rollout(cat, [start] * 2, 0.4, law, dt=1e-2)
+    np.testing.assert_array_equal(many.joints[-1, 1], run.joints[-1])
+
+
 def test_on_floors_it_is_the_located_motion():
     floor, law = fc.contact.CompliantFloor(("body",), (1e4, 1e4), (40.0, 40.0)), Lift(30.0)
     fine = ends("rosenbrock", None, floor, law, 0.25)

@@ -186,13 +186,16 @@ def _flight_method(system: System, state: State, dt: float | None) -> MomentumRu
         return None
     rubs = law_that_grips(system) is not None
     fast = fastest(system, state) * (STIFF_STEP if dt is None else dt) if rubs else 0.0
-    return momentum_method(system, state, dt) if fast <= STABLE else None
+    method = momentum_method(system, state, dt)
+    remembers = isinstance(method, MomentumRungeKutta) or not any(system.sizes)
+    return method if fast <= STABLE and remembers else None
 
 
 def flies(system: System) -> bool:
     """Whether the momentum-exact methods take a system."""
+    remembers = law_that_grips(system) is None and not asks_function(system) and not system.model.loops
     try:
-        check_flight(system)
+        check_flight(system, remembers)
     except ModelError:
         return False
     return True

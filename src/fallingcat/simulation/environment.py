@@ -123,11 +123,14 @@ class VectorEnvironment(VectorEnv):
         fresh, before = self._ended, self._state()
         with np.errstate(all="ignore"):  # what is broken starts anew
             given = actions if self._control is None else self._control(actions, before)
-            forces, inputs = self._inputs(given, fresh) if isinstance(given, Mapping) else (given, {})
+            inputs = dict(given) if isinstance(given, Mapping) else {"forces": given}
+            inputs, odd = self._finite(inputs)
+            forces = inputs.pop("forces", np.zeros((self.num_envs, self.model.n)))
             self.fleet.step(self._steps, forces, **inputs)
         self._restart(fresh)
         after = self._state()
         broken = ~np.logical_and.reduce([np.isfinite(x).reshape(self.num_envs, -1).all(axis=1) for x in after])
+        broken |= odd & ~fresh
         quiet = fresh | broken
         with np.errstate(all="ignore"):
             rewards = np.where(quiet, 0.0, self._of_each(self._reward(before, actions, after), "reward"))
@@ -142,13 +145,16 @@ class VectorEnvironment(VectorEnv):
         self._ended = terminations | truncations
         return self._seen.copy(), rewards, terminations, truncations, {"broken": broken} if broken.any() else {}
 
-    def _inputs(self, given: Mapping[str, Any], fresh: np.ndarray) -> tuple[Any, dict[str, Any]]:
-        """Joint forces, and inputs of laws; what is said of robots that start anew may be no numbers."""
-        none = np.zeros((self.num_envs, self.model.n))
-        clean = {name: np.array(np.broadcast_to(x, (self.num_envs, *np.shape(x)[1:]))) for name, x in given.items()}
-        for x in clean.values():
-            x[fresh] = np.nan_to_num(x[fresh], posinf=0.0, neginf=0.0)
-        return clean.pop("forces", none), clean
+    def _finite(self, inputs: Mapping[str, Any]) -> tuple[dict[str, Any], np.ndarray]:
+        """What a control gives, with zeros for robots of which it gives no finite numbers, and who these are."""
+        given = {name: np.array(x, dtype=float) for name, x in inputs.items()}
+        odd = np.zeros(self.num_envs, dtype=bool)
+        of_each = [x for x in given.values() if x.ndim == 2 and len(x) == self.num_envs]
+        for x in of_each:
+            odd |= ~np.isfinite(x).all(axis=1)
+        for x in of_each:
+            x[odd] = 0.0
+        return given, odd
 
     def _state(self) -> State:
         """Where all robots are, in this computer's memory."""

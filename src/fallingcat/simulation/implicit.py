@@ -3,9 +3,9 @@
 A step moves for its first half with the velocity before, for its second with the one after it, and all forces are those
 of the place between.  What a spring or a damper pulls with there is linear in the acceleration of the step: a point on
 a compliant floor feels ``f - dt G a``, with the force ``f`` at the velocity before and ``G = D / 2 + dt K / 4``, more
-where steps do not resolve them (:class:`.Centered`).  So ``(M + dt sum J' G J) a = forces - C v - g + sum J' f`` is
+where steps do not resolve them (:class:`.Centered`).  So ``(M + dt sum J' G J) a = forces - C u - g + sum J' f`` is
 forward dynamics of a robot whose links have a little more inertia where they touch, and joints with springs a little
-more armature.
+more armature.  Products of velocities are those of ``u = v + dt a' / 2`` with the acceleration ``a'`` of the last step.
 
 Which points touch, stick and slide follows from the velocities ahead, by cases: one code serves all modes, and nothing
 is located.
@@ -32,18 +32,21 @@ from ..model import Model, State
 from .arguments import whole
 from .compiled import remembered
 from .field import layout_of
-from .implicit_step import anchors, begun, concluded, converged, foreseen, law_that_grips
+from .implicit_step import anchors, begun, carried, concluded, converged, foreseen, law_that_grips
 from .integrator import Marching
+from .machines import Cpu
 from .numbers import apart
 from .parameters import nominal
+from .refinement import refined
 from .rule import guards
 from .system import System
 
 
 @dataclass(frozen=True)
 class Implicit(Marching):
-    """Linearly implicit midpoint rule for compliant floors: order 2 in weight, springs, dampers and drives, 1 in
-    products of velocities, and where points land and slide.
+    """Linearly implicit midpoint rule for compliant floors: order 2, and 1 where points land and slide.
+
+    Steps in which joints turn far are taken again in quarter steps: see :mod:`.refinement`.
 
     A step is linear in the velocities at its end as long as points do not begin to slide, stick, land or lift off.  It
     is solved again, linearised there, until the forces are those of the contact law: ``sweeps`` is how often, None as
@@ -64,7 +67,7 @@ class Implicit(Marching):
     def suited(self, system: System) -> System:
         """With stops that are as stiff as such steps resolve, which foresee their dampers."""
         laws = tuple(law.foreseeing() for law in system.laws)
-        return replace(super().suited(system), laws=laws)
+        return replace(super().suited(system), laws=laws, carried=carried(system.model))
 
     def on_gpu(self, system: System, dt: float) -> Implicit:
         """With two sweeps where steps resolve the floor: on a GPU they take half the time of as many as needed.
@@ -87,7 +90,7 @@ class Implicit(Marching):
         """The same, for many robots."""
         if system.contact is not None:
             checked_points(system.model, system.contact.points)
-        return March(system, memory, sweeps=self.sweeps)
+        return March(self.suited(system), memory, sweeps=self.sweeps)
 
 
 def falling_mass(model: Model) -> float:
@@ -120,6 +123,9 @@ class March:
     """numbers that say how far to go"""
     middle = True
     """whether all acts in the middle of a step"""
+    counted: tuple[str, ...] = ("unconverged", "refined", "coarse")
+    """What steps count, the last numbers of a packed state: those whose contact forces did not converge, those that
+    were taken again in smaller ones, and those that are coarse even so; see :mod:`.refinement`"""
 
     def __init__(self, system: System, memory: int, **how: Any) -> None:
         laws, numbers = apart(system.laws, system.model)
@@ -160,7 +166,8 @@ class March:
 
     def taken(self, on: Any, x: Any, dt: float, steps: int, forces: Any) -> Any:
         """``x`` some steps later, on the machine ``on`` which it is: see :class:`.Fleet`."""
-        return on.iterated(x, np.array([dt]), forces, steps)
+        after = on.iterated(x, np.array([dt]), forces, steps)
+        return refined(on, x, after, dt, steps, forces) if self._layout.carried else after
 
     def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
         return np.append(self.one(clock[0], clock[1], packed), 0.0)  # no guards, no error
@@ -181,7 +188,15 @@ class March:
         """
         x, clock, numbers, forces = (np.zeros(size) for size in self._inputs.values())
         numbers[:] = self.numbers
-        return *self.kernel.stepper(x, clock, numbers, forces), x, clock, numbers, forces
+        go, out = self.kernel.stepper(x, clock, numbers, forces)
+
+        def refining() -> None:
+            go()
+            if out[-1] != x[-1]:  # it counts coarse steps
+                on = Cpu(self.kernel, numbers, 1)
+                out[:] = refined(on, x[None], out[None].copy(), clock[0], 1, forces[None])[0]
+
+        return (refining if self._layout.carried else go), out, x, clock, numbers, forces
 
     def held(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray | None:
         """``nv``: what a controller, if there is one, says in a step of ``dt`` (s), and how stiff it is, if known.
@@ -197,6 +212,10 @@ class March:
         asked, feedback = self.system.asked(t, state), self.system.feedback
         gains = np.zeros(0) if feedback is None else feedback.gains(t, state, asked[-self._model.n :])
         return np.concatenate([np.zeros(self._model.nv - len(asked)), asked, gains])
+
+    def counts(self, packed: Any) -> dict[str, Any]:
+        """How many steps of each kind robots with packed states (..., size) have taken, by :attr:`counted`."""
+        return {name: packed[..., i - len(self.counted)] for i, name in enumerate(self.counted)}
 
     def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
         """What touches at each of ``N`` packed states."""
@@ -219,9 +238,21 @@ class March:
         """``rows x ... x size``: every ``every``-th of ``rows * every`` steps from ``packed`` (..., size), under the
         forces (..., nv) of a controller.
         """
-        more, x = np.zeros(0) if forces is None else forces, self.at(t, dt, packed)
-        found = self.kernel.iterate(x, np.array([dt]), self.numbers, more, rows=rows, every=every, threads=threads)
+        more, x, clock = np.zeros(0) if forces is None else forces, self.at(t, dt, packed), np.array([dt])
+        found = self.kernel.iterate(x, clock, self.numbers, more, rows=rows, every=every, threads=threads)
+        if self._layout.carried and (found[-1, ..., -1] != x[..., -1]).any():
+            found = self._refined_rows(x, dt, rows, every, more)
         return np.asarray(found[..., self.head :])
+
+    def _refined_rows(self, x: np.ndarray, dt: float, rows: int, every: int, forces: np.ndarray) -> np.ndarray:
+        """The rows of a run with coarse steps, which are refined as they come."""
+        lead, out = x.shape[:-1], np.empty((rows, *x.shape))
+        now = x.reshape(-1, x.shape[-1]).copy()
+        given = np.broadcast_to(forces, (*lead, forces.shape[-1])).reshape(len(now), -1)
+        for row in out:
+            now = self.taken(Cpu(self.kernel, self.numbers, 1), now, dt, every, given)
+            row[...] = now.reshape(x.shape)
+        return out
 
     def at(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray:
         """``size``: ``x`` of a robot at a time, before steps of ``dt`` (s)."""

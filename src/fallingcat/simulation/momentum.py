@@ -34,6 +34,7 @@ from . import flight_step
 from .compiled import remembered
 from .field import layout_of
 from .implicit import steps_before
+from .implicit_step import law_that_grips
 from .integrator import Marching, Step
 from .momentum_step import CARRIED, ITERATIONS, Guess, Parabola, arrived, carried_at, flown, stepped
 from .smooth import SmoothMarch
@@ -61,12 +62,14 @@ class MomentumRungeKutta(Marching):
 
     def march(self, system: System, memory: int) -> Flight:
         """Machine code, for one robot or many."""
-        self.check(system)
+        self.check(system, remembers=law_that_grips(system) is None)
         return Flight(system, memory)
 
-    def check(self, system: System) -> None:
-        """Refuses robots and forces that this method is not for, by name."""
-        check(system)
+    def check(self, system: System, remembers: bool = False) -> None:
+        """Refuses robots and forces that this method is not for, by name; laws with a state of their own, unless it
+        ``remembers``, as it does beside no dry friction and no function.
+        """
+        check(system, remembers)
         if system.model.loops:
             raise ModelError(f"{system.model.name!r} has loops: take MomentumMidpoint(), which closes them")
 
@@ -221,10 +224,11 @@ def measured(model: Model, t: float, many: State) -> np.ndarray:
     return np.hstack([np.full((len(poses), 1), t), kernel(poses[:, :3], *rest)])
 
 
-def check(system: System) -> None:
+def check(system: System, remembers: bool = False) -> None:
     """Refuses robots and forces that this rule is not for, by name."""
     model = system.model
-    system.check_forgetful("momentum")
+    if not remembers:
+        system.check_forgetful("momentum")
     for loop in model.loops:
         if not loop.internal:
             raise ModelError(

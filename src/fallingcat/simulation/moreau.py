@@ -32,6 +32,7 @@ class Moreau(Marching):
     Robots come to rest exactly, do not creep, and land on the ground and not in it; an impact is right to ``dt`` in
     time, and heights of bounces err by about ``dt`` times the speed.  Dry friction in joints holds them, loops stay
     closed.  How far velocities were from the law of contact at most is kept with the run, and told by its status.
+    Steps in which joints turn far are taken again in quarter steps: see :mod:`.refinement`.
     """
 
     name = "moreau"
@@ -46,7 +47,8 @@ class Moreau(Marching):
         contact: Any = super().suited(system).contact
         if contact is None:
             raise ModelError(f"the integrator {self.name!r} needs a contact, such as HardContacts")
-        return replace(system, contact=contact.time_stepping(further_rows(system)))
+        contact = contact.time_stepping(further_rows(system))
+        return replace(system, contact=contact, carried=len(MoreauMarch.counted))
 
     def stepper(self, system: System, mode: Mode, memory: int) -> MoreauMarch:
         """Machine code for all modes."""
@@ -62,6 +64,7 @@ class MoreauMarch(March):
 
     code = staticmethod(stepped)
     middle = False
+    counted = ("refined", "coarse")
 
     @property
     def contact(self) -> Any:

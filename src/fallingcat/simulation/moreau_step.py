@@ -18,9 +18,11 @@ from ..dynamics import bias_forces
 from ..model import Model, State
 from .closed import LOOPS
 from .field import layout_of
+from .implicit_step import moving
 from .numbers import tuned
 from .parameters import edited, size
 from .pulls import Pull, ahead_of, powers_of, pulls_of
+from .refinement import coarse
 from .system import System, held
 
 HAIR = 1e-12
@@ -85,7 +87,7 @@ def stepped(
     """``x = [count; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` if there are any."""
     model, contact = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
     system, t, dt = (
-        System(model, tuned(laws, numbers), contact, held if len(forces) else None),
+        System(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=2),
         x[0] * clock[0],
         clock[0],
     )
@@ -94,9 +96,9 @@ def stepped(
     start = _begun(system.recalling(remembered)[0], contact, t, state, remembered, works, forces, dt)
     end = _reacted(start, digits)
     kept, after = _remembered(start, end.found), displaced(model, start.state, end.velocity, dt)
-    moving = start.state._replace(twist=after.twist, rates=after.rates)
-    memory_after = concatenate([*kept, system.later(remembered, t, moving, dt)])
-    packed = layout.pack(after, memory_after, start.works + _works(start, end))
+    memory_after = concatenate([*kept, system.later(remembered, t, moving(start.state, end.velocity), dt)])
+    counts = layout.carried_of(x[1:]) + array([0.0, coarse(model, end.velocity, dt)])
+    packed = layout.pack(after, memory_after, start.works + _works(start, end), counts)
     return concatenate([np.reshape(x[0] + 1.0, 1), packed])
 
 
@@ -191,8 +193,7 @@ def _remembered(start: Start, found: Reactions) -> Remembered:
 
 def displaced(model: Model, state: State, velocity: Any, dt: Any) -> State:
     """Along the velocity that a step ends with."""
-    after = model.configuration.displace(state, scale(dt, velocity))
-    return after._replace(twist=velocity[: model.m], rates=velocity[model.m :])
+    return moving(model.configuration.displace(state, scale(dt, velocity)), velocity)
 
 
 def _works(start: Start, end: End) -> Any:

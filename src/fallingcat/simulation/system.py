@@ -81,6 +81,8 @@ class System:
     """What the controller has said (n or nv), of any kind of number; None: it is asked"""
     varied: tuple[str, ...] = ()
     """Numbers that differ from robot to robot, by name: see :mod:`.parameters`"""
+    carried: int = 0
+    """Numbers that the integrator carries from step to step, beside the state"""
     feedback: Feedback | None = None
     """How stiff the controller is, if it is a function that was asked; see :meth:`linearized`"""
     passive: int = 0
