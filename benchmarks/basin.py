@@ -42,10 +42,16 @@ CHUNK = {"cpu": 1024, "cuda": 1 << 20}
 """Runs at once: what is lost where a run is stopped."""
 
 
-def parameters(runs: int) -> AttractionParameters:
-    """Those of the study, with all axes of its grid finer by the same factor: at least so many runs."""
+def study() -> AttractionParameters:
+    """Parameters of the study."""
     p = fc.studies.load("revolute-basin").parameters
     assert isinstance(p, AttractionParameters)
+    return p
+
+
+def parameters(runs: int) -> AttractionParameters:
+    """Those of the study, with all axes of its grid finer by the same factor: at least so many runs."""
+    p = study()
     counts = {name: getattr(p, name) for name in ("leans", "heights", "joints", "speeds")}
     finer = (runs / grid_of(p).size) ** 0.25
     while True:
@@ -71,7 +77,7 @@ def gait(p: AttractionParameters) -> Gait:
 
 def reference(start_: State) -> str:
     """What becomes of one start, run alone."""
-    p = parameters(1)
+    p = study()  # a grid of one run has no box to draw starts from
     wanted = gait(p) if not KNOWN else KNOWN[0]
     KNOWN[:] = [wanted]
     run = simulated(robot(p), start_, p, tolerance=TOLERANCE, events=(FALLEN,), largest=1.0)
@@ -88,7 +94,7 @@ KNOWN: list[Gait] = []
 
 def write_references(processes: int) -> None:
     """Of all samples."""
-    p = parameters(1)
+    p = study()  # a grid of one run has no box to draw starts from
     many = starts(robot(p), samples(grid_of(p)))
     alone = [State(*(x[i] for x in many)) for i in range(SAMPLES)]
     with ProcessPoolExecutor(processes) as pool:

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.ext.napoleon import Config, GoogleDocstring
 
 import fallingcat
 
@@ -119,5 +120,12 @@ def plain_fields(app: Sphinx, what: str, name: str, obj: Any, options: Any, line
         lines.clear()
 
 
+def sections(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Args, Returns and Raises of functions and classes as lists; napoleon itself would read attributes as types."""
+    if what in ("function", "method", "class") and "Args:" in map(str.strip, lines):
+        lines[:] = GoogleDocstring(lines, Config(), app, what, name, obj, options).lines()
+
+
 def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", plain_fields)
+    app.connect("autodoc-process-docstring", sections)

@@ -23,7 +23,7 @@ BOXES: dict[str, Box] = {
         84,
         BLUE,
         "simulation",
-        ("System, Integrator,", "Run: steps, guards,", "jumps, books"),
+        ("System, Integrator,", "Run, Fleet: steps,", "events, ledger"),
     ),
     "views": (830, 60, 140, 84, SAND, "a page", ("Trajectory, then", "views: charts,", "animation, tables")),
     "contact": (640, 180, 115, 62, GREEN, "contact, control", ("modes, guards,", "jumps; force laws")),

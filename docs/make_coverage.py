@@ -14,7 +14,8 @@ INTRODUCTION = """\
 equation.
 
 Made from the tables in `src/fallingcat/studies/coverage` by `docs/make_coverage.py`. A test walks them: every numbered
-item is there once; every function, command and test that is named exists. *(misprinted)* means that
+item is there once; every function and command that is named exists; every test that is named exists and asserts
+something, so that a row whose check is removed fails. *(misprinted)* means that
 [the errata](theory/errata.md) correct it."""
 
 

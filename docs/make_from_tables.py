@@ -21,6 +21,8 @@ ERRATA = {
     "R": "the table prints $\\hat V = 0$",
     "H": "the table prints $\\hat V = 0$; here for a pitch of 1/2 m per radian",
     "SO(2)": "the table prints $\\hat V = 0$",
+    "C": "the table omits cylindrical motions",
+    "Y": "the table omits pseudo-planar motions; here for a pitch of 1/2 m per radian. The algebra is that of SE(2)",
 }
 HEAD = r"""# The tables of [From]
 

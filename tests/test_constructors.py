@@ -46,6 +46,17 @@ RIGHT = [
     ),
     right(C.ExternalPolarSpring, stiffness=1.0, damping=0.0, angle=0.0, when="stance", foot="foot", name="e"),
     right(
+        C.ExternalWrench,
+        place="a",
+        force=(1.0, 0.0, 0.0),
+        torque=(0.0, 0.0, 1.0),
+        point=(0.0, 0.0, 0.0),
+        start=0.0,
+        end=1.0,
+        name="e",
+    ),
+    right(C.Push, place="a", force=(1.0, 0.0, 0.0), start=0.0, duration=0.1, point=(0.0, 0.0, 0.0), name="e"),
+    right(
         C.Impedance,
         goal=np.zeros(3),
         stiffness=1.0,

@@ -66,15 +66,48 @@ def test_a_row_says_what_its_state_asks_for(document, row):
     assert (row.state == "oracle") == any(call.startswith("tests/") for call in row.calls)
 
 
-@EVERY_ROW
-def test_what_a_row_names_exists(document, row):
+@cache
+def checks_of(path):
+    """Names of the tests of a file that can fail: those in which something is asserted, there or by a helper."""
+    found = set()
+    for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body:
+        members = node.body if isinstance(node, ast.ClassDef) else [node]
+        for each in members:
+            if isinstance(each, ast.FunctionDef) and each.name.startswith("test_") and _asserts(each):
+                found.add(f"{node.name}::{each.name}" if isinstance(node, ast.ClassDef) else each.name)
+    return found
+
+
+def _asserts(function):
+    calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
+    names = {ast.unparse(call).rpartition(".")[2] for call in calls}
+    words = re.compile(r"agree|misprint|close|assert|check|raises|laws|same|equal|passes", re.IGNORECASE)
+    held = any(words.search(name) for name in names)
+    return held or any(isinstance(node, ast.Assert) for node in ast.walk(function))
+
+
+def absent(row, checks=checks_of):
+    """What a row names and is not there: functions, commands, and tests that can fail."""
     missing = [call for call in row.calls if not exists(call)]
     for test in covered.listed(row.tests):
         path, _, function = test.partition("::")
-        collected = re.fullmatch(r"test_\w+\.py", Path(path).name) and function.rpartition("::")[2].startswith("test_")
-        if not collected or function not in functions_of(f"tests/{path}"):
+        collected = re.fullmatch(r"test_\w+\.py", Path(path).name)
+        if not collected or not (ROOT / "tests" / path).exists() or function not in checks(f"tests/{path}"):
             missing.append(test)
-    assert not missing
+    return missing
+
+
+@EVERY_ROW
+def test_what_a_row_names_exists(document, row):
+    assert not absent(row)
+
+
+@EVERY_ROW
+def test_a_row_without_its_check_is_found(document, row):
+    """Were one of its tests removed, or emptied, the test above would fail."""
+    for test in covered.listed(row.tests):
+        function = test.partition("::")[2]
+        assert test in absent(row, lambda path, gone=function: checks_of(path) - {gone})
 
 
 def test_ranges():

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.registries import restored
 
 from fallingcat.studies import kind as study_kinds
 
@@ -42,12 +43,13 @@ def report_of(markdown: str, name: str) -> tuple[doctest.TestResults, str]:
 
 @pytest.fixture
 def own_kinds():
-    """Kinds of studies that a page makes known are forgotten after it; who imports their example makes them known
-    again.
+    """Kinds of studies and parts that a page makes known are forgotten after it; who imports an example makes its kind
+    known again.
     """
     kinds, examples = study_kinds._KINDS, {path.stem for path in (ROOT / "examples" / "extending").glob("*.py")}
     before = set(kinds)
-    yield
+    with restored():
+        yield
     for name in kinds.keys() - before:
         if (module := type(kinds.pop(name)).__module__) in examples:
             del sys.modules[module]

@@ -2,8 +2,12 @@
 
 import re
 import runpy
+import sys
 import tomllib
+import types
 from pathlib import Path
+
+import fallingcat as fc
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
@@ -26,3 +30,32 @@ def test_every_extra_that_a_message_names_exists():
 def test_the_page_on_installing_lists_every_extra():
     page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
     assert not [extra for extra in EXTRAS if f"| `{extra}` |" not in page]
+
+
+def test_the_version_is_the_same_everywhere():
+    tool = runpy.run_path(str(ROOT / "tools" / "check_release.py"))
+    assert tool["versions"]() == {tool["__version__"]()} == {fc.__version__}
+
+
+def test_only_pythons_that_were_tried_are_named():
+    """3.12 and 3.13: the wheel, and tests of models, contacts, identification and sweeps, on 2026-11-17."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = {name.rpartition(" :: ")[2] for name in project["classifiers"] if "Python :: 3." in name}
+    assert named == {"3.11", "3.12", "3.13"}
+
+
+def test_the_long_description_needs_nothing_of_a_clone(monkeypatch):
+    interface = types.SimpleNamespace(MetadataHookInterface=object)
+    for name in ("hatchling", "hatchling.metadata", "hatchling.metadata.plugin"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    monkeypatch.setitem(sys.modules, "hatchling.metadata.plugin.interface", interface)
+    hook = runpy.run_path(str(ROOT / "hatch_build.py"))["LongDescription"]()
+    hook.root, made = str(ROOT), {}
+    hook.update(made)
+    text = made["readme"]["text"]
+    assert "pip install fallingcat" in text
+    assert not re.search(r"\]\((?!https?:)", text)
+    assert "<!--" not in text
+    assert ".venv" not in text
+    assert [line for line in text.splitlines() if line.startswith("## ")][:2] == ["## Install", "## Quick start"]
+    assert len(text) > 4000

@@ -307,3 +307,18 @@ def test_refuted_formula_does_not_keep_them(body):
         assert energy < 1e-9
     else:
         assert energy > 0.01
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_matrices_of_vectors_swap(seed):
+    """[From] Definition 5.1, Lemmas 5.1-5.2, (97)-(99): `x_bar y = y_bar x`, `y_bar_ij = sum dx_bar_ik/dx_j y_k`."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(2, 6))
+    ad = SE3().ad
+    slopes = np.stack([ad(e) for e in np.eye(6)], axis=-1)  # d x_bar_ik / d x_j, of the adjoint map and of others
+    parts = [slopes, np.where(rng.random((4, 6, 6)) < 0.3, 1.0, 0.0)]
+    for slope in (*parts, 2.0 * slopes - 0.7 * np.where(rng.random((6, 6, 6)) < 0.3, 1.0, 0.0)):  # (99)
+        x_bar = np.einsum("ikj,j->ik", slope, x)
+        y_bar = np.einsum("ikj,k->ij", slope, y)
+        np.testing.assert_allclose(x_bar @ y, y_bar @ x, atol=1e-12)
+    np.testing.assert_allclose(np.einsum("ikj,k->ij", slopes, y), -ad(y), atol=1e-12)  # of the adjoint map

@@ -8,6 +8,9 @@ Nothing is uploaded, and the working tree stays as it is.  Exit code 1 if someth
 
 from __future__ import annotations
 
+import os
+import re
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -63,6 +66,7 @@ def main() -> int:
 
 def checks(folder: Path, extras: list[str]) -> Iterator[tuple[str, bool]]:
     """What was tried, and whether it passed."""
+    yield "versions agree", versions() == {__version__()}
     tools = environment(folder / "tools")
     yield "tools", run(tools, "-m", "pip", "install", "--quiet", "build", "twine")
     yield "build", run(tools, "-m", "build", "--outdir", folder / "dist", ROOT)
@@ -75,19 +79,31 @@ def checks(folder: Path, extras: list[str]) -> Iterator[tuple[str, bool]]:
         yield f"install with [{extra}]", works(folder, wheel, f"[{extra}]", CORE + SMOKES[extra])
 
 
+def __version__() -> str:
+    """That of the package."""
+    return str(runpy.run_path(str(ROOT / "src" / "fallingcat" / "_version.py"))["__version__"])
+
+
+def versions() -> set[str]:
+    """Versions in CITATION.cff and of the newest release in CHANGELOG.md, where there is one."""
+    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
+    released = re.search(r"^## v?(\d+\.\d+\.\d+\S*)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    return {found[1].strip() for found in (cited, released) if found}
+
+
 def works(folder: Path, path: Path, extra: str, code: str) -> bool:
     """Whether this installs into an environment of its own, and the code runs there, away from the sources."""
     with tempfile.TemporaryDirectory(dir=folder) as room:
         python = environment(Path(room) / "venv")
         installed = run(python, "-m", "pip", "install", "--quiet", f"fallingcat{extra} @ {path.as_uri()}")
-        command = python.with_name("fallingcat")
+        command = python.with_name("fallingcat" + python.suffix)
         return installed and run(python, "-I", "-c", code, cwd=room) and run(command, "--version", cwd=room)
 
 
 def environment(folder: Path) -> Path:
     """The Python of a new virtual environment."""
     venv.create(folder, with_pip=True)
-    return folder / "bin" / "python"
+    return folder / "Scripts" / "python.exe" if os.name == "nt" else folder / "bin" / "python"
 
 
 def run(*command: str | Path, cwd: str | None = None) -> bool:

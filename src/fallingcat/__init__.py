@@ -51,6 +51,7 @@ from .dynamics import (
     inverse_dynamics_regressor,
     jacobian,
     jacobian_derivative,
+    joint_regressor,
     kinematic_hessian,
     kinetic_energy,
     linearize,
@@ -127,7 +128,7 @@ from .model import (
 )
 
 if TYPE_CHECKING:
-    from . import contact, control, falling, gaits, live, studies, symbolic, testing
+    from . import contact, control, falling, gaits, live, studies, symbolic, testing, views
     from .contact import loops
     from .simulation import Event, Ledger, Rollout, Simulator, Trajectory, rollout, simulate
 
@@ -226,6 +227,7 @@ __all__ = [
     "is_conserved",
     "jacobian",
     "jacobian_derivative",
+    "joint_regressor",
     "joints",
     "kinematic_hessian",
     "kinetic_energy",
@@ -265,6 +267,7 @@ __all__ = [
     "studies",
     "symbolic",
     "testing",
+    "views",
     "with_inertial_parameters",
 ]
 

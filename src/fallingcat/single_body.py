@@ -22,6 +22,7 @@ from .arrays.types import Matrix, Twist, Vector
 from .dynamics.checks import numbers, vector
 from .errors import ModelError, NumericsError, told
 from .lie import Algebra, Group, Product
+from .records import concise
 
 __all__ = [
     "BoltzmannHamel",
@@ -103,6 +104,7 @@ def body_forces(group: Group | Algebra, M: Matrix, v: Twist, acceleration: Vecto
     return M @ vector(acceleration, m, "acceleration") - group.ad(v).T @ (M @ v)
 
 
+@concise
 class BoltzmannHamel(NamedTuple):
     """``M dv/dt + C v + g = forces`` in a quasi-velocity ``v = S(q) dq/dt``, [From] (26)-(27)."""
 

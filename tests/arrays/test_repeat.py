@@ -67,6 +67,27 @@ def test_other_targets_say_that_they_cannot(target):
         fc.compile(ARM, roots, inputs={"x": 2, "a": 5}, target=target)
 
 
+def halved(model, x, a):
+    """``x / 2`` until it is small, and how often; a step says first whether it is small already."""
+
+    def step(z):
+        yield z, 1e-3 - absolute(z[0])
+        yield array([0.5 * z[0], z[1] + a[0]]), -1.0
+
+    return repeat(step, concatenate([x[:1], np.zeros(1)]), 12)
+
+
+def test_few_rounds_are_written_out_for_other_targets():
+    """And are what the loop is, round by round, for each of some starts."""
+    casadi = pytest.importorskip("casadi")
+    made = fc.compile(ARM, halved, inputs={"x": 1, "a": 1}, target="casadi")
+    assert isinstance(made, casadi.Function)
+    for start in (0.0, 1e-4, 0.3, 3.9, 100.0):
+        expected = halved(ARM, np.array([start]), np.ones(1))
+        assert np.array(made(start, 1.0)).ravel().tolist() == expected.tolist()
+    assert expected[1] == 12.0
+
+
 def searched(model, x, a):
     """The root of ``2 + |a|^2`` that is nearest: as it is, by one of Newton's steps, or by halves; counted apart."""
     wanted = 2.0 + a @ a

@@ -142,12 +142,40 @@ def test_feet_are_what_is_lowest() -> None:
     dog = replace(dog, links=links)
     whole, standing = collision_points(dog), fc.contact.feet(dog)
     assert len(whole.points) == 4 * 9
-    assert [name.removesuffix("_sphere1") for name in standing.points] == ends
+    assert list(standing.groups) == ends
+    assert standing.points[0] == "front_left_foot"  # the frame that is there
+    assert standing.groups[ends[1]] == ("front_right_foot",)
+    assert standing.model.frames == dog.frames
     assert standing.radii == (0.02,) * 4
     nose = placed(turn=np.array([[np.cos(0.3), 0.0, np.sin(0.3)], [0.0, 1.0, 0.0], [-np.sin(0.3), 0.0, np.cos(0.3)]]))
     tilted = fc.contact.feet(dog, dog.state(pose=nose))
     assert len(tilted.points) == 2
     assert set(tilted.points) < set(standing.points)
+
+
+def test_names_of_feet_are_those_of_their_links() -> None:
+    feet = fc.contact.feet(fc.robots.humanoid())
+    assert feet.groups["left_ankle_roll_link"] == tuple(f"left_ankle_roll_link_foot_{k}" for k in (1, 2, 3, 4))
+    assert [point for points in feet.groups.values() for point in points] == list(feet.points)
+    body = fc.Body(1.0, np.zeros(3), np.eye(3))
+    foot = fc.Model("foot", fc.lie.SE3(), (fc.Link("right_foot", body, collisions=(Sphere(0.1),)),))
+    assert fc.contact.feet(foot).points == ("right_foot_1",)  # the link itself is right_foot
+    leg = fc.Model("leg", fc.lie.SE3(), (fc.Link("leg", body, collisions=(Sphere(0.1),)),))
+    assert fc.contact.feet(leg).points == ("leg_foot",)
+
+
+@pytest.mark.parametrize("kind", [fc.contact.CompliantFloor, fc.contact.HardContacts])
+def test_floors_take_feet_with_their_radii(kind) -> None:
+    body = fc.Link("leg", fc.Body(2.0, np.zeros(3), np.eye(3)), collisions=(Sphere(0.1),))
+    feet = fc.contact.feet(fc.Model("leg", fc.lie.SE3(), (body,)))
+    floor = kind(feet)
+    assert (floor.points, floor.radii) == (("leg_foot",), (0.1,))
+    assert kind(feet, radius=0.2).radii == (0.2,)
+    if kind is fc.contact.CompliantFloor:
+        np.testing.assert_allclose(floor.stiffness, 2.0 * 9.81 / 2e-3)
+        assert kind(feet, stiffness=(1.0, 2.0)).stiffness == (1.0, 2.0)
+        with pytest.raises(fc.ModelError, match="a floor has stiffness and damping"):
+            kind(feet.points)
 
 
 def cube_file(folder: Path) -> None:

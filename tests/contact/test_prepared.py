@@ -106,7 +106,7 @@ def test_a_step_that_does_not_hold_its_points_is_shortened_until_it_stops_by_nam
 def test_in_a_rollout_it_ends_and_the_others_go_on():
     rest = BALL.neutral()
     many = fc.rollout(BALL, [RISING, rest, RISING], 0.1, contact=Pushing(0.0, 2.0), dt=0.01)
-    words = "2 of 3 simulations stopped, the first: t = 0 s: no step, however small, holds body on the ground"
+    words = "2 of 3 simulations stopped, the first after 0 s: no step, however small, holds body on the ground"
     assert many.status == f"finished, but {words}"
     assert many.finite.tolist() == [False, True, False]
     alone = fc.rollout(BALL, [rest], 0.1, contact=Pushing(0.0, 2.0), dt=0.01)
@@ -125,7 +125,7 @@ class Breaking(Pushing):
 
 def test_a_robot_whose_jump_is_not_found_ends_and_the_others_go_on():
     many = fc.rollout(BALL, [RISING, BALL.neutral()], 0.1, contact=Breaking(0.0, 0.0), dt=0.01)
-    assert many.status == "finished, but 1 of 2 simulations stopped, the first: t = 0.05 s: no forces were found"
+    assert many.status == "finished, but 1 of 2 simulations stopped, the first after 0.0451524 s: no forces were found"
     assert many.finite.tolist() == [True, False]
     assert fc.simulate(BALL, BALL.neutral(), 0.1, contact=Breaking(0.0, 0.0), dt=0.01).status.endswith(
         "no forces were found"

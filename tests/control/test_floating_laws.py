@@ -265,8 +265,8 @@ def test_measurements_that_are_no_numbers_are_named():
 def test_code_of_a_run_has_no_damping_where_there_is_none():
     from fallingcat.simulation.numbers import apart
 
-    assert len(apart([Prioritised([[BASE]], FEET)])[1]) == 0
-    assert apart([Prioritised([[BASE]], FEET, damping=0.1)])[1].tolist() == [0.1]
+    assert len(apart([Prioritised([[BASE]], FEET)], DOG)[1]) == 0
+    assert apart([Prioritised([[BASE]], FEET, damping=0.1)], DOG)[1].tolist() == [0.1]
 
 
 @pytest.mark.slow

@@ -227,11 +227,20 @@ def test_memory_goes_through_the_jumps_of_contacts():
     np.testing.assert_allclose(run.joints[-1], without.joints[-1], atol=1e-6)
 
 
-@pytest.mark.parametrize("integrator", ["momentum", "implicit"])
-def test_methods_without_a_place_for_memory_say_so(tumbler, integrator):
+def test_methods_without_a_place_for_memory_say_so(tumbler):
     model, state, law = tumbler
     with pytest.raises(ModelError, match="'output feedback' has a state of its own"):
-        fc.simulate(model, state, 0.1, law, integrator=integrator)
+        fc.simulate(model, state, 0.1, law, integrator=fc.simulation.MomentumMidpoint())
+
+
+def test_implicit_steps_integrate_it(tumbler):
+    model, state, law = tumbler
+    fine = fc.simulate(model, state, 0.1, law, integrator="rkmk4", dt=1e-3)
+    runs = [fc.simulate(model, state, 0.1, law, integrator="implicit", dt=dt) for dt in (1e-3, 5e-4)]
+    np.testing.assert_allclose(runs[1].joints[-1], fine.joints[-1], rtol=0.0, atol=1e-4)
+    off = [np.abs(run.remembered(law.name)[-1] - fine.remembered(law.name)[-1]).max() for run in runs]
+    assert off[0] < 2e-3  # products of velocities are of order 1
+    assert off[1] < 0.6 * off[0]
 
 
 def test_what_the_law_is_not_for_is_refused_by_name(tumbler):

@@ -325,11 +325,30 @@ def test_a_standing_robot_moves_without_moving_its_feet():
     assert np.abs(control.BaseTask(goal).demand(dog, state).error).max() < 1e-3
     for foot in FEET:
         assert_allclose(fc.link_pose(dog, state, foot)[:3, 3], start[foot], atol=1e-4)
-    u = found.velocity
-    J_c = np.vstack([task.demand(dog, state).J for task in feet])
-    J_t, w = (getattr(control.BaseTask(goal, gain=10.0).demand(dog, state), name) for name in ("J", "velocity"))
-    N = np.eye(dog.nv) - np.linalg.pinv(J_c) @ J_c
-    assert_allclose(J_t @ (N @ np.linalg.pinv(J_t @ N) @ w), J_t @ u, atol=1e-2)
+
+
+def test_the_metric_of_support_consistent_motion():
+    """[ETH] (2.276): `u = N (J_t N)^+ w`, the whole of it, is what `metric=` the identity gives; the default is the
+    same formula in the norm of kinetic energy, which is another motion where feet leave some open.
+    """
+    dog, state = standing()
+    feet, task = (
+        [control.PositionTask(foot) for foot in FEET[:3]],
+        control.BaseTask(velocity=[0.3, 0.2, -0.1, 0.5, 1, 0]),
+    )
+    J_c = np.vstack([foot.demand(dog, state).J for foot in feet])
+    J_t, w = (getattr(task.demand(dog, state), name) for name in ("J", "velocity"))
+    motions = {}
+    for name, W in (("formula", np.eye(dog.nv)), ("default", fc.mass_matrix(dog, state))):
+        root = np.linalg.inv(np.linalg.cholesky(W)).T  # u = root y, |y| is the norm
+        N = np.eye(dog.nv) - np.linalg.pinv(J_c @ root, rcond=1e-10) @ (J_c @ root)
+        motions[name] = root @ (N @ np.linalg.pinv(J_t @ root @ N, rcond=1e-10) @ w)
+    found = control.velocities(dog, state, [feet, [task]], metric=np.eye(dog.nv)).velocity
+    assert_allclose(found, motions["formula"], atol=1e-10)
+    own = control.velocities(dog, state, [feet, [task]]).velocity
+    assert_allclose(own, motions["default"], atol=1e-10)
+    assert_allclose(J_t @ own, J_t @ found, atol=1e-10)  # the task is met by both
+    assert np.abs(own - found).max() > 0.1
 
 
 def test_on_two_feet_no_joint_turns_the_base_about_their_line():
@@ -438,3 +457,22 @@ def test_the_rates_of_a_moving_base_are_no_norm():
         control.velocities(dog, state, [[]], metric="rates")
     found = control.velocities(dog, state, [])
     assert (found.status, np.abs(found.velocity).max()) == ("solved", 0.0)
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.3])
+def test_eigenvalues_of_the_digital_trajectory_controller(damping):
+    """[ETH] (2.257) with a fixed step: `1 - k dt s^2 / (s^2 + damping^2)` for each singular value, 1 for the rest."""
+    arm = fc.robots.planar_arm()
+    q0, step, gain = np.array([0.5, 1.0, 1.0]), 0.01, 150.0
+    goal = fc.link_pose(arm, arm.state(joints=q0), "end_effector")[:3, 3]
+    task = control.PositionTask("end_effector", goal, gain=gain, mask=(True, False, True))
+
+    def advanced(q):
+        return q + step * control.velocities(arm, arm.state(joints=q), [[task]], damping=damping).rates
+
+    h = 1e-6
+    slope = np.array([(advanced(q0 + h * e) - advanced(q0 - h * e)) / (2.0 * h) for e in np.eye(3)]).T
+    s = np.linalg.svd(task.demand(arm, arm.state(joints=q0)).J, compute_uv=False)
+    wanted = [1.0, *(1.0 - gain * step * s**2 / (s**2 + damping**2))]
+    assert_allclose(np.sort(np.linalg.eigvals(slope).real), np.sort(wanted), atol=1e-5)
+    assert max(abs(1.0 - k * step) for k in (1.0, 199.0)) < 1.0 < abs(1.0 - 201.0 * step)

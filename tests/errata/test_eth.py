@@ -332,13 +332,15 @@ def test_simplified_end_effector_control(seed):
 
 @seeds
 def test_selection_in_a_rotated_frame(seed):
-    """(3.99): `C' Sigma C`; with `C = C_IF`, the orientation of the contact frame, it reads `C Sigma C'`."""
+    """(3.99): `C' Sigma C` is right if C maps into the contact frame; its orientation `C_IF` needs `C Sigma C'`."""
     rng = np.random.default_rng(seed)
     C, Sigma = Rotation.random(random_state=rng).as_matrix(), np.diag([1.0, 1.0, 0.0])
     normal = C[:, 2]  # the blocked axis of the contact frame, in the inertial one
     motion = rng.normal(size=3)
     truth = motion - normal * (normal @ motion)
     misprint("(3.99)", C.T @ Sigma @ C @ motion, C @ Sigma @ C.T @ motion, truth)
+    into = C.T  # C_FI
+    agree("(3.99) with C_FI", into.T @ Sigma @ into @ motion, truth)
 
 
 @seeds
@@ -400,3 +402,35 @@ def test_contact_task_of_the_whole_body_problem():
         J @ solve_in_order(tasks)[:nv] + moving for tasks in ([motion, base, effort], [motion, contact, base, effort])
     )
     misprint("3.10.4", printed, right, np.zeros(6))
+
+
+@seeds
+def test_intersecting_axes_are_not_necessary(seed):
+    """2.9.3: three intersecting axes are "the necessary condition" of six joints; three slides and a wrist whose
+    hinges do not meet have a closed form, too.
+    """
+    rng = np.random.default_rng(seed)
+    offsets, slides, angles = rng.normal(size=(2, 3)), rng.normal(size=3), rng.uniform([-2, 0.3, -2], [2, 2.5, 2])
+
+    def wrist(q):
+        """Rotation of the hand, and where it is from the last slide: hinges z, y, z, apart by the offsets."""
+        first = Rotation.from_euler("z", q[0]).as_matrix()
+        second = first @ Rotation.from_euler("y", q[1]).as_matrix()
+        return second @ Rotation.from_euler("z", q[2]).as_matrix(), first @ offsets[0] + second @ offsets[1]
+
+    R, way = wrist(angles)
+    place = slides + way
+    found = np.asarray(EulerZYZ().from_matrix(R))  # closed form: hinges by the rotation, then slides by the position
+    agree("hinges", found, angles)
+    agree("slides", place - wrist(found)[1], slides)
+
+
+@seeds
+def test_rotation_vectors_are_minimal_too(seed):
+    """Example 2.8.3: "only Euler angles are a valid parameterization" of a rotation by three numbers."""
+    rng = np.random.default_rng(seed)
+    chart, R = RotationVector(), Rotation.random(random_state=rng).as_matrix()
+    parameters = np.asarray(chart.from_matrix(R))
+    assert parameters.shape == (3,)
+    agree("Example 2.8.3", chart.to_matrix(parameters), R)
+    assert np.linalg.matrix_rank(chart.rate_matrix(parameters)) == 3

@@ -8,7 +8,7 @@ from oracles.decoupling_blocks import passive_decoupled
 from oracles.link_matrices import coriolis_matrix
 from oracles.plain_hopper import MASSES, L, PlainHopper, leg
 from oracles.projected_newton_euler import mass_matrix, mass_matrix_derivative
-from residuals import agree
+from residuals import agree, residual
 
 import fallingcat as fc
 from fallingcat.contact import CompliantFloor
@@ -68,11 +68,16 @@ def test_inertia_about_the_joint(seed):
 
 @seeds
 def test_adjoint_to_the_center_of_mass(seed):
-    """(2.44): `+skew(o)` where the velocity of the center is `v + w x o = v - skew(o) w`."""
+    """(2.44): `[[R, +skew(o)], [0, 1]]`; the center moves with `v + w x o`, and both rows are seen in its axes."""
     rng = np.random.default_rng(seed)
-    o, nu = rng.normal(size=3), rng.normal(size=6)
-    printed, right = (np.block([[np.eye(3), s * skew(o)], [np.zeros((3, 3)), np.eye(3)]]) for s in (1.0, -1.0))
-    misprint("(2.44)", printed @ nu, right @ nu, np.concatenate([nu[:3] + np.cross(nu[3:], o), nu[3:]]))
+    o, nu, R = rng.normal(size=3), rng.normal(size=6), G.random(rng)[:3, :3]  # R_{j,jci}
+    zero = np.zeros((3, 3))
+    truth = np.concatenate([R.T @ (nu[:3] + np.cross(nu[3:], o)), R.T @ nu[3:]])
+    printed = np.block([[R, skew(o)], [zero, np.eye(3)]])
+    right = np.block([[R.T, -R.T @ skew(o)], [zero, R.T]])
+    misprint("(2.44)", printed @ nu, right @ nu, truth)
+    aligned = np.block([[np.eye(3), skew(o)], [zero, np.eye(3)]]) @ nu  # the sign alone, of a body that is not turned
+    assert residual(aligned, np.concatenate([nu[:3] + np.cross(nu[3:], o), nu[3:]])) > 1e-3
 
 
 @seeds
@@ -87,6 +92,16 @@ def test_inertia_matrix_is_symmetric(seed):
         for s in (-1.0, 1.0)
     )
     misprint("(2.45)", printed, right, inertia_of_points(masses, places + o))
+
+
+@seeds
+def test_kinetic_energy_of_a_turning_body(seed):
+    """(3.11): `T = w' I w`, without the 1/2 that the energy of its points has."""
+    rng = np.random.default_rng(seed)
+    masses, places = point_masses(rng)
+    w, inertia = rng.normal(size=3), inertia_of_points(masses, places)[3:, 3:]
+    truth = 0.5 * sum(m * np.sum(np.cross(w, x) ** 2) for m, x in zip(masses, places, strict=True))
+    misprint("(3.11)", w @ inertia @ w, 0.5 * w @ inertia @ w, truth)
 
 
 @seeds
@@ -226,38 +241,65 @@ def test_stance_while_the_normal_force_is_clipped(gait):
         assert -p.K_floor_y * at[1] - p.D_floor_y * (J @ y[4:8])[1] < 0.0
 
 
-@pytest.mark.parametrize(("g", "agrees"), [(9.8, True), (9.81, False)])
-def test_gravity_of_the_prismatic_hopper(g, agrees):
-    """Table 4.8: `E_0 = 2.9047`; no g is printed.  No spring energy is in it (see Table 4.7)."""
-    trunk, foot, height, q1 = 0.957, 0.050, 0.3, 0.114
-    assert (round(g * (trunk * height + foot * (height - q1)), 4) == 2.9047) is agrees
+def implied_gravity(energy, heights):
+    """Smallest and largest g (m/s^2) with which point masses `(kg, m)` have an energy printed to four digits (J)."""
+    weight = sum(m * y for m, y in heights)
+    return (energy - 5e-5) / weight, (energy + 5e-5) / weight
 
 
-def revolute_energy(g, theta):
-    """Potential energy (J) at the starts of Table 4.13: `o_b^y = 0.3`, `q_1 = 1.7802`."""
+def revolute_heights(theta):
+    """Masses and heights at the starts of Table 4.13: `o_b^y = 0.3`, `q_1 = 1.7802`."""
     a, b = theta, theta + 1.7802
-    return g * sum(m * (0.3 + s * np.sin(a) + u * np.sin(b)) for m, s, u in MASSES)
+    return [(m, 0.3 + s * np.sin(a) + u * np.sin(b)) for m, s, u in MASSES]
 
 
-@pytest.mark.parametrize(("g", "agrees"), [(9.71, True), (9.8, False), (9.81, False)])
-def test_gravity_of_the_revolute_hopper(g, agrees):
-    """Table 4.12: `E(0) = 2.8382`; no g is printed."""
-    assert bool(round(revolute_energy(g, -2.5174), 4) == 2.8382) is agrees
+def prismatic_heights(q1):
+    return [(0.957, 0.3), (0.050, 0.3 - q1)]
 
 
-def test_initial_energy_of_exp_v():
-    """Table 4.12 gives EXP V the `E(0) = 2.8382` of EXP I-IV; its own start of Table 4.13 has 2.8093."""
-    assert round(revolute_energy(9.71, -2.5174), 4) == 2.8382
-    assert round(revolute_energy(9.71, -1.9938), 4) == 2.8093
+def test_initial_leg_of_the_prismatic_hopper():
+    """Table 4.7: `q_1 = 0.114`, which is `r_cf(0)`; with the 0.12 of the text two tables imply one gravity."""
+    lengths = {q1: round(0.957 / 1.007 * q1, 3) for q1 in (0.114, 0.12)}
+    assert lengths == {0.114: 0.108, 0.12: 0.114}  # 4.1.5: r_cf^des = 0.114 is the initial length
+    other = implied_gravity(2.8382, revolute_heights(-1.9938))
+    for q1, same in ((0.114, False), (0.12, True)):
+        own = implied_gravity(2.9047, prismatic_heights(q1))
+        assert bool(max(own[0], other[0]) <= min(own[1], other[1])) is same
+    assert other[0] < 9.81 < other[1]
 
 
-def test_leg_length_of_the_prismatic_hopper():
-    """Table 4.7: the rest length of the radial spring is `q_1 = 0.114`; from the center of mass it is shorter."""
-    trunk, foot, q1 = 0.957, 0.050, 0.114
-    r_cf = q1 - foot * q1 / (trunk + foot)
-    assert round(r_cf, 4) == 0.1083
-    assert round(1e3 * (0.114 - r_cf), 1) == 5.7
-    assert round(leg(1.7802)[0], 4) == 0.1411  # of the revolute leg the printed length is that from the center
+def test_which_start_has_the_printed_energy():
+    """Table 4.12: `E(0) = 2.8382` for EXP III to VI; of the starts of Table 4.13 only that of EXP V has it."""
+    g = implied_gravity(2.9047, prismatic_heights(0.12))  # a gravity that this table does not enter
+    for theta, has in ((-2.5174, False), (-1.9938, True)):
+        weight = sum(m * y for m, y in revolute_heights(theta))
+        assert bool(g[0] * weight <= 2.83825 and g[1] * weight >= 2.83815) is has
+
+
+def test_angle_of_the_locked_frame():
+    """Controller III: `alpha_c = theta_b + theta_bc`; from the negative y axis to the x axis it is pi / 2 more."""
+    for turn in (-1.3, 0.2, 1.1):  # of the x axis of the frame, from that of the world
+        x, down = np.array([np.cos(turn), np.sin(turn)]), np.array([0.0, -1.0])
+        truth = np.arctan2(down[0] * x[1] - down[1] * x[0], down @ x)
+        misprint("controller III", turn, turn + np.pi / 2, truth)
+
+
+@seeds
+def test_radial_jacobian_in_a_frame_that_turns(seed):
+    """(4.24)-(4.26): `J_r(_i o_cf) R_cf` mixes inertial and own axes of c; program A.2.1 has `J_r(o_cf) R_cf`."""
+    rng = np.random.default_rng(seed)
+    model = fc.robots.revolute_hopper()
+    q, rate, theta = rng.uniform(0.8, 2.4), rng.normal(), rng.uniform(0.3, 1.2)
+    state = model.state(pose=model.base.element(np.array([0.0, 0.0, rng.normal()])), joints=[q], rates=[rate])
+    state = state._replace(twist=-fc.connection(model, state) @ state.rates)  # internal: the whole does not move
+    o = (fc.link_pose(model, state, "foot")[:3, 3] - fc.center_of_mass(model, state))[:2]
+    J = fc.contact.point_jacobian(model, state, "foot") @ state.velocity
+    moved = J[:2] - (fc.momentum(model, state, "centroidal") / model.mass)[:2]
+    R = np.array([[np.cos(theta), -np.sin(theta)], [np.sin(theta), np.cos(theta)]])  # axes of c
+    r, dr = leg(q)[:2]
+    printed, right = (x / r @ (R.T @ moved) for x in (o, R.T @ o))
+    misprint("(4.24)-(4.26)", printed, right, dr * rate)
+    agree("(4.24) with inertial axes", o / r @ moved, dr * rate)
 
 
 def test_energy_of_the_controller(gait):

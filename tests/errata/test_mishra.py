@@ -9,7 +9,7 @@ from misprints import misprint
 from oracles import reduced_sums as sums
 from oracles.link_matrices import coriolis_matrix
 from oracles.projected_newton_euler import mass_matrix, mass_matrix_derivative
-from residuals import agree
+from residuals import agree, residual
 
 import fallingcat as fc
 from fallingcat.lie import SE3
@@ -175,3 +175,54 @@ def test_virtual_force_in_the_lyapunov_rate(seed):
     truth += 0.5 * r.rates @ Lambda_dot @ r.rates
     rest = -(k**2) * eps @ eps + k * eps @ H @ mu_e + r.rates @ ((Gamma_2 + 2.0 * S_tilde.T) @ mu_e + tau + slope)
     misprint("(56)", rest + mu_e @ F_o, rest - mu_e @ F_o, truth)
+
+
+@seeds
+def test_base_block_of_the_changed_matrix(seed):
+    """(83): `ad'` of `J~_k qd` beside `mu - A qd`, which subtracts `A qd` twice; `J_k qd`, as (82) says."""
+    r = robot(seed)
+    m = r.model.m
+    truth = coriolis_matrix(r.model, r.state, "newton_euler")[:m, :m]  # L leaves the block of the base as it is
+
+    def summed(rate_of):
+        out = np.zeros((m, m))
+        for k in sums.links(r.model, r.state):
+            X = k.Ad @ (r.mu - r.A @ r.rates)
+            out += k.Ad.T @ (-(ad(X) + ad(rate_of(k))).T @ k.M - k.M @ ad(k.J @ r.rates)) @ k.Ad
+        return out
+
+    misprint("(83)", summed(lambda k: (k.J - k.Ad @ r.A) @ r.rates), summed(lambda k: k.J @ r.rates), truth)
+    agree("(22)", -ad(r.mu).T @ r.Mb + ad(r.A @ r.rates).T @ r.Mb + r.P(r.rates), truth)
+
+
+@seeds
+def test_skew_operator_of_lemma_15(seed):
+    """(89): with `C` of Lemma 15 it is not skew; with `ad~` of `M V_e` in place of `ad(V_e)' M` it is."""
+    rng = np.random.default_rng(seed)
+    V, W = rng.normal(size=(2, 6))
+    half = rng.normal(size=(6, 6))
+    M = half @ half.T
+    error = V - W
+    rest = ad(V).T @ M + adt(M @ V)
+    as_printed, as_meant = rest - ad(error).T @ M, rest - adt(M @ error)
+    for C in (as_printed, as_meant):  # Lemma 15 itself holds with either
+        agree("Lemma 15", C @ error, ad(V).T @ M @ V - ad(W).T @ M @ W)
+    printed, right = (C - M @ ad(V) for C in (as_printed, as_meant))
+    agree("(89)", right.T, -right)
+    assert residual(printed.T, -printed) > 1e-3
+
+
+@seeds
+def test_skew_symmetry_of_lemma_2(seed):
+    """Table I: a tick for Lemma 2; with `C` of (6), which the paper says is not skew, neither is `Gamma` of (8)."""
+    r = robot(seed)
+    m, n = r.model.m, r.model.n
+    M, M_dot = mass_matrix(r.model, r.state), mass_matrix_derivative(r.model, r.state, r.state.velocity)
+    L = np.block([[np.eye(m), -r.A], [np.zeros((n, m)), np.eye(n)]])
+    L_dot = np.zeros((m + n, m + n))
+    L_dot[:m, m:] = -sums.connection_rate(r.model, r.state)
+    Lambda_dot = L_dot.T @ M @ L + L.T @ M_dot @ L + L.T @ M @ L_dot
+    of_lemma_1, skew_one = (
+        L.T @ (M @ L_dot + coriolis_matrix(r.model, r.state, name) @ L) for name in ("newton_euler", "coadjoint")
+    )
+    misprint("Table I", of_lemma_1 + of_lemma_1.T, skew_one + skew_one.T, Lambda_dot)

@@ -94,7 +94,7 @@ def test_velocity_and_force_transformations(seed):
 
 @seeds
 def test_coriolis_matrix_of_a_body(seed):
-    """(3): the upper block `m skew(c) skew(w)` gives no force; a body of points needs `m w x (w x c)`."""
+    """(3): `m skew(c) skew(w)` and `skew(w) skew(c)`; a body of points needs `m w x (w x c)` and `w x I w`."""
     rng = np.random.default_rng(seed)
     masses, places = rng.uniform(0.1, 1.0, size=6), rng.normal(size=(6, 3))  # world axes, from the origin of L
     m, w = masses.sum(), rng.normal(size=3)
@@ -102,9 +102,10 @@ def test_coriolis_matrix_of_a_body(seed):
     inertia = sum(k * skew(x) @ skew(x).T for k, x in zip(masses, places, strict=True))
     inward = masses[:, None] * np.cross(w, np.cross(w, places))
     truth = np.concatenate([inward.sum(axis=0), np.cross(places, inward).sum(axis=0)])
-    angular = skew(w) @ inertia @ w
-    printed = np.concatenate([m * skew(c) @ skew(w) @ w, angular])
-    misprint("(3)", printed, np.concatenate([-m * skew(w) @ skew(c) @ w, angular]), truth)
+    printed = np.concatenate([m * skew(c) @ skew(w) @ w, skew(w) @ skew(c) @ w])
+    right = np.concatenate([-m * skew(w) @ skew(c) @ w, skew(w) @ inertia @ w])
+    misprint("(3), linear block", printed[:3], right[:3], truth[:3])
+    misprint("(3), angular block", printed[3:], right[3:], truth[3:])
 
 
 # section 4

@@ -19,6 +19,7 @@ LEG = """
   <compiler angle="radian"/>
   <default><geom mass="1"/></default>
   <worldbody>
+    <site name="hook" pos="0.2 0.2 0.5" quat="0.6 0 0 0.8"/>
     <body name="base" pos="0.1 0.2 1">
       <freejoint/>
       <geom type="box" size="0.2 0.1 0.05"/>
@@ -50,6 +51,9 @@ EQUALITIES = {
     "connect": '<connect name="c" body1="shank" body2="rod" anchor="0.02 0 -0.1"/>',
     "connect to the world": '<connect name="c" body1="shank" anchor="0.02 0 -0.1"/>',
     "connect sites": '<connect name="c" site1="knee site" site2="rod site"/>',
+    "connect a site of the world": '<connect name="c" site1="knee site" site2="hook"/>',
+    "connect to a site of the world": '<connect name="c" site1="hook" site2="rod site"/>',
+    "weld a site of the world": '<weld name="c" site1="hook" site2="rod site"/>',
     "weld": '<weld name="c" body1="rod" body2="shank"/>',
     "weld at a pose": '<weld name="c" body1="rod" body2="shank" relpose="0.1 0 0.2 0.8 0 0.6 0"/>',
     "weld sites": '<weld name="c" site1="knee site" site2="rod site"/>',
@@ -152,7 +156,7 @@ def test_a_loop_of_ones_own_is_not_written(tmp_path):
 
     tree = fc.robots.cat()
     model = tree.close_loops(Own("mine", *tree.joint_names[:2]))
-    with pytest.raises(fc.ModelError, match="loop 'mine' is of a kind that cannot be written to a file: Own"):
+    with pytest.raises(fc.ModelError, match="loop 'mine' is of a kind that no file knows, Own: make it known"):
         fc.save(model, tmp_path / "cat.toml")
 
 

@@ -355,3 +355,15 @@ def test_a_long_chain(load):
 
 def test_a_chain_that_is_too_long(load):
     assert "nested at most 3,000 deep" in rejected(load, "<body>" * 3000 + BALL + "</body>" * 3000)
+
+
+@pytest.mark.parametrize(
+    ("geom", "told"), [('margin="0.01"', True), ("", False), ('margin="0.01" contype="0" conaffinity="0"', False)]
+)
+def test_margins_are_told(tmp_path, geom, told):
+    path = tmp_path / "ball.xml"
+    path.write_text(
+        f'<mujoco><worldbody><body name="b"><freejoint/><geom size="0.1" {geom}/></body></worldbody></mujoco>'
+    )
+    _, messages = read(path)
+    assert any("'margin' of a geom is not read" in message for message in messages) == told

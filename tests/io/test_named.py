@@ -63,6 +63,18 @@ def test_a_robot_by_its_name(packages):
     assert fc.load("brick_description", base="fixed").m == 0
 
 
+def test_a_robot_without_the_ending_of_its_name(packages, monkeypatch):
+    assert fc.load("wall").mass == 1.0
+    with pytest.raises(FileError, match=r"brick: its files are not on this machine"):
+        fc.load("brick")
+    with pytest.raises(FileError, match="no robot is read from"):
+        fc.load("unknown")
+    monkeypatch.chdir(packages)
+    (packages / "wall").write_text("a file of this name")
+    with pytest.raises(FileError, match="no robot is read from"):
+        fc.load("wall")
+
+
 def test_a_package_of_its_own(packages):
     assert fc.load("wall_description").mass == 1.0
 

@@ -43,7 +43,7 @@ LINKS = [fc.forward_dynamics_derivatives, fc.reduced_equations, fc.centroidal_mo
 def own(model, state):
     """Forces of a law and of a contact in one of its modes, and equations under a change of velocity."""
     law = Magnet().forces(model, 0.3, state, frozenset())
-    floor = FLOOR.forces(model, (True, False), state, np.zeros(0), law)["floor"]
+    floor = sum(FLOOR.forces(model, (True, False), state, np.zeros(0), law).values())
     eom = fc.equations(model, state).change(flying_mass(model, state))
     return concatenate([law, floor, eom.M.reshape(-1), eom.C.reshape(-1), eom.g])
 

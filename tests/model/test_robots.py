@@ -68,13 +68,13 @@ def test_every_robot_is_public_and_tested():
 
 def test_prismatic_hopper_of_table_4_7():
     model = robots.prismatic_hopper()
-    state = model.state(pose=SE2().element(np.array([0.0, 0.3, -np.pi / 2])), joints=[0.114])
+    state = model.state(pose=SE2().element(np.array([0.0, 0.3, -np.pi / 2])), joints=[0.12])
     foot = link_poses(model, state)["foot"][:3, 3]
-    close(foot, [0.0, 0.3 - 0.114, 0.0])
+    close(foot, [0.0, 0.3 - 0.12, 0.0])
     assert potential_energy(model, state) == pytest.approx(2.9047, abs=5e-5)  # E_0, Table 4.8
-    assert np.linalg.norm(foot - whole_body(model, state).center) == pytest.approx(0.1083, abs=5e-5)
+    assert np.linalg.norm(foot - whole_body(model, state).center) == pytest.approx(0.1140, abs=5e-5)
     # by hand: two points on a line
-    close(potential_energy(model, state), 9.8 * (0.957 * 0.3 + 0.050 * 0.186))
+    close(potential_energy(model, state), 9.81 * (0.957 * 0.3 + 0.050 * 0.18))
 
 
 def test_prismatic_hopper_mass_matrix_by_hand():
@@ -95,7 +95,7 @@ def test_revolute_hopper_of_table_4_13(x, y, angle, attack):
     leg = foot - whole_body(model, state).center
     assert np.linalg.norm(leg) == pytest.approx(0.1411, abs=5e-5)
     assert np.rad2deg(np.arctan2(leg[1], leg[0])) + 90.0 == pytest.approx(attack, abs=0.06)
-    if attack == 0.0:
+    if attack == 30.0:
         assert potential_energy(model, state) == pytest.approx(2.8382, abs=5e-5)  # E(0), Table 4.12
 
 

@@ -30,6 +30,7 @@ class PlainHopper:
     """``y = [x, y, theta, q1, rates; external work, joint work, floor work]``; one mode at a time."""
 
     def __init__(self, p: Any) -> None:
+        p = p.model_copy(update={"r_des": leg(p.q1)[0]}) if p.r_des == "initial" else p
         self.p, self.touching, self.anchor, self.evaluations = p, False, 0.0, 0
         c, s = np.cos(p.theta), np.sin(p.theta)
         rates = [c * p.vx - s * p.vy, s * p.vx + c * p.vy, p.omega, p.q1_dot]

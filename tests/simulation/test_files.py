@@ -15,7 +15,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.control import JointDamper
 from fallingcat.errors import FallingCatError, FileError, ModelError
-from fallingcat.simulation import files
+from fallingcat.simulation import Code, files
 
 CAT = fc.robots.two_cylinder_cat()
 KINDS = ["npz", "nc"]
@@ -64,7 +64,12 @@ def test_xarray_reads_a_run_without_memory(run, tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_names_and_words_of_any_kind_come_back(run, kind, tmp_path):
-    odd = replace(run, status="gestürzt \N{CAT}\n\0 'x'", modes=tuple(("auf", ("a", 1), True, None) for _ in run.modes))
+    odd = replace(
+        run,
+        code=Code.FAILED,
+        reason="gestürzt \N{CAT}\n\0 'x'",
+        modes=tuple(("auf", ("a", 1), True, None) for _ in run.modes),
+    )
     odd.save(tmp_path / f"räder \N{CAT}.{kind}")
     same(fc.Trajectory.load(tmp_path / f"räder \N{CAT}.{kind}", CAT), odd)
 

@@ -10,8 +10,8 @@ from scipy.integrate import solve_ivp
 
 import fallingcat as fc
 from fallingcat.simulation import System
+from fallingcat.simulation.defaults import default_method
 from fallingcat.simulation.feedback import CHECKED_EVERY, Feedback
-from fallingcat.simulation.simulate import method_of
 
 AXES = ["0 0 1", "0 1 0", "0 0 1", "0 1 0", "0 0 1", "0 1 0", "0 0 1"]
 MASSES = [2.4, 1.9, 1.6, 1.7, 1.3, 1.3, 0.17]
@@ -192,7 +192,7 @@ def test_flights_keep_their_momentum(dt):
     spin = run.momenta("centroidal")[:, 3:]
     assert np.abs(spin - spin[0]).max() < 1e-12
     system = System(dog, (fc.control.Impedance(np.zeros(12), 300.0, 30.0),))
-    assert method_of(system, start, None, dt).name == ("momentum" if dt is None else "rosenbrock")
+    assert default_method(system, start, dt).name == ("momentum" if dt is None else "rosenbrock")
 
 
 # robots of files ------------------------------------------------------------------------------------------------------

@@ -8,10 +8,10 @@ import pytest
 import fallingcat as fc
 from fallingcat.kernels.ir.trace import Recipe, trace
 from fallingcat.simulation import System
+from fallingcat.simulation.defaults import LARGE, default_method
 from fallingcat.simulation.field import layout_of
 from fallingcat.simulation.rkmk4 import LOOPED, RKMK4
 from fallingcat.simulation.rule import advance
-from fallingcat.simulation.simulate import LARGE, method_of
 from fallingcat.simulation.smooth import SmoothMarch
 from fallingcat.simulation.stiffness import fastest, swinging, unforeseen
 
@@ -90,15 +90,15 @@ def test_the_stages_of_a_large_robot_are_one_loop_with_the_same_numbers():
 def test_what_implicit_steps_do_not_follow_is_left_to_others():
     model = chain(10)
     start = bent(model)
-    chosen = lambda *laws: method_of(System(model, laws), start, None, 1e-3).name  # noqa: E731
+    chosen = lambda *laws: default_method(System(model, laws), start, 1e-3).name  # noqa: E731
     between = fc.control.PointSpring("base", "link9", 1e5, 0.3, 1e3)
     assert chosen(pd(model)) == "implicit"
     assert chosen(pd(model, 5e4, 5.0)) == "rosenbrock"  # swings
     assert chosen(pd(model), between) == "rosenbrock"  # pulls on all joints at once
     assert chosen(pd(model, 1.0, 0.1)) == "rkmk4"  # is resolved
-    assert method_of(System(model, (pd(model),)), start, None, None).name == "rosenbrock"  # which knows its error
+    assert default_method(System(model, (pd(model),)), start, None).name == "rosenbrock"  # which knows its error
     small = chain(4)
-    assert method_of(System(small, (pd(small),)), bent(small), None, 1e-3).name == "rosenbrock"
+    assert default_method(System(small, (pd(small),)), bent(small), 1e-3).name == "rosenbrock"
 
 
 def test_what_swings_is_bounded_from_above():

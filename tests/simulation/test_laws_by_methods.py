@@ -11,7 +11,7 @@ import fallingcat as fc
 from fallingcat import control
 from fallingcat.errors import ModelError
 from fallingcat.lie import SE2, SE3, Schoenflies, Trivial
-from fallingcat.simulation.simulate import INTEGRATORS
+from fallingcat.simulation import INTEGRATORS
 
 BASES = {"fixed": Trivial(), "planar": SE2(), "free": SE3(), "upright": Schoenflies()}
 TIP = "end_effector"
@@ -31,6 +31,8 @@ ARM = {
     control.ExternalLaw: lambda: control.ExternalLaw(30.0, 3.0, 20.0, 2.0),
     control.InternalLaw: lambda: control.InternalLaw(TIP, 50.0, 2.0, 0.5),
     control.PointSpring: lambda: control.PointSpring("post", TIP, 40.0, 0.5, 1.0),
+    control.ExternalWrench: lambda: control.ExternalWrench(TIP, (1.0, 0.0, 2.0), (0.0, 0.5, 0.0)),
+    control.Push: lambda: control.Push(TIP, (5.0, 0.0, 1.0), duration=0.01),
     control.PointActuator: lambda: control.PointActuator("post", TIP, 5.0),
     control.OperationalSpace: lambda: control.OperationalSpace(
         control.PositionTask(TIP, [0.5, 0.0, 0.8], gain=5.0, mask=PLANE), damping=0.1
@@ -42,6 +44,7 @@ ARM = {
         [control.PositionTask(TIP, [0.5, 0.0, 0.8], mask=PLANE)], 50.0, 5.0
     ),
     control.Impedance: lambda: control.Impedance([0.1, 0.2, 0.3], [40.0, 30.0, 20.0], 2.0, gravity=True),
+    control.PositionServo: lambda: control.PositionServo([40.0, 30.0, 20.0], 2.0, [0.1, 0.2, 0.3]),
     control.InverseDynamics: lambda: control.InverseDynamics(np.zeros(3), *control.gains(hertz=2.0)),
     control.OutputFeedback: lambda: control.OutputFeedback(5.0, 1.0, target=(0.1, 0.2, 0.3)),
     control.SelfContact: lambda: control.SelfContact((("post", "link3"),), 1e3, 10.0),

@@ -77,18 +77,18 @@ def test_the_gait_keeps_its_speed():
 
 
 def test_order_of_an_explicit_rule_between_switches():
-    """Located, errors fall by 16 when steps are halved; switched at the ends of steps by no more than about 2."""
+    """Errors fall by 16 when steps are halved, in one code and in single runs, which locate switches too."""
     pose = np.eye(4)
     pose[:3, 3] = 0.0, 0.0, 0.3
     state = BALL.state(pose=pose, twist=[0.3, 0.1, 0.0, 1.0, 2.0, 3.0])
     exact = flat(fc.simulate(BALL, state, 1.0, (), SPRING, integrator=Rosenbrock(1e-12)))
     slopes = {}
-    for name, method in (("located", Located(RKMK4())), ("ends", RKMK4())):
+    for name, method in (("one code", Located(RKMK4())), ("by name", RKMK4())):
         runs = [fc.rollout(BALL, [state], 1.0, (), SPRING, integrator=method, dt=dt) for dt in (8e-3, 4e-3, 2e-3)]
         errors = [np.abs(flat(run) - exact).max() for run in runs]
         slopes[name] = np.log2(errors[0] / errors[-1]) / 2.0
-    assert slopes["located"] > 3.5
-    assert slopes["ends"] < 2.5
+    assert slopes["one code"] > 3.5
+    assert slopes["by name"] == slopes["one code"]
 
 
 def test_robots_are_alone():
@@ -220,7 +220,7 @@ def test_the_cubic_is_crossed_where_it_is():
 def test_refusals():
     with pytest.raises(fc.ModelError, match="at most 2 points"):
         Located().march(System(HOPPER, (), CompliantFloor(("foot",) * 3, (1.0, 1.0), (1.0, 1.0))), 6)
-    with pytest.raises(fc.ModelError, match="compliant floors"):
+    with pytest.raises(fc.ModelError, match="linearised forces"):
         fc.rollout(HOPPER, [START], 0.1, LAWS, fc.contact.HardContacts(("foot",)), integrator="located")
     with pytest.raises(fc.ModelError, match="float64"):
         Located().march(System(HOPPER, LAWS, FLOOR), 2).on("cuda", "float32")
@@ -296,7 +296,7 @@ def test_on_a_gpu_those_who_are_late_go_on_alone(monkeypatch):
         fleet.step(75)
     assert parts == [1]
     np.testing.assert_array_equal(fleets[0].packed(), fleets[1].packed())
-    assert [fleet.weary for fleet in fleets] == [0, 0]
+    assert not any(fleet.stalled.any() for fleet in fleets)
 
 
 def test_the_text_for_a_gpu_and_what_an_attempt_costs():

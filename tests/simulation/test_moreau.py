@@ -335,7 +335,7 @@ def test_steps_that_are_taken_one_by_one_are_the_same():
 
     below = fc.Event("below", lambda t, state: state.pose[2, 3] - 0.335)
     events = run(DOG, start, 0.1005, floor, laws, events=[below])
-    assert [event.name for event in events.events] == ["below"]
+    assert [event.name for event in events.events if "foot" not in event.name] == ["below"]
     assert np.abs(events.poses[-1] - together.poses[-1]).max() < 1e-4  # it shortens a step
     driven = run(DOG, start, 0.1005, floor, hold)
     assert driven.status == "finished"
@@ -375,9 +375,9 @@ def test_what_time_stepping_refuses(landing):
     deep = many[1]._replace(pose=lifted(0.1))
     with pytest.raises(ModelError, match=r"of robot 1 starts .* below the ground"):
         fc.rollout(DOG, [many[0], deep], 0.1, laws, floor)
-    with pytest.raises(ModelError, match="'moreau' takes hard contacts"):
+    with pytest.raises(ModelError, match="'moreau' needs a contact"):
         fc.simulate(BALL, BALL.neutral(), 0.1, integrator="moreau")
-    with pytest.raises(ModelError, match="takes hard contacts"):
+    with pytest.raises(ModelError, match="needs a contact"):
         Fleet(BALL, [BALL.neutral()], integrator=Moreau())
 
 

@@ -92,7 +92,7 @@ def fallen(floor, law, duration):
         state = BALL.state(pose=pose, twist=[0.0, 0.0, y[1], 0.0, 0.0, 0.0])
         mode = (bool(y[0] < 0.0),)
         forces = law.forces(BALL, t, state, frozenset(["body"]) if mode[0] else frozenset())
-        forces = forces + floor.forces(BALL, mode, state, np.zeros(0), forces)["floor"]
+        forces = forces + floor.forces(BALL, mode, state, np.zeros(0), forces)["floor normal"]
         return np.array([y[1], fc.forward_dynamics(BALL, state, forces)[2]])
 
     found = solve_ivp(slope, (0.0, duration), [0.01, 0.0], method="DOP853", rtol=1e-10, atol=1e-12, max_step=1e-3)

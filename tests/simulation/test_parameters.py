@@ -65,7 +65,7 @@ def test_robots_on_a_floor_move_as_single_ones(arm_on_feet, sweeps):
         "friction": np.array([0.1, 0.4, 0.9])
     }
     floor = CompliantFloor(tuple(f"corner{k}" for k in range(4)), (1e4, 1e4), (50.0, 50.0), friction=0.5)
-    start = model.state(twist=[0.5, 0.0, 0.0, 0.0, 0.0, 0.3], joints=[0.1, -0.2])
+    start = model.state(position=[0, 0, 0.09], twist=[0.5, 0.0, 0.0, 0.0, 0.0, 0.3], joints=[0.1, -0.2])
     about = {"duration": 0.05, "dt": 1e-3, "integrator": Implicit(sweeps), "every": 10, "passive": False}
     many = fc.rollout(model, [start] * COUNT, contact=floor, parameters=parameters, **about)
     singles = [
@@ -131,7 +131,7 @@ def test_a_fleet_keeps_the_numbers_with_the_robots(arm_on_feet):
 def test_what_cannot_be_a_parameter_is_told():
     cat = fc.robots.two_cylinder_cat()
     link, start = cat.link_names[0], [cat.neutral()] * 2
-    floor = CompliantFloor((link,), (1e4, 1e4), (50.0, 50.0))
+    floor, hard = CompliantFloor((link,), (1e4, 1e4), (50.0, 50.0)), fc.contact.HardContacts((link,))
     one = np.ones(2)
     for given, contact, words in (
         ([1.0], None, "arrays by name"),
@@ -149,7 +149,7 @@ def test_what_cannot_be_a_parameter_is_told():
             checked(cat, contact, given, 2)
     masses = {f"{link}.mass": one}
     with pytest.raises(ModelError, match="'implicit', 'moreau' or 'located', not 'rkmk4'"):
-        fc.rollout(cat, start, 0.01, contact=floor, integrator="rkmk4", parameters=masses)
+        fc.rollout(cat, start, 0.01, contact=hard, integrator="rkmk4", parameters=masses)
     with pytest.raises(ModelError, match="sampled laws know one robot"):
         fc.rollout(cat, start, 0.01, Sampled(JointDamper(1.0), rate=100.0), integrator="implicit", parameters=masses)
 

@@ -7,8 +7,7 @@ import fallingcat as fc
 from fallingcat.arrays import cos
 from fallingcat.contact.relief import Relief
 from fallingcat.dynamics import center_of_mass
-from fallingcat.simulation import pictures
-from fallingcat.views import Arrows, Axes, Dot
+from fallingcat.views import Arrows, Axes, Dot, scenes
 
 
 class Waves(Relief):
@@ -109,7 +108,7 @@ def test_without_contact_there_is_no_floor():
 def test_all_pictures_at_once_are_those_of_single_states(model):
     rng = np.random.default_rng(1)
     states = [model.random_state(rng) for _ in range(5)]
-    poses, centers = pictures._placed(model, states)
+    poses, centers = scenes._placed(model, states)
     for i, state in enumerate(states):
         expected = fc.forward_kinematics(model, state)
         assert list(poses) == list(expected)

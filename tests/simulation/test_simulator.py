@@ -74,8 +74,11 @@ def test_it_starts_anew():
     np.testing.assert_array_equal(sim.state.pose, start.pose)
     sim.step(np.ones(model.n), steps=20)
     np.testing.assert_array_equal(sim.state.joints, first)
-    sim.reset()
-    np.testing.assert_array_equal(sim.state.joints, model.neutral().joints)
+    with pytest.raises(fc.ModelError, match="m below the ground"):  # neutral legs reach through it
+        sim.reset()
+    flying = fc.Simulator(model, state=start)
+    flying.reset()
+    np.testing.assert_array_equal(flying.state.joints, model.neutral().joints)
 
 
 def test_what_it_refuses():
@@ -90,4 +93,4 @@ def test_what_it_refuses():
     sim.step(np.zeros(12))  # it goes on
     foot = fc.contact.CompliantFloor(ground.points[:1], (3e4, 3e4), (300.0, 300.0), friction=0.8)
     with pytest.raises(fc.ModelError, match="a simulator takes fixed steps"):
-        fc.Simulator(model, foot, integrator=Located())
+        fc.Simulator(model, foot, state=start, integrator=Located())

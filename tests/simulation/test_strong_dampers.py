@@ -140,7 +140,7 @@ def test_rates_that_ring_after_a_jump_are_told():
     robot, state = strongly_damped(2, fc.lie.SE3())
     push = 10.0 * max(joint.passive.damping for joint in robot.joints)
     run = fc.simulate(robot, state._replace(rates=0.0 * state.rates), DURATION, Jump(push))
-    assert "goes to and fro with the steps under its dampers: take smaller steps" in run.status
+    assert "goes to and fro with the steps under its dampers; take smaller steps" in run.status
 
 
 def test_a_run_is_looked_at_up_to_its_end_whatever_rounding_says():

@@ -16,9 +16,11 @@ from fallingcat.studies.identities import GROUPS
 )
 def test_what_is_claimed_holds_but_lemma_4_3_for_every_matrix(name, differ):
     result = fs.run_study(fs.load(name))
-    wrong = [row for row in result.rows if row.verdict != "agrees"]
+    wrong = [row for row in result.rows if row.holds is not True]
     assert len(wrong) == differ
     assert all("Lemma 4.3" in row.where and row.ours > 1e-3 for row in wrong)
+    assert {row.category for row in result.rows if row not in wrong} == {"identity"}  # no document prints "holds"
+    assert all(row.category == "printed statement" for row in wrong)
     assert len(result.rows) > 10
     assert result.page().blocks
 

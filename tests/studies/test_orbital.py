@@ -18,12 +18,11 @@ def gait():
 
 def test_digits_of_another_arm_are_not_comparable(gait):
     apart = [row for row in gait.rows if row.verdict == "not comparable"]
-    assert [row.published for row in apart] == [-0.4228, 0.1682, -13.73, -0.9623, 0.9873, -13.25, 0.017, 1.045]
+    numbers = [-0.4228, 0.1682, -13.73, -0.9623, 0.9873, -13.25, 0.017, 1.045]
+    assert [row.published for row in apart] == [*numbers, "maximal, negative"]
     assert all("inertias are not in the paper" in row.remark for row in apart)
-    assert {row.name for row in gait.rows if row.verdict == "agrees"} == {
-        "share of z in the estimated turn",
-        "way in the estimate",
-    }
+    assert not any(row.verdict == "agrees" for row in gait.rows)  # all rows of the paper's arm, or none
+    assert gait.row("way in the estimate").holds  # of every arm
     assert gait.holds  # the independent integration of this arm among them
     assert not any(row.verdict == "differs" for row in gait.rows)
 
@@ -69,6 +68,6 @@ def test_page_and_command(gait, tmp_path):
     page = tmp_path / "o.html"
     done = CliRunner().invoke(app, ["study", "run", "orbital-gait", "--out", str(page), "--set", "points=5"])
     assert done.exit_code == 0, done.output
-    assert done.stdout.count("inertias are not in the paper") == 1  # eight rows, one note
+    assert done.stdout.count("inertias are not in the paper") == 2  # eight numbers, one note; a statement with its rule
     assert all(len(line) <= 80 for line in done.stdout.splitlines() if "o.html" not in line)
     assert page.exists()

@@ -46,7 +46,7 @@ def test_a_study_that_breaks_is_told_and_one_that_differs_is_not_passed(monkeypa
         raise RuntimeError("out of luck")
 
     monkeypatch.setattr(type(kind), "run", broken)
-    found = fs.reproduce(["orbital-gait", "revolute-1"])
+    found = fs.reproduce(["orbital-gait", "revolute-scan"], fast=True)
     lost, differs = found.studies
     assert lost.error == "RuntimeError: out of luck"
     assert not lost.holds
@@ -66,3 +66,17 @@ def test_fast_leaves_the_published_experiment():
     text = "title = 'a'\nkind = 'orbital-gait'\n[parameters]\n[fast]\nradius = 0.1\n"
     with pytest.raises(FallingCatError, match=r"fast: with another 'radius' it is another experiment"):
         fs.parse(text, "a", "a.toml")
+
+
+def test_classes_are_counted_apart():
+    """Numbers, statements and identities: what a row is decides where it counts, and nothing counts twice."""
+    found = fs.reproduce(["prismatic-2", "prismatic-3", "traversaro-identities"])
+    counts, rows = found.counts, [row for study in found.studies for row in study.rows]
+    assert {c: (n.good, n.judged) for c, n in counts.items()} == {
+        "printed number": (3, 3), "printed statement": (3, 4), "identity": (15, 15),
+    }  # fmt: skip
+    assert sum(n.judged + n.incomparable for n in counts.values()) == sum(r.category != "measured" for r in rows)
+    facts = {fact.label: fact.value for fact in found.page().facts}
+    assert facts["printed numbers"] == "3 of 3"
+    assert facts["printed statements"] == "3 of 4"
+    assert facts["identities"] == "15 of 15"

@@ -16,7 +16,7 @@ title = "A drop"
 robot = "revolute_hopper"
 [parameters]
 duration = 0.3
-g = 9.71
+g = 9.81
 x = 0.0
 y = 0.3
 theta = -2.5174
@@ -44,6 +44,7 @@ def test_the_studies_are_there():
         "revolute-allocated",
         "revolute-basin",
         "revolute-commanded",
+        "revolute-commanded-back",
         "revolute-locked",
         "revolute-locked-gait",
         "revolute-scan",
@@ -82,10 +83,12 @@ def test_an_own_file_runs(tmp_path):
     [
         ("published = 1.0", "row.0.published: is written as printed, in quotes: its digits"),
         ("published = 'once'", "row.0: published: words need 'within'"),
-        ("published = 'once'\nwithin = [1.0, 1.0]", "within: needs 'published', and 'because'"),
-        ("within = [1.0, 1.0]\nbecause = 'so'", "within: needs 'published', and 'because'"),
-        ("published = '1'\nwithin = [2.0, 1.0]\nbecause = 'so'", "within: the smaller number first"),
-        ("published = '1'\nwithin = [nan, 1.0]\nbecause = 'so'", "within: the smaller number first"),
+        ("published = 'once'\nwhere = 'p. 1'\nwithin = [1.0, 1.0]", "within: needs 'because', the rule"),
+        ("published = 'once'\nwithin = [1.0, 1.0]\nbecause = 'so'", "published: words need 'where', the sentence"),
+        ("within = [1.0, 1.0]\nbecause = 'so'", "within: is for words"),
+        ("published = '1'\nwithin = [0.0, 2.0]\nbecause = 'so'", "within: is for words; a printed number agrees"),
+        ("published = 'x'\nwhere = 'y'\nwithin = [2.0, 1.0]\nbecause = 'so'", "within: the smaller number first"),
+        ("published = 'x'\nwhere = 'y'\nwithin = [nan, 1.0]\nbecause = 'so'", "within: the smaller number first"),
         ("published = '1'\nwithin = [1.0]\nbecause = 'so'", "within"),
         ("published = '1'\ntolerance = 0.5", "tolerance: is for what is not published"),
     ],
@@ -111,7 +114,7 @@ def test_a_number_that_is_none_agrees_with_nothing():
 
 
 def test_all_errors_at_once():
-    text = OWN.replace("g = 9.71", "g = -1.0").replace("x = 0.0", "x = inf").replace("K_r", "K_x")
+    text = OWN.replace("g = 9.81", "g = -1.0").replace("x = 0.0", "x = inf").replace("K_r", "K_x")
     with pytest.raises(FileError) as caught:
         parse(text, "mine", "mine.toml")
     said = str(caught.value)

@@ -3,7 +3,22 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from fallingcat.lie import R1, R2, R3, SE2, SE3, SO2, SO3, Group, Helical, Product, Schoenflies, Trivial
+from fallingcat.lie import (
+    R1,
+    R2,
+    R3,
+    SE2,
+    SE3,
+    SO2,
+    SO3,
+    Cylindrical,
+    Group,
+    Helical,
+    Product,
+    PseudoPlanar,
+    Schoenflies,
+    Trivial,
+)
 
 TILTED = (0.6, 0.0, 0.8)
 GROUPS: list[Group] = [
@@ -19,6 +34,8 @@ GROUPS: list[Group] = [
     R3(),
     Helical(pitch=0.3),
     Helical(TILTED, pitch=-1.5),
+    Cylindrical(TILTED),
+    PseudoPlanar(pitch=0.3),
     Trivial(),
     Product((SO2(), R1())),
     Product((SE3(), SO3(), R2())),

@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import fallingcat as fc
-from fallingcat.lie import R1, R3, SE2, SE3, SO2, SO3, Group, Helical, Schoenflies, Trivial
+from fallingcat.lie import R1, R3, SE2, SE3, SO2, SO3, Cylindrical, Group, Helical, PseudoPlanar, Schoenflies, Trivial
 from fallingcat.model.robots.random_tree import MOVING
 
 TILTED = (0.6, 0.0, 0.8)
@@ -26,6 +26,8 @@ BASES: tuple[Group, ...] = (
     SO2(TILTED),
     R1(TILTED),
     Helical(TILTED, pitch=-0.4),
+    Cylindrical(TILTED),
+    PseudoPlanar(pitch=-0.4),
     Trivial(),
 )
 

@@ -24,7 +24,7 @@ import fallingcat as fc
 from fallingcat.control import JointDamper, JointSpring
 from fallingcat.errors import FallingCatError
 from fallingcat.simulation import Rosenbrock, SciPy
-from fallingcat.simulation.books import UNBALANCED
+from fallingcat.simulation.diagnostics import MAX_ENERGY_RESIDUAL
 
 HANG = 120.0
 """Seconds of the processor's time that no case may take; the longest takes a few."""
@@ -153,7 +153,7 @@ def check(one: Case) -> str:
     check_record(run, one)
     check_events(run, one)
     if run.status == "finished":
-        assert run.energy_residual <= max(UNBALANCED, 0.06), run.energy_residual
+        assert run.energy_residual <= max(MAX_ENERGY_RESIDUAL, 0.06), run.energy_residual
     return run.status.split(":")[0].split(" after")[0].split(" by")[0]
 
 

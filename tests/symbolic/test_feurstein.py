@@ -16,7 +16,7 @@ from fallingcat.lie import SE2
 from fallingcat.symbolic import toolbox as tb
 
 m01, m02, m11, length, g = sympy.symbols("m01 m02 m11 l g", positive=True)
-VALUES = {m01: 0.835, m02: 0.122, m11: 0.05, length: 0.12, g: 9.71}
+VALUES = {m01: 0.835, m02: 0.122, m11: 0.05, length: 0.12, g: 9.81}
 
 
 def hopper():

@@ -26,7 +26,7 @@ def test_a_file_chooses_and_calls(tmp_path):
     file = written(tmp_path, table)
     model, values = fc.symbolic.load(file)
     assert {str(x): y for x, y in values.items()} == {
-        "m_0": 0.957, "m_1": 0.05, "g": 9.71, "l": 0.12, "c": 0.06,
+        "m_0": 0.957, "m_1": 0.05, "g": 9.81, "l": 0.12, "c": 0.06,
     }  # fmt: skip
     assert model.joints[0].placement[0, 3] is model.frames[0].placement[0, 3]
     plain = fc.load(file)
@@ -96,4 +96,4 @@ def test_wrong_arguments(given, message):
 def test_one_symbol_for_gravity():
     model, values = fc.symbolic.symbols(fc.robots.revolute_hopper(), "none", {"G": "g_y"})
     assert model.gravity[1] == -sympy.Symbol("G", positive=True)
-    assert list(values.values()) == [9.71]
+    assert list(values.values()) == [9.81]

@@ -8,13 +8,26 @@ import numpy as np
 import pytest
 from heun import Heun
 from hunt_crossley import HuntCrossley
+from integral_law import Integral
+from reach_task import ReachTask
+from rod_loop import Rod
 from saddle_joint import Saddle
 
 import fallingcat as fc
 from fallingcat.arrays import concatenate
+from fallingcat.contact import Contact
 from fallingcat.control import EnergyController, JointDamper, JointSpring, Law, PolarSpring, RadialDamper, RadialSpring
 from fallingcat.errors import BrokenLawError
-from fallingcat.testing import Report, check_change, check_contact, check_integrator, check_joint, check_law
+from fallingcat.testing import (
+    Report,
+    check_change,
+    check_contact,
+    check_integrator,
+    check_joint,
+    check_law,
+    check_loop,
+    check_task,
+)
 
 BALL, CAT = fc.robots.free_body(), fc.robots.two_cylinder_cat()
 ABOVE = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.05], [0.0, 0.0, 0.0, 1.0]])
@@ -192,6 +205,48 @@ class Moody(Law):
         return concatenate([np.zeros(model.m), np.full(model.n, push)])
 
 
+@dataclass(frozen=True)
+class Drowsy(Integral):
+    """It forgets half of what it learns between two looks."""
+
+    name: str = "drowsy"
+
+    def after(self, model, t, state, period):
+        return self.memory + 0.5 * period * self.memory_rate(model, t, state)
+
+
+@dataclass(frozen=True)
+class Empty(Integral):
+    """It begins with fewer numbers than it says."""
+
+    name: str = "empty"
+
+    def begin(self, model, state):
+        return np.zeros(model.n - 1)
+
+
+@dataclass(frozen=True)
+class Numeric(Integral):
+    """Its rate is not what machine code finds: it looks at a counter."""
+
+    name: str = "numeric"
+
+    def memory_rate(self, model, t, state):
+        CALLS.append(None)
+        return state.joints + 1e-3 * len(CALLS)
+
+
+CALLS: list[None] = []
+
+
+def test_lies_about_laws_with_a_state_are_found():
+    assert check_law(Integral(2.0), CAT).passed
+    assert broken(check_law, Drowsy(2.0), CAT) == {"after"}
+    with pytest.raises(BrokenLawError, match="law 'empty': the law"):
+        check_law(Empty(2.0), CAT)
+    assert "compiled" in broken(check_law, Numeric(2.0), CAT)
+
+
 def test_lies_about_laws_are_found():
     assert broken(check_law, SoftSpring(2.0), CAT) == {"gradient"}
     assert "compiled" in broken(check_law, Moody(), CAT)
@@ -209,14 +264,15 @@ class Ghostly(HuntCrossley):
     """Pulls in the air."""
 
     def forces(self, model, mode, state, memory, applied):
-        return {"floor": super().forces(model, (True,), state, memory, applied)["floor"] + 1e-3}
+        return {port: F + 1e-3 for port, F in super().forces(model, (True,), state, memory, applied).items()}
 
 
 @dataclass(frozen=True)
 class Unbooked(HuntCrossley):
     """Its work is in no line of the ledger."""
 
-    ports = ("ground",)
+    def forces(self, model, mode, state, memory, applied):
+        return {"ground": sum(super().forces(model, mode, state, memory, applied).values())}
 
 
 @dataclass(frozen=True)
@@ -228,10 +284,39 @@ class Doubtful(HuntCrossley):
 
 
 @dataclass(frozen=True)
-class Soft(HuntCrossley):
-    """Stiff, and does not say so."""
+class Soft(Contact):
+    """Modes and forces of a floor alone: stiff, and does not say so."""
 
+    floor: HuntCrossley
+    ports = HuntCrossley.ports
+    asks_forces = False
     stiff = False
+
+    @property
+    def points(self):
+        return self.floor.points
+
+    def begin(self, model, state):
+        return self.floor.begin(model, state)
+
+    def touching(self, mode):
+        return self.floor.touching(mode)
+
+    def forces(self, model, mode, state, memory, applied):
+        return self.floor.forces(model, mode, state, memory, applied)
+
+    def guards(self, model, mode, state, memory, applied):
+        return self.floor.guards(model, mode, state, memory, applied)
+
+    def jump(self, model, mode, guard, state, memory, applied):
+        return self.floor.jump(model, mode, guard, state, memory, applied)
+
+
+@dataclass(frozen=True)
+class Stiff(Soft):
+    """The same, and says so."""
+
+    stiff = True
 
 
 @dataclass(frozen=True)
@@ -242,13 +327,24 @@ class Sunken(HuntCrossley):
         return (False,), np.zeros(0)
 
 
+@dataclass(frozen=True)
+class Weak(HuntCrossley):
+    """Its implicit steps feel another force."""
+
+    def support(self, point, ahead, seen):
+        found = super().support(point, ahead, seen)
+        return found._replace(force=0.8 * found.force, gain=0.8 * found.gain)
+
+
 def test_lies_about_contacts_are_found():
     floor = {"points": ("body",), "stiffness": 1e5, "damping": 0.3, "friction": 0.5}
     assert "forces" in broken(check_contact, Ghostly(**floor), BALL, THROWN)
-    assert "books" in broken(check_contact, Soft(**floor), BALL, THROWN)
+    assert "books" in broken(check_contact, Soft(HuntCrossley(**floor)), BALL, THROWN)
+    assert check_contact(Stiff(HuntCrossley(**floor)), BALL, THROWN).passed
+    assert broken(check_contact, Weak(**floor), BALL, THROWN) == {"implicit steps"}
     assert "forces" in broken(check_contact, Unbooked(**floor), BALL, THROWN)
     assert {"begin", "compiled"} <= broken(check_contact, Doubtful(**floor), BALL, THROWN)
-    below = THROWN._replace(pose=np.linalg.inv(ABOVE))
+    below = THROWN._replace(pose=THROWN.pose - np.outer([0.0, 0.0, 0.051, 0.0], [0.0, 0.0, 0.0, 1.0]))  # 1 mm
     assert "begin" in broken(check_contact, Sunken(**floor), BALL, below)
 
 
@@ -256,6 +352,73 @@ def test_a_contact_that_nothing_touches_is_unproved():
     high = THROWN._replace(pose=np.linalg.matrix_power(ABOVE, 100))
     with pytest.raises(BrokenLawError, match=r"the law 'touches' .* is unproved: nothing touched"):
         check_contact(HuntCrossley(("body",), 1e5, 0.3), BALL, high)
+
+
+# loops and tasks --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Stiffened(Rod):
+    """Its rows leave out a part of how the rod turns."""
+
+    def rows(self, motion):
+        rows = super().rows(motion)
+        return rows._replace(bias=0.9 * rows.bias)
+
+
+@dataclass(frozen=True, eq=False)
+class Stretched(Rod):
+    """Its error grows faster than its rows say."""
+
+    def rows(self, motion):
+        rows = super().rows(motion)
+        return rows._replace(error=1.5 * rows.error)
+
+
+@dataclass(frozen=True, eq=False)
+class Outside(Rod):
+    """Held by the world, and says that it is an inner one."""
+
+    internal = True
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Slack(ReachTask):
+    """It does not see how the line turns."""
+
+    def motion(self, model, state):
+        return super().motion(model, state)._replace(bias=np.zeros(1))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Nearer(ReachTask):
+    """It says that it is nearer than it is."""
+
+    def here(self, model, state):
+        return super().here(model, state) - 1e-3
+
+
+def test_lies_about_loops_are_found():
+    arm, ends = (
+        fc.robots.planar_arm(),
+        {"first": "end_effector", "second": None, "length": 3.0, "place": (0.5, 0.0, 1.0)},
+    )
+    assert check_loop(Rod("rod", **ends), arm).passed
+    assert "bias" in broken(check_loop, Stiffened("rod", **ends), arm)
+    assert "jacobian" in broken(check_loop, Stretched("rod", **ends), arm)
+    dog = fc.robots.quadruped()
+    near = [dog.neutral()]
+    assert "inner forces" in broken(check_loop, Outside("rod", dog.frames[0].name, None, 0.3), dog, near)
+    with pytest.raises(BrokenLawError, match="loop 'rod': the law 'names'"):
+        check_loop(Rod("rod", "nowhere", None, 1.0), arm)
+
+
+def test_lies_about_tasks_are_found():
+    dog = fc.robots.quadruped()
+    feet = {"place": dog.frames[0].name, "other": dog.frames[3].name}
+    assert check_task(ReachTask(**feet), dog).passed
+    assert broken(check_task, Slack(**feet), dog) == {"bias"}
+    assert "goal" in broken(check_task, Nearer(**feet), dog)
 
 
 # changes ----------------------------------------------------------------------------------------------------------

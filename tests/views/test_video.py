@@ -163,6 +163,62 @@ def test_offsets_of_an_mp4_file_lead_to_its_pictures():
     assert int.from_bytes(found["mdhd"][16:20], "big") == 3 * 3000
 
 
+def ball():
+    """A free orange ball."""
+    shape = fc.model.shapes.Sphere(0.3, color=(1.0, 0.4, 0.0, 1.0))
+    return fc.Model("ball", fc.lie.SE3(), (fc.Link("ball", fc.Body(1.0, np.zeros(3), np.eye(3)), (shape,)),))
+
+
+@needs_browser
+def test_a_picture_shows_the_robot_at_its_state(tmp_path):
+    model = fc.robots.quadruped()
+    floor = fc.contact.HardContacts(tuple(frame.name for frame in model.frames))
+    state = model.standing(floor, [0.0, 0.6, -1.2] * 4)
+    path = fc.views.picture(model, state, tmp_path / "dog.png", ground=floor, size=(321, 200))
+    seen = look(path, 0.0)
+    assert seen["size"] == [321, 200]
+    assert seen["count"] > 1000  # an orange trunk
+    assert 0.3 < seen["place"] < 0.7
+
+
+def test_states_are_played_at_their_times():
+    model, times = ball(), [0.0, 0.1, 0.4]
+    states = [model.state(position=[x, 0.0, 0.0]) for x in times]
+    for given in (states, fc.State.stack(states)):
+        (scene,) = fc.views.play(model, given, times, speed=0.5).blocks
+        assert scene.poses["ball"][:, 0, 3].tolist() == scene.times.tolist() == times
+        assert (scene.speed, scene.floor) == (0.5, False)
+    (scene,) = fc.views.play(model, states).blocks
+    np.testing.assert_allclose(np.diff(scene.times), 1 / 30)
+
+
+def test_planar_robots_are_upright_on_their_ground():
+    hopper = fc.robots.revolute_hopper()
+    floor = fc.contact.HardContacts(("foot",), height=0.2)
+    (scene,) = fc.views.play(hopper, [hopper.state(position=[0.1, 0.5, 0.0])], [0.0], ground=floor).blocks
+    np.testing.assert_allclose(scene.poses[hopper.link_names[0]][0, :3, 3], [0.1, 0.0, 0.5], atol=1e-15)
+    np.testing.assert_allclose(scene.floor[:3, 2:], [[0, 0], [0, 0], [1, 0.2]], atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda m, s: fc.views.play(m, []), "no state to play"),
+        (lambda m, s: fc.views.play(m, [s, s], [0.0, 0.0]), "times are 2 growing numbers"),
+        (lambda m, s: fc.views.play(m, [s, s], [0.0]), "times are 2 growing numbers"),
+        (lambda m, s: fc.views.play(m, [s], ground="floor"), "ground is a contact"),
+        (lambda m, s: fc.views.play(m, [s], speed=0.0), "speed is a positive number"),
+        (lambda m, s: fc.views.picture(m, s, "x.bmp"), "pictures are written to .png files"),
+        (lambda m, s: fc.views.picture(m, s, "x.png", size=(1, 1)), "size is width and height in pixels"),
+        (lambda m, s: fc.views.picture(m, s, "x.png", azimuth=np.nan), "azimuth is an angle"),
+        (lambda m, s: fc.views.picture(m, fc.robots.cat().neutral(), "x.png"), "joints has shape"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(call, words):
+    with pytest.raises(FallingCatError, match=words):
+        call(ball(), ball().neutral())
+
+
 def test_a_missing_extra_is_one_line(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
     with pytest.raises(ExtraMissingError) as caught:

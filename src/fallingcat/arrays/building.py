@@ -27,6 +27,12 @@ def jax_numpy(*xs: Any) -> ModuleType | None:
     return None
 
 
+def is_jax_tracer(x: Any) -> bool:
+    """Whether JAX traces ``x`` (``grad``, ``jit``, ``vmap``), so that it has no value to look at."""
+    jax = sys.modules.get("jax")
+    return jax is not None and isinstance(x, jax.core.Tracer)
+
+
 def is_numeric(x: Any) -> bool:
     """Whether ``x`` holds plain numbers that can be looked at now (checked for NaN, compared, printed).
 

@@ -13,8 +13,15 @@ from .elementwise import less, where
 from .loops import RepeatBody, repeats
 from .traced import Traced
 
+MOST_UNROLLED = 16
+"""Rounds of a loop that are written one after the other where numbers have no loops: CasADi, C, derivatives."""
+
 Found = tuple[Any, Any]
 """``x`` (k), and a number that is positive if it has arrived."""
+
+
+class TooManyRounds(ModelError):
+    """A loop that cannot be written out: it has more rounds than numbers without loops take."""
 
 
 def repeat(step: Callable[[Any], Found | Iterator[Found]], start: Any, most: int) -> Any:
@@ -26,7 +33,8 @@ def repeat(step: Callable[[Any], Found | Iterator[Found]], start: Any, most: int
 
     Traced numbers become one loop of machine code, which holds the step once; what the step does not change is worked
     out before.  Each state of a block of SIMD lanes, or of a warp of a GPU, stays as it is once it has arrived.
-    Other targets have no such loops, and say so.
+    Where there are no such loops (C, CasADi, derivatives), up to 16 rounds are written one after the other, with the
+    same result; more are refused.
 
     >>> repeat(lambda x: (0.5 * (x + 2.0 / x), 1e-9 - abs(x * x - 2.0)[0]), np.ones(1), 20).round(12)
     array([1.41421356])
@@ -34,6 +42,8 @@ def repeat(step: Callable[[Any], Found | Iterator[Found]], start: Any, most: int
     graph = next((x.graph for x in np.asarray(start).flat if type(x) is Traced), None)
     if graph is None:
         return _repeated(step, start, most)
+    if graph.loops is False:
+        return _unrolled(step, start, most)
     symbols = [graph.symbol() for _ in start]
     graph.recording = True
     try:
@@ -71,10 +81,25 @@ def _exits(pairs: Iterator[Found]) -> list[list[Any]]:
 
 def _repeated(step: Callable[[Any], Found | Iterator[Found]], x: Any, most: int) -> Any:
     if not is_numeric(x):
-        raise ModelError("what is repeated until it has arrived takes numbers, or is compiled")
+        return _unrolled(step, x, most)
     for _ in range(most):
         for found, arrived in _pairs(step, x):
             if arrived > 0.0:
                 return found
         x = found
+    return x
+
+
+def _unrolled(step: Callable[[Any], Found | Iterator[Found]], x: Any, most: int) -> Any:
+    """All rounds one after the other: those after the one that has arrived change nothing."""
+    if most > MOST_UNROLLED:
+        rule = f"what is repeated up to {most} times runs on this processor or a GPU alone"
+        raise TooManyRounds(f"{rule}: C, CasADi and derivatives take at most {MOST_UNROLLED} rounds")
+    arrived: Any = -1.0
+    for _ in range(most):
+        for found, here in _pairs(step, x):
+            x = where(less(0.0, arrived), x, found)
+            arrived = where(less(0.0, arrived), arrived, here)
+        if is_numeric(arrived) and arrived > 0.0:
+            break
     return x

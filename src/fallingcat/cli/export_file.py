@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ..model import Model
 
 TARGETS: Final = ("c", "cuda", "llvm")
+UNWRITTEN: Final = ("casadi", "jax")
+"""Targets of :func:`fallingcat.compile` that have no text; those of other packages may have."""
 
 
 @app.command()
@@ -58,9 +60,10 @@ def exported(model: Model, function: str, out: str, target: str, dtype: str, opt
     from pathlib import Path
 
     from ..kernels import compile
+    from ..kernels.targets import TARGETS as ALL
 
-    if target not in TARGETS:
-        raise ModelError(f"target is one of {', '.join(TARGETS)}, not {target!r}")
+    if target not in (known := (*TARGETS, *(name for name in ALL if name not in UNWRITTEN and name not in TARGETS))):
+        raise ModelError(f"target is one of {', '.join(known)}, not {target!r}")
     named = _named(function)
     given: dict[str, Any] = dict(_option(text) for text in options)
     _check_options(model, named, given)
@@ -68,11 +71,12 @@ def exported(model: Model, function: str, out: str, target: str, dtype: str, opt
     try:
         folder.mkdir(parents=True, exist_ok=True)
         kernel = compile(model, named, target="cpu" if target == "llvm" else target, dtype=dtype, **given)
-        if target == "c":
+        if hasattr(kernel, "write"):
             return [str(path) for path in kernel.write(folder)]
-        if not kernel.source:
-            raise ModelError("there is no LLVM text without llvmlite")
-        path = folder / f"{function}.{'ll' if target == 'llvm' else 'cu'}"
+        if not getattr(kernel, "source", None):
+            raise ModelError("there is no LLVM text without llvmlite" if target == "llvm" else f"{target} has no text")
+        ending = {"llvm": "ll", "cuda": "cu"}.get(target, target)
+        path = folder / f"{function}.{ending}"
         path.write_text(kernel.source, encoding="ascii")
         return [str(path)]
     except OSError as error:

@@ -34,8 +34,9 @@ def reproduce(
 ) -> None:
     """Run every study of every document again, onto one page.
 
-    It shows published | ours | verdict | why, and the figures.  Exit code 1 if a verdict does not hold: a number that
-    differs from its source, or is out of its tolerance.
+    It shows published | ours | verdict | why, and the figures.  Printed numbers (agree to half a unit of the last
+    digit), printed statements (by a stated rule) and identities of our own are counted apart.  Exit code 1 if a verdict
+    does not hold: a number that differs from its source, or is out of its tolerance.
     """
     with errors_in_one_line():
         from ..studies import reproduce as reproduced
@@ -56,14 +57,13 @@ def reproduce(
 
 def _print(console: Console, found: Reproduction, page: str) -> None:
     from ..studies.page import number, said
+    from ..studies.verdicts import JUDGED
 
     out = table("study", least=18)
-    for title in ("document", "agree", "differ", "hold", "s"):
+    for title in ("document", "numbers", "statements", "identities", "s"):
         out.add_column(title, no_wrap=True, justify="left" if title == "document" else "right")
     for study in found.studies:
-        agree, differ = (sum(row.verdict == v for row in study.rows) for v in ("agrees", "differs"))
-        held = [row.holds for row in study.rows if row.verdict == "not published" and row.holds is not None]
-        counts = (str(agree), str(differ), f"{sum(held)} of {len(held)}" if held else "-", f"{study.seconds:.1f}")
+        counts = (*map(str, study.counts.values()), f"{study.seconds:.1f}")
         out.add_row(*map(shown, (study.study, study.document or "our own", *counts)))
     console.print(out)
     console.print()
@@ -76,4 +76,5 @@ def _print(console: Console, found: Reproduction, page: str) -> None:
                     shown(f"{study.study}: {row.name}: published {said(row)}, ours {number(row.ours)} {row.unit}")
                 )
     console.print()
-    summary(console, {"verdicts": "all hold" if found.holds else "some do not hold", "page": page})
+    classes = {JUDGED[c]: f"{n}, {n.incomparable} not comparable" for c, n in found.counts.items()}
+    summary(console, classes | {"verdicts": "all hold" if found.holds else "some do not hold", "page": page})

@@ -1,8 +1,11 @@
 """What robots touch: compliant floors, hard contacts, impacts; and what closes their loops."""
 
 from . import loops
+from .capabilities import AdmissibleImpulses, HybridModes, LinearizedForces
 from .compliant import CompliantFloor
+from .compliant_contact import CompliantContact
 from .contact import Contact, Jump
+from .defaults import default_springs
 from .distances import Distance, distances, self_pairs
 from .hard import HardContacts
 from .impacts import Impact, impact, switch
@@ -16,15 +19,19 @@ from .stance import center_of_pressure, contact_forces, corners, stance_base
 from .stops import Stop, joint_stops
 
 __all__ = [
+    "AdmissibleImpulses",
     "CollisionPoints",
+    "CompliantContact",
     "CompliantFloor",
     "Contact",
     "ContactJacobian",
     "Distance",
     "HardContacts",
     "HeightField",
+    "HybridModes",
     "Impact",
     "Jump",
+    "LinearizedForces",
     "Margins",
     "Plane",
     "Relief",
@@ -36,6 +43,7 @@ __all__ = [
     "contact_forces",
     "contact_jacobian",
     "corners",
+    "default_springs",
     "distances",
     "feet",
     "impact",

@@ -3,74 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..arrays import array, concatenate, less, scale, where
 from ..errors import ModelError
 from ..model import Model, State
+from ..records import concise
 from .bristle import anchor_rate, anchor_travel, cone_share
 from .centered import Centered
-from .contact import Contact, Jump, Mode
-from .points import (
-    Ground,
-    PointMotion,
-    Site,
-    check_point_mode,
-    checked_points,
-    each_radius,
-    floor_normal,
-    floor_points,
-    plane,
-    point_motions,
-    position,
-    positions,
-    rim_jacobian,
-)
+from .compliant_contact import PointContact
+from .contact import Mode
+from .defaults import default_springs
+from .points import Ground, Site, each_radius, floor_normal, floor_points, plane
 from .relief import Relief, check_relief, grounded
+from .shapes import take_feet
+from .supports import Landing, Pressed, Support
 
-UNSEEN = 0.05
-"""Part of a step before which a point may have come through the ground without being seen: by its weight, at ten times
-the speed that it gathers in a step."""
-
-
-class Support(NamedTuple):
-    """What a point feels in a step, along normal and tangents: ``force - gain * (its velocity at the end)``."""
-
-    force: Any
-    """``3`` (N)"""
-    gain: Any
-    """``3`` (N s/m), not negative"""
-
-
-class Landing(NamedTuple):
-    """A point in a step, and the part of it in which the ground acts: all of it, or from where it lands on."""
-
-    position: Any
-    """``3``: height over the ground, and where along it, or how far it has slipped, in the middle of this part"""
-    anchor: Any
-    """``2``: where along the ground it is held"""
-    lands: Any
-    """whether it comes through the ground in this step"""
-    lasts: Any
-    """how much of the step this part is"""
-
-
-class Pressed(NamedTuple):
-    """A point in the ground."""
-
-    axes: Any
-    """``3 x 3``: normal and tangents (world) as rows"""
-    J: Any
-    """``3 x nv``: its velocity along them"""
-    push: Any
-    """N, out of the ground"""
-    drag: Any
-    """``2`` (N), along it"""
-    memory_rate: Any
-    """``2`` (m/s)"""
-
+UNSAID: Any = ()
+"""Springs that follow from the mass of the robot."""
 
 _PAIR, _ONE = "two finite numbers that are not negative, (normal, tangential)", "a finite number"
 _NUMBERS = (
@@ -91,8 +43,9 @@ def _fits(given: Any, shape: tuple[int, ...], *, signed: bool) -> bool:
     return bool(numbers.shape == shape and np.isfinite(numbers).all() and (signed or (numbers >= 0.0).all()))
 
 
+@concise
 @dataclass(frozen=True)
-class CompliantFloor(Contact):
+class CompliantFloor(PointContact):
     """A visco-elastic plane, with a ``relief`` or without, under the points of the robot.
 
     A point below the plane, at depth ``y < 0``, feels ``F_n = max(-K_n y - D_n dy/dt, 0)`` out of it and, along it,
@@ -114,11 +67,11 @@ class CompliantFloor(Contact):
     """
 
     points: tuple[str, ...]
-    """links or frames whose origins may touch"""
-    stiffness: tuple[float, float]
-    """normal, tangential (N/m)"""
-    damping: tuple[float, float]
-    """normal, tangential (N s/m)"""
+    """links or frames whose origins may touch, or :func:`.feet` of a model, with their radii"""
+    stiffness: tuple[float, float] = UNSAID
+    """normal, tangential (N/m); left out, that of :func:`.default_springs` for points of :func:`.feet`"""
+    damping: tuple[float, float] = UNSAID
+    """normal, tangential (N s/m), likewise"""
     friction: float | None = None
     """Coulomb's coefficient; None holds every point where it touched down"""
     normal: tuple[float, float, float] | None = None
@@ -130,13 +83,15 @@ class CompliantFloor(Contact):
     relief: Relief | None = None
     """heights over the plane, such as :class:`.HeightField`; None: it is flat"""
 
-    ports = ("floor normal", "floor tangential")
-    asks_forces = False
-    stiff = True
-    beside_loops = True
-    most_events = 100_000  # a foot that settles flips between spring and damper every microsecond: that is its physics
-
     def __post_init__(self) -> None:
+        feet = take_feet(self)
+        missing = [name for name in ("stiffness", "damping") if getattr(self, name) is UNSAID]
+        if missing and feet is None:
+            raise ModelError("a floor has stiffness and damping; they follow from points that are feet(model)")
+        if missing and feet is not None:
+            found = dict(zip(("stiffness", "damping"), default_springs(feet.model, feet.points), strict=True))
+            for name in missing:
+                object.__setattr__(self, name, found[name])
         object.__setattr__(self, "points", floor_points(self.points))
         object.__setattr__(self, "normal", floor_normal(self.normal))
         each_radius(self.radius, self.points)
@@ -154,95 +109,34 @@ class CompliantFloor(Contact):
     def memory_size(self) -> int:
         return 2 * len(self.points)
 
-    def check_mode(self, mode: Any) -> None:
-        check_point_mode(mode, self.points, (False, True))
-
-    # modes ----------------------------------------------------------------------------------------------------
-
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
-        """Points that start below the plane touch where they are: their springs start without tangential load."""
-        checked_points(model, self.points)
         if self.relief is not None:
             self.relief.check_radius(max(self.radii))
-        ground, places = self.ground(model), positions(model, state, self.points)
-        sites = [ground.site(p, r) for p, r in zip(places, self.radii, strict=True)]
-        starts = [self.unloaded(i, site, p) for i, (site, p) in enumerate(zip(sites, places, strict=True))]
-        return tuple(bool(site.height < 0.0) for site in sites), np.concatenate([np.zeros(0), *starts])
+        return super().begin(model, state)
 
-    def touching(self, mode: Mode) -> frozenset[str]:
-        return frozenset(place for place, touches in zip(self.points, mode, strict=True) if touches)
+    def elastic_energy(self, depths: np.ndarray) -> np.ndarray:
+        return np.asarray(0.5 * self.stiffness[0] * depths**2)
 
-    def guards(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
-        """Height of the points in the air, depth of the points in the ground."""
-        ground = self.ground(model)
-        balls = zip(self.points, self.radii, strict=True)
-        heights = [ground.site(position(model, state, place), r).height for place, r in balls]
-        signed = [-h if touches else h for h, touches in zip(heights, mode, strict=True)]
-        return concatenate([np.zeros(0), *(array([h]) for h in signed)])
+    def resting_shift(self, model: Model, heights: np.ndarray) -> float:
+        """Lowers the points until their springs carry the weight: ``sum K_n max(s - h, 0) = m g``."""
+        load = model.mass * abs(float(model.gravity @ self.ground(model).site(np.zeros(3)).axes[0]))
+        h = np.sort(heights)
+        shifts = (load / self.stiffness[0] + np.cumsum(h)) / np.arange(1, len(h) + 1)
+        return float(shifts[np.argmax(shifts <= np.append(h[1:], np.inf))])
 
-    def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
-        if guard >= len(mode):
-            raise ModelError(f"there is no guard {guard}: each of the points {', '.join(self.points)} has one")
-        place, lands = self.points[guard], not mode[guard]
-        mode = (*mode[:guard], lands, *mode[guard + 1 :])
-        if lands:
-            memory, p = memory.copy(), position(model, state, place)
-            memory[2 * guard : 2 * guard + 2] = self.unloaded(guard, self.ground(model).site(p), p)
-        return Jump(f"{'touchdown' if lands else 'lift-off'} {place}", mode, state, memory)
-
-    # forces ---------------------------------------------------------------------------------------------------
-
-    def forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> dict[str, Any]:
-        normal, tangential = np.zeros(model.nv), np.zeros(model.nv)
-        for i, touches in enumerate(mode):
-            if touches:
-                at = self._point(model, i, state, memory)
-                normal = normal + scale(at.push, at.J[0])
-                tangential = tangential + at.J[1:].T @ at.drag
-        return {"floor normal": normal, "floor tangential": tangential}
-
-    def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """``J' K J`` and ``J' D J`` of all points, as if all were in the ground."""
-        ground, motions = self.ground(model), point_motions(model, state, self.points)
-        axes = [ground.site(motion.position).axes for motion in motions]
-        rims = zip(axes, motions, self.radii, strict=True)
-        J = np.array([axes @ motion.rim(axes[0], r)[0] for axes, motion, r in rims], dtype=float)
-        (K_n, K_t), (D_n, D_t) = self.stiffness, self.damping
-        K, D = (np.einsum("pki,k,pkj->ij", J, x, J) for x in ((K_n, K_t, K_t), (D_n, D_t, D_t)))
-        return K, D
-
-    def point_forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
-        rows = [np.zeros((0, 3))]
-        for i, (touches, motion) in enumerate(zip(mode, point_motions(model, state, self.points), strict=True)):
-            at = self._point(model, i, state, memory, motion)
-            force = at.axes.T @ concatenate([array([at.push]), at.drag])
-            rows.append(np.reshape(force if touches else np.zeros(3), (1, 3)))
-        return concatenate(rows)
-
-    def memory_rate(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
-        rates = [np.zeros(0)]
-        for i, touches in enumerate(mode):
-            rates.append(self._point(model, i, state, memory).memory_rate if touches else np.zeros(2))
-        return concatenate(rates)
-
-    def _point(self, model: Model, i: int, state: State, memory: Any, motion: PointMotion | None = None) -> Pressed:
-        """A point in the ground, whose ``motion`` may be known."""
-        place, radius, own = self.points[i], self.radii[i], memory[2 * i : 2 * i + 2]
-        p = position(model, state, place)
-        site = self.ground(model).site(p, radius)
-        rim = motion.rim(site.axes[0], radius)[0] if motion else rim_jacobian(model, state, place, site.axes[0], radius)
-        J = site.axes @ rim
-        v = J @ state.velocity
+    def pressed(self, i: int, site: Site, p: Any, J: Any, velocity: Any, memory: Any) -> Pressed:
+        v = J @ velocity
         (K_n, K_t), (D_n, D_t) = self.stiffness, self.damping
         push = -K_n * site.height - D_n * v[0]
         push = where(less(push, 0.0), 0.0 * push, push)
-        trial = K_t * self.stretch(i, site, p, own) + D_t * v[1:]
+        trial = K_t * self.stretch(i, site, p, memory) + D_t * v[1:]
         slipping = v[1:] if self.rolls(i) else np.zeros(2)
         if self.friction is None:
-            return Pressed(site.axes, J, push, -trial, slipping)
+            return Pressed(site.axes, J, concatenate([array([push]), -trial]), slipping)
         share = cone_share(trial, self.friction * push)
         moves = anchor_rate(scale(1.0 - share, trial), D_t)
-        return Pressed(site.axes, J, push, -scale(share, trial), slipping - moves if self.rolls(i) else moves)
+        force = concatenate([array([push]), -scale(share, trial)])
+        return Pressed(site.axes, J, force, slipping - moves if self.rolls(i) else moves)
 
     # what it remembers: where a point is held, or how far a ball has slipped ------------------------------------
 
@@ -260,9 +154,11 @@ class CompliantFloor(Contact):
 
     # steps ----------------------------------------------------------------------------------------------------
 
+    def point_impedance(self, model: Model) -> tuple[np.ndarray, np.ndarray]:
+        return self._springs
+
     @property
-    def springs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Stiffness (N/m) and damping (N s/m) along normal and tangents (3 each)."""
+    def _springs(self) -> tuple[np.ndarray, np.ndarray]:
         (K_n, K_t), (D_n, D_t) = self.stiffness, self.damping
         return np.array([K_n, K_t, K_t]), np.array([D_n, D_t, D_t])
 
@@ -276,7 +172,7 @@ class CompliantFloor(Contact):
         velocity = point.velocity
         free, gain = self._pull(point.position, velocity, point.anchor, seen)
         full = free + gain * (ahead - velocity)
-        push, inside = -full[0], where(self._inside(point, ahead, seen), point.lasts, 0.0 * full[0])
+        push, inside = -full[0], where(self.inside(point, ahead, seen), point.lasts, 0.0 * full[0])
         carries = where(less(0.0, push), inside, 0.0 * push)
         share, slope = inside, 1.0
         if self.friction is not None:
@@ -288,32 +184,22 @@ class CompliantFloor(Contact):
 
     def _pull(self, position: Any, velocity: Any, anchor: Any, seen: Centered) -> tuple[Any, Any]:
         """What spring and damper of a point pull with against ``velocity``, and how this grows with it (3 each)."""
-        K, D = self.springs
+        K, D = self._springs
         drift, gain = seen.foreseen(K, D)
         return K * concatenate([position[:1], position[1:] - anchor]) + (D + drift) * velocity, gain
 
-    def _inside(self, point: Any, ahead: Any, seen: Centered) -> Any:
-        """Whether a spring sees a point below the plane in a step that ends with the velocity ``ahead`` (3)."""
-        return less((point.position + scale(point.lasts, seen.beyond(point.velocity, ahead)))[0], 0.0)
-
     def touchdown(self, position: Any, velocity: Any, anchor: Any, dt: Any) -> Landing:
-        """A point that is at ``position`` in the middle of a step of ``dt`` (s), if it keeps the ``velocity`` of its
-        start (3 each: out of the ground, along it): does it come through the ground, or did it just before, which the
-        last step did not see because the point gathered speed.
-        """
-        height, way = position[0], dt * velocity[0]
-        lands = less(where(less(height, (0.5 + UNSEEN) * way), 0.0 * way, height + 0.5 * way), 0.0)
-        lasts = where(lands, 0.5 + height / where(lands, way, 1.0 + 0.0 * way), 1.0 + 0.0 * way)
-        half = 0.5 * dt * lasts
-        place = position + scale(0.5 * dt - half, velocity)
-        return Landing(place, where(lands, place[1:] - scale(half, velocity[1:]), anchor), lands, lasts)
+        """A point that lands is held where it comes through the ground."""
+        there = super().touchdown(position, velocity, anchor, dt)
+        half = 0.5 * dt * there.lasts
+        return there._replace(anchor=where(there.lands, there.position[1:] - scale(half, velocity[1:]), anchor))
 
     def anchor(self, point: Any, ahead: Any, friction: Any, seen: Centered) -> tuple[Any, Any]:
         """Anchor (2) at the end of a step with the velocity ``ahead`` (3) under the ``friction`` force (2, N), and
         whether the point is in the ground; in the air the anchor is where the point is.
         """
         (_, K_t), (_, D_t) = self.stiffness, self.damping
-        inside, held = self._inside(point, ahead, seen), point.anchor
+        inside, held = self.inside(point, ahead, seen), point.anchor
         if self.friction is not None:
             free, gain = self._pull(point.position, point.velocity, held, seen)
             trial = free + gain * (ahead - point.velocity)

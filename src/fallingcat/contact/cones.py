@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -10,6 +10,23 @@ from ..arrays import array, concatenate, less, scale, sqrt, where
 
 GLUED = 1e30
 """A coefficient of friction that holds every point that pushes."""
+
+
+class ImpulseSet(Protocol):
+    """A convex set in which the impulse of a point, stop, loop or joint is, with the nearest impulse to any other."""
+
+    @property
+    def rows(self) -> int:
+        """Length of an impulse."""
+
+    def scaled(self, d: Any) -> ImpulseSet:
+        """The same for impulses in units of ``d``."""
+
+    def nearest(self, y: Any) -> Any:
+        """The impulse of the set that is nearest to ``y``."""
+
+    def bend(self, y: Any, fault: Any, p: Any) -> Bend:
+        """How that changes with ``y``, and what it answers to a ``fault`` of it, for the weight ``p``."""
 
 
 class Bend(NamedTuple):
@@ -102,6 +119,3 @@ class Closed(NamedTuple):
     def bend(self, y: Any, fault: Any, p: Any) -> Bend:
         """``D`` is 1."""
         return Bend(array([[1.0 / p]]), array([(1.0 / p) * fault[0]]))
-
-
-Set = Cone | Bounded | Closed

@@ -1,4 +1,4 @@
-"""What every contact is: modes in which motion is smooth, guards that end a mode, jumps that begin the next."""
+"""Base class for contacts; what integrators ask for beside it is in :mod:`.capabilities`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from ..arrays.arguments import holds_numbers, look_first
 from ..dynamics.checks import check_fields, check_model
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
+from ..records import concise
+from .placing import rest_on
 from .points import Ground, each_radius
 
 Mode = tuple[Any, ...]
 """What is constant between two events, such as which points touch; hashable, plain data."""
 
 
+@concise
 class Jump(NamedTuple):
     """What an event does."""
 
@@ -68,11 +71,16 @@ _LOOKS: Mapping[str, Callable[..., None]] = {
 
 
 class Contact(ABC):
-    """A hybrid part of a robot's motion.
+    """Base class for contacts: forces on a robot in a mode.
 
     Everything that takes a ``state`` is smooth within a mode and runs on every kind of number, so that a step of an
-    integrator can be compiled; :meth:`begin` and :meth:`jump` look at numbers.  ``memory`` holds what a contact
-    remembers between events, such as where a foot touched down.
+    integrator can be compiled; :meth:`begin` looks at numbers.  ``memory`` holds what a contact remembers between
+    events, such as where a foot touched down.
+
+    An integrator asks for one of the protocols of :mod:`.capabilities` beside it, and refuses a contact without it by
+    name: :class:`.HybridModes` (``guards``, ``jump``) to locate events, :class:`.LinearizedForces` for implicit steps,
+    :class:`.AdmissibleImpulses` for time stepping.  A contact may offer several.
+    Derive from :class:`.CompliantContact` where points feel forces while they are in the ground.
     """
 
     ports: tuple[str, ...]
@@ -127,14 +135,6 @@ class Contact(ABC):
     def forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Mapping[str, Any]:
         """Generalised forces (nv) by port, beside the ``applied`` ones (nv) of everything else."""
 
-    @abstractmethod
-    def guards(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
-        """Numbers that are not negative while the mode lasts; the first that becomes so ends it."""
-
-    @abstractmethod
-    def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
-        """What happens where guard number ``guard`` has become negative, under the ``applied`` forces (nv)."""
-
     def seize(
         self, model: Model, mode: Mode, state: State, memory: np.ndarray, applied: np.ndarray, within: float
     ) -> Jump:
@@ -159,8 +159,9 @@ class Contact(ABC):
 
     def touch(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
         """Forces, rate of the memory and guards; to be overridden where they share work."""
-        asked = (model, mode, state, memory, applied)
-        return Touch(self.forces(*asked), self.memory_rate(*asked), self.guards(*asked))
+        asked, guards = (model, mode, state, memory, applied), getattr(self, "guards", None)
+        ends = np.zeros(0) if guards is None else guards(*asked)
+        return Touch(self.forces(*asked), self.memory_rate(*asked), ends)
 
     def point_forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
         """The force (points x 3, N, world) on the robot at each of :attr:`points`; zero where nothing touches."""
@@ -169,6 +170,25 @@ class Contact(ABC):
     def ground(self, model: Model) -> Ground:
         """What points touch."""
         raise ModelError(f"{type(self).__name__} does not say where the ground is: it needs ground")
+
+    def check_start(self, model: Model, state: State) -> None:  # noqa: B027
+        """Refuses a state from which no run should start; by default none."""
+
+    def check_heights(self, model: Model, heights: np.ndarray) -> None:  # noqa: B027
+        """Refuses robots that start with their points at these heights over the ground (N x points, m); by default
+        none.
+        """
+
+    def place(self, model: Model, state: State) -> State:
+        """State with the base moved along the normal of the ground until the robot rests on it.
+
+        The lowest point touches, or, on springs, they carry the weight; joints and orientation stay.
+        """
+        return rest_on(self, model, state)
+
+    def resting_shift(self, model: Model, heights: np.ndarray) -> float:
+        """How far (m) points at these heights over the ground have to be lowered until the robot rests on it."""
+        return float(heights.min())
 
     def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray] | None:
         """Stiffness and damping (nv x nv) at most, near a state: how short steps have to be.  None: no springs."""

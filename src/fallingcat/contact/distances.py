@@ -17,8 +17,10 @@ from ..errors import ExtraMissingError, ModelError, told
 from ..io.opened import read_vertices
 from ..model import Model, State
 from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
+from ..records import concise
 
 
+@concise
 class Distance(NamedTuple):
     """Two links, where they are nearest."""
 

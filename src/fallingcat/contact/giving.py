@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
 
 import numpy as np
 
 from ..dynamics import mass_matrix
 from ..model import Model
-from .compliant import CompliantFloor
+from .compliant_contact import point_rows
+from .contact import Contact
 from .loops import equations
 
 MOST = 1e9
@@ -17,7 +17,7 @@ MOST = 1e9
 
 
 @functools.lru_cache(maxsize=8)
-def giving(model: Model, floor: CompliantFloor) -> float:
+def giving(model: Model, floor: Contact) -> float:
     """The most (1/kg) that the points of a floor give way, all pushed at once: the largest eigenvalue of ``J M^-1 J'``
     among motions that keep loops closed, at the neutral configuration.
     """
@@ -25,10 +25,11 @@ def giving(model: Model, floor: CompliantFloor) -> float:
     return float(most_giving(M[None], *given_way(model, floor))[0])
 
 
-def given_way(model: Model, floor: CompliantFloor) -> tuple[np.ndarray, np.ndarray]:
+def given_way(model: Model, floor: Contact) -> tuple[np.ndarray, np.ndarray]:
     """``J' J`` of the points, and motions (nv x ...) that keep loops closed, at the neutral configuration."""
     state = model.neutral()
-    JJ, _ = replace(floor, stiffness=(1.0, 1.0)).impedance(model, state)
+    J = point_rows(floor, model, state)
+    JJ = np.einsum("pki,pkj->ij", J, J)
     if not model.loops:
         return JJ, np.eye(model.nv)
     _, size, rows = np.linalg.svd(np.asarray(equations(model, state).jacobian, dtype=float))

@@ -8,17 +8,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import array, concatenate, scale, sqrt
+from ..arrays import array, concatenate, is_numeric, scale, sqrt
 from ..caching import cached_property
 from ..errors import ModelError, told
 from ..lie.group import constant
 from ..model import Model, State
+from ..records import concise
 from .complementarity import OPEN, SLIDE, STICK
+from .cones import GLUED, Cone, ImpulseSet
 from .contact import Contact, Jump, Mode, Touch
 from .impacts import restitutions
 from .memory import IDLE, TOUCH, Kept
 from .points import Ground, check_point_mode, checked_points, each_radius, floor_normal, floor_points, plane, stacked
 from .relief import Relief, check_relief, grounded
+from .shapes import take_feet
 from .situation import Situation, situation
 from .solving import LEFT, Held, check_consistent, hold, plane_axes
 from .stops import LAW, Stop, beyond, checked_stops, with_stops
@@ -48,6 +51,7 @@ class Load(NamedTuple):
     """N, along the ground, one for each tangential row"""
 
 
+@concise
 @dataclass(frozen=True)
 class HardContacts(Contact):
     """A rigid plane under the points of the robot.
@@ -76,7 +80,7 @@ class HardContacts(Contact):
     """
 
     points: tuple[str, ...] = ()
-    """links or frames whose origins may touch; :func:`.corners` makes those of a foot"""
+    """links or frames whose origins may touch, or :func:`.feet` of a model; :func:`.corners` makes those of a foot"""
     friction: float | None = None
     """Coulomb's coefficient; None: a point that touches sticks"""
     restitution: float | tuple[float, ...] = 0.0
@@ -105,6 +109,7 @@ class HardContacts(Contact):
     beside_loops = True
 
     def __post_init__(self) -> None:
+        take_feet(self)
         stops_only = checked_stops(self.stops) and self.points == ()
         object.__setattr__(self, "points", () if stops_only else floor_points(self.points))
         object.__setattr__(self, "normal", floor_normal(self.normal))
@@ -365,6 +370,20 @@ class HardContacts(Contact):
 
         small = len(self.names) * model.nv <= SMALL and not model.loops
         return None if small else PreparedContacts(*(getattr(self, field.name) for field in fields(self)))
+
+    # time stepping: see AdmissibleImpulses --------------------------------------------------------------------
+
+    def time_stepping(self, further: int) -> Contact:
+        """The same contact with the memory of time steps, beside so many ``further`` rows of loops and dry friction."""
+        from .stepped import SteppedContacts
+
+        return SteppedContacts.of(self, further)
+
+    def impulse_sets(self, model: Model) -> list[ImpulseSet]:
+        """The set in which the impulse of each point and stop is; the friction may be a number of each robot."""
+        mu = GLUED if self.friction is None else self.friction
+        smooth = is_numeric(mu) and not mu
+        return [Cone(1 if smooth else len(axes), mu) for axes in self.axes(model)]
 
     def gap(self, at: Situation, memory: Any, i: int) -> Any:
         """How far an open point is from where it touches down."""

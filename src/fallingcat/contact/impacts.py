@@ -13,6 +13,7 @@ from ..dynamics import kinetic_energy
 from ..dynamics.checks import check_robot
 from ..errors import ModelError, NumericsError
 from ..model import Model, State
+from ..records import concise
 from .complementarity import OPEN, STICK, Collision
 from .points import checked_points, named_points, plane, point_jacobian, stacked
 from .solving import Response, check_consistent, hold, plane_axes, resolved, responding
@@ -21,6 +22,7 @@ CREATED = 1e-12
 """Kinetic energy, relative to what there was, that rounding may seem to create."""
 
 
+@concise
 class Impact(NamedTuple):
     """What an impact leaves."""
 

@@ -30,6 +30,7 @@ from ..dynamics.kinematics import jacobian, jacobian_derivative, link_pose
 from ..errors import ModelError, NumericsError, told
 from ..model import Frame, Model, State
 from ..model.loops import Rows
+from ..records import concise
 from .solving import check_consistent, hold, resolved, responding
 
 __all__ = ["Driven", "assemble", "equations", "forward_dynamics", "inverse_dynamics"]
@@ -58,6 +59,10 @@ class _Motion:
         J = jacobian(self.model, self.state, frame, "mixed")
         J_dot = jacobian_derivative(self.model, self.state, frame, "mixed")
         return link_pose(self.model, self.state, frame), J, J_dot @ self.state.velocity
+
+    @property
+    def velocity(self) -> Vector:
+        return self.state.velocity
 
     def joint(self, name: str) -> tuple[Scalar, Scalar, Vector]:
         i = self.model.joint_index(name)
@@ -121,6 +126,7 @@ def forward_dynamics(model: Model, state: State, forces: Vector, stabilization: 
     return Constrained(found.motion, found.forces)
 
 
+@concise
 class Driven(NamedTuple):
     """``torques`` (nv), zero where nothing drives, and ``multipliers`` (k): forces in loops, as ``J' multipliers``."""
 

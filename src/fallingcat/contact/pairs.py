@@ -16,6 +16,7 @@ from ..dynamics.checks import check_model
 from ..dynamics.sweeps import nodes, outward
 from ..errors import ModelError, told
 from ..model import Joint, Model
+from ..records import concise
 from .overlaps import Meeting, Solid, meeting, thick
 
 
@@ -37,6 +38,7 @@ Couple = tuple[Side, Side]
 """Two shapes, of which the first is no less a box than the second."""
 
 
+@concise
 class SelfPairs(NamedTuple):
     """Which shapes push each other, and why others do not."""
 

@@ -17,8 +17,10 @@ from ..dynamics.sweeps import ancestors
 from ..errors import ModelError, told
 from ..lie.group import constant
 from ..model import Model, State
+from ..records import concise
 
 
+@concise
 class Plane(NamedTuple):
     """The plane ``normal . p = height`` (world)."""
 

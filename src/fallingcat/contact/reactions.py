@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import absolute, array, concatenate, less, repeat, scale, sqrt, where
-from .cones import Bend, Set
+from .cones import Bend, ImpulseSet
 from .delassus import DenseResponse, Lever, Response
 
 ENOUGH = 5e-4
@@ -73,7 +73,7 @@ def reactions(
     G: Any,
     short: Any,
     start: Any,
-    sets: Sequence[Set],
+    sets: Sequence[ImpulseSet],
     levers: Sequence[Lever] | None = None,
     digits: Digits = DIGITS["float64"],
 ) -> Reactions:
@@ -112,7 +112,7 @@ def reactions(
     return Reactions(impulses, problem.basis * problem.along(end.best), end.left)
 
 
-def _parts(sets: Sequence[Set]) -> list[slice]:
+def _parts(sets: Sequence[ImpulseSet]) -> list[slice]:
     ends = np.cumsum([s.rows for s in sets]).tolist()
     return [slice(end - s.rows, end) for s, end in zip(sets, ends, strict=True)]
 
@@ -210,7 +210,7 @@ class _Problem(NamedTuple):
 
     response: Response
     short: list[Any]
-    sets: list[Set]
+    sets: list[ImpulseSet]
     levers: list[Lever]
     units: list[Any]
     """of impulses"""
@@ -220,7 +220,9 @@ class _Problem(NamedTuple):
     """units of what ``G`` is of, one for each column"""
 
     @classmethod
-    def of(cls, G: Response, short: Any, sets: Sequence[Set], parts: list[slice], levers: Sequence[Lever]) -> _Problem:
+    def of(
+        cls, G: Response, short: Any, sets: Sequence[ImpulseSet], parts: list[slice], levers: Sequence[Lever]
+    ) -> _Problem:
         """From rows as they are."""
         sizes = [sqrt(G.mean_diagonal(lever)) for lever in levers]
         units = [1.0 / size for size in sizes]

@@ -15,6 +15,7 @@ from ..arrays import Graph, Traced, array, concatenate, cross, elementwise, less
 from ..arrays.differentiate import jacobian
 from ..arrays.operations import FUNCTIONS
 from ..errors import ModelError, told
+from ..records import concise
 from .points import Plane, Site
 
 STEPS = 3
@@ -163,6 +164,7 @@ DOES: Final[dict[str, Callable[..., Any]]] = {
 # a grid -------------------------------------------------------------------------------------------------------
 
 
+@concise
 @dataclass(frozen=True)
 class HeightField(Relief):
     """Heights on a grid, and between them the cubic spline through them, with continuous curvature.

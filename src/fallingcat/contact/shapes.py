@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import singledispatch
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from ..errors import ModelError, told
 from ..io.opened import read_vertices
 from ..model import Frame, Model, State
 from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
+from ..records import concise
 from .points import plane, positions
 
 RIM = 8
@@ -26,14 +28,22 @@ Ball = tuple[np.ndarray, float]
 """A center (3, m, in the frame of a shape) and a radius (m)."""
 
 
+@concise
 class CollisionPoints(NamedTuple):
-    """What touches: give ``points`` and ``radii`` to a floor, and simulate ``model``."""
+    """What touches: give it to a floor, and simulate ``model``."""
 
     model: Model
     """with a frame at each point"""
     points: tuple[str, ...]
     radii: tuple[float, ...]
     """m; 0 for a corner"""
+
+    @property
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """The points of each link, by its name."""
+        links = [self.model.frame(point).link for point in self.points]
+        pairs = list(zip(links, self.points, strict=True))
+        return {link: tuple(point for one, point in pairs if one == link) for link in dict.fromkeys(links)}
 
 
 def collision_points(model: Model, links: Sequence[str] | None = None) -> CollisionPoints:
@@ -80,11 +90,14 @@ def feet(model: Model, state: State | None = None, within: float = 0.01) -> Coll
     """Those of :func:`collision_points` at most ``within`` (m) above the lowest: what a robot that stands as in
     ``state`` (neutral if left out) stands on.
 
+    A point is called as the frame of the model that is there, or else ``LINK_foot``, with a number where a link has
+    several; :attr:`CollisionPoints.groups` lists them link by link.
+
     >>> import fallingcat as fc
     >>> from fallingcat.model.shapes import Box
     >>> body = fc.Link("body", fc.Body(1.0, (0, 0, 0), np.eye(3)), collisions=(Box((0.2, 0.1, 0.1)),))
     >>> feet(fc.Model("brick", fc.lie.SE3(), (body,))).points
-    ('body_box1_2', 'body_box1_4', 'body_box1_6', 'body_box1_8')
+    ('body_foot_1', 'body_foot_2', 'body_foot_3', 'body_foot_4')
     """
     whole, points, radii = collision_points(model)
     positive(within, "within")
@@ -93,10 +106,43 @@ def feet(model: Model, state: State | None = None, within: float = 0.01) -> Coll
     up = plane(model).normal
     bottoms = np.array([up @ p - r for p, r in zip(positions(whole, at, points), radii, strict=True)], dtype=float)
     low = np.flatnonzero(bottoms <= bottoms.min() + within)
-    frames = [whole.frame(points[i]) for i in low]
-    return CollisionPoints(
-        replace(model, frames=(*model.frames, *frames)), tuple(f.name for f in frames), tuple(radii[i] for i in low)
-    )
+    frames = _named(model, [whole.frame(points[i]) for i in low])
+    known = {frame.name for frame in model.frames}
+    new = tuple(frame for frame in frames if frame.name not in known)
+    names = tuple(frame.name for frame in frames)
+    return CollisionPoints(replace(model, frames=(*model.frames, *new)), names, tuple(radii[i] for i in low))
+
+
+def _named(model: Model, frames: list[Frame]) -> list[Frame]:
+    """Frames with readable names: those of the model at the same place, or new ones by their link."""
+    taken = {*model.link_names, *(frame.name for frame in model.frames)}
+    counts, numbers, out = Counter(frame.link for frame in frames), Counter[str](), list[Frame]()
+    for frame in frames:
+        own = [
+            x for x in model.frames if x.link == frame.link and np.allclose(x.placement[:3, 3], frame.placement[:3, 3])
+        ]
+        if own and own[0].name not in {x.name for x in out}:
+            out.append(own[0])
+            continue
+        numbers[frame.link] += 1
+        stem = frame.link if "foot" in frame.link.lower() else f"{frame.link}_foot"
+        name = stem if counts[frame.link] == 1 and stem not in taken else f"{stem}_{numbers[frame.link]}"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        out.append(Frame(name, frame.link, frame.placement))
+    return out
+
+
+def take_feet(contact: Any) -> CollisionPoints | None:
+    """Names and radii of a contact whose ``points`` are :class:`CollisionPoints`, set in place; None: they are not."""
+    feet = contact.points
+    if not isinstance(feet, CollisionPoints):
+        return None
+    object.__setattr__(contact, "points", feet.points)
+    if isinstance(contact.radius, float) and contact.radius == 0.0:
+        object.__setattr__(contact, "radius", feet.radii)
+    return feet
 
 
 @singledispatch

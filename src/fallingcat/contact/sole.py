@@ -17,9 +17,11 @@ from ..formulations import fixed_at
 from ..lie.group import constant
 from ..lie.rotations import skew
 from ..model import Model, State
+from ..records import concise
 from .points import named_points, positions
 
 
+@concise
 class Margins(NamedTuple):
     """How far inside its cone a wrench on a sole is; of many wrenches ``(..., 6)`` each has their shape in front."""
 

@@ -12,9 +12,11 @@ from ..arrays.types import Matrix
 from ..dynamics.checks import check_state
 from ..errors import ModelError
 from ..model import Model, State
+from ..records import concise
 from .points import checked_points, named_points, point_jacobian, stacked
 
 
+@concise
 class ContactJacobian(NamedTuple):
     """The stacked Jacobian of contact points; ranks are of numbers, singular values below 1e-9 of the largest are 0."""
 

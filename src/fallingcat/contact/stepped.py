@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import array, concatenate, is_numeric, less, scale
+from ..arrays import array, concatenate, less, scale
 from ..errors import ModelError
 from ..kernels.kernel import compile_step
 from ..model import Model, State
-from .cones import GLUED, Cone
+from .cones import ImpulseSet
 from .contact import Contact, Jump, Mode, Touch
 from .footing import Footing, footing
 from .hard import HardContacts
@@ -41,12 +42,14 @@ class SteppedContacts(HardContacts):
 
     further: int = 0
     """rows of loops and of dry friction that are solved with those of points and stops"""
+    source: HardContacts | None = None
+    """what a user gave, whose :meth:`.HardContacts.impulse_sets` hold"""
 
     @classmethod
     def of(cls, contact: HardContacts, further: int) -> SteppedContacts:
         """From what a user gave."""
         given: dict[str, Any] = {field.name: getattr(contact, field.name) for field in fields(HardContacts)}
-        return cls(**given, further=further)
+        return cls(**given, further=further, source=contact)
 
     @property
     def memory_size(self) -> int:
@@ -98,6 +101,9 @@ class SteppedContacts(HardContacts):
         forces = self.remembered_of(memory).forces
         return {place: less(0.0, forces[3 * i]) for i, place in enumerate(self.points)}
 
+    def time_stepping(self, further: int) -> Contact:
+        return self
+
     def prepared(self, model: Model) -> Contact | None:
         return None
 
@@ -112,11 +118,11 @@ class SteppedContacts(HardContacts):
         on = footing(model, state, self.points, self.ground(model), self.radii, axes, rows)
         return beside_stops(on, model, state.joints, self.stops)
 
-    def cones(self, model: Model) -> list[Cone]:
-        """Of the rows of points and stops; the friction may be a number of each robot."""
-        mu = GLUED if self.friction is None else self.friction
-        smooth = is_numeric(mu) and not mu
-        return [Cone(1 if smooth else len(axes), mu) for axes in self.axes(model)]
+    def cones(self, model: Model) -> list[ImpulseSet]:
+        """Of the rows of points and stops, as the contact of the user has them."""
+        source = copy.copy(self if self.source is None else self.source)
+        object.__setattr__(source, "friction", self.friction)  # which may be a number of each robot
+        return source.impulse_sets(model)
 
     def touch(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
         at, forces = self.seen(model, state), self.remembered_of(memory).forces

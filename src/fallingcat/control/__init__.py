@@ -5,6 +5,7 @@ from .actuators import Actuators, actuated
 from .allocation import ExternalLaw, InternalLaw, Response, on_external, response
 from .between import PointActuator, PointSpring, wrench_between
 from .collisions import CollisionLimit
+from .external import ExternalWrench, Push
 from .floating import (
     FloatingInverse,
     Prioritised,
@@ -35,6 +36,7 @@ from .reached import Reached
 from .reaching import InverseKinematics, inverse_kinematics
 from .sampled import Sampled
 from .self_contact import SelfContact
+from .servo import PositionServo
 from .springs import JointDamper, JointSpring
 from .stance import Stance
 from .task_space import OperationalSpace, TaskDynamics, task_dynamics
@@ -43,6 +45,7 @@ from .tasks import (
     CenterOfMassTask,
     CentroidalMomentumTask,
     Demand,
+    ForceTask,
     JointsTask,
     PointTask,
     PoseTask,
@@ -50,6 +53,7 @@ from .tasks import (
     RelativeTask,
     RotationTask,
     Task,
+    WrenchTask,
 )
 from .torque_law import TorqueLaw
 from .whole_body import Torques, WholeBody, WholeBodyLoop, torques
@@ -70,7 +74,9 @@ __all__ = [
     "ErrorState",
     "ExternalLaw",
     "ExternalPolarSpring",
+    "ExternalWrench",
     "FloatingInverse",
+    "ForceTask",
     "Gains",
     "Impedance",
     "InternalLaw",
@@ -96,8 +102,10 @@ __all__ = [
     "PolarSpring",
     "PoseSensor",
     "PoseTask",
+    "PositionServo",
     "PositionTask",
     "Prioritised",
+    "Push",
     "RadialDamper",
     "RadialSpring",
     "RateLimits",
@@ -119,6 +127,7 @@ __all__ = [
     "VirtualModel",
     "WholeBody",
     "WholeBodyLoop",
+    "WrenchTask",
     "accelerations",
     "actuated",
     "floating_inverse_dynamics",

@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 
 from ..arrays.types import Vector
 from ..model import Model, State
+from ..records import concise
 from .least_squares import Level, hierarchical
 from .priorities import checked_levels, damped_by, metric_of, root_of
 from .tasks.task import Task, stacked
 
 
+@concise
 class Accelerations(NamedTuple):
     """What :func:`accelerations` found."""
 

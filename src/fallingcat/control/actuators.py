@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from ..arrays import clip, concatenate, scale
+from ..arrays import array, clip, concatenate, scale
 from ..dynamics.checks import vector
 from ..errors import ModelError
 from ..model import Actuator, Model, State
+from ..records import concise
 from .law import Law
 from .passive import carried, cut_resistance, follows
 from .springs import on_joints
 
 
+@concise
 @dataclass(frozen=True)
 class Actuators(Law):
     """The motors and servos of ``model.actuators`` under ``constant`` controls, all zero if none are given.
@@ -36,10 +39,11 @@ class Actuators(Law):
     constant: tuple[float, ...] | None = None
     """one control for each actuator, in the order of the model"""
     name: str = "actuators"
+    inputs = MappingProxyType({"controls": "constant"})
 
     def controls(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
         """One number for each actuator."""
-        return np.zeros(len(model.actuators)) if self.constant is None else np.array(self.constant, dtype=float)
+        return np.zeros(len(model.actuators)) if self.constant is None else array(list(self.constant))
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
         return concatenate([np.zeros(model.m), efforts(model, self.controls(model, t, state, touching), state)])
@@ -60,6 +64,10 @@ class Actuators(Law):
             part = cut_resistance(asked, clip(asked, *actuator.force_range), D + K * dt, inertia, dt)
             total = total + scale(part, falls)
         return total
+
+    def sized(self, model: Model) -> Actuators:
+        """With zero controls, if none are given: those that calls of a step give take their place."""
+        return self if self.constant is not None else replace(self, constant=(0.0,) * len(model.actuators))
 
     def check(self, model: Model) -> None:
         if not model.actuators:

@@ -21,9 +21,11 @@ from ..errors import ModelError
 from ..formulations import connection
 from ..lie.rotations import log
 from ..model import Model, State
+from ..records import concise
 from .law import Law
 
 
+@concise
 class Response(NamedTuple):
     """What forces do to both velocities."""
 
@@ -61,6 +63,7 @@ def on_external(model: Model, state: State, wrench: Any) -> Any:
     return concatenate([wrench, connection(model, state).T @ wrench])
 
 
+@concise
 @dataclass(frozen=True)
 class ExternalLaw(Law):
     """Holds the robot as a whole: springs and dampers between center of mass and ``place``, and between the base's

@@ -14,9 +14,11 @@ from ..dynamics.checks import check_robot, positive
 from ..errors import ModelError, told
 from ..model import Model, State
 from ..model.shapes import Shape
+from ..records import concise
 from .limits import Limit, Rows
 
 
+@concise
 @dataclass(frozen=True)
 class CollisionLimit(Limit):
     """Links come near each other, and near ``obstacles``, not faster than ``gain`` times what is left of the way.

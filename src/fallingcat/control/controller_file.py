@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import fields
-from typing import Any, Final
+from typing import Any
 
-from ..errors import FallingCatError
+from ..errors import FallingCatError, ModelError, told
 from ..io.diagnostics import Place, Reader
 from ..io.files import read_bytes
 from ..io.toml_text import decoded, parsed
 from ..model.names import index
+from ..registry import Registry
 from .floating import Prioritised
 from .tasks import (
     BaseTask,
@@ -25,17 +26,28 @@ from .tasks import (
     Task,
 )
 
-KINDS: Final[dict[str, type[Task]]] = {
-    "pose": PoseTask,
-    "position": PositionTask,
-    "rotation": RotationTask,
-    "point": PointTask,
-    "center_of_mass": CenterOfMassTask,
-    "centroidal_momentum": CentroidalMomentumTask,
-    "joints": JointsTask,
-    "base": BaseTask,
-    "relative": RelativeTask,
-}
+
+def _check(name: str, kind: Any) -> None:
+    if not isinstance(kind, type) or not issubclass(kind, Task):
+        raise ModelError(f"a kind of task is a class derived from Task, not {told(kind)}")
+
+
+KINDS = Registry[type[Task]](
+    "kind of task",
+    "fallingcat.tasks",
+    {
+        "pose": PoseTask,
+        "position": PositionTask,
+        "rotation": RotationTask,
+        "point": PointTask,
+        "center_of_mass": CenterOfMassTask,
+        "centroidal_momentum": CentroidalMomentumTask,
+        "joints": JointsTask,
+        "base": BaseTask,
+        "relative": RelativeTask,
+    },
+    _check,
+)
 """Types of tasks in a file."""
 
 

@@ -16,6 +16,7 @@ from ..dynamics.sweeps import places_above
 from ..errors import ModelError, told
 from ..kernels import compile
 from ..model import Model, State
+from ..records import concise
 from .least_squares import LEAST, RANK, Level, hierarchical, norm, orthonormal
 from .task_space import Aim, check_aim, check_tasks, task_at
 from .tasks import PositionTask, Task
@@ -26,6 +27,7 @@ Contact = str | Task
 """A link or frame whose origin stays where it is, or a task: ``PoseTask("foot")`` for a sole that lies flat."""
 
 
+@concise
 class Support(NamedTuple):
     """Contacts that hold: ``J a + bias = 0`` ([ETH] (3.61))."""
 
@@ -65,6 +67,7 @@ def support_dynamics(model: Model, state: State, contacts: Sequence[Contact]) ->
     return Support(J, bias, Lambda, np.eye(model.nv) - MinvJt @ (Lambda @ J))
 
 
+@concise
 class FloatingInverse(NamedTuple):
     """What :func:`floating_inverse_dynamics` found."""
 
@@ -115,13 +118,15 @@ def floating_inverse_dynamics(
     )
 
 
+@concise
 @dataclass(frozen=True)
 class Prioritised(TorqueLaw):
     """Tasks by strict priorities, on contacts, with the least torques: hierarchical least squares ([ETH] Algorithm 2).
 
     ``tasks`` is an outer list of priorities, as in :func:`fallingcat.control.velocities`; a task may be a function of
     time.  Above them stand the equations of motion and ``contacts`` that do not move; below them, least torques
-    (3.113): what tasks leave open hangs loosely, unless a last task is a posture.  A force on a contact may pull: there
+    (3.113): what tasks leave open hangs loosely, unless a last task is a posture.  A :class:`.ForceTask` asks for the
+    force of a contact (3.112), where contacts do not depend on each other.  A force on a contact may pull: there
     are no inequalities here, so that all of it is straight-line code, for C too.
 
     >>> import fallingcat as fc
@@ -153,6 +158,13 @@ class Prioritised(TorqueLaw):
     def check(self, model: Model) -> None:
         super().check(model)
         check_tasks(model, [*_as_tasks(self.contacts), *(aim for level in self.tasks for aim in level)])
+        forces = [task for level in self.tasks for task in check_tasks(model, level) if task.of_forces]
+        for task in forces:
+            task.force_demand(model, model.neutral(), point_names(self.contacts, task))
+        if forces:
+            J = _held(model, model.random_state(np.random.default_rng(0)), self.contacts)[0]
+            if np.linalg.matrix_rank(J) < len(J):
+                raise ModelError(f"forces of {self.name!r} are not determined: its contacts hold the same motion twice")
 
     def asked(self, model: Model, t: Any, state: State) -> Any:
         levels = [[task_at(aim, t) for aim in level] for level in self.tasks]
@@ -225,15 +237,48 @@ def prioritised_drives(
         G, z = G - Q.T @ (Q @ G), z - Q.T @ (Q @ z)
         z = z + hierarchical([Level(J @ R, wanted - bias, np.ones(len(J)))], model.nv).x
     levels, sizes, strength, least = [], [], norm(G), LEAST * norm(R)
+    spread = _Spread(J @ R, R.T @ h, R.T @ S.T, tuple(contacts))
     for level in tasks:
-        demands = [task.demand(model, state) for task in level]
-        JR = stacked([d.J for d in demands], (0, model.nv)) @ R
-        b = stacked([d.acceleration - d.bias for d in demands], (0,)) - JR @ z
-        levels.append(Level(JR @ G, b, stacked([d.weight for d in demands], (0,))))
-        sizes.append(strength * maximum(least, norm(sqrt(levels[-1].weight)[:, None] * JR)))
+        asked = [spread.asked(model, state, task, R, G, z) for task in level]
+        JR, A, b, weight = (
+            stacked([part[i] for part in asked], shape)
+            for i, shape in enumerate(((0, model.nv), (0, len(S)), (0,), (0,)))
+        )
+        levels.append(Level(A, b, weight))
+        sizes.append(strength * maximum(least, norm(sqrt(weight)[:, None] * JR)))
     return hierarchical(levels, len(S), damping, sizes=sizes).x
 
 
+class _Spread(NamedTuple):
+    """How drives load contacts: ``(J R)' f = z + R' (h - S' u)`` in ``z = R^-1 a``."""
+
+    JR: Any
+    bias: Any
+    """``R' h`` (nv)"""
+    drives: Any
+    """``R' S'`` (nv x k)"""
+    contacts: tuple[Contact, ...]
+
+    def asked(self, model: Model, state: State, task: Task, R: Any, G: Any, z: Any) -> tuple[Any, Any, Any, Any]:
+        """Of a task its rows on ``z``, its rows on ``u`` where ``z`` is ``G u + z``, right side and weights."""
+        forces = task.force_demand(model, state, point_names(self.contacts, task))
+        if forces is None:
+            demand = task.demand(model, state)
+            JR = demand.J @ R
+            return JR, JR @ G, demand.acceleration - demand.bias - JR @ z, demand.weight
+        rows = forces.rows @ solve(self.JR @ self.JR.T, self.JR)
+        return rows, rows @ (G - self.drives), forces.force - rows @ (z + self.bias), forces.weight
+
+
+def point_names(contacts: Sequence[Contact], task: Task) -> list[str]:
+    """Contacts of a force task, which are points given by their names."""
+    names = [contact for contact in contacts if isinstance(contact, str)]
+    if task.of_forces and len(names) != len(contacts):
+        raise ModelError(f"{task.name} is about contacts that are given by their names, not by tasks")
+    return names
+
+
+@concise
 @dataclass(frozen=True)
 class VirtualModel(TorqueLaw):
     """Torques as if springs and dampers pulled on the robot, and no gravity: virtual model control ([ETH] 3.11).

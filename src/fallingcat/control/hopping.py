@@ -27,9 +27,11 @@ from ..formulations import connection, internal_jacobian, locked_angle
 from ..formulations.connection import check_locked_angle
 from ..lie import SE2
 from ..model import Model, State
+from ..records import concise
 from .law import Law
 
 
+@concise
 class Leg(NamedTuple):
     """The virtual leg from the center of mass to the foot."""
 
@@ -219,6 +221,7 @@ class ExternalPolarSpring(PolarSpring):
         return torque * concatenate([np.array([0.0, 0.0, 1.0]), connection(model, state)[2]])
 
 
+@concise
 @dataclass(frozen=True)
 class LockedPolarSpring(PolarLaw):
     """The polar spring of controller III, (4.26): on the orientation ``alpha_c = theta_b + theta_bc(q)`` of the frame

@@ -12,6 +12,7 @@ from ..dynamics import bias_forces, gravity_forces, inverse_dynamics, mass_matri
 from ..dynamics.checks import positive
 from ..errors import ModelError, told
 from ..model import Model, State
+from ..records import concise
 from .desired import Desired, desired, stated
 from .springs import on_joints
 from .torque_law import TorqueLaw, as_gain, drives, per_row
@@ -77,6 +78,7 @@ class JointLaw(TorqueLaw):
         return per_row(k[1], model.n, f"{k[0]} of {self.name!r}"), per_row(d[1], model.n, f"{d[0]} of {self.name!r}")
 
 
+@concise
 @dataclass(frozen=True)
 class Impedance(JointLaw):
     """``tau = K e + D (v* - v)``, and the weight of the robot with ``gravity=True`` ([ETH] (3.73), (3.75)).
@@ -107,6 +109,7 @@ class Impedance(JointLaw):
         return on_joints(model, k), on_joints(model, d)
 
 
+@concise
 @dataclass(frozen=True)
 class InverseDynamics(JointLaw):
     """Joints follow ``a = a* + k_d (v* - v) + k_p e``, whatever the robot weighs ([ETH] (3.76)-(3.78)).

@@ -1,25 +1,24 @@
-"""What every force law is: a name, and forces that follow from time, state and contact."""
+"""Base class for force laws: a name, and forces that follow from time, state and contact."""
 
 from __future__ import annotations
 
-import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Set
 from functools import wraps
 from traceback import extract_tb
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any, Self
 
 import numpy as np
 
-from ..arrays import Graph, is_numeric, stack
+from ..arrays import Graph, is_numeric
 from ..arrays.arguments import is_scalar, look_first
 from ..arrays.natural import natural, plain
 from ..arrays.traced import NoNumber
 from ..dynamics.checks import check_fields, check_model
 from ..errors import ModelError, told
 from ..model import Model, State
-
-L = TypeVar("L", bound="Law")
+from .capabilities import FrictionHold, Impedance, OwnState, Saturation
 
 
 def _look(law: Law, model: Any, t: Any, state: Any, touching: Any) -> None:
@@ -72,13 +71,16 @@ _WRITTEN = {"forces", "beside", "energy", "resistance", "memory_rate", "after"}
 """The methods that a user writes for every kind of number."""
 
 
-class Law(ABC):
+class Law(Impedance, Saturation, FrictionHold, OwnState, ABC):
     """Forces on a robot, written for every kind of number, so that a whole simulation step can be compiled.
 
     Write your own as a frozen dataclass: ``name`` is its line in the energy ledger, and :meth:`forces` uses NumPy or
     ``fallingcat.arrays``, with ``where`` for cases instead of ``if`` on values.  Whether something touches *is* plain
     data: a law may ask ``if "foot" in touching``.  A law that is the gradient of an energy may say so by a method
     ``energy(model, state)`` (J), which :func:`fallingcat.testing.check_law` then holds it to.
+
+    What else a law may offer is in :mod:`.capabilities`: :class:`.Impedance`, :class:`.Saturation`,
+    :class:`.FrictionHold` and :class:`.OwnState`; none of it has to be.
 
     A law may have a state of its own, as an observer has: :meth:`memory_size` numbers, ``self.memory`` in its methods,
     from :meth:`begin` on.  Put into a run as it is, it is integrated with the robot by :meth:`memory_rate`; in a
@@ -88,8 +90,18 @@ class Law(ABC):
     name: str
     commanded: bool = True
     """Whether drives bring it about, so that their limits bound it; not so the springs that are built into a robot."""
-    answers: bool = False
-    """Whether its forces follow from what commanded laws and controller ask for: then :meth:`beside` gives them."""
+    tunable: tuple[str, ...] | None = None
+    """Names of the fields, floats or laws, whose numbers are arguments of compiled steps, so that robots of a batch may
+    differ in them; None: all fields that hold a float or a law, ``()``: none.  A law that cannot be traced without
+    their values, because it branches on one, say, keeps them as constants."""
+    ignores_contact: bool = False
+    """Whether its forces never ask what touches: beside a controller in Python they are then compiled."""
+    nominal_inertia: bool = False
+    """Whether it is made for the inertias of the model, so that robots with inertias of their own feel the same."""
+
+    inputs: Mapping[str, str] = MappingProxyType({})
+    """Numbers that every call of a compiled step may give anew, without another compilation: the names by which calls
+    give them (``sim.step(targets=...)``), and the fields that hold them, floats or tuples of floats."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -121,82 +133,18 @@ class Law(ABC):
         ground.
         """
 
-    def beside(self, model: Model, t: Any, state: State, touching: frozenset[str], asked: Any) -> Any:
-        """:meth:`forces` of a law that ``answers``, beside those (nv) that are ``asked`` of the drives."""
-        return self.forces(model, t, state, touching)
+    def sized(self, model: Model) -> Self:
+        """The law with one number for each joint where its :attr:`inputs` may be given so: what compiled steps take."""
+        return self
 
-    def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray] | None:
-        """Stiffness and damping (nv x nv) at most, near a state: how short steps have to be.  None: not said."""
-        return None
+    def check_inputs(self) -> None:
+        """Raises where :attr:`inputs` name fields that hold no numbers."""
+        for name, field in self.inputs.items():
+            x = getattr(self, field, None)
+            if not (_is_number(x) or _is_row(x)):
+                raise ModelError(f"input {name!r} of {self.name!r}: its field {field!r} holds numbers, not {told(x)}")
 
-    def resistance(self, model: Model, t: Any, state: State, touching: frozenset[str], dt: Any) -> Any:
-        """``2 x n``: stiffness and damping of single joints that an implicit step of ``dt`` (s) foresees; by default
-        those of :meth:`impedance`.
-        """
-        said = self.impedance(model, state)
-        return np.zeros((2, model.n)) if said is None else stack([np.diagonal(x)[model.m :] for x in said])
-
-    def fastest(self, model: Model) -> float:
-        """The rate (1/s) at which it moves a robot at most, if its stiffness is not in :meth:`impedance`, because it
-        acts now and then: default steps follow it.  0: not said.
-        """
-        return 0.0
-
-    def holds(self, model: Model, state: State) -> float | None:
-        """The energy (J) that it holds at a state, of a law that never gives more than it holds and was given: a run in
-        which it does says so.  None: not said.
-        """
-        return None
-
-    def braking(self, model: Model, state: State, asked: Any, dt: Any) -> Any:
-        """``n``: the damping of joints that an implicit step of ``dt`` (s) foresees of a law that ``answers``."""
-        return np.zeros(model.n)
-
-    def grip(self, model: Model) -> np.ndarray | None:
-        """Dry friction (n): the forces up to which the law holds joints at rest, and with which it pulls against their
-        motion.  Steps that can do so hold them exactly, instead of by :meth:`forces`.  None: it is no such law.
-        """
-        return None
-
-    # laws with a state of their own ---------------------------------------------------------------------------
-
-    memory: Any = np.zeros(0)
-    """what it remembers now, as :meth:`remembering` has set it"""
-
-    def memory_size(self, model: Model) -> int:
-        """How many numbers it remembers."""
-        return 0
-
-    def begin(self, model: Model, state: State) -> np.ndarray:
-        """What it remembers at the start of a run."""
-        return np.zeros(self.memory_size(model))
-
-    def remembering(self: L, memory: Any) -> L:
-        """The same law that remembers this, of any kind of number."""
-        changed = copy.copy(self)
-        object.__setattr__(changed, "memory", memory)
-        return changed
-
-    def memory_rate(self, model: Model, t: Any, state: State) -> Any:
-        """``d memory / dt``, of laws that run with the robot."""
-        return np.zeros(self.memory_size(model))
-
-    def after(self, model: Model, t: Any, state: State, period: Any) -> Any:
-        """The memory at the next look, ``period`` (s) later, of a sampled law: by the midpoint rule, unless it knows
-        better.
-        """
-        half = self.memory + (0.5 * period) * self.memory_rate(model, t, state)
-        return self.memory + period * self.remembering(half).memory_rate(model, t, state)
-
-    def noises(self, model: Model) -> int:
-        """How many random numbers a look at the robot takes."""
-        return 0
-
-    def sensed(self, model: Model, state: State, noise: Any) -> State:
-        """What a sampled law sees of a state, with ``noise``: standard normal numbers, new at every look."""
-        return state
-
-    def check(self, model: Model) -> None:  # noqa: B027 (most laws suit every model)
+    def check(self, model: Model) -> None:
         """Raises where the law cannot act on ``model``; asked once before a run, whatever is compiled later."""
 
 

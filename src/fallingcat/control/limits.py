@@ -14,6 +14,7 @@ from ..dynamics.checks import check_fields, positive
 from ..errors import ModelError, told
 from ..lie.group import constant
 from ..model import Model, State
+from ..records import concise
 from .tasks import Task
 
 
@@ -122,6 +123,7 @@ class RateLimits(Limit):
         return _both_sides(model, self.fraction * bounds.speed, self.fraction * bounds.speed, "rate limit")
 
 
+@concise
 @dataclass(frozen=True)
 class SpeedLimit(Limit):
     """What a task is about moves not faster than ``most`` along each of its rows: ``-most <= J v <= most``.

@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import clip, cos, sin
 from ..dynamics.checks import positive
 from ..errors import ModelError, told
+from ..records import concise
 
 Rows = tuple[tuple[float, ...], ...]
 
@@ -22,6 +23,7 @@ class Wanted(NamedTuple):
     accelerations: Any
 
 
+@concise
 @dataclass(frozen=True)
 class Cycles:
     """A closed Fourier series ``mean + sum_h cosines_h cos(2 pi h s) + sines_h sin(2 pi h s)``, gone around ``count``

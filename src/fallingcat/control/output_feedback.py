@@ -21,6 +21,7 @@ from ..errors import ModelError, told
 from ..formulations import ReducedEquations, connection, locked_velocity, reduced_equations
 from ..lie.rotations import homogeneous
 from ..model import Model, State
+from ..records import concise
 from .law import Law
 from .motions import Cycles, Wanted
 from .springs import on_joints
@@ -61,6 +62,7 @@ class PoseSensor:
             raise ModelError("a pose sensor has a rate above zero, and a latency of at most one period")
 
 
+@concise
 class ErrorState(NamedTuple):
     """``x`` of [Mishra] (50) and the Lyapunov function (53) with its parts."""
 
@@ -81,6 +83,7 @@ class ErrorState(NamedTuple):
     know the truth"""
 
 
+@concise
 @dataclass(frozen=True)
 class OutputFeedback(Law):
     """``tau = -K w (q - q_wanted) - D w qd + tau^``, (45) and (52), beside the observers (37) and (42) with (51).

@@ -6,7 +6,7 @@ Made from the model by :func:`passive`, which every run adds to what moves the r
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,7 @@ class PassiveSprings(Law):
 
     name: str = "passive springs"
     commanded = False
+    ignores_contact = True
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
         total: Any = np.zeros(model.nv)
@@ -86,6 +87,7 @@ class PassiveDamping(Law):
 
     name: str = "passive damping"
     commanded = False
+    ignores_contact = True
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
         return concatenate([np.zeros(model.m), -felt(model, "damping", 2) * state.rates])
@@ -114,6 +116,7 @@ class DryFriction(Law):
     """s"""
     name: str = "dry friction"
     commanded = False
+    ignores_contact = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -152,10 +155,14 @@ class JointStops(Law):
     foreseen: bool = False
     """whether steps foresee their dampers, as those of ``implicit`` do: then ``w = 1 / max(step, 4 ms)``"""
     commanded = False
+    ignores_contact = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_step(self.step, self.name)
+
+    def foreseeing(self) -> JointStops:
+        return replace(self, foreseen=True)
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
         places, rates, lower, upper = _ends(model)
@@ -191,6 +198,7 @@ class DriveLimits(Law):
 
     name: str = "drive limits"
     answers = True
+    ignores_contact = True
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
         return self.beside(model, t, state, touching, np.zeros(model.nv))
@@ -225,10 +233,6 @@ class DriveLimits(Law):
         s = FADE * top / maximum(left, FADE * top)
         damping = s * (absolute(u[fast]) / (FADE * top) + kept) - kept
         return _onto(model, fast, where(less(0.0, left), maximum(damping, 0.0 * damping), 0.0 * damping))[model.m :]
-
-
-OWN = (PassiveSprings, PassiveDamping, DryFriction, JointStops, DriveLimits)
-"""What :func:`passive` makes: laws that do not ask what touches."""
 
 
 # the model's numbers ----------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from ..dynamics.sweeps import places_above
 from ..errors import ModelError, NumericsError, told
 from ..kernels import compile
 from ..model import Model, State
+from ..records import tabulated
 from .active_set import Limited, limited
 from .least_squares import LEAST, RANK, Level, hierarchical
 from .limits import Limit, Rows, all_limits
@@ -31,6 +32,7 @@ METRICS = ("energy", "rates")
 Levels = tuple[tuple[Task, ...], ...]
 
 
+@tabulated
 @dataclass(frozen=True)
 class Velocities:
     """What :func:`velocities` found."""

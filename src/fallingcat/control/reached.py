@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..model import Model, State
+from ..records import tabulated
 from .reaching_step import HEAD, REACHED, STATIONARY, Plan
 from .stretched import is_beyond
 from .tasks import BaseTask
@@ -16,6 +17,7 @@ MOVED = 1e-3
 """m: a base that moves by more is noted."""
 
 
+@tabulated
 @dataclass(frozen=True)
 class Reached:
     """What :func:`inverse_kinematics` found; for many goals every entry has one more axis in front."""

@@ -149,7 +149,8 @@ class InverseKinematics:
     def __reduce__(self) -> Any:
         """As what it is made of: a copy, here or in another process, has a memory and code of its own."""
         arguments, options = self._made_of
-        return partial(type(self), **options), arguments
+        made: Any = partial(type(self), **options)
+        return made, arguments
 
     def numbers(self, *goals: Any) -> np.ndarray:
         """What the kernel is given for goals."""

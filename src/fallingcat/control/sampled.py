@@ -11,12 +11,14 @@ import numpy as np
 from ..arrays import is_numeric
 from ..errors import ModelError, told
 from ..model import State
+from ..records import concise
 from .law import Law
 
 WHOLE = 1e-9
 """A latency that misses a whole number of periods by less than this part of one is that number of periods."""
 
 
+@concise
 @dataclass(frozen=True)
 class Sampled:
     """A controller that is asked ``rate`` times a second and whose answers are held (zero-order hold).

@@ -18,6 +18,7 @@ from ..dynamics.sweeps import Places, inward, nodes, outward
 from ..errors import ModelError, told
 from ..lie import SE3
 from ..model import Model, State
+from ..records import concise
 from .law import Law
 from .passive import MANY, SHAPES, STEP
 
@@ -25,6 +26,7 @@ HEAVIEST = 1e6
 """kg: the inertia of shapes that no motion parts, such as two that hinges hold side by side"""
 
 
+@concise
 @dataclass(frozen=True)
 class SelfContact(Law):
     """Springs and dampers where links are in each other: at a depth ``y``, ``F = k y + d dy/dt``, not below 0 (nothing
@@ -58,6 +60,10 @@ class SelfContact(Law):
     """s"""
     name: str = "self-contact"
     commanded = False
+
+    @property
+    def nominal_inertia(self) -> bool:  # type: ignore[override]
+        return self.stiffness is None
 
     def __post_init__(self) -> None:
         super().__post_init__()

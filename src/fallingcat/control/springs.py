@@ -11,9 +11,11 @@ from ..arrays import concatenate
 from ..dynamics.checks import vector
 from ..errors import ModelError, told
 from ..model import Model, State
+from ..records import concise
 from .law import Law
 
 
+@concise
 @dataclass(frozen=True)
 class JointSpring(Law):
     """``tau = -K (q - q_rest)`` on all joints or on those named in ``only``; for joints that are angles and lengths.
@@ -60,6 +62,7 @@ class JointSpring(Law):
         return (state.joints - rest) * _chosen(model, self.only)
 
 
+@concise
 @dataclass(frozen=True)
 class JointDamper(Law):
     """``tau = -D rates`` on all joints or on those named in ``only``.

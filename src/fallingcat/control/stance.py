@@ -12,6 +12,7 @@ from ..dynamics.checks import check_dynamic, check_model, positive
 from ..errors import ModelError, told
 from ..lie import SE3
 from ..model import Model
+from ..records import concise
 from .limits import Limit
 from .priorities import Levels, checked_levels
 from .stance_problem import StanceSetup
@@ -21,6 +22,7 @@ from .whole_body_problem import TorqueLimits, plan_of
 from .whole_body_solver import Solver
 
 
+@concise
 @dataclass(frozen=True)
 class Stance:
     """Torques of a robot on flat feet, whose base is the foot it stands on: ``Stance(robot, tasks, feet).compile()``.

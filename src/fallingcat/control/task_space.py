@@ -18,6 +18,7 @@ from ..dynamics.sweeps import places_above
 from ..errors import ModelError, told
 from ..lie.rotations import block_diagonal
 from ..model import Model, State
+from ..records import concise
 from .desired import stated, vector_at
 from .least_squares import LEAST, Level, hierarchical, norm, orthonormal
 from .tasks.task import Demand, Task, check_rotations
@@ -27,6 +28,7 @@ Aim = Task | Callable[[Any], Task]
 """A task, or a function of time (s) that gives one."""
 
 
+@concise
 class TaskDynamics(NamedTuple):
     """``Lambda dw/dt + mu + p = F`` along the rows of a task ([ETH] (3.86)); ``F`` acts as ``J' F``."""
 
@@ -60,6 +62,7 @@ def task_dynamics(model: Model, state: State, task: Task) -> TaskDynamics:
     return TaskDynamics(Lambda, Lambda @ (MinvJt.T @ (h - g) - demand.bias), Lambda @ (MinvJt.T @ g))
 
 
+@concise
 @dataclass(frozen=True)
 class OperationalSpace(TorqueLaw):
     """``tau = J' (Lambda S_M dw* + S_F F + mu + p)``: a task moves, or presses, as it should ([ETH] (3.90), (3.97)).

@@ -16,6 +16,7 @@ from ..errors import ModelError, NumericsError, told
 from ..kernels import Kernel, compile
 from ..model import Model, State
 from ..model.states import check_record
+from ..records import concise, tabulated
 from .limits import Limit, all_limits
 from .priorities import MET, Levels, checked_levels
 from .tasks.task import Task, as_numbers, count, packed
@@ -23,6 +24,7 @@ from .whole_body_problem import SETTLED, Setup, TorqueLimits, plan_of
 from .whole_body_solver import Answer, Solver
 
 
+@tabulated
 @dataclass(frozen=True)
 class Torques:
     """What :func:`torques` found."""
@@ -39,7 +41,7 @@ class Torques:
     beside and above them; ``infeasible``: the limits of ``conflicts`` contradict each other, and some gave way, by the
     least sum of squares, those of velocities before drives and friction"""
     residuals: tuple[np.ndarray, ...]
-    """for each task, in the order given, ``J a + dJ/dt v`` less what it asks for"""
+    """for each task, in the order given, ``J a + dJ/dt v``, or the contact force (N, N m), less what it asks for"""
     ranks: tuple[int, ...]
     """for each level how many of its rows are independent of each other and of all before, held limits too"""
     unmet: tuple[str, ...]
@@ -68,12 +70,12 @@ def torques(
     """The joint torques, with the motion and the contact forces that go with them, for tasks by priority.
 
     ``tasks`` is a list of priorities, each a list of tasks that share it by their weights, as in :func:`.velocities`;
-    they ask for accelerations.  ``contacts`` are links or frames whose origins stay at rest, with forces inside
-    pyramids inside friction cones around ``normal`` (against gravity by default); with ``friction=None`` they hold in
-    every direction.  ``limits`` are above all tasks: :class:`TorqueLimits`, and those of velocities, which hold for the
-    velocity after ``horizon`` (s).  What tasks leave open is settled by the least contact forces and then the least
-    torques, or with ``settle="torques"`` the other way round ([ETH] 3.10).  No answer depends on the link that is the
-    base.
+    they ask for accelerations, or for forces of contacts (:class:`.ForceTask`, :class:`.WrenchTask`). ``contacts`` are
+    links or frames whose origins stay at rest, with forces inside pyramids inside friction cones around ``normal``
+    (against gravity by default); with ``friction=None`` they hold in every direction. ``limits`` are above all tasks:
+    :class:`TorqueLimits`, and those of velocities, which hold for the velocity after ``horizon`` (s). What tasks leave
+    open is settled by the least contact forces and then the least torques, or with ``settle="torques"`` the other way
+    round ([ETH] 3.10). No answer depends on the link that is the base.
 
     ``M a + h = S' u + J' f`` and ``J a + dJ/dt v = 0`` hold to rounding: :func:`fallingcat.forward_dynamics` of these
     torques and forces gives this acceleration.  The first call for a robot and these kinds of tasks compiles.
@@ -94,6 +96,7 @@ def torques(
     return _judged(model, levels, solver, solver.solve(*model.flatten(state), numbers))
 
 
+@concise
 @dataclass(frozen=True)
 class WholeBody:
     """:func:`torques` for a control loop: ``loop = WholeBody(robot, tasks, contacts).compile(); tau = loop(q, v, t)``.
@@ -276,6 +279,8 @@ def _setup(
         raise ModelError(f"{model.name!r} has loops, whose forces are not part of the whole-body problem")
     places = _places(contacts)
     checked_points(model, places)
+    for task in (task for level in levels for task in level):
+        task.force_demand(model, model.neutral(), places)  # an error where it is about no contact
     forms = tuple(tuple(task.form for task in level) for level in levels)
     up = tuple(plane(model, floor_normal(normal)).normal.tolist())
     choice(settle, tuple(SETTLED), "settle")

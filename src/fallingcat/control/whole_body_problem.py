@@ -17,7 +17,7 @@ from ..kernels import Kernel, compile
 from ..lie.group import constant
 from ..model import Model, State
 from .limits import Limit
-from .tasks.task import Task, count, filled, stacked
+from .tasks.task import Task, count, example, filled, stacked
 
 NONE = -1e300
 """The lower bound of limits that have none: numbers of code are finite."""
@@ -151,16 +151,16 @@ def problem(model: Model, state: State, numbers: Any, setup: Setup) -> Problem:
     still, bias = _still(model, state, setup.contacts, points)
     undriven = _undriven(model)
     tasks = filled(model, [form for level in setup.forms for form in level], numbers)
-    demands = [task.demand(model, state) for task in tasks]
+    asked = [task_rows(model, state, task, setup.contacts) for task in tasks]
     free = np.hstack([np.zeros((nf, model.nv)), np.eye(nf)])
     settled = {
         "forces": (free, np.zeros(nf), np.ones(nf)),
         "torques": (dynamics[model.m :], -h[model.m :], np.full(model.n, 1.0 / mass)),
     }
     blocks = [(_wide(still, nf), -bias), (undriven @ dynamics, -(undriven @ h))]
-    blocks += [(_wide(d.J, nf), d.acceleration - d.bias) for d in demands]
+    blocks += [(rows, value) for rows, value, _ in asked]
     blocks += [settled[what][:2] for what in SETTLED[setup.settle]]
-    roots = [*(sqrt(d.weight) for d in demands), *(settled[what][2] for what in SETTLED[setup.settle])]
+    roots = [*(sqrt(weight) for *_, weight in asked), *(settled[what][2] for what in SETTLED[setup.settle])]
     bounds = [_bounds(model, state, setup, limit, dynamics, h) for limit in setup.limits] + [_cones(model, setup)]
     return Problem(
         concatenate([*(G for G, _ in blocks), *(G for G, _, _ in bounds)]),
@@ -168,6 +168,16 @@ def problem(model: Model, state: State, numbers: Any, setup: Setup) -> Problem:
         concatenate(roots),
         concatenate([np.zeros(0), *(lower for _, lower, _ in bounds)]),
     )
+
+
+def task_rows(model: Model, state: State, task: Task, contacts: tuple[str, ...]) -> tuple[Any, Any, Any]:
+    """Rows, right side and weights of a task: on accelerations, (3.111), or on contact forces, (3.112)."""
+    forces = task.force_demand(model, state, contacts)
+    if forces is not None:
+        still = np.zeros((len(forces.rows), model.nv))
+        return concatenate([still, forces.rows * model.mass], axis=1), forces.force, forces.weight
+    demand = task.demand(model, state)
+    return _wide(demand.J, 3 * len(contacts)), demand.acceleration - demand.bias, demand.weight
 
 
 def _wide(J: Any, nf: int) -> Any:
@@ -324,7 +334,7 @@ def plan_of(model: Model, setup: Posed) -> Plan:
     """Made once for a robot and kinds of tasks, contacts and limits."""
     size, shape = count(model, [form for level in setup.forms for form in level]), setup.shape(model)
     torque_rows = slice(*shape.ends[setup.torque_level :][:2])
-    source, kept = _sources(model, setup, size, shape, torque_rows)
+    source, kept = _sources(model, setup, shape, torque_rows)
     try:
         kernel = compile(model, changing, inputs={"numbers": size}, setup=setup, source=source)
     except _Changes:
@@ -335,13 +345,12 @@ def plan_of(model: Model, setup: Posed) -> Plan:
     return Plan(shape, setup, kernel, kept, constant(where.astype(np.int64)), torque_rows)
 
 
-def _sources(
-    model: Model, setup: Posed, size: int, shape: Shape, torque_rows: slice
-) -> tuple[tuple[int, ...], np.ndarray]:
+def _sources(model: Model, setup: Posed, shape: Shape, torque_rows: slice) -> tuple[tuple[int, ...], np.ndarray]:
     """For :func:`changing`: what is the same at two states, which is checked when code is made; and these rows."""
     rng = np.random.default_rng(0)
+    numbers = example(model, [form for level in setup.forms for form in level])
     with np.errstate(all="ignore"):  # these numbers are no goals
-        one, two = (setup.problem(model, model.random_state(rng), np.full(size, 0.5)).rows for _ in range(2))
+        one, two = (setup.problem(model, model.random_state(rng), numbers).rows for _ in range(2))
     fixed = (one == two).all(axis=1)
     source, row = np.where(fixed, CONSTANT, np.arange(len(fixed))), shape.first_limit
     for limit in setup.limits:

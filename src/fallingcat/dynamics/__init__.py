@@ -33,7 +33,7 @@ from .energy import kinetic_energy, potential_energy
 from .forward import forward_dynamics
 from .hamiltonian import Hamiltonian, hamiltonian, potential_forces
 from .hessian import kinematic_hessian
-from .identification import Identified, identify
+from .identification import Identified, identify, joint_regressor
 from .inverse import bias_forces, gravity_forces, inverse_dynamics
 from .kinematics import (
     analytical_jacobian,
@@ -111,6 +111,7 @@ __all__ = [
     "inverse_dynamics_regressor",
     "jacobian",
     "jacobian_derivative",
+    "joint_regressor",
     "kinematic_hessian",
     "kinetic_energy",
     "linearize",

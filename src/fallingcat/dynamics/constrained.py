@@ -11,6 +11,7 @@ from ..arrays.arguments import shape_of
 from ..arrays.types import Matrix, Vector
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
+from ..records import concise
 from .checks import check_robot, numbers, vector
 from .inverse import bias_forces
 from .mass import mass_matrix
@@ -20,6 +21,7 @@ ROUNDING = 1e-13
 """Of a row, per root of the mass it moves: as where a point is on the axis that should move it."""
 
 
+@concise
 class Constrained(NamedTuple):
     """``acceleration`` (nv) of the quasi-velocity; ``multipliers`` (k): forces of the constraint *on the robot*, which
     act as ``J' multipliers``."""

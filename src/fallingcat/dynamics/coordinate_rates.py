@@ -14,9 +14,11 @@ from ..lie import SE3, SO3, Group
 from ..lie.charts import RotationChart
 from ..lie.rotations import block_diagonal
 from ..model import Model, State
+from ..records import concise
 from .checks import check_state
 
 
+@concise
 class FloatingBaseMap(NamedTuple):
     """``u = E dq/dt`` and ``dq/dt = inverse u``, with ``u = [velocity of the base along the world's axes; its angular
     velocity, body-fixed; joint rates]`` (nv) of :func:`fallingcat.changes.world_linear`.

@@ -20,6 +20,7 @@ from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Model, State
 from ..model.words import Representation
+from ..records import concise
 from .checks import check_robot, check_state, vector
 from .forward import forward_dynamics
 from .geometry import geometry
@@ -34,6 +35,7 @@ _SE3 = SE3()
 ad, adt = _SE3.ad, _SE3.adt
 
 
+@concise
 class InverseDerivatives(NamedTuple):
     """Derivatives of :func:`inverse_dynamics` (each nv x nv)."""
 
@@ -45,6 +47,7 @@ class InverseDerivatives(NamedTuple):
     """with respect to the acceleration: the mass matrix"""
 
 
+@concise
 class ForwardDerivatives(NamedTuple):
     """Derivatives of :func:`forward_dynamics` (each nv x nv)."""
 

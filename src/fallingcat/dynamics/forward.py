@@ -96,7 +96,7 @@ def response(
     tree = nodes(model, state)
     S0 = model.base.selection
     twist = S0 @ state.twist
-    angular = outward(tree, twist[3:], lambda node, w: node.H[:3, :3].T @ w + (node.S @ node.rates)[3:])
+    angular = _angular(tree, twist[3:])
     bodies = rigid_inertias(model)
     own = [_rigid(inertia, w) for inertia, w in zip(bodies, angular, strict=True)]
     for link, wrench in wrenches:
@@ -134,6 +134,15 @@ def response(
     links = outward(tree, S0 @ twist_dot + fall, step)
     beyond = Places.of(model).vector([twist_dot, *rates_dot])
     return Response(_total(model, beyond, given), links, beyond[model.m :])
+
+
+def angular_velocities(model: Model, state: State) -> list[Any]:
+    """Angular velocity (3) of every link, in its frame."""
+    return _angular(nodes(model, state), (model.base.selection @ state.twist)[3:])
+
+
+def _angular(tree: Sequence[Node], base: Any) -> list[Any]:
+    return outward(tree, base, lambda node, w: node.H[:3, :3].T @ w + (node.S @ node.rates)[3:])
 
 
 def _given(model: Model, node: Node, joint: _Joint, acceleration: Any) -> _Joint:

@@ -12,6 +12,7 @@ from ..arrays.differentiate import derivative
 from ..arrays.types import Scalar, Vector
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
+from ..records import concise
 from .checks import answered, check_dynamic, check_state, vector
 from .derivatives import displace
 from .energy import kinetic_energy, potential_energy
@@ -45,6 +46,7 @@ def potential_forces(model: Model, state: State, potential: Potential) -> Vector
     return _slope(model, state, lambda at: _number(potential(at), "the potential"), "the potential")
 
 
+@concise
 class Hamiltonian(NamedTuple):
     """``H(o, R, q, h_b, h_q)`` (J) and its derivatives ([Feurstein] (3.35)-(3.36))."""
 

@@ -18,6 +18,7 @@ from ..errors import ModelError
 from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Body, Model, State
+from ..records import concise
 from .checks import check_model, check_robot, choice, positive, vector
 from .inverse import LinkMotion, base_motion, carried
 from .kinematics import world_poses
@@ -182,6 +183,7 @@ def _projected(model: Model, tree: list[Node], own: list[Matrix]) -> Matrix:
 # what can be learnt -----------------------------------------------------------------------------------------------
 
 
+@concise
 class BaseParameters(NamedTuple):
     """The combinations of inertial parameters that motions show: ``P pi``, as few as there are.
 
@@ -220,6 +222,11 @@ def base_parameters(
     W = np.concatenate(
         [_sampled(model, regressor, rng) for _ in range(2 + 2 * EACH * len(model.links) // max(1, model.nv))]
     )
+    return combinations(W, parameter_names(model), tolerance)
+
+
+def combinations(W: np.ndarray, names: tuple[str, ...], tolerance: float) -> BaseParameters:
+    """Combinations of parameters (with these ``names``) that the columns of a regressor ``W`` tell apart."""
     size = np.linalg.norm(W, axis=0)
     W = W / np.where(size > tolerance * size.max(initial=0.0), size, np.inf)
     Q = np.zeros((len(W), 0))
@@ -234,7 +241,7 @@ def base_parameters(
     P[np.abs(scaled) < tolerance] = 0.0
     P[:, size <= tolerance * size.max(initial=0.0)] = 0.0
     P[:, kept] = np.eye(len(kept))
-    return BaseParameters(P, tuple(kept), tuple(_named(row, parameter_names(model)) for row in P))
+    return BaseParameters(P, tuple(kept), tuple(_named(row, names) for row in P))
 
 
 def _sampled(model: Model, regressor: Callable[..., Matrix], rng: np.random.Generator) -> np.ndarray:

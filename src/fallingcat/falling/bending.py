@@ -14,6 +14,7 @@ from ..gaits.guess import strongest_plane
 from ..lie import SE3
 from ..model import Model
 from ..model.joints import Revolute
+from ..records import concise
 
 REACH = 1.4
 """Largest bend (rad) of joints without limits."""
@@ -25,6 +26,7 @@ LITTLE = 0.05
 """Share of the largest bend below which a joint is left alone."""
 
 
+@concise
 class Bending(NamedTuple):
     """A robot with what is not needed locked, and two directions of its joints between which a bend is carried."""
 

@@ -14,6 +14,7 @@ from ..errors import ModelError, NumericsError
 from ..lie import SE3
 from ..lie.rotations import log
 from ..model import Model, State, robots
+from ..records import concise
 from ..simulation import Trajectory, simulate
 from .bending import Bending, bendings
 from .plan import Manoeuvre, easiest, tilted
@@ -25,6 +26,7 @@ REST = 0.04
 """The share of the fall that is left after the manoeuvre, to land with a straight back."""
 
 
+@concise
 class Drop(NamedTuple):
     """A fall, and what it cost."""
 

@@ -15,6 +15,7 @@ from ..gaits.forces import shape_forces
 from ..kernels import compile
 from ..lie import rotations
 from ..model import Model
+from ..records import concise
 from .bending import REACH, Bending, direction
 from .righting import RightingCurve
 
@@ -29,6 +30,7 @@ OVER = 0.9
 SAMPLES = 240
 
 
+@concise
 class Manoeuvre(NamedTuple):
     """A shape motion from rest to rest that turns the robot without angular momentum."""
 

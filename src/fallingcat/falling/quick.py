@@ -25,6 +25,7 @@ from ..kernels.kernel import compile_step
 from ..lie import SE3, SO3
 from ..lie.rotations import log
 from ..model import Model
+from ..records import concise
 from .apart import Limbs
 from .plan import smallest_bend
 from .righting import RightingCurve
@@ -48,6 +49,7 @@ COARSE, FINE = 1e-6, 1e-11
 """Tolerances of displacements while searching, and of the result."""
 
 
+@concise
 class QuickRighting(NamedTuple):
     """A motion from rest to rest, from a posture and back to it, that turns a robot over without momentum."""
 

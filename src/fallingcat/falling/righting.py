@@ -10,8 +10,10 @@ import numpy as np
 from ..errors import ModelError
 from ..gaits import Curve, Jet
 from ..gaits.curves import finite
+from ..records import concise
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class RightingCurve(Curve):
     """``q = origin + w(s) (tuck + bend (cos a first + sin a second))`` with the angle ``a = start + 2 pi turns s``.

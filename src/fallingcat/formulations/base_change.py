@@ -17,6 +17,7 @@ from ..lie import SE3
 from ..lie.rotations import block_diagonal, homogeneous, skew
 from ..model import Model, State
 from ..model.words import REPRESENTATIONS, Factorization, Place, Representation, place_name
+from ..records import concise
 from .equations import EquationsOfMotion, VelocityChange, equations, upper
 from .representations import base_matrices
 
@@ -52,6 +53,7 @@ def base_at(
     )
 
 
+@concise
 class FixedAt(NamedTuple):
     """Joint-space equations of a robot that is held at a link: ``M ddq + C dq + g = tau + external``.
 

@@ -12,6 +12,7 @@ from ..arrays import is_numeric
 from ..dynamics.checks import choice, positive
 from ..errors import ModelError
 from ..model.words import FACTORIZATIONS
+from ..records import concise, html_table
 from .claims import OF_ALL, Claim, named_claims
 from .equations import EquationsOfMotion
 from .evidence import Evidence, Unproved
@@ -43,6 +44,7 @@ class Check(NamedTuple):
         return self.verdict == "holds"
 
 
+@concise
 class Certificate(NamedTuple):
     """The checks of one set of equations; ``str()`` is a table."""
 
@@ -73,16 +75,30 @@ class Certificate(NamedTuple):
         return tuple.__getitem__(self, name)
 
     def __str__(self) -> str:
+        return "\n".join([self._title, *map(_row, self.checks)])
+
+    def _repr_html_(self) -> str:
+        rows = [(check.name, _residual(check), _verdict(check), check.meaning, check.reason) for check in self.checks]
+        return html_table(self._title, rows, ("check", "residual", "verdict", "meaning", "reason"))
+
+    @property
+    def _title(self) -> str:
         word = {"holds": "passed", "broken": "FAILED", "unproved": "UNPROVED"}[self.verdict]
-        rows = [f"{self.formulation} equations, {self.factorization} matrix: {word}"]
-        return "\n".join(rows + [_row(check) for check in self.checks])
+        return f"{self.formulation} equations, {self.factorization} matrix: {word}"
 
 
 def _row(check: Check) -> str:
-    verdict = {"holds": "holds", "broken": "BROKEN", "unproved": "UNPROVED"}[check.verdict]
-    residual = "        -" if check.reason else f"{check.residual:9.2e}"
-    row = f"  {check.name:<18} {residual}  {verdict if check.claimed else 'not claimed':<12} {check.meaning}"
+    row = f"  {check.name:<18} {_residual(check):>9}  {_verdict(check):<12} {check.meaning}"
     return f"{row} ({check.reason})" if check.reason and check.claimed else row
+
+
+def _residual(check: Check) -> str:
+    return "-" if check.reason else f"{check.residual:.2e}"
+
+
+def _verdict(check: Check) -> str:
+    word = {"holds": "holds", "broken": "BROKEN", "unproved": "UNPROVED"}[check.verdict]
+    return word if check.claimed else "not claimed"
 
 
 def certify(eom: EquationsOfMotion, tolerance: float = 1e-9, seen: Evidence | None = None) -> Certificate:

@@ -25,6 +25,7 @@ from ..lie import SE2
 from ..lie.magnus import NODES, step_logarithm
 from ..lie.rotations import skew
 from ..model import Model, State
+from ..records import concise
 from .slice import curvature_slice
 
 
@@ -173,6 +174,7 @@ def _area_matrix(inertia: RigidInertia, s: Any, momentum: Any) -> Any:
     return concatenate([skew(momentum[:3]), inertia.second @ w - v @ skew(inertia.moment)], axis=1)
 
 
+@concise
 class Integrability(NamedTuple):
     """Whether the locked velocity is the velocity of a frame that depends on the shape alone ([Feurstein] (3.72))."""
 

@@ -24,6 +24,7 @@ from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Model, State
 from ..model.words import ALIGNED_FRAMES, AlignedFrame
+from ..records import concise
 from .center_frames import (
     Orientation,
     axes_of,
@@ -182,6 +183,7 @@ def center_of_mass_base(model: Model, state: State) -> VelocityChange:
     return VelocityChange.of(model, state, matrix, "G[B]", label, T_dot=T_dot, inverse=inverse)
 
 
+@concise
 class Conservation(NamedTuple):
     """Whether the momentum, expressed in a frame, stays constant when no external wrench acts."""
 

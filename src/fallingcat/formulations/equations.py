@@ -18,6 +18,7 @@ from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
 from ..model.words import Factorization
 from ..progress import check_memory
+from ..records import concise
 from .claims import Claim, named_claims
 from .time import is_rate, later
 
@@ -28,6 +29,7 @@ MATRICES = 6
 """nv x nv, in memory at once"""
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class VelocityChange:
     """``v_y = T v_x``: another quasi-velocity for the same motion ([Feurstein] 3.3.1, [Traversaro] 4, [Mishra] Lemma
@@ -211,6 +213,7 @@ def identity(model: Model) -> VelocityChange:
     return VelocityChange(one, zero, one, "body", "twist of the base, body-fixed", at=_Along(lambda step: one))
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class EquationsOfMotion:
     """``M dv/dt + C v + g = forces``, for one state and one choice of velocity.

@@ -15,10 +15,12 @@ from ..dynamics.rotors import with_rotor_coriolis
 from ..lie import Group
 from ..lie.rotations import block_diagonal
 from ..model import Model, State
+from ..records import concise
 from .branches import branches, frames
 from .connection import check_floating
 
 
+@concise
 class ReducedEquations(NamedTuple):
     """``Lambda dxi/dt + D_q xi = D_mu xi + forces - g``, with ``xi = [mu; rates]`` ([Mishra] (18)-(20)).
 

@@ -16,6 +16,7 @@ from ..dynamics.checks import check_robot, check_state, vector
 from ..errors import ModelError
 from ..lie import SE3
 from ..model import Model, State
+from ..records import concise
 from .connection import curvature, curvature_tensor, shape
 from .reduced import reduced_equations
 
@@ -81,6 +82,7 @@ def connection_exterior(model: Model, state: State, x: Vector | None = None, y: 
     return F + stack(brackets, axis=1) if brackets else F
 
 
+@concise
 class ReducedDerivatives(NamedTuple):
     """How the Coriolis forces of Theorem 1 change with ``xi = [mu; rates]`` (nv x nv each).
 

@@ -12,8 +12,10 @@ import numpy as np
 
 from ..arrays.arguments import shape_of
 from ..errors import ModelError, told
+from ..records import concise
 
 
+@concise
 class Jet(NamedTuple):
     """A curve at N times: where it is and its first two derivatives, ``N x k`` each."""
 
@@ -68,6 +70,7 @@ class Curve(ABC):
         return Embedded(self, matrix, start)
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Circle(Curve):
     """``center + (radius_1 cos a, radius_2 sin a)`` for the angle a from ``start``, ``turns`` times around (rad).
@@ -105,6 +108,7 @@ class Circle(Curve):
         return Jet(np.asarray(self.center, dtype=float) + along, rate * across, -(rate**2) * along)
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Fourier(Curve):
     """``mean + sum_h cosines[h] cos(2 pi (h + 1) s) + sines[h] sin(2 pi (h + 1) s)``; H x k coefficients each."""
@@ -164,6 +168,7 @@ class Fourier(Curve):
         return Jet(q, dq, -(C * rates**2) @ self.cosines - (S * rates**2) @ self.sines)
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Segment(Curve):
     """The straight line from ``start`` to ``end``."""
@@ -185,6 +190,7 @@ class Segment(Curve):
         return Jet(a + s * (b - a), np.broadcast_to(b - a, (len(s), len(a))), np.zeros((len(s), len(a))))
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Chain(Curve):
     """Curves one after the other, each beginning where the one before ends; ``shares`` of [0, 1] by length."""
@@ -263,6 +269,7 @@ class ReversedCurve(Curve):
         return Jet(jet.q, -jet.dq, jet.ddq)
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Embedded(Curve):
     """``q = origin + directions r``: a curve of few coordinates in the space of all joints ([Mishra] (59))."""

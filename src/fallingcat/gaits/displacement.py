@@ -21,6 +21,7 @@ from ..kernels import compile
 from ..kernels.kernel import compile_step
 from ..lie.magnus import NODES, step_logarithm
 from ..model import Model, State
+from ..records import concise
 from .curves import samples
 from .frames import GaitFrame, KnownFrame, check_frame, frame_pose, settled
 from .gait import Motion, check_motion, check_shape
@@ -39,6 +40,7 @@ FIRST, LAST = 8, 4096
 """Fewest and most steps on a smooth piece."""
 
 
+@concise
 class Displacement(NamedTuple):
     """What a gait does to the base."""
 
@@ -183,6 +185,7 @@ def displacement(
     return Reconstruction(model).displacement(motion, momentum=momentum, frame=frame, tolerance=tolerance)
 
 
+@concise
 class LockedFrame(NamedTuple):
     """The frame that moves with the locked velocity, along a curve of shapes ([Feurstein] (3.70)-(3.75))."""
 

@@ -18,6 +18,7 @@ from ..errors import ModelError, NumericsError, told
 from ..formulations.connection import shape
 from ..kernels.kernel import compile_step
 from ..model import Model, State
+from ..records import concise
 from .displacement import Displacement
 from .frames import GaitFrame, frame_pose, frame_poses, name_of, settled
 from .gait import Motion, check_motion, check_shape
@@ -25,6 +26,7 @@ from .maps import Mapper
 from .regions import Region
 
 
+@concise
 class Estimate(NamedTuple):
     """What a gait does to the base, by Stokes' theorem and the first bracket."""
 

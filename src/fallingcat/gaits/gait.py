@@ -10,6 +10,7 @@ import numpy as np
 from ..dynamics.checks import check_model, choice, positive
 from ..errors import ModelError, told
 from ..model import Model
+from ..records import concise
 from .curves import Curve, Jet, at_once
 
 PROFILES = ("smooth", "constant")
@@ -30,6 +31,7 @@ class Motion(Protocol):
     def __call__(self, t: Any, /) -> Jet: ...
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Gait:
     """A curve followed in ``duration`` (s).

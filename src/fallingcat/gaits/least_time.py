@@ -13,6 +13,7 @@ from ..errors import ModelError, NumericsError, told
 from ..kernels import compile
 from ..lie.rotations import exp, log
 from ..model import Model
+from ..records import tabulated
 from .collocation import Answer, Bounds, Collocation, demanded
 from .displacement import Displacement, Reconstruction
 from .gait import Gait, Motion, check_motion, check_shape
@@ -29,6 +30,7 @@ SOLVED = "Solve_Succeeded"
 _STATUS = {SOLVED: "optimal"} | dict.fromkeys(HOPELESS, "infeasible")
 
 
+@tabulated
 @dataclass(frozen=True, eq=False)
 class LeastTime:
     """The quickest motion that was found, and what it takes."""

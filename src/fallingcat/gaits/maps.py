@@ -15,6 +15,7 @@ from ..dynamics.principal import standing_out
 from ..errors import ModelError, told
 from ..kernels.kernel import compile_step
 from ..model import Model
+from ..records import concise
 from .curves import Curve, Embedded, finite, samples
 from .frames import (
     GaitFrame,
@@ -33,6 +34,7 @@ from .perturbation import MinimumPerturbation
 from .regions import Region
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Plane:
     """A plane of shapes ``q = origin + directions r`` with two coordinates ([Mishra] (59)); ``directions`` is n x 2."""
@@ -84,6 +86,7 @@ class Plane:
         return Embedded(curve, self.directions, self.origin)
 
 
+@concise
 class CurvatureMap(NamedTuple):
     """``DA(e1, e2)`` over a grid of a plane: turn and travel per area of a small gait, with the sign changed."""
 

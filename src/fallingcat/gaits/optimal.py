@@ -15,6 +15,7 @@ import numpy as np
 from ..dynamics.checks import positive, vector
 from ..errors import Interrupted, ModelError, NumericsError
 from ..model import Model
+from ..records import tabulated
 from .aims import Aim
 from .curves import Curve, Fourier
 from .displacement import Displacement, Reconstruction
@@ -34,6 +35,7 @@ NEAR = 1e-7
 _RANKS = {"optimal": 0, "unfinished": 1, "interrupted": 2, "infeasible": 3}
 
 
+@tabulated
 @dataclass(frozen=True, eq=False)
 class Optimum:
     """A gait that was looked for, and whether it is what was wanted."""

@@ -16,6 +16,7 @@ from ..dynamics.checks import positive
 from ..errors import ModelError, NumericsError, told
 from ..kernels import compile
 from ..model import Model
+from ..records import concise
 from .curves import Curve, Jet, at_once
 from .displacement import Reconstruction
 from .forces import shape_forces
@@ -25,6 +26,7 @@ POINTS = 200
 """Of the grid, for each smooth piece of a curve."""
 
 
+@concise
 class Paced(NamedTuple):
     """A curve with the times at which its points are passed; a :class:`.Motion`, as a :class:`.Gait` is."""
 

@@ -28,6 +28,7 @@ from ..errors import ModelError, NumericsError, told
 from ..formulations import connection
 from ..kernels import compile
 from ..model import Model
+from ..records import concise
 from .curves import samples
 from .gait import check_shape
 from .regions import Region
@@ -99,6 +100,7 @@ class Robot:
         return np.asarray(by.back[:, *inner] @ A - by.rate[:, *inner] @ np.swapaxes(dx, 1, 2))
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class MinimumPerturbation:
     """A frame that moves least over a region, as a function of the shape; a ``frame`` for maps and displacements.

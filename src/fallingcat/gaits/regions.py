@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
+from ..records import concise
 from .curves import finite, samples
 from .gait import Motion, check_motion
 
@@ -19,6 +20,7 @@ THIN = 1e-9
 """Relative width below which a direction does not count."""
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Region:
     """The shapes ``q = origin + directions r`` (n x k) with each ``r`` between ``low`` and ``high`` (k).

@@ -22,6 +22,7 @@ from ..kernels.kernel import compile_step
 from ..lie import SO3
 from ..lie.rotations import exp, log
 from ..model import Model
+from ..records import tabulated
 from .curves import Fourier
 from .displacement import Displacement, Reconstruction
 from .gait import check_shape, turning_axes
@@ -38,6 +39,7 @@ LOOKS = 400
 """Points of a cycle at which its reach is looked at."""
 
 
+@tabulated
 class Reorientation(NamedTuple):
     """A gait that turns the base, and how often."""
 

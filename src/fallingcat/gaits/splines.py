@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
+from ..records import concise
 from .curves import Curve, Jet, at_once, finite
 
 
@@ -26,6 +27,7 @@ def hermite(x: Any) -> np.ndarray:
     return np.stack([np.stack(some, axis=1) for some in (values, slopes, bends)])
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Spline(Curve):
     """The curve through ``points`` (N + 1 x k) with ``slopes`` (N + 1 x k, by s) at s = 0, 1/N, ..., 1: cubic between

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any, Final, Literal, NamedTuple
 
@@ -17,6 +19,7 @@ from ..errors import FallingCatError, FileError, ModelError, told
 from ..lie import Group
 from ..model import Model
 from ..model.body import frozen_array
+from ..registry import Registry
 from .bases import PLAIN_BASES
 from .diagnostics import FileWarning, Options, Reader, check_path
 
@@ -124,8 +127,12 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
         from .urdf_writer import save as write
     elif suffix == ".toml":
         from .toml import save as write
+    elif suffix in WRITERS:
+        WRITERS[suffix](model, path)
+        return
     else:
-        raise FileError(f"models are written to .urdf and .toml files, not to {suffix!r}", file=path)
+        endings = ", ".join((".urdf", ".toml", *WRITERS))
+        raise FileError(f"models are written to {endings} files, not to {suffix!r}", file=path)
     write(model, path)
 
 
@@ -168,10 +175,13 @@ def _read(reader: Reader) -> Model:
     suffix = PurePath(reader.file).suffix.lower()
     if not suffix and os.path.isdir(reader.file):
         reader.fail(None, "this is a folder, and no robot file", "name the .urdf, .xml or .toml file in it")
+    if suffix in READERS:
+        return _read_by_other(reader, suffix)
     expand = reader.options.xacro == "expand" and suffix != ".toml"
     if suffix not in (".urdf", ".xml", ".toml") and not (expand and suffix == ".xacro"):
         trusted = 'if you trust it, xacro="expand" expands it'
-        hint = trusted if suffix == ".xacro" else "the name ends in .urdf, .xml or .toml"
+        endings = ", ".join((".urdf", ".xml", *READERS))
+        hint = trusted if suffix == ".xacro" else f"the name ends in {endings} or .toml"
         what = f"a {suffix!r} file" if suffix else "a file whose name has no ending"
         reader.fail(None, f"no robot is read from {what}", hint)
     data = read_bytes(reader)
@@ -195,6 +205,32 @@ def _read(reader: Reader) -> Model:
     from .urdf import read_urdf
 
     return read_urdf(root, reader)
+
+
+def _read_by_other(reader: Reader, suffix: str) -> Model:
+    """What the reader of another package makes of a file."""
+    try:
+        model = READERS[suffix](Path(os.fsdecode(reader.file)))
+    except (OSError, ValueError) as error:
+        reader.fail(None, str(error))
+    if not isinstance(model, Model):
+        raise ModelError(f"the reader of {suffix!r} files gives a Model, not {told(model)}")
+    base, gravity = reader.options.base, reader.options.gravity
+    model = model if base is None else replace(model, base=base)
+    return model if gravity is None else replace(model, gravity=gravity)
+
+
+def _check_format(suffix: str, function: Any) -> None:
+    if not suffix.startswith(".") or suffix != suffix.lower() or suffix in (".urdf", ".xml", ".toml", ".xacro"):
+        raise ModelError(f"the ending of a file format is like '.sdf', and not one of the library's, not {suffix!r}")
+    if not callable(function):
+        raise ModelError(f"files are read and written by functions, not by {told(function)}")
+
+
+READERS = Registry[Callable[[Path], Model]]("reader", "fallingcat.readers", {}, _check_format)
+"""By ending: ``read(path) -> Model``, which raises ``OSError`` or ``ValueError`` with the rule that is broken."""
+WRITERS = Registry[Callable[[Model, "str | os.PathLike[str]"], None]]("writer", "fallingcat.writers", {}, _check_format)
+"""By ending: ``write(model, path)``."""
 
 
 def _found(path: str | os.PathLike[str]) -> str | os.PathLike[str]:

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..lie import R1, R2, R3, SE2, SE3, SO2, SO3, Group, Helical, Schoenflies, Trivial
+from ..lie import (
+    R1,
+    R2,
+    R3,
+    SE2,
+    SE3,
+    SO2,
+    SO3,
+    Cylindrical,
+    Group,
+    Helical,
+    PseudoPlanar,
+    Schoenflies,
+    Trivial,
+)
 
 BASES: Final[dict[str, type[Group]]] = {
     "free": SE3,
@@ -16,6 +30,8 @@ BASES: Final[dict[str, type[Group]]] = {
     "prismatic": R1,
     "revolute": SO2,
     "helical": Helical,
+    "cylindrical": Cylindrical,
+    "pseudo-planar": PseudoPlanar,
     "fixed": Trivial,
 }
 PLAIN_BASES: Final[dict[str, Group]] = {

@@ -13,13 +13,18 @@ from typing import Final
 
 from ..errors import ExtraMissingError, FileError
 
-_NAME: Final = re.compile(r"[a-z0-9_]+_description")
+_NAME: Final = re.compile(r"[a-z0-9_]+")
+_ENDING: Final = "_description"
 _CLONED: Final = re.compile(r"""clone_to_cache\(\s*["']([^"']+)["']""")
 
 
 def is_name(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is the name of a description, like ``talos_description``, and no file."""
-    return isinstance(path, str) and _NAME.fullmatch(path) is not None and not os.path.exists(path)
+    """Whether a path is no file but the name of a description, like ``go2_description``, or ``go2`` where that is
+    installed.
+    """
+    if not isinstance(path, str) or _NAME.fullmatch(path) is None or os.path.exists(path):
+        return False
+    return path.endswith(_ENDING) or _installed(path + _ENDING) is not None
 
 
 def path_of(name: str) -> str:
@@ -28,7 +33,7 @@ def path_of(name: str) -> str:
     ``robot_descriptions`` clones a repository when one of its modules is imported for the first time: here that is
     refused, and the message says how to have the files.
     """
-    module = _module(name)
+    module = _module(name if name.endswith(_ENDING) else name + _ENDING)
     _check_files(name, module)
     with _no_network():
         try:
@@ -44,16 +49,23 @@ def path_of(name: str) -> str:
 
 def _module(name: str) -> str:
     """Where the description is installed: as a package of its own, or among robot_descriptions."""
-    if importlib.util.find_spec(name) is not None:
-        return name
-    known = importlib.util.find_spec("robot_descriptions") is not None
-    if known and importlib.util.find_spec(f"robot_descriptions.{name}") is not None:
-        return f"robot_descriptions.{name}"
-    if not known:
+    found = _installed(name)
+    if found is not None:
+        return found
+    if importlib.util.find_spec("robot_descriptions") is None:
         raise ExtraMissingError(
             "robots", package="robot_descriptions", purpose=f"{name!r} is no file, and by its name it"
         )
     raise FileError("robot_descriptions has no robot of this name, and there is no such package", file=name)
+
+
+def _installed(name: str) -> str | None:
+    """The module of a description, if there is one."""
+    if importlib.util.find_spec(name) is not None:
+        return name
+    among = f"robot_descriptions.{name}"
+    known = importlib.util.find_spec("robot_descriptions") is not None
+    return among if known and importlib.util.find_spec(among) is not None else None
 
 
 def _check_files(name: str, module: str) -> None:

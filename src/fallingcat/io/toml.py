@@ -4,7 +4,7 @@
 
     name = "revolute hopper"
     base = "planar"
-    gravity = [0.0, -9.71]
+    gravity = [0.0, -9.81]
 
     [[link]]
     name = "thigh"
@@ -53,6 +53,7 @@ from .files import write_text
 from .mimics import Asked, mimicking
 from .names import Names, check_name
 from .physics import check_ratio, remark_on_idle
+from .toml_parts import OWN
 from .toml_tables import TABLES, JointTable, LinkTable, RobotTable, SymbolsTable, meant
 from .toml_text import decoded, parsed
 from .toml_values import UNIT_TOLERANCE
@@ -142,7 +143,7 @@ def _complaint(problem: Any, places: _Places) -> Complaint:
     kind, text = problem["type"], problem["msg"]
     if kind == "extra_forbidden":
         keys = tuple(key for key in loc[:-1] if isinstance(key, str))
-        known = TABLES[keys].model_fields if keys in TABLES else {}
+        known = [key for key in TABLES[keys].model_fields if key != OWN] if keys in TABLES else []
         inside, text = inside[:-1], f"there is no key {str(loc[-1])!r}{meant(str(loc[-1]), known)}"
     elif kind == "missing":
         inside, text = inside[:-1], f"{str(loc[-1])!r} is missing"

@@ -10,10 +10,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat,
 from ..lie import Group, rotations
 from ..model import Couple, Loop, Pin, Rolling, Shape, Weld
 from ..model.actuator import Actuator, ActuatorKind
-from ..model.joints import KINDS, JointKind, Reversed
+from ..model.joints import KINDS, LIBRARY, JointKind, Reversed
+from ..model.loops import KINDS as LOOP_KINDS
 from ..model.shapes import KINDS as SHAPES
 from .bases import BASES
 from .limits import MAX_ATTRIBUTE, MAX_LINKS, MAX_NAME, MAX_PAIRS, MAX_SHAPES
+from .toml_parts import OWN, made, moved
 from .toml_values import (
     Armature,
     Axis,
@@ -37,6 +39,7 @@ from .toml_values import (
 
 ELSEWHERE: Final = {"floating": "free", "ball": "spherical", "hinge": "revolute", "slide": "prismatic", "weld": "fixed"}
 """What other formats call a joint of ours."""
+LIBRARY_JOINTS: Final = frozenset(kind.name for kind in LIBRARY)
 
 
 class Table(BaseModel):
@@ -207,11 +210,20 @@ class JointTable(Placed):
     armature: Armature | None = None
     passive: PassiveTable = PassiveTable()
     mimic: MimicTable | None = None
+    own: dict[str, Any] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _moved(cls, given: Any) -> Any:
+        keys = set(cls.model_fields) - {OWN}
+        return moved(given, "joint", KINDS, LIBRARY_JOINTS, keys, keys - {"axis", "axis2", "pitch"})
 
     @model_validator(mode="after")
     def _known(self) -> Self:
         if self.type not in KINDS:
             raise wrong(f"there is no joint type {self.type!r}{meant(self.type, KINDS)}")
+        if self.type not in LIBRARY_JOINTS:
+            return self
         fields = set(KINDS[self.type].__dataclass_fields__)  # type: ignore[attr-defined]
         _check_keys(self, f"a joint of type {self.type!r}", fields, {"axis", "axis2", "pitch"})
         if self.axis and self.axis2:
@@ -222,7 +234,7 @@ class JointTable(Placed):
 
     def build(self) -> JointKind:
         """The kind of joint."""
-        kind = KINDS[self.type](**_given(self, "axis", "axis2", "pitch"))
+        kind: JointKind = made(KINDS[self.type], **_given(self, "axis", "axis2", "pitch"), **self.own)
         return Reversed(kind) if self.reversed else kind
 
 
@@ -278,11 +290,19 @@ class LoopTable(Placed):
     radius: FiniteFloat | None = None
     normal: Point | None = None
     height: FiniteFloat | None = None
+    own: dict[str, Any] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _moved(cls, given: Any) -> Any:
+        return moved(given, "loop", LOOP_KINDS, frozenset(LOOPS), set(cls.model_fields) - {OWN}, {"name", "type"})
 
     @model_validator(mode="after")
     def _known(self) -> Self:
+        if self.type not in LOOP_KINDS:
+            raise wrong(f"there is no loop type {self.type!r}{meant(self.type, LOOP_KINDS)}")
         if self.type not in LOOPS:
-            raise wrong(f"there is no loop type {self.type!r}{meant(self.type, LOOPS)}")
+            return self
         required, *_ = keys = LOOPS[self.type]
         for key in sorted(self.model_fields_set - {"name", "type", *keys}):
             raise wrong(f"a loop of type {self.type!r} has no {key}")
@@ -298,6 +318,9 @@ class LoopTable(Placed):
 
     def build(self) -> Loop:
         """The loop."""
+        if self.type not in LOOPS:
+            loop: Loop = made(LOOP_KINDS[self.type], name=self.name, **self.own)
+            return loop
         if self.type == "couple":
             return Couple(self.name, **_given(self, "joint", "other", "coefficients"))
         if self.type == "weld":

@@ -14,7 +14,6 @@ from ..lie.charts import EulerZYX
 from ..model import (
     Actuator,
     Body,
-    Couple,
     Frame,
     Joint,
     JointKind,
@@ -22,19 +21,22 @@ from ..model import (
     Link,
     Loop,
     Model,
-    Pin,
     Reversed,
-    Rolling,
     Shape,
-    Weld,
 )
 from ..model.joints import KINDS
+from ..model.loops import KINDS as LOOPS
 from ..model.shapes import Mesh
 from .bases import BASES
 from .diagnostics import Reader
 from .names import Names
+from .toml_parts import OWN, written
+from .toml_tables import JointTable
 from .toml_values import rolled, turned
 from .uris import seen_from
+
+RESERVED: Final = set(JointTable.model_fields) - {"axis", "axis2", "pitch", OWN}
+"""Keys of the table of every joint."""
 
 
 def document(model: Model, path: str | os.PathLike[str]) -> str:
@@ -103,9 +105,10 @@ def _joint(joint: Joint) -> dict[str, Any]:
     kind, turned_around = _plain(joint.kind)
     name = next((name for name, known in KINDS.items() if type(kind) is known), None)
     if name is None:
-        raise ModelError(f"joint {joint.name!r} is of a kind that cannot be written to a file: {joint.kind!r}")
+        known = "make it known with fc.joints.KINDS.add(name, kind)"
+        raise ModelError(f"joint {joint.name!r} is of a kind that no file knows, {type(kind).__name__}: {known}")
     table: dict[str, Any] = {"name": joint.name, "type": name, "parent": joint.parent, "child": joint.child}
-    table |= {key: getattr(kind, key) for key in KINDS[name].__dataclass_fields__}  # type: ignore[attr-defined]
+    table |= written(kind, RESERVED)
     if turned_around:
         table["reversed"] = True
     table |= _placed(joint.placement, f"placement of joint {joint.name!r}")
@@ -142,19 +145,14 @@ def _actuator(actuator: Actuator) -> dict[str, Any]:
 
 
 def _loop(loop: Loop) -> dict[str, Any]:
-    name = next((name for name, known in _LOOPS.items() if type(loop) is known), None)
+    name = next((name for name, known in LOOPS.items() if type(loop) is known), None)
     if name is None:
-        raise ModelError(f"loop {loop.name!r} is of a kind that cannot be written to a file: {type(loop).__name__}")
+        known = "make it known with fallingcat.model.loops.KINDS.add(name, kind)"
+        raise ModelError(f"loop {loop.name!r} is of a kind that no file knows, {type(loop).__name__}: {known}")
     table: dict[str, Any] = {"name": loop.name, "type": name}
-    for key, value in vars(loop).items():
-        if key == "placement":
-            table |= _placed(value, f"placement of loop {loop.name!r}")
-        elif value is not None:
-            table[key] = value
+    for key, value in written(loop, {"type"}).items():
+        table |= _placed(value, f"placement of loop {loop.name!r}") if key == "placement" else {key: value}
     return table
-
-
-_LOOPS: Final[dict[str, type[Loop]]] = {"pin": Pin, "weld": Weld, "couple": Couple, "rolling": Rolling}
 
 
 def _plain(kind: JointKind) -> tuple[JointKind, bool]:

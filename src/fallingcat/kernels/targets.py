@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Final
+from typing import Any
 
-from ..errors import ModelError
+from ..errors import ModelError, told
+from ..registry import Registry
 from .ir.trace import Recipe
 
-TARGETS: Final = {"c": ".text.c", "cuda": ".gpu.kernel", "casadi": ".text.casadi", "jax": ".xla.function"}
-"""target -> the module whose ``build(recipe)`` serves it"""
+
+def _check(name: str, build: Any) -> None:
+    if not callable(build):
+        raise ModelError(f"a target is a function build(recipe), not {told(build)}")
+
+
+def _lazy(module: str) -> Callable[[Recipe], Any]:
+    return lambda recipe: import_module(module, __package__).build(recipe)
+
+
+TARGETS = Registry[Callable[[Recipe], Any]](
+    "target",
+    "fallingcat.targets",
+    {
+        name: _lazy(module)
+        for name, module in {
+            "c": ".text.c",
+            "cuda": ".gpu.kernel",
+            "casadi": ".text.casadi",
+            "jax": ".xla.function",
+        }.items()
+    },
+    _check,
+)
+"""target -> the function ``build(recipe)`` that serves it"""
 
 
 def build(target: str, recipe: Recipe) -> Any:
     """What ``compile(model, function, target=target)`` returns for a target other than ``cpu``."""
     check(target)
-    return import_module(TARGETS[target], __package__).build(recipe)
+    return TARGETS[target](recipe)
 
 
 def check(target: str) -> None:

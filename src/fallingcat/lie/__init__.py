@@ -20,9 +20,11 @@ array([1.    , 0.    , 0.    , 0.    , 0.    , 1.5708])
 
 from . import quaternions
 from .algebra import Algebra
+from .cylindrical import Cylindrical
 from .group import Group
 from .helical import Helical
 from .product import Product
+from .pseudo_planar import PseudoPlanar
 from .rotations import skew
 from .schoenflies import Schoenflies
 from .se2 import SE2
@@ -41,9 +43,11 @@ __all__ = [
     "SO2",
     "SO3",
     "Algebra",
+    "Cylindrical",
     "Group",
     "Helical",
     "Product",
+    "PseudoPlanar",
     "Schoenflies",
     "Trivial",
     "quaternions",

@@ -10,12 +10,14 @@ import numpy as np
 from ..arrays import stack
 from ..arrays.arguments import of_shape
 from ..errors import ModelError, told
+from ..records import concise
 from .group import Group, constant
 
 TERMS = 24
 """Of the series of dexp: rounding for ``|ad(x)|`` up to 4."""
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Algebra:
     """``[e_i, e_j] = sum_k constants[k, i, j] e_k``: any finite-dimensional Lie algebra, of rigid motions or not.

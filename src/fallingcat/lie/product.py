@@ -12,10 +12,12 @@ import numpy as np
 from ..arrays import concatenate
 from ..caching import cached_property
 from ..errors import ModelError, told
+from ..records import concise
 from .group import Group, constant
 from .rotations import block_diagonal
 
 
+@concise
 @dataclass(frozen=True)
 class Product(Group):
     """The direct product of ``factors``: elements are block-diagonal matrices of the factors' elements.

@@ -17,14 +17,16 @@ from ..gaits import Reconstruction, Segment
 from ..gaits.gait import check_shape
 from ..lie import Trivial
 from ..model import Model, State
+from ..records import concise
 from ..simulation import simulate
-from ..simulation.pictures import turned_up
 from ..views import Page, Scene, looks
+from ..views.scenes import turned_up
 
 MOST_FRAMES = 20_000
 """Of a record."""
 
 
+@concise
 class Totals(NamedTuple):
     """What the robot is as a whole, in the world."""
 

@@ -17,8 +17,8 @@ from ..errors import ExtraMissingError, FallingCatError, ModelError, told
 from ..escaping import html
 from ..lie.rotations import quaternion_from_matrix
 from ..model import Model, State
-from ..simulation.pictures import turned_up
 from ..views import Shape, looks
+from ..views.scenes import turned_up
 from .gate import gated
 from .puppet import Puppet
 from .solids import triangles_of

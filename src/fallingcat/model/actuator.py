@@ -10,12 +10,14 @@ import numpy as np
 from ..arrays import clip
 from ..arrays.types import Scalar
 from ..errors import ModelError, told
+from ..records import concise
 
 ActuatorKind = Literal["motor", "position", "velocity", "general"]
 KINDS: tuple[str, ...] = get_args(ActuatorKind)
 _ALL = (-np.inf, np.inf)
 
 
+@concise
 @dataclass(frozen=True)
 class Actuator:
     """A drive of a joint with one degree of freedom: with ``x = gear q``, it pulls on ``x`` by

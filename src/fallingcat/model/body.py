@@ -13,6 +13,7 @@ from ..arrays import array, is_expression, is_numeric, mirror, scale
 from ..caching import cached_property
 from ..errors import ModelError, told
 from ..lie.rotations import skew
+from ..records import concise
 
 TRIANGLE_TOLERANCE = 1e-6  # relative: what six printed digits of a flat plate can break
 
@@ -36,6 +37,7 @@ LARGEST = 1e100
 """Of the numbers of a body, in SI units: squares and quotients of them are numbers too."""
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Body(Frozen):
     """A rigid body: ``mass`` (kg), ``center`` (3, m) and ``inertia`` (3x3, kg m^2).

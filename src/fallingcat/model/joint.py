@@ -11,6 +11,7 @@ from ..arrays.types import Matrix, Pose, Vector
 from ..caching import cached_property
 from ..errors import ModelError, told
 from ..lie import SE3
+from ..records import concise
 from .body import Frozen, frozen_array, frozen_pose
 from .joints import JointKind
 
@@ -101,6 +102,7 @@ class Mimic:
         return Mimic(other.leader, self.ratio * other.ratio, self.ratio * other.offset + self.offset)
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Joint(Frozen):
     """Joins the link ``child`` to the link ``parent``: ``H_parent_child = placement @ kind.transform(q) @ offset``.

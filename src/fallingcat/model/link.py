@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import ModelError, told
+from ..records import concise
 from .body import Body, Frozen, frozen_pose
 from .shapes import Shape, shapes
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Link(Frozen):
     """A named body, with the shapes that are drawn for it and those that touch.  They move nothing by themselves."""

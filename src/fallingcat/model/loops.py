@@ -7,8 +7,8 @@ is.  A loop of your own is a class with :meth:`Loop.rows`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, field, is_dataclass
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from ..arrays import concatenate, scale, stack
 from ..arrays.types import Matrix, Pose, Scalar, Vector
 from ..errors import ModelError, told
 from ..lie import rotations
+from ..records import concise
+from ..registry import Registry
 from .body import Frozen, frozen_array, frozen_pose
 
 
@@ -32,6 +34,10 @@ class RobotMotion(Protocol):
 
     def frame(self, place: str | None, placement: Pose) -> tuple[Pose, Matrix, Vector]:
         """World pose (4x4), mixed Jacobian (6 x nv) and ``dJ/dt v`` (6) of a frame on a link; None is the world."""
+
+    @property
+    def velocity(self) -> Vector:
+        """Quasi-velocity (nv): the velocity ``[v; w]`` of a frame, along the world's axes, is its Jacobian times it."""
 
     def joint(self, name: str) -> tuple[Scalar, Scalar, Vector]:
         """Coordinate, rate, and the row (nv) that picks the rate out of the quasi-velocity."""
@@ -138,6 +144,7 @@ class Weld(Loop):
         return Rows(concatenate([G[:3, 3] - H[:3, 3], turn]), K - J, drift - bias)
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Couple(Loop):
     """``q_joint = c0 + c1 q_other + c2 q_other^2 + ...``: gears, mimic joints, MuJoCo's joint equalities (rad or m).
@@ -227,6 +234,20 @@ class Rolling(Loop):
         first = np.cross(n, np.eye(3)[int(np.argmin(np.abs(n)))])
         first = first / np.linalg.norm(first)
         return np.array([n, first, np.cross(n, first)])
+
+
+def _check(name: str, kind: Any) -> None:
+    if not isinstance(kind, type) or not issubclass(kind, Loop) or not is_dataclass(kind):
+        raise ModelError(f"a kind of loop is a frozen dataclass derived from Loop, not {told(kind)}")
+
+
+KINDS = Registry[type[Loop]](
+    "kind of loop",
+    "fallingcat.loops",
+    {"pin": Pin, "weld": Weld, "couple": Couple, "rolling": Rolling},
+    _check,
+)
+"""Every kind of loop, by the name that files call it."""
 
 
 def _named(first: str, second: str | None) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +13,14 @@ from ..arrays.types import Pose, Scalar, Twist, Vector
 from ..caching import cached_property
 from ..errors import ModelError, told
 from ..lie import Group, Product
-from . import actuation, edits, exchange, followers, resistance, states
+from . import actuation, edits, exchange, followers, resistance, states, summary
 from .actuator import Actuator
 from .body import Body, Frozen, frozen_array
 from .configuration import Configuration
 from .joint import Joint, Limits
 from .link import Frame, Link
 from .loops import Loop
-from .names import check_actuators, check_frames, check_loops, index, pairs_of_links
+from .names import check_actuators, check_frames, check_loops, index, pairs_of_links, records
 from .state import State
 from .tree import followed, ordered, root
 
@@ -66,8 +66,14 @@ class Model(Frozen):
     def __post_init__(self) -> None:
         if not isinstance(self.base, Group):
             raise ModelError(f"the base is a group of fallingcat.lie, not {told(self.base)}")
-        for part, kind in _PARTS.items():
-            object.__setattr__(self, part, _records(getattr(self, part), part, kind))
+        for part, kind in (
+            ("links", Link),
+            ("joints", Joint),
+            ("frames", Frame),
+            ("loops", Loop),
+            ("actuators", Actuator),
+        ):
+            object.__setattr__(self, part, records(getattr(self, part), part, kind))
         by_name = {link.name: link for link in self.links}
         joints = followed(ordered([link.name for link in self.links], self.joints))
         top = root([link.name for link in self.links], joints)
@@ -261,14 +267,29 @@ class Model(Frozen):
         joints: Vector | Mapping[str, Any] | None = None,
         twist: Twist | None = None,
         rates: Vector | Mapping[str, Any] | None = None,
+        *,
+        position: Vector | None = None,
+        quaternion: Vector | None = None,
+        rpy: Vector | None = None,
     ) -> State:
         """A checked :class:`State`; what is left out is as in :meth:`neutral`.
 
-        ``pose`` is ``H_wb`` (4x4), ``twist`` the body-fixed base velocity (m), ``joints`` and ``rates`` arrays in the
-        model's order or mappings from joint names.  Numbers are checked: shape, finiteness, membership in the groups.
-        Arrays may have axes in front, for many states at once.
+        ``pose`` is ``H_wb`` (4x4), or else ``position`` (3, m) and ``quaternion`` (4, ``xyzw``) or ``rpy`` (3, rad:
+        roll, pitch, yaw, as in URDF); ``twist`` is the body-fixed base velocity (m), ``joints`` and ``rates`` are
+        arrays in the model's order or mappings from joint names.  Numbers are checked: shape, finiteness, membership in
+        the groups.  Arrays may have axes in front, for many states at once.
         """
-        return states.make(self, pose, joints, twist, rates)
+        return states.make(self, states.pose_of(pose, position, quaternion, rpy), joints, twist, rates)
+
+    def standing(self, ground: Any, joints: Any = None, **base: Any) -> State:
+        """State at rest on the ground, which is a contact such as :class:`fallingcat.contact.CompliantFloor`.
+
+        The base is moved along the normal until the lowest point touches, or, on springs, until they carry the weight;
+        ``joints``, and ``position``, ``quaternion``, ``rpy`` or ``pose`` in ``base``, are as in :meth:`state`.
+        """
+        if not callable(getattr(ground, "place", None)):
+            raise ModelError(f"ground is a contact, such as fc.contact.CompliantFloor(...), not {told(ground)}")
+        return ground.place(self, self.state(joints=joints, **base))
 
     def neutral(self) -> State:
         """The state at rest with every group at its identity; a joint that may not stand there, at its nearest stop."""
@@ -378,19 +399,4 @@ class Model(Frozen):
         """The robot without its loops: the tree alone."""
         return replace(self, loops=())
 
-    def __repr__(self) -> str:
-        mass = f"{self.mass:.4g}" if is_numeric(self.mass) else self.mass
-        return f"<Model {self.name!r}: base {self.base}, {len(self.links)} links, {self.n} joint dof, {mass} kg>"
-
-
-_PARTS: Final = {"links": Link, "joints": Joint, "frames": Frame, "loops": Loop, "actuators": Actuator}
-
-
-def _records(given: Any, what: str, kind: type) -> tuple[Any, ...]:
-    """Links, joints or frames as a tuple of them."""
-    if not isinstance(given, (tuple, list)):
-        raise ModelError(f"{what} are {kind.__name__} records, not {told(given)}")
-    for one in given:
-        if not isinstance(one, kind):
-            raise ModelError(f"{what} are {kind.__name__} records, not {told(one)}")
-    return tuple(given)
+    __repr__, _repr_html_ = summary.model_text, summary.model_table

@@ -74,3 +74,13 @@ def pairs_of_links(given: Any, links: Sequence[str]) -> tuple[tuple[str, str], .
     for name in {name: None for pair in given for name in pair}:
         index("link", name, links)
     return tuple((first, second) for first, second in given)
+
+
+def records(given: Any, what: str, kind: type) -> tuple[Any, ...]:
+    """Links, joints or frames as a tuple of them."""
+    if not isinstance(given, (tuple, list)):
+        raise ModelError(f"{what} are {kind.__name__} records, not {told(given)}")
+    for one in given:
+        if not isinstance(one, kind):
+            raise ModelError(f"{what} are {kind.__name__} records, not {told(one)}")
+    return tuple(given)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ..arrays import concatenate, stack
 from ..arrays.types import Pose, Twist, Vector
 from ..errors import ModelError
+from . import summary
 
 
 class State(NamedTuple):
@@ -32,6 +33,12 @@ class State(NamedTuple):
     """``m``: body-fixed velocity of the base in the algebra of its group; ``[v; w]`` for SE(3) (m/s, rad/s)."""
     rates: Vector
     """``n``: velocities of all joints, in the model's order (rad/s, m/s)."""
+
+    def __repr__(self) -> str:
+        return summary.state_text(self)
+
+    def _repr_html_(self) -> str:
+        return summary.state_table(self)
 
     @property
     def velocity(self) -> Vector:

@@ -12,7 +12,9 @@ from ..arrays import absolute, concatenate, is_numeric, maximum
 from ..arrays.arguments import as_array, check_rng, of_shape, shape_of
 from ..arrays.many import of_many
 from ..errors import ModelError, told
-from ..lie import Group
+from ..lie import SO3, Group
+from ..lie.charts import EulerZYX
+from ..lie.rotations import homogeneous, matrix_from_quaternion
 from .joint import Joint, Limits
 from .state import State
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from .model import Model
 
 POSE_TOLERANCE = 1e-6  # a rotation with six printed digits passes
+_SO3 = SO3()
 QUATERNION_TOLERANCE = 1e-2  # three printed digits, single precision: a quaternion is brought to length 1 exactly
 
 
@@ -35,6 +38,35 @@ def make(model: Model, pose: Any, joints: Any, twist: Any, rates: Any) -> State:
     check_pose(model, made[0])
     made[1] = _checked_joints(model, made[1])
     return State(*_side_by_side(model, made))
+
+
+def pose_of(pose: Any, position: Any, quaternion: Any, rpy: Any) -> Any:
+    """Pose of the base (4 x 4) as it is given, or made of its parts; None where nothing is given.
+
+    Args:
+        pose: ``4 x 4``, without the others.
+        position: ``3`` (m); the origin where it is left out.
+        quaternion: ``4``, ``xyzw``, not with ``rpy``.
+        rpy: ``3`` (rad): roll, pitch and yaw, ``R = R_z(yaw) R_y(pitch) R_x(roll)``.
+    """
+    if position is None and quaternion is None and rpy is None:
+        return pose
+    if pose is not None:
+        raise ModelError("pose says where the base is and how it is turned: leave out position, quaternion and rpy")
+    if quaternion is not None and rpy is not None:
+        raise ModelError("quaternion and rpy both turn the base: give one of them")
+    p = _field(np.zeros(3) if position is None else position, (3,), "position")
+    if rpy is not None:
+        turn = _field(rpy, (3,), "rpy")
+    else:
+        turn = _field(np.array([0.0, 0.0, 0.0, 1.0]) if quaternion is None else quaternion, (4,), "quaternion")
+        turn = checked_coordinates(_SO3, turn, "quaternion") if is_numeric(turn) else turn
+
+    def placed(p: Any, turn: Any) -> Any:
+        R = matrix_from_quaternion(turn) if rpy is None else EulerZYX().to_matrix(turn[::-1])
+        return homogeneous(R, p)
+
+    return placed(p, turn) if p.ndim == turn.ndim == 1 else of_many(placed, p, turn)
 
 
 def shapes_of(model: Model) -> tuple[tuple[int, ...], ...]:

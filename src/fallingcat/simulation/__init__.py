@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from .adaptive import SciPy
+from .batch import Rollout
+from .defaults import INTEGRATORS, default_method
 from .events import Event
 from .field import Field
 from .fleet import Fleet
@@ -12,15 +14,17 @@ from .ledger import Ledger
 from .located import Located
 from .momentum import MomentumMidpoint, MomentumRungeKutta
 from .moreau import Moreau
+from .outcome import Code, Diagnostic, Kind
+from .problem import problem
 from .rkmk4 import RKMK4
 from .rollout import rollout
 from .rosenbrock import Rosenbrock, error_size
 from .rule import Rule
 from .semi_implicit import SemiImplicitEuler
-from .simulate import INTEGRATORS, simulate
+from .simulate import simulate
 from .simulator import Simulator
+from .step_function import Step, step
 from .system import System
-from .together import Rollout
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -29,11 +33,14 @@ if TYPE_CHECKING:
 __all__ = [
     "INTEGRATORS",
     "RKMK4",
+    "Code",
+    "Diagnostic",
     "Event",
     "Field",
     "Fleet",
     "Implicit",
     "Integrator",
+    "Kind",
     "Ledger",
     "Located",
     "MomentumMidpoint",
@@ -45,12 +52,16 @@ __all__ = [
     "SciPy",
     "SemiImplicitEuler",
     "Simulator",
+    "Step",
     "System",
     "Trajectory",
     "VectorEnvironment",
+    "default_method",
     "error_size",
+    "problem",
     "rollout",
     "simulate",
+    "step",
 ]
 
 

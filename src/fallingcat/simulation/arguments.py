@@ -7,14 +7,30 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.building import is_jax_tracer
+from ..control import Law
 from ..dynamics.checks import check_model
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
 
+DEVICES = ("cpu", "cuda")
+"""What simulations run on; other targets are those of :func:`fallingcat.compile`."""
 MOST_STEPS = 2**53
 """Beyond it, time plus a step is the same time."""
 MOST_BYTES = 8e9
 """What a run may keep."""
+
+
+def check_concrete(*given: Any) -> None:
+    """Refuses numbers that JAX traces, in times, states, or fields of laws: a run looks at its numbers."""
+    for x in given:
+        if is_jax_tracer(x):
+            rule = "a run looks at its numbers, so that jax.grad, jit and vmap do not go through it"
+            raise ModelError(f"{rule}: scan fc.simulation.step(model, dt=..., target='jax') with jax.lax.scan instead")
+        if isinstance(x, (list, tuple)):
+            check_concrete(*x)
+        elif isinstance(x, Law):
+            check_concrete(*vars(x).values())
 
 
 def seconds(x: Any, what: str, *, zero: bool = False) -> float:
@@ -46,6 +62,12 @@ def keepable(samples: float, numbers: int) -> None:
     if size > MOST_BYTES:
         enough = 10 ** int(np.ceil(np.log10(size / MOST_BYTES)))
         raise ModelError(f"{samples:.2g} samples are {size / 1e9:.2g} GB: keep fewer, every={enough} steps, say")
+
+
+def check_target(target: Any) -> None:
+    """An error that lists the devices that simulations run on, if this is none."""
+    if target not in DEVICES:
+        raise ModelError(f"simulations run on the target {' or '.join(map(repr, DEVICES))}, not on {told(target)}")
 
 
 def whole(x: Any, what: str) -> int:
@@ -150,6 +172,7 @@ def controller_forces(model: Model, given: Any, size: int, t: float) -> np.ndarr
     try:
         forces = np.array(given, dtype=float)
     except (TypeError, ValueError, OverflowError):
+        check_concrete(given)
         raise NumericsError(f"the controller gives {size} numbers, not {given!r}", time=t) from None
     if forces.shape != (size,):
         raise NumericsError(f"the controller gives {size} numbers, not shape {forces.shape}", time=t)

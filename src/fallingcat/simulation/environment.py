@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ class VectorEnvironment(VectorEnv):
     - ``reward(before, action, after)``: ``N``, of the states around the action;
     - ``done(state)``: ``N`` truth values, whether episodes end there (terminate); by default never;
     - ``control(action, state)``: joint forces, ``N x n``, held for ``period`` (s); by default the actions themselves.
+      Or a mapping with inputs of laws, such as ``{"targets": action}`` for :class:`~fallingcat.control.PositionServo`.
 
     ``actions`` are the bounds ``(low, high)`` of each robot's action, arrays of one shape; by default effort limits of
     the joints.  Episodes are cut off (truncated) after ``horizon`` (s).  ``laws`` and ``contact`` act in between, in
@@ -121,10 +122,15 @@ class VectorEnvironment(VectorEnv):
         actions = np.clip(actions, self._low, self._high)
         fresh, before = self._ended, self._state()
         with np.errstate(all="ignore"):  # what is broken starts anew
-            self.fleet.step(self._steps, actions if self._control is None else self._control(actions, before))
+            given = actions if self._control is None else self._control(actions, before)
+            inputs = dict(given) if isinstance(given, Mapping) else {"forces": given}
+            inputs, odd = self._finite(inputs)
+            forces = inputs.pop("forces", np.zeros((self.num_envs, self.model.n)))
+            self.fleet.step(self._steps, forces, **inputs)
         self._restart(fresh)
         after = self._state()
         broken = ~np.logical_and.reduce([np.isfinite(x).reshape(self.num_envs, -1).all(axis=1) for x in after])
+        broken |= odd & ~fresh
         quiet = fresh | broken
         with np.errstate(all="ignore"):
             rewards = np.where(quiet, 0.0, self._of_each(self._reward(before, actions, after), "reward"))
@@ -138,6 +144,17 @@ class VectorEnvironment(VectorEnv):
         truncations = late & ~fresh & ~terminations
         self._ended = terminations | truncations
         return self._seen.copy(), rewards, terminations, truncations, {"broken": broken} if broken.any() else {}
+
+    def _finite(self, inputs: Mapping[str, Any]) -> tuple[dict[str, Any], np.ndarray]:
+        """What a control gives, with zeros for robots of which it gives no finite numbers, and who these are."""
+        given = {name: np.array(x, dtype=float) for name, x in inputs.items()}
+        odd = np.zeros(self.num_envs, dtype=bool)
+        of_each = [x for x in given.values() if x.ndim == 2 and len(x) == self.num_envs]
+        for x in of_each:
+            odd |= ~np.isfinite(x).all(axis=1)
+        for x in of_each:
+            x[odd] = 0.0
+        return given, odd
 
     def _state(self) -> State:
         """Where all robots are, in this computer's memory."""

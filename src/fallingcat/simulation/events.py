@@ -61,6 +61,20 @@ class Happened(NamedTuple):
     """energy that an impact took (J)"""
 
 
+def contact_events(times: np.ndarray, touching: Sequence[frozenset[str]]) -> tuple[Happened, ...]:
+    """Touchdowns and lift-offs of runs that do not locate them: at the first sample after each.
+
+    >>> contact_events(np.array([0.0, 0.1, 0.2]), [frozenset(), frozenset({"foot"}), frozenset({"foot"})])
+    (Happened(name='touchdown foot', time=0.1, loss=0.0),)
+    """
+    found = []
+    for t, before, after in zip(times[1:].tolist(), touching, touching[1:], strict=False):
+        for what, names in (("lift-off", before - after), ("touchdown", after - before)):
+            if names:
+                found.append(Happened(f"{what} {', '.join(sorted(names))}", t))
+    return tuple(found)
+
+
 def checked_events(events: Sequence[Event]) -> tuple[Event, ...]:
     """The events, unless one of them is none."""
     if not isinstance(events, (list, tuple)):

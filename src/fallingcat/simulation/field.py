@@ -49,27 +49,35 @@ class Outcome(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Where things are in a packed vector: the rows ``[R p]`` of the pose, joints, velocity, memory, works."""
+    """Where things are in a packed vector: the rows ``[R p]`` of the pose, joints, velocity, memory, works, and what
+    the integrator carries from step to step.
+    """
 
     joints: int
     m: int
     nv: int
     memory: int
     works: int
+    carried: int = 0
 
     @property
     def size(self) -> int:
         """Length of a packed vector."""
-        return 12 + self.joints + self.nv + self.memory + self.works
+        return 12 + self.joints + self.nv + self.memory + self.works + self.carried
 
-    def pack(self, state: State, memory: Any, works: Any) -> Any:
-        """One vector of a state, memory and works."""
-        return concatenate([state.pose[:3].reshape(12), state.joints, state.twist, state.rates, memory, works])
+    def pack(self, state: State, memory: Any, works: Any, carried: Any = None) -> Any:
+        """One vector of a state, memory and works, and of what the integrator carries; zeros: a first step."""
+        carried = np.zeros(self.carried) if carried is None else carried
+        return concatenate([state.pose[:3].reshape(12), state.joints, state.twist, state.rates, memory, works, carried])
 
     def unpack(self, packed: Any) -> tuple[State, Any, Any]:
         """The inverse of :meth:`pack`."""
-        pose, joints, twist, rates, memory, works = self._parts(packed)
+        pose, joints, twist, rates, memory, works, _ = self._parts(packed)
         return State(pose_of(pose), joints, twist, rates), memory, works
+
+    def carried_of(self, packed: Any) -> Any:
+        """What the integrator carries."""
+        return self._parts(packed)[-1]
 
     def jumped(self, jump: Jump, laws: np.ndarray, works: np.ndarray) -> np.ndarray:
         """Packed after a jump of the contact, beside what ``laws`` remember: its loss is work of the last port."""
@@ -78,13 +86,13 @@ class Layout(NamedTuple):
 
     def numbers(self, packed: np.ndarray) -> tuple[np.ndarray, ...]:
         """Rows of the pose (3 x 4), joints, twist, rates and works of a packed state: views of it."""
-        pose, joints, twist, rates, _, works = self._parts(packed)
+        pose, joints, twist, rates, _, works, _ = self._parts(packed)
         return pose.reshape(3, 4), joints, twist, rates, works
 
     def table(self, states: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], memory: np.ndarray) -> np.ndarray:
         """``N x size``: poses, joints, twists, rates and memory of ``N`` states, packed, before any work."""
         poses, joints, twists, rates = states
-        rows, works = poses[:, :3].reshape(-1, 12), np.zeros((len(poses), self.works))
+        rows, works = poses[:, :3].reshape(-1, 12), np.zeros((len(poses), self.works + self.carried))
         return np.hstack([rows, joints, twists, rates, memory, works])
 
     def outcome(self, out: np.ndarray) -> Outcome:
@@ -93,7 +101,7 @@ class Layout(NamedTuple):
 
     def series(self, packed: np.ndarray) -> Series:
         """Arrays (..., size) of packed numbers taken apart."""
-        rows, joints, twists, rates, memory, works = self._parts(packed)
+        rows, joints, twists, rates, memory, works, _ = self._parts(packed)
         lead = packed.shape[:-1]
         poses = np.zeros_like(packed, shape=(*lead, 4, 4))  # where the numbers are, on a GPU too
         poses[..., :3, :], poses[..., 3, 3] = rows.reshape(*lead, 3, 4), 1.0
@@ -101,14 +109,14 @@ class Layout(NamedTuple):
         return Series((poses, joints, twists, rates), memory, pairs[..., 0], pairs[..., 1])
 
     def _parts(self, packed: Any) -> list[Any]:
-        ends = list(accumulate((12, self.joints, self.m, self.nv - self.m, self.memory, self.works)))
+        ends = list(accumulate((12, self.joints, self.m, self.nv - self.m, self.memory, self.works, self.carried)))
         return [packed[..., start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def layout_of(system: System, memory: int) -> Layout:
     """How states of a system are packed."""
     model = system.model
-    return Layout(model.nq - model.base.nq, model.m, model.nv, memory, 2 * len(system.ports))
+    return Layout(model.nq - model.base.nq, model.m, model.nv, memory, 2 * len(system.ports), system.carried)
 
 
 class Field:
@@ -172,7 +180,7 @@ class Field:
 def compiled_slope(system: System, mode: Mode, memory: int) -> Slope:
     """The field as machine code: ``(packed start, y, [t]) -> dy/dt``, with any leading batch shape."""
     layout = layout_of(system, memory)
-    laws, numbers = apart(system.laws)
+    laws, numbers = apart(system.laws, system.model)
     size, given = 2 * layout.nv + memory + layout.works, given_size(system)
     inputs = {"packed": layout.size, "y": size, "clock": 1, "numbers": len(numbers), "given": given}
     options: dict[str, Any] = {"laws": laws, "contact": system.contact, "mode": mode, "memory": memory}

@@ -23,6 +23,7 @@ from ..model import Model
 from ..model.states import POSE_TOLERANCE
 from .events import Happened
 from .ledger import Ledger
+from .outcome import Code, as_data, from_data
 from .system import System
 
 if TYPE_CHECKING:
@@ -81,7 +82,9 @@ def arrays(run: Trajectory) -> dict[str, Any]:
         "modes": run.modes,
         "ports": run.ledger.ports,
         "events": run.events,
-        "status": run.status,
+        "code": run.code.value,
+        "reason": run.reason,
+        "warnings": as_data(run.warnings),
         "integrator": run.integrator,
         "lag": run.lag,
     }
@@ -109,8 +112,19 @@ def _parts(data: dict[str, Any]) -> dict[str, Any]:
         if not kept:
             raise ValueError(rule)
     ledger = Ledger(ports, *(series.pop(name) for name in WORKS))
-    told = {"events": events, "status": _text(text["status"]), "integrator": _text(text["integrator"])}
-    return series | {"modes": modes, "ledger": ledger, "lag": float(text.get("lag", 0.0))} | told
+    about = {"events": events, "integrator": _text(text["integrator"]), "lag": float(text.get("lag", 0.0))}
+    return series | {"modes": modes, "ledger": ledger} | about | _end(text)
+
+
+def _end(text: dict[str, Any]) -> dict[str, Any]:
+    """How the run ended; files of older versions have one line of text."""
+    if "code" in text:
+        warnings = from_data(text["warnings"])
+        return {"code": Code(text["code"]), "reason": _text(text["reason"]), "warnings": warnings}
+    status = _text(text["status"])
+    starts = {"finished": Code.FINISHED, "stopped by": Code.EVENT, "interrupted": Code.INTERRUPTED}
+    code = next((code for start, code in starts.items() if status.startswith(start)), Code.FAILED)
+    return {"code": code, "reason": "" if status == "finished" else status}
 
 
 def _series(data: dict[str, Any], shapes: dict[str, Any], name: str) -> np.ndarray:

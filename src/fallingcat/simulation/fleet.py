@@ -12,27 +12,28 @@ from ..contact import Contact
 from ..control import Law
 from ..errors import ModelError, told
 from ..model import Model, State
-from .arguments import seconds, starts, whole
+from .arguments import check_target, seconds, starts, whole
 from .closed import check_closed
+from .defaults import default_method, one_code, takes_fixed_steps
 from .field import layout_of
-from .implicit import Implicit
 from .integrator import Integrator, Marching
+from .law_inputs import LawInputs
 from .located import ATTEMPTS, Located, LocatedMarch
 from .machines import Cpu, Gpu, Machine
-from .momentum import default_in_flight
-from .moreau import Moreau, suits_moreau
-from .numbers import apart
+from .numbers import apart, numbers_of
 from .parameters import Parameters, checked, masses
-from .simulate import own_laws, system_of
+from .problem import problem
 from .smooth import smooth
 from .stiffness import DEFAULT_STEP
 from .system import System, held
 
+TARGETS = ("cpu", "cuda")
+
 
 class Fleet:
-    """``N`` simulations of one robot in steps of ``dt`` (s): in free flight by :class:`MomentumRungeKutta`, on hard
-    contacts by :class:`Moreau`, else by :class:`Implicit`; or by :class:`Located` in steps of their own of at most
-    ``dt``, or in flight by a rule such as :class:`RKMK4`.
+    """``N`` simulations of one robot in steps of ``dt`` (s), by default in the method that :func:`fallingcat.simulate`
+    takes, among those of fixed steps (``docs/choosing_an_integrator.md``); by :class:`Located` in steps of their own of
+    at most ``dt``.
 
     Between steps you look at :attr:`state`, whose fields are arrays with a first axis over the robots, give joint
     ``forces`` (N x n; N m or N) that are held while steps are taken, and :meth:`reset` some.  ``target`` is ``cpu``
@@ -42,6 +43,7 @@ class Fleet:
     of the time.
 
     ``laws`` are those of all robots, or ``N`` lists of them, which differ in their numbers: gains of each robot.
+    Their inputs, such as ``targets`` of :class:`~fallingcat.control.PositionServo`, may change at every :meth:`step`.
     ``parameters`` are other numbers of each robot, by name: ``"LINK.mass"`` (N, kg), ``"LINK.center"`` (N x 3, m),
     ``"LINK.inertia"`` (N x 3 x 3, kg m^2, about the center of mass), as in :class:`fallingcat.model.Body`, and
     ``"friction"`` (N) of the ground; a robot then moves as one whose model has these numbers.
@@ -71,26 +73,65 @@ class Fleet:
         ledger: bool = True,
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
+        check_target(target)
         many, dt = starts(model, states), seconds(dt, "dt")
-        check_closed(model, *many)
-        each, laws = _laws_of_each(laws, len(many.pose))
-        own = own_laws(model, dt, passive, many.joints, laws or driven)
-        system = system_of(model, many.at(0), laws, contact, own)
-        if system.controller is not None:
+        each, laws = _laws_of_each(laws, len(many.pose), model)
+        system = problem(model, many, laws, contact, dt=dt, passive=passive, driven=driven)
+        if system.controller not in (None, held):
             raise ModelError("a fleet takes force laws, and forces at each step instead of a function as a controller")
-        self.parameters = checked(model, contact, parameters, len(many.pose))
-        self.system = replace(system, controller=held if driven else None, external=driven, ledger=ledger)
-        suits = _suits if dtype == "float64" else _suits_contact
-        method: Any = smooth(integrator or suits(self.system, many.at(0), dt, self.parameters), self.system)
+        system = replace(system, ledger=ledger)
+        method = integrator or _default(system, many.at(0), dt, dtype, parameters is not None)
+        self._begin(system, many, method, dt, each, target, dtype, threads, parameters)
+
+    @classmethod
+    def of(
+        cls,
+        system: System,
+        many: State,
+        method: Marching,
+        dt: float,
+        *,
+        target: str = "cpu",
+        dtype: str = "float64",
+        threads: int = 1,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Fleet:
+        """Robots of a problem; forces of a sampled controller are given at each step."""
+        fleet = cls.__new__(cls)
+        if system.controller is not None:
+            system = replace(system, controller=held, external=True)
+        fleet._begin(system, many, method, dt, [], target, dtype, threads, parameters)
+        return fleet
+
+    def _begin(
+        self,
+        system: System,
+        many: State,
+        wanted: Integrator,
+        dt: float,
+        each: list[list[float]],
+        target: str,
+        dtype: str,
+        threads: int,
+        parameters: Mapping[str, Any] | None,
+    ) -> None:
+        """Compiles the step and puts the robots where they start."""
+        if target not in TARGETS:
+            raise ModelError(f"target is one of {', '.join(map(repr, TARGETS))}, not {told(target)}")
+        self.parameters = checked(system.model, system.contact, parameters, len(many.pose))
+        self.system = system
+        method: Any = smooth(wanted, system)
         if not isinstance(method, Marching):
             which = "Implicit(), Located() or Moreau(), in flight a rule such as RKMK4()"
-            raise ModelError(f"the integrator of a fleet is {which}, not {told(integrator)}")
+            raise ModelError(f"the integrator of a fleet is {which}, not {told(wanted)}")
         if self.parameters.names and not method.varies:
             raise ModelError(f"parameters of each robot take 'implicit', 'moreau' or 'located', not {method.name!r}")
+        if method.tolerance is not None:
+            self.system = self.system.resolved()
         self.system = replace(method.suited(self.system), varied=self.parameters.names)
         method = method.at(self._lightest, dt)
         method = method if target == "cpu" else method.on_gpu(self._lightest, dt)
-        if not ledger and not isinstance(method, Located):
+        if not system.ledger and not isinstance(method, Located):
             name = type(method).__name__
             raise ModelError(f"steps of the integrator {name}() always have a ledger, which costs them little")
         contact = self.system.contact
@@ -103,6 +144,7 @@ class Fleet:
         self._on: Machine = (
             Cpu(self.march.kernel, numbers, threads) if cpu else Gpu(self.march.on(target, dtype), numbers)
         )
+        self._inputs = LawInputs(self.system, method, dt)
         self._x = self._on.sent(self._fresh(many))
 
     # looking --------------------------------------------------------------------------------------------------
@@ -134,11 +176,9 @@ class Fleet:
         return self.system.ports
 
     @property
-    def weary(self) -> int:
-        """How many robots ended as no numbers because they tried too often: their contacts chatter, or steps that meet
-        the tolerance are endlessly small.
-        """
-        return int(self.march.weary(self._on, self._x).sum()) if isinstance(self.march, LocatedMarch) else 0
+    def stalled(self) -> np.ndarray:
+        """``N`` truth values: robots that ended as NaN because contacts switch, or steps shrink, without end."""
+        return self.march.stalled(self._on, self._x)
 
     def packed(self) -> np.ndarray:
         """``N x size``: everything, as floats in this computer's memory; see :class:`.Layout`."""
@@ -161,9 +201,27 @@ class Fleet:
 
     # moving ---------------------------------------------------------------------------------------------------
 
-    def step(self, steps: int = 1, forces: Any = None) -> None:
-        """``steps`` of ``dt``, all robots, under joint ``forces`` (N x n) that stay the same meanwhile."""
-        self.marched(whole(steps, "steps"), self._applied(forces))
+    def step(self, steps: int = 1, forces: Any = None, **inputs: Any) -> None:
+        """``steps`` of ``dt``, all robots, under joint ``forces`` (N x n) that stay the same meanwhile.
+
+        ``inputs`` are those of laws, such as ``targets`` of servos: see :meth:`set`.
+        """
+        applied, steps = self._applied(forces), whole(steps, "steps")
+        if inputs:
+            self.set(**inputs)
+        self.marched(steps, applied)
+
+    def set(self, **inputs: Any) -> None:
+        """Other numbers of laws from now on, without another compilation: ``fleet.set(targets=..., kp=...)``.
+
+        Args:
+            inputs: By the names under which laws take them (:attr:`.Law.inputs`): an array for all robots, or with a
+                first axis over robots; a mapping from names of laws where several take the same input.
+        """
+        given = self._inputs.values(inputs, self.count, self._on.array)
+        self._inputs.check_gains(inputs, given, lambda: self._on.numbers)
+        for place, value in given:
+            self._on.tune(place, value, self.count)
 
     def marched(self, steps: int, applied: Any) -> None:
         """:meth:`step` under forces (N x nv) on bases and joints, as the machine keeps them."""
@@ -249,39 +307,42 @@ class Fleet:
         return self._on.padded(forces, model.m)
 
 
-def _suits(system: System, first: State, dt: float, parameters: Parameters) -> Integrator:
-    """The default integrator."""
-    flight = None if system.model.loops or not system.ledger else default_in_flight(system, first, dt)
-    if flight is None or (parameters.names and not flight.varies):
-        return _suits_contact(system)
-    return flight
+def _default(system: System, first: State, dt: float, dtype: str, varied: bool) -> Integrator:
+    """The default integrator, among those that step many robots in one code."""
+
+    def runs(method: Integrator) -> bool:
+        found = one_code(method, system)
+        exact = dtype == "float64" or method.name != "momentum"
+        return takes_fixed_steps(method, system) and exact and (not varied or found is None or found.varies)
+
+    return default_method(system, first, dt, runs)
 
 
-def _suits_contact(system: System, *_: Any) -> Integrator:
-    """The default integrator but in flight in float64."""
-    return Moreau() if suits_moreau(system) else Implicit()
-
-
-def _laws_of_each(laws: Any, count: int) -> tuple[list[tuple[Law, ...]], Any]:
-    """The laws of each robot, if they are given for each, and those of the first, for which code is made."""
+def _laws_of_each(laws: Any, count: int, model: Model) -> tuple[list[list[float]], Any]:
+    """Numbers of the laws of each robot, if they are given for each, and the laws of the first, for which code is
+    made.
+    """
     if not isinstance(laws, (tuple, list)) or not laws or not isinstance(laws[0], (tuple, list)):
         return [], laws
-    each = [tuple(some) if isinstance(some, (tuple, list)) else (some,) for some in laws]
+    rows = [some if isinstance(some, (tuple, list)) else (some,) for some in laws]
+    each = [tuple(law.sized(model) if isinstance(law, Law) else law for law in some) for some in rows]
     if len(each) != count:
         raise ModelError(f"laws of {count} robots are {count} lists of laws, not {len(each)}")
-    kinds = apart(each[0])[0]
+    blank, numbers = apart(each[0], model)[0], list[list[float]]()
     for i, some in enumerate(each):
-        if apart(some)[0] != kinds:
+        own = numbers_of(some, blank)
+        if own is None:
             raise ModelError(
-                f"laws of robot {i} differ from those of the first in more than numbers of the library's laws"
+                f"laws of robot {i} differ from those of the first in more than numbers that are arguments of a step"
             )
-    return each, each[0]
+        numbers.append(own)
+    return numbers, each[0]
 
 
-def _numbers_of_each(each: list[tuple[Law, ...]], parameters: Parameters, numbers: np.ndarray) -> np.ndarray:
+def _numbers_of_each(each: list[list[float]], parameters: Parameters, numbers: np.ndarray) -> np.ndarray:
     """``N x numbers``: those of each robot's laws, then those of what they have in common, then its parameters."""
     if not each and not parameters.names:
         return numbers
-    own = np.array([apart(laws)[1] for laws in each]) if each else np.zeros((len(parameters.numbers), 0))
+    own = np.array(each) if each else np.zeros((len(parameters.numbers), 0))
     common = numbers[own.shape[1] : len(numbers) - parameters.numbers.shape[1]]
     return np.hstack([own, np.tile(common, (len(own), 1)), parameters.numbers])

@@ -26,7 +26,7 @@ from ..dynamics.forward import response
 from ..lie import SO3
 from ..lie.rotations import exp
 from ..model import Model, State
-from .field import layout_of
+from .field import Layout, layout_of
 from .flight_friction import Friction, Modes
 from .implicit_step import law_that_grips
 from .momentum_step import CARRIED, Parabola, carried_at
@@ -70,7 +70,7 @@ def flown(
     carried, packed = x[1 : 1 + CARRIED], x[1 + CARRIED :]
     if varied:  # of a robot with numbers of its own, what is carried is measured where it starts
         model, _ = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
-        start = layout_of(System(model, laws, None, held if len(forces) else None), 0).unpack(packed)[0]
+        start = layout_of(System(model, laws, None, held if len(forces) else None), memory).unpack(packed)[0]
         carried = where(less(x[0], 0.5), concatenate([np.zeros(1), carried_at(model, start)]), carried)
     system = System(model, tuned(laws, numbers), None, held if len(forces) else None)
     step = _Step(system, x[0] * clock[0], clock[0], carried, packed, forces[6:])
@@ -116,7 +116,11 @@ class _Step:
 
     @cached_property
     def start(self) -> tuple[State, Any, Any]:
-        return layout_of(self.system, 0).unpack(self.packed)
+        return self.layout.unpack(self.packed)
+
+    @cached_property
+    def layout(self) -> Layout:
+        return layout_of(self.system, sum(self.system.sizes))
 
     @cached_property
     def friction(self) -> Friction | None:
@@ -133,24 +137,26 @@ class _Step:
     @property
     def _first(self) -> Any:
         """``y`` at the start of the step."""
-        state, _, works = self.start
+        state, memory, works = self.start
         v = state.velocity - self.flight.seen(self.t, state.pose[:3, :3])
-        return concatenate([np.zeros(3), v, state.joints, works[1::2]])
+        return concatenate([np.zeros(3), v, state.joints, works[1::2], memory])
 
-    def _parts(self, y: Any) -> tuple[Any, Any, Any, Any]:
-        """Attitude, velocity, joint coordinates and works."""
+    def _parts(self, y: Any) -> tuple[Any, Any, Any, Any, Any]:
+        """Attitude, velocity, joint coordinates, works, and what laws remember."""
         moving = 3 + self.system.model.nv
         shape = moving + self.system.model.n
-        return self.start[0].pose[:3, :3] @ exp(y[:3]), y[3:moving], y[moving:shape], y[shape:]
+        works = shape + len(self.system.ports)
+        return self.start[0].pose[:3, :3] @ exp(y[:3]), y[3:moving], y[moving:shape], y[shape:works], y[works:]
 
     def slope(self, t: Any, y: Any, h: Any, way: Any) -> tuple[Any, Any, Any]:
-        """Rate of ``[turn; v]``, powers of the ports, and the accelerations (n) of joints before those that dry
+        """Rate of ``[turn; v; memory]``, powers of the ports, and the accelerations (n) of joints before those that dry
         friction holds are set to zero, at a stage of a step of ``h`` (s).
         """
-        R, v, q, _ = self._parts(y)
+        R, v, q, _, memory = self._parts(y)
         rates, nowhere = v[6:], np.zeros(6)
         state = self.flight.state(t, R, q, v)
-        forces = self.bare.applied((), t, state, self.given)
+        bare = self.bare.recalling(memory)[0]
+        forces = bare.applied((), t, state, self.given)
         brakes = self._brakes(state, forces, h)
         if self.friction is not None:
             forces[self.friction.name] = concatenate([nowhere, self.friction.forces(way)])
@@ -165,7 +171,8 @@ class _Step:
         zero = np.zeros(self.system.model.nv)
         powers = [np.reshape(forces.get(port, zero)[6:] @ rates, 1) for port in self.system.ports]
         turning = _ROTATIONS.seen_ahead(v[3:6], y[:3])
-        return concatenate([turning, moves]), concatenate([np.zeros(0), *powers]), found[6:]
+        remembered = [law.memory_rate(self.system.model, t, state) for law in bare.laws] if len(memory) else []
+        return concatenate([turning, moves, *remembered]), concatenate([np.zeros(0), *powers]), found[6:]
 
     def _brakes(self, state: State, forces: Mapping[str, Any], h: Any) -> dict[str, Any]:
         """Armature (n) with which stages foresee that forces of drives fall at the ends of their speed, by port: none
@@ -182,33 +189,42 @@ class _Step:
         this stage and of those before it, the last one first.
         """
         moving, n = 3 + self.system.model.nv, self.system.model.n
-        rows = [slopes[k : k + moving] for k in range(0, len(slopes), moving)]
-        motion = start[:moving] + h * _mixed(stage, _ROWS, rows)
+        width, end = self._width, moving + n + len(powers)
+        rows = [slopes[k : k + width] for k in range(0, len(slopes), width)]
+        motion = start[:moving] + h * _mixed(stage, _ROWS, [row[:moving] for row in rows])
         q, rates = start[moving : moving + n], start[9:moving]
-        q = q + h * (chosen(stage, (*NODES[1:], 1.0)) * rates + h * _mixed(stage, _TWICE, [row[9:] for row in rows]))
-        works = point[moving + n :] + h * chosen(stage, WEIGHTS[-1]) * powers
-        return concatenate([motion, q, works])
+        twice = _mixed(stage, _TWICE, [row[9:moving] for row in rows])
+        q = q + h * (chosen(stage, (*NODES[1:], 1.0)) * rates + h * twice)
+        works = point[moving + n : end] + h * chosen(stage, WEIGHTS[-1]) * powers
+        memory = start[end:]
+        if len(memory):
+            memory = memory + h * _mixed(stage, _ROWS, [row[moving:] for row in rows])
+        return concatenate([motion, q, works, memory])
+
+    @property
+    def _width(self) -> int:
+        """Numbers of a slope."""
+        return 3 + self.system.model.nv + sum(self.system.sizes)
 
     def end(self, x: Any) -> Any:
         """What is packed at the end of the step, after all rounds."""
-        R, v, q, works = self._parts(self.point(x))
+        R, v, q, works, memory = self._parts(self.point(x))
         t, spin = self.t + self.dt, self.carried[7:]
         v = concatenate([conserved_twist(self.light, q, v[6:], R.T @ spin), v[6:]])
         pairs = concatenate([np.zeros(0), *(concatenate([np.zeros(1), np.reshape(work, 1)]) for work in works)])
-        return layout_of(self.system, 0).pack(self.flight.state(t, R, q, v), np.zeros(0), pairs)
+        return self.layout.pack(self.flight.state(t, R, q, v), memory, pairs)
 
     def seen(self, t: Any, x: Any) -> Any:
         """What is packed at the stage that comes, at a time (s); no works."""
-        R, v, q, _ = self._parts(self.point(x))
-        layout = layout_of(self.system, 0)
-        return layout.pack(self.flight.state(t, R, q, v), np.zeros(0), np.zeros(layout.works))
+        R, v, q, _, memory = self._parts(self.point(x))
+        return self.layout.pack(self.flight.state(t, R, q, v), memory, np.zeros(self.layout.works))
 
     # rounds: one for each stage -------------------------------------------------------------------------------
 
     @property
     def _history(self) -> int:
         """Numbers of the slopes of stages before the last."""
-        return (STAGES - 1) * (3 + self.system.model.nv)
+        return (STAGES - 1) * self._width
 
     @property
     def begun(self) -> Any:
@@ -223,7 +239,7 @@ class _Step:
 
     @property
     def _size(self) -> int:
-        return 3 + self.system.model.nv + self.system.model.n + len(self.system.ports)
+        return self._width + self.system.model.n + len(self.system.ports)
 
     def _modes(self, x: Any) -> Modes:
         assert self.friction is not None

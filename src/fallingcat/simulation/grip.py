@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arrays import absolute, concatenate, less, where
 from ..control import Law
-from ..control.passive import DryFriction, carried
+from ..control.passive import carried
 from ..model import Model, State
 
 HELD = 1e12
@@ -21,17 +21,14 @@ HELD = 1e12
 ``1e-12 f dt / inertia``."""
 
 
-NOTICED = 0.02
+MAX_CREEP = 2e-3
 """rad/s or m/s: where dry friction fades below a higher speed than this, joints that it should hold creep visibly"""
 
 
 def creeps(laws: Sequence[Law], model: Model) -> bool:
-    """Whether integrators that do not grip let joints creep so much that it is seen: 1e-2 rad/s under half of their
-    friction.
-    """
-    return any(
-        isinstance(law, DryFriction) and law.fading(model)[law.grip(model) > 0.0].max() > NOTICED for law in laws
-    )
+    """Whether integrators that take dry friction as a smooth law let joints creep visibly under half of it."""
+    held = ((law, law.grip(model)) for law in laws)
+    return any(f is not None and law.fading(model)[f > 0.0].max(initial=0.0) > MAX_CREEP for law, f in held)
 
 
 class Grip(NamedTuple):

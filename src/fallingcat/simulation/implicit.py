@@ -3,9 +3,9 @@
 A step moves for its first half with the velocity before, for its second with the one after it, and all forces are those
 of the place between.  What a spring or a damper pulls with there is linear in the acceleration of the step: a point on
 a compliant floor feels ``f - dt G a``, with the force ``f`` at the velocity before and ``G = D / 2 + dt K / 4``, more
-where steps do not resolve them (:class:`.Centered`).  So ``(M + dt sum J' G J) a = forces - C v - g + sum J' f`` is
+where steps do not resolve them (:class:`.Centered`).  So ``(M + dt sum J' G J) a = forces - C u - g + sum J' f`` is
 forward dynamics of a robot whose links have a little more inertia where they touch, and joints with springs a little
-more armature.
+more armature.  Products of velocities are those of ``u = v + dt a' / 2`` with the acceleration ``a'`` of the last step.
 
 Which points touch, stick and slide follows from the velocities ahead, by cases: one code serves all modes, and nothing
 is located.
@@ -20,53 +20,33 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import array
 from ..caching import cached_property
-from ..contact import CompliantFloor
+from ..contact.capabilities import LinearizedForces, offers
 from ..contact.contact import Mode
 from ..contact.points import checked_points
 from ..control import Law
-from ..control.passive import JointStops
-from ..errors import ModelError
 from ..kernels import compile
 from ..kernels.kernel import compile_step
 from ..model import Model, State
 from .arguments import whole
 from .compiled import remembered
 from .field import layout_of
-from .grip import creeps
-from .implicit_step import anchors, begun, concluded, converged, foreseen, law_that_grips
+from .implicit_step import anchors, begun, carried, concluded, converged, foreseen, law_that_grips
 from .integrator import Marching
+from .machines import Cpu
 from .numbers import apart
 from .parameters import nominal
+from .refinement import refined
 from .rule import guards
-from .switching import asking
 from .system import System
-
-MANY_MODES = 3
-"""Points of a floor from which on events of laws that ask what touches are too many to be located one by one."""
-
-
-FEW_EVENTS = 6
-"""Points times degrees of freedom of single bodies and planar hoppers on one point, whose events are located."""
-
-
-def suits_implicit(system: System) -> bool:
-    """Whether :class:`Implicit` is the default: on a compliant floor, unless events are few, or laws switch with one or
-    two points that touch; and where dry friction should hold joints that would be seen to creep.
-    """
-    floor = system.contact
-    if not (floor is None or isinstance(floor, CompliantFloor)) or any(system.sizes):
-        return False
-    if floor is None or len(floor.points) * system.model.nv <= FEW_EVENTS:
-        return not system.model.loops and creeps(system.laws, system.model)
-    located = len(floor.points) < MANY_MODES and asking(system, 0.0, system.model.neutral())
-    return not located or (not system.model.loops and creeps(system.laws, system.model))
 
 
 @dataclass(frozen=True)
 class Implicit(Marching):
-    """Linearly implicit midpoint rule for compliant floors: order 2 in weight, springs, dampers and drives, 1 in
-    products of velocities, and where points land and slide.
+    """Linearly implicit midpoint rule for compliant floors: order 2, and 1 where points land and slide.
+
+    Steps in which joints turn far are taken again in quarter steps: see :mod:`.refinement`.
 
     A step is linear in the velocities at its end as long as points do not begin to slide, stick, land or lift off.  It
     is solved again, linearised there, until the forces are those of the contact law: ``sweeps`` is how often, None as
@@ -78,6 +58,7 @@ class Implicit(Marching):
     order = 1
     stable = True
     varies = True
+    needs = LinearizedForces
 
     def __post_init__(self) -> None:
         if self.sweeps is not None:
@@ -85,8 +66,8 @@ class Implicit(Marching):
 
     def suited(self, system: System) -> System:
         """With stops that are as stiff as such steps resolve, which foresee their dampers."""
-        laws = tuple(replace(law, foreseen=True) if isinstance(law, JointStops) else law for law in system.laws)
-        return replace(system, laws=laws)
+        laws = tuple(law.foreseeing() for law in system.laws)
+        return replace(super().suited(system), laws=laws, carried=carried(system.model))
 
     def on_gpu(self, system: System, dt: float) -> Implicit:
         """With two sweeps where steps resolve the floor: on a GPU they take half the time of as many as needed.
@@ -94,10 +75,11 @@ class Implicit(Marching):
         That is where ``points dt^2 K <= m / 4`` and ``points dt D <= 4 m``, with the mass ``m`` of what can fall and
         the largest stiffness ``K`` and damping ``D``.  Boxes that land while sliding are then within 1 %.
         """
-        floor = system.contact
-        if self.sweeps is not None or not isinstance(floor, CompliantFloor):
+        floor: Any = system.contact
+        if self.sweeps is not None or not offers(floor, LinearizedForces):
             return self
-        stops = max(4.0 * dt * max(floor.stiffness), 0.25 * max(floor.damping))
+        K, D = floor.point_impedance(system.model)
+        stops = max(4.0 * dt * max(K), 0.25 * max(D))
         return Implicit(2) if len(floor.points) * dt * stops <= falling_mass(system.model) else self
 
     def stepper(self, system: System, mode: Mode, memory: int) -> March:
@@ -106,13 +88,9 @@ class Implicit(Marching):
 
     def march(self, system: System, memory: int) -> March:
         """The same, for many robots."""
-        system.check_forgetful(self.name)
-        if not (system.contact is None or isinstance(system.contact, CompliantFloor)):
-            kind = type(system.contact).__name__
-            raise ModelError(f"the integrator {self.name!r} takes compliant floors, not {kind}")
         if system.contact is not None:
             checked_points(system.model, system.contact.points)
-        return March(system, memory, sweeps=self.sweeps)
+        return March(self.suited(system), memory, sweeps=self.sweeps)
 
 
 def falling_mass(model: Model) -> float:
@@ -122,6 +100,11 @@ def falling_mass(model: Model) -> float:
         if joint.kind.nv or joint.parent in moving:
             moving.add(joint.child)
     return sum(link.body.mass for link in model.links if link.name in moving) if np.any(model.gravity) else 0.0
+
+
+def counted(model: Model, t: Any, dt: Any, state: State) -> Any:
+    """``1``: how many steps of ``dt`` (s) a time is."""
+    return array([t / dt])
 
 
 class March:
@@ -134,13 +117,18 @@ class March:
     """``(model, x, clock, numbers, forces) -> x`` later, with ``x = [head; packed]``"""
     head = 1
     """numbers of a robot before its packed state: how many steps it has taken"""
+    head_at: Callable[..., Any] = staticmethod(counted)
+    """``(model, t, dt, state) -> head``, of any kind of number"""
     clock = 1
     """numbers that say how far to go"""
     middle = True
     """whether all acts in the middle of a step"""
+    counted: tuple[str, ...] = ("unconverged", "refined", "coarse")
+    """What steps count, the last numbers of a packed state: those whose contact forces did not converge, those that
+    were taken again in smaller ones, and those that are coarse even so; see :mod:`.refinement`"""
 
     def __init__(self, system: System, memory: int, **how: Any) -> None:
-        laws, numbers = apart(system.laws)
+        laws, numbers = apart(system.laws, system.model)
         self.numbers = np.append(numbers, nominal(system.model, system.contact, system.varied))
         self.system, self._layout, self._model = system, layout_of(system, memory), system.model
         foreseen = 0 if system.feedback is None else 2 * system.model.n
@@ -170,7 +158,7 @@ class March:
 
     def remembered(self, many: State) -> np.ndarray:
         """``N x memory``: what ``N`` robots remember that start now."""
-        return anchors(self.system, many)
+        return np.hstack([anchors(self.system, many), self.system.law_memories(many)])
 
     def begun(self, many: State, packed: np.ndarray) -> np.ndarray:
         """``N x size``: ``x`` of robots that start now."""
@@ -178,14 +166,15 @@ class March:
 
     def taken(self, on: Any, x: Any, dt: float, steps: int, forces: Any) -> Any:
         """``x`` some steps later, on the machine ``on`` which it is: see :class:`.Fleet`."""
-        return on.iterated(x, np.array([dt]), forces, steps)
+        after = on.iterated(x, np.array([dt]), forces, steps)
+        return refined(on, x, after, dt, steps, forces) if self._layout.carried else after
 
     def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
         return np.append(self.one(clock[0], clock[1], packed), 0.0)  # no guards, no error
 
     def one(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray:
         """What is packed a step later."""
-        forces, (go, out, x, clock, given) = self.held(t, dt, packed), self._single
+        forces, (go, out, x, clock, _, given) = self.held(t, dt, packed), self._single
         x[:], clock[0] = self.at(t, dt, packed), dt
         if forces is not None:
             given[:] = forces
@@ -193,11 +182,21 @@ class March:
         return np.array(out[self.head :])
 
     @cached_property
-    def _single(self) -> tuple[Callable[[], Any], np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """A step of one robot: what takes it, the memory in which its end is, and those of what it is given."""
+    def _single(self) -> tuple[Callable[[], Any], np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """A step of one robot: what takes it, the memory in which its end is, and those of its arguments ``x, clock,
+        numbers, forces``.
+        """
         x, clock, numbers, forces = (np.zeros(size) for size in self._inputs.values())
         numbers[:] = self.numbers
-        return *self.kernel.stepper(x, clock, numbers, forces), x, clock, forces
+        go, out = self.kernel.stepper(x, clock, numbers, forces)
+
+        def refining() -> None:
+            go()
+            if out[-1] != x[-1]:  # it counts coarse steps
+                on = Cpu(self.kernel, numbers, 1)
+                out[:] = refined(on, x[None], out[None].copy(), clock[0], 1, forces[None])[0]
+
+        return (refining if self._layout.carried else go), out, x, clock, numbers, forces
 
     def held(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray | None:
         """``nv``: what a controller, if there is one, says in a step of ``dt`` (s), and how stiff it is, if known.
@@ -214,15 +213,17 @@ class March:
         gains = np.zeros(0) if feedback is None else feedback.gains(t, state, asked[-self._model.n :])
         return np.concatenate([np.zeros(self._model.nv - len(asked)), asked, gains])
 
+    def counts(self, packed: Any) -> dict[str, Any]:
+        """How many steps of each kind robots with packed states (..., size) have taken, by :attr:`counted`."""
+        return {name: packed[..., i - len(self.counted)] for i, name in enumerate(self.counted)}
+
     def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
         """What touches at each of ``N`` packed states."""
-        contact, memory = self.system.contact, self._layout.memory
-        if contact is None:
-            return ((),) * len(packed)
-        bare, nowhere = System(self._model, (), contact), (False,) * len(contact.points)
-        size, clocks = layout_of(bare, memory).size, np.zeros((len(packed), 2))
-        heights = guards(bare, nowhere, memory, compile_step)(np.ascontiguousarray(packed[:, :size]), clocks)
-        return tuple(map(tuple, (np.asarray(heights) < 0.0).tolist()))
+        return modes_of(self.system, self._layout.memory, packed)
+
+    def stalled(self, on: Any, x: Any) -> np.ndarray:
+        """``N`` truth values: none gives up, in fixed steps."""
+        return np.zeros(len(on.rows(x)), dtype=bool)
 
     def rows(
         self,
@@ -237,9 +238,21 @@ class March:
         """``rows x ... x size``: every ``every``-th of ``rows * every`` steps from ``packed`` (..., size), under the
         forces (..., nv) of a controller.
         """
-        more, x = np.zeros(0) if forces is None else forces, self.at(t, dt, packed)
-        found = self.kernel.iterate(x, np.array([dt]), self.numbers, more, rows=rows, every=every, threads=threads)
+        more, x, clock = np.zeros(0) if forces is None else forces, self.at(t, dt, packed), np.array([dt])
+        found = self.kernel.iterate(x, clock, self.numbers, more, rows=rows, every=every, threads=threads)
+        if self._layout.carried and (found[-1, ..., -1] != x[..., -1]).any():
+            found = self._refined_rows(x, dt, rows, every, more)
         return np.asarray(found[..., self.head :])
+
+    def _refined_rows(self, x: np.ndarray, dt: float, rows: int, every: int, forces: np.ndarray) -> np.ndarray:
+        """The rows of a run with coarse steps, which are refined as they come."""
+        lead, out = x.shape[:-1], np.empty((rows, *x.shape))
+        now = x.reshape(-1, x.shape[-1]).copy()
+        given = np.broadcast_to(forces, (*lead, forces.shape[-1])).reshape(len(now), -1)
+        for row in out:
+            now = self.taken(Cpu(self.kernel, self.numbers, 1), now, dt, every, given)
+            row[...] = now.reshape(x.shape)
+        return out
 
     def at(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray:
         """``size``: ``x`` of a robot at a time, before steps of ``dt`` (s)."""
@@ -248,6 +261,17 @@ class March:
     def times(self, on: Any, x: Any, dt: float) -> Any:
         """``N`` (s): of robots on a machine."""
         return on.times(x) * dt
+
+
+def modes_of(system: System, memory: int, packed: np.ndarray) -> tuple[Mode, ...]:
+    """Which points of a floor touch at each of ``N`` packed states."""
+    contact, memory = system.contact, memory - sum(system.sizes)
+    if contact is None:
+        return ((),) * len(packed)
+    bare, nowhere = System(system.model, (), contact), (False,) * len(contact.points)
+    size, clocks = layout_of(bare, memory).size, np.zeros((len(packed), 2))
+    heights = guards(bare, nowhere, memory, compile_step)(np.ascontiguousarray(packed[:, :size]), clocks)
+    return tuple(map(tuple, (np.asarray(heights) < 0.0).tolist()))
 
 
 def steps_before(t: float, dt: float) -> float:

@@ -6,27 +6,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import block, concatenate, cross, less, repeat, scale, where
-from ..contact import CompliantFloor, Contact
+from ..arrays import array, concatenate, cross, less, repeat, scale, where
+from ..contact import Contact
 from ..contact.centered import Centered
-from ..contact.compliant import Support
 from ..contact.points import position
-from ..contact.stepped import SteppedContacts
+from ..contact.supports import Support
 from ..control import Law
 from ..dynamics import gravity_forces
 from ..dynamics.forward import Response, resisting_mass, response
-from ..dynamics.spatial import motion_to_child
-from ..dynamics.sweeps import nodes, outward
 from ..kernels import compile
-from ..lie.rotations import skew
 from ..model import Model, State
 from .cases import by_cases
 from .closed import LOOPS, closing_forces
 from .field import layout_of
 from .grip import Grip
+from .implicit_points import Point, points_of
 from .numbers import tuned
 from .parameters import edited, giving_with, size
 from .pulls import Pull, ahead_of, powers_of, pulls_of
+from .refinement import coarse
 from .system import System, held
 
 FORCE_TOLERANCE = 1e-3
@@ -37,80 +35,33 @@ WEIGHT = 9.81
 """m/s^2: forces below 1e-6 of the weight are not worth a sweep"""
 
 
-class Point(NamedTuple):
-    """A point or ball that may touch, in the middle of a step."""
-
-    link: int
-    center: np.ndarray
-    """``3``: in the link frame"""
-    place: Any
-    """``3``: where it touches, in the link frame: below the center of a ball"""
-    axes: Any
-    """``3 x 3``: normal and tangents of the ground as rows, in the link frame"""
-    gravity: Any
-    """``3``: along normal and tangents"""
-    spin: Any
-    """``3``: angular velocity, in the link frame"""
-    height: Any
-    """m: over the ground, in the middle of the step"""
-    position: Any
-    """``3``: height over the ground, and where along it, or how far it has slipped, while it :attr:`lasts`"""
-    anchor: Any
-    """``2``: where along the ground it is held"""
-    lands: Any
-    """whether it comes through the ground in the step"""
-    lasts: Any
-    """how much of the step it may touch: see :class:`.Landing`"""
-    velocity: Any
-    """``3``: its rate, before the step"""
-    base: Any
-    """``3 x 3``: the axes in the base frame"""
-    lever: Any
-    """``3``: from the base to where it touches, along normal and tangents"""
-
-    def ahead(self, found: Response, dt: Any) -> Any:
-        """``3``: its velocity at the end of the step."""
-        a, alpha = found.links[self.link][:3], found.links[self.link][3:]
-        return self.coasting(dt) + scale(dt, self.axes @ (a + cross(alpha, self.place)))
-
-    def coasting(self, dt: Any) -> Any:
-        """``3``: the same if the link did not accelerate against gravity: it falls, and turns around as it did."""
-        turning = cross(self.spin, cross(self.spin, self.center))
-        return self.velocity + scale(dt, self.axes @ turning + self.gravity)
-
-    def wrench(self, force: Any) -> Any:
-        """``6``: of a force (3) along normal and tangents, in the link frame."""
-        f = self.axes.T @ force
-        return concatenate([f, cross(self.place, f)])
-
-    def resistance(self, gain: Any) -> Any:
-        """``6 x 6``: ``X' G X``, the wrench of dampers along normal and tangents per twist of the link."""
-        normal, P = self.axes[0], skew(self.place)
-        G = gain[1] * np.eye(3) + (gain[0] - gain[1]) * (normal[:, None] * normal[None, :])
-        GP = G @ P
-        return block([[G, -GP], [-GP.T, -P @ GP]])
-
-
 class Start(NamedTuple):
-    """What a step begins with: the place of its middle, and the velocity before."""
+    """What a step begins with."""
 
     system: System
     count: Any
     """of steps before"""
     state: State
+    """place of its middle, and velocity before"""
+    middle: State
+    """the same place, and the velocity that is foreseen there: products of velocities are those of it"""
     works: Any
     points: list[Point]
     pulls: dict[str, Pull]
     seen: Any
     """what a floor sees, if there is one"""
+    counts: Any
+    """``3``: steps so far that did not converge, that were refined, and that stayed coarse"""
     dt: Any
+    memory: Any
+    """what contact and laws remember before the step"""
 
     def sweep(self, signs: Signs) -> Sweep:
         """Accelerations under contact forces that are linearised where ``signs`` say."""
         supports = [
             _floor(self.system).support(point, u, self.seen) for point, u in zip(self.points, signs.ahead, strict=True)
         ]
-        found, closing = _answer(self.system.model, self.state, self.pulls, signs.grip, self.points, supports, self.dt)
+        found, closing = _answer(self, signs.grip, supports)
         ahead = [point.ahead(found, self.dt) for point in self.points]
         felt = [support.force - support.gain * u for support, u in zip(supports, ahead, strict=True)]
         grip = signs.grip
@@ -169,16 +120,33 @@ def begun(
     """A step, and what its start tells: how points move, and what dry friction could stop if nothing else pulled."""
     own = numbers[len(numbers) - size(model, varied) :]
     gives = giving_with(model, contact, varied, own) if contact is not None else 0.0
+    K, D = contact.point_impedance(model) if contact is not None else (0.0, 0.0)
     model, contact = edited(model, contact, varied, own)
-    system = System(model, tuned(laws, numbers), contact, held if len(forces) else None)
-    state, anchors, works = layout_of(system, memory).unpack(x[1:])
+    system = System(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=carried(model))
+    layout = layout_of(system, memory)
+    (state, before, works), (last, counts) = layout.unpack(x[1:]), np.split(layout.carried_of(x[1:]), [model.nv])
     state = model.configuration.displace(state, scale(0.5 * dt[0], state.velocity))
-    points, grip = _points(system, state, anchors, dt[0]), _gripping(system, state, dt[0]) if grips else None
+    middle = moving(state, state.velocity + scale(0.5 * dt[0], last))
+    size_of_laws, half = sum(system.sizes), system.later(before, x[0] * dt[0], state, 0.5 * dt[0])
+    system, anchors = system.recalling(concatenate([before[: memory - size_of_laws], half]))  # laws act in the middle
+    points = _points(system, state, anchors, dt[0], middle)
+    grip = _gripping(system, state, dt[0]) if grips else None
     touching, name = _touching(system, points), grip.name if grip else None
     pulls = pulls_of(system, (x[0] + 0.5) * dt[0], state, forces, touching, name, dt[0], middle=True)
-    seen = Centered.of(*_floor(system).springs, gives, dt[0]) if points else None
-    start = Start(system, x[0], state, works, points, pulls, seen, dt[0])
+    seen = Centered.of(K, D, gives, dt[0]) if points else None
+    start = Start(system, x[0], state, middle, works, points, pulls, seen, counts, dt[0], before)
     return start, Signs([point.velocity for point in points], grip)
+
+
+def moving(state: State, velocity: Any) -> State:
+    """The same place, with another velocity (nv)."""
+    m = len(state.twist)
+    return state._replace(twist=velocity[:m], rates=velocity[m:])
+
+
+def carried(model: Model) -> int:
+    """Numbers that a step gives to the next one beside the state: its acceleration (nv), and :attr:`Start.counts`."""
+    return model.nv + 3
 
 
 class Sweep(NamedTuple):
@@ -193,17 +161,20 @@ class Sweep(NamedTuple):
     held: Any
     """``nv``: forces of dry friction, or none"""
     signs: Signs
+    settled: Any = 1.0
+    """see :meth:`Start.settled`; of steps with a given number of sweeps it is not known"""
 
     @property
     def flat(self) -> Any:
         """All numbers."""
-        return concatenate([self.acceleration, *self.felt, self.closing, self.held, self.signs.flat])
+        settled = np.reshape(self.settled, 1)
+        return concatenate([self.acceleration, *self.felt, self.closing, self.held, self.signs.flat, settled])
 
     def read(self, flat: Any) -> Sweep:
         """The same with other numbers."""
         ends = np.cumsum([len(self.acceleration), 3 * len(self.felt), len(self.closing), len(self.held)])
         acceleration, felt, closing, held, signs = np.split(flat, ends)
-        return Sweep(acceleration, list(felt.reshape(-1, 3)), closing, held, self.signs.read(signs))
+        return Sweep(acceleration, list(felt.reshape(-1, 3)), closing, held, self.signs.read(signs[:-1]), signs[-1])
 
 
 def foreseen(start: Start, signs: Signs, sweeps: int) -> Signs:
@@ -226,7 +197,8 @@ def converged(start: Start, signs: Signs) -> Sweep:
     def again(flat: Any) -> tuple[Any, Any]:
         before = first.read(flat).signs
         now = start.sweep(before)
-        return now.flat, start.settled(before, now)
+        now = now._replace(settled=start.settled(before, now))
+        return now.flat, now.settled
 
     return first.read(repeat(again, first.flat + 0.0 * start.dt, MOST_SWEEPS))
 
@@ -240,8 +212,7 @@ def concluded(start: Start, last: Sweep) -> Any:
     late = _late(points, felt, start.seen)
     moves = 0.5 + late
     way = scale(0.5 * dt, state.velocity) + scale(moves * dt, change)
-    after = system.model.configuration.displace(state, way)
-    after = after._replace(twist=velocity[: system.model.m], rates=velocity[system.model.m :])
+    after = moving(system.model.configuration.displace(state, way), velocity)
     kept, pulls = [np.zeros(0)], start.pulls
     for i, (point, u, force) in enumerate(zip(points, ahead, felt, strict=True)):
         held, inside = _floor(system).anchor(point, u, force[1:], start.seen)
@@ -252,8 +223,12 @@ def concluded(start: Start, last: Sweep) -> Any:
     if last.signs.grip:
         pulls = pulls | {last.signs.grip.name: Pull(last.held, *np.zeros((2, system.model.n)))}
     works = start.works + _works(system, state, change, pulls, points, ahead, felt, late, dt)
-    memory = concatenate(kept)
-    packed = layout_of(system, len(memory)).pack(after, memory, works)
+    middle = moving(state, state.velocity + 0.5 * change)
+    memory = concatenate([*kept, system.later(start.memory, (start.count + 0.5) * dt, middle, dt)])
+    unsettled = where(less(0.0, last.settled), 0.0 * dt, 1.0 + 0.0 * dt)
+    counts = start.counts + array([unsettled, 0.0, coarse(system.model, velocity, dt)])
+    given = concatenate([last.acceleration, counts])
+    packed = layout_of(system, len(memory)).pack(after, memory, works, given)
     return concatenate([np.reshape(start.count + 1.0, 1), packed])
 
 
@@ -285,11 +260,10 @@ def commanded_at(
 ) -> Any:
     """``nv``: the forces of laws at a packed state, whatever touches."""
     system = System(model, tuned(laws, numbers), contact)
-    state, anchors, _ = layout_of(system, memory).unpack(packed)
-    if isinstance(contact, SteppedContacts):
-        touching = contact.touched(anchors)
-    else:
-        touching = _touching(system, _points(system, state, anchors))
+    state, remembered, _ = layout_of(system, memory).unpack(packed)
+    anchors = remembered[: getattr(contact, "memory_size", None)]
+    touched = getattr(contact, "touched", None)  # of time steps, which remember it
+    touching = _touching(system, _points(system, state, anchors)) if touched is None else touched(anchors)
     at = (model, clock[0], state)
     return by_cases(lambda known: system.total({law.name: law.forces(*at, known) for law in system.laws}), touching)
 
@@ -298,47 +272,34 @@ def anchors(system: System, many: State) -> np.ndarray:
     """``N x memory``: what a floor remembers of ``N`` states from which it starts: where its points are."""
     if system.contact is None:
         return np.zeros((len(many.pose), 0))
-    where_at = compile(system.model, anchors_at, state=["pose", "joints"], floor=_floor(system))
-    return np.asarray(where_at(many.pose[:, :3], many.joints))
+    floor = _floor(system)
+    start = compile(system.model, starts_at, state=["pose", "joints"], floor=floor)
+    found = np.asarray(start(many.pose[:, :3], many.joints))
+    memory = found.shape[1] - len(floor.points)
+    floor.check_heights(system.model, found[:, memory:])
+    return found[:, :memory]
 
 
-def anchors_at(model: Model, state: State, *, floor: CompliantFloor) -> Any:
+def starts_at(model: Model, state: State, *, floor: Any) -> Any:
+    """:func:`anchors_at`, then the heights of the points over the ground (m)."""
+    ground, balls = floor.ground(model), zip(floor.points, floor.radii, strict=True)
+    heights = [ground.site(position(model, state, place), r).height for place, r in balls]
+    return concatenate([anchors_at(model, state, floor=floor), array(heights)])
+
+
+def anchors_at(model: Model, state: State, *, floor: Any) -> Any:
     """What the points of a floor remember that have just touched it."""
     ground, places = floor.ground(model), [position(model, state, place) for place in floor.points]
-    return concatenate([floor.unloaded(i, ground.site(p), p) + np.zeros(2) for i, p in enumerate(places)])
+    return concatenate([np.zeros(0), *(floor.unloaded(i, ground.site(p), p) for i, p in enumerate(places))])
 
 
-def _floor(system: System) -> CompliantFloor:
-    assert isinstance(system.contact, CompliantFloor)
+def _floor(system: System) -> Any:
+    """The contact, which offers :class:`.LinearizedForces`."""
     return system.contact
 
 
-def _points(system: System, state: State, memory: Any, dt: Any = 0.0) -> list[Point]:
-    """What may touch, from one sweep over the robot, with what the floor remembers of it."""
-    if system.contact is None:
-        return []
-    model, floor = system.model, _floor(system)
-    ground, tree = floor.ground(model), nodes(model, state)
-    poses = outward(tree, state.pose, lambda node, H: H @ node.H)
-    start = model.base.selection @ state.twist
-    twists = outward(tree, start, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates)
-    points, R_base, origin = [], state.pose[:3, :3], state.pose[:3, 3]
-    for i, (name, radius, own) in enumerate(zip(floor.points, floor.radii, memory.reshape(-1, 2), strict=True)):
-        frame = model.frame(name)
-        link = model.link_index(frame.link)
-        R, center, (v, w) = poses[link][:3, :3], frame.placement[:3, 3], (twists[link][:3], twists[link][3:])
-        p = R @ center + poses[link][:3, 3]
-        site = ground.site(p, radius)
-        axes, rolls = site.axes @ R, floor.rolls(i)
-        place, below = (center - radius * axes[0], p - radius * site.axes[0]) if radius else (center, p)
-        along, anchor = (own, np.zeros(2)) if rolls else (site.axes[1:] @ p, own)
-        position = concatenate([np.reshape(site.height, 1), along])
-        base, pull = site.axes @ R_base, site.axes @ model.gravity
-        lever = site.axes @ below - site.axes @ origin
-        velocity = axes @ (v + cross(w, place))
-        landing = floor.touchdown(position, velocity, anchor, dt)
-        points.append(Point(link, center, place, axes, pull, w, site.height, *landing, velocity, base, lever))
-    return points
+def _points(system: System, *about: Any) -> list[Point]:
+    return points_of(system.model, _floor(system), *about) if system.contact is not None else []
 
 
 def _gripping(system: System, state: State, dt: Any) -> Grip | None:
@@ -359,19 +320,12 @@ def _touching(system: System, points: list[Point]) -> dict[str, Any]:
     return {name: less(point.height, 0.0) for name, point in zip(names, points, strict=True)}
 
 
-def _answer(
-    model: Model,
-    state: State,
-    pulls: dict[str, Pull],
-    grip: Grip | None,
-    points: list[Point],
-    supports: list[Support],
-    dt: Any,
-) -> tuple[Response, Any]:
+def _answer(start: Start, grip: Grip | None, supports: list[Support]) -> tuple[Response, Any]:
     """The accelerations of a step on given supports, and the forces (nv) that close loops."""
-    none, (forces, armature) = np.zeros(0), ahead_of(model, state, pulls, dt)
+    model, state, dt = start.system.model, start.middle, start.dt
+    none, (forces, armature) = np.zeros(0), ahead_of(model, start.state, start.pulls, dt)
     wrenches, resisting = [], []
-    for point, (force, gain) in zip(points, supports, strict=True):
+    for point, (force, gain) in zip(start.points, supports, strict=True):
         wrenches.append((point.link, point.wrench(force - gain * point.coasting(dt))))
         resisting.append((point.link, point.resistance(scale(dt, gain))))
     if grip is not None:
@@ -381,7 +335,7 @@ def _answer(
     if not model.loops:
         return found, none
     mass = resisting_mass(model, state, resisting, armature)
-    closing = closing_forces(model, state, found.acceleration, mass, dt)
+    closing = closing_forces(model, start.state, found.acceleration, mass, dt)
     return response(model, state, forces + closing, wrenches, resisting, armature), closing
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..contact.capabilities import Capability, HybridModes, check_offers
 from ..contact.contact import Mode
 from .system import System
 
@@ -39,6 +40,9 @@ class Integrator(ABC):
     lag: float = 0.0
     """part of a step by which velocities are behind places: the books are those of then"""
 
+    needs: Capability = HybridModes
+    """what it asks of a contact"""
+
     def at(self, system: System, dt: float) -> Integrator:
         """The method as it suits steps of ``dt`` (s) of a system."""
         return self
@@ -48,7 +52,9 @@ class Integrator(ABC):
         return self
 
     def suited(self, system: System) -> System:
-        """The system as the method steps it: with a contact that remembers what such steps need."""
+        """The system as the method steps it: with a contact that offers, and remembers, what such steps need."""
+        if system.contact is not None:
+            check_offers(system.contact, self.needs, self.name)
         return system
 
     def unsolved(self, system: System) -> str:

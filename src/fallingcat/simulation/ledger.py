@@ -7,11 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..dynamics.checks import choice, numbers
+from ..records import concise
 
 ROUNDING = 16.0 * float(np.finfo(float).eps)
 """Relative size of a difference of two energies that says nothing."""
 
 
+@concise
 class Ledger(NamedTuple):
     """Work (J) from the start to every sample, through every port.
 

@@ -19,7 +19,8 @@ import numpy as np
 from ..arrays import concatenate, less, maximum, minimum, sqrt, where
 from ..arrays.differentiate import derivative
 from ..caching import cached_property
-from ..contact import CompliantFloor, Contact
+from ..contact import Contact
+from ..contact.capabilities import LinearizedForces, check_offers
 from ..contact.contact import Mode, Touch
 from ..contact.points import checked_points
 from ..control import Law
@@ -30,6 +31,7 @@ from ..model import Model, State
 from .compiled import remembered
 from .events import PRECISION
 from .field import Field, layout_of
+from .implicit import modes_of
 from .implicit_step import anchors, anchors_at
 from .integrator import Marching, Step
 from .numbers import apart, tuned
@@ -48,7 +50,7 @@ FAR = 1e9
 """s: the aim of a step that aims at nothing"""
 PATIENCE, OFTEN = 300_000.0, 1e6
 """Attempts, and attempts a second, at most: a robot that needs so many more than that ends as no number."""
-TRIED = "stopped: their contacts chatter, or their steps are endlessly small"
+STALLED = "stopped: their contacts chatter, or their steps are endlessly small"
 """What is said of them."""
 HEAD = 4
 """Numbers of a robot before those that say what touches: time, advised step, aim, attempts beyond :data:`OFTEN`."""
@@ -93,10 +95,10 @@ class Located(Marching):
 
     def march(self, system: System, memory: int) -> LocatedMarch:
         """Machine code for all modes."""
-        system.check_forgetful(self.name)
         if system.contact is not None:
-            if not isinstance(system.contact, CompliantFloor) or len(system.contact.points) > FEW:
-                what = f"compliant floors under at most {FEW} points"
+            check_offers(system.contact, LinearizedForces, self.name)
+            if len(system.contact.points) > FEW:
+                what = f"compliant contacts of at most {FEW} points"
                 raise ModelError(f"the integrator {self.name!r} takes {what}, not {told(system.contact)}")
             checked_points(system.model, system.contact.points)
         return LocatedMarch(system, memory, self.rule)
@@ -106,10 +108,10 @@ class LocatedMarch:
     """Attempts at steps as machine code: ``x = [time, advised step, aim, attempts; what touches; packed]`` of each."""
 
     def __init__(self, system: System, memory: int, rule: Rule) -> None:
-        laws, numbers = apart(system.laws)
+        laws, numbers = apart(system.laws, system.model)
         self.numbers = np.append(numbers, nominal(system.model, system.contact, system.varied))
         self.system, self._model, self._points = system, system.model, _points(system.contact)
-        self.head = HEAD + self._points
+        self.head, self._memory = HEAD + self._points, memory
         forces = 0 if system.controller is None else system.model.nv
         size = self.head + layout_of(system, memory).size
         self._inputs = {"x": size, "ahead": 2, "numbers": len(self.numbers), "forces": forces}
@@ -130,7 +132,7 @@ class LocatedMarch:
 
     def remembered(self, many: State) -> np.ndarray:
         """``N x memory``: where points are."""
-        return anchors(self.system, many)
+        return np.hstack([anchors(self.system, many), self.system.law_memories(many)])
 
     def begun(self, many: State, packed: np.ndarray) -> np.ndarray:
         """``N x size``: robots at rest in time, whose points touch where they are below the ground."""
@@ -144,9 +146,13 @@ class LocatedMarch:
         """``N`` (s): of robots on a machine."""
         return on.times(x)
 
-    def weary(self, on: Any, x: Any) -> Any:
+    def stalled(self, on: Any, x: Any) -> np.ndarray:
         """``N`` truth values: who ended for having tried too often."""
-        return on.rows(x)[:, HEAD - 1] > PATIENCE
+        return np.asarray(on.fetched(on.rows(x)[:, HEAD - 1] > PATIENCE))
+
+    def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
+        """What touches at each of ``N`` packed states."""
+        return modes_of(self.system, self._memory, packed)
 
     def taken(self, on: Any, x: Any, dt: float, steps: int, forces: Any) -> Any:
         """``x`` when all have come ``steps`` of ``dt`` farther, on the machine ``on`` which it is."""
@@ -246,8 +252,8 @@ def attempted(
     then = [t, again, where(less(error, 1.0), toward, FAR), tries + 1.0]
     back = concatenate([*(np.reshape(n, 1) for n in (*then, *x[HEAD : HEAD + points])), packed])
     # what no length makes fit, or what takes too many, ends as no number
-    weary = less(PATIENCE, tries)
-    fails = where(weary, 1.0, where(kept, 0.0, where(less(again, SMALLEST_STEP), 1.0, 0.0)))
+    stalled = less(PATIENCE, tries)
+    fails = where(stalled, 1.0, where(kept, 0.0, where(less(again, SMALLEST_STEP), 1.0, 0.0)))
     ends = [ahead[0], advised, FAR, tries, *x[HEAD : HEAD + points], *[np.nan] * len(packed)]
     gone = concatenate([np.reshape(n, 1) for n in ends])
     return where(awake, where(less(0.5, fails), gone, where(kept, now, back)), x)
@@ -293,21 +299,22 @@ def _switched(
     contact: Contact | None, model: Model, touches: tuple[Any, ...], state: State, held_at: Any
 ) -> tuple[list[Any], Any]:
     """What touches at the end of a step (0 or 1), and where it is held: where it touched down."""
-    if not isinstance(contact, CompliantFloor):
+    if contact is None:
         return [], held_at
     here, bits, places = anchors_at(model, state, floor=contact), [], []
+    each = len(here) // len(contact.points)
     for i, (touching, height) in enumerate(zip(touches, heights(model, state, contact=contact), strict=True)):
-        own = slice(2 * i, 2 * i + 2)
+        own = slice(i * each, (i + 1) * each)
         below = less(height, 0.0)
         bits.append(where(below, 1.0, 0.0))
         places.append(where(touching, held_at[own], where(below, here[own], held_at[own])))
-    return bits, concatenate([np.zeros(0), *places])
+    return bits, concatenate([np.zeros(0), *places, held_at[len(here) :]])
 
 
-def heights(model: Model, state: State, *, contact: Contact) -> Any:
+def heights(model: Model, state: State, *, contact: Any) -> Any:
     """Of the points over the ground (m)."""
     air = (False,) * len(contact.points)
-    return contact.guards(model, air, state, np.zeros(2 * len(air)), np.zeros(model.nv))
+    return contact.guards(model, air, state, np.zeros(contact.memory_size or 0), np.zeros(model.nv))
 
 
 def _heights(model: Model, contact: Contact, state: State) -> tuple[Any, Any]:

@@ -53,6 +53,19 @@ class Machine(ABC):
     def part(self, which: Any) -> Machine:
         """The same for these robots alone."""
 
+    @property
+    @abstractmethod
+    def numbers(self) -> np.ndarray:
+        """``k`` or ``N x k``: the numbers of laws, in this computer's memory."""
+
+    @abstractmethod
+    def array(self, x: Any) -> Any:
+        """Numbers, wherever they are, as an array that is kept here."""
+
+    @abstractmethod
+    def tune(self, place: slice, values: Any, robots: int) -> None:
+        """Other numbers of laws from the next iteration on: the same for all robots, or one row for each."""
+
     @abstractmethod
     def put(self, x: Any, places: np.ndarray, fresh: Any) -> None:
         """``x[places] = fresh``."""
@@ -66,7 +79,19 @@ class Cpu(Machine):
     """Robots in rows."""
 
     def __init__(self, kernel: Any, numbers: np.ndarray, threads: int) -> None:
-        self._kernel, self._numbers, self._threads = kernel, numbers, threads
+        self._kernel, self._numbers, self._threads = kernel, np.array(numbers), threads
+
+    @property
+    def numbers(self) -> np.ndarray:
+        return self._numbers
+
+    def array(self, x: Any) -> Any:
+        return np.asarray(x, dtype=float)
+
+    def tune(self, place: slice, values: Any, robots: int) -> None:
+        if values.ndim == 2 and self._numbers.ndim == 1:
+            self._numbers = np.tile(self._numbers, (robots, 1))
+        self._numbers[..., place] = values
 
     def sent(self, rows: np.ndarray) -> Any:
         return rows
@@ -113,6 +138,19 @@ class Gpu(Machine):
         self._own: Any = None
         """the numbers of each robot, as they are kept here"""
 
+    @property
+    def numbers(self) -> np.ndarray:
+        return self._numbers if self._own is None else self.fetched(self._own)
+
+    def array(self, x: Any) -> Any:
+        there = hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray)
+        return self._cupy.from_dlpack(x) if there else self._cupy.asarray(x, dtype=self._dtype)
+
+    def tune(self, place: slice, values: Any, robots: int) -> None:
+        if self._own is None:
+            self._own = self.sent(np.broadcast_to(self._numbers, (robots, self._numbers.shape[-1])))
+        self._own[place] = values.T if values.ndim == 2 else values[:, None]
+
     def sent(self, rows: np.ndarray) -> Any:
         return self._cupy.ascontiguousarray(self._cupy.asarray(rows.T, dtype=self._dtype))
 
@@ -127,8 +165,7 @@ class Gpu(Machine):
         return self._cupy.stack([until, self._cupy.full_like(until, dt)])
 
     def padded(self, forces: Any, above: int) -> Any:
-        there = hasattr(forces, "__dlpack__") and not isinstance(forces, np.ndarray)
-        joints = self._cupy.from_dlpack(forces) if there else self._cupy.asarray(forces)
+        joints = self.array(forces)
         whole = self._cupy.zeros((above + joints.shape[1], joints.shape[0]), dtype=self._dtype)
         whole[above:] = joints.T
         return whole
@@ -160,7 +197,10 @@ class Gpu(Machine):
         return self._cupy.ascontiguousarray(x.take(places, axis=1))
 
     def part(self, which: Any) -> Machine:
-        return Gpu(self._kernels, self._numbers[self.fetched(which)] if self._numbers.ndim == 2 else self._numbers)
+        numbers = self._numbers[self.fetched(which)] if self._numbers.ndim == 2 else self._numbers
+        some = Gpu(self._kernels, numbers)
+        some._own = None if self._own is None else self.kept(self._own, which)
+        return some
 
     def put(self, x: Any, places: np.ndarray, fresh: Any) -> None:
         x[:, places] = fresh

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import array, concatenate
 from ..contact.contact import Mode
 from ..control.law import pulls_on_base
 from ..errors import ModelError, NumericsError, told
@@ -37,7 +38,6 @@ from .implicit_step import law_that_grips
 from .integrator import Marching, Step
 from .momentum_step import CARRIED, ITERATIONS, Guess, Parabola, arrived, carried_at, flown, stepped
 from .smooth import SmoothMarch
-from .stiffness import RESOLVED, STABLE, STIFF_STEP, fastest, stiff
 from .system import System, held
 
 
@@ -62,12 +62,14 @@ class MomentumRungeKutta(Marching):
 
     def march(self, system: System, memory: int) -> Flight:
         """Machine code, for one robot or many."""
-        self.check(system)
+        self.check(system, remembers=law_that_grips(system) is None)
         return Flight(system, memory)
 
-    def check(self, system: System) -> None:
-        """Refuses robots and forces that this method is not for, by name."""
-        check(system)
+    def check(self, system: System, remembers: bool = False) -> None:
+        """Refuses robots and forces that this method is not for, by name; laws with a state of their own, unless it
+        ``remembers``, as it does beside no dry friction and no function.
+        """
+        check(system, remembers)
         if system.model.loops:
             raise ModelError(f"{system.model.name!r} has loops: take MomentumMidpoint(), which closes them")
 
@@ -105,11 +107,17 @@ class MomentumMidpoint(Marching):
         )
 
 
+def carrying(model: Model, t: Any, dt: Any, state: State) -> Any:
+    """``1 + CARRIED``: how many steps of ``dt`` (s) a time is, and parabola and spin as they are at a state."""
+    return concatenate([array([t / dt, t]), carried_at(model, state)])
+
+
 class Flight(SmoothMarch):
     """Steps that carry parabola and spin along instead of measuring them anew: ``x = [count; carried; packed]``."""
 
     code: Callable[..., Any] = staticmethod(flight_step.flown)
     head = 1 + CARRIED
+    head_at = staticmethod(carrying)
 
     def __init__(self, system: System, memory: int) -> None:
         super().__init__(system, memory)
@@ -216,46 +224,11 @@ def measured(model: Model, t: float, many: State) -> np.ndarray:
     return np.hstack([np.full((len(poses), 1), t), kernel(poses[:, :3], *rest)])
 
 
-def momentum_method(system: System, state: State, dt: float | None) -> MomentumRungeKutta | MomentumMidpoint:
-    """The momentum-exact method that suits a flight from ``state`` in steps of ``dt`` (s), by default ones if None.
-
-    Runge-Kutta of order 5, unless only the midpoint rule follows the forces: loops, functions, whose stiffness is not
-    known, and dampers that the steps do not resolve.  Dry friction takes Runge-Kutta, whose joints stick and slide.
-    """
-    function = system.controller is not None and system.sampling is None and system.controller is not held
-    if system.model.loops:
-        return MomentumMidpoint()
-    if law_that_grips(system) is not None:
-        return MomentumRungeKutta()
-    if dt is None:  # under sampled forces, which jump, default steps resolve dampers
-        unresolved = system.sampling is None and stiff(system, state)
-    else:
-        unresolved = fastest(system, state) * dt > RESOLVED * (1.0 + 1e-6)
-    return MomentumMidpoint() if function or unresolved else MomentumRungeKutta()
-
-
-def default_in_flight(system: System, state: State, dt: float | None) -> MomentumRungeKutta | MomentumMidpoint | None:
-    """:func:`momentum_method`; None for what does not fly, and dry friction beside dampers too strong for its steps."""
-    if not flies(system):
-        return None
-    rubs = law_that_grips(system) is not None
-    fast = fastest(system, state) * (STIFF_STEP if dt is None else dt) if rubs else 0.0
-    return momentum_method(system, state, dt) if fast <= STABLE else None
-
-
-def flies(system: System) -> bool:
-    """Whether the momentum-exact methods take a system."""
-    try:
-        check(system)
-    except ModelError:
-        return False
-    return True
-
-
-def check(system: System) -> None:
+def check(system: System, remembers: bool = False) -> None:
     """Refuses robots and forces that this rule is not for, by name."""
     model = system.model
-    system.check_forgetful("momentum")
+    if not remembers:
+        system.check_forgetful("momentum")
     for loop in model.loops:
         if not loop.internal:
             raise ModelError(

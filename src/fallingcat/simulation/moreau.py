@@ -13,29 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from ..contact.capabilities import AdmissibleImpulses
 from ..contact.contact import Mode
-from ..contact.hard import HardContacts
 from ..contact.reactions import DIGITS
-from ..contact.stepped import SteppedContacts
-from ..errors import ModelError, told
+from ..errors import ModelError
 from ..kernels import compile
 from ..model import State
-from .grip import creeps
 from .implicit import March
 from .integrator import Marching
 from .moreau_step import further_rows, stepped
 from .system import System
-
-
-def suits_moreau(system: System, alone: bool = False) -> bool:
-    """Whether :class:`Moreau` is the default: on hard contacts, for a run ``alone`` if modes of points are too many to
-    be compiled one by one (:meth:`.Contact.prepared`), as events that are located would take minutes, and where dry
-    friction should hold joints that would be seen to creep.
-    """
-    if not isinstance(system.contact, HardContacts) or any(system.sizes):
-        return False
-    many = bool(system.contact.points and system.prepared is not None)
-    return not alone or many or creeps(system.laws, system.model)
 
 
 @dataclass(frozen=True)
@@ -45,6 +32,7 @@ class Moreau(Marching):
     Robots come to rest exactly, do not creep, and land on the ground and not in it; an impact is right to ``dt`` in
     time, and heights of bounces err by about ``dt`` times the speed.  Dry friction in joints holds them, loops stay
     closed.  How far velocities were from the law of contact at most is kept with the run, and told by its status.
+    Steps in which joints turn far are taken again in quarter steps: see :mod:`.refinement`.
     """
 
     name = "moreau"
@@ -52,14 +40,15 @@ class Moreau(Marching):
     stable = True
     varies = True
     lag = 0.5
+    needs = AdmissibleImpulses
 
     def suited(self, system: System) -> System:
         """With contacts that remember the forces of the last step."""
-        if not isinstance(system.contact, HardContacts):
-            raise ModelError(f"the integrator {self.name!r} takes hard contacts, not {told(system.contact)}")
-        if isinstance(system.contact, SteppedContacts):
-            return system
-        return replace(system, contact=SteppedContacts.of(system.contact, further_rows(system)))
+        contact: Any = super().suited(system).contact
+        if contact is None:
+            raise ModelError(f"the integrator {self.name!r} needs a contact, such as HardContacts")
+        contact = contact.time_stepping(further_rows(system))
+        return replace(system, contact=contact, carried=len(MoreauMarch.counted))
 
     def stepper(self, system: System, mode: Mode, memory: int) -> MoreauMarch:
         """Machine code for all modes."""
@@ -67,7 +56,6 @@ class Moreau(Marching):
 
     def march(self, system: System, memory: int) -> MoreauMarch:
         """The same, for many robots."""
-        system.check_forgetful(self.name)
         return MoreauMarch(self.suited(system), memory)
 
 
@@ -76,11 +64,11 @@ class MoreauMarch(March):
 
     code = staticmethod(stepped)
     middle = False
+    counted = ("refined", "coarse")
 
     @property
-    def contact(self) -> SteppedContacts:
-        """With what is remembered."""
-        assert isinstance(self.system.contact, SteppedContacts)
+    def contact(self) -> Any:
+        """What :meth:`.AdmissibleImpulses.time_stepping` gave."""
         return self.system.contact
 
     def on(self, target: str, dtype: str) -> list[Any]:
@@ -91,7 +79,8 @@ class MoreauMarch(March):
     def remembered(self, many: State) -> np.ndarray:
         """``N x memory``: nothing yet, of robots none of which starts below the ground."""
         self.contact.check_starts(self._model, many)
-        return np.zeros((len(many.pose), self._layout.memory))
+        own = self.system.law_memories(many)
+        return np.hstack([np.zeros((len(own), self._layout.memory - own.shape[1])), own])
 
     def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
         """What pushed in the step that led to each of ``N`` packed states."""

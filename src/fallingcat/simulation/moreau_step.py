@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import absolute, array, concatenate, less, scale, where
 from ..contact import loops
-from ..contact.cones import Bounded, Closed, Set
+from ..contact.cones import Bounded, Closed, ImpulseSet
 from ..contact.delassus import Jacobian, Lever
 from ..contact.footing import Footing
 from ..contact.reactions import DIGITS, Digits, Reactions, reactions
@@ -18,9 +18,11 @@ from ..dynamics import bias_forces
 from ..model import Model, State
 from .closed import LOOPS
 from .field import layout_of
+from .implicit_step import moving
 from .numbers import tuned
 from .parameters import edited, size
 from .pulls import Pull, ahead_of, powers_of, pulls_of
+from .refinement import coarse
 from .system import System, held
 
 HAIR = 1e-12
@@ -36,7 +38,7 @@ class Rows(NamedTuple):
     """how the rows of each set move with these"""
     wanted: list[Any]
     """m/s or rad/s: the velocities that the law of each set asks for, or asks for at least"""
-    sets: list[Set]
+    sets: list[ImpulseSet]
     forces: Any
     """N or N m: those of the last step"""
     places: list[int]
@@ -85,15 +87,18 @@ def stepped(
     """``x = [count; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` if there are any."""
     model, contact = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
     system, t, dt = (
-        System(model, tuned(laws, numbers), contact, held if len(forces) else None),
+        System(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=2),
         x[0] * clock[0],
         clock[0],
     )
     layout = layout_of(system, memory)
-    start = _begun(system, contact, t, *layout.unpack(x[1:]), forces, dt)
+    state, remembered, works = layout.unpack(x[1:])
+    start = _begun(system.recalling(remembered)[0], contact, t, state, remembered, works, forces, dt)
     end = _reacted(start, digits)
     kept, after = _remembered(start, end.found), displaced(model, start.state, end.velocity, dt)
-    packed = layout.pack(after, concatenate(list(kept)), start.works + _works(start, end))
+    memory_after = concatenate([*kept, system.later(remembered, t, moving(start.state, end.velocity), dt)])
+    counts = layout.carried_of(x[1:]) + array([0.0, coarse(model, end.velocity, dt)])
+    packed = layout.pack(after, memory_after, start.works + _works(start, end), counts)
     return concatenate([np.reshape(x[0] + 1.0, 1), packed])
 
 
@@ -137,7 +142,7 @@ def _rows(
 ) -> Rows:
     """All that may react, whether it will or not."""
     model, (normal, tangential) = system.model, contact.ports
-    sets: list[Set] = list(contact.cones(model))
+    sets: list[ImpulseSet] = list(contact.cones(model))
     levers, wanted, places, ports, J = list(on.levers), list[Any](), list[int](), list[str](), list[Any]()
     for axes, first, height, cone in zip(contact.axes(model), contact.first_rows, on.heights, sets, strict=True):
         height = where(less(absolute(height), HAIR), 0.0, height)
@@ -188,8 +193,7 @@ def _remembered(start: Start, found: Reactions) -> Remembered:
 
 def displaced(model: Model, state: State, velocity: Any, dt: Any) -> State:
     """Along the velocity that a step ends with."""
-    after = model.configuration.displace(state, scale(dt, velocity))
-    return after._replace(twist=velocity[: model.m], rates=velocity[model.m :])
+    return moving(model.configuration.displace(state, scale(dt, velocity)), velocity)
 
 
 def _works(start: Start, end: End) -> Any:

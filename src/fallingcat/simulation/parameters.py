@@ -13,7 +13,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ..contact import CompliantFloor, Contact, HardContacts
+from ..contact import Contact
+from ..contact.capabilities import LinearizedForces, offers
 from ..contact.giving import given_way, giving, most_giving
 from ..control.passive import carried, least_behind, shapes
 from ..dynamics import mass_matrix
@@ -59,7 +60,7 @@ def checked(model: Model, contact: Contact | None, given: Any, count: int) -> Pa
     if not set(made.names) - {FRICTION}:
         return made
     more = {BEHIND: _behind(model, *made)} if model.n else {}
-    if isinstance(contact, CompliantFloor):
+    if contact is not None and offers(contact, LinearizedForces):
         more[GIVING] = _giving(model, contact, *made)
     return Parameters((*made.names, *more), np.hstack([made.numbers, *more.values()]))
 
@@ -72,7 +73,7 @@ def nominal(model: Model, contact: Contact | None, names: Sequence[str]) -> np.n
     return np.concatenate([np.zeros(0), *(np.ravel(part) for part in parts)])
 
 
-def giving_with(model: Model, floor: CompliantFloor, names: Sequence[str], numbers: Any) -> Any:
+def giving_with(model: Model, floor: Contact, names: Sequence[str], numbers: Any) -> Any:
     """1/kg: :func:`.giving` of a robot with these numbers."""
     own = dict(zip(names, _split(model, names, numbers), strict=True))
     return own[GIVING] if GIVING in own else giving(model, floor)
@@ -84,7 +85,7 @@ def masses(parameters: Parameters, model: Model) -> np.ndarray:
     return sum((value for name, value in each if name.endswith(".mass")), start=np.zeros(len(parameters.numbers)))
 
 
-def hefts(parameters: Parameters, model: Model, floor: CompliantFloor) -> tuple[np.ndarray, np.ndarray]:
+def hefts(parameters: Parameters, model: Model, floor: Contact) -> tuple[np.ndarray, np.ndarray]:
     """``N`` each: the mass (kg) of each robot, and how its points give way (1/kg, :func:`.giving`)."""
     names, numbers = parameters
     usual = Parameters(names, nominal(model, floor, names)[None])
@@ -103,7 +104,7 @@ def _behind(model: Model, names: tuple[str, ...], numbers: np.ndarray) -> np.nda
     return np.concatenate([np.zeros((0, model.n)), *found])
 
 
-def _giving(model: Model, floor: CompliantFloor, names: tuple[str, ...], numbers: np.ndarray) -> np.ndarray:
+def _giving(model: Model, floor: Contact, names: tuple[str, ...], numbers: np.ndarray) -> np.ndarray:
     """``N x 1``: how the points of each robot give way."""
     about, neutral = given_way(model, floor), [model.neutral()]
     found = (most_giving(at[0], *about) for at in _masses(model, neutral, names, numbers))
@@ -178,7 +179,7 @@ def _split(model: Model, names: Sequence[str], numbers: Any) -> list[Any]:
 def _shape(model: Model, contact: Contact | None, name: Any) -> tuple[int, ...]:
     """Of the numbers that one robot has under a name."""
     if name == FRICTION:
-        if not isinstance(contact, (CompliantFloor, HardContacts)) or contact.friction is None:
+        if getattr(contact, FRICTION, None) is None:
             raise ModelError("friction of each robot takes a floor that has friction")
         return ()
     link, _, what = str(name).rpartition(".")

@@ -7,15 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..contact import CompliantFloor
+from ..contact import Contact
 from ..control import Law
 from ..errors import ModelError
 from ..model import Model, State
-from .books import books
-from .events import Happened
+from .diagnostics import diagnosed
+from .events import contact_events
 from .fleet import Fleet
 from .ledger import Ledger
 from .located import HEAD, PATIENCE, Located
+from .outcome import Code
 from .rosenbrock import Rosenbrock
 from .system import System
 from .trajectory import Trajectory
@@ -33,7 +34,7 @@ def simulate_many(
     states: Sequence[State],
     duration: float,
     laws: Sequence[Sequence[Law]],
-    contact: CompliantFloor,
+    contact: Contact,
     *,
     rule: Rosenbrock,
     dt: float,
@@ -94,21 +95,21 @@ class _Record:
 def _trajectory(system: System, fleet: Fleet, rule: Rosenbrock, record: _Record) -> Trajectory:
     """One motion from its record."""
     rows = record.rows
-    broke, weary = not np.isfinite(rows[-1]).all(), rows[-1, HEAD - 1] > PATIENCE
+    broke, stalled = not np.isfinite(rows[-1]).all(), rows[-1, HEAD - 1] > PATIENCE
     rows = rows[:-1] if broke else rows
     contact = system.contact
-    assert isinstance(contact, CompliantFloor)
+    assert contact is not None
     touches, times = rows[:, HEAD : fleet.march.head] > 0.5, rows[:, 0].copy()
     series = fleet.layout.series(rows[:, fleet.march.head :])
     poses, joints, twists, rates = map(np.ascontiguousarray, series.states)  # which are read many times
     ledger = Ledger(system.ports, *(np.ascontiguousarray(x) for x in (series.base_works, series.joint_works)))
     modes = tuple(map(tuple, touches.tolist()))
-    events = _events(contact.points, times, touches)
-    status = "finished"
+    events = contact_events(times, [contact.touching(mode) for mode in modes])
+    code, reason = Code.FINISHED, ""
     if broke or record.chatters:
         often = f"contacts chatter, {contact.most_events + 1} events within {WITHIN:g} s"
-        why = often if record.chatters else "steps are endlessly small" if weary else "no step meets the tolerance"
-        status = f"stopped after {times[-1]:.6g} s: {why}"
+        why = often if record.chatters else "steps are endlessly small" if stalled else "no step meets the tolerance"
+        code, reason = Code.STALLED, f"stopped after {times[-1]:.6g} s: {why}"
     run = Trajectory(
         system.model,
         times,
@@ -121,20 +122,8 @@ def _trajectory(system: System, fleet: Fleet, rule: Rosenbrock, record: _Record)
         system,
         ledger,
         events,
-        status,
-        "located",
+        code,
+        reason,
+        integrator="located",
     )
-    return run if status != "finished" else replace(run, status=books(run, None, rule.stable))
-
-
-def _events(points: Sequence[str], times: np.ndarray, touches: np.ndarray) -> tuple[Happened, ...]:
-    """Touchdowns and lift-offs, where what touches has changed.
-
-    >>> _events(["foot"], np.array([0.0, 0.1, 0.2]), np.array([[False], [True], [True]]))
-    (Happened(name='touchdown foot', time=0.1, loss=0.0),)
-    """
-    samples, place = np.nonzero(touches[1:] != touches[:-1])
-    names = [(f"lift-off {point}", f"touchdown {point}") for point in points]
-    return tuple(
-        Happened(names[k][int(touches[i + 1, k])], float(times[i + 1])) for i, k in zip(samples, place, strict=True)
-    )
+    return run if reason else replace(run, warnings=diagnosed(run, None, rule.stable))

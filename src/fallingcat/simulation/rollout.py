@@ -1,32 +1,31 @@
-"""Many short simulations at once."""
+"""Many simulations at once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from ..contact import CompliantFloor, Contact
+import numpy as np
+
+from ..contact import Contact
 from ..control import Law, Sampled
 from ..errors import Interrupted, ModelError
 from ..model import Model, State
 from ..progress import telling
-from .arguments import carry, countable, seconds, starts, whole
-from .closed import check_closed
+from .arguments import carry, check_concrete, check_target, countable, seconds, starts, whole
+from .batch import Batch, Rollout
+from .defaults import chosen_method, default_method, one_code
 from .fleet import Fleet
-from .implicit import Implicit, suits_implicit
 from .integrator import Integrator, Marching
-from .located import Located
-from .momentum import MomentumRungeKutta, default_in_flight, momentum_method
-from .moreau import Moreau, suits_moreau
-from .rkmk4 import RKMK4
-from .rosenbrock import Rosenbrock
-from .rule import SMALL, Rule
+from .outcome import Code
+from .problem import problem
 from .sampling import common_step
-from .simulate import INTEGRATORS, own_laws, system_of
-from .smooth import smooth
+from .separate import separate_runs
 from .stiffness import DEFAULT_STEP, SHORTEST_DEFAULT, default_step, stable_step
 from .system import System
-from .together import ByModes, Marched, Rollout, Together
+
+ONE_CODE = "on contacts, other targets than the CPU and parameters of each robot take 'implicit', 'moreau' or 'located'"
 
 
 def rollout(
@@ -49,17 +48,15 @@ def rollout(
 
     ``states`` is a list, or one state whose fields are arrays with a first axis over the simulations.  For laws (not
     for plain functions), sampled or not, or a sampled loop of :class:`~fallingcat.control.WholeBody`, which is asked
-    for all robots at once; and for integrators of fixed steps, or :class:`Located`: unless ``integrator`` says
-    otherwise, ``momentum`` in free flight, ``implicit`` on compliant floors, ``located`` there if laws switch with one
-    or two points that touch, else ``rkmk4``, as in flights of robots with loops, or in float32.  By
-    default steps are 1 ms, or shorter where springs, or what rebounds from them, need it at the first state, or the
-    tolerance of ``located``, or sampled laws that look in between, or where the error of the first 250 steps, estimated
-    for up to eight simulations, is more than 2 % of their motion.  What the model holds acts as in
-    :func:`fallingcat.simulate`.  Contacts of rules switch at the ends of steps, so their times are right to ``dt``;
-    those of ``located`` switch where they do.  Every ``every``-th step is kept, or first and last only.
-    ``parameters`` are numbers of each robot, masses and friction say, as in :class:`Fleet`, for ``implicit``,
-    ``moreau`` and ``located``, and in flight for ``momentum`` and rules; the default step is that of the model itself.
-    ``target="cuda"`` runs these on a GPU, in float64 or, but for ``located``, float32; see
+    for all robots at once.  The default integrator is that of :func:`fallingcat.simulate`, and so is each motion; where
+    it has no code that many robots share, because it locates the events of its contacts, they are simulated one by one.
+    By default steps are 1 ms, or shorter where springs, or what rebounds from them, need it at the first state, or
+    sampled laws that look in between, or where the error of the first 250 steps, estimated for up to eight simulations,
+    is more than 2 % of their motion.  What the model holds acts as in :func:`fallingcat.simulate`.  Every ``every``-th
+    step is kept, or first and last only.  ``parameters`` are numbers of each robot, masses and friction say, as in
+    :class:`Fleet`; the default step is that of the model itself.  They, and ``target="cuda"``, which runs on a GPU in
+    float64 or, but for ``located``, float32, take methods of one code: ``momentum``, ``implicit``, ``moreau``,
+    ``located``, without contact rules such as ``rkmk4``; the default is the first of these that suits; see
     :class:`Fleet` to step, steer and reset as you go.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a
     ``KeyboardInterrupt`` whose ``result`` is the rollout so far; what a controller raises goes on with such a
     ``result``.
@@ -70,127 +67,119 @@ def rollout(
     >>> fc.rollout(cat, many, 0.05, dt=5e-3).joints.shape
     (2, 100, 2)
     """
+    check_target(target)
+    check_concrete(states, duration, controller, dt)
     duration = seconds(duration, "duration")
     dt = None if dt is None else seconds(dt, "dt")
     countable(duration, SHORTEST_DEFAULT if dt is None else dt)
     every = None if every is None else whole(every, "every")
     many = starts(model, states)
     first = many.at(0)
-    check_closed(model, *many)
-    own = own_laws(model, dt, passive, many.joints, controller)
-    system = system_of(model, first, controller, contact, own)
-    method = _method(system, integrator, first, dt, exact=dtype == "float64", alike=parameters is None)
-    system = method.suited(system)
-    chosen = _step(system, method, first) if dt is None else dt
-    steps = max(1, round(duration / chosen))
-    about = {"target": target, "dtype": dtype, "threads": threads, "passive": passive, "parameters": parameters}
-    batch = _together(system, method, many, duration / steps, **about)  # type: ignore[arg-type]
-    finer = batch.halvings(duration / steps, steps) if dt is None else 0
-    if finer:
-        steps, every = steps * 2**finer, None if every is None else every * 2**finer
-        batch = _together(system, method, many, duration / steps, **about)  # type: ignore[arg-type]
-    dt = duration / steps
-    kept, resolves = [batch.sample(0.0)], 0.0 if method.stable else dt
+    system = problem(model, many, controller, contact, dt=dt, passive=passive)
+    _check_controller(system)
+    how: dict[str, Any] = {"target": target, "dtype": dtype, "threads": threads, "parameters": parameters}
+    one = how | {"threads": 1} != {"target": "cpu", "dtype": "float64", "threads": 1, "parameters": None}
+    method = _method(system, integrator, first, dt, one, dtype)
+    steps = max(1, round(duration / (_step(system, method, first) if dt is None else dt)))
+    compiled = one_code(method, system)
+    with telling(f"{len(many.pose)} simulations of {model.name!r}") as tell:
+        if compiled is None:
+            if one:
+                raise ModelError(f"{ONE_CODE}, not {method.name!r}")
+            return _one_by_one(system, method, many, duration, steps, every, dt, tell)
+        _check_sampled(system, target, parameters)
+        system = compiled.suited(system)
+        batch = _batch(system, many, compiled, duration / steps, how)
+        finer = batch.halvings(steps) if dt is None else 0
+        if finer:
+            steps, every = steps * 2**finer, None if every is None else every * 2**finer
+            batch = _batch(system, many, compiled, duration / steps, how)
+        return _rolled_out(batch, steps, every, tell)
 
-    def so_far(status: str) -> Rollout:
-        last = batch.sample(batch.done * duration / steps)
-        samples = [*kept, last] if kept[-1][0] < last[0] else kept
-        return batch.record(samples, resolves, dt)._replace(status=status)
+
+def _batch(system: System, many: State, method: Marching, dt: float, how: dict[str, Any]) -> Batch:
+    return Batch(Fleet.of(system, many, method, dt, **how), system, method, dt)
+
+
+def _one_by_one(
+    system: System,
+    method: Integrator,
+    many: State,
+    duration: float,
+    steps: int,
+    every: int | None,
+    dt: float | None,
+    tell: Any,
+) -> Rollout:
+    """Runs of a method that has no code which many robots share."""
+    kept = np.unique(np.append(np.arange(0, steps, every or steps), steps)) * (duration / steps)
+    system = system if method.tolerance is None else system.resolved()
+    return separate_runs(system, method, many, kept, dt if method.tolerance is not None else duration / steps, tell)
+
+
+def _rolled_out(batch: Batch, steps: int, every: int | None, tell: Any) -> Rollout:
+    """All steps of a batch; what stops them carries the rollout so far."""
+    kept = [batch.sample()]
+
+    def so_far(code: Code, reason: str) -> Rollout:
+        last = batch.sample()
+        samples = [*kept, last] if kept[-1].time < last.time else kept
+        return replace(batch.record(samples), code=code, reason=reason)
 
     try:
-        with telling(f"{len(many.pose)} simulations of {model.name!r}") as tell:
-            while batch.done < steps:
-                next_kept = steps if every is None else min(steps, every * (batch.done // every + 1))
-                next_look = batch.look(batch.done * dt)
-                batch.advance(batch.done * dt, dt, min(next_kept, next_look))
-                if batch.done == steps or (every is not None and batch.done % every == 0):
-                    kept.append(batch.sample(batch.done * duration / steps))
-                if tell is not None:
-                    tell(batch.done / steps)
-        return batch.record(kept, resolves, dt)
+        while batch.done < steps:
+            next_kept = steps if every is None else min(steps, every * (batch.done // every + 1))
+            batch.advance(min(next_kept, batch.look()))
+            if batch.done == steps or (every is not None and batch.done % every == 0):
+                kept.append(batch.sample())
+            if tell is not None:
+                tell(batch.done / steps)
+        return batch.record(kept)
     except KeyboardInterrupt:
-        status = f"interrupted at t = {batch.done * dt:.6g} s"
-        raise Interrupted(status, so_far(status)) from None
+        reason = f"interrupted at t = {batch.done * batch.dt:.6g} s"
+        raise Interrupted(reason, so_far(Code.INTERRUPTED, reason)) from None
     except Exception as error:
-        if (t := batch.done * dt) > 0.0:  # else there is nothing to lose
-            carry(error, t, so_far(f"stopped after {t:.6g} s: {error!r}"))
+        if (t := batch.done * batch.dt) > 0.0:  # else there is nothing to lose
+            carry(error, t, so_far(Code.FAILED, f"stopped after {t:.6g} s: {error!r}"))
         raise
 
 
-def _step(system: System, method: Rule | Marching, first: State) -> float:
+def _step(system: System, method: Integrator, first: State) -> float:
     """The step (s) where none was given."""
     suits = stable_step if method.stable else default_step
     dt = DEFAULT_STEP if method.tolerance is not None else suits(system, first)
     return dt if system.sampling is None else common_step(system.sampling.sampled, dt)
 
 
-def _together(
-    system: System,
-    method: Rule | Marching,
-    many: State,
-    dt: float,
-    *,
-    target: str,
-    dtype: str,
-    threads: int,
-    passive: bool,
-    parameters: Mapping[str, Any] | None,
-) -> Together:
-    """All simulations, on the machine on which their method runs."""
-    model, driven, marching = system.model, system.sampling is not None, smooth(method, system)
-    if isinstance(marching, Marching):
-        if driven and target != "cpu":
-            raise ModelError(f"sampled laws run on the CPU, not on {target!r}: step a Fleet there, and give it forces")
-        if system.sampling is not None and system.sampling.sampled.laws and parameters is not None:
-            raise ModelError("sampled laws know one robot: parameters of each take laws that are not sampled")
-        about = {"target": target, "dtype": dtype, "threads": threads, "integrator": marching, "passive": passive}
-        about["parameters"] = parameters
-        fleet = Fleet(model, many, system.laws, system.contact, dt=dt, driven=driven, **about)  # type: ignore[arg-type]
-        order = None if marching.tolerance is not None else marching.order
-        return Marched(fleet, system, dt, marching.lag * dt, marching.stable and marching.tolerance is None, order)
-    if parameters is not None:
-        raise ModelError(
-            f"on contacts, parameters of each robot take 'implicit', 'moreau' or 'located', not {method.name!r}"
-        )
-    if target != "cpu":
-        raise ModelError(
-            f"on contacts, a rollout on {target!r} takes 'implicit', 'moreau' or 'located', not {method.name!r}"
-        )
-    if model.loops and system.prepared is not None:
-        raise ModelError(f"{model.name!r} has loops beside hard contacts: simulate runs it, rollout does not")
-    assert isinstance(method, Rule)
-    return ByModes(system, method, many, threads, dt)
-
-
 def _method(
-    system: System, wanted: str | Integrator | None, first: State, dt: float | None, exact: bool, alike: bool
-) -> Rule | Marching:
-    """The wanted integrator, or the one that suits the system in steps of ``dt`` (s), in float64 if ``exact``, for
-    robots that are ``alike`` or have parameters.
-    """
-    method = INTEGRATORS.get(wanted) if isinstance(wanted, str) else wanted
-    step = _step(system, MomentumRungeKutta(), first) if dt is None else dt
-    if wanted == MomentumRungeKutta.name:
-        method = momentum_method(system, first, step)
-    if wanted is None:
-        flight = default_in_flight(system, first, step) if exact and not system.model.loops else None
-        method = flight if flight is not None and (alike or flight.varies) else _suits(system)
-    fixed = isinstance(method, (Rule, Marching)) and method.tolerance is None
+    system: System, wanted: str | Integrator | None, first: State, dt: float | None, one: bool, dtype: str
+) -> Integrator:
+    """The wanted integrator, or the default; among those of ``one`` code for many robots where that is needed."""
+    if wanted is not None:
+        return chosen_method(system, first, wanted, dt)
+
+    def runs(method: Integrator) -> bool:
+        exact = dtype == "float64" or method.name not in ("momentum", "rosenbrock")
+        return not one or (exact and one_code(method, system) is not None)
+
+    return default_method(system, first, dt, runs)
+
+
+def _check_controller(system: System) -> None:
+    """Refuses plain functions, which would be asked robot by robot."""
     sampled = None if system.sampling is None else system.sampling.sampled
-    many = system.controller is None or (sampled is not None and (sampled.laws or sampled.together))
-    if not (fixed or isinstance(method, Located)) or not many:
+    if system.controller is not None and not (sampled is not None and (sampled.laws or sampled.together)):
         raise ModelError(
-            "a rollout takes force laws, or a Sampled controller of many robots, such as a loop of WholeBody, "
-            "and an integrator that is a rule of fixed steps, such as 'rkmk4'"
+            "a rollout takes force laws, or a Sampled controller of many robots, such as a loop of WholeBody; "
+            "simulate takes functions"
         )
-    return method  # type: ignore[return-value]
 
 
-def _suits(system: System) -> Rule | Marching:
-    if suits_implicit(system):
-        return Implicit()
-    if suits_moreau(system):
-        return Moreau()
-    if not isinstance(system.contact, CompliantFloor):
-        return RKMK4()
-    return Located(Rosenbrock() if system.model.nv <= SMALL else RKMK4())
+def _check_sampled(system: System, target: str, parameters: Mapping[str, Any] | None) -> None:
+    """Refuses sampled controllers where they cannot act."""
+    if system.sampling is None:
+        return
+    if target != "cpu":
+        raise ModelError(f"sampled laws run on the CPU, not on {target!r}: step a Fleet there, and give it forces")
+    if system.sampling.sampled.laws and parameters is not None:
+        raise ModelError("sampled laws know one robot: parameters of each take laws that are not sampled")

@@ -156,7 +156,7 @@ def compiled(
 
     It belongs to this library and its options are plain data, so that the kernels' cache knows it again.
     """
-    laws, numbers = apart(system.laws)
+    laws, numbers = apart(system.laws, system.model)
     size, given = layout_of(system, memory).size, given_size(system)
     inputs = {"packed": size, "clock": 2, "numbers": len(numbers), "given": given}
     about: dict[str, Any] = {"laws": laws, "contact": system.contact, "mode": mode, "memory": memory}

@@ -15,11 +15,12 @@ from ..errors import FallingCatError, Interrupted
 from ..model import State
 from .accuracy import STEPS_PER_PART, Checkpoints, ErrorEstimate, estimate
 from .arguments import carry, keepable, read_only
-from .books import books
-from .events import LOCATED, PRECISION, Event, Happened, first_crossing
+from .diagnostics import diagnosed
+from .events import LOCATED, PRECISION, Event, Happened, contact_events, first_crossing
 from .implicit import March
 from .integrator import HALVINGS, Integrator, Step
 from .ledger import Ledger
+from .outcome import Code
 from .rule import guards
 from .stepping import Stepping
 from .system import System
@@ -46,6 +47,16 @@ class Hit(NamedTuple):
     what: int | Event
 
 
+class End(NamedTuple):
+    """How a run ended, and why where it did not get to its end."""
+
+    code: Code
+    reason: str = ""
+
+
+FINISHED = End(Code.FINISHED)
+
+
 class Run(Stepping):
     """Steps to the end of a run, with what happens at and within them; and its record."""
 
@@ -56,12 +67,14 @@ class Run(Stepping):
         state: State,
         duration: float,
         dt: float | None,
-        every: int,
-        events: tuple[Event, ...],
-        progress: Callable[[float], None] | None,
+        every: int = 1,
+        events: tuple[Event, ...] = (),
+        progress: Callable[[float], None] | None = None,
+        stops: np.ndarray | None = None,
     ) -> None:
         super().__init__(system, method, state, duration, dt, WATCHED_STEP if events else duration)
         self.every, self.events, self.progress = every, events, progress
+        self.stops = self.stops if stops is None else stops
         if not self.adaptive and not events:  # which may end it earlier
             keepable(duration / self.largest / every, self.layout.size)
         self.rows: list[tuple[float, np.ndarray, Mode]] = []
@@ -81,60 +94,65 @@ class Run(Stepping):
         """
         try:
             run = self._record(self._run())
+            if run.code not in (Code.FINISHED, Code.EVENT):
+                return run
             run = replace(run, error_estimate=self._estimate())
             steps = None if self.adaptive else self.largest
-            status = books(run, steps, self.method.stable) if run.status == "finished" else run.status
-            return replace(run, status=status)
+            return replace(run, warnings=diagnosed(run, steps, self.method.stable))
         except KeyboardInterrupt:
-            status = f"interrupted at t = {self.t:.6g} s"
-            raise Interrupted(status, self._record(status)) from None
+            reason = f"interrupted at t = {self.t:.6g} s"
+            raise Interrupted(reason, self._record(End(Code.INTERRUPTED, reason))) from None
         except Exception as error:
-            carry(error, self.t, self._record(f"stopped after {self.t:.6g} s: {error!r}"))
+            carry(error, self.t, self._record(self._stopped(Code.FAILED, repr(error))))
             raise
 
-    def _run(self) -> str:
-        status = "finished"
+    def _stopped(self, code: Code, why: str) -> End:
+        return End(code, f"stopped after {self.t:.6g} s: {why}")
+
+    def _run(self) -> End:
+        end = FINISHED
         self._keep()
         self.checkpoints.see(self.t, self.packed)
         try:
             with np.errstate(all="ignore"):  # what is not finite stops the run by name
-                while self.t < self.duration - 0.5 * PRECISION and status == "finished":
+                while self.t < self.duration - 0.5 * PRECISION and end is FINISHED:
                     if self.march is None or self.events or not self._march(self.march):
-                        status = self._advance()
+                        end = self._advance()
                     self.checkpoints.see(self.t, self.packed)
                     if self.progress is not None:
                         self.progress(self.t / self.duration)
         except FallingCatError as error:
-            status = f"stopped after {self.t:.6g} s: {error}"
-        return status
+            return self._stopped(Code.FAILED, str(error))
+        return end
 
-    def _advance(self) -> str:
+    def _advance(self) -> End:
         """One step, to its end or to the first event in it; what ends the run, if anything does."""
-        planned = self._planned()
+        planned, instant = self._planned(), self.instant
         out, dt, values, hits = self._step_to_event(planned)
-        after = self.instant if dt == self.instant - self.t else self.t + dt
+        after = instant if dt == instant - self.t else self.t + dt
         self.t, self.packed, self._values = after, self.layout.outcome(out).packed, values
         self.accepted += 1
-        if hits or self.accepted % self.every == 0:
+        if hits or self.accepted % self.every == 0 or after in self.stops:
             self._keep()
-        status = self._handle(hits) if hits else "finished"
-        if self.t == self.instant and status == "finished":
+        end = self._handle(hits) if hits else FINISHED
+        if self.t == instant and end is FINISHED:
             self._sample()
-        return self._progress() if self.accepted % MANY == 0 and status == "finished" else status
+        return self._progress() if self.accepted % MANY == 0 and end is FINISHED else end
 
-    def _progress(self) -> str:
+    def _progress(self) -> End:
         """Whether the last steps led anywhere: they are far longer than what events are located to."""
         within, self._looked = self.t - self._looked, self.t
         if within >= MANY * min(10.0 * PRECISION, self.largest / 2**HALVINGS):
-            return "finished"
-        return f"stopped after {self.t:.6g} s: steps are endlessly small, {MANY} of them within {within:.2g} s"
+            return FINISHED
+        return self._stopped(Code.STALLED, f"steps are endlessly small, {MANY} of them within {within:.2g} s")
 
     def _sample(self) -> None:
         """The controller looks, or what it said arrives: what was tried under the old forces is forgotten."""
         if self.duration - self.t <= PRECISION:
             return
         contact, sampling = self.system.contact, self.system.sampling
-        assert sampling is not None
+        if sampling is None or sampling.next > self.t:
+            return
         touching: frozenset[str] = frozenset()
         if contact is not None and sampling.sampled.laws:  # functions are not told
             touching = contact.touching(self.mode if self.march is None else self.march.modes(self.packed[None])[0])
@@ -248,17 +266,17 @@ class Run(Stepping):
     def _seen(self, packed: np.ndarray) -> State:
         return read_only(self.layout.unpack(packed)[0])
 
-    def _tell(self, events: list[Event]) -> str:
-        """Events of this instant, in the order in which they were given; the first terminal one is the status."""
+    def _tell(self, events: list[Event]) -> End:
+        """Events of this instant, in the order in which they were given; the first terminal one ends the run."""
         self.happened += [Happened(event.name, self.t) for event in events]
         stop = next((event for event in events if event.terminal), None)
-        return "finished" if stop is None else f"stopped by the event {stop.name!r}"
+        return FINISHED if stop is None else End(Code.EVENT, f"stopped by the event {stop.name!r}")
 
-    def _handle(self, hits: list[Hit]) -> str:
+    def _handle(self, hits: list[Hit]) -> End:
         """What comes at once: events, then jumps of the contact unless one stopped the run, then what jumps caused."""
-        status = self._tell([hit.what for hit in hits if isinstance(hit.what, Event)])
-        if status != "finished":
-            return status
+        end = self._tell([hit.what for hit in hits if isinstance(hit.what, Event)])
+        if end is not FINISHED:
+            return end
         guard = next((hit.what for hit in hits if isinstance(hit.what, int)), None)
         switched = guard is not None
         while guard is not None:
@@ -268,19 +286,18 @@ class Run(Stepping):
                 self.recent.popleft()
             if len(self.recent) > self.system.contact.most_events:  # type: ignore[union-attr]
                 often = f"{len(self.recent)} events within {WHILE:g} s, {jump!r} the last"
-                return f"stopped after {self.t:.6g} s: contacts chatter, {often}"
+                return self._stopped(Code.STALLED, f"contacts chatter, {often}")
             guard = next(iter(np.flatnonzero(self._guards_now() < 0.0).tolist()), None)
         if switched:
             self.next = min(self.next, 1e-4) if self.adaptive else self.next
             before, self._values = self._values, self._events_at(self.packed, self.t)
             changes = zip(self.events, before, self._values, strict=True)
             return self._tell([event for event, start, end in changes if event.happens(start, end)])
-        return "finished"
+        return FINISHED
 
     def _jump(self, guard: int) -> str:
         """Into the next mode; the name of what happened."""
-        contact = self.system.prepared or self.system.contact
-        assert contact is not None
+        contact: Any = self.system.prepared or self.system.contact
         state, remembered, works = self.layout.unpack(self.packed)
         system, memory = self.system.recalling(remembered)
         applied = system.applied_at(self.mode, self.t, state)
@@ -309,7 +326,7 @@ class Run(Stepping):
     def _keep(self) -> None:
         self.rows.append((self.t, self.packed, self.mode))
 
-    def _record(self, status: str) -> Trajectory:
+    def _record(self, end: End) -> Trajectory:
         if not self.rows or self.rows[-1][0] < self.t:
             self._keep()
         model, ports = self.system.model, self.system.ports
@@ -319,6 +336,9 @@ class Run(Stepping):
         series = self.layout.series(packed)
         ledger = Ledger(ports, series.base_works, series.joint_works)
         events = tuple(self.happened)
+        if self.march is not None and self.system.contact is not None:
+            touching = {mode: self.system.contact.touching(mode) for mode in set(modes)}
+            events = tuple(sorted((*events, *contact_events(times, [touching[mode] for mode in modes])), key=_time))
         return Trajectory(
             model,
             times,
@@ -328,7 +348,11 @@ class Run(Stepping):
             self.system,
             ledger,
             events,
-            status,
-            self.method.name,
-            self.method.lag * self.largest,
+            *end,
+            integrator=self.method.name,
+            lag=self.method.lag * self.largest,
         )
+
+
+def _time(event: Happened) -> float:
+    return event.time

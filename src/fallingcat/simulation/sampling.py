@@ -28,8 +28,8 @@ class Looking:
 
     def __init__(self, model: Model, sampled: Sampled, states: list[State]) -> None:
         self.model, self.period = model, 1.0 / sampled.rate
-        self.laws, self._numbers = apart(sampled.laws)
-        self._noises = sum(law.noises(model) for law in self.laws)
+        self.laws, self._numbers = apart(sampled.laws, model)
+        self._noises = sum(law.noises(model) for law in sampled.laws)
         self._rng = np.random.default_rng(sampled.seed)
         begun = [np.concatenate([law.begin(model, state) for law in sampled.laws]) for state in states]
         self.memory = np.array(begun)
@@ -106,6 +106,11 @@ class Sampling:
         """The next instant (s) at which the controller looks or an answer of it arrives."""
         looks = self.sampled.looks(self._looked)
         return min(looks, self._waiting[0][0]) if self._waiting else looks
+
+    @property
+    def memory(self) -> np.ndarray:
+        """``k``: what laws with a state of their own remember before their next look."""
+        return np.zeros(0) if self._looking is None else self._looking.memory[0].copy()
 
     def advance(self, t: float, state: State, touching: frozenset[str]) -> None:
         """Look if it is time to look, and let what has arrived act from ``t`` on."""

@@ -22,8 +22,9 @@ from .stiffness import DEFAULT_STEP
 class Simulator:
     """A robot that is stepped by calls: ``sim.step(torques)``, then ``sim.state``.
 
-    Steps are compiled once; joint forces are inputs of the compiled step and may change at every call.  Integrator,
-    passive joint forces and limits are those of :class:`.Fleet` with one robot, and so is the motion.
+    Steps are compiled once; joint forces, and inputs of laws such as ``sim.step(targets=...)`` of
+    :class:`~fallingcat.control.PositionServo`, may change at every call.  Integrator, passive joint forces and limits
+    are those of :class:`.Fleet` with one robot, and so is the motion.
 
     Args:
         model: Robot.
@@ -63,8 +64,11 @@ class Simulator:
                 "a simulator takes fixed steps: Implicit(), Moreau() or a method for flights, not Located()"
             )
         self.model, self.dt = model, self._fleet.dt
-        self._go, self._out, self._x, clock, self._forces = self._fleet.march._single
+        self._go, self._out, self._x, clock, self._numbers, self._forces = self._fleet.march._single
         clock[0] = self.dt
+        self._inputs, self._finite = self._fleet._inputs, self._numbers.copy()
+        free = {name: laws[0] for name, laws in self._inputs.unchecked.items() if len(laws) == 1}
+        self._views = {name: self._numbers[each.place].reshape(each.shape) for name, each in free.items()}
         self._layout, self._head = self._fleet.layout, self._fleet.march.head
         self._packed = self._x[self._head :]
         pose = np.eye(4)
@@ -87,20 +91,50 @@ class Simulator:
 
     # moving ---------------------------------------------------------------------------------------------------
 
-    def step(self, forces: Any = None, steps: int = 1) -> None:
+    def step(self, forces: Any = None, steps: int = 1, **inputs: Any) -> None:
         """Take ``steps`` under joint forces that stay the same meanwhile.
 
         Args:
             forces: ``n`` joint forces (N m or N); None: none.
             steps: How many.
+            inputs: Inputs of laws from now on, such as ``targets`` of servos: see :meth:`set`.
         """
         self._apply(forces)
+        for name, value in inputs.items():
+            view = self._views.get(name)
+            if view is not None and type(value) is np.ndarray and value.shape == view.shape:
+                view[...] = value  # a fifth of the time; the step says so if it is not finite
+            else:
+                self.set(**{name: value})
         for _ in range(whole(steps, "steps")):
             self._go()
             if not np.isfinite(self._out.sum()):
                 self._refuse()
             self._x[:] = self._out
         self._rows[:] = self._packed[:12]
+        if inputs:
+            self._finite[:] = self._numbers
+
+    def set(self, **inputs: Any) -> None:
+        """Give laws other inputs from the next step on, without another compilation.
+
+        Args:
+            inputs: Arrays by the names under which laws take them (:attr:`.Law.inputs`), such as ``targets``, ``kp``
+                and ``kd`` of :class:`~fallingcat.control.PositionServo` or ``controls`` of
+                :class:`~fallingcat.control.Actuators`; a mapping from names of laws where several take the same.
+
+        Example:
+            >>> import fallingcat as fc
+            >>> arm = fc.robots.planar_arm()
+            >>> sim = fc.Simulator(arm, laws=fc.control.PositionServo(kp=400.0, kd=40.0))
+            >>> for k in range(100):
+            ...     sim.step(targets=[0.003 * k, 0.0, 0.0], steps=10)
+            >>> sim.set(kp=800.0 * np.ones(3))
+        """
+        given = self._inputs.values(inputs, 1, self._fleet._on.array)
+        self._inputs.check_gains(inputs, given, lambda: self._numbers)
+        for place, value in given:
+            self._numbers[place] = self._finite[place] = value
 
     def reset(self, state: State | None = None) -> None:
         """Start anew, at time zero, from ``state``; None: from the neutral one."""
@@ -123,6 +157,8 @@ class Simulator:
         self._rows[:] = self._packed[:12]
 
     def _refuse(self) -> None:
-        """The robot stays where it was before the step."""
-        what = "forces" if not np.isfinite(self._forces).all() else "the motion"
+        """The robot stays where it was before the step, with the inputs of laws that it had."""
+        given = {"forces": self._forces} | self._views
+        what = next((name for name, x in given.items() if not np.isfinite(x).all()), "the motion")
+        self._numbers[:] = self._finite
         raise NumericsError(f"{what} of {self.model.name!r} not finite: the step was not taken", time=self.time)

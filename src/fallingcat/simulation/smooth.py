@@ -52,6 +52,8 @@ class Smooth(Marching):
 class SmoothMarch(March):
     """Steps as machine code: ``x = [count; packed]``."""
 
+    counted = ()
+
     def on(self, target: str, dtype: str) -> list[Any]:
         """The same for another machine."""
         return [compile(self._model, self.code, target=target, dtype=dtype, inputs=self._inputs, **self._options)]

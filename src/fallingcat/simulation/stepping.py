@@ -11,8 +11,8 @@ from ..dynamics import mass_matrix
 from ..dynamics.forward import check_mass
 from ..errors import NumericsError
 from ..model import Model, State
-from .books import Account, at_rest
 from .compiled import energy
+from .diagnostics import Account, at_rest
 from .field import layout_of
 from .implicit import March
 from .integrator import HALVINGS, Integrator, Step
@@ -74,11 +74,15 @@ class Stepping:
             self.march.kernel  # noqa: B018 (made now: what laws refuse is an error, not the end of a run)
         self._steps: dict[Mode, Step] = {self.mode: step}
 
+    stops: np.ndarray = np.zeros(0)
+    """s: times at which steps have to end, because they are kept"""
+
     @property
     def instant(self) -> float:
-        """The next time (s) at which a sampled controller looks or acts; else none."""
-        sampling = self.system.sampling
-        return np.inf if sampling is None else sampling.next
+        """The next time (s) at which a sampled controller looks or acts, or that is to be kept."""
+        sampling, k = self.system.sampling, int(np.searchsorted(self.stops, self.t, side="right"))
+        stop = float(self.stops[k]) if k < len(self.stops) else np.inf
+        return stop if sampling is None else min(sampling.next, stop)
 
     def _planned(self) -> float:
         """The next step's size: to the grid of fixed steps, or as the last error or the last halving advises."""

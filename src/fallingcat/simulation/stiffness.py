@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..contact import CompliantFloor
+from ..contact.capabilities import LinearizedForces, offers
 from ..contact.centered import Centered
 from ..contact.giving import giving
 from ..dynamics import mass_matrix
 from ..errors import ModelError
 from ..model import Model, State
+from .outcome import Diagnostic, Kind
 from .system import System
 
 DEFAULT_STEP = 1e-3
@@ -23,8 +24,8 @@ SHORTEST_DEFAULT = 1e-6
 """s: where springs are so stiff that steps had to be shorter, the run says so instead of taking them for ever"""
 RESOLVED = 0.5
 """The product of step and rate up to which a rule of order 4 follows springs and dampers."""
-STABLE = 2.0
-"""The same up to which such a rule is stable, with a margin (2.8 is where it ends)."""
+STABLE = 1.0
+"""The same up to which such a rule is taken by default: stable to 2.8, postures with less inertia take the rest."""
 SWINGS = 0.05
 """The product of step and angular frequency, in default steps of the implicit rule, of what swings under springs: then
 arms are right to 0.6 % of their way, in which products of velocities have most of the error."""
@@ -244,12 +245,13 @@ class Rebound(NamedTuple):
     @classmethod
     def of(cls, system: System, state: State, mass: Any = None, gives: Any = None) -> Rebound | None:
         """The robot, or robots with masses of their own (N each); None where nothing throws them back."""
-        floor, model = system.contact, system.model
-        if not isinstance(floor, CompliantFloor):
+        floor: Any = system.contact
+        model = system.model
+        if not offers(floor, LinearizedForces):
             return None
         axes = floor.ground(model).site(state.pose[:3, 3]).axes @ state.pose[:3, :3] @ model.base.selection[:3]
         along = axes @ axes[0]  # of a point, if the base moves out of the ground
-        (K, D), rises = floor.springs, float(axes[0] @ axes[0])
+        (K, D), rises = floor.point_impedance(model), float(axes[0] @ axes[0])
         k, d = (len(floor.points) * float(x @ along**2) for x in (K, D))
         m = rises * (model.mass if mass is None else mass)
         return None if k * rises == 0.0 else cls(K[0], D[0], k, d, m, giving(model, floor) if gives is None else gives)
@@ -280,26 +282,27 @@ def rebounding_step(rebound: Rebound | None) -> float:
     return float(good.max(initial=SHORTEST_DEFAULT))
 
 
-def too_long(rebound: Rebound | None, dt: float) -> str:
-    """In words: steps of ``dt`` (s) are too long for a rebound; nothing where that is not so."""
+def too_long(rebound: Rebound | None, dt: float) -> Diagnostic | None:
+    """Steps of ``dt`` (s) that are too long for a rebound."""
     enough = rebounding_step(rebound)
     if dt <= enough * (1.0 + 1e-9):
-        return ""
-    return f"steps of {dt:g} s are too long for the rebound from this floor; take at most {enough:g} s"
+        return None
+    message = f"steps of {dt:g} s are too long for the rebound from this floor"
+    return Diagnostic(Kind.REBOUND, message, dt, enough, f"take at most {enough:g} s")
 
 
 def too_fast(system: System, state: State, dt: float) -> str:
     """Which rates steps of ``dt`` (s) do not resolve, and which would; nothing where that is not so."""
     rate = fastest(system, state)
-    return (
-        f"{unresolved('springs and dampers move', rate, dt)}, or an implicit integrator" if rate * dt > RESOLVED else ""
-    )
+    if rate * dt <= RESOLVED:
+        return ""
+    return "; ".join(unresolved("springs and dampers move", rate, dt)) + ", or an implicit integrator"
 
 
-def unresolved(what: str, rate: float, dt: float) -> str:
-    """In words: ``what`` moves at a rate (1/s) that steps of ``dt`` (s) do not resolve."""
-    least = f"take at most {at_most(RESOLVED / rate):g} s"
-    return f"{what} at up to {rate:.3g} rad/s, too fast for steps of {dt:g} s; {least}"
+def unresolved(what: str, rate: float, dt: float) -> tuple[str, str]:
+    """In words: ``what`` moves at a rate (1/s) that steps of ``dt`` (s) do not resolve; and which steps do."""
+    message = f"{what} at up to {rate:.3g} rad/s, too fast for steps of {dt:g} s"
+    return message, f"take at most {at_most(RESOLVED / rate):g} s"
 
 
 def at_most(dt: float) -> float:

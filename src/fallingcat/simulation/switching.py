@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ..contact import CompliantFloor
+from ..contact.capabilities import LinearizedForces, offers
 from ..contact.contact import Mode
 from ..control import Law
 from ..dynamics import mass_matrix
 from ..model import State
 from .cases import asks
 from .compiled import remembered
+from .outcome import Diagnostic, Kind
 from .stiffness import at_most
 from .system import System
 
@@ -36,28 +37,33 @@ def thinned(many: Any) -> Any:
     return many if len(many) <= LOOKED_AT else many[np.linspace(0, len(many) - 1, LOOKED_AT).round().astype(int)]
 
 
-def late_switches(system: System, samples: Sequence[tuple[float, State]], fastest: float, dt: float) -> str:
-    """In words: laws that ask what touches change rates by too much in half a step of ``dt`` (s), beside the
-    ``fastest`` of them, at any of these samples; nothing where that is not so.
+def late_switches(
+    system: System, samples: Sequence[tuple[float, State]], fastest: float, dt: float
+) -> Diagnostic | None:
+    """Laws that ask what touches and change rates by too much in half a step of ``dt`` (s), beside the ``fastest`` of
+    them, at any of these samples.
 
     That is ``dt M^-1 (F - F') / 2`` with their forces if all points touch, and if none does.
     """
     if not samples or fastest == 0.0 or not (laws := asking(system, *samples[0])):
-        return ""
+        return None
     worst = max(_jump(system, laws, *each) for each in samples)
-    if 0.5 * dt * worst <= SWITCHED * fastest:
-        return ""
+    moved, limit = 0.5 * dt * worst, SWITCHED * fastest
+    if moved <= limit:
+        return None
     who, enough = ", ".join(repr(law.name) for law in laws), at_most(2.0 * SWITCHED * fastest / worst)
-    return (
-        f"{who}, switched up to half a step late where points touch, moved a joint by {0.5 * dt * worst:.2g} of "
-        f"{fastest:.2g} rad/s or m/s; take at most {enough:g} s, or an integrator that locates events"
+    message = (
+        f"{who}, switched up to half a step late where points touch, moved a joint by {moved:.2g} of "
+        f"{fastest:.2g} rad/s or m/s"
     )
+    advice = f"take at most {enough:g} s, or an integrator that locates events"
+    return Diagnostic(Kind.LATE_SWITCH, message, moved, limit, advice, laws[0].name)
 
 
 def asking(system: System, t: float, state: State) -> list[Law]:
-    """The laws that ask which points of a compliant floor touch; it is looked at once."""
+    """The laws that ask which points of a compliant contact touch; it is looked at once."""
     floor, model = system.contact, system.model
-    if not isinstance(floor, CompliantFloor):
+    if floor is None or not offers(floor, LinearizedForces):
         return []
     laws, points = [law for law in system.laws if not law.answers], floor.points
 
@@ -70,7 +76,7 @@ def asking(system: System, t: float, state: State) -> list[Law]:
 def _jump(system: System, laws: Iterable[Law], t: float, state: State) -> float:
     """How fast (rad/s^2 or m/s^2) laws move a joint more, or less, if points touch."""
     model, floor = system.model, system.contact
-    assert isinstance(floor, CompliantFloor)
+    assert floor is not None
     forces = (
         sum(np.asarray(law.forces(model, t, state, known), dtype=float) for law in laws)
         for known in (frozenset(floor.points), frozenset[str]())

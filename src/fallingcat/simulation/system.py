@@ -16,11 +16,12 @@ from ..caching import cached_property
 from ..contact import Contact
 from ..contact.contact import Mode, Touch
 from ..control import Law
-from ..control.passive import OWN
+from ..control.passive import STEP
 from ..dynamics import forward_dynamics
 from ..errors import ModelError
 from ..kernels import compile, fields
 from ..model import Model, State
+from ..records import concise
 from .arguments import answered, controller_forces
 from .closed import LOOPS, closed_motion
 from .compiled import acceleration, touch
@@ -63,6 +64,7 @@ class Slope(NamedTuple):
     """W, two for each port: through the base, through the joints"""
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class System:
     """A model, the laws and the controller that move it, and what it touches."""
@@ -79,8 +81,12 @@ class System:
     """What the controller has said (n or nv), of any kind of number; None: it is asked"""
     varied: tuple[str, ...] = ()
     """Numbers that differ from robot to robot, by name: see :mod:`.parameters`"""
+    carried: int = 0
+    """Numbers that the integrator carries from step to step, beside the state"""
     feedback: Feedback | None = None
     """How stiff the controller is, if it is a function that was asked; see :meth:`linearized`"""
+    passive: int = 0
+    """How many of the laws, the last ones, are the model's own: :func:`fallingcat.control.passive`"""
 
     def __post_init__(self) -> None:
         twice = [name for name, count in Counter(self.ports).items() if count > 1]
@@ -116,6 +122,14 @@ class System:
             return self
         return replace(self, feedback=Feedback.of(self.model, self.asked_of_joints, 0.0, state))
 
+    def resolved(self) -> System:
+        """The same with joint stops and dry friction of the model as for default steps, however long ``dt`` is: of
+        methods that choose their steps.
+        """
+        ends = len(self.laws) - self.passive
+        own = tuple(replace(law, step=STEP) if hasattr(law, "step") else law for law in self.laws[ends:])  # type: ignore[type-var]
+        return replace(self, laws=(*self.laws[:ends], *own))
+
     def asked_of_joints(self, t: float, state: State) -> np.ndarray:
         """``n``: the joint forces that the controller gives."""
         asked = np.asarray(self.asked(t, state))
@@ -140,6 +154,8 @@ class System:
 
     def begin(self, state: State) -> tuple[Mode, np.ndarray]:
         """Mode and memory at a state from which a run starts."""
+        if self.contact:
+            self.contact.check_start(self.model, state)
         mode, memory = self.contact.begin(self.model, state) if self.contact else ((), np.zeros(0))
         return mode, np.concatenate([memory, *(law.begin(self.model, state) for law in self.laws)])
 
@@ -157,13 +173,27 @@ class System:
         laws = tuple(law.remembering(part) for law, part in zip(self.laws, parts, strict=True))
         return replace(self, laws=laws), memory[: ends[0]]
 
+    def later(self, memory: Any, t: Any, state: State, dt: Any) -> Any:
+        """What laws that remember the last part of ``memory`` remember ``dt`` (s) later; see :meth:`.Law.after`."""
+        laws = zip(self.recalling(memory)[0].laws, self.sizes, strict=True)
+        return concatenate([np.zeros(0), *(law.after(self.model, t, state, dt) for law, size in laws if size)])
+
+    def law_memories(self, many: State) -> np.ndarray:
+        """``N x k``: what laws remember of ``N`` states from which they start."""
+        count, parts = len(many.pose), [np.zeros((len(many.pose), 0))]
+        for law, size in zip(self.laws, self.sizes, strict=True):
+            same = type(law).begin is Law.begin
+            begun = np.zeros((count, size)) if same else [law.begin(self.model, many.at(i)) for i in range(count)]
+            parts += [np.reshape(np.asarray(begun, dtype=float), (count, size))] if size else []
+        return np.hstack(parts)
+
     def check_forgetful(self, method: str) -> None:
         """Refuses laws with a state of their own, by name, where a method has no place for it."""
         for law, size in zip(self.laws, self.sizes, strict=True):
             if size:
                 raise ModelError(
                     f"law {law.name!r} has a state of its own, which the integrator {method!r} does not integrate: "
-                    "take 'rkmk4', or sample the law (Sampled)"
+                    "take 'rkmk4' or 'implicit', or sample the law (Sampled)"
                 )
 
     def applied(self, mode: Mode, t: Any, state: State, given: Any = None) -> dict[str, Any]:
@@ -173,7 +203,8 @@ class System:
             return self._applied(touching, t, state, None)
         asked = self.given is None and self.sampling is None and given is None
         given = self.asked(t, state) if given is None else given
-        if asked and self.laws and all(isinstance(law, OWN) for law in self.laws) and is_numeric(state.pose):
+        plain = all(law.ignores_contact for law in self.laws) and not any(self.sizes)
+        if asked and self.laws and plain and is_numeric(state.pose):
             return beside(self.model, self.laws, self.external, self.controller_ports)(t, state, given)
         return self._applied(touching, t, state, given)
 

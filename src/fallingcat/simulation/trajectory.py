@@ -24,6 +24,7 @@ from .compiled import energies
 from .events import Happened
 from .field import layout_of
 from .ledger import ROUNDING, Ledger
+from .outcome import Code, Diagnostic, status_text
 from .rule import points_at, port_forces
 from .system import System
 
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 class Trajectory:
     """Named time series of a run: ``N`` samples, in SI units.
 
-    ``status`` is ``finished``, or says in words why the run stopped early; the samples up to then are kept.  Where an
-    impact changes the velocity, there are two samples of the same time.
+    ``code`` says how the run ended, ``warnings`` what is wrong with it, ``status`` both in words; of a run that stopped
+    early the samples up to then are kept.  Where an impact changes the velocity, two samples have the same time.
     """
 
     model: Model
@@ -59,15 +60,24 @@ class Trajectory:
     ledger: Ledger
     """work through every port"""
     events: tuple[Happened, ...] = ()
-    status: str = "finished"
+    code: Code = Code.FINISHED
+    reason: str = ""
+    """why it stopped early"""
+    warnings: tuple[Diagnostic, ...] = ()
+    """everything that makes its numbers doubtful"""
     integrator: str = ""
     lag: float = 0.0
-    """s: by which velocities are behind places, in books"""
+    """s: by which velocities are behind places, in the energy balance"""
     error_estimate: ErrorEstimate | None = None
     """error of the last configuration caused by the size of steps, where these are fixed; None: not estimated"""
 
     def __len__(self) -> int:
         return len(self.times)
+
+    @property
+    def status(self) -> str:
+        """How the run ended, and its warnings: ``finished``, or a text for people; programs ask :attr:`code`."""
+        return status_text(self.code, self.reason, self.warnings)
 
     def __repr__(self) -> str:
         """What it is in one line; arrays of thousands of numbers are asked for by name."""

@@ -13,7 +13,7 @@ from pydantic import Field
 from ..errors import ModelError
 from ..formulations import Certificate
 from ..formulations.survey import survey
-from ..lie import R1, R2, R3, SE2, SE3, SO2, SO3, Group, Helical, Schoenflies
+from ..lie import R1, R2, R3, SE2, SE3, SO2, SO3, Cylindrical, Group, Helical, PseudoPlanar, Schoenflies
 from ..model import Model, robots
 from ..views import Table
 from .kind import Figures, Parameters, Progress, StudyKind, study_kind
@@ -144,7 +144,7 @@ def _jacobi(group: Group, rng: np.random.Generator) -> float:
 
 GROUPS: Final[dict[str, Group]] = {
     "SE(3)": SE3(), "SE(2)": SE2(), "SO(3)": SO3(), "X(z)": Schoenflies(), "SO(2)": SO2(), "H": Helical(pitch=0.3),
-    "R": R1(), "R2": R2(), "R3": R3(),
+    "R": R1(), "R2": R2(), "R3": R3(), "C": Cylindrical(), "Y": PseudoPlanar(pitch=0.3),
 }  # fmt: skip
 LAWS: Final[dict[str, Callable[[Group, np.random.Generator], float]]] = {
     "velocity": _velocity, "series": _series, "coriolis": _coriolis, "power": _power, "jacobi": _jacobi,

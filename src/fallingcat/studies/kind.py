@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Sup
 from pydantic import ConfigDict
 
 from ..errors import ModelError, meant, told
+from ..records import concise
 from .checked import Table
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Parameters(Table):
     model_config = ConfigDict(allow_inf_nan=False)
 
 
+@concise
 class Figures(NamedTuple):
     """What stands on the page of a study, above and below its table of numbers."""
 

@@ -27,6 +27,8 @@ CHARTS: Final[dict[str, RotationChart | None]] = {
     "rotation vector": RotationVector(),
     "shortest rotation": None,
 }
+NINTHS: Final = ((1, -2, 2), (-2, 4, -4), (2, -4, 4))
+"""Nine times the null-space projector (2.237), as printed."""
 COLORS: Final = ("#1f6fd0", "#c44e14", "#1d2430", "#2e8b57")
 """as in the figure: blue, red, black, green"""
 
@@ -67,6 +69,10 @@ class Seen(NamedTuple):
     damped: np.ndarray
     errors: dict[str, tuple[float, float]]
     """for each of them the squared errors of the end effector and of the joints"""
+    task_velocities: np.ndarray
+    """``4``: velocity of the end effector (x, z) and rates of joints 1 and 2 under equal priority, (2.231)"""
+    projector: np.ndarray
+    """``3 x 3``: null-space projector of the end effector, (2.237)"""
     upright: str
     """how inverse kinematics judges the upright arm, 2 m above its goal"""
     paths: dict[str, Path]
@@ -83,6 +89,8 @@ class KinematicControl(StudyKind[KinematicParameters, Seen]):
             for which in ("single", "stacked", "prioritised", "damped")
             for i in range(3)
         },
+        **{f"stacked_velocity_{i + 1}": partial(lambda seen, i: seen.task_velocities[i], i=i) for i in range(4)},
+        "projector_off": lambda seen: np.abs(seen.projector - np.array(NINTHS) / 9.0).max(),
         **{
             f"{which}_error_{k + 1}": partial(lambda seen, which, k: seen.errors[which][k], which=which, k=k)
             for which in ("single", "stacked", "prioritised")
@@ -118,7 +126,9 @@ class KinematicControl(StudyKind[KinematicParameters, Seen]):
         for i, (name, chart) in enumerate(CHARTS.items()):
             tell(f"along the {name}", 0.1 + 0.2 * i)
             paths[name] = wrist_path(chart, parameters.k, parameters.tolerance)
-        return Seen(**found, errors=errors, upright=upright, paths=paths)
+        stacked = found["stacked"]
+        velocity, projector = np.append(J @ stacked, stacked[:2]), np.eye(3) - np.linalg.pinv(J) @ J
+        return Seen(**found, errors=errors, task_velocities=velocity, projector=projector, upright=upright, paths=paths)
 
     def figures(self, study: Study, seen: Seen) -> Figures:
         """The paths on the sphere, and how fast they go."""

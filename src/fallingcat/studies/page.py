@@ -6,7 +6,8 @@ import math
 from shlex import quote
 
 from ..views import Fact, Page, Table, Text
-from .study import Row, StudyResult
+from .study import Row, StudyResult, tally
+from .verdicts import JUDGED
 
 
 def study_page(result: StudyResult) -> Page:
@@ -31,12 +32,8 @@ def _facts(result: StudyResult) -> list[Fact]:
     else:
         facts = [Fact("simulated", f"{run.times[-1]:.4g} s", f"in {result.seconds:.2f} s with all its numbers")]
     compared = [row for row in result.rows if row.verdict in ("agrees", "differs")]
-    good = sum(row.verdict == "agrees" for row in compared)
-    if compared:
-        facts.append(Fact("agree", f"{good} of {len(compared)}", "published numbers that can be compared"))
-    else:
-        held = [row.holds for row in result.rows if row.holds is not None]
-        facts.append(Fact("hold", f"{sum(held)} of {len(held)}", "numbers that have a tolerance"))
+    counts = tally(result.rows)
+    facts += [Fact(JUDGED[c], str(n), "hold" if c == "identity" else "agree") for c, n in counts.items() if n.judged]
     shown = [
         (row.name, f"{number(row.ours)} {row.unit}".strip(), f"published: {said(row)}; {row.verdict}")
         for row in compared[:3]
@@ -79,11 +76,14 @@ def judged(row: Row) -> str:
 
 def rows_table(result: StudyResult) -> Table:
     """Published, ours, verdict."""
-    header = ("quantity", "published", "computed by others", "ours", "unit", "agrees", "verdict", "where, and remark")
+    header = (
+        "quantity", "class", "published", "computed by others", "ours", "unit", "agrees", "verdict",
+        "where, and remark",
+    )  # fmt: skip
     rows = [
         (
-            row.name, said(row), number(row.reference), number(row.ours), row.unit, span(row), judged(row),
-            "; ".join(text for text in (row.where, row.remark) if text),
+            row.name, row.category, said(row), number(row.reference), number(row.ours), row.unit, span(row),
+            judged(row), "; ".join(text for text in (row.where, row.remark) if text),
         )
         for row in result.rows
     ]  # fmt: skip

@@ -11,9 +11,11 @@ from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import FallingCatError, ModelError, told
+from ..records import concise
 from .kind import Progress
-from .study import Row, run_study
+from .study import Row, run_study, tally
 from .tables import load, names
+from .verdicts import Category, Count
 
 if TYPE_CHECKING:
     from ..views import Page
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 DOCUMENT: Final = re.compile(r"\[([A-Z]\w+)\]")
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Reproduced:
     """A study that was run again, without what it saw."""
@@ -50,16 +53,23 @@ class Reproduced:
         """Whether it ran, and no row fails."""
         return not self.error and all(row.holds is not False for row in self.rows)
 
+    @property
+    def counts(self) -> dict[Category, Count]:
+        """Printed numbers, printed statements and identities, each apart."""
+        return tally(self.rows)
+
     def data(self) -> dict[str, Any]:
         """What ``--json`` prints."""
         told_ = {"error": self.error} if self.error else {}
         return (
             {"study": self.study, "title": self.title, "seconds": self.seconds, "holds": self.holds}
             | told_
+            | {"counts": {category: count._asdict() for category, count in self.counts.items()}}
             | {"rows": [row.data() for row in self.rows]}
         )
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Reproduction:
     """All of them, in the order of their names."""
@@ -71,6 +81,11 @@ class Reproduction:
     def holds(self) -> bool:
         """Whether every verdict does."""
         return all(study.holds for study in self.studies)
+
+    @property
+    def counts(self) -> dict[Category, Count]:
+        """Printed numbers, printed statements and identities of all studies, each apart."""
+        return tally(row for study in self.studies for row in study.rows)
 
     def page(self) -> Page:
         """All tables and figures."""

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from ..views import Chart, Fact, Page, Table, Text
 from ..views.page import TIME, Block
 from .covered import STATES, counts, documents, key
 from .page import judged, number, said
 from .reproduction import Reproduced, Reproduction
+from .verdicts import JUDGED, Category
 
+NOTES: Final[dict[Category, str]] = {
+    "printed number": "agree to half a unit of the last printed digit",
+    "printed statement": "agree by the rule that stands beside each",
+    "identity": "hold: laws, balances and references of our own",
+}
 STILL = "time of the run (s)"
 """So that no time line moves runs of different lengths."""
 
 
 def reproduction_page(found: Reproduction) -> Page:
     """All tables and figures."""
-    rows = [row for study in found.studies for row in study.rows]
-    compared = [row for row in rows if row.verdict in ("agrees", "differs")]
-    claimed = [row.holds for row in rows if row.verdict == "not published" and row.holds is not None]
-    agree = sum(row.verdict == "agrees" for row in compared)
+    counts = found.counts
     facts = [
         Fact("studies", str(len(found.studies)), f"of {len(_documents(found))} documents, in {found.seconds:.0f} s"),
-        Fact("agree", f"{agree} of {len(compared)}", "published numbers that can be compared"),
-        Fact("differ", str(len(compared) - agree), "each with why, as far as it is known"),
-        Fact("hold", f"{sum(claimed)} of {len(claimed)}", "identities, balances and numbers of others"),
-        Fact("not comparable", str(sum(row.verdict == "not comparable" for row in rows)), "each with why"),
+        *(Fact(JUDGED[category], str(counts[category]), note) for category, note in NOTES.items()),
+        Fact("not comparable", str(sum(count.incomparable for count in counts.values())), "each with why"),
     ]
     blocks = [_summary(found), _coverage(), *(block for study in found.studies for block in _study(study))]
     about = (
@@ -40,13 +42,21 @@ def _documents(found: Reproduction) -> set[str]:
 
 
 def _summary(found: Reproduction) -> Table:
-    header = ("study", "document", "agree", "differ", "not comparable", "hold", "seconds", "verdict", "what")
+    header = (
+        "study",
+        "document",
+        "numbers",
+        "statements",
+        "identities",
+        "not comparable",
+        "seconds",
+        "verdict",
+        "what",
+    )
     rows = []
     for study in found.studies:
-        count = {v: sum(row.verdict == v for row in study.rows) for v in ("agrees", "differs", "not comparable")}
-        held = [row.holds for row in study.rows if row.verdict == "not published" and row.holds is not None]
-        hold = f"{sum(held)} of {len(held)}" if held else "-"
-        counts = (str(count["agrees"]), str(count["differs"]), str(count["not comparable"]), hold)
+        count = study.counts
+        counts = (*map(str, count.values()), str(sum(each.incomparable for each in count.values())))
         verdict = "holds" if study.holds else "does not hold"
         what = f"did not run: {study.error}" if study.error else study.title
         rows.append((study.study, study.document or "our own", *counts, f"{study.seconds:.1f}", verdict, what))
@@ -63,9 +73,17 @@ def _coverage() -> Table:
 def _study(study: Reproduced) -> Iterator[Block]:
     yield Text(study.title, f"{study.study}: {study.about}" + (f" It did not run: {study.error}" * bool(study.error)))
     if study.rows:
-        header = ("quantity", "published", "ours", "unit", "verdict", "where, and why different")
+        header = ("quantity", "class", "published", "ours", "unit", "verdict", "where, rule, and why different")
         rows = [
-            (r.name, said(r), number(r.ours), r.unit, judged(r), "; ".join(x for x in (r.where, r.remark) if x))
+            (
+                r.name,
+                r.category,
+                said(r),
+                number(r.ours),
+                r.unit,
+                judged(r),
+                "; ".join(x for x in (r.where, r.remark) if x),
+            )
             for r in study.rows
         ]
         yield Table("Published and ours", header, rows, wide=True, good=[row.holds for row in study.rows])

@@ -19,6 +19,7 @@ from ..formulations.survey import survey as certificates
 from ..gaits.survey import Survey
 from ..gaits.survey import survey as two_joints
 from ..model import Model, State
+from ..records import concise
 from .kind import Progress
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class GaitOf(NamedTuple):
         return float(np.linalg.norm(self.found.circle.exact[:3])) if self.found else float("nan")
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class RobotReport:
     """All of it; :meth:`page` shows it."""

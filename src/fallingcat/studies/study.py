@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError, told
+from ..records import concise
 from ..simulation import Trajectory
 from .kind import Parameters, Progress
 from .tables import RowTable, Study, load
-from .verdicts import Band, Verdict, printed_number, verdict_of
+from .verdicts import JUDGED, Band, Category, Count, Verdict, printed_number, verdict_of
 
 if TYPE_CHECKING:
     from ..views import Page
@@ -41,13 +43,32 @@ class Row:
     reference: float | None = None
     tolerance: float | None = None
 
+    @property
+    def category(self) -> Category:
+        """Class of the row; classes are counted apart."""
+        if self.published is None:
+            return "measured" if self.tolerance is None else "identity"
+        return "printed statement" if isinstance(self.published, str) else "printed number"
+
     def data(self) -> dict[str, Any]:
         """What ``--json`` prints; an open end of the band is null."""
-        keys = ("name", "published", "ours", "unit", "verdict", "holds", "where")
+        keys = ("name", "category", "published", "ours", "unit", "verdict", "holds", "where")
         band = self.band and [x if math.isfinite(x) else None for x in self.band]
         return {key: getattr(self, key) for key in keys} | {"band": band}
 
 
+def tally(rows: Iterable[Row]) -> dict[Category, Count]:
+    """Counts of the classes that have a verdict, each apart."""
+    listed = list(rows)
+    out: dict[Category, Count] = {}
+    for category in JUDGED:
+        own = [row for row in listed if row.category == category]
+        judged = [row.holds for row in own if row.holds is not None]
+        out[category] = Count(sum(judged), len(judged), sum(row.verdict == "not comparable" for row in own))
+    return out
+
+
+@concise
 @dataclass(frozen=True, eq=False)
 class StudyResult:
     """A study that was run."""

@@ -27,6 +27,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from importlib import resources
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
@@ -40,6 +41,8 @@ from .checked import Gain, Line, Table, broken, checked
 from .kind import Parameters, StudyKind, kind_of
 from .verdicts import Band, printed_number, rounds_to
 
+FILES: Final = "fallingcat.study_files"
+"""Group of entry points: packages whose ``.toml`` files are studies."""
 LARGEST_FILE: Final = 1_000_000
 
 
@@ -50,13 +53,13 @@ class RowTable(Table):
     measure: Line
     unit: Line = ""
     published: Line | None = None
-    """as printed: a number agrees with all that rounds to it; words need ``within``"""
+    """as printed: a number agrees with all that rounds to it; words need ``where`` and ``within``"""
     where: Line = ""
-    """where it is printed, and in which words"""
+    """where it is printed; of words, the sentence"""
     within: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
-    """smallest and largest number that agree, where the printed digits do not say it"""
+    """of words: smallest and largest number that agree with them"""
     because: str = ""
-    """why ``within`` is what it is"""
+    """the rule behind ``within``"""
     incomparable: str = ""
     """why ours is not what the source measured"""
     tolerance: Gain | None = None
@@ -78,8 +81,10 @@ class RowTable(Table):
         rules = {
             "published: words need 'within', the numbers that agree, or 'incomparable'": not words
             or bool(self.within or self.incomparable),
-            "within: needs 'published', and 'because', which says where it comes from": self.within is None
-            or bool(self.published and self.because),
+            "published: words need 'where', the sentence that is judged": not words or bool(self.where),
+            "within: is for words; a printed number agrees with what rounds to it": self.within is None or words,
+            "within: needs 'because', the rule by which the words are judged": self.within is None
+            or bool(self.because),
             "within: the smaller number first": self.within is None or self.within[0] <= self.within[1],
             "tolerance: is for what is not published; the digits of 'published' say what agrees": self.published is None
             or self.tolerance is None,
@@ -141,18 +146,27 @@ class Study(BaseModel):
         whole = self.parameters.model_dump() | dict(changes)
         parameters = checked(self.kind.parameters, whole, f"study {self.name!r}", key="parameter")
         old, new = self.parameters.model_dump(), parameters.model_dump()
-        changed = tuple(key for key in new if new[key] != old[key])
+        changed = tuple(key for key in new if key not in old or new[key] != old[key])
         return self.model_copy(update={"parameters": parameters, "changed": (*self.changed, *changed)})
 
 
 def names() -> tuple[str, ...]:
-    """The studies that come with the library.
+    """The studies that come with the library, and those of installed packages.
 
     >>> names()[:3]
     ('circling-arm', 'eth-dynamics', 'eth-kinematics')
     """
-    files = (resources.files(__package__) / "data").iterdir()
-    return tuple(sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")))
+    return tuple(_files())
+
+
+def _files() -> dict[str, Any]:
+    """The files of studies, by name: of the library, then of packages that an entry point of :data:`FILES` names."""
+    folders = [resources.files(__package__) / "data", *(resources.files(e.load()) for e in entry_points(group=FILES))]
+    found: dict[str, Any] = {}
+    for folder in folders:
+        files = {file.name.removesuffix(".toml"): file for file in folder.iterdir() if file.name.endswith(".toml")}
+        found |= {name: files[name] for name in sorted(files) if name not in found}
+    return found
 
 
 def load(study: str) -> Study:
@@ -172,7 +186,7 @@ def load(study: str) -> Study:
         return own.model_copy(update={"file": study})
     if study not in names():
         raise ModelError(f"there is no study {study!r}{meant(study, names()) or '.'} Studies: {', '.join(names())}")
-    text = (resources.files(__package__) / "data" / f"{study}.toml").read_text(encoding="utf-8")
+    text = _files()[study].read_text(encoding="utf-8")
     return parse(text, study, f"{study}.toml")
 
 

@@ -1,14 +1,42 @@
-"""What may be said of our number beside a published one: one of four words, never a softer one than the source's."""
+"""Classes of rows, and the verdict on a number of ours beside a published one."""
 
 from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 Verdict = Literal["agrees", "differs", "not comparable", "not published"]
+Category = Literal["printed number", "printed statement", "identity", "measured"]
+"""Class of a row: a number that a document prints, a sentence of a document that a stated rule judges, a law or
+reference of our own with a tolerance, or a number beside which nothing stands."""
+JUDGED: Final[dict[Category, str]] = {
+    "printed number": "printed numbers",
+    "printed statement": "printed statements",
+    "identity": "identities",
+}
+"""Classes with a verdict, which are counted apart, and their plurals."""
 Band = tuple[float, float]
 """Smallest and largest number that agree."""
+
+
+class Count(NamedTuple):
+    """Rows of one class."""
+
+    good: int
+    """that agree with their source, or hold"""
+    judged: int
+    """that can be compared, or have a tolerance that applies"""
+    incomparable: int
+
+    def __str__(self) -> str:
+        """``good of judged``, or a dash.
+
+        >>> str(Count(3, 4, 0)), str(Count(0, 0, 1))
+        ('3 of 4', '-')
+        """
+        return f"{self.good} of {self.judged}" if self.judged else "-"
+
 
 NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?")
 

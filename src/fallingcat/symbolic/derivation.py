@@ -16,6 +16,7 @@ from ..kernels.ir.results import Result, flatten
 from ..lie import SE3
 from ..model import Model, State
 from ..model.words import Place, Representation
+from ..records import concise
 from .algebra import Algebra, evaluated
 from .coordinates import accelerations, check_names, coordinates, velocities
 from .frames import angle_groups, coordinate_rates, terms_of
@@ -31,6 +32,7 @@ LARGEST: Final = 20_000
 """Terms of the inertias of all links, about: more would take minutes, and nobody would read the result."""
 
 
+@concise
 class Named(NamedTuple):
     """Expressions with names for what they share."""
 

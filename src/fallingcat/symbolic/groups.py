@@ -8,7 +8,7 @@ import numpy as np
 import sympy
 
 from ..arrays import array
-from ..lie import R1, R2, R3, SE2, SE3, SO2, SO3, Group, Helical, Schoenflies
+from ..lie import R1, R2, R3, SE2, SE3, SO2, SO3, Cylindrical, Group, Helical, PseudoPlanar, Schoenflies
 from .toolbox import tidy
 
 _TWIST: Final = sympy.symbols("u v w p q r", real=True)
@@ -22,6 +22,8 @@ GROUPS: Final[dict[str, Group]] = {
     "R": R1((0.0, 0.0, 1.0)),
     "H": Helical(pitch=0.5),
     "SO(2)": SO2((0.0, 0.0, 1.0)),
+    "C": Cylindrical(),
+    "Y": PseudoPlanar(pitch=0.5),
 }
 
 

@@ -13,6 +13,7 @@ import sympy
 from ..arrays import is_expression
 from ..errors import ModelError, meant, told
 from ..model import Body, Frame, Joint, Link, Model, Passive
+from ..records import concise
 
 KINDS: Final = ("masses", "centers", "inertias", "lengths", "gravity", "stiffnesses", "dampings", "rests", "armatures")
 """What can be symbols; each is also the name of a kind of parameter."""
@@ -20,6 +21,7 @@ _AXES: Final = "xyz"
 _SYMBOL: Final = re.compile(r"(?=.{1,20}$)[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)?", re.ASCII)
 
 
+@concise
 class Symbols(NamedTuple):
     """A robot whose parameters are symbols, and their numbers."""
 

@@ -7,20 +7,26 @@ Nothing but the library itself is needed to run them.
 
 from .changes import check_change
 from .contacts import check_contact
+from .drivers import check_drivers_agree
 from .forces import check_law
 from .friction import check_friction
 from .integrators import check_integrator
 from .joints import check_joint
+from .loops import check_loop
 from .reliefs import check_relief
 from .report import Report
+from .tasks import check_task
 
 __all__ = [
     "Report",
     "check_change",
     "check_contact",
+    "check_drivers_agree",
     "check_friction",
     "check_integrator",
     "check_joint",
     "check_law",
+    "check_loop",
     "check_relief",
+    "check_task",
 ]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..contact import Contact
+from ..contact.capabilities import HybridModes, LinearizedForces, offers
 from ..control import Law
 from ..formulations import Unproved
 from ..model import Model, State
@@ -44,13 +45,17 @@ def check_contact(
       guards          ...  holds        not negative while a mode lasts
       compiled        ...  holds        machine code gives the same numbers
       books           ...  holds        work through its ports = energy of the robot
+      implicit steps  ...  holds        shorter implicit steps are nearer to the motion
     """
     of_type(contact, Contact, "check_contact takes a contact")
     subject = f"contact {type(contact).__name__}"
     with COMPILED.named(subject):
         run = simulate(model, state, duration, laws, contact)
     laws_of_runs = (law.tried(subject, [(contact, run)]) for law in OF_RUNS)
-    return Report.of(subject, chain([PLAIN_DATA.tried(subject, [(contact,)])], laws_of_runs))
+    checks = chain([PLAIN_DATA.tried(subject, [(contact,)])], laws_of_runs)
+    if offers(contact, LinearizedForces):
+        checks = chain(checks, (IMPLICIT.tried(subject, [(contact, run, laws)]) for _ in range(1)))
+    return Report.of(subject, checks)
 
 
 def _touches(contact: Contact, run: Trajectory) -> float:
@@ -64,7 +69,7 @@ def _begin(contact: Contact, run: Trajectory) -> float:
     begun, remembered = contact.begin(run.model, state)
     if (begun, len(remembered)) != (mode, len(memory)):
         return np.inf
-    guards = np.asarray(contact.guards(run.model, mode, state, memory, np.zeros(run.model.nv)), dtype=float)
+    guards = _ends(contact, run.model, mode, state, memory, np.zeros(run.model.nv))
     return float(-guards.min(initial=0.0))
 
 
@@ -98,7 +103,12 @@ def _guards(contact: Contact, run: Trajectory) -> float:
 
 def _guards_at(contact: Contact, run: Trajectory, i: int) -> np.ndarray:
     applied = _applied(run, i)
-    return np.asarray(contact.guards(run.model, run.modes[i], run.state(i), run.memory[i], applied), dtype=float)
+    return _ends(contact, run.model, run.modes[i], run.state(i), run.memory[i], applied)
+
+
+def _ends(contact: Any, *asked: Any) -> np.ndarray:
+    """Guards, of a contact that has some."""
+    return np.asarray(contact.guards(*asked) if offers(contact, HybridModes) else np.zeros(0), dtype=float)
 
 
 def _compiled(contact: Contact, run: Trajectory) -> float:
@@ -118,6 +128,20 @@ def _books(contact: Contact, run: Trajectory) -> float:
     return whole(run).energy_residual
 
 
+def _implicit(contact: Contact, run: Trajectory, laws: Law | Sequence[Law] | None) -> float:
+    """Error of implicit steps a quarter as long, relative to the error of longer ones, until soon after touchdown."""
+    touches = run.times[[bool(names) for names in run.touching]]
+    if not len(touches):
+        raise Unproved("nothing touched: give a start from which something does")
+    until, start = min(float(run.times[-1]), float(touches[0]) + AFTER), run.state(0)
+    exact = whole(simulate(run.model, start, until, laws, contact, integrator="rosenbrock")).state(-1)
+    errors = []
+    for dt in (STEP, 0.25 * STEP):
+        found = whole(simulate(run.model, start, until, laws, contact, integrator="implicit", dt=dt)).state(-1)
+        errors.append(max(float(np.abs(a - b).max(initial=0.0)) for a, b in zip(found[:2], exact[:2], strict=True)))
+    return errors[1] / max(errors[0], ROUNDING)
+
+
 def _samples(run: Trajectory) -> list[int]:
     """Some samples of every mode."""
     chosen = []
@@ -135,6 +159,11 @@ def _applied(run: Trajectory, i: int) -> np.ndarray:
 
 PLAIN_DATA = Requirement("plain data", "hashable, equal to its copy", 0.0, plain_data)
 COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-11, _compiled)
+IMPLICIT = Requirement("implicit steps", "shorter implicit steps are nearer to the motion", 0.6, _implicit)
+STEP, AFTER = 5e-4, 0.05
+"""s: of implicit steps, and how long after the first touchdown they are followed"""
+ROUNDING = 1e-8
+"""m or rad: errors that need not become smaller"""
 OF_RUNS = (
     Requirement("touches", "something touches in the run", 0.0, _touches),
     Requirement("begin", "a start is in the mode that its guards allow", 1e-9, _begin),

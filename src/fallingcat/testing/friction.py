@@ -18,7 +18,7 @@ from ..formulations import Unproved
 from ..lie import R3
 from ..model import Body, Model, State, robots
 from ..simulation import Integrator, Trajectory, simulate
-from ..simulation.simulate import INTEGRATORS
+from ..simulation.defaults import INTEGRATORS
 from .report import Report, Requirement, of_type, whole
 
 METHODS = ("implicit", "moreau", "rosenbrock", "located", "rkmk4")

@@ -11,9 +11,11 @@ import numpy as np
 from ..dynamics.checks import choice
 from ..errors import BrokenLawError, ModelError, told
 from ..formulations import Check, Unproved
-from ..simulation import Trajectory
+from ..records import concise
+from ..simulation import Code, Trajectory
 
 
+@concise
 class Report(NamedTuple):
     """The laws that were tried on something; ``str()`` is a table."""
 
@@ -152,6 +154,6 @@ def largest(*residuals: float) -> float:
 
 def whole(run: Trajectory) -> Trajectory:
     """A run that came to its end: of another, nothing can be said."""
-    if not run.status.startswith("finished"):
+    if run.code is not Code.FINISHED:
         raise Unproved(f"the run ended early: {run.status}")
     return run

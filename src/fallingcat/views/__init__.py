@@ -4,6 +4,7 @@ from .figures import Surface, map_svg, side_by_side, surface_svg
 from .looks import Looks, looks, model_shapes, surface
 from .meshes import Triangles
 from .page import Arrows, Axes, Chart, Dot, Fact, HeatMap, Line, Page, Picture, Scene, Table, Text, Trace
+from .scenes import picture, play
 from .shapes import Box, Capsule, Shape, Solid, Triangle
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
     "looks",
     "map_svg",
     "model_shapes",
+    "picture",
+    "play",
     "side_by_side",
     "surface",
     "surface_svg",

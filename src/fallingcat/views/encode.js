@@ -19,6 +19,16 @@ async function pixelsAt(t) {
   throw new Error(`the picture at ${t} s is blank`);
 }
 
+// A PNG of the first time.
+async function encodePicture({ times }) {
+  await pixelsAt(times[0]); // to its size
+  const data = await pixelsAt(times[0]), { width, height } = window.fallingcat.canvas;
+  for (let i = 3; i < data.length; i += 4) data[i] = 255;
+  const copy = new OffscreenCanvas(width, height);
+  copy.getContext("2d").putImageData(new ImageData(new Uint8ClampedArray(data), width, height), 0, 0);
+  return [base64(new Uint8Array(await (await copy.convertToBlob()).arrayBuffer()))];
+}
+
 // Whether something is drawn: behind every scene the sky shades from the lower to the upper edge.
 function severalColors(pixels) {
   const colors = new Uint32Array(pixels.buffer);

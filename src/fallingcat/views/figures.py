@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..escaping import html
+from ..records import concise
 from .page import HeatMap
 
 INK, SOFT, EDGE = "#1d2430", "#5c6678", "#c9d0db"
@@ -25,6 +26,7 @@ STOPS = (
 ZERO = "#12807f"
 
 
+@concise
 @dataclass(frozen=True)
 class Surface:
     """``values`` (len(x) x len(y)) as a surface seen from above the corner, with a closed curve (2 x N) on it.

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..model import Link, Model
 from ..model import shapes as solid
+from ..records import concise
 from .meshes import Key, Pieces, Triangles, read_meshes
 from .shapes import PALETTE, Box, Capsule, Shape, Solid
 
@@ -21,6 +22,7 @@ DENSITY = 1000.0
 _SHOWN = 3  # names of files in a note
 
 
+@concise
 class Looks(NamedTuple):
     """What to draw on each link, by name, and in a line each what cannot be drawn."""
 

@@ -13,12 +13,14 @@ from ..errors import FileError
 from ..io.meshes import unique_rows
 from ..io.opened import read_pieces
 from ..model.shapes import Color, Mesh
+from ..records import concise
 
 MOST_FACES: Final = 150_000
 """Of a whole robot, about 2 MB of a page."""
 _LEVELS: Final = 65_535  # a coordinate has 16 bits
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Triangles:
     """``points`` (n x 3, m) and ``faces`` (m x 3, numbers of points)."""

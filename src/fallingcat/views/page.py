@@ -10,6 +10,7 @@ import base64
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import numpy as np
 from ..errors import ModelError
 from ..escaping import page_json
 from ..io.files import write_text
+from ..records import concise, short
 from .shapes import Shape, Solid
 from .thinning import picked, thinned
 
@@ -35,6 +37,7 @@ class Fact:
     note: str = ""
 
 
+@concise
 @dataclass(frozen=True)
 class Line:
     """A named series of values."""
@@ -43,6 +46,7 @@ class Line:
     values: Any
 
 
+@concise
 @dataclass(frozen=True)
 class Chart:
     """Lines over time, with a unit; ``log`` for sizes over many decades.
@@ -76,6 +80,7 @@ class Chart:
         }
 
 
+@concise
 @dataclass(frozen=True)
 class Trace:
     """A curve on a map; with ``times`` a dot runs along it."""
@@ -92,6 +97,7 @@ class Trace:
         return {"name": self.name, "x": x, "y": y, "t": t}
 
 
+@concise
 @dataclass(frozen=True)
 class HeatMap:
     """``values`` (len(x) x len(y)) as colors, with its zero lines and curves on it."""
@@ -137,6 +143,7 @@ class HeatMap:
         }
 
 
+@concise
 @dataclass(frozen=True)
 class Arrows:
     """Arrows beside the parts of a scene: ``starts`` and ``vectors`` (N x arrows x 3, m), shown or not by a button."""
@@ -154,6 +161,7 @@ class Arrows:
         return head | {"starts": starts, "vectors": vectors}
 
 
+@concise
 @dataclass(frozen=True)
 class Dot:
     """A point that moves with a scene: ``points`` (N x 3, m), shown or not by a button."""
@@ -184,6 +192,7 @@ class Axes:
 Extra = Arrows | Dot | Axes
 
 
+@concise
 @dataclass(frozen=True)
 class Scene:
     """Parts that move: ``poses`` (part: N x 4 x 4, part to world) at ``times``, and the solids fixed to them.
@@ -248,6 +257,7 @@ class Scene:
         }
 
 
+@concise
 @dataclass(frozen=True)
 class Table:
     """Rows of text under a header; a ``wide`` one is as wide as the page, and its last column is prose.
@@ -278,6 +288,7 @@ class Table:
         }
 
 
+@concise
 @dataclass(frozen=True)
 class Text:
     """A heading across the page, and what there is to say."""
@@ -290,6 +301,7 @@ class Text:
         return {"kind": "text", "title": self.title, "text": self.text}
 
 
+@concise
 @dataclass(frozen=True)
 class Picture:
     """An SVG picture, shown as an image: nothing in it runs."""
@@ -338,6 +350,14 @@ class Page:
         for name, text in parts.items():
             page = page.replace(f"/*{name}*/", text, 1)
         return page
+
+    def __repr__(self) -> str:
+        return f"<Page {short(self.title)}: {', '.join(type(block).__name__ for block in self.blocks[:8])}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the page in a frame of its own, which cannot reach the notebook."""
+        size = 'width="100%" height="640" style="border:0"'
+        return f'<iframe srcdoc="{escape(self.html())}" sandbox="allow-scripts allow-downloads" {size}></iframe>'
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to a file, as a whole or not at all; returns its path."""

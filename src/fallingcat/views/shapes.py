@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..records import concise
 from .meshes import Triangles
 
 PALETTE = ("#e8974e", "#5aa9e6", "#7bc47f", "#c78be0", "#e6c35a", "#e0707a", "#58c4c4", "#9aa5b8")
 
 
+@concise
 @dataclass(frozen=True)
 class Capsule:
     """A cylinder with round ends around the line from ``start`` to ``end`` (m); a ball where they are the same."""
@@ -34,6 +36,7 @@ class Capsule:
         }
 
 
+@concise
 @dataclass(frozen=True)
 class Box:
     """A box with half edges ``half`` (3, m) along the columns of ``axes`` (3 x 3)."""
@@ -56,6 +59,7 @@ class Box:
         }
 
 
+@concise
 @dataclass(frozen=True)
 class Triangle:
     """A thin flat triangle: an ear, a fin."""
@@ -68,6 +72,7 @@ class Triangle:
         return {"kind": "triangle", "p": [_numbers(corner) for corner in self.corners], "color": self.color}
 
 
+@concise
 @dataclass(frozen=True)
 class Solid:
     """Triangles, moved by ``transform`` (4x4: from their coordinates to the part's, with a scale of any kind)."""

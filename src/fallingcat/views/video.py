@@ -34,18 +34,39 @@ def write_video(page: Page, path: str | os.PathLike[str], rate: int = 30, size: 
 
     Needs the extra ``video`` and Chromium: one of the system, or that of ``playwright install chromium``.
     """
-    suffix = PurePath(path).suffix.lower()
-    if suffix not in (".mp4", ".gif"):
-        raise FileError(f"videos are written to .mp4 and .gif files, not to {suffix!r}", file=path)
-    scene = next((block for block in page.blocks if isinstance(block, Scene)), None)
-    if scene is None:
-        raise FallingCatError("a page without a scene has no video")
+    suffix, scene = _suffix(path, ".mp4", ".gif"), _scene(page)
     first, last = float(scene.times[0]), float(scene.times[-1])
     count = max(2, round((last - first) / scene.speed * rate) + 1)
     asked = {"times": np.linspace(first, last, count).tolist(), "rate": rate, "codecs": CODECS, "bits": 8_000_000}
     width, height = (2 * max(1, round(side / 2)) for side in size)  # H.264 has even sides
+    return _written(page, path, suffix, asked, (width, height))
+
+
+def write_picture(page: Page, path: str | os.PathLike[str], size: tuple[int, int] = (960, 720)) -> Path:
+    """Write the first scene of a page, as it is at its first time, to a ``.png`` file; needs what videos need."""
+    return _written(page, path, _suffix(path, ".png"), {"times": [float(_scene(page).times[0])]}, size)
+
+
+def _suffix(path: str | os.PathLike[str], *known: str) -> str:
+    suffix = PurePath(path).suffix.lower()
+    if suffix not in known:
+        kind = "pictures" if known == (".png",) else "videos"
+        raise FileError(f"{kind} are written to {' and '.join(known)} files, not to {suffix!r}", file=path)
+    return suffix
+
+
+def _scene(page: Page) -> Scene:
+    scene = next((block for block in page.blocks if isinstance(block, Scene)), None)
+    if scene is None:
+        raise FallingCatError("a page without a scene has no video")
+    return scene
+
+
+def _written(
+    page: Page, path: str | os.PathLike[str], suffix: str, asked: dict[str, Any], size: tuple[int, int]
+) -> Path:
     with ThreadPoolExecutor(1) as thread:  # of its own: notebooks have a loop that playwright does not share
-        content = thread.submit(_encoded, page, suffix, asked, (width, height)).result()
+        content = thread.submit(_encoded, page, suffix, asked, size).result()
     write_bytes(path, content)
     return Path(path)
 
@@ -54,8 +75,9 @@ def _encoded(page: Page, suffix: str, asked: dict[str, Any], size: tuple[int, in
     try:
         from playwright.sync_api import Error, sync_playwright
     except ImportError:
-        raise ExtraMissingError("video", package="playwright", purpose="a video") from None
-    call = "encodeGif" if suffix == ".gif" else "encodeFrames"
+        purpose = "a picture" if suffix == ".png" else "a video"
+        raise ExtraMissingError("video", package="playwright", purpose=purpose) from None
+    call = {".gif": "encodeGif", ".mp4": "encodeFrames", ".png": "encodePicture"}[suffix]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
         file = page.write(Path(folder, "page.html"))
         for left in reversed(range(ATTEMPTS)):
@@ -65,9 +87,9 @@ def _encoded(page: Page, suffix: str, asked: dict[str, Any], size: tuple[int, in
             except Error as error:
                 if not left:
                     reason = str(error).splitlines()[0].removeprefix("Page.evaluate: Error: ")
-                    message = f"the browser did not make the video in {ATTEMPTS} attempts: {reason}"
+                    message = f"the browser did not make the {suffix[1:]} file in {ATTEMPTS} attempts: {reason}"
                     raise FallingCatError(message) from error
-    if suffix == ".gif":
+    if suffix != ".mp4":
         return b"".join(base64.b64decode(part) for part in made)
     if made is None or made["trouble"]:
         raise FallingCatError(f"the browser has no encoder for the video: {(made or {}).get('trouble')}")

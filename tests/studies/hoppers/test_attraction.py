@@ -30,7 +30,7 @@ SMALL = {"leans": 3, "heights": 2, "joints": 2, "speeds": 3}
 P = load("revolute-basin").with_parameters(SMALL).parameters
 MODEL = robot(P)
 GRID = grid_of(P)
-KNOWN = Gait(0.373269347, 0.087324592)
+KNOWN = Gait(0.371994204, 0.087857252)
 
 
 def test_starts_are_what_they_say():
@@ -112,5 +112,5 @@ def test_the_study():
     found = fc.studies.run("revolute-basin")
     assert found.holds
     assert found.row("runs").ours == 5184
-    assert found.row("end in the gait").ours == pytest.approx(15.6, abs=0.2)
+    assert found.row("end in the gait").ours == pytest.approx(14.8, abs=0.2)
     assert "From which starts" in found.page().html()

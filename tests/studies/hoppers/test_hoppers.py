@@ -10,6 +10,7 @@ from fallingcat.studies.hoppers import Observed, measures
 from fallingcat.studies.hoppers.hopper import laws, robot, start, upright_angle
 
 HOPPERS = [name for name in names() if load(name).kind.name.startswith("hopper")]
+LENGTH, PERIODS = "initial length of the virtual leg", "changes of the hop period, second half over first"
 SHORT = {"revolute-5": {"basin_hops": 0}, "revolute-scan": {"points": 3}}
 
 
@@ -60,15 +61,19 @@ def test_exp_vi_beside_the_published_gait(gait):
     agrees, differs, apart = verdicts(gait)
     assert agrees == {
         "spring extension at lift-off", "the same, of the rest length", "stationarity", "work of the radial spring",
+        "mass of the shank", "initial angle of the leg",
     }  # fmt: skip
     assert differs == {
         "external work", "joint work", "work of the controller", "spring energy at lift-off", "loss per hop",
-        "work of the radial damper",
+        "work of the radial damper", "what the floor takes after touchdown", "share of the radial damper",
+        "share of the floor after touchdown", "rise of the shank in flight",
     }  # fmt: skip
-    assert apart == {"touchdown loss"}
-    assert gait.row("external work").ours == pytest.approx(7.161, abs=5e-4)
-    assert gait.row("joint work").ours == pytest.approx(4.766, abs=5e-4)
-    assert gait.row("spring extension at lift-off").ours == pytest.approx(8.733, abs=5e-4)
+    assert apart == {"touchdown loss", "touchdown losses", "share of touchdowns"}
+    assert gait.row("external work").ours == pytest.approx(7.137, abs=5e-4)
+    assert gait.row("joint work").ours == pytest.approx(4.904, abs=5e-4)
+    assert gait.row("spring extension at lift-off").ours == pytest.approx(8.672, abs=5e-4)
+    shares = [gait.row(f"share of {what}").ours for what in ("touchdowns", "the floor after touchdown")]
+    assert sum(shares) == pytest.approx(100.0, abs=0.01)  # the floor takes all that is provided
     assert gait.row("stationarity").ours < 1e-3
     ledger = gait.trajectory.ledger
     parts = [row.ours for row in gait.rows if row.name.startswith("work of") and row.name != "work of the controller"]
@@ -80,11 +85,23 @@ def test_exp_vi_beside_the_published_gait(gait):
     [
         ("prismatic-1", set(), set(), {"hops before it tilts"}),
         ("prismatic-2", {"touchdowns", "largest lean"}, set(), set()),
-        ("prismatic-3", {"energy error at the apexes", "growth of the spring energy"}, set(), set()),
-        ("revolute-1", {"angular momentum after the first lift-off"}, {"turn in the first flight"}, set()),
-        ("revolute-2", {"drift"}, {"hops with another sign"}, set()),
-        ("revolute-3", {"energy error at the apexes"}, {"hops with another sign"}, set()),
-        ("revolute-4", {"forward speed", "stationarity"}, {"largest turn in flight"}, {"energy error at the apexes"}),
+        (
+            "prismatic-3",
+            {"energy error at the apexes", "growth of the spring energy", "initial energy", LENGTH},
+            set(),
+            set(),
+        ),
+        (
+            "revolute-1",
+            {"angular momentum after the first lift-off", "turn in the first flight", LENGTH},
+            set(),
+            set(),
+        ),
+        ("revolute-2", {"drift", "large swings that alternate"}, set(), set()),
+        ("revolute-3", {"energy error at the apexes"}, {"large swings that alternate", "initial energy"}, set()),
+        ("revolute-4", {"forward speed", PERIODS}, {"largest turn in flight"}, {"energy error at the apexes"}),
+        ("revolute-commanded", {"stationarity", "largest turn in flight"}, set(), set()),
+        ("revolute-commanded-back", set(), {"stationarity", "largest turn in flight"}, set()),
     ],
 )
 def test_verdicts(name, agreeing, differing, apart):
@@ -116,52 +133,57 @@ def test_commanded_the_other_way_it_settles_on_another_gait(degrees):
     assert 10.0 < result.row("largest turn in flight").ours < 25.0
 
 
-def test_gravity_explains_the_turn_of_exp_i():
-    assert 29.5 <= run("revolute-1", g=9.81).row("turn in the first flight").ours <= 30.5
+@pytest.mark.parametrize("size", [4.0, 10.0, 26.0])
+def test_large_swings_of_exp_ii_alternate_whatever_is_called_large(size, monkeypatch):
+    seen = run("revolute-2").observed
+    monkeypatch.setattr(measures, "LARGE_SWING", size)
+    assert measures.large_swings_alternate(seen) == 100.0
+    monkeypatch.setattr(measures, "LARGE_SWING", 0.0)
+    assert measures.large_swings_alternate(seen) == measures.sign_changes(seen) == pytest.approx(70.0)
 
 
 @pytest.mark.parametrize("name", names())
 def test_every_published_number_says_where_it_is_printed(name):
     for row in load(name).table.row:
-        assert bool(row.where) is (row.published is not None), row.name
+        assert row.where or row.published is None, row.name
 
 
-def test_exp_v_finds_the_forward_gait_or_that_of_exp_iv():
+def test_exp_v_finds_the_printed_gait():
     found = run("revolute-5", basin_hops=0)
-    assert verdicts(found)[0] == {"stationarity", "energy at the apex"}
-    for name in ("height of the base", "angle of the base", "joint", "angular velocity"):
-        row = found.row(f"{name} at the apex")
-        assert row.verdict == "differs"
-        assert row.ours == pytest.approx(row.published, rel=0.03)
-    assert measures.forward_speed(found.observed) == pytest.approx(0.234, abs=0.002)
-    printed = run("revolute-5", basin_hops=0, E_des=2.8382)
-    assert measures.hop_period(printed.observed) == pytest.approx(run("revolute-4").row("hop period").ours, rel=1e-3)
-    assert measures.forward_speed(printed.observed) < 0.0
+    agrees, differs, _ = verdicts(found)
+    apex = {f"{name} at the apex" for name in ("height of the base", "joint", "lean", "energy")}
+    assert agrees == apex | {"stationarity", "initial energy", "initial angle of the leg"}
+    velocities = {"velocity of the base along its x", "velocity of the base along its y", "angular velocity"}
+    assert differs == velocities | {"way of the base at 16.7010 s", "angle of the base"}
+    for row in (found.row(name) for name in differs):
+        assert row.ours == pytest.approx(row.published, rel=0.02)
+    assert measures.forward_speed(found.observed) == pytest.approx(0.236, abs=0.002)
 
 
-def test_with_gravity_9_81_the_printed_start_of_exp_v_goes_forward_to_the_printed_height_knee_and_lean():
-    found = run("revolute-5", basin_hops=0, g=9.81, E_des=2.8382, r_des="initial")
-    rows = [found.row(f"{name} at the apex") for name in ("height of the base", "joint", "lean")]
-    assert [row.verdict for row in rows] == ["not comparable"] * 3  # with other parameters than the study's
-    assert all(row.band[0] <= row.ours <= row.band[1] for row in rows)
+def test_the_printed_state_of_exp_vi_lies_before_the_apex():
+    seen = run("revolute-6", duration=0.4).observed
+    speed = seen["p_y"][0] / seen.run.model.mass
+    assert 1e3 * speed / seen.parameters.g == pytest.approx(0.54, abs=0.005)  # ms
 
 
 def test_energies_that_the_thesis_prints():
-    for name, value in (("prismatic-3", 2.9047), ("revolute-4", 2.8382), ("revolute-5", 2.8093)):
-        p = load(name).parameters
-        model = robot(p)
-        state = start(model, p)
-        assert float(fc.kinetic_energy(model, state) + fc.potential_energy(model, state)) == pytest.approx(
-            value, abs=5e-5
-        )
-        assert p.E_des == value
+    for name in ("prismatic-3", "revolute-5"):
+        row = run(name, duration=0.1).row("initial energy")
+        assert row.band[0] <= row.ours <= row.band[1]
+        assert load(name).parameters.E_des == row.published
+    off = run("revolute-3", duration=0.1).row("initial energy")
+    assert off.ours == pytest.approx(2.8674, abs=5e-5)
+    assert off.published == 2.8382  # that of EXP V, printed in all rows of Table 4.12
 
 
 def test_hops_are_counted_without_bounces():
     seen = run("prismatic-2").observed
     assert measures.touchdowns(seen) == 12
     every = Observed(seen.run, seen.parameters.model_copy(update={"shortest_flight": 0.0}))
-    assert len(every.flights) == measures.touches(seen) == 14
+    assert len(every.flights) == measures.touches(seen) == 15
+    for shortest, hops in ((0.0109, 12), (0.0207, 12), (0.01, 14), (0.021, 11)):  # what the verdict hangs on
+        other = Observed(seen.run, seen.parameters.model_copy(update={"shortest_flight": shortest}))
+        assert measures.touchdowns(other) == hops
     half_a_swing = np.pi * np.sqrt(0.05 / 2200.0)
     assert seen.parameters.shortest_flight == pytest.approx(half_a_swing, rel=0.01)
 
@@ -176,7 +198,7 @@ def test_a_disturbance_decides_when_the_upright_leg_tilts():
 def test_the_lowest_angular_momentum_is_near_102_degrees():
     found = run("revolute-scan", q1_first=np.radians(96.0), q1_last=np.radians(120.0), points=9)
     assert found.row("excess at 102 degrees").holds
-    assert found.row("angle of the least angular momentum").ours == pytest.approx(109.4, abs=0.5)
+    assert found.row("angle of the least angular momentum").ours == pytest.approx(109.3, abs=0.5)
     assert found.row("angle of the least angular momentum").verdict == "differs"
     single = run("revolute-1", r_des="initial").row("angular momentum after the first lift-off").ours
     curves = found.observed.curves
@@ -206,7 +228,7 @@ def test_every_study_runs_with_other_parameters(name):
 
 def test_a_gain_that_is_set_is_the_gain_that_acts(gait):
     weaker = run("revolute-6", K_E=8.0)
-    assert weaker.row("hop period").ours == pytest.approx(0.3668, abs=5e-4)
+    assert weaker.row("hop period").ours == pytest.approx(0.3623, abs=5e-4)
     assert weaker.row("hop period").ours < gait.row("hop period").ours
     assert weaker.row("external work").ours < gait.row("external work").ours - 0.1
     assert weaker.row("external work").verdict == "not comparable"
@@ -271,8 +293,15 @@ def test_the_basin_of_the_forward_gait():
     assert edges["lean to"] >= 32.0
     assert edges["speed from"] <= -0.4
     assert edges["speed to"] >= 0.4
-    assert edges["release from"] <= -20.0
+    assert -2.0 < edges["release from"] < 0.0  # from smaller angles than 29.75 degrees it ends in the gait of EXP IV
     assert edges["release to"] >= 10.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("degrees", "step"), [(0.0, -0.0086), (29.0, -0.0086), (30.0, 0.0879), (50.0, 0.0879)])
+def test_two_gaits_and_where_releases_end(degrees, step):
+    found = run("revolute-5", basin_hops=0, theta=float(-2.5174 + np.radians(degrees)))
+    assert measures.step_length(found.observed) == pytest.approx(step, abs=1e-4)
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ def study():
 
 @pytest.fixture(scope="module")
 def many(study):
-    changes = [{}, {"theta": -2.6}, {"K_p": 5.0, "D_r": 25.0}, {"g": 9.8}, {"E_des": "initial"}]
+    changes = [{}, {"theta": -2.6}, {"K_p": 5.0, "D_r": 25.0}, {"g": 9.7}, {"E_des": "initial"}]
     return [study.with_parameters(change) for change in changes]
 
 

@@ -1,6 +1,7 @@
 """Tasks: what should move, where to, how fast, and how much that counts."""
 
 from .base import BaseTask
+from .forces import ForceTask, WrenchTask
 from .joints import JointsTask
 from .mass import CenterOfMassTask, CentroidalMomentumTask
 from .places import PointTask, PoseTask, PositionTask, RotationTask
@@ -12,6 +13,7 @@ __all__ = [
     "CenterOfMassTask",
     "CentroidalMomentumTask",
     "Demand",
+    "ForceTask",
     "JointsTask",
     "Motion",
     "PointTask",
@@ -20,4 +22,5 @@ __all__ = [
     "RelativeTask",
     "RotationTask",
     "Task",
+    "WrenchTask",
 ]

@@ -11,10 +11,12 @@ from ...arrays import is_numeric
 from ...errors import ModelError
 from ...model import Model, State
 from ...model.states import POSE_TOLERANCE
+from ...records import concise
 from .places import place_motion, pose_error
 from .task import Motion, Task, check_poses
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class BaseTask(Task):
     """The base goes to the pose ``goal`` (4 x 4), as a :class:`PoseTask` of its link; its group must hold the goal.

@@ -11,9 +11,11 @@ import numpy as np
 from ...arrays import concatenate
 from ...errors import ModelError, told
 from ...model import Model, State
+from ...records import concise
 from .task import Motion, Task, stacked
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class JointsTask(Task):
     """Joints go to the coordinates ``goal``: all of them in the model's order, or a mapping from names.

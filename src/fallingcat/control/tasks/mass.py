@@ -16,9 +16,11 @@ from ...dynamics import (
 )
 from ...errors import ModelError
 from ...model import Model, State
+from ...records import concise
 from .task import Motion, Task
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class CenterOfMassTask(Task):
     """The center of mass goes straight to ``goal`` (3, world, m).
@@ -45,6 +47,7 @@ class CenterOfMassTask(Task):
         return Motion(error, center_of_mass_jacobian(model, state), center_of_mass_bias(model, state))
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class CentroidalMomentumTask(Task):
     """The momentum ``[p; l]`` (6; N s, N m s) about the center of mass, along the world's axes, becomes ``velocity``.

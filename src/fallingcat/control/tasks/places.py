@@ -13,6 +13,7 @@ from ...dynamics import jacobian, jacobian_derivative, link_pose
 from ...errors import ModelError, told
 from ...lie import rotations
 from ...model import Model, State
+from ...records import concise
 from .task import Motion, Task, as_numbers, check_poses, check_rotations
 
 
@@ -46,6 +47,7 @@ class PlaceTask(Task):
         return 3
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class PoseTask(PlaceTask):
     """A link or frame goes to the pose ``goal`` (4 x 4): its origin straight, its axes by the shortest rotation.
@@ -80,6 +82,7 @@ class PoseTask(PlaceTask):
         return Motion(np.zeros(6) if self.goal is None else pose_error(self.goal, H), J, bias)
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class PositionTask(PlaceTask):
     """The origin of a link or frame goes straight to ``goal`` (3, world, m).
@@ -99,6 +102,7 @@ class PositionTask(PlaceTask):
         return Motion(np.zeros(3) if self.goal is None else self.goal - H[:3, 3], J[:3], bias[:3])
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class RotationTask(PlaceTask):
     """A link or frame turns to the rotation ``goal`` (3 x 3, its axes to the world's) by the shortest way.
@@ -123,6 +127,7 @@ class RotationTask(PlaceTask):
         return Motion(np.zeros(3) if self.goal is None else turned_to(self.goal, H[:3, :3]), J[3:], bias[3:])
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class PointTask(PlaceTask):
     """The point ``point`` (3, m) of a link or frame, in its axes, goes straight to ``goal`` (3, world, m).

@@ -11,12 +11,14 @@ from ...arrays import concatenate, cross, skew
 from ...dynamics import link_pose
 from ...lie import SE3
 from ...model import Model, State
+from ...records import concise
 from .places import place_motion, pose_error
 from .task import Motion, Task, check_poses
 
 _SE3 = SE3()
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class RelativeTask(Task):
     """The pose of ``place`` seen from ``other``, both links or frames, becomes ``goal`` (4 x 4).

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -20,9 +20,11 @@ from ...lie import SE3
 from ...lie.group import constant
 from ...model import Frame, Model, State
 from ...model.states import POSE_TOLERANCE
+from ...records import concise
 
 LARGEST = 1e100
 """Of the numbers of a task: their products stay finite."""
+D = TypeVar("D", "Demand", "ForceDemand")
 _PACKED = "_packed"
 """Where a task remembers its numbers in a row, and for which robot: it never changes."""
 
@@ -38,6 +40,7 @@ class Motion(NamedTuple):
     """``rows``: ``dJ/dt v``, its acceleration at constant quasi-velocity"""
 
 
+@concise
 class Demand(NamedTuple):
     """What a task asks for at a state, on the rows that its mask keeps; every kind of number."""
 
@@ -54,6 +57,22 @@ class Demand(NamedTuple):
     errors then decay critically damped, with the same ``gain``, for a ratio of 1"""
     weight: Any
     """``rows``: of the squares of what is missed, beside other tasks of the same priority"""
+
+
+class ForceDemand(NamedTuple):
+    """What a task asks of contact forces at a state, on the rows that its mask keeps."""
+
+    rows: Any
+    """``rows x 3 contacts``: on the forces of all contacts, along the world's axes"""
+    force: Any
+    """``rows`` (N, N m)"""
+    weight: Any
+    """``rows``"""
+
+
+def masked(demand: D, mask: tuple[bool, ...] | None) -> D:
+    """The rows that a mask keeps."""
+    return demand if mask is None else type(demand)(*(x[np.flatnonzero(mask)] for x in demand))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -78,6 +97,8 @@ class Task(ABC):
     ratio: float = 1.0
     """of accelerations: damping over critical damping, [ETH] (3.80)"""
 
+    of_forces: ClassVar[bool] = False
+    """whether it asks for contact forces, by :meth:`force_demand`, instead of motion"""
     numbers: ClassVar[tuple[str, ...]] = ("goal", "velocity", "acceleration", "gain", "weight")
 
     # what a kind of task says ---------------------------------------------------------------------------------
@@ -177,8 +198,11 @@ class Task(ABC):
         v, a, gain, weight = (_all(x, size) for x in (self.velocity, self.acceleration, self.gain, self.weight))
         rate = J @ state.velocity
         wanted = a + 2.0 * self.ratio * gain * (v - rate) + gain * gain * error
-        rows = (error, J, bias, v + gain * error, wanted, weight)
-        return Demand(*rows) if self.mask is None else Demand(*(x[np.flatnonzero(self.mask)] for x in rows))
+        return masked(Demand(error, J, bias, v + gain * error, wanted, weight), self.mask)
+
+    def force_demand(self, model: Model, state: State, contacts: Sequence[str]) -> ForceDemand | None:
+        """What it asks of the forces of ``contacts``; None for tasks that ask for motion."""
+        return None
 
     # code and numbers -----------------------------------------------------------------------------------------
 
@@ -297,6 +321,13 @@ def filled(model: Model, forms: Sequence[Task], numbers: Any) -> list[Task]:
 def count(model: Model, forms: Sequence[Task]) -> int:
     """How many numbers :func:`packed` holds."""
     return sum(int(np.prod(shape, dtype=int)) for form in forms for shape in form.number_shapes(model).values())
+
+
+def example(model: Model, forms: Sequence[Task]) -> np.ndarray:
+    """Numbers that :func:`filled` takes: goals that are matrices are the identity, which every group has."""
+    shapes = [shape for form in forms for shape in form.number_shapes(model).values()]
+    parts = [np.eye(shape[0]) if len(shape) == 2 else np.full(shape, 0.5) for shape in shapes]
+    return np.concatenate([np.zeros(0), *(part.ravel() for part in parts)])
 
 
 def check_poses(goal: Any, what: str) -> None:

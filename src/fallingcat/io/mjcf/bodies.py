@@ -18,6 +18,7 @@ from .geometry import Geom, read_geom
 from .joints import JointPart, check_free, is_free, read_joint
 from .poses import pose
 from .settings import Settings, boolean
+from .shapes import bits
 from .source import Source
 from .tally import Tally
 
@@ -91,6 +92,8 @@ class Walk:
         if element.tag == "geom":
             full = defaults.applied(element, scope.childclass)
             body.geoms.append(read_geom(full, scope.H, scope.source, self.reader))
+            if number(self.reader, full, "margin", default=0.0) > 0.0 and bits(body.geoms[-1]) != (0, 0):
+                self.tally.note("the 'margin' of a geom is not read: contacts begin where shapes touch", element)
         elif scope.body == 0 and element.tag in ("joint", "freejoint", "inertial"):
             self.reader.fail(element, f"the world has no <{element.tag}>", "put it into a <body>")
         elif element.tag in ("joint", "freejoint"):

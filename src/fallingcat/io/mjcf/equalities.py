@@ -82,9 +82,10 @@ class Equalities:
             name = element.get(f"body{k}") or WORLD
             if f"site{k}" in element.attributes:
                 site = self._sites[element.get(f"site{k}")]
-                if site.parent is None or site.parent.tag != "body":
+                if site.parent is None or site.parent.tag not in ("body", "worldbody"):
                     return None
-                name, H = site.parent.get("name"), pose(site, self.settings, self.reader)
+                name = site.parent.get("name") if site.parent.tag == "body" else WORLD
+                H = pose(site, self.settings, self.reader)
             if name in self._places:
                 ends.append((name, H))
             elif name == WORLD:

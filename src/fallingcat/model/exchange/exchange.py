@@ -11,6 +11,7 @@ import numpy as np
 from ...arrays.types import Matrix, Vector
 from ...errors import ModelError, told
 from ...lie import Group
+from ...records import concise
 from ..body import Frozen
 from ..joint import Mimic
 from ..states import QUATERNION_TOLERANCE
@@ -58,6 +59,7 @@ class Follower(NamedTuple):
     mimic: Mimic
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Exchange(Frozen):
     """States of ``model`` in the order and the conventions of another library.

@@ -17,9 +17,9 @@ def prismatic_hopper() -> Model:
 
     The base carries 0.957 kg, the foot 0.050 kg, both at their link frames (Table 4.5).  The leg ``leg`` slides along
     the x axis of the base: the foot is at ``(q1, 0)`` (Table 4.4), so a base angle of ``-pi/2`` points the leg down.
-    Base SE(2); gravity ``(0, -9.8, 0)``: the thesis does not print it, 9.8 is what gives its ``E_0 = 2.9047`` J, the
-    gravitational energy of the state of Table 4.7 (base at 0.3 m, ``q1 = 0.114`` m).  In that state the foot is
-    ``r_cf = 0.957 / 1.007 * 0.114 = 0.1083`` m away from the center of mass.
+    Base SE(2); gravity ``(0, -9.81, 0)``: the thesis does not print it.  With the leg at its rest length of 0.12 m and
+    the base at 0.3 m, 9.81 gives the printed ``E_0 = 2.9047`` J (Table 4.8), and the foot is the printed
+    ``r_cf^des = 0.957 / 1.007 * 0.12 = 0.1140`` m away from the center of mass.
 
     Springs, gains and the floor (Tables 4.6, 4.8) belong to the controllers, not to the robot.  Point masses have no
     inertia of their own: the mass matrix is singular where the leg has no length, ``q1 = 0``, and only there.
@@ -32,4 +32,4 @@ def prismatic_hopper() -> Model:
     """
     links = (Link("base", Body.from_points([(0.957, (0.0, 0.0, 0.0))])), Link("foot", Body(0.050)))
     leg = Joint("leg", Prismatic((1.0, 0.0, 0.0)), parent="base", child="foot")
-    return Model("prismatic_hopper", SE2(), links, (leg,), gravity=np.array([0.0, -9.8, 0.0]))
+    return Model("prismatic_hopper", SE2(), links, (leg,), gravity=np.array([0.0, -9.81, 0.0]))

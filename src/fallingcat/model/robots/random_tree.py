@@ -11,14 +11,14 @@ from ...errors import ModelError, told
 from ...lie import SE2, SE3, Group
 from ..body import Body
 from ..joint import Joint, Limits
-from ..joints import KINDS, Fixed, JointKind
+from ..joints import KINDS, LIBRARY, Fixed, JointKind
 from ..link import Link
 from ..model import GRAVITY, Model
 from .shapes import box
 
 Kind = type[JointKind] | str
 
-MOVING: tuple[type[JointKind], ...] = tuple(kind for kind in KINDS.values() if kind is not Fixed)
+MOVING: tuple[type[JointKind], ...] = tuple(kind for kind in LIBRARY if kind is not Fixed)
 """Every kind of joint that moves."""
 
 _REACH = 0.3  # standard deviation of the distance of a joint from its parent (m)

@@ -23,8 +23,8 @@ def revolute_hopper() -> Model:
     about z; the shank's point mass of 0.05 kg is half-way to the foot (Tables 4.9 and 4.10).  The massless foot is the
     frame ``foot`` at ``(0.12, 0)`` of the shank.  At the neutral state the leg is stretched along the world's x axis.
 
-    Base SE(2); gravity ``(0, -9.71, 0)``: the thesis does not print it, 9.71 is what gives its ``E(0) = 2.8382`` J, the
-    gravitational energy of the state of Table 4.13 (base at 0.3 m, angle -2.5174, ``q1 = 1.7802``), where
+    Base SE(2); gravity ``(0, -9.81, 0)``: the thesis does not print it, 9.81 gives its ``E(0) = 2.8382`` J (Table
+    4.12), the gravitational energy at the start of EXP V (base at 0.3 m, angle -1.9938, ``q1 = 1.7802``), where
     ``r_cf = 0.1411`` m.  Springs, gains and the floor (Tables 4.11, 4.12) belong to the controllers, not to the robot.
 
     >>> hopper = revolute_hopper()
@@ -40,4 +40,4 @@ def revolute_hopper() -> Model:
     )
     knee = Joint("knee", Revolute((0.0, 0.0, 1.0)), parent="thigh", child="shank", placement=at(LENGTH))
     foot = Frame("foot", "shank", at(LENGTH))
-    return Model("revolute_hopper", SE2(), links, (knee,), gravity=np.array([0.0, -9.71, 0.0]), frames=(foot,))
+    return Model("revolute_hopper", SE2(), links, (knee,), gravity=np.array([0.0, -9.81, 0.0]), frames=(foot,))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...lie import rotations
 from ...model import Model, State
-from ...simulation import Event, Rosenbrock, Trajectory
+from ...simulation import Code, Event, Rosenbrock, Trajectory
 from ...simulation.recorded import simulate_many
 from ..kind import Progress
 from .hopper import floor, laws, start
@@ -106,7 +106,7 @@ class _Judge:
 
     def _like(self, run: Trajectory) -> bool:
         """Whether a run did not fall, and hops as the gait does."""
-        if run.status.startswith("stopped") or run.poses[:, 1, 3].min() <= 0.0:
+        if run.code is not Code.FINISHED or run.poses[:, 1, 3].min() <= 0.0:
             return False
         seen = Observed(run, self.p)
         same = [abs(hop_period(seen) / self.period - 1.0), abs(step_length(seen) - self.step) / abs(self.step)]

@@ -18,7 +18,7 @@ from ..tables import Study
 from .attraction import SHARES, attraction
 from .basin import EDGES, basin
 from .hopper import robot, simulated, simulated_together, start
-from .measures import MEASURES, Measure, x_at
+from .measures import MEASURES, STATE_BEFORE_APEX, Measure, before_apex, x_at
 from .observed import Observed
 from .parameters import AttractionParameters, BasinParameters, HopperParameters, ScanParameters, SearchParameters
 from .scan import NUMBERS, about_scan, scanned
@@ -32,7 +32,7 @@ class _Hopper(SimulatedKind[P, Observed]):
     """One run, and what a study of several runs adds to it."""
 
     measures: Mapping[str, Measure] = MEASURES
-    also = (*SimulatedKind.also, "x at TIME")
+    also = (*SimulatedKind.also, "x at TIME", "NAME TIME ms before the apex")
 
     def run(self, parameters: P, tell: Progress) -> Observed:
         model = robot(parameters)
@@ -45,9 +45,12 @@ class _Hopper(SimulatedKind[P, Observed]):
         """The run with what further runs say about it."""
 
     def measure(self, name: str) -> Callable[[Observed], SupportsFloat]:
-        """With ``x at TIME``: the place of the base (m)."""
-        found = re.fullmatch(r"x at (\d+(?:\.\d+)?)", name)
-        return partial(x_at, float(found[1])) if found else super().measure(name)
+        """With ``x at TIME``, the place of the base (m), and ``omega 0.5 ms before the apex``."""
+        if found := re.fullmatch(r"x at (\d+(?:\.\d+)?)", name):
+            return partial(x_at, float(found[1]))
+        if found := re.fullmatch(rf"({'|'.join(STATE_BEFORE_APEX)}) (\d+(?:\.\d+)?) ms before the apex", name):
+            return partial(before_apex, found[1], float(found[2]))
+        return super().measure(name)
 
     def motion(self, seen: Observed) -> Trajectory:
         return seen.run

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...arrays import concatenate, takes
 from ...control import EnergyController, PolarLaw, response, virtual_leg
-from ...dynamics import kinetic_energy, potential_energy
+from ...dynamics import kinetic_energy, link_pose, potential_energy
 from ...kernels.kernel import compile_step
 from ...model import Model, State
 from .hopper import FOOT
@@ -17,6 +17,8 @@ from .observed import Flight, Observed
 
 LAST: Final = 5
 """Hops at the end of a run over which a gait is averaged."""
+LARGE_SWING: Final = 10.0
+"""Degrees: turns of the leg in a flight that a reader of Figure 4.9 sees; the first of EXP II is 28."""
 NAN: Final = float("nan")
 
 Measure = Callable[[Observed], float]
@@ -33,6 +35,22 @@ def measure(function: Measure) -> Measure:
 def x_at(t: float, seen: Observed) -> float:
     """Place of the base at a time (m)."""
     return float(seen.run.at(t).pose[0, 3]) if seen.times[0] <= t <= seen.times[-1] else NAN
+
+
+STATE_BEFORE_APEX: Final[dict[str, Callable[[State], Any]]] = {
+    "theta": lambda state: np.arctan2(state.pose[1, 0], state.pose[0, 0]),
+    "vx": lambda state: state.twist[0],
+    "vy": lambda state: state.twist[1],
+    "omega": lambda state: state.twist[2],
+}
+"""Quantities of ``NAME TIME ms before the apex``: rad, m/s along the axes of the base, rad/s."""
+
+
+def before_apex(name: str, milliseconds: float, seen: Observed) -> float:
+    """A quantity of :data:`STATE_BEFORE_APEX` that long before the last apex."""
+    if not seen.hops:
+        return NAN
+    return float(STATE_BEFORE_APEX[name](seen.run.at(seen.apex_time(seen.hops[-1]) - 1e-3 * milliseconds)))
 
 
 # what laws do to each other's velocity ------------------------------------------------------------------------------
@@ -111,6 +129,76 @@ def touchdown_loss(seen: Observed) -> float:
     ends = [hop.end for hop in seen.hops[-LAST:] if seen.times[hop.end] + 1e-3 <= seen.times[-1]]
     after = [int(np.searchsorted(seen.times, seen.times[i] + 1e-3)) for i in ends]
     return _mean([1e3 * float(floor[i] - floor[j]) for i, j in zip(ends, after, strict=True)])
+
+
+@measure
+def touchdown_losses(seen: Observed) -> float:
+    """Touchdown losses of all hops together (J)."""
+    return 1e-3 * touchdown_loss(seen) * len(seen.flights)
+
+
+@measure
+def floor_loss_after(seen: Observed) -> float:
+    """What the floor takes beside the touchdown losses (J)."""
+    return -floor_work(seen) - touchdown_losses(seen)
+
+
+@measure
+def touchdown_share(seen: Observed) -> float:
+    """Touchdown losses, relative to the work of the controller (%)."""
+    return 100.0 * touchdown_losses(seen) / controller_work(seen)
+
+
+@measure
+def floor_share_after(seen: Observed) -> float:
+    """What the floor takes beside the touchdown losses, relative to the work of the controller (%)."""
+    return 100.0 * floor_loss_after(seen) / controller_work(seen)
+
+
+@measure
+def damper_share(seen: Observed) -> float:
+    """What the radial damper takes, relative to the work of the controller (%)."""
+    ledger = seen.run.ledger
+    port = ledger.ports.index("radial damper")
+    return -100.0 * float(ledger.base[-1, port] + ledger.joints[-1, port]) / controller_work(seen)
+
+
+@measure
+def initial_energy(seen: Observed) -> float:
+    """Kinetic, gravitational and spring energy at the start (J)."""
+    return float(seen.energy[0])
+
+
+@measure
+def initial_length(seen: Observed) -> float:
+    """From the center of mass to the foot at the start (m)."""
+    return float(seen["r"][0])
+
+
+@measure
+def initial_lean(seen: Observed) -> float:
+    """Angle of the virtual leg at the start (degrees)."""
+    return float(np.degrees(seen["alpha"][0]))
+
+
+@measure
+def leg_rise(seen: Observed) -> float:
+    """Gravitational energy that the last link gains from the last lift-off to the apex (mJ)."""
+    model = seen.run.model
+    body, name = model.links[-1].body, model.links[-1].name
+
+    def potential(state: State) -> float:
+        pose = link_pose(model, state, name)
+        return -1e3 * float(body.mass * model.gravity @ (pose[:3, :3] @ body.center + pose[:3, 3]))
+
+    return _at_apex(seen, potential) - potential(seen.run.at(seen.times[seen.lift_offs[-1]])) if seen.hops else NAN
+
+
+@measure
+def leg_mass(seen: Observed) -> float:
+    """Mass of the last link, relative to the whole (%)."""
+    model = seen.run.model
+    return 100.0 * model.links[-1].body.mass / model.mass
 
 
 @measure
@@ -224,6 +312,14 @@ def stationarity(seen: Observed) -> float:
 
 
 @measure
+def convergence(seen: Observed) -> float:
+    """Largest change of the hop period from hop to hop in the second half of a run, relative to that in the first."""
+    changes = np.abs(np.diff(np.diff(seen.times[seen.lift_offs])))
+    half = len(changes) // 2
+    return float(changes[half:].max() / changes[:half].max()) if half else NAN
+
+
+@measure
 def settling_time(seen: Observed) -> float:
     """From when on the period of every hop is within 1 % of the last ones' (s)."""
     starts, periods = seen.times[seen.lift_offs], np.diff(seen.times[seen.lift_offs])
@@ -282,6 +378,16 @@ def sign_changes(seen: Observed) -> float:
     """Share of hops in whose flight the angular momentum has another sign than in the flight before (%)."""
     spins = _spins(seen)
     return 100.0 * float(np.mean(spins[1:] * spins[:-1] < 0.0)) if len(spins) > 1 else NAN
+
+
+@measure
+def large_swings_alternate(seen: Observed) -> float:
+    """Share of flights that turn the leg by :data:`LARGE_SWING` or more in which the angular momentum has another sign
+    than in the flight before (%).
+    """
+    spins, turns = _spins(seen), np.abs(_turns(seen))
+    large = np.flatnonzero(turns[1:] >= LARGE_SWING) + 1
+    return 100.0 * float(np.mean(spins[large] * spins[large - 1] < 0.0)) if len(large) else NAN
 
 
 @measure

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...errors import FallingCatError, ModelError
 from ...io.files import write_bytes
+from ...simulation import Code
 from ..checked import checked
 from ..kind import Parameters, StudyKind
 from .points import Points
@@ -155,7 +156,7 @@ class Job:
             return seen
         try:
             motion = self.kind.motion(seen)
-            if motion is not None and motion.status.startswith("stopped after"):
+            if motion is not None and motion.code in (Code.STALLED, Code.FAILED):
                 return FallingCatError(motion.status)
             with np.errstate(all="ignore"):
                 return {name: float(self.kind.measure(measure)(seen)) for name, measure in self.measures.items()}

@@ -6,13 +6,14 @@ The system holds it, so that one who dies leaves none behind; one who is stopped
 from __future__ import annotations
 
 import errno
+import importlib
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from ...errors import FileError
 
@@ -33,27 +34,52 @@ def locked(path: Path, k: int) -> Iterator[None]:
         except OSError as error:
             raise FileError(f"the file cannot be written: {error.strerror}", file=str(path)) from None
         try:
-            _take(file, path, k)
-            yield
+            give_back = _take(file, path, k)
+            try:
+                yield
+            finally:
+                give_back()
         finally:
             with suppress(OSError):
                 os.close(file)
 
 
-def _take(file: int, path: Path, k: int) -> None:
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return
+def _take(file: int, path: Path, k: int) -> Callable[[], None]:
+    """Waits for the lock of part ``k``; gives what ends it, where closing the file does not."""
+    attempt, give_back = _system(file, k)
     until = time.monotonic() + LONGEST_WAIT
     while True:
         try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, k)
-            return
+            attempt()
+            return give_back
         except OSError as error:
             if error.errno in _NO_LOCKS:
-                return
-            if error.errno not in (errno.EACCES, errno.EAGAIN) or time.monotonic() > until:
+                return _nothing
+            if error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK) or time.monotonic() > until:
                 text = f"chunk {k} is being written by another process for {LONGEST_WAIT:.0f} s"
                 raise FileError(text, file=str(path.parent)) from None
         time.sleep(0.02)
+
+
+def _system(file: int, k: int) -> tuple[Callable[[], None], Callable[[], None]]:
+    """How byte ``k`` of a file is locked without waiting, and given back, on this system."""
+    try:
+        import fcntl
+    except ImportError:
+        pass
+    else:
+        return lambda: fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, k), _nothing
+    try:
+        windows: Any = importlib.import_module("msvcrt")
+    except ImportError:
+        return _nothing, _nothing
+
+    def at(mode: int) -> None:
+        os.lseek(file, k, os.SEEK_SET)
+        windows.locking(file, mode, 1)
+
+    return lambda: at(windows.LK_NBLCK), lambda: at(windows.LK_UNLCK)
+
+
+def _nothing() -> None:
+    """Of systems without locks."""

@@ -55,7 +55,7 @@ class Processes:
                     deaths = 0 if self._job.blame(k) else deaths + 1
                     if deaths > MOST_DEATHS:
                         text = f"{deaths} processes died in chunk {k} of {self._job.store.path}: what is done is kept"
-                        raise FallingCatError(f"{text}, --resume goes on") from None
+                        raise FallingCatError(f"{text}, resume=True (--resume) goes on") from None
                     self.begin(k, deaths, careful=True)
                     continue
                 except BaseException:

@@ -33,7 +33,7 @@ DONE, FAILED, ERROR = "done", "failed", "error"
 CONFIGURATION: Final = "fallingcat_sweep"
 """Attribute of the store: all that decides its numbers, as JSON."""
 LONGEST_ERROR: Final = 300
-AGAIN: Final = "delete it, and --resume runs its runs again"
+AGAIN: Final = "delete it, and resume=True (--resume) runs its runs again"
 
 
 def chunk_shape(shape: Sequence[int], most: int) -> tuple[int, ...]:
@@ -248,7 +248,9 @@ def create(
     """A new store with nothing done, complete before it has its name; ``numbers``: variable and its attributes."""
     zarr = _zarr()
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise FileError("is not empty: give another folder, or --resume to go on with the sweep in it", file=str(path))
+        raise FileError(
+            "is not empty: give another folder, or resume=True (--resume) to go on with the sweep in it", file=str(path)
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     for left in path.parent.glob(f".{glob.escape(path.name)}.*.part"):  # by one that was killed here
         shutil.rmtree(left, ignore_errors=True)

@@ -20,7 +20,9 @@ from typing import Any, Final
 from ..._version import __version__
 from ...dynamics.checks import positive
 from ...errors import ExtraMissingError, FallingCatError, ModelError, told
+from ...progress import telling
 from ..tables import Study, load
+from .functions import study_of
 from .job import Job
 from .points import Points, Value, points_of
 from .processes import Processes
@@ -69,7 +71,7 @@ class Sweep:
 
 
 def sweep(
-    study: str | Study,
+    study: str | Study | Callable[..., Any],
     grid: Mapping[str, Iterable[Value]],
     out: str | os.PathLike[str],
     *,
@@ -81,11 +83,12 @@ def sweep(
     target: str = "cpu",
     chunk: int | None = None,
     time_limit: float | None = None,
-    progress: Tell | None = None,
+    progress: Tell | bool | None = None,
+    measures: Sequence[str] | None = None,
     **parameters: Any,
 ) -> Sweep:
-    """Run a study at every combination of the values in ``grid``, or at ``sample`` points of a Latin hypercube between
-    the smallest and largest of them; ``parameters`` are other ones that stay the same.
+    """Run a study, or a function of yours, at every combination of the values in ``grid``, or at ``sample`` points of
+    a Latin hypercube between the smallest and largest of them; ``parameters`` are other ones that stay the same.
 
     ``out`` is the folder of a zarr store, which xarray opens, also while the sweep is under way: each measure of the
     study's rows (of the kind, where it has none) is a variable; ``done`` says which runs are there.  A run that fails
@@ -95,17 +98,33 @@ def sweep(
     failed, too.  ``scheduler`` is the address of a Dask cluster instead.  ``target="cuda"`` is for kinds that run on a
     GPU.  Runs are committed in the batches in which their kind runs them, and kept in chunks of ``chunk``, about the
     square root of their number.
+
+    A function is called with the parameters by name and returns a number, the variable ``result``, or a mapping from
+    names to numbers; ``measures`` are these names, which else a call at the first point tells.  ``progress`` shows a
+    bar where somebody looks, always (True) or never (False), or is called with the runs that are done, failed, and in
+    all.
     """
-    if not isinstance(study, (Study, str)):
-        raise ModelError(f"a study is given by its name, its file or itself, not by {told(study)}")
-    wanted = (load(study) if isinstance(study, str) else study).with_parameters(parameters)
+    if isinstance(study, Study):
+        wanted = study.with_parameters(parameters)
+    elif isinstance(study, str):
+        wanted = load(study).with_parameters(parameters)
+    elif callable(study) and not isinstance(study, type):
+        wanted = study_of(study, grid, parameters, measures)
+    else:
+        raise ModelError(f"a study is given by its name, its file, itself or as a function, not by {told(study)}")
     points = points_of(wanted, grid, sample, seed)
     run = _on_cluster(scheduler) if scheduler is not None else _here(_workers(workers))
     limit = None if time_limit is None else positive(time_limit, "time_limit")
     if limit is not None and workers == 0 and scheduler is None:
         raise ModelError("a time limit ends the process of a run: give it one, workers=1 or more")
     job = replace(_job(wanted, points, Path(out), resume, chunk, target), time_limit=limit, token=uuid.uuid4().hex)
-    return _finished(job, run, progress or (lambda done, failed, total: None))
+    if callable(progress):
+        return _finished(job, run, progress)
+    if not (progress is None or isinstance(progress, bool)):
+        raise ModelError(f"progress is True, False or a function of runs done, failed and in all, not {told(progress)}")
+    with telling(f"sweep of {wanted.name!r}", progress) as tell:
+        share = tell or (lambda share: None)
+        return _finished(job, run, lambda done, failed, total: share((done + failed) / max(1, total)))
 
 
 def _finished(job: Job, run: Runner, tell: Tell) -> Sweep:
@@ -123,7 +142,7 @@ def _finished(job: Job, run: Runner, tell: Tell) -> Sweep:
         if died and lost and not any(blamed) and counts.sums() == before:
             raise FallingCatError(
                 f"workers died, and died again, in chunks {sorted(counts.open)[:5]} of {job.store.path}: "
-                "what is done is kept, --resume goes on"
+                "what is done is kept, resume=True (--resume) goes on"
             )
         died = lost and not died  # once carefully, to learn which run it was; then as before
     job.store.tidy()

@@ -1,0 +1,39 @@
+"""Points of compliant contacts in a step: when they land, and what they feel."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Support(NamedTuple):
+    """What a point feels in a step, along normal and tangents: ``force - gain * (its velocity at the end)``."""
+
+    force: Any
+    """``3`` (N)"""
+    gain: Any
+    """``3`` (N s/m), not negative"""
+
+
+class Landing(NamedTuple):
+    """A point in a step, and the part of it in which the ground acts: all of it, or from where it lands on."""
+
+    position: Any
+    """``3``: height over the ground, and where along it, or how far it has slipped, in the middle of this part"""
+    anchor: Any
+    """what it remembers, such as where along the ground it is held"""
+    lands: Any
+    """whether it comes through the ground in this step"""
+    lasts: Any
+    """how much of the step this part is"""
+
+
+class Pressed(NamedTuple):
+    """A point in the ground."""
+
+    axes: Any
+    """``3 x 3``: normal and tangents (world) as rows"""
+    J: Any
+    """``3 x nv``: its velocity along them"""
+    force: Any
+    """``3`` (N): out of the ground, and along it"""
+    memory_rate: Any

@@ -1,0 +1,87 @@
+"""Y: translations of a plane, and screws across it; a nut on a sliding lead screw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..arrays import array
+from ..errors import ModelError, told
+from .group import Group, constant
+from .rotations import about, homogeneous
+from .rotations import left_jacobian as jacobian
+from .rotations import left_jacobian_inverse as jacobian_inverse
+from .se2 import SE2
+
+_Z, _PLANE = (0.0, 0.0, 1.0), SE2()
+
+
+@dataclass(frozen=True)
+class PseudoPlanar(Group):
+    """Pseudo-planar motions, which [From] Table 1 omits: shifts along x and y, and turns about z that advance by
+    ``pitch`` (m/rad, not zero) along it; ``x = [vx, vy, wz]``, coordinates ``[x, y, angle]``.
+
+    Its algebra is that of SE(2), its motions are not: the advance tells the number of turns, so ``log`` is exact for
+    every angle.
+
+    >>> nut = PseudoPlanar(pitch=0.1)
+    >>> nut.log(nut.exp(np.array([1.0, 2.0, 7.0]))).round(12)
+    array([1., 2., 7.])
+    >>> bool(np.array_equal(nut.ad(np.ones(3)), SE2().ad(np.ones(3))))
+    True
+    """
+
+    pitch: float = 1.0
+
+    name = "Y"
+    dim = 3
+    coordinate_names = ("x", "y", "angle")
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.pitch, (int, float)) or not 0.0 < abs(self.pitch) < np.inf:
+            raise ModelError(f"the pitch of a screw is finite and not zero, not {told(self.pitch)}: use SE2")
+
+    # exp, log -------------------------------------------------------------------------------------------------
+
+    def exp(self, x: Any) -> Any:
+        return homogeneous(about(_Z, x[2]), jacobian(array([0.0, 0.0, x[2]])) @ (self.selection[:3] @ x))
+
+    def log(self, g: Any) -> Any:
+        angle = g[2, 3] / self.pitch
+        v = jacobian_inverse(array([0.0, 0.0, angle])) @ g[:3, 3]
+        return array([v[0], v[1], angle])
+
+    # Ad, ad, adt: those of the plane ----------------------------------------------------------------------------
+
+    def Ad(self, g: Any) -> Any:
+        return _PLANE.Ad(g)
+
+    def ad(self, x: Any) -> Any:
+        return _PLANE.ad(x)
+
+    def adt(self, h: Any) -> Any:
+        return _PLANE.adt(h)
+
+    # selection matrix -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def selection(self) -> np.ndarray:
+        S = np.eye(6)[:, [0, 1, 5]]
+        S[2, 2] = self.pitch
+        return constant(S)
+
+    # flat coordinates -----------------------------------------------------------------------------------------
+
+    def coordinates(self, g: Any) -> Any:
+        return array([g[0, 3], g[1, 3], g[2, 3] / self.pitch])
+
+    def element(self, q: Any) -> Any:
+        return homogeneous(about(_Z, q[2]), array([q[0], q[1], self.pitch * q[2]]))
+
+    # random ---------------------------------------------------------------------------------------------------
+
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
+        return _PLANE.random_coordinates(rng, *batch)

@@ -1,0 +1,117 @@
+"""Short texts and HTML tables of records, for prompts and notebooks.
+
+>>> from typing import NamedTuple
+>>> import numpy as np
+>>> @concise
+... class Result(NamedTuple):
+...     status: str
+...     places: np.ndarray
+>>> Result("solved", np.zeros((400, 3)))
+Result(status='solved', places=<array of shape (400, 3)>)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any, TypeVar
+
+from .escaping import html
+
+Kind = TypeVar("Kind", bound=type)
+
+LONGEST_REPR = 1000
+"""Characters of a representation."""
+LONGEST_VALUE = 160
+"""Characters of one field of it."""
+MOST_ENTRIES = 12
+"""Entries of an array, list or mapping that are written out."""
+MOST_ROWS = 20
+"""Rows of a table."""
+
+
+def concise(kind: Kind) -> Kind:
+    """Decorator of a dataclass or named tuple whose text is :func:`short_repr`."""
+    kind.__repr__ = short_repr  # type: ignore[method-assign,assignment]
+    return kind
+
+
+def tabulated(kind: Kind) -> Kind:
+    """As :func:`concise`; notebooks show :func:`table`."""
+    kind._repr_html_ = table  # type: ignore[attr-defined]
+    return concise(kind)
+
+
+def short_repr(record: Any) -> str:
+    """``Name(field=value, ...)`` of a dataclass or named tuple, in one line of at most 1,000 characters.
+
+    Matrices are represented by their shape; vectors and lists are cut after 12 entries, other values after 160
+    characters.
+    """
+    values = ", ".join(f"{name}={short(value)}" for name, value in fields_of(record))
+    return _cut(f"{type(record).__name__}({values}", LONGEST_REPR - 1) + ")"
+
+
+def table(record: Any) -> str:
+    """HTML table of the fields of a record, for notebooks."""
+    return html_table(type(record).__name__, [(name, short(value)) for name, value in fields_of(record)])
+
+
+def fields_of(record: Any) -> list[tuple[str, Any]]:
+    """Names and values of the fields that a representation shows."""
+    if dataclasses.is_dataclass(record):
+        return [(each.name, getattr(record, each.name)) for each in dataclasses.fields(record) if each.repr]
+    return list(zip(record._fields, tuple(record), strict=True))
+
+
+def html_table(title: str, rows: Iterable[Sequence[str]], header: Sequence[str] = ()) -> str:
+    """HTML table with a caption; texts are escaped, rows after the twentieth are counted.
+
+    >>> html_table("cat", [("mass", "3 kg")])
+    '<table><caption>cat</caption><tbody><tr><th>mass</th><td>3 kg</td></tr></tbody></table>'
+    """
+    rows = list(rows)
+    body = "".join(f"<tr><th>{html(first)}</th>{_cells(rest)}</tr>" for first, *rest in rows[:MOST_ROWS])
+    if len(rows) > MOST_ROWS:
+        body += f'<tr><td colspan="{len(rows[0])}">... {len(rows) - MOST_ROWS} more</td></tr>'
+    head = "".join(f"<th>{html(name)}</th>" for name in header)
+    head = f"<thead><tr>{head}</tr></thead>" if head else ""
+    return f"<table><caption>{html(title)}</caption>{head}<tbody>{body}</tbody></table>"
+
+
+def short(value: Any) -> str:
+    """Text of a value in at most 160 characters.
+
+    >>> short([0.1] * 100), short("x" * 200)[-8:]
+    ('[0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, ... 88 more]', 'xxxxx...')
+    """
+    return _cut(_text(value), LONGEST_VALUE)
+
+
+def _text(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        numeric = getattr(getattr(value, "dtype", None), "kind", "O") in "fiub"
+        if len(shape) > 1 or not numeric:
+            return f"<array of shape {shape}>"
+        return "[" + _listed([f"{x + 0.0:.6g}" for x in value[:MOST_ENTRIES].tolist()], shape[0]) + "]"
+    if type(value) in (list, tuple):
+        first, last = "[]" if type(value) is list else "()"
+        return first + _listed([short(x) for x in value[:MOST_ENTRIES]], len(value)) + last
+    if isinstance(value, Mapping):
+        pairs = [f"{short(name)}: {short(x)}" for name, x in islice(value.items(), MOST_ENTRIES)]
+        return "{" + _listed(pairs, len(value)) + "}"
+    return repr(value[:LONGEST_VALUE]) if isinstance(value, str) else " ".join(repr(value).split())
+
+
+def _listed(texts: list[str], count: int) -> str:
+    return ", ".join([*texts, f"... {count - len(texts)} more"] if count > len(texts) else texts)
+
+
+def _cells(texts: Iterable[str]) -> str:
+    return "".join(f"<td>{html(text)}</td>" for text in texts)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 3] + "..."

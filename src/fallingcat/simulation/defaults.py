@@ -1,0 +1,222 @@
+"""Which integrator runs a problem where the caller names none: one order of preference, the same for every entry point.
+
+The table is in ``docs/choosing_an_integrator.md``.  A driver takes the first method of :func:`preferred` that it can
+run: :func:`fallingcat.simulate` and :func:`fallingcat.rollout` run all of them, what is stepped from outside
+(:class:`.Simulator`, :class:`.Fleet`, environments) those of fixed steps in one code (:func:`takes_fixed_steps`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ..contact.capabilities import AdmissibleImpulses, LinearizedForces, offers
+from ..dynamics.checks import choice
+from ..errors import ModelError
+from ..model import State
+from .adaptive import SciPy
+from .grip import creeps
+from .implicit import Implicit
+from .implicit_step import law_that_grips
+from .integrator import Integrator, Marching
+from .located import FEW, Located
+from .momentum import MomentumMidpoint, MomentumRungeKutta
+from .momentum import check as check_flight
+from .moreau import Moreau
+from .rkmk4 import RKMK4
+from .rosenbrock import Rosenbrock
+from .rule import SMALL, Rule
+from .semi_implicit import SemiImplicitEuler
+from .smooth import smooth
+from .stiffness import (
+    RESOLVED,
+    STABLE,
+    STIFF_STEP,
+    SWINGS_AT_MOST,
+    default_step,
+    fastest,
+    stable_step,
+    stiff,
+    swinging,
+    unforeseen,
+)
+from .switching import asking
+from .system import System, held
+
+INTEGRATORS: dict[str, Integrator] = {
+    i.name: i
+    for i in (
+        MomentumRungeKutta(),
+        RKMK4(),
+        SemiImplicitEuler(),
+        Implicit(),
+        Moreau(),
+        Rosenbrock(),
+        Located(),
+        SciPy(),
+    )
+}
+FEW_EVENTS = 6
+"""Contact points times degrees of freedom up to which events are located: single bodies, planar hoppers on a point"""
+MANY_MODES = 3
+"""Contact points from which on events of laws that ask what touches are too many to be located one by one"""
+LARGE = 30
+"""Degrees of freedom from which on default steps under stiff laws take ``implicit``: ``rosenbrock`` takes minutes"""
+STAGES = 4
+"""How often a step of RKMK4 asks a function"""
+
+
+def default_method(
+    system: System, state: State, dt: float | None, runs: Callable[[Integrator], bool] = lambda method: True
+) -> Integrator:
+    """The first method of :func:`preferred` that a driver ``runs``, or ``implicit``, which says what it does not take.
+
+    Args:
+        system: The problem.
+        state: Where it starts, or the first of many runs does.
+        dt: Step (s) of the caller; None: the method's default.
+        runs: Whether the driver can run a method.
+    """
+    return next(filter(runs, preferred(system, state, dt)), Implicit())
+
+
+def chosen_method(system: System, state: State, wanted: str | Integrator | None, dt: float | None) -> Integrator:
+    """The integrator that the caller names, or the default."""
+    if isinstance(wanted, Integrator):
+        return wanted
+    if wanted is None:
+        return default_method(system, state, dt)
+    method = INTEGRATORS[choice(wanted, tuple(INTEGRATORS), "integrator")]
+    return momentum_method(system, state, dt) if wanted == MomentumRungeKutta.name else method
+
+
+def preferred(system: System, state: State, dt: float | None) -> Iterator[Integrator]:
+    """Methods that suit a problem, the best first."""
+    return _without_contact(system, state, dt) if system.contact is None else _on_contact(system)
+
+
+def _on_contact(system: System) -> Iterator[Integrator]:
+    """Located events where there are few, time stepping where there are many."""
+    contact = system.contact
+    assert contact is not None
+    sticks = creeps(system.laws, system.model) and not system.model.loops
+    few = len(getattr(contact, "points", ())) * system.model.nv <= FEW_EVENTS
+    if offers(contact, LinearizedForces):
+        switches = len(contact.points) < MANY_MODES and bool(asking(system, 0.0, system.model.neutral()))
+        if not sticks and (few or switches):
+            yield Rosenbrock()
+        yield Implicit()
+    if offers(contact, AdmissibleImpulses):
+        if not sticks and few:
+            yield RKMK4()
+        yield Moreau()
+    yield Rosenbrock() if contact.stiff else RKMK4()
+
+
+def _without_contact(system: System, state: State, dt: float | None) -> Iterator[Integrator]:
+    """Momentum-exact in flight; else RKMK4 where steps resolve the forces, and implicit methods where they do not."""
+    flight = _flight_method(system, state, dt)
+    if flight is not None and (law_that_grips(system) is not None or asks_function(system)):
+        yield flight
+    if creeps(system.laws, system.model) and not system.model.loops:  # Coulomb's law itself
+        yield Implicit()
+    if dt is None and system.sampling is None and stiff(system, state):  # held forces jump: nothing is followed at once
+        yield from _long_steps(system, state, dt) if flight is None else (flight,)
+    fast = fastest(system, state) * (STIFF_STEP if dt is None else dt)
+    if fast > STABLE:
+        if flight is None:
+            yield from _long_steps(system, state, dt)
+        yield Rosenbrock()
+    if flight is not None:
+        yield flight
+    if fast <= STABLE:
+        yield RKMK4()
+    yield Implicit()
+
+
+def _long_steps(system: System, state: State, dt: float | None) -> Iterator[Integrator]:
+    """Methods for steps of ``dt`` (s), or default ones, that do not resolve springs and dampers.
+
+    ``rosenbrock`` knows its error.  ``implicit`` asks functions, which may jump and shake, once a step, and is a
+    hundred times faster for large robots.  None for functions that are asked less often in short steps of RKMK4.
+    """
+    function = asks_function(system)
+    suits = not any(system.sizes) and not system.model.loops and not flies(system)
+    if not suits or not (function or system.model.nv > (LARGE if dt is None else SMALL)):
+        yield Rosenbrock()
+        return
+    if dt is None:
+        follows = stable_step(system, state) >= STAGES * default_step(system, state)
+    else:
+        slow = SWINGS_AT_MOST / dt
+        follows = unforeseen(system, state) * dt <= RESOLVED and swinging(system, state, slow) <= slow
+    if follows:
+        yield Implicit()
+    elif not function:
+        yield Rosenbrock()
+
+
+def asks_function(system: System) -> bool:
+    """Whether a function of the caller is asked within steps."""
+    return system.controller is not None and system.sampling is None and system.controller is not held
+
+
+# flight ---------------------------------------------------------------------------------------------------------------
+
+
+def momentum_method(system: System, state: State, dt: float | None) -> MomentumRungeKutta | MomentumMidpoint:
+    """The momentum-exact method that suits a flight from ``state`` in steps of ``dt`` (s), by default ones if None.
+
+    Runge-Kutta of order 5, unless only the midpoint rule follows the forces: loops, functions, whose stiffness is not
+    known, and dampers that the steps do not resolve.  Dry friction takes Runge-Kutta, whose joints stick and slide.
+    """
+    if system.model.loops:
+        return MomentumMidpoint()
+    if law_that_grips(system) is not None:
+        return MomentumRungeKutta()
+    if dt is None:  # under sampled forces, which jump, default steps resolve dampers
+        unresolved = system.sampling is None and stiff(system, state)
+    else:
+        unresolved = fastest(system, state) * dt > RESOLVED * (1.0 + 1e-6)
+    return MomentumMidpoint() if asks_function(system) or unresolved else MomentumRungeKutta()
+
+
+def _flight_method(system: System, state: State, dt: float | None) -> MomentumRungeKutta | MomentumMidpoint | None:
+    """:func:`momentum_method`; None for what does not fly, and dry friction beside dampers too strong for its steps."""
+    if not flies(system):
+        return None
+    rubs = law_that_grips(system) is not None
+    fast = fastest(system, state) * (STIFF_STEP if dt is None else dt) if rubs else 0.0
+    method = momentum_method(system, state, dt)
+    remembers = isinstance(method, MomentumRungeKutta) or not any(system.sizes)
+    return method if fast <= STABLE and remembers else None
+
+
+def flies(system: System) -> bool:
+    """Whether the momentum-exact methods take a system."""
+    remembers = law_that_grips(system) is None and not asks_function(system) and not system.model.loops
+    try:
+        check_flight(system, remembers)
+    except ModelError:
+        return False
+    return True
+
+
+# one code for many robots ---------------------------------------------------------------------------------------------
+
+
+def one_code(method: Integrator, system: System) -> Marching | None:
+    """The method as one code for all modes and many robots; None where single runs have to locate its events."""
+    found = smooth(method, system)
+    if isinstance(found, Marching):
+        return found
+    if not isinstance(method, Rule) or any(system.sizes) or (method.differentiates and system.model.nv > SMALL):
+        return None
+    floor = system.contact
+    few = floor is None or (offers(floor, LinearizedForces) and len(floor.points) <= FEW)
+    return Located(method) if few else None
+
+
+def takes_fixed_steps(method: Integrator, system: System) -> bool:
+    """Whether a method steps many robots in one code, all in steps of the same size."""
+    found = one_code(method, system)
+    return found is not None and found.tolerance is None and not isinstance(found, Located)

@@ -1,0 +1,201 @@
+"""One problem, one motion: the law that every entry point of the simulation integrates a problem in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..caching import cached_property
+from ..contact import Contact
+from ..control import Law
+from ..errors import ModelError, told
+from ..formulations import Check
+from ..model import Model, State
+from ..simulation import (
+    Fleet,
+    Integrator,
+    Rollout,
+    Simulator,
+    Trajectory,
+    default_method,
+    problem,
+    rollout,
+    simulate,
+    step,
+)
+from ..simulation.arguments import starts
+from ..simulation.defaults import takes_fixed_steps
+from .report import Report, Requirement, apart, of_type, whole
+
+ROUNDING = 1e-12
+"""of methods whose steps are one code: they take the same operations in every entry point"""
+TOLERANCES = 1e3
+"""by how many times the tolerance per step methods that choose their steps may differ after a run"""
+
+
+def check_drivers_agree(
+    model: Model,
+    states: Sequence[State] | State,
+    laws: Law | Sequence[Law] | None = None,
+    contact: Contact | None = None,
+    *,
+    duration: float = 0.05,
+    dt: float = 1e-3,
+    passive: bool = True,
+) -> Report:
+    """Run a problem through every entry point with default settings and compare the motions.
+
+    :func:`fallingcat.simulate` and :func:`fallingcat.rollout` take the same method; so do :class:`.Simulator`,
+    :class:`.Fleet` and :func:`fallingcat.simulation.step`, which take that of the runs unless it locates events or
+    chooses its steps.
+
+    Args:
+        model: Robot.
+        states: From which runs start, a list or one state of arrays.
+        laws: Force laws.
+        contact: What the robot touches.
+        duration: Of the runs (s), a whole number of steps.
+        dt: Step (s).
+        passive: Whether the model's own joint forces act.
+
+    Returns:
+        Report of the laws.
+
+    Raises:
+        BrokenLawError: Two entry points give different motions.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.two_cylinder_cat()
+        >>> print(check_drivers_agree(cat, [cat.state(rates=[1.0, 0.5])], duration=0.01))
+        entry points, two_cylinder_cat: passed
+          rollout           0.00e+00  holds        a rollout moves as single runs do
+          batch             0.00e+00  holds        a robot moves as it would alone, to the last bit
+          fleet             0.00e+00  holds        a Fleet moves as a Simulator, to the last bit
+          step              ...  holds        the step as a function moves as a Simulator
+          simulator         0.00e+00  holds        a Simulator moves as a run does
+    """
+    of_type(model, Model, "check_drivers_agree takes a model")
+    if abs(duration / dt - round(duration / dt)) > 1e-9:
+        raise ModelError(f"duration is a whole number of steps of {dt:g} s, not {told(duration)}")
+    trial = _Trial(model, starts(model, states), laws, contact, duration, dt, passive)
+    subject = f"entry points, {model.name}"
+    return Report.of(subject, (check for check in trial.checks(subject)))
+
+
+@dataclass(frozen=True)
+class _Trial:
+    model: Model
+    many: State
+    laws: Any
+    contact: Contact | None
+    duration: float
+    dt: float
+    passive: bool
+
+    @cached_property
+    def method(self) -> Integrator:
+        """Of single runs."""
+        system = problem(self.model, self.many, self.laws, self.contact, dt=self.dt, passive=self.passive)
+        return default_method(system, self.many.at(0), self.dt)
+
+    @cached_property
+    def stepped_alike(self) -> bool:
+        """Whether what is stepped from outside takes that method too."""
+        system = problem(self.model, self.many, self.laws, self.contact, dt=self.dt, passive=self.passive, driven=True)
+        return takes_fixed_steps(self.method, system)
+
+    @property
+    def count(self) -> int:
+        return len(self.many.pose)
+
+    @cached_property
+    def runs(self) -> list[Trajectory]:
+        about: dict[str, Any] = {"dt": self.dt, "passive": self.passive}
+        given = (self.duration, self.laws, self.contact)
+        return [whole(simulate(self.model, self.many.at(i), *given, **about)) for i in range(self.count)]
+
+    def rolled(self, which: Sequence[int]) -> Rollout:
+        states = [self.many.at(i) for i in which]
+        return rollout(self.model, states, self.duration, self.laws, self.contact, dt=self.dt, passive=self.passive)
+
+    @cached_property
+    def simulators(self) -> list[np.ndarray]:
+        """Where single robots end that are stepped from outside."""
+        ends = []
+        for i in range(self.count):
+            about: dict[str, Any] = {"dt": self.dt, "state": self.many.at(i), "passive": self.passive}
+            sim = Simulator(self.model, self.contact, self.laws, **about)
+            sim.step(steps=round(self.duration / self.dt))
+            ends.append(_flat(sim.state))
+        return ends
+
+    def checks(self, subject: str) -> Any:
+        """All laws, tried."""
+        agreed = ROUNDING if self.method.tolerance is None else TOLERANCES * self.method.tolerance
+        robots = [(i,) for i in range(self.count)]
+        yield Requirement("rollout", "a rollout moves as single runs do", agreed, self._rollout).tried(subject, robots)
+        yield Requirement("batch", "a robot moves as it would alone, to the last bit", 0.0, self._batch).tried(
+            subject, robots
+        )
+        yield Requirement("fleet", "a Fleet moves as a Simulator, to the last bit", 0.0, self._fleet).tried(
+            subject, [()]
+        )
+        yield Requirement("step", "the step as a function moves as a Simulator", ROUNDING, self._function).tried(
+            subject, robots
+        )
+        yield self._simulator(subject, robots)
+
+    @cached_property
+    def _rolled(self) -> Rollout:
+        return self.rolled(range(self.count))
+
+    def _rollout(self, i: int) -> float:
+        run, many = self.runs[i], self._rolled
+        ends = zip(_ends(run), _ends_of(many, i), strict=True)
+        return max(apart(a, b) for a, b in ends)
+
+    def _batch(self, i: int) -> float:
+        alone = self.rolled([i])
+        return max(apart(a, b) for a, b in zip(_ends_of(alone, 0), _ends_of(self._rolled, i), strict=True))
+
+    def _fleet(self) -> float:
+        about: dict[str, Any] = {"dt": self.dt, "passive": self.passive, "driven": True}
+        fleet = Fleet(self.model, self.many, self.laws, self.contact, **about)
+        fleet.step(round(self.duration / self.dt), forces=np.zeros((self.count, self.model.n)))
+        return max(apart(_flat(fleet.state.at(i)), end) for i, end in enumerate(self.simulators))
+
+    def _function(self, i: int) -> float:
+        start = self.many.at(i)
+        about: dict[str, Any] = {"dt": self.dt, "passive": self.passive, "state": start}
+        one = step(self.model, self.laws, self.contact, **about)
+        at, memory, none = start, one.begin(start), np.zeros(self.model.n)
+        for k in range(round(self.duration / self.dt)):
+            known = {"memory": memory, "forces": none, "t": k * self.dt}
+            found = one(at, **{name: x for name, x in known.items() if name in one.arguments})
+            at, memory = found if "memory" in one.arguments else (found, memory)
+        return apart(_flat(at), self.simulators[i])
+
+    def _simulator(self, subject: str, robots: list[tuple[int]]) -> Check:
+        law = Requirement("simulator", "a Simulator moves as a run does", ROUNDING, self._stepped)
+        if not self.stepped_alike:
+            return law.unproved(f"runs take {self.method.name!r}, which is not of fixed steps in one code", False)
+        return law.tried(subject, robots)
+
+    def _stepped(self, i: int) -> float:
+        return apart(self.simulators[i], np.concatenate([np.ravel(x) for x in _ends(self.runs[i])]))
+
+
+def _flat(state: State) -> np.ndarray:
+    return np.concatenate([np.ravel(x) for x in state])
+
+
+def _ends(run: Trajectory) -> tuple[np.ndarray, ...]:
+    return run.poses[-1], run.joints[-1], run.twists[-1], run.rates[-1]
+
+
+def _ends_of(many: Rollout, i: int) -> tuple[np.ndarray, ...]:
+    return many.poses[-1, i], many.joints[-1, i], many.twists[-1, i], many.rates[-1, i]
