@@ -69,11 +69,8 @@ print(count)
 def raced(tmp_path, seconds, processes):
     """Compilations of all of them."""
     environment, first = {**os.environ, "FALLINGCAT_CACHE": str(tmp_path / "cache")}, time.time_ns() % 10**6
-    first = time.time_ns() % 10**6
-    words, pipes = (
-        [sys.executable, "-W", "error", "-c", PROGRAM],
-        {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE},
-    )
+    words = [sys.executable, "-W", "error", "-c", PROGRAM]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     running = [
         subprocess.Popen([*words, str(first + k), str(seconds)], env=environment, text=True, **pipes)
         for k in range(processes)
