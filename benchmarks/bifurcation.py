@@ -45,9 +45,8 @@ def apexes(run: Any, p: HopperParameters) -> list[tuple[float, float]]:
     seen = Observed(run, p)
     late = [hop for hop in seen.hops if seen.times[hop.start] > p.duration - LATE]
     states = [seen.apex(hop) for hop in late]
-    places = [float(state.pose[0, 3]) for state in states]
-    steps = [*np.diff(places), np.nan]
-    return [(float(s.pose[1, 3]), float(d)) for s, d in zip(states, steps, strict=True)][:-1]
+    steps = np.diff([float(state.pose[0, 3]) for state in states])
+    return [(float(state.pose[1, 3]), float(d)) for state, d in zip(states, steps, strict=False)]
 
 
 def scanned(name: str, points: int, target: str) -> list[dict[str, Any]]:
@@ -67,8 +66,8 @@ def figure(found: dict[str, Sequence[dict[str, Any]]]) -> str:
     width = round(LEFT + 2.0 * (PANEL[0] + ROOM))
     parts = [text(LEFT, 18.0, "height of the base at the apex of each hop of the last 10 s of 40 (m)", "start", INK)]
     for k, color in enumerate(COLORS):
-        parts.append(f'<circle cx="{LEFT + 470 + 90 * k}" cy="14" r="3" fill="{COLORS[color]}"/>')
-        parts.append(text(LEFT + 478 + 90 * k, 18.0, f"hops {color}", "start"))
+        parts.append(f'<circle cx="{LEFT + 470 + 120 * k}" cy="14" r="3" fill="{COLORS[color]}"/>')
+        parts.append(text(LEFT + 478 + 120 * k, 18.0, f"hops {color}", "start"))
     for k, (name, rows) in enumerate(found.items()):
         parts += panel(LEFT + k * (PANEL[0] + ROOM), name, rows)
     return document(width, round(TOP + PANEL[1] + 50.0), parts)

@@ -115,32 +115,42 @@ def balance(fleet: Fleet, hard: bool, dt: float) -> tuple[np.ndarray, np.ndarray
 
 
 def row(name: str, action: str, hard: bool, dt: float, count: int, where: dict[str, Any]) -> dict[str, Any]:
-    scene = SCENES[name]()
-    fine = stressed(scene, action, hard, FINE, FINE_ROBOTS, {})[0]
+    scene, ground = SCENES[name](), "hard" if hard else "compliant"
+    here = where["target"] == "cpu"
+    fine = fine_speeds(scene, action, ground) if here else measured_speeds(name, action, ground)
     fastest, gained, rate, counts = stressed(scene, action, hard, dt, count, where)
     sound = np.isfinite(fastest)
     return {
         "robot": name,
         "action": action,
-        "ground": "hard" if hard else "compliant",
+        "ground": ground,
         "dt": dt,
         "robots": count,
         "not finite": int((~sound).sum()),
-        "left physics": int((fastest > max(SPEEDS, BEYOND * fine.max())).sum()),
+        "left physics": int((fastest > max(SPEEDS, BEYOND * fine[1])).sum()),
         "passed 3 times a speed limit": int((fastest > SPEEDS).sum()) / count,
         "fastest joint (speed limits)": [
             round(float(x), 2) for x in (np.median(fastest), fastest[sound].max(initial=0))
         ],
-        "in fine steps": _median_and_worst(fine),
-        "fine, passed 3 times a speed limit": int((fine > SPEEDS).sum()) / len(fine),
+        "in fine steps": [round(float(x), 2) for x in fine],
         "energy created in 20 ms, worst": gained,
         "counts": counts,
         "steps per s": rate,
     }
 
 
-def _median_and_worst(x: np.ndarray) -> list[float]:
-    return [round(float(np.median(x)), 2), round(float(x.max()), 2)]
+def fine_speeds(scene: contact.Scene, action: str, ground: str) -> tuple[float, float]:
+    """Median and largest speed of joints in fine steps, in units of their limits."""
+    found = stressed(scene, action, ground == "hard", FINE, FINE_ROBOTS, {})[0]
+    return float(np.median(found)), float(found.max())
+
+
+def measured_speeds(name: str, action: str, ground: str) -> tuple[float, float]:
+    """The same as the processor has measured them: machines with a GPU may have no compiler for it."""
+    rows = json.loads(RESULT.read_text())["cpu float64"]["rows"] if RESULT.exists() else []
+    known = {(row["robot"], row["action"], row["ground"]): row["in fine steps"] for row in rows}
+    median, largest = known.get((name, action, ground), (0.0, 0.0))
+    return median, largest
 
 
 def main() -> None:

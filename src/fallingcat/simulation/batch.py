@@ -28,6 +28,7 @@ from .diagnostics import (
     MAX_ENERGY_RESIDUAL,
     SMALLER_STEPS,
     contact_law,
+    counted_steps,
     energy_balance,
     passed_stops,
     unresolved_laws,
@@ -247,6 +248,8 @@ class Batch:
         yield contact_law(self.system, series.memory[-1][sound]) if sound.any() else None
         yield unresolved_laws(self.system, works[:, sound], self.dt)
         yield self._landed(kept, works)
+        if hasattr(self.fleet.march, "counts"):
+            yield from counted_steps(self.fleet.march.counts(kept[-1].packed), self.done)
         yield self._nominal_stiffness(works)
         yield self._stops(series.states[1], sound)
 

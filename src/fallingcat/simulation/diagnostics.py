@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -34,6 +34,15 @@ OSCILLATING_STEPS, OSCILLATING_RATE = 40, 1e-2
 """So many steps, half of which or more undo what the step before did to a rate, by so many rad/s or m/s or more, are no
 motion of a robot"""
 SMALLER_STEPS = "take smaller steps"
+COUNTED = {
+    "unconverged": (Kind.UNCONVERGED, 0.01, "contact forces of {:.2g} % of the steps did not converge"),
+    "coarse": (
+        Kind.COARSE_STEP,
+        0.0,
+        "in {:.2g} % of the steps a joint turns too far, however they are divided",
+    ),
+}
+"""What steps count: kind, largest share of the steps, and words"""
 
 
 class Account(NamedTuple):
@@ -82,6 +91,22 @@ def _checks(run: Trajectory, dt: float | None, stable: bool) -> Iterator[Diagnos
     yield step_error(run.error_estimate, dt)
     yield passed_stops(run.system, run.joints)
     yield _oscillation(run, dt) if dt is not None else None
+
+
+def counted_steps(counts: Mapping[str, Any], steps: int) -> Iterator[Diagnostic]:
+    """Steps that a method has counted (one number, or ``N``) as unconverged, or coarse however finely divided.
+
+    >>> [str(found) for found in counted_steps({"unconverged": 30.0, "coarse": 0.0}, 1000)]
+    ['contact forces of 3 % of the steps did not converge; take smaller steps']
+    """
+    for name, (kind, limit, words) in COUNTED.items():
+        share = np.atleast_1d(counts.get(name, 0.0)) / max(steps, 1)
+        robots = np.flatnonzero(share > limit)
+        if len(robots):
+            worst, of = float(share[robots].max()), np.ndim(counts[name])
+            whose = f"in {len(robots)} of {len(share)} simulations " if of else ""
+            message = f"{whose}{words.format(100.0 * worst)}"
+            yield Diagnostic(kind, message, worst, limit, SMALLER_STEPS, robots=robots if of else None)
 
 
 def step_error(error: ErrorEstimate | None, dt: float | None) -> Diagnostic | None:

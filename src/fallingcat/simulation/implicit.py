@@ -215,7 +215,8 @@ class March:
 
     def counts(self, packed: Any) -> dict[str, Any]:
         """How many steps of each kind robots with packed states (..., size) have taken, by :attr:`counted`."""
-        return {name: packed[..., i - len(self.counted)] for i, name in enumerate(self.counted)}
+        counted = self.counted if self._layout.carried else ()
+        return {name: packed[..., i - len(counted)] for i, name in enumerate(counted)}
 
     def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
         """What touches at each of ``N`` packed states."""

@@ -56,6 +56,10 @@ class Kind(Enum):
     """a joint passed its stop; rad or m"""
     OSCILLATION = "oscillation"
     """a joint changes direction with the steps"""
+    UNCONVERGED = "unconverged"
+    """contact forces of steps did not converge to those of the contact law; share of the steps"""
+    COARSE_STEP = "coarse step"
+    """a joint or the base turns too far in a step, however finely it is divided; share of the steps"""
     NOMINAL_STIFFNESS = "nominal stiffness"
     """a law made for the inertias of the model acted on robots with inertias of their own"""
 

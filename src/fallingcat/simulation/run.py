@@ -15,7 +15,7 @@ from ..errors import FallingCatError, Interrupted
 from ..model import State
 from .accuracy import STEPS_PER_PART, Checkpoints, ErrorEstimate, estimate
 from .arguments import carry, keepable, read_only
-from .diagnostics import diagnosed
+from .diagnostics import counted_steps, diagnosed
 from .events import LOCATED, PRECISION, Event, Happened, contact_events, first_crossing
 from .implicit import March
 from .integrator import HALVINGS, Integrator, Step
@@ -98,7 +98,9 @@ class Run(Stepping):
                 return run
             run = replace(run, error_estimate=self._estimate())
             steps = None if self.adaptive else self.largest
-            return replace(run, warnings=diagnosed(run, steps, self.method.stable))
+            counts = {} if self.march is None else self.march.counts(self.packed)
+            found = *diagnosed(run, steps, self.method.stable), *counted_steps(counts, self.accepted)
+            return replace(run, warnings=found)
         except KeyboardInterrupt:
             reason = f"interrupted at t = {self.t:.6g} s"
             raise Interrupted(reason, self._record(End(Code.INTERRUPTED, reason))) from None
