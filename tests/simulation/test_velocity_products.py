@@ -69,7 +69,7 @@ def test_momentum_changes_by_the_impulses_of_the_ground(seed):
     height = float(fc.contact.position(model, start, "point")[2]) + 0.1  # it stays inside
     floor = fc.contact.CompliantFloor(("point",), (300.0, 300.0), (3.0, 3.0), height=height)
     errors = [momentum_error(model, floor, start, 2e-3 / k, 20 * k) for k in (1, 2)]
-    assert errors[0] < 1e-2, errors
+    assert errors[0] < 2e-2, errors
     assert errors[1] < 0.4 * errors[0], errors
 
 
