@@ -24,7 +24,8 @@ POSIX_CALLS = tuple(
     """.split()
 )
 PRELUDE = f"""
-import os, shutil, sys, signal, subprocess, tempfile, concurrent.futures.thread, logging, random, ctypes, importlib.metadata
+import os, shutil, sys, signal, subprocess, tempfile, concurrent.futures.thread, logging, random, ctypes
+import importlib.metadata
 import numpy, llvmlite.binding, rich.console, typer, pydantic  # which know these systems by themselves
 for name in {POSIX_MODULES!r}:
     sys.modules[name] = None
@@ -36,6 +37,7 @@ for name in ("SIGKILL", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGCHLD", "s
         delattr(signal, name)
 os.supports_dir_fd.clear()
 shutil._use_fd_functions = False  # which it asked when it was imported
+os.process_cpu_count = os.cpu_count  # from Python 3.13 on
 found = os.path.isdir
 os.path.isdir = lambda path: not str(path).startswith("/proc") and found(path)
 """

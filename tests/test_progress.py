@@ -138,7 +138,7 @@ def test_what_takes_long_says_so_once_where_nobody_looks(monkeypatch):
     assert run.status == "finished"
     assert sum("has done" in str(w.message) for w in said) == 1
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.filterwarnings("error", message=".*has done")
         fc.simulate(CAT, CAT.neutral(), 0.3, slowly, dt=0.005, integrator="rkmk4", progress=False)
 
 

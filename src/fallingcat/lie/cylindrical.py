@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..arrays import array, scale
+from ..caching import cached_property
 from .abelian import Abelian, unit
 from .group import constant
 from .rotations import about, angle_about, homogeneous

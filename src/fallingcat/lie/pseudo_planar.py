@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..arrays import array
+from ..caching import cached_property
 from ..errors import ModelError, told
 from .group import Group, constant
 from .rotations import about, homogeneous

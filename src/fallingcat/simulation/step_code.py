@@ -82,6 +82,7 @@ def _advanced(
     numbers: tuple[float, ...],
     places: tuple[int, ...],
     size: int,
+    carried: int,
     laws: tuple[Law, ...],
     contact: Any,
     **how: Any,
@@ -90,13 +91,15 @@ def _advanced(
     own: list[Any] = list(numbers)
     for place, x in zip(places, () if inputs is None else inputs, strict=True):
         own[place] = x
-    layout = layout_of(System(model, laws, contact, None if forces is None else held), size)
+    layout = layout_of(System(model, laws, contact, None if forces is None else held, carried=carried), size)
+    memory = np.zeros(size + carried) if memory is None else memory
     before = head(model, t, dt, state)
-    packed = layout.pack(state, np.zeros(0) if memory is None else memory, np.zeros(layout.works))
+    packed = layout.pack(state, memory[:size], np.zeros(layout.works), memory[size:])
     given = np.zeros(0) if forces is None else concatenate([np.zeros(model.m), forces])
     about = (concatenate([before, packed]), np.array([dt]), array(own) if own else np.zeros(0), given)
     out = code(model, *about, laws=laws, contact=contact, memory=size, **how)
-    return layout.unpack(out[len(before) :])[:2]
+    after, remembered, _ = layout.unpack(out[len(before) :])
+    return after, concatenate([remembered, layout.carried_of(out[len(before) :])])
 
 
 def _nearest(model: Model, q: Any, found: Any) -> Any:

@@ -49,13 +49,16 @@ class Step:
         self._march = march = method.march(system, memory)
         places = {name: _place(LawInputs(system, method, dt), name) for name in inputs}
         self._inputs = {name: len(place) for name, place in places.items()}
-        shapes = {"q": model.nq, "v": model.nv, "memory": memory, "forces": model.n if system.controller else 0}
+        self._carried = carried = march.system.carried
+        held_ = memory + carried
+        shapes = {"q": model.nq, "v": model.nv, "memory": held_, "forces": model.n if system.controller else 0}
         shapes["inputs"] = sum(self._inputs.values())
         self._shapes: dict[str, Any] = {name: n for name, n in shapes.items() if n or name in ("q", "v")}
         if depends_on_time(system):
             self._shapes["t"] = ()
         about = {name: x for name, x in march._options.items() if name != "memory"}
-        self._options = about | {"code": march.code, "head": march.head_at, "dt": dt, "size": memory}
+        self._options = about | {"code": march.code, "head": march.head_at, "dt": dt}
+        self._options |= {"size": memory, "carried": carried}
         self._options |= {"numbers": tuple(march.numbers.tolist()), "places": sum(places.values(), start=())}
         self._how: dict[str, Any] = {"target": target, "dtype": dtype}
 
@@ -103,13 +106,16 @@ class Step:
         given = np.zeros((count, 0))
         if forces is not None:
             given = np.hstack([np.zeros((count, model.m)), self._rows("forces", forces, lead)])
-        x = march.begun(many, layout.table(tuple(many), held_))
+        packed = layout.table(tuple(many), held_[:, : layout.memory])
+        packed[:, layout.size - self._carried :] = held_[:, layout.memory :]
+        x = march.begun(many, packed)
         about: list[Any] = [x, np.array([self.dt]), numbers, given]
         if not lead:
             about = [part[0] if part.ndim == 2 else part for part in about]
-        out = layout.series(march.kernel.iterate(*about, rows=1)[0][..., march.head :].reshape(*lead, layout.size))
+        found = march.kernel.iterate(*about, rows=1)[0][..., march.head :].reshape(*lead, layout.size)
+        out = layout.series(found)
         after = State(*out.states)
-        return after if memory is None else (after, out.memory)
+        return after if memory is None else (after, np.concatenate([out.memory, layout.carried_of(found)], axis=-1))
 
     def _rows(self, name: str, x: Any, lead: tuple[int, ...]) -> np.ndarray:
         """``count x size``: an argument of states with a leading batch shape."""
@@ -137,7 +143,8 @@ class Step:
         """Memory of contact and laws at a state from which a run starts: nothing has slipped or pushed yet.
 
         For a compliant floor, two numbers for each point: where along the ground it is anchored (m).  For hard
-        contacts, the forces of the last step (N) and how far it was from the contact law.
+        contacts, the forces of the last step (N) and how far it was from the contact law.  Then what the method
+        carries from step to step: the last acceleration of ``implicit`` (nv), and counts of steps.
 
         Args:
             state: Start of the run.
@@ -146,7 +153,7 @@ class Step:
             ``memory`` numbers; none where a step has no such argument.
         """
         many = State(*(x[None] for x in start(self.model, state)))
-        return np.array(self._march.remembered(many)[0])
+        return np.append(self._march.remembered(many)[0], np.zeros(self._carried))
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         """The robot ``dt`` later.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Self
 
 import numpy as np
 
+from ...caching import cached_property
 from ...lie import Group
 from ...lie import PseudoPlanar as PseudoPlanarGroup
 from .kind import JointKind

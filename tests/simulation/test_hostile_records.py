@@ -1,0 +1,122 @@
+"""Files of runs that somebody made on purpose, with the right checksum: an error in one line, or a run."""
+
+import io
+import json
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import numpy as np
+import pytest
+from fuzzing import try_for, try_many
+from hypothesis import strategies as st
+
+import fallingcat as fc
+from fallingcat.simulation import files
+
+CAT = fc.robots.two_cylinder_cat()
+RUN = fc.simulate(CAT, CAT.state(rates=[1.0, 0.5]), 0.01, progress=False)
+GOOD = files.arrays(RUN)
+ODD = [
+    None,
+    -1,
+    0,
+    1e308,
+    "nan",
+    "",
+    [],
+    {},
+    [[]],
+    "x" * 1000,
+    True,
+    [1, 2],
+    {"a": 1},
+    10**30,
+    [None, 1, 2],
+    ["a", "b"],
+]
+ARRAYS = [
+    np.zeros(0), np.zeros((0, 3)), np.full((11, 2), np.nan), np.full((11, 4, 4), 1e308), np.array("text"),
+    np.zeros((11, 2), complex), np.zeros((11, 2), dtype="S3"), np.zeros((2,) * 20), np.zeros((11, 4, 4)),
+    np.array([1, 2], dtype="datetime64[s]"), np.zeros(11, dtype=[("a", float)]), np.arange(11)[::-1].astype(float),
+]  # fmt: skip
+
+
+def packed(data):
+    """As :func:`files._as_npz` writes it, whatever it holds."""
+    stream = io.BytesIO()
+    np.savez_compressed(stream, **data)
+    with ZipFile(stream, "a") as archive:
+        archive.comment = files.EMPTY
+    content = stream.getvalue()
+    return files._signed(content, len(content) - len(files.EMPTY))
+
+
+@st.composite
+def hostile(draw):
+    """Content of an ``.npz``: arrays, the text about them, or bytes are others than they were."""
+    data = dict(GOOD)
+    for _ in range(draw(st.integers(1, 3))):
+        if draw(st.booleans()):
+            name = draw(st.sampled_from([*files.SERIES, *files.WORKS, "text"]))
+            data[name] = draw(st.sampled_from([*ARRAYS, *(x for k, x in GOOD.items() if k != "text")]))
+            if draw(st.integers(0, 5)) == 0:
+                del data[name]
+        elif isinstance(data.get("text"), str):
+            text = json.loads(data["text"])
+            key = draw(st.sampled_from(list(text)))
+            if isinstance(text[key], dict) and draw(st.booleans()):
+                text[key][draw(st.sampled_from(list(text[key])))] = draw(st.sampled_from([*ODD, [11, 10**18], [0, 3]]))
+            else:
+                text[key] = draw(st.sampled_from(ODD))
+            data["text"] = json.dumps(text)
+    content = bytearray(packed(data))
+    if draw(st.integers(0, 3)) == 0:
+        for _ in range(draw(st.integers(1, 5))):
+            content[draw(st.integers(0, len(content) - len(files.EMPTY) - 1))] = draw(st.integers(0, 255))
+        content[:] = files._signed(bytes(content), len(content) - len(files.EMPTY))
+    return bytes(content)
+
+
+def checked(tmp_path):
+    def check(content):
+        path = tmp_path / "run.npz"
+        path.write_bytes(content)
+        try:
+            run = fc.Trajectory.load(path, CAT)
+        except fc.FallingCatError as error:
+            said = str(error)
+            run = None
+        if run is None:
+            assert said.isprintable()
+            return
+        assert len(run.times) == len(run.poses) == len(run.joints) == len(run.modes) > 0
+        assert all(np.isfinite(getattr(run, name)).all() for name in files.SERIES)
+        assert np.isfinite(run.energies()[0]).all() or np.abs(run.rates).max() > 1e100
+        assert repr(run).isprintable()
+        run.state(0)
+
+    return check
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_many_hostile_files(tmp_path):
+    try_many(hostile(), checked(tmp_path), 60)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_hostile_files_for_a_while(tmp_path):
+    assert try_for(hostile(), checked(tmp_path)) > 100
+
+
+def test_a_file_that_unpacks_to_far_more_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "MOST_UNPACKED", 1 << 20)
+    stream = io.BytesIO()
+    with ZipFile(stream, "w", ZIP_DEFLATED) as archive:
+        with archive.open("times.npy", "w", force_zip64=True) as out:
+            np.lib.format.write_array_header_1_0(out, {"descr": "<f8", "fortran_order": False, "shape": (2**28,)})
+            out.write(bytes(2**24))
+        archive.comment = files.EMPTY
+    content = stream.getvalue()
+    (tmp_path / "bomb.npz").write_bytes(files._signed(content, len(content) - len(files.EMPTY)))
+    with pytest.raises(fc.FallingCatError, match=r"it unpacks to 16,\d+,\d+ bytes"):
+        fc.Trajectory.load(tmp_path / "bomb.npz", CAT)
