@@ -44,7 +44,7 @@ def test_the_studies_are_there():
         "revolute-allocated",
         "revolute-basin",
         "revolute-commanded",
-        "revolute-commanded-back",
+        "revolute-back",
         "revolute-locked",
         "revolute-locked-gait",
         "revolute-scan",

@@ -7,12 +7,13 @@ from typing import Final
 
 import numpy as np
 
+from ...contact.points import position
 from ...lie import rotations
 from ...model import Model, State
 from ...simulation import Code, Event, Rosenbrock, Trajectory
 from ...simulation.recorded import simulate_many
 from ..kind import Progress
-from .hopper import floor, laws, start
+from .hopper import FOOT, floor, laws, start
 from .measures import hop_period, stationarity, step_length
 from .observed import Observed
 from .parameters import BasinParameters
@@ -97,12 +98,12 @@ class _Judge:
         """Whether runs end in the gait."""
         if not states:
             return []
-        own = [laws(self.model, state, self.p) for state in states]
-        rule = Rosenbrock(TOLERANCE)
-        return [
-            self._like(run)
-            for run in simulate_many(self.model, states, duration, own, floor(self.p), rule=rule, dt=1.0)
-        ]
+        free = [float(position(self.model, state, FOOT)[1]) >= 0.0 for state in states]
+        begun = [state for state, above in zip(states, free, strict=True) if above]  # in the ground nothing can start
+        own, rule = [laws(self.model, state, self.p) for state in begun], Rosenbrock(TOLERANCE)
+        runs = simulate_many(self.model, begun, duration, own, floor(self.p), rule=rule, dt=1.0) if begun else []
+        back = iter([self._like(run) for run in runs])
+        return [above and next(back) for above in free]
 
     def _like(self, run: Trajectory) -> bool:
         """Whether a run did not fall, and hops as the gait does."""
