@@ -63,7 +63,7 @@ def hostile(draw):
         elif isinstance(data.get("text"), str):
             text = json.loads(data["text"])
             key = draw(st.sampled_from(list(text)))
-            if isinstance(text[key], dict) and draw(st.booleans()):
+            if isinstance(text[key], dict) and text[key] and draw(st.booleans()):
                 text[key][draw(st.sampled_from(list(text[key])))] = draw(st.sampled_from([*ODD, [11, 10**18], [0, 3]]))
             else:
                 text[key] = draw(st.sampled_from(ODD))

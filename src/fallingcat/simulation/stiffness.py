@@ -13,7 +13,7 @@ from ..contact.capabilities import LinearizedForces, offers
 from ..contact.centered import Centered
 from ..contact.giving import giving
 from ..dynamics import mass_matrix
-from ..errors import ModelError
+from ..errors import NumericsError
 from ..model import Model, State
 from .outcome import Diagnostic, Kind
 from .system import System
@@ -141,7 +141,7 @@ def _scaled_by_mass(system: System, state: State, said: Sequence[Any]) -> tuple[
     with np.errstate(over="ignore", invalid="ignore"):
         K, D = (root @ sum(np.asarray(x[k]) for x in impedances) @ root.T for k in (0, 1))
     if not (np.isfinite(K).all() and np.isfinite(D).all()):
-        raise ModelError(f"springs or dampers on {system.model.name!r} are so strong that numbers overflow")
+        raise NumericsError(f"springs or dampers on {system.model.name!r} are so strong that numbers overflow")
     return K, D
 
 
