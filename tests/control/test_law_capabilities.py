@@ -55,9 +55,11 @@ class Bumper(Law):
 
 
 def test_a_law_is_a_base_of_forces_and_four_capabilities():
-    own = {name for name in vars(Law) if not name.startswith("_")}
-    assert own == {"commanded", "tunable", "inputs", "ignores_contact", "nominal_inertia", "forces", "sized", "check"}
-    assert {Impedance, Saturation, FrictionHold, OwnState} <= set(Law.__mro__)
+    mixed_in = (Impedance, Saturation, FrictionHold, OwnState)
+    offered = {name for kind in mixed_in for name in vars(kind) if not name.startswith("_")}
+    assert {"impedance", "beside", "grip", "memory_rate"} <= offered
+    assert not offered & vars(Law).keys()
+    assert set(mixed_in) <= set(Law.__mro__)
 
 
 def test_dry_friction_of_ones_own_holds_joints():
