@@ -96,7 +96,7 @@ def stressed(
         began = time.perf_counter()
         fleet.step(step, forces=given)
         took += time.perf_counter() - began
-        ratio = (np.abs(fleet.fetched(fleet.state.rates)) / speed).max(axis=1)
+        ratio = (np.abs(fleet.layout.series(fleet.packed()).states[3]) / speed).max(axis=1)
         fastest = np.fmax(fastest, np.where(np.isfinite(ratio), ratio, np.inf))
         after = balance(fleet, hard, dt)
         largest = np.fmax(largest, after[1])
@@ -109,9 +109,9 @@ def stressed(
 
 def balance(fleet: Fleet, hard: bool, dt: float) -> tuple[np.ndarray, np.ndarray]:
     """Energy less all work, and kinetic energy (J), of each robot."""
-    poses, *rest = (fleet.fetched(x).astype(float) for x in fleet.state)
-    kinetic, potential = energies(fleet.system.model)(poses, *rest, 0.5 * dt if hard else 0.0)
-    return kinetic + potential - fleet.fetched(fleet.works).sum(axis=1), kinetic
+    series = fleet.layout.series(fleet.packed())
+    kinetic, potential = energies(fleet.system.model)(*series.states, 0.5 * dt if hard else 0.0)
+    return kinetic + potential - (series.base_works + series.joint_works).sum(axis=1), kinetic
 
 
 def row(name: str, action: str, hard: bool, dt: float, count: int, where: dict[str, Any]) -> dict[str, Any]:

@@ -265,10 +265,10 @@ def test_sweeps_go_on_until_forces_are_those_of_the_law(stiffness, dt):
 
 
 def test_two_sweeps_on_a_gpu_where_steps_resolve_the_floor():
-    """``points dt^2 K <= mass / 4``, with the mass of what can fall."""
+    """``points dt^2 K <= mass / 16``, with the mass of what can fall; at 4 ms 1,039 of 16,384 dogs left physics."""
     model, state, laws, _ = quadruped(0.33)
     points, dt = tuple(frame.name for frame in model.frames), 2e-3
-    limit = 0.25 * model.mass / (len(points) * dt**2)
+    limit = model.mass / (16.0 * len(points) * dt**2)
 
     def sweeps(stiffness, robot=model, method=Implicit()):  # noqa: B008
         floor = fc.contact.CompliantFloor(points, (stiffness, stiffness), (300.0, 300.0), friction=0.6)

@@ -72,14 +72,14 @@ class Implicit(Marching):
     def on_gpu(self, system: System, dt: float) -> Implicit:
         """With two sweeps where steps resolve the floor: on a GPU they take half the time of as many as needed.
 
-        That is where ``points dt^2 K <= m / 4`` and ``points dt D <= 4 m``, with the mass ``m`` of what can fall and
+        That is where ``points dt^2 K <= m / 16`` and ``points dt D <= 4 m``, with the mass ``m`` of what can fall and
         the largest stiffness ``K`` and damping ``D``.  Boxes that land while sliding are then within 1 %.
         """
         floor: Any = system.contact
         if self.sweeps is not None or not offers(floor, LinearizedForces):
             return self
         K, D = floor.point_impedance(system.model)
-        stops = max(4.0 * dt * max(K), 0.25 * max(D))
+        stops = max(16.0 * dt * max(K), 0.25 * max(D))
         return Implicit(2) if len(floor.points) * dt * stops <= falling_mass(system.model) else self
 
     def stepper(self, system: System, mode: Mode, memory: int) -> March:
