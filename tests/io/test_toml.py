@@ -96,7 +96,7 @@ def test_four_ways_to_say_a_rotation(robot, key, R):
 
 @pytest.mark.parametrize("name", KINDS)
 def test_every_type_has_a_default_axis(robot, name):
-    pitch = "pitch = 0.1" if name == "helical" else ""
+    pitch = "pitch = 0.1" if name in ("helical", "pseudo_planar") else ""
     model = robot(PAIR.replace('"revolute"', f'"{name}"\n{pitch}'), fixed="keep")
     assert model.joints[0].kind == (KINDS[name](pitch=0.1) if pitch else KINDS[name]())
 
@@ -124,7 +124,8 @@ def test_an_armature_that_is_none(robot, given):
 
 @pytest.mark.parametrize("name", BASES)
 def test_every_base_has_a_name(robot, name):
-    given = '{ group = "helical", pitch = 0.1 }' if name == "helical" else f'"{name}"'
+    pitched = name in ("helical", "pseudo-planar")
+    given = f'{{ group = "{name}", pitch = 0.1 }}' if pitched else f'"{name}"'
     model = robot(f"base = {given}\nlink = [{{ name = 'a', mass = 1, inertia = [1, 1, 1] }}]")
     assert type(model.base) is BASES[name]
 

@@ -134,7 +134,7 @@ class EnergyController(Law):
 
     >>> import fallingcat as fc
     >>> hopper = fc.robots.revolute_hopper()
-    >>> state = hopper.state(pose=hopper.base.element(np.array([0.0, 0.3, -2.5])), joints=[1.8], rates=[1.0])
+    >>> state = hopper.state(pose=hopper.base.element(np.array([0.0, 0.2, -2.5])), joints=[1.8], rates=[1.0])
     >>> law = EnergyController(10.0, 2.84, RadialSpring(2200.0, 0.14))
     >>> bool(law.forces(hopper, 0.0, state, frozenset())[3] * state.rates[0] > 0)  # too little energy: it pushes on
     True

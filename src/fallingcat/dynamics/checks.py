@@ -36,8 +36,9 @@ def numbers(x: Any, shape: tuple[int, ...], what: str) -> Any:
 
 def check_finite(x: Any, what: str) -> None:
     """An error that names the first number that is not finite, if they can be looked at."""
-    if type(x) is np.ndarray and x.dtype == float and isfinite((flat := x.ravel()).dot(flat)):  # seen at a glance
-        return
+    with np.errstate(over="ignore"):
+        if type(x) is np.ndarray and x.dtype == float and isfinite((flat := x.ravel()).dot(flat)):  # seen at a glance
+            return
     if is_numeric(x) and not np.isfinite(x).all():
         index = np.unravel_index(int(np.argmin(np.isfinite(x))), x.shape)
         raise ModelError(f"{what} holds a number that is not finite, at index {', '.join(map(str, index))}")

@@ -35,7 +35,7 @@ OSCILLATING_STEPS, OSCILLATING_RATE = 40, 1e-2
 motion of a robot"""
 SMALLER_STEPS = "take smaller steps"
 COUNTED = {
-    "unconverged": (Kind.UNCONVERGED, 0.01, "contact forces of {:.2g} % of the steps did not converge"),
+    "unconverged": (Kind.UNCONVERGED, 0.05, "contact forces of {:.2g} % of the steps did not converge"),
     "coarse": (
         Kind.COARSE_STEP,
         0.0,
@@ -96,8 +96,8 @@ def _checks(run: Trajectory, dt: float | None, stable: bool) -> Iterator[Diagnos
 def counted_steps(counts: Mapping[str, Any], steps: int) -> Iterator[Diagnostic]:
     """Steps that a method has counted (one number, or ``N``) as unconverged, or coarse however finely divided.
 
-    >>> [str(found) for found in counted_steps({"unconverged": 30.0, "coarse": 0.0}, 1000)]
-    ['contact forces of 3 % of the steps did not converge; take smaller steps']
+    >>> [str(found) for found in counted_steps({"unconverged": 80.0, "coarse": 0.0}, 1000)]
+    ['contact forces of 8 % of the steps did not converge; take smaller steps']
     """
     for name, (kind, limit, words) in COUNTED.items():
         share = np.atleast_1d(counts.get(name, 0.0)) / max(steps, 1)

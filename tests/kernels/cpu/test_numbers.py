@@ -276,7 +276,7 @@ def test_the_list_is_complete():
         "mass_condition",
         "simulate",
     }  # they decide something
-    of_any_size = {"constrained_forward_dynamics"}  # takes matrices: a part of a user's function
+    of_any_size = {"constrained_forward_dynamics", "joint_regressor"}  # matrices, terms: parts of a user's function
     assert set(EVERY) == public - of_numbers_only - of_any_size
 
 

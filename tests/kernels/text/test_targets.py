@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
+from fallingcat import escaping
 from fallingcat.errors import ModelError
 from fallingcat.kernels import compile, targets
 from fallingcat.kernels.ir.trace import Recipe, trace
@@ -160,7 +161,7 @@ def test_names_of_functions_and_arguments_are_made_harmless():
     assert shared.identifier(wild) == "fc_function"
     wild.__name__ = "größe"
     assert shared.identifier(wild) == "fc_function"
-    assert len(shared.escaped("é" * 1000)) == 80
+    assert len(escaping.comment("é" * 1000)) == 80
 
     def keyword(model, state, double):
         return double + fc.kinetic_energy(model, state)

@@ -53,6 +53,7 @@ def whole(out: Path) -> bool:
         return bool(data.done.all()) and np.array_equal(data["square"].values, GRID["x"] ** 2)
 
 
+@pytest.mark.filterwarnings("ignore:os.fork")
 def test_a_coordinator_that_was_stopped_overwrites_nothing(tmp_path):
     """B stops with three runs, A goes on and finishes 60, B wakes, commits its fourth and is killed."""
     out, mine = tmp_path / "out", tmp_path / "stops"
@@ -95,6 +96,7 @@ def test_a_commit_keeps_what_others_committed_in_any_order(tmp_path):
         assert [bool(text) for text in after.error] == after.failed.tolist()
 
 
+@pytest.mark.filterwarnings("ignore:os.fork")
 def test_a_lock_that_is_held_is_waited_for_and_then_named(tmp_path, monkeypatch):
     store = made(tmp_path / "out", chunk=6)
     monkeypatch.setattr(locks, "LONGEST_WAIT", 0.1)

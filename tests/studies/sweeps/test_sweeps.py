@@ -138,7 +138,8 @@ def test_wrong_calls_are_named(tmp_path):
             sweep(study(), {"x": [1.0]}, tmp_path / "out", **how)
     row = "[[row]]\nname = 'a'\nmeasure = 'work of {}'\n"
     parameters = load("revolute-6").table.parameters.items()
-    text = "title='a'\nrobot='revolute_hopper'\n[parameters]\n" + "".join(f"{k} = {v}\n" for k, v in parameters)
+    values = "".join(f"{k} = {json.dumps(v)}\n" for k, v in parameters)
+    text = f"title='a'\nrobot='revolute_hopper'\n[parameters]\n{values}"
     hopper = parse(text + row.format("a b") + row.format("a-b"), "a", "a.toml")
     with pytest.raises(FallingCatError, match="would both be the variable"):
         sweep(hopper, {"q1": [1.7]}, tmp_path / "out")
