@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import warnings
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from rich import console as rich_console
@@ -168,3 +169,13 @@ def test_large_work_is_refused_or_warned_of_before_it_begins(monkeypatch, tmp_pa
     said = CliRunner().invoke(app, ["certify", str(tmp_path / "cat.toml"), "--states", "1"])
     assert said.exit_code == 0
     assert "'two_cylinder_cat' at 1 state takes about 11 min" in said.stderr
+
+
+def test_a_package_that_others_have_imported_makes_no_notebook(monkeypatch):
+    """Bars were drawn in every process that had imported ipykernel."""
+    monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert not progress.watched()
+    kernel = type("ZMQInteractiveShell", (), {})()
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: kernel))
+    assert progress.watched()

@@ -44,7 +44,14 @@ def check_memory(what: str, size: float, instead: str) -> None:
 
 def watched() -> bool:
     """Whether somebody looks: the errors of this process go to a terminal, or it runs a notebook."""
-    return "ipykernel" in sys.modules or bool(sys.stderr and sys.stderr.isatty())
+    return _in_notebook() or bool(sys.stderr and sys.stderr.isatty())
+
+
+def _in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook: others may have imported its package."""
+    package = sys.modules.get("IPython")
+    shell = None if package is None else package.get_ipython()
+    return type(shell).__name__ == "ZMQInteractiveShell"
 
 
 def warn_of_time(what: str, seconds: float) -> None:

@@ -69,6 +69,7 @@ def test_a_browser_shows_it_and_asks_nobody_else(viewer):
     assert [url for url in asked if not url.startswith(own)] == []
 
 
+@pytest.mark.slow  # tests/test_escaping.py looks at the same sinks without a browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 @pytest.mark.filterwarnings("ignore")
 def test_names_with_markup_run_no_script(tmp_path):
