@@ -1,5 +1,6 @@
 """One problem, one motion: every entry point takes the same default, and warnings are data."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -8,9 +9,11 @@ import pytest
 import fallingcat as fc
 from fallingcat.contact import CompliantFloor, HardContacts
 from fallingcat.control import JointDamper, JointSpring, Sampled
-from fallingcat.errors import BrokenLawError
+from fallingcat.errors import BrokenLawError, Interrupted
 from fallingcat.model.robots.random_tree import random_tree
-from fallingcat.simulation import Code, Fleet, Implicit, Kind, Moreau, default_method, defaults
+from fallingcat.simulation import Code, Diagnostic, Fleet, Implicit, Kind, Moreau, default_method, defaults
+from fallingcat.simulation.outcome import as_data, from_data
+from fallingcat.simulation.separate import separate_runs
 from fallingcat.testing import check_drivers_agree
 
 DOG = fc.robots.quadruped()
@@ -166,6 +169,30 @@ def test_files_keep_codes_and_warnings(tmp_path):
     back = fc.Trajectory.load(tmp_path / "run.npz", BALL)
     assert (back.code, back.status) == (run.code, run.status)
     assert [vars(found) for found in back.warnings] == [vars(found) for found in run.warnings]
+
+
+def test_warnings_of_batches_are_plain_data_too():
+    """Those that name robots could not be written."""
+    found = Diagnostic(Kind.NOT_FINITE, "broken", advice="smaller steps", robots=np.array([0, 3]))
+    (back,) = from_data(json.loads(json.dumps(as_data([found]))))
+    assert (back.kind, str(back), back.robots.tolist()) == (found.kind, str(found), [0, 3])
+    assert np.isnan(back.value)
+
+
+def test_robots_that_an_interrupt_left_out_are_not_finite():
+    """They were said to be, though their numbers are NaN."""
+    floor, calls = HardContacts(("body",)), []
+
+    def once(share):
+        calls.append(share)
+        raise KeyboardInterrupt
+
+    system = fc.simulation.problem(BALL, fc.State.stack([falling()] * 2), None, floor)
+    with pytest.raises(Interrupted) as stopped:
+        separate_runs(system, fc.simulation.RKMK4(), fc.State.stack([falling()] * 2), np.array([0.0, 0.01]), 1e-3, once)
+    assert stopped.value.result.finite.tolist() == [True, False]
+    assert np.isnan(stopped.value.result.rates[-1, 1]).all()
+    assert np.isnan(stopped.value.result.poses[-1, 1]).all()
 
 
 def test_touchdowns_of_time_stepping_are_events():

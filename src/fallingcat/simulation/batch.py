@@ -87,7 +87,7 @@ class Rollout:
     @property
     def finite(self) -> np.ndarray:
         """``N``: whether the numbers of a simulation stayed finite to its end."""
-        return np.array([code not in (Code.FAILED, Code.STALLED) for code in self.codes], dtype=bool)
+        return np.array([code in (Code.FINISHED, Code.EVENT) for code in self.codes], dtype=bool)
 
     @property
     def status(self) -> str:

@@ -106,14 +106,14 @@ def status_text(code: Code, reason: str, warnings: Iterable[Diagnostic]) -> str:
 
 def as_data(warnings: Sequence[Diagnostic]) -> list[dict[str, Any]]:
     """Warnings as plain data, for files and ``--json``."""
-    return [_plain(vars(found)) for found in warnings]
+    return [_plain(found) for found in warnings]
 
 
-def _plain(record: dict[str, Any]) -> dict[str, Any]:
+def _plain(found: Diagnostic) -> dict[str, Any]:
     """Without what is not known, which JSON has no number for."""
-    known = {name: x for name, x in record.items() if x is not None and x != "" and not (x is np.nan or x != x)}
-    robots = {"robots": known["robots"].tolist()} if "robots" in known else {}
-    return known | {"kind": known["kind"].value} | robots
+    robots = None if found.robots is None else found.robots.tolist()
+    record = vars(found) | {"kind": found.kind.value, "robots": robots}
+    return {name: x for name, x in record.items() if x is not None and x != "" and x == x}  # NaN differs from itself
 
 
 def from_data(records: Sequence[dict[str, Any]]) -> tuple[Diagnostic, ...]:
@@ -121,4 +121,9 @@ def from_data(records: Sequence[dict[str, Any]]) -> tuple[Diagnostic, ...]:
     known = set(Diagnostic.__dataclass_fields__)
     if any(not isinstance(record, dict) or not set(record) <= known for record in records):
         raise ValueError("warnings are no records of a run")
-    return tuple(Diagnostic(**(record | {"kind": Kind(record["kind"])})) for record in records)
+    return tuple(_record(**record) for record in records)
+
+
+def _record(kind: str, message: str, robots: Sequence[int] | None = None, **known: Any) -> Diagnostic:
+    which = None if robots is None else np.array(robots, dtype=int)
+    return Diagnostic(Kind(kind), message, robots=which, **known)
