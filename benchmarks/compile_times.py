@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 import fallingcat as fc
-from fallingcat.kernels.cpu import native
+from fallingcat.compiler.cpu import native
 from fallingcat.lie import SE3
 from fallingcat.model import Joint, Link, Model, Revolute
 

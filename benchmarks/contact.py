@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.kernels.compare import bare_urdf
-from fallingcat.simulation import Fleet, Implicit
+from fallingcat.compiler.compare import bare_urdf
+from fallingcat.simulation import BatchSimulator, Implicit
 
 RESULT = Path(__file__).parent / "results" / "contact.json"
 WARP = "MuJoCo Warp Euler"
@@ -118,7 +118,9 @@ def ours(scene: Scene, dt: float, repeats: int, hard: bool = False) -> dict[str,
     fine = run(JUDGED, dt / 64.0).poses[-1, :3, 3]
     took, spread = processor_time(lambda: run(TIMED), repeats)
     many = fc.State(*(np.tile(x, (4096, *[1] * x.ndim)) for x in scene.start))
-    batch, _ = processor_time(functools.partial(Fleet(scene.model, many, laws, floor, dt=dt).step, 20), repeats)
+    batch, _ = processor_time(
+        functools.partial(BatchSimulator(scene.model, many, laws, floor, dt=dt).step, 20), repeats
+    )
     error = float(np.abs(run(JUDGED).poses[-1, :3, 3] - fine).max())
     creep = float(np.abs(run(TIMED).twists[-1]).max())
     return row(f"fallingcat {name}", dt, took, spread, error) | {
@@ -189,12 +191,14 @@ def row(name: str, dt: float, took: float, spread: list[float], error: float) ->
 # GPU ------------------------------------------------------------------------------------------------------------------
 
 
-def fleet(scene: Scene, hard: bool, dt: float, sweeps: int | None, count: int, seed: int, **where: Any) -> Fleet:
+def fleet(
+    scene: Scene, hard: bool, dt: float, sweeps: int | None, count: int, seed: int, **where: Any
+) -> BatchSimulator:
     """Robots that differ in their joint rates."""
     where["integrator"] = None if hard else Implicit(sweeps)
     many = fc.State(*(np.tile(x, (count, *[1] * x.ndim)) for x in scene.start))
     many = many._replace(rates=np.random.default_rng(seed).normal(size=(count, scene.model.n)))
-    return Fleet(scene.model, many, scene.laws, scene.hard if hard else scene.floor, dt=dt, **where)
+    return BatchSimulator(scene.model, many, scene.laws, scene.hard if hard else scene.floor, dt=dt, **where)
 
 
 def on_cpu(scene: Scene, hard: bool, dt: float, sweeps: int | None) -> tuple[np.ndarray, float]:

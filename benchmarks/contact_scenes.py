@@ -19,8 +19,8 @@ import contact
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.contact.points import positions
-from fallingcat.simulation import Fleet
+from fallingcat.geometry.contact_points import positions
+from fallingcat.simulation import BatchSimulator
 
 RESULT = Path(__file__).parent / "results" / "contact_scenes.json"
 POINTS = (4, 12, 24, 44, 265)
@@ -88,7 +88,7 @@ def random_actions(scene: contact.Scene, hard: bool, dt: float) -> dict[str, Any
     model, joints = scene.model, [joint for joint in scene.model.joints if joint.nv]
     effort, speed = (np.array([getattr(joint.limits, what) for joint in joints]) for what in ("effort", "velocity"))
     many = fc.State(*(np.tile(x, (ROBOTS, *[1] * x.ndim)) for x in scene.start))
-    fleet = Fleet(model, many, None, scene.hard if hard else scene.floor, dt=dt, driven=True)
+    fleet = BatchSimulator(model, many, None, scene.hard if hard else scene.floor, dt=dt, driven=True)
     rng, worst, took = np.random.default_rng(0), np.zeros(ROBOTS), 0.0
     for _ in range(ACTIONS):
         torques = rng.uniform(-1.0, 1.0, (ROBOTS, model.n)) * effort

@@ -16,8 +16,8 @@ import numpy as np
 import pinocchio as pin
 
 import fallingcat as fc
-from fallingcat.gaits import Mapper, Plane
 from fallingcat.model import Model
+from fallingcat.planning import Mapper, Plane
 
 RESULT = Path(__file__).parent / "results" / "curvature_map.json"
 GRID, STEP = np.linspace(-1.0, 1.0, 30), 1e-5

@@ -93,7 +93,7 @@ def calls(model: fc.Model, other: Any) -> dict[str, tuple[Call, Call]]:
             lambda: pin.ccrba(other, data, q, v),
         ),
         "centroidal_momentum_matrix_derivative": (
-            lambda: fc.centroidal_momentum_matrix_derivative(model, state),
+            lambda: fc.dynamics.centroidal_momentum_matrix_derivative(model, state),
             lambda: pin.dccrba(other, data, q, v),
         ),
         "inverse_dynamics_derivatives": (

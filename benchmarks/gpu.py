@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 import fallingcat as fc
+from fallingcat.compiler import compile
+from fallingcat.compiler.cuda.column_loops import Repeated
 from fallingcat.formulations.slice import curvature_slice
-from fallingcat.kernels import compile
-from fallingcat.kernels.gpu.repeated import Repeated
 
 RESULT = Path(__file__).parent / "results" / "gpu.json"
 FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {

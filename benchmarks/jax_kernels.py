@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 import fallingcat as fc
-from fallingcat.kernels.cpu import native
+from fallingcat.compiler.cpu import native
 
 RESULT = Path(__file__).parent / "results" / "jax_kernels.json"
 BATCH, STEPS, DT = 4096, 1000, 1e-3

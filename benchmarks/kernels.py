@@ -22,10 +22,10 @@ from rich.console import Console
 from rich.table import Table
 
 import fallingcat as fc
-from fallingcat.kernels import aligned
-from fallingcat.kernels.compare import Spread, bare_urdf, mujoco_calls, pinocchio_calls, spread, take_turns
-from fallingcat.kernels.cpu import native
-from fallingcat.kernels.ir.trace import Recipe, trace
+from fallingcat.compiler import aligned
+from fallingcat.compiler.compare import Spread, bare_urdf, mujoco_calls, pinocchio_calls, spread, take_turns
+from fallingcat.compiler.cpu import native
+from fallingcat.compiler.ir.trace import Recipe, trace
 
 RESULT = Path(__file__).parent / "results" / "kernels.json"
 
@@ -36,7 +36,7 @@ SINGLE: dict[str, tuple[Callable[..., Any], str, float]] = {
     "forward_dynamics": (fc.forward_dynamics, "forward_dynamics", 4.0),
     "coriolis_matrix": (fc.coriolis_matrix, "coriolis_matrix", 4.0),
     "centroidal_momentum_matrix_derivative": (
-        fc.centroidal_momentum_matrix_derivative,
+        fc.dynamics.centroidal_momentum_matrix_derivative,
         "centroidal_momentum_matrix_derivative",
         4.0,
     ),

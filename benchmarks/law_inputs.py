@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.simulation import Fleet
+from fallingcat.simulation import BatchSimulator
 
 DT, CALLS, REPEATS = 2e-3, 500, 7
 SIT = np.tile([0.0, 0.6, -1.2], 4)
@@ -58,7 +58,7 @@ def _on_gpu(x: np.ndarray) -> tuple[Any, Callable[[], Any]]:
 
 def fleet(count: int, target: str, dtype: str) -> None:
     model, start, floor, servo = dog()
-    many = Fleet(model, [start] * count, servo, floor, dt=DT, target=target, dtype=dtype)
+    many = BatchSimulator(model, [start] * count, servo, floor, dt=DT, target=target, dtype=dtype)
     targets = SIT + 0.1 * np.random.default_rng(0).normal(size=(count, model.n))
     given, wait = _on_gpu(targets) if target == "cuda" else (targets, lambda: None)
     ways = {"step(10)": {}, "step(10, targets=...)": {"targets": given}}

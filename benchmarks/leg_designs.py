@@ -24,7 +24,7 @@ import numpy as np
 import fallingcat as fc
 from fallingcat.lie import SE2
 from fallingcat.model import Body, Joint, Link, Model, Prismatic
-from fallingcat.simulation import Fleet, Located, Rosenbrock
+from fallingcat.simulation import BatchSimulator, Located, Rosenbrock
 from fallingcat.studies.hoppers.attraction import starts
 from fallingcat.studies.hoppers.hopper import floor, laws, start
 from fallingcat.studies.hoppers.parameters import SearchParameters
@@ -57,7 +57,7 @@ class Forward(Watch):
     columns = (*Watch.columns, "middle", "end")
     patience, broke = 4, BROKE
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: BatchSimulator) -> None:
         super().__init__(fleet, LOOK, round(TRIAL / LOOK))
         self.middle = self.end = self.xp.zeros(fleet.count)
 
@@ -91,7 +91,7 @@ def tried(model: Model, runs: int, target: str, seed: int) -> dict[str, Any]:
         begun = starts(model, np.stack([rng.uniform(*ends, count) for ends in STARTS], axis=1))
         origin = start(model, each[0])
         own, how = [laws(model, origin, p) for p in each], {"integrator": Located(Rosenbrock(1e-5)), "ledger": False}
-        fleet = Fleet(model, begun, own, floor(each[0]), dt=5e-3, target=target, **how)
+        fleet = BatchSimulator(model, begun, own, floor(each[0]), dt=5e-3, target=target, **how)
         forward: list[int] = []
         for left in Forward(fleet).decided():
             verdicts += np.bincount(left["verdict"], minlength=3)

@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 import fallingcat as fc
-from fallingcat.kernels.compare import COMPILER, mujoco_calls, pinocchio_calls, take_turns
+from fallingcat.compiler.compare import COMPILER, mujoco_calls, pinocchio_calls, take_turns
 
 RESULT = Path(__file__).parent / "results" / "peers.json"
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 import fallingcat as fc
-from fallingcat.kernels.compare import bare_urdf, compare
+from fallingcat.compiler.compare import bare_urdf, compare
 
 RESULT = Path(__file__).parent / "results" / "scaling.json"
 JOINTS = (1, 2, 5, 10, 20, 50, 100, 200)

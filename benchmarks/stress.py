@@ -24,8 +24,8 @@ import numpy as np
 
 import fallingcat as fc
 from fallingcat.model.robots.shapes import at, cylinder_link, sphere_link
-from fallingcat.simulation import Fleet
-from fallingcat.simulation.compiled import energies
+from fallingcat.simulation import BatchSimulator
+from fallingcat.simulation.compiled_dynamics import energies
 
 RESULT = Path(__file__).parent / "results" / "stress.json"
 HELD, SECONDS = 0.02, 10.0
@@ -48,12 +48,12 @@ def ant() -> contact.Scene:
             cylinder_link(f"shank_{i}", 0.15, 0.03, 0.4, along="x", center=(0.2, 0.0, 0.0)),
         ]
         yaws, bends = fc.model.joints.Revolute((0.0, 0.0, 1.0)), fc.model.joints.Revolute((0.0, 1.0, 0.0))
-        hip, knee = fc.Limits(-0.7, 0.7, 12.0, 8.0), fc.Limits(0.3, 1.6, 12.0, 8.0)
+        hip, knee = fc.model.Limits(-0.7, 0.7, 12.0, 8.0), fc.model.Limits(0.3, 1.6, 12.0, 8.0)
         joints += [
             fc.Joint(f"hip_{i}", yaws, "torso", f"thigh_{i}", turned, limits=hip),
             fc.Joint(f"knee_{i}", bends, f"thigh_{i}", f"shank_{i}", at(0.25), limits=knee),
         ]
-        frames.append(fc.Frame(f"foot_{i}", f"shank_{i}", at(0.4)))
+        frames.append(fc.model.Frame(f"foot_{i}", f"shank_{i}", at(0.4)))
     model = fc.Model("ant", fc.lie.SE3(), tuple(links), tuple(joints), frames=tuple(frames))
     start = model.state(pose=at(z=0.5), joints=np.tile([0.0, 1.2], 4))
     return contact.Scene(model, start, tuple(frame.name for frame in frames), 15.0, 0.3)
@@ -62,12 +62,14 @@ def ant() -> contact.Scene:
 SCENES = {**contact.SCENES, "ant": ant}
 
 
-def fleet_of(scene: contact.Scene, action: str, hard: bool, dt: float, count: int, where: dict[str, Any]) -> Fleet:
+def fleet_of(
+    scene: contact.Scene, action: str, hard: bool, dt: float, count: int, where: dict[str, Any]
+) -> BatchSimulator:
     """Robots that stand side by side; servos are springs and dampers in the joints, and torques move their targets."""
     many = fc.State(*(np.tile(x, (count, *[1] * x.ndim)) for x in scene.start))
     laws = (fc.control.JointSpring(scene.stiffness), fc.control.JointDamper(scene.damping))
     ground = scene.hard if hard else scene.floor
-    return Fleet(scene.model, many, laws if action == "servos" else None, ground, dt=dt, driven=True, **where)
+    return BatchSimulator(scene.model, many, laws if action == "servos" else None, ground, dt=dt, driven=True, **where)
 
 
 def torques(scene: contact.Scene, action: str, rng: np.random.Generator, count: int) -> np.ndarray:
@@ -107,7 +109,7 @@ def stressed(
     return fastest, gained, count * round(SECONDS / dt) / took, counts
 
 
-def balance(fleet: Fleet, hard: bool, dt: float) -> tuple[np.ndarray, np.ndarray]:
+def balance(fleet: BatchSimulator, hard: bool, dt: float) -> tuple[np.ndarray, np.ndarray]:
     """Energy less all work, and kinetic energy (J), of each robot."""
     series = fleet.layout.series(fleet.packed())
     kinetic, potential = energies(fleet.system.model)(*series.states, 0.5 * dt if hard else 0.0)

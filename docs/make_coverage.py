@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fallingcat.studies.covered import STATES, Row, counts, documents, key, listed, rows
+from fallingcat.studies.coverage_table import STATES, Row, counts, documents, key, listed, rows
 
 PAGE = Path(__file__).parent / "coverage.md"
 INTRODUCTION = """\

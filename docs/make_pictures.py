@@ -11,7 +11,7 @@ import matplotlib
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.gaits.orbital import orbital_example, surfaces, volume
+from fallingcat.planning.gaits.orbital_example import orbital_example, surfaces, volume
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt

@@ -6,14 +6,14 @@ import pytest
 import fallingcat as fc
 from fallingcat import contact as K
 from fallingcat import control as C
-from fallingcat import gaits as G
+from fallingcat import planning as G
 from fallingcat import simulation as S
 from fallingcat.errors import FallingCatError
 
 A, W, CAT = fc.robots.planar_arm(), fc.robots.humanoid(), fc.robots.two_cylinder_cat()
 spring = C.RadialSpring(1000.0, 1.0)
 task = C.PositionTask("end_effector", [1.0, 0, 2.0])
-soles = [K.Sole(f"{s}_sole", (-0.06, 0.14), (-0.05, 0.05)) for s in ("left", "right")]
+soles = [K.WrenchCone(f"{s}_sole", (-0.06, 0.14), (-0.05, 0.05)) for s in ("left", "right")]
 circle = G.Circle(0.3)
 
 
@@ -36,7 +36,7 @@ RIGHT = [
     right(C.CenterOfMassTask, goal=np.zeros(3)),
     right(C.CentroidalMomentumTask, velocity=np.zeros(6)),
     right(C.CollisionLimit, pairs=[("a", "b")], obstacles=(), margin=0.01, near=0.2, gain=10.0),
-    right(C.Cycles, mean=(0.0, 0.0), cosines=((1.0, 0.0),), sines=((0.0, 1.0),), count=2, duration=1.0),
+    right(C.PeriodicReference, mean=(0.0, 0.0), cosines=((1.0, 0.0),), sines=((0.0, 1.0),), count=2, duration=1.0),
     right(C.DriveLimits, name="x"),
     right(C.DryFriction, step=0.001, name="x"),
     right(C.SelfContact, pairs=(("a", "b"),), stiffness=1.0, damping=1.0, step=0.001, name="x"),
@@ -147,7 +147,7 @@ RIGHT = [
     right(C.PoseSensor, rate=10.0, latency=0.0, rotation=0.0, position=0.0, rates=0.0),
     right(C.PoseTask, place="a", goal=np.eye(4)),
     right(C.PositionTask, place="a", goal=np.zeros(3)),
-    right(C.Prioritised, tasks=[[task]], contacts=(), damping=0.0, name="e", estimate=A),
+    right(C.PrioritizedControl, tasks=[[task]], contacts=(), damping=0.0, name="e", estimate=A),
     right(C.RadialDamper, damping=1.0, when="flight", foot="foot", name="e"),
     right(C.RadialSpring, stiffness=1.0, rest=1.0, foot="foot", name="e"),
     right(C.RateLimits, fraction=1.0),
@@ -196,7 +196,7 @@ RIGHT = [
         stops=(),
     ),
     right(K.HeightField, heights=((0.0, 0.1), (0.0, 0.2)), spacing=(1.0, 1.0), origin=(0.0, 0.0)),
-    right(K.Sole, place="a", along=(-0.1, 0.1), across=(-0.1, 0.1), friction=0.6),
+    right(K.WrenchCone, place="a", along=(-0.1, 0.1), across=(-0.1, 0.1), friction=0.6),
     right(G.Chain, parts=(G.Segment([0.0, 0.0], [1.0, 0.0]), G.Segment([1.0, 0.0], [1.0, 1.0]))),
     right(G.Circle, radius=0.3, center=(0.0, 0.0), start=0.0, turns=1.0),
     right(G.Embedded, curve=circle, directions=np.eye(3)[:, :2], origin=np.zeros(3)),
@@ -252,7 +252,7 @@ def test_nonsense_is_refused_at_once(kind, arguments):
         (lambda: C.DryFriction(-1.0), r"step of 'dry friction' is a positive number \(s\), not -1.0"),
         (lambda: C.SelfContact(pairs=["a", "b"]), "pairs are pairs of names of links, not a list"),
         (lambda: C.PositionTask(3), "place of PositionTask is the name of a link or frame, not 3"),
-        (lambda: K.Sole("sole", (0.1, -0.1), (-0.1, 0.1)), r"smaller first, not \(0.1, -0.1\)"),
+        (lambda: K.WrenchCone("sole", (0.1, -0.1), (-0.1, 0.1)), r"smaller first, not \(0.1, -0.1\)"),
         (lambda: CAT.random_state(np.random.default_rng(0), -3), "a whole number, zero or above, not -3"),
         (lambda: C.Impedance(np.zeros(3), 1.0, 1.0, estimate="arm"), "estimate of 'joint impedance' is a Model"),
     ],

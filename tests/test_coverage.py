@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import fallingcat as fc
-from fallingcat.studies import covered
+from fallingcat.studies import coverage_table as covered
 
 ROOT = Path(__file__).parents[1]
 MADE = runpy.run_path(str(ROOT / "docs" / "make_coverage.py"))

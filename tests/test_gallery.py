@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fallingcat.views import Page
+from fallingcat.visualization import Page
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted((ROOT / "examples" / "gallery").glob("*.py"))

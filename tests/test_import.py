@@ -36,7 +36,7 @@ def test_a_run_needs_no_pages_and_no_sockets():
     script = "import fallingcat, sys; fallingcat.simulate; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     assert "fallingcat.simulation.simulate" in loaded
-    assert not {"fallingcat.views", "urllib.request", "ssl"} & set(loaded)
+    assert not {"fallingcat.visualization", "urllib.request", "ssl"} & set(loaded)
 
 
 def test_layers_import_downwards_only():

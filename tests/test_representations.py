@@ -81,7 +81,7 @@ def results():
     up = fc.control.CenterOfMassTask(acceleration=[0.0, 0.0, 1.0])
     cat = fc.robots.two_cylinder_cat()
     a = rng.normal(size=(4, dog.nv))
-    Y = np.concatenate([fc.inverse_dynamics_regressor(dog, dog.random_state(rng), x) for x in a])
+    Y = np.concatenate([fc.dynamics.inverse_dynamics_regressor(dog, dog.random_state(rng), x) for x in a])
     return {
         "state": dog.random_state(rng),
         "states": dog.random_state(rng, 500),
@@ -92,8 +92,8 @@ def results():
         "inverse kinematics": fc.control.inverse_kinematics(dog, [reach], state),
         "velocities": fc.control.velocities(dog, state, [[reach]]),
         "torques": fc.control.torques(dog, state, [[up]], contacts=feet),
-        "reorientation": fc.gaits.reorient(cat, [0.3, 0.0, 0.0]),
-        "identification": fc.identify(dog, Y, Y @ fc.inertial_parameters(dog)),
+        "reorientation": fc.planning.reorient(cat, [0.3, 0.0, 0.0]),
+        "identification": fc.identify(dog, Y, Y @ fc.dynamics.inertial_parameters(dog)),
         "certificate": fc.equations(dog, state).certify(),
         "equations": fc.equations(dog, state),
         "reduced": fc.reduced_equations(dog, state),

@@ -26,7 +26,7 @@ class Twin:
         self.peer, self.model = peer, fc.from_pinocchio_model(peer)
         self.exchange = fc.exchange.pinocchio(self.model, peer)
         self.q, self.v = usable(peer, q), np.zeros(peer.nv) if v is None else np.ravel(v)
-        self.state = self.model.unflatten(*self.exchange.back(self.q, self.v))
+        self.state = self.model.unflatten(*self.exchange.from_(self.q, self.v))
 
     # order ----------------------------------------------------------------------------------------------------------
 
@@ -71,7 +71,7 @@ class Twin:
                 continue
             data.oMi[i] = pin.SE3(poses[link])
             data.v[i] = pin.Motion(fc.link_twist(self.model, self.state, link))
-            data.a[i] = pin.Motion(fc.link_acceleration(self.model, self.state, acceleration, link))
+            data.a[i] = pin.Motion(fc.dynamics.link_acceleration(self.model, self.state, acceleration, link))
 
     def jacobians(self) -> np.ndarray:
         """``data.J`` (6 x nv): every joint's own columns, seen from the world."""
@@ -79,7 +79,7 @@ class Twin:
 
     def jacobian_rates(self) -> np.ndarray:
         """``data.dJ`` (6 x nv)."""
-        return self._columns(lambda link: fc.jacobian_derivative(self.model, self.state, link, "inertial"))
+        return self._columns(lambda link: fc.dynamics.jacobian_derivative(self.model, self.state, link, "inertial"))
 
     def _columns(self, jacobian: Any) -> np.ndarray:
         out = np.zeros((6, self.peer.nv))
@@ -185,7 +185,7 @@ def _centers(model: Any, data: Any) -> None:
         frame = twin.model.frame(twin.links[i], pin.SE3(np.eye(3), model.inertias[i].lever).homogeneous)
         center = fc.link_pose(twin.model, twin.state, frame)[:3, 3]
         rate = fc.link_twist(twin.model, twin.state, frame, "mixed")[:3]
-        bend = fc.link_acceleration(twin.model, twin.state, acceleration, frame, "mixed")[:3]
+        bend = fc.dynamics.link_acceleration(twin.model, twin.state, acceleration, frame, "mixed")[:3]
         sums[i] = masses[i] * np.array([center, rate, bend])
     for i in range(model.njoints - 1, 0, -1):
         sums[model.parents[i]] += sums[i]
@@ -230,7 +230,7 @@ def computeCentroidalMomentum(model: Any, data: Any, q: Any, v: Any) -> Any:
 def computeCentroidalMomentumTimeVariation(model: Any, data: Any, q: Any, v: Any, a: Any) -> Any:
     twin = Twin(model, q, v)
     A = fc.centroidal_momentum_matrix(twin.model, twin.state)
-    rate = fc.centroidal_momentum_matrix_derivative(twin.model, twin.state)
+    rate = fc.dynamics.centroidal_momentum_matrix_derivative(twin.model, twin.state)
     computeCentroidalMomentum(model, data, q, v)
     data.dhg = pin.Force(A @ twin.ours(a) + rate @ twin.state.velocity)
     return data.dhg
@@ -239,7 +239,7 @@ def computeCentroidalMomentumTimeVariation(model: Any, data: Any, q: Any, v: Any
 def computeCentroidalDynamicsDerivatives(model: Any, data: Any, q: Any, v: Any, a: Any) -> tuple[np.ndarray, ...]:
     twin = Twin(model, q, v)
     computeCentroidalMomentumTimeVariation(model, data, q, v, a)
-    found = fc.centroidal_dynamics_derivatives(twin.model, twin.state, twin.ours(a))
+    found = fc.dynamics.centroidal_dynamics_derivatives(twin.model, twin.state, twin.ours(a))
     return tuple(twin.theirs(x) for x in found)
 
 
@@ -250,7 +250,7 @@ def getCentroidalDynamicsDerivatives(model: Any, data: Any) -> tuple[np.ndarray,
 def getCenterOfMassVelocityDerivatives(model: Any, data: Any) -> np.ndarray:
     q, v, _ = data.given
     twin = Twin(model, q, v)
-    found = fc.center_of_mass_derivatives(twin.model, twin.state, np.zeros(model.nv))
+    found = fc.dynamics.center_of_mass_derivatives(twin.model, twin.state, np.zeros(model.nv))
     return twin.theirs(found.velocity_by_configuration)
 
 
@@ -408,7 +408,7 @@ def _kkt_inverse(M: np.ndarray, J: np.ndarray) -> np.ndarray:
 
 def integrate(model: Any, q: Any, x: Any) -> np.ndarray:
     twin = Twin(model, q)
-    moved = twin.exchange.there(twin.model.integrate(twin.exchange.back(twin.q)[0], twin.ours(x)))[0]
+    moved = twin.exchange.to(twin.model.integrate(twin.exchange.from_(twin.q)[0], twin.ours(x)))[0]
     for joint in model.joints:
         if joint.shortname() in ("JointModelFreeFlyer", "JointModelSpherical"):  # of two quaternions the nearer one
             rotation = slice(joint.idx_q + joint.nq - 4, joint.idx_q + joint.nq)
@@ -418,7 +418,7 @@ def integrate(model: Any, q: Any, x: Any) -> np.ndarray:
 
 def difference(model: Any, q: Any, p: Any) -> np.ndarray:
     here, there = Twin(model, q), Twin(model, p)
-    return here.theirs(here.model.difference(here.exchange.back(here.q)[0], there.exchange.back(there.q)[0]))
+    return here.theirs(here.model.difference(here.exchange.from_(here.q)[0], there.exchange.from_(there.q)[0]))
 
 
 def interpolate(model: Any, q: Any, p: Any, s: float) -> np.ndarray:
@@ -440,7 +440,7 @@ def randomConfiguration(model: Any, lower: Any = None, upper: Any = None) -> np.
         limited.lowerPositionLimit, limited.upperPositionLimit = np.ravel(lower), np.ravel(upper)
     ours = fc.from_pinocchio_model(limited)
     rng = np.random.default_rng()
-    return fc.exchange.pinocchio(ours, limited).there(ours.random(rng))[0]
+    return fc.exchange.pinocchio(ours, limited).to(ours.random(rng))[0]
 
 
 ALGORITHMS = [name for name, x in list(globals().items()) if getattr(x, "__module__", "") == __name__]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from fallingcat.kernels.ir.program import program
-from fallingcat.kernels.ir.trace import Recipe, trace
+from fallingcat.compiler.ir.program import program
+from fallingcat.compiler.ir.trace import Recipe, trace
 
 WRITTEN = {
     "add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "div": "{} / {}", "neg": "-{}",

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from fallingcat import Model, State, jacobian, jacobian_derivative, link_pose
+from fallingcat import Model, State, jacobian, link_pose
 from fallingcat.arrays import sqrt
 from fallingcat.control import Task
 from fallingcat.control.tasks.task import Motion
+from fallingcat.dynamics import jacobian_derivative
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fallingcat import Loop
 from fallingcat.arrays import sqrt
+from fallingcat.model import Loop
 from fallingcat.model.loops import RobotMotion, Rows
 
 

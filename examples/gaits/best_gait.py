@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.gaits import Plane, curvature_map, optimize
 from fallingcat.model import Body, Joint, Limits, Link, Model
 from fallingcat.model.joints import Revolute
-from fallingcat.views import HeatMap, Trace, map_svg
+from fallingcat.planning import Plane, curvature_map, optimize
+from fallingcat.visualization import HeatMap, Trace, map_svg
 
 REACH, WEIGHTS = 2.0, (2e-3, 5e-4, 5e-5)
 

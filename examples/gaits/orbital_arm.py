@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import fallingcat as fc
-from fallingcat.gaits.orbital import surfaces, volume
+from fallingcat.planning.gaits.orbital_example import surfaces, volume
 
 
 def main(folder: Path) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.views import Chart, Line, Page
+from fallingcat.visualization import Chart, Line, Page
 
 DURATION = 3.0  # s
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.falling.page import drop_page
-from fallingcat.views import Page
+from fallingcat.planning.righting.page import drop_page
+from fallingcat.visualization import Page
 
 
 def page() -> Page:
-    fall = fc.falling.drop()
+    fall = fc.planning.drop()
     print(f"turned by {np.degrees(fall.turned):.1f} degrees; angular momentum {fall.angular_momentum.max():.0e}")
     return drop_page(fall, fc.robots.cat(), is_cat=True)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.gaits.survey import survey
-from fallingcat.gaits.survey_page import survey_page
-from fallingcat.views import Page
+from fallingcat.planning.gaits.survey import survey
+from fallingcat.planning.gaits.survey_page import survey_page
+from fallingcat.visualization import Page
 
 
 def page() -> Page:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.views import Chart, Line, Page
+from fallingcat.visualization import Chart, Line, Page
 
 
 def page() -> Page:

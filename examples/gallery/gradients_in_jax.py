@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.views import Chart, Line, Page
+from fallingcat.visualization import Chart, Line, Page
 
 DT, STEPS, KNOTS, ROUNDS = 2e-3, 250, 10, 80
 LENGTH = 0.02  # N m, of a round of gradient descent
@@ -50,7 +50,7 @@ def page() -> Page:
     rounds, torques = np.arange(ROUNDS), np.asarray(knots)
     charts = (
         Chart("Roll at the end", rounds, [Line("roll", np.degrees(angles))], "degrees", x_label="round", wide=True),
-        Chart("Torques", np.arange(KNOTS) * DT * STEPS / KNOTS, [Line(n, torques[:, i]) for i, n in
+        Chart("WholeBodyResult", np.arange(KNOTS) * DT * STEPS / KNOTS, [Line(n, torques[:, i]) for i, n in
               enumerate(cat.joint_names)], "N m"),
     )  # fmt: skip
     return Page("Gradients through a simulation", "a cat learns to roll", blocks=charts)

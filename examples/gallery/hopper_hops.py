@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fallingcat as fc
-from fallingcat.views import Page
+from fallingcat.visualization import Page
 
 
 def page() -> Page:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.views import Page, Scene, looks
+from fallingcat.visualization import Page, Scene, looks
 
 STEPS = 60
 

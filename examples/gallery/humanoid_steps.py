@@ -7,7 +7,7 @@ the cone of its sole. In the middle of each shift of weight the other foot becom
 from __future__ import annotations
 
 import fallingcat as fc
-from fallingcat.views import Page
+from fallingcat.visualization import Page
 
 
 def page() -> Page:

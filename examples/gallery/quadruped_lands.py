@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.views import Page
+from fallingcat.visualization import Page
 
 SLOPE = np.radians(8.0)
 

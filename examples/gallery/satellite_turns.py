@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.gaits import Circle, Embedded, Gait, displacement
-from fallingcat.views import Page, Scene, looks
+from fallingcat.planning import Circle, Embedded, Gait, displacement
+from fallingcat.visualization import Page, Scene, looks
 
 
 def page() -> Page:

@@ -19,10 +19,11 @@ import sys
 import numpy as np
 
 import fallingcat as fc
-from fallingcat import Body, Frame, Joint, Link, Model, State
+from fallingcat import Body, Joint, Link, Model, State
 from fallingcat.contact import CompliantFloor
 from fallingcat.control import JointDamper, JointSpring
 from fallingcat.lie import SE2
+from fallingcat.model import Frame
 from fallingcat.simulation import VectorEnvironment
 
 LENGTH = 0.5  # m, of the leg at rest

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.views import Chart, Line, Page
+from fallingcat.visualization import Chart, Line, Page
 
 NOISE = 0.01  # N, N m
 SAMPLES = (10, 20, 40, 80, 160)
@@ -22,7 +22,7 @@ def excited(t: float, state: fc.State) -> np.ndarray:
 
 def measured(robot: fc.Model, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """The regressor along a motion, and the forces that were measured."""
-    compiled = fc.compile(robot, fc.inverse_dynamics_regressor)
+    compiled = fc.compile(robot, fc.dynamics.inverse_dynamics_regressor)
     start = robot.state(twist=0.2 * rng.normal(size=robot.m))
     run = fc.simulate(robot, start, 6.0, lambda t, s: excited(t, s), integrator="rkmk4")
     rows = []
@@ -32,13 +32,13 @@ def measured(robot: fc.Model, count: int, rng: np.random.Generator) -> tuple[np.
         q, v = robot.flatten(state)
         rows.append(compiled(q, v, fc.forward_dynamics(robot, state, forces)))
     Y = np.concatenate(rows)
-    return Y, Y @ fc.inertial_parameters(robot) + NOISE * rng.normal(size=len(Y))
+    return Y, Y @ fc.dynamics.inertial_parameters(robot) + NOISE * rng.normal(size=len(Y))
 
 
 def page(samples: tuple[int, ...] = SAMPLES) -> Page:
     robot, rng = fc.robots.planar_arm(base=fc.lie.SE3()), np.random.default_rng(0)
-    truth, base = fc.inertial_parameters(robot), fc.base_parameters(robot)
-    guess = fc.with_inertial_parameters(robot, 0.5 * truth)
+    truth, base = fc.dynamics.inertial_parameters(robot), fc.dynamics.base_parameters(robot)
+    guess = fc.dynamics.with_inertial_parameters(robot, 0.5 * truth)
     Y, forces = measured(robot, max(samples), rng)
     errors = []
     for count in samples:

@@ -26,7 +26,7 @@ def ankle() -> fc.Model:
         hinge = fc.joints.Revolute((0.0, 1.0, 0.0))
         joints.append(fc.Joint(f"{side} motor", hinge, "shank", f"{side} crank", at(0.0, y, ROD)))
         joints.append(fc.Joint(f"{side} ball", cardan, f"{side} crank", f"{side} rod", at(-HEEL, 0.0, 0.0)))
-        loops.append(fc.Pin(f"{side} lever", f"{side} rod", "foot", (0.0, 0.0, -ROD), (-HEEL, y, 0.0)))
+        loops.append(fc.model.Pin(f"{side} lever", f"{side} rod", "foot", (0.0, 0.0, -ROD), (-HEEL, y, 0.0)))
     return fc.Model("parallel ankle", Trivial(), tuple(links), tuple(joints), loops=tuple(loops))
 
 
@@ -38,12 +38,12 @@ def at(x: float, y: float, z: float) -> np.ndarray:
 
 def bent(model: fc.Model, pitch: float, roll: float) -> fc.State:
     """The closed state with these angles of the ankle (rad)."""
-    return fc.loops.assemble(model, model.state(joints={"ankle": [pitch, roll]}), held=["ankle"])
+    return fc.constraints.assemble(model, model.state(joints={"ankle": [pitch, roll]}), held=["ankle"])
 
 
 def transmission(model: fc.Model, state: fc.State) -> np.ndarray:
     """``B`` (2 x 2): rates of the motors per rates of the ankle; ankle torques are ``B'`` times motor torques."""
-    J = fc.loops.equations(model, state).jacobian
+    J = fc.constraints.equations(model, state).jacobian
     rates = {joint.name: place for joint, place in zip(model.joints, model.v_slices, strict=True)}
     free = rates["ankle"]
     rest = np.setdiff1d(np.arange(model.n), np.arange(free.start, free.stop))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import changes, lie, single_body
 from ._version import __version__ as __version__
+from .compiler import Kernel, compile
 from .dynamics import (
     FACTORIZATIONS,
     BaseParameters,
@@ -20,7 +21,7 @@ from .dynamics import (
     FloatingBaseMap,
     ForwardDerivatives,
     Hamiltonian,
-    Identified,
+    IdentificationResult,
     InverseDerivatives,
     analytical_jacobian,
     average_velocity,
@@ -105,7 +106,6 @@ from .formulations import (
     reduced_equations,
 )
 from .io import FileWarning, from_mujoco_model, from_pinocchio_model, load, save
-from .kernels import Kernel, compile
 from .model import (
     Actuator,
     Body,
@@ -128,8 +128,12 @@ from .model import (
 )
 
 if TYPE_CHECKING:
-    from . import contact, control, falling, gaits, live, studies, symbolic, testing, views
-    from .contact import loops
+    from . import contact, control, studies, symbolic, testing
+    from . import planning as falling
+    from . import planning as gaits
+    from . import viewer as live
+    from . import visualization as views
+    from .constraints import loop_closure as loops
     from .simulation import Event, Ledger, Rollout, Simulator, Trajectory, rollout, simulate
 
 __all__ = [
@@ -154,7 +158,7 @@ __all__ = [
     "ForwardDerivatives",
     "Frame",
     "Hamiltonian",
-    "Identified",
+    "IdentificationResult",
     "Integrability",
     "InverseDerivatives",
     "Joint",

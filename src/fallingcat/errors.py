@@ -188,15 +188,15 @@ def meant(name: str, names: Iterable[str]) -> str:
     return f"; do you mean {' or '.join(repr(folded[each]) for each in close)}?" if close else ""
 
 
-def told(x: object) -> str:
+def describe(x: object) -> str:
     """How to call a wrong argument in a message: itself where it is short, else what it is.
 
-    >>> told("cat.urdf"), told(None), told([1, 2]), told([])
+    >>> describe("cat.urdf"), describe(None), describe([1, 2]), describe([])
     ("'cat.urdf'", 'None', 'a list', 'an empty list')
     """
     shape = getattr(x, "shape", None)
     if shape == () and hasattr(x, "item"):
-        return told(x.item())  # a number of NumPy
+        return describe(x.item())  # a number of NumPy
     if isinstance(shape, tuple):
         return f"an array of shape {shape}"
     if isinstance(x, (list, tuple, dict)) and not x:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
-from .errors import ModelError, told
+from .errors import ModelError, describe
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ class Registry(Mapping[str, T]):
     def add(self, name: str, part: T) -> T:
         """Make a part known; what was known under this name stays, unless it is the same part, defined again."""
         if not isinstance(name, str) or not name or not name.isprintable():
-            raise ModelError(f"the name of a {self.what} is one line of text, not {told(name)}")
+            raise ModelError(f"the name of a {self.what} is one line of text, not {describe(name)}")
         if self._check is not None:
             self._check(name, part)
         if name in self._known and _label(self._known[name]) != _label(part):

@@ -20,7 +20,7 @@ from .arrays.arguments import as_array, shape_of
 from .arrays.differentiate import derivative
 from .arrays.types import Matrix, Twist, Vector
 from .dynamics.checks import numbers, vector
-from .errors import ModelError, NumericsError, told
+from .errors import ModelError, NumericsError, describe
 from .lie import Algebra, Group, Product
 from .records import concise
 
@@ -150,7 +150,7 @@ def boltzmann_hamel(
     """
     shape = shape_of(q)
     if shape is None or len(shape) != 1 or not shape[0]:
-        raise ModelError(f"q is a vector of coordinates, not {told(q)}")
+        raise ModelError(f"q is a vector of coordinates, not {describe(q)}")
     q, n = as_array(q, shape, "q"), shape[0]
     v = vector(v, n, "v")
     matrix, inertia = _function_of(S, n, "S"), _function_of(M, n, "M")
@@ -184,7 +184,7 @@ def _along(function: Callable[[Any], Any], q: Any, direction: Any) -> Any:
 
 def _slope_of(U: Callable[[Any], Any], q: Any, T: Any) -> Any:
     if not callable(U):
-        raise ModelError(f"U is a function of q (J), not {told(U)}")
+        raise ModelError(f"U is a function of q (J), not {describe(U)}")
     value = U(q)
     if is_numeric(value) and not np.isfinite(value):
         raise NumericsError("U is not finite here", value=float(np.real(value)))
@@ -197,4 +197,4 @@ def _slope_of(U: Callable[[Any], Any], q: Any, T: Any) -> Any:
 
 def _check_group(group: Any) -> None:
     if not isinstance(group, (Group, Algebra)):
-        raise ModelError(f"the first argument is a group or algebra of fallingcat.lie, not {told(group)}")
+        raise ModelError(f"the first argument is a group or algebra of fallingcat.lie, not {describe(group)}")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fallingcat.arrays import Graph
-from fallingcat.arrays.traced import LONGEST_TEXT, NoNumber
+from fallingcat.arrays.traced import LONGEST_TEXT, TracedValueError
 
 
 def grown(doublings):
@@ -29,7 +29,7 @@ def test_long_expressions_are_cut(x):
     assert len(repr(x)) == LONGEST_TEXT
     assert repr(x).endswith("...")
     for ask in (float, bool, math.floor, lambda x: x % 2.0, lambda x: x == 1.0):
-        with pytest.raises(NoNumber) as told:
+        with pytest.raises(TracedValueError) as told:
             ask(x)
         assert len(str(told.value)) < 300
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.arrays import absolute, array, concatenate, less, repeat, sin, where
+from fallingcat.arrays import absolute, array, concatenate, less, sin, where, while_loop
+from fallingcat.compiler.cpu import numpy_backend as plain
 from fallingcat.errors import ModelError
-from fallingcat.kernels.cpu import plain
 
 ARM = fc.robots.planar_arm()
 
@@ -21,7 +21,7 @@ def roots(model, x, a):
         fault = root * root - wanted
         return concatenate([array([root, z[1] + 1.0]), array([halves, 3.0])]), 1e-20 - fault * fault
 
-    found = repeat(step, concatenate([x, np.zeros(2)]), 50)
+    found = while_loop(step, concatenate([x, np.zeros(2)]), 50)
     return concatenate([found, array([found[0] * x[0]]), x])
 
 
@@ -55,7 +55,7 @@ def test_without_machine_code_too(given, expected, monkeypatch):
 
 def test_it_ends_after_so_many_rounds():
     def never(model, x):
-        return repeat(lambda z: (z + 1.0, -1.0 + 0.0 * z[0]), x, 7)
+        return while_loop(lambda z: (z + 1.0, -1.0 + 0.0 * z[0]), x, 7)
 
     assert fc.compile(ARM, never, inputs={"x": 3})(np.zeros(3)).tolist() == [7.0] * 3
     assert never(ARM, np.zeros(3)).tolist() == [7.0] * 3
@@ -74,7 +74,7 @@ def halved(model, x, a):
         yield z, 1e-3 - absolute(z[0])
         yield array([0.5 * z[0], z[1] + a[0]]), -1.0
 
-    return repeat(step, concatenate([x[:1], np.zeros(1)]), 12)
+    return while_loop(step, concatenate([x[:1], np.zeros(1)]), 12)
 
 
 def test_few_rounds_are_written_out_for_other_targets():
@@ -103,7 +103,7 @@ def searched(model, x, a):
         half = 0.5 * root
         yield array([where(less(left(better), left(half)), better, half), seen, leapt, halved + 1.0]), -1.0
 
-    return repeat(step, concatenate([x[:1], np.zeros(3)]), 60)
+    return while_loop(step, concatenate([x[:1], np.zeros(3)]), 60)
 
 
 def test_a_round_ends_where_it_has_arrived(given):

@@ -145,7 +145,7 @@ def test_a_warning_is_a_line(monkeypatch):
         warnings.warn("the ground\nis 'odd'", RuntimeWarning, stacklevel=1)
         return []
 
-    monkeypatch.setattr("fallingcat.kernels.compare.compare", odd)
+    monkeypatch.setattr("fallingcat.compiler.compare.compare", odd)
     with warnings.catch_warnings(action="always"):
         done = invoke("bench")
     assert done.exit_code == 0

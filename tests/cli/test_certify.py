@@ -35,7 +35,7 @@ def test_the_cat_is_certified(cat):
     assert lines[-1].startswith("all 480 claims hold; worst residual ")
     for name in formulations(fc.robots.cat()):
         assert any(line.startswith(name.split(" at ")[0]) for line in lines)
-    for name in (*fc.FACTORIZATIONS, "two-part", "commutativity", "curvature", "linear blocks"):
+    for name in (*fc.dynamics.FACTORIZATIONS, "two-part", "commutativity", "curvature", "linear blocks"):
         assert name in cat.stdout
 
 

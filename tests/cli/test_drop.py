@@ -111,7 +111,9 @@ def test_gait_works_without_casadi_and_names_the_extra_when_asked(robot, tmp_pat
     import importlib.util as util
 
     real = util.find_spec
-    monkeypatch.setattr("fallingcat.gaits.survey.find_spec", lambda name: None if name == "casadi" else real(name))
+    monkeypatch.setattr(
+        "fallingcat.planning.gaits.survey.find_spec", lambda name: None if name == "casadi" else real(name)
+    )
     monkeypatch.setattr("fallingcat.cli.gait_file.find_spec", lambda name: None if name == "casadi" else real(name))
     monkeypatch.setitem(sys.modules, "casadi", None)  # importing it fails
     arguments = ["gait", robot, "--joints", "spine_z", "spine_y", "--reach", 20, "--no-plot"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.contact.points import Plane, plane, point_motions, rim_jacobian
+from fallingcat.geometry.contact_points import Plane, plane, point_motions, rim_jacobian
 from fallingcat.lie import SE2
 from tests.support.random_robots import BASES, Robot, build
 
@@ -138,7 +138,7 @@ def test_rim_moves_as_differences_say() -> None:
         place, dt = model.link_names[-1], 1e-5
 
         def speed(t: float, model=model, state=state, place=place, ground: Plane = ground) -> np.ndarray:
-            there = fc.displace(model, state, t * state.velocity)
+            there = fc.dynamics.displace(model, state, t * state.velocity)
             return rim_jacobian(model, there, place, ground.normal, 0.3) @ state.velocity
 
         J, bias = point_motions(model, state, [place])[0].rim(ground.normal, 0.3)

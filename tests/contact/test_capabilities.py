@@ -13,8 +13,8 @@ import fallingcat as fc
 from fallingcat.arrays import maximum
 from fallingcat.contact import CompliantFloor, Contact, HardContacts, capabilities
 from fallingcat.contact.capabilities import AdmissibleImpulses, HybridModes, LinearizedForces, offers
-from fallingcat.contact.cones import Cone
-from fallingcat.simulation import Fleet, Implicit, Moreau
+from fallingcat.contact.rigid.solvers.cone_projection import Cone
+from fallingcat.simulation import BatchSimulator, Implicit, Moreau
 
 BALL, DOG = fc.robots.free_body(), fc.robots.quadruped()
 FEET = tuple(frame.name for frame in DOG.frames)
@@ -114,7 +114,7 @@ def test_a_quadruped_lands_on_it_in_every_method():
 
 def test_batches_are_single_runs():
     many, dt = [landing(i) for i in range(3)], 1e-3
-    fleet = Fleet(DOG, many, LAWS, GROUND, dt=dt, integrator=Implicit())
+    fleet = BatchSimulator(DOG, many, LAWS, GROUND, dt=dt, integrator=Implicit())
     fleet.step(60)
     rolled = fc.rollout(DOG, many, 0.06, LAWS, GROUND, dt=dt, integrator="implicit")
     simulator = fc.Simulator(DOG, GROUND, LAWS, dt=dt, state=many[1])
@@ -130,7 +130,7 @@ def test_batches_are_single_runs():
 def test_robots_differ_in_friction_and_mass():
     many = [thrown()] * 3
     numbers = {"friction": np.array([0.0, 0.5, 0.5]), "body.mass": np.array([1.0, 1.0, 2.0])}
-    fleet = Fleet(BALL, many, None, FLOOR, dt=1e-3, integrator=Implicit(), parameters=numbers)
+    fleet = BatchSimulator(BALL, many, None, FLOOR, dt=1e-3, integrator=Implicit(), parameters=numbers)
     fleet.step(200)
     speeds = fleet.state.twist[:, 0]
     assert speeds[0] > 0.4
@@ -140,7 +140,7 @@ def test_robots_differ_in_friction_and_mass():
 
 def test_located_batches_take_it():
     many = [thrown(i=i) for i in range(2)]
-    fleet = Fleet(BALL, many, None, FLOOR, dt=1e-2, integrator=fc.simulation.Located())
+    fleet = BatchSimulator(BALL, many, None, FLOOR, dt=1e-2, integrator=fc.simulation.Located())
     fleet.step(20)
     for i, start in enumerate(many):
         fine = fc.simulate(BALL, start, 0.2, contact=FLOOR, integrator="rosenbrock").state(-1)
@@ -152,7 +152,8 @@ def test_the_gpu_takes_it(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "cupy", emulated(tmp_path))
     many = [thrown(i=i) for i in range(3)]
     fleets = [
-        Fleet(BALL, many, None, FLOOR, dt=1e-3, integrator=Implicit(2), target=target) for target in ("cpu", "cuda")
+        BatchSimulator(BALL, many, None, FLOOR, dt=1e-3, integrator=Implicit(2), target=target)
+        for target in ("cpu", "cuda")
     ]
     for fleet in fleets:
         fleet.step(150)
@@ -223,6 +224,6 @@ def test_a_robot_rests_on_it_and_does_not_start_deep_in_it():
     with pytest.raises(fc.ModelError, match=r"starts 0.1 m below the ground, whose springs hold"):
         fc.simulate(BALL, deep, 0.01, contact=FLOOR)
     with pytest.raises(fc.ModelError, match=r"'body' of robot 1 starts 0.1 m below the ground"):
-        Fleet(BALL, [thrown(), deep], None, FLOOR, integrator=Implicit())
+        BatchSimulator(BALL, [thrown(), deep], None, FLOOR, integrator=Implicit())
     for depth in (0.01, 0.1):  # the integral of K d^1.5
         assert FLOOR.elastic_energy(np.array([depth])) == pytest.approx(0.4 * 1e5 * depth**2.5, rel=2e-3)

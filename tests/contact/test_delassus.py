@@ -8,8 +8,9 @@ from random_robots import BASES, Robot, build
 
 import fallingcat as fc
 from fallingcat.arrays import skew
-from fallingcat.contact import HardContacts, footing, joint_stops
-from fallingcat.contact.stepped import SteppedContacts
+from fallingcat.contact import HardContacts, joint_stops
+from fallingcat.contact.rigid.time_stepping import contact_jacobian as stacked_jacobian
+from fallingcat.contact.rigid.time_stepping.stepped_contacts import SteppedContacts
 
 
 def touching(model, per_link=2):
@@ -19,7 +20,7 @@ def touching(model, per_link=2):
         for i in range(per_link):
             placement = np.eye(4)
             placement[:3, 3] = [0.1 * i, 0.05 * k, -0.1]
-            frames.append(fc.Frame(f"{link} point {i}", link, placement))
+            frames.append(fc.model.Frame(f"{link} point {i}", link, placement))
     return replace(model, frames=(*model.frames, *frames)), tuple(frame.name for frame in frames)
 
 
@@ -27,11 +28,11 @@ def operators(base, monkeypatch, rows, seed):
     """A robot's footing, mass matrix and response to an impulse with dense (``rows`` large) or sparse operators."""
     model, state = build(Robot(base, 5, seed))
     model, points = touching(model)
-    limited = tuple(replace(joint, limits=fc.Limits(-1.0, 1.0)) for joint in model.joints)
+    limited = tuple(replace(joint, limits=fc.model.Limits(-1.0, 1.0)) for joint in model.joints)
     model = replace(model, joints=limited)
     contact = SteppedContacts.of(HardContacts(points, friction=0.5, stops=joint_stops(model)), 0)
-    monkeypatch.setattr(footing, "DENSE_ROWS", (rows, 0.0))
-    on = contact.footing(model, state)
+    monkeypatch.setattr(stacked_jacobian, "DENSE_ROWS", (rows, 0.0))
+    on = contact.stacked_jacobian(model, state)
     armature = np.linspace(0.1, 0.5, model.n)
     M = fc.mass_matrix(model, state) + np.diag([*np.zeros(model.m), *armature])
     impulse = np.random.default_rng(seed).normal(size=model.nv)

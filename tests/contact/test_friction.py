@@ -25,7 +25,7 @@ def box(mass):
     """A flat box on its four lower corners."""
     inertia = mass / 3.0 * (HALF @ HALF * np.eye(3) - np.diag(HALF**2))
     corners = tuple(
-        fc.Frame(f"corner{i}", "box", at(x * HALF[0], y * HALF[1], -HALF[2]))
+        fc.model.Frame(f"corner{i}", "box", at(x * HALF[0], y * HALF[1], -HALF[2]))
         for i, (x, y) in enumerate([(1, 1), (1, -1), (-1, 1), (-1, -1)])
     )
     link = fc.Link("box", fc.Body(mass, (0.0, 0.0, 0.0), inertia))

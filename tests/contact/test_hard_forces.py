@@ -10,10 +10,10 @@ from kinds import KINDS
 from residuals import agree
 
 import fallingcat as fc
+from fallingcat.constraints.redundant_constraints import hold
 from fallingcat.contact import HardContacts
-from fallingcat.contact.points import point_bias, point_jacobian, point_motions, position
-from fallingcat.contact.settling import calm
-from fallingcat.contact.solving import hold
+from fallingcat.contact.rigid.event_driven.mode_selection import calm
+from fallingcat.geometry.contact_points import point_bias, point_jacobian, point_motions, position
 
 DOG = fc.robots.quadruped()
 FEET = tuple(frame.name for frame in DOG.frames)
@@ -58,7 +58,7 @@ def test_independent_contacts_are_the_constrained_dynamics(seed):
     state, applied = standing(DOG, FEET, rng), rng.normal(scale=10.0, size=DOG.nv)
     J = np.concatenate([point_jacobian(DOG, state, p) for p in FEET])
     bias = np.concatenate([point_bias(DOG, state, p) for p in FEET])
-    exact = fc.constrained_forward_dynamics(DOG, state, applied, J, bias)
+    exact = fc.dynamics.constrained_forward_dynamics(DOG, state, applied, J, bias)
     F = fc.contact.contact_forces(DOG, state, applied, FEET)
     condition = np.linalg.cond(J @ np.linalg.solve(fc.mass_matrix(DOG, state), J.T))
     agree("multipliers", F.reshape(-1), exact.multipliers, max(1e-12, 1e-15 * condition))
@@ -159,7 +159,7 @@ def test_planar_robots_have_no_row_out_of_their_plane():
     F = fc.contact.contact_forces(hopper, state, np.zeros(4), ["foot"])
     assert F[0, 2] == 0.0
     J, bias = point_jacobian(hopper, state, "foot")[:2], point_bias(hopper, state, "foot")[:2]
-    exact = fc.constrained_forward_dynamics(hopper, state, np.zeros(4), J, bias)
+    exact = fc.dynamics.constrained_forward_dynamics(hopper, state, np.zeros(4), J, bias)
     agree("planar", F[0, :2], exact.multipliers, 1e-12)
 
 

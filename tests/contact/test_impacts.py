@@ -8,8 +8,8 @@ from residuals import agree
 
 import fallingcat as fc
 from fallingcat.contact import impact, switch
-from fallingcat.contact.complementarity import Collision
-from fallingcat.contact.points import point_jacobian, position
+from fallingcat.contact.rigid.event_driven.complementarity import Collision
+from fallingcat.geometry.contact_points import point_jacobian, position
 
 DOG = fc.robots.quadruped()
 FEET = tuple(frame.name for frame in DOG.frames)

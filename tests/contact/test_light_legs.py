@@ -8,8 +8,8 @@ import pytest
 from residuals import agree
 
 import fallingcat as fc
-from fallingcat.contact import solving
-from fallingcat.contact.points import point_jacobian
+from fallingcat.constraints import redundant_constraints as solving
+from fallingcat.geometry.contact_points import point_jacobian
 from fallingcat.model import Frame, Joint, Link, Model, Revolute
 
 RATIOS = [1.0, 1e-2, 1e-4, 1e-6, 1e-8]

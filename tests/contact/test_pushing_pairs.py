@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.contact import pairs, pushing_pairs
+from fallingcat.contact import pushing_pairs
 from fallingcat.dynamics.kinematics import world_poses
 from fallingcat.errors import ModelError
+from fallingcat.geometry import collision_pairs as pairs
 from fallingcat.model.shapes import Capsule, Ellipsoid, Mesh, Sphere
 
 BODY = fc.Body(1.0, (0.0, 0.0, 0.0), np.eye(3))

@@ -5,7 +5,7 @@ import pytest
 from residuals import agree
 
 import fallingcat as fc
-from fallingcat.contact.points import position
+from fallingcat.geometry.contact_points import position
 
 WALKER, SOLE = fc.contact.corners(fc.robots.humanoid(), "left_sole", (0.24, 0.1))
 
@@ -38,7 +38,7 @@ def test_the_foot_as_base_is_the_same_motion(seed):
 def test_joint_space_equations_at_the_foot_are_the_constrained_dynamics(seed):
     """[Traversaro] Lemma 5 against (3.62) with the four corners of the sole: accelerations and wrench."""
     state, torques = balancing(seed)
-    held = fc.fixed_at(WALKER, state, "left_sole")
+    held = fc.formulations.fixed_at(WALKER, state, "left_sole")
     applied = np.concatenate([np.zeros(6), torques])
     F = fc.contact.contact_forces(WALKER, state, applied, SOLE)
     wrenches = {place: np.concatenate([f, np.zeros(3)]) for place, f in zip(SOLE, F, strict=True)}

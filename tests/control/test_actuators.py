@@ -108,7 +108,7 @@ def test_it_is_a_law_and_what_is_wrong_is_named(robot):
 
 
 def test_stiff_servos_get_steps_that_resolve_them(robot):
-    servo = fc.Actuator("stiff", "rail", "position", kp=1e6, kv=5e3)
+    servo = fc.model.Actuator("stiff", "rail", "position", kp=1e6, kv=5e3)
     strong = replace(robot, actuators=(servo,))
     run = fc.simulate(strong, strong.neutral(), 0.05, Actuators((0.01,)))
     assert run.times[1] < 2e-4

@@ -10,9 +10,9 @@ import pytest
 from spawned import answered, interrupts
 
 import fallingcat as fc
-from fallingcat.contact import Sole
+from fallingcat.contact import WrenchCone
 from fallingcat.control import InverseKinematics, JointsTask, PoseTask, PositionTask, Sampled, Stance, WholeBody
-from fallingcat.control.stance_problem import StanceSetup
+from fallingcat.control.whole_body.stance_problem import StanceSetup
 
 ARM = fc.robots.planar_arm()
 REACH = PositionTask("end_effector", [1.0, 0.0, 2.0], gain=5.0)
@@ -51,7 +51,7 @@ def test_sampled_loops_and_recipes_are_pickled(loop):
     servo = AGAIN["pickle"](Sampled(loop, rate=100.0))
     np.testing.assert_array_equal(servo.controller(*HERE), loop(*HERE))
     walker = fc.robots.humanoid()
-    feet = [Sole(f"{side}_sole", (-0.06, 0.14), (-0.05, 0.05)) for side in ("left", "right")]
+    feet = [WrenchCone(f"{side}_sole", (-0.06, 0.14), (-0.05, 0.05)) for side in ("left", "right")]
     tasks = [[JointsTask(walker.neutral().joints)]]
     setup = StanceSetup(((tasks[0][0].form,),), tuple(feet), (), 0.02)
     assert AGAIN["pickle"](setup) == setup

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 import fallingcat as fc
 from fallingcat import cli
 from fallingcat.cli.export_file import controller_exported
-from fallingcat.control import BaseTask, JointsTask, Prioritised
-from fallingcat.control.controller_file import read_controller
+from fallingcat.control import BaseTask, JointsTask, PrioritizedControl
+from fallingcat.control.whole_body.controller_file import read_controller
 from fallingcat.errors import FileError, ModelError
 
 CC = shutil.which("gcc") or shutil.which("cc")
@@ -69,7 +69,7 @@ def test_a_controller_in_c_is_the_law(tmp_path):
         state = arm.random_state(rng)
         found = call(*arm.flatten(state), law.numbers(arm), 3)
         assert found == pytest.approx(law.torques(arm, state), rel=1e-10, abs=1e-10)
-    elsewhere = Prioritised([[law.tasks[0][0].replaced(goal=[0.5, 0.0, 2.0])], law.tasks[1]], damping=0.01)
+    elsewhere = PrioritizedControl([[law.tasks[0][0].replaced(goal=[0.5, 0.0, 2.0])], law.tasks[1]], damping=0.01)
     assert call(*arm.flatten(state), elsewhere.numbers(arm), 3) == pytest.approx(
         elsewhere.torques(arm, state), rel=1e-10
     )
@@ -83,7 +83,7 @@ def test_a_controller_in_c_is_the_law(tmp_path):
 def test_a_quadruped_on_its_feet_in_c_is_the_law(tmp_path):
     dog, rng = fc.robots.quadruped(), np.random.default_rng(2)
     feet = [f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right")]
-    law = Prioritised([[BaseTask(np.eye(4), gain=5.0)], [JointsTask(np.zeros(12))]], feet)
+    law = PrioritizedControl([[BaseTask(np.eye(4), gain=5.0)], [JointsTask(np.zeros(12))]], feet)
     _, source, _ = law.steered(dog, "c").write(tmp_path)
     call = compiled(tmp_path, source)
     for _ in range(5):
@@ -121,4 +121,4 @@ def test_what_does_not_fit_the_robot_is_refused(tmp_path):
     with pytest.raises(ModelError, match="end_effector"):
         controller_exported(fc.robots.cat(), str(file), str(tmp_path / "out"), "float64")
     with pytest.raises(ModelError, match="functions of time"):
-        Prioritised([[lambda t: BaseTask()]]).steered(fc.robots.cat())
+        PrioritizedControl([[lambda t: BaseTask()]]).steered(fc.robots.cat())

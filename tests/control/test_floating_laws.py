@@ -10,12 +10,12 @@ from fallingcat.control import (
     JointsTask,
     PoseTask,
     PositionTask,
-    Prioritised,
+    PrioritizedControl,
     VirtualModel,
     floating_inverse_dynamics,
     support_dynamics,
 )
-from fallingcat.control.floating import prioritised_drives
+from fallingcat.control.laws.support_consistent import prioritised_drives
 from fallingcat.errors import FallingCatError, ModelError
 from fallingcat.testing import check_law
 
@@ -78,7 +78,7 @@ def test_supports_are_those_of_the_formulas_and_stop_impacts():
     assert np.allclose(N, np.eye(18) - np.linalg.solve(M, J.T @ L @ J), atol=1e-10)
     assert np.abs(J @ (N @ state.velocity)).max() < 1e-10  # (3.70)
     assert np.allclose(bias, np.concatenate(
-        [fc.jacobian_derivative(DOG, state, foot, "mixed")[:3] @ state.velocity for foot in FEET[:3]]
+        [fc.dynamics.jacobian_derivative(DOG, state, foot, "mixed")[:3] @ state.velocity for foot in FEET[:3]]
     ))  # fmt: skip
     twice = support_dynamics(DOG, state, [*FEET[:3], FEET[0]])
     assert np.allclose(twice.N, N, atol=1e-9)  # the same contact named twice is one
@@ -91,12 +91,12 @@ def test_torques_and_forces_give_the_acceleration_and_internal_torques_move_noth
     a = N @ rng.standard_normal(18) - np.linalg.pinv(J) @ bias
     a = a - np.linalg.pinv(J) @ (J @ a + bias)
     found = floating_inverse_dynamics(DOG, state, a, FEET)
-    held = fc.constrained_forward_dynamics(DOG, state, np.append(np.zeros(6), found.torques), J, bias)
+    held = fc.dynamics.constrained_forward_dynamics(DOG, state, np.append(np.zeros(6), found.torques), J, bias)
     assert held.acceleration == pytest.approx(a, abs=1e-9)
     assert held.multipliers == pytest.approx(found.forces.ravel(), abs=1e-8)
     assert max(np.abs(found.residual).max(), np.abs(found.slip).max()) < 1e-10
     other = floating_inverse_dynamics(DOG, state, a, FEET, torques=rng.standard_normal(12))  # (3.101)
-    held = fc.constrained_forward_dynamics(DOG, state, np.append(np.zeros(6), other.torques), J, bias)
+    held = fc.dynamics.constrained_forward_dynamics(DOG, state, np.append(np.zeros(6), other.torques), J, bias)
     assert held.acceleration == pytest.approx(a, abs=1e-9)
     assert np.abs(other.forces - found.forces).max() > 0.1
     assert other.torques @ other.torques > found.torques @ found.torques
@@ -148,7 +148,7 @@ def test_priorities_are_strict_and_below_them_torques_are_least():
         u = prioritised_drives(DOG, state, levels, feet)
         x = textbook(problem(DOG, state, [levels[0]], feet), 18 + 3 * len(feet) + 12)
         J, bias, _, _ = support_dynamics(DOG, state, feet)
-        a = fc.constrained_forward_dynamics(DOG, state, np.append(np.zeros(6), u), J, bias).acceleration
+        a = fc.dynamics.constrained_forward_dynamics(DOG, state, np.append(np.zeros(6), u), J, bias).acceleration
         d = levels[0][0].demand(DOG, state)
         assert np.abs(d.J @ a - d.J @ x[:18]).max() < 1e-9 * max(1.0, np.abs(d.acceleration).max())
 
@@ -158,7 +158,7 @@ def test_the_whole_body_problem_without_limits_has_the_same_torques():
     state = standing(np.random.default_rng(11))
     tasks = [[CenterOfMassTask([0.0, 0.0, 0.3])], [BASE, JointsTask(np.zeros(12))]]
     whole = fc.control.torques(DOG, state, tasks, contacts=FEET[:3], friction=None, settle="torques")
-    found = Prioritised(tasks, FEET[:3]).torques(DOG, state)
+    found = PrioritizedControl(tasks, FEET[:3]).torques(DOG, state)
     assert np.abs(found - whole.torques).max() < 1e-11 * np.abs(found).max()
 
 
@@ -169,7 +169,7 @@ def test_example_3_10_1_is_inverse_dynamics_and_singular_tasks_are_met_as_far_as
     assert u == pytest.approx(fc.inverse_dynamics(arm, state, wanted), rel=1e-12)
     straight = arm.state(joints=[0.3, 0.0, 0.0])
     tip = PositionTask("end_effector", acceleration=[1.0, 0.0, 1.0], gain=0.0)
-    law = Prioritised([[tip]])
+    law = PrioritizedControl([[tip]])
     assert np.abs(law.torques(arm, straight)).max() < 100.0
     J = fc.jacobian(arm, straight, "end_effector", "mixed")[:3]
     a = fc.forward_dynamics(arm, straight, law.torques(arm, straight))
@@ -182,7 +182,7 @@ def test_no_torque_depends_on_the_base_that_was_chosen():
     state, place = robot.random_state(rng), robot.link_names[3]
     tasks = [[CenterOfMassTask([0.1, 0.2, 0.3], gain=2.0)], [PoseTask(robot.link_names[5], np.eye(4))]]
     other = robot.reroot(place)
-    turned = fc.reroot_state(robot, state, place)
+    turned = fc.dynamics.reroot_state(robot, state, place)
     order = [robot.rate_joints.index(name) for name in other.rate_joints]
     for contacts in ([], [robot.link_names[1], robot.link_names[2]]):
         u = prioritised_drives(robot, state, tasks, contacts)
@@ -192,7 +192,7 @@ def test_no_torque_depends_on_the_base_that_was_chosen():
 def test_what_drives_cannot_move_is_not_asked_of_them():
     """In flight no torque moves the center of mass: rows of nothing but rounding have no rank."""
     state, com = standing(np.random.default_rng(3)), CenterOfMassTask([0.0, 0.0, 0.3])
-    for law in (Prioritised([[com]]), fc.control.OperationalSpace(com)):
+    for law in (PrioritizedControl([[com]]), fc.control.OperationalSpace(com)):
         assert np.abs(law.torques(DOG, state)).max() < 1e-9
         fast = law.compile(fc.robots.planar_arm(fc.lie.SE3()))
         assert np.abs(fast(np.array([0, 0, 0, 0, 0, 0, 1, 0.3, 0.4, 0.5]), np.full(9, 0.1), 0.0)).max() < 1e-9
@@ -223,7 +223,7 @@ def test_a_joint_without_a_drive_gets_no_torque_in_any_law():
     lame, rng = DOG.drive([name for name in DOG.joint_names if name != "front_left_knee"]), np.random.default_rng(8)
     state, i = standing(rng), DOG.rate_joints.index("front_left_knee")
     for law in (
-        Prioritised([[BASE]], FEET),
+        PrioritizedControl([[BASE]], FEET),
         VirtualModel([BaseTask(state.pose)], 100.0, contacts=FEET),
         fc.control.OperationalSpace(PositionTask("rear_left_foot", [0.0, 0.0, 0.3])),
         fc.control.Impedance(np.zeros(12), 10.0, 1.0, gravity=True),
@@ -236,8 +236,8 @@ def test_a_joint_without_a_drive_gets_no_torque_in_any_law():
     assert u.torques[i] == 0.0
     d = BASE.demand(lame, state)
     J, bias, _, _ = support_dynamics(lame, state, FEET)
-    a = fc.constrained_forward_dynamics(
-        lame, state, Prioritised([[BASE]], FEET).forces(lame, 0, state, frozenset()), J, bias
+    a = fc.dynamics.constrained_forward_dynamics(
+        lame, state, PrioritizedControl([[BASE]], FEET).forces(lame, 0, state, frozenset()), J, bias
     )
     assert d.J @ a.acceleration + d.bias == pytest.approx(BASE.acceleration, abs=1e-8)  # eleven drives are enough
 
@@ -246,8 +246,8 @@ def test_the_laws_compile_and_keep_their_books():
     robot = fc.robots.planar_arm(fc.lie.SE3())
     states = [robot.random_state(np.random.default_rng(i)) for i in range(3)]
     tip = PositionTask("end_effector", [0.1, 0.2, 0.3], gain=3.0)
-    check_law(Prioritised([[tip], [JointsTask([0.1, 0.2, 0.3])]]), robot, states=states)
-    for law in (Prioritised([[tip]], ["post"]), VirtualModel([tip], 20.0, 2.0, contacts=["post"])):
+    check_law(PrioritizedControl([[tip], [JointsTask([0.1, 0.2, 0.3])]]), robot, states=states)
+    for law in (PrioritizedControl([[tip]], ["post"]), VirtualModel([tip], 20.0, 2.0, contacts=["post"])):
         fast = law.compile(robot)
         for state in states:
             assert fast(*robot.flatten(state), 0.0) == pytest.approx(law.torques(robot, state), rel=1e-11, abs=1e-11)
@@ -255,7 +255,7 @@ def test_the_laws_compile_and_keep_their_books():
 
 def test_measurements_that_are_no_numbers_are_named():
     state = standing(np.random.default_rng(1))
-    for law in (Prioritised([[BASE]], FEET), fc.control.Impedance(np.zeros(12), 1.0, 1.0)):
+    for law in (PrioritizedControl([[BASE]], FEET), fc.control.Impedance(np.zeros(12), 1.0, 1.0)):
         for part in ("joints", "rates"):
             odd = state._replace(**{part: np.where(np.arange(12) == 3, np.nan, getattr(state, part))})
             with pytest.raises(FallingCatError, match=f"{part}.* not finite"):
@@ -263,10 +263,10 @@ def test_measurements_that_are_no_numbers_are_named():
 
 
 def test_code_of_a_run_has_no_damping_where_there_is_none():
-    from fallingcat.simulation.numbers import apart
+    from fallingcat.simulation.law_parameters import apart
 
-    assert len(apart([Prioritised([[BASE]], FEET)], DOG)[1]) == 0
-    assert apart([Prioritised([[BASE]], FEET, damping=0.1)], DOG)[1].tolist() == [0.1]
+    assert len(apart([PrioritizedControl([[BASE]], FEET)], DOG)[1]) == 0
+    assert apart([PrioritizedControl([[BASE]], FEET, damping=0.1)], DOG)[1].tolist() == [0.1]
 
 
 @pytest.mark.slow
@@ -277,7 +277,7 @@ def test_a_quadruped_stands_on_a_floor_under_both_laws():
     pose[2, 3], goal[2, 3] = -low - 1e-3, 0.03 - low
     stand, floor = stand._replace(pose=pose), fc.contact.CompliantFloor(tuple(FEET), (1e4, 1e4), (100.0, 100.0))
     for law in (
-        Prioritised([[BaseTask(goal, gain=8.0)]], FEET),
+        PrioritizedControl([[BaseTask(goal, gain=8.0)]], FEET),
         VirtualModel([BaseTask(goal)], (2e3,) * 3 + (200.0,) * 3, (200.0,) * 3 + (20.0,) * 3, contacts=FEET),
     ):
         run = fc.simulate(DOG, stand, 1.5, law, floor, integrator="implicit", dt=1e-3)
@@ -288,13 +288,13 @@ def test_a_quadruped_stands_on_a_floor_under_both_laws():
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (lambda: Prioritised([BASE]), "list of priorities"),
-        (lambda: Prioritised([[BASE]], damping=-1.0), "damping of 'priorities' is not negative"),
-        (lambda: Prioritised(3), "tasks of 'priorities' are a list"),
-        (lambda: Prioritised([["stand"]]), "task of 'priorities' is a Task"),
-        (lambda: Prioritised([[BASE]], ["paw"]).compile(DOG), "there is no link or frame 'paw'"),
-        (lambda: Prioritised([[BASE]], "paw"), "contacts of 'priorities' are a list"),
-        (lambda: Prioritised([[BASE]], [3]).compile(DOG), "a contact is the name"),
+        (lambda: PrioritizedControl([BASE]), "list of priorities"),
+        (lambda: PrioritizedControl([[BASE]], damping=-1.0), "damping of 'priorities' is not negative"),
+        (lambda: PrioritizedControl(3), "tasks of 'priorities' are a list"),
+        (lambda: PrioritizedControl([["stand"]]), "task of 'priorities' is a Task"),
+        (lambda: PrioritizedControl([[BASE]], ["paw"]).compile(DOG), "there is no link or frame 'paw'"),
+        (lambda: PrioritizedControl([[BASE]], "paw"), "contacts of 'priorities' are a list"),
+        (lambda: PrioritizedControl([[BASE]], [3]).compile(DOG), "a contact is the name"),
         (lambda: VirtualModel([BASE], [1.0, 2.0]).compile(DOG), "stiffness of 'virtual model' is one number or 6"),
         (lambda: VirtualModel([BASE], force=[1.0]).compile(DOG), "force of 'virtual model' is one number or 6"),
         (lambda: support_dynamics(DOG, DOG.neutral(), "paw"), "contacts are names"),

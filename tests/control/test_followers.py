@@ -18,7 +18,7 @@ def robot(request):
     rng = np.random.default_rng(request.param)
     kinds = ["revolute", "prismatic", "revolute", "spherical"]
     model = following(driven(fc.robots.random_tree(rng, 7, kinds), rng), rng)
-    joints = [replace(j, passive=fc.Passive(*rng.uniform(size=4).tolist())) for j in model.joints]
+    joints = [replace(j, passive=fc.model.Passive(*rng.uniform(size=4).tolist())) for j in model.joints]
     model = replace(model, joints=tuple(joints))
     assert any(joint.mimic for joint in model.joints)
     return model, model.random_state(rng)
@@ -53,8 +53,8 @@ def test_friction_of_followers_slows_their_leaders(robot):
 def test_actuators_of_followers_drive_their_leaders(robot):
     model, state = robot
     single = [joint.name for joint in model.joints if joint.kind.nq == 1]
-    drives = [fc.Actuator(f"of {name}", name, "position", gear=2.0, kp=5.0, kv=0.3) for name in single]
-    drives += [fc.Actuator(f"motor of {name}", name, gear=3.0) for name in single]
+    drives = [fc.model.Actuator(f"of {name}", name, "position", gear=2.0, kp=5.0, kv=0.3) for name in single]
+    drives += [fc.model.Actuator(f"motor of {name}", name, gear=3.0) for name in single]
     model = replace(model, actuators=tuple(drives))
     free = freed(model, state)
     law = Actuators(tuple(np.linspace(-1.0, 1.0, len(drives))))
@@ -68,8 +68,10 @@ def gripper(**limits):
     body = fc.Body(1.0, [0.0, 0.1, 0.0], np.diag([0.01, 0.01, 0.01]))
     links = tuple(fc.Link(name, body) for name in ("palm", "left", "right"))
     hinge = fc.joints.Revolute()
-    left = fc.Joint("left", hinge, "palm", "left", limits=fc.Limits(-2.0, 2.0, effort=5.0))
-    right = fc.Joint("right", hinge, "palm", "right", mimic=fc.Mimic("left", -2.0), limits=fc.Limits(**limits))
+    left = fc.Joint("left", hinge, "palm", "left", limits=fc.model.Limits(-2.0, 2.0, effort=5.0))
+    right = fc.Joint(
+        "right", hinge, "palm", "right", mimic=fc.model.Mimic("left", -2.0), limits=fc.model.Limits(**limits)
+    )
     return fc.Model("gripper", fc.lie.SE3(), links, (left, right), gravity=np.zeros(3))
 
 
@@ -91,6 +93,6 @@ def test_the_stop_of_a_follower_stops_its_leader():
 def test_drives_stay_below_the_speed_of_followers():
     model = gripper(velocity=1.0)  # the leader 0.5
     ask = np.array([0.0] * 6 + [9.0])
-    beside = lambda rate: DriveLimits().beside(model, 0.0, model.state(rates=[rate]), NOBODY, ask)[6]  # noqa: E731
+    beside = lambda rate: DriveLimits().saturated_forces(model, 0.0, model.state(rates=[rate]), NOBODY, ask)[6]  # noqa: E731
     assert beside(0.0) == -4.0
     assert beside(0.6) == -9.0

@@ -7,12 +7,11 @@ import pytest
 from oracles.projected_newton_euler import bias_forces, gravity_forces, mass_matrix
 
 import fallingcat as fc
-from fallingcat.contact.points import point_motions
 from fallingcat.control import (
     BaseTask,
     ForceTask,
     JointsTask,
-    Prioritised,
+    PrioritizedControl,
     TorqueLimits,
     WholeBody,
     WrenchTask,
@@ -20,6 +19,7 @@ from fallingcat.control import (
     torques,
     velocities,
 )
+from fallingcat.geometry.contact_points import point_motions
 
 DOG = fc.robots.quadruped()
 FEET = tuple(frame.name for frame in DOG.frames)
@@ -100,7 +100,7 @@ def test_a_wrench_is_the_sum_of_the_forces_on_a_link():
     for k, corner in enumerate(corners):
         placement = np.eye(4)
         placement[:3, 3] = corner
-        body = dataclasses.replace(body, frames=(*body.frames, fc.Frame(f"corner{k}", link, placement)))
+        body = dataclasses.replace(body, frames=(*body.frames, fc.model.Frame(f"corner{k}", link, placement)))
     s, sole = body.neutral(), [f"corner{k}" for k in range(3)]
     wanted = np.array([5.0, -3.0, 9.81 * body.mass, 1.0, 2.0, 0.5])
     found = torques(body, s, [[WrenchTask(link, wanted)]], contacts=sole, friction=None)
@@ -138,7 +138,7 @@ def test_prioritised_is_the_formula_too(seed):
     s = state(seed)
     three = FEET[:3]
     turn, task = BaseTask(acceleration=np.zeros(6), gain=0.0), ForceTask(three[0], [0.0, 0.0, 30.0], mask=(0, 0, 1))
-    law = Prioritised([[turn], [task]], three)
+    law = PrioritizedControl([[turn], [task]], three)
     tau = law.torques(DOG, s)
     J = np.vstack([p.J for p in point_motions(DOG, s, three)])
     rest = np.concatenate([p.bias for p in point_motions(DOG, s, three)])
@@ -162,10 +162,10 @@ def test_prioritised_is_the_formula_too(seed):
         (lambda: ForceTask(FEET[0], "much"), "is made of numbers"),
         (lambda: velocities(DOG, state(0), [[ForceTask(FEET[0])]]), "asks for a contact force, not for motion"),
         (lambda: inverse_kinematics(DOG, [ForceTask(FEET[0])]), "asks for a contact force"),
-        (lambda: Prioritised([[ForceTask(FEET[0])]]).check(DOG), "is no contact"),
-        (lambda: Prioritised([[ForceTask(FEET[0])]], FEET + FEET[:1]).check(DOG), "are not determined"),
+        (lambda: PrioritizedControl([[ForceTask(FEET[0])]]).check(DOG), "is no contact"),
+        (lambda: PrioritizedControl([[ForceTask(FEET[0])]], FEET + FEET[:1]).check(DOG), "are not determined"),
         (
-            lambda: Prioritised([[ForceTask(FEET[0])]], (fc.control.PoseTask(FEET[0]),)).check(DOG),
+            lambda: PrioritizedControl([[ForceTask(FEET[0])]], (fc.control.PoseTask(FEET[0]),)).check(DOG),
             "given by their names, not by tasks",
         ),
     ],

@@ -38,7 +38,7 @@ def cases():
 def test_jacobians_are_rates(model, state, foot):
     leg = virtual_leg(model, state, foot)
     h = 1e-6
-    ahead, behind = (virtual_leg(model, fc.displace(model, state, s * state.velocity), foot) for s in (h, -h))
+    ahead, behind = (virtual_leg(model, fc.dynamics.displace(model, state, s * state.velocity), foot) for s in (h, -h))
     assert leg.radial @ state.velocity == pytest.approx((ahead.length - behind.length) / (2 * h), abs=1e-8)
     turn = (ahead.angle - behind.angle + np.pi) % (2 * np.pi) - np.pi
     assert leg.polar @ state.velocity == pytest.approx(turn / (2 * h), abs=1e-7)
@@ -68,14 +68,16 @@ def test_the_locked_polar_law(model, state, foot):
     reference = tuple(0.5 * state.joints)
     law = LockedPolarSpring(6.0, angle=0.2, reference=reference)
     forces = law.forces(model, 0.0, state, STANCE)
-    angle = np.arctan2(state.pose[1, 0], state.pose[0, 0]) + fc.locked_angle(model, state.joints, np.array(reference))
+    angle = np.arctan2(state.pose[1, 0], state.pose[0, 0]) + fc.formulations.locked_angle(
+        model, state.joints, np.array(reference)
+    )
     away = (angle - 0.2 + np.pi) % (2 * np.pi) - np.pi
     assert forces[2] == pytest.approx(-6.0 * away, rel=1e-9)
     np.testing.assert_allclose(forces[model.m :], forces[2] * fc.connection(model, state)[2], rtol=1e-12)
     h = 1e-6
-    shift = fc.locked_angle(model, state.joints + h * state.rates, np.array(reference)) - fc.locked_angle(
-        model, state.joints - h * state.rates, np.array(reference)
-    )
+    shift = fc.formulations.locked_angle(
+        model, state.joints + h * state.rates, np.array(reference)
+    ) - fc.formulations.locked_angle(model, state.joints - h * state.rates, np.array(reference))
     rate = state.twist[2] + shift / (2 * h)
     assert rate == pytest.approx(fc.locked_velocity(model, state)[2], abs=1e-7)
 
@@ -87,7 +89,7 @@ def test_the_spring_force_is_the_slope_of_its_energy():
     h = 1e-6
     for k in range(model.nv):
         d = h * np.eye(model.nv)[k]
-        up, down = (spring.energy(model, fc.displace(model, state, s * d)) for s in (1, -1))
+        up, down = (spring.energy(model, fc.dynamics.displace(model, state, s * d)) for s in (1, -1))
         assert spring.forces(model, 0.0, state, FLIGHT)[k] == pytest.approx(-(up - down) / (2 * h), abs=1e-5)
 
 
@@ -109,7 +111,7 @@ def test_longer_legs_hop_too():
     state = model.random_state(np.random.default_rng(2))
     leg = virtual_leg(model, state, foot)
     h = 1e-6
-    ahead, behind = (virtual_leg(model, fc.displace(model, state, s * state.velocity), foot) for s in (h, -h))
+    ahead, behind = (virtual_leg(model, fc.dynamics.displace(model, state, s * state.velocity), foot) for s in (h, -h))
     assert leg.radial @ state.velocity == pytest.approx((ahead.length - behind.length) / (2 * h), rel=1e-6, abs=1e-7)
 
 
@@ -129,7 +131,7 @@ def wheels():
 
 
 def locked_angle(model, state):
-    return fc.locked_angle(model, state.joints)
+    return fc.formulations.locked_angle(model, state.joints)
 
 
 def test_the_locked_angle_is_refused_on_every_path_where_it_depends_on_the_path():
@@ -156,7 +158,7 @@ def test_the_locked_angle_of_balanced_wheels():
     center = M[:2, 2] / M[0, 0]
     about_center = M[2, 2] - M[0, 0] * center @ center
     expected = M[2, 3:] @ state.joints / about_center
-    assert fc.locked_angle(model, state.joints) == pytest.approx(expected, rel=1e-13)
+    assert fc.formulations.locked_angle(model, state.joints) == pytest.approx(expected, rel=1e-13)
     assert fc.compile(model, locked_angle)(*model.flatten(state)) == pytest.approx(expected, rel=1e-13)
     law = LockedPolarSpring(6.0, foot="wheel0", when="always")
     assert fc.simulate(model, state, 0.01, law, integrator="rkmk4").status == "finished"

@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose
 import fallingcat as fc
 from fallingcat import control
 from fallingcat.control import inverse_kinematics
-from fallingcat.control.reaching_step import HEAD, numbers_of, step
-from fallingcat.control.stretched import stretched
+from fallingcat.control.inverse_kinematics.damped_step import HEAD, numbers_of, step
+from fallingcat.control.inverse_kinematics.reach_bound import reach_bound
 from fallingcat.errors import ModelError
 
 
@@ -183,7 +183,7 @@ def test_out_of_reach_says_by_how_much():
 def test_far_goals_are_out_of_reach_whatever_holds_the_arm(far):
     """Not unfinished, and not limited: without limits they would be as far."""
     free, held = fc.robots.planar_arm(), fc.robots.planar_arm()
-    joints = [replace(joint, limits=fc.Limits(-1.2, 1.2)) for joint in held.joints]
+    joints = [replace(joint, limits=fc.model.Limits(-1.2, 1.2)) for joint in held.joints]
     held = replace(held, joints=tuple(joints))
     for model in (free, held):
         for angle in (0.3, 1.0, 2.5):
@@ -205,13 +205,13 @@ def test_the_stretched_arm_is_as_long_as_any_of_its_postures_is():
     rng = np.random.default_rng(3)
     for kinds in (("revolute", "universal", "spherical"), ("revolute", "prismatic", "fixed")):
         model = fc.robots.random_tree(rng, 5, kinds=kinds, base=fc.lie.Trivial(), branching=0.0)
-        center, length = stretched(model, model.link_names[-1])
+        center, length = reach_bound(model, model.link_names[-1])
         ways = [np.linalg.norm(fc.link_pose(model, s, model.link_names[-1])[:3, 3] - center) for s in
                 (model.random_state(rng) for _ in range(200))]  # fmt: skip
         assert max(ways) <= length + 1e-12
         assert length == np.inf or max(ways) > 0.2 * length
     slide = fc.robots.random_tree(rng, 2, kinds=("prismatic",), base=fc.lie.Trivial())
-    assert stretched(slide, "link2", limited=False)[1] == np.inf
+    assert reach_bound(slide, "link2", limited=False)[1] == np.inf
 
 
 def test_a_base_that_flies_to_the_goal_is_noted():
@@ -293,7 +293,7 @@ def test_three_levels_rest_where_none_can_do_better_beside_those_above(base):
     robot = fc.robots.random_tree(rng, 6, base=base)
     start = robot.random_state(rng)
     hand, elbow = robot.link_names[-1], robot.link_names[-3]
-    near = fc.displace(robot, start, 0.1 * rng.normal(size=robot.nv))
+    near = fc.dynamics.displace(robot, start, 0.1 * rng.normal(size=robot.nv))
     goal, far = (fc.link_pose(robot, near, place)[:3, 3] for place in (hand, elbow))
     tasks = [
         [control.PositionTask(hand, goal)],
@@ -333,7 +333,7 @@ def test_no_direction_of_a_step_depends_on_the_base_that_was_chosen():
         out = step(robot, x, numbers, settings, forms=(forms,), limited=True)
         return robot.unflatten(q, robot.difference(q, out[: robot.nq]))
 
-    other, seen = model.reroot("link2"), fc.reroot_state(model, start, "link2")
+    other, seen = model.reroot("link2"), fc.dynamics.reroot_state(model, start, "link2")
     here, there = moving(model, start), moving(other, seen)
     for link in model.link_names:
         assert_allclose(fc.link_twist(model, here, link), fc.link_twist(other, there, link), rtol=1e-7, atol=1e-7)

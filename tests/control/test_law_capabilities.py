@@ -8,9 +8,9 @@ import pytest
 import fallingcat as fc
 from fallingcat.arrays import concatenate, sqrt
 from fallingcat.control import Law
-from fallingcat.control.capabilities import FrictionHold, Impedance, OwnState, Saturation
+from fallingcat.control.laws.capabilities import DryFrictionLimit, Impedance, OwnState, Saturation
 from fallingcat.simulation import Implicit
-from fallingcat.simulation.grip import creeps
+from fallingcat.simulation.integrators.joint_friction import creeps
 from fallingcat.simulation.system import System
 
 ARM = fc.robots.planar_arm()
@@ -26,10 +26,10 @@ class Brake(Law):
     name: str = "brake"
     commanded = False
 
-    def grip(self, model):
+    def dry_friction(self, model):
         return np.full(model.n, self.limit)
 
-    def fading(self, model):
+    def fade_rates(self, model):
         return np.full(model.n, self.slow)
 
     def forces(self, model, t, state, touching):
@@ -46,7 +46,7 @@ class Bumper(Law):
     name: str = "bumper"
     ignores_contact = True
 
-    def foreseeing(self):
+    def for_implicit_steps(self):
         return replace(self, foreseen=True)
 
     def forces(self, model, t, state, touching):
@@ -55,9 +55,9 @@ class Bumper(Law):
 
 
 def test_a_law_is_a_base_of_forces_and_four_capabilities():
-    mixed_in = (Impedance, Saturation, FrictionHold, OwnState)
+    mixed_in = (Impedance, Saturation, DryFrictionLimit, OwnState)
     offered = {name for kind in mixed_in for name in vars(kind) if not name.startswith("_")}
-    assert {"impedance", "beside", "grip", "memory_rate"} <= offered
+    assert {"impedance", "saturated_forces", "dry_friction", "memory_rate"} <= offered
     assert not offered & vars(Law).keys()
     assert set(mixed_in) <= set(Law.__mro__)
 

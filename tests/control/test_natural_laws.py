@@ -12,7 +12,7 @@ from scipy.special import expit
 import fallingcat as fc
 from fallingcat import arrays
 from fallingcat.arrays import Graph, array, from_casadi, to_casadi, where
-from fallingcat.arrays.natural import Expressions, natural
+from fallingcat.arrays.numpy_protocol import Expressions, natural
 
 
 def filled(t, q, v):

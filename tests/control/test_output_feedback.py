@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.control import Cycles, Law, OutputFeedback, PoseSensor, Sampled
+from fallingcat.control import Law, OutputFeedback, PeriodicReference, PoseSensor, Sampled
 from fallingcat.errors import ModelError
 from fallingcat.lie import R3, SE2, SE3, SO2, SO3, Helical, Schoenflies
 from tests.support.random_robots import TILTED
@@ -260,7 +260,7 @@ def test_what_the_law_is_not_for_is_refused_by_name(tumbler):
 def test_a_motion_is_followed_while_it_tumbles(tumbler):
     """Exactly, where the observers know the truth: W falls as (58) says, on the errors of the motion."""
     model, state, law = tumbler
-    motion = Cycles((0.4, -0.8), ((0.3, 0.1),), ((-0.1, 0.2),), count=2, duration=3.0)
+    motion = PeriodicReference((0.4, -0.8), ((0.3, 0.1),), ((-0.1, 0.2),), count=2, duration=3.0)
     law = replace(law, compensation="curvature", motion=motion, pose=None, locked=None)
     start = state._replace(joints=motion(0.0).joints, rates=np.zeros(2))
     run = fc.simulate(model, start, 3.5, law, dt=5e-3)
@@ -274,7 +274,7 @@ def test_a_motion_is_followed_while_it_tumbles(tumbler):
 
     def W(t):
         v = off.velocity + t * a
-        moved = fc.displace(model, off, t * off.velocity)._replace(twist=v[:3], rates=v[3:])
+        moved = fc.dynamics.displace(model, off, t * off.velocity)._replace(twist=v[:3], rates=v[3:])
         return law.remembering(law.memory + t * rate).errors(model, moved, 0.7 + t).W
 
     wanted = law.errors(model, off, 0.7).rate

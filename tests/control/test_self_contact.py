@@ -15,10 +15,11 @@ from residuals import agree
 from support.emulated_gpu import emulated
 
 import fallingcat as fc
-from fallingcat.contact import overlaps, pairs
 from fallingcat.control import SelfContact
-from fallingcat.control.self_contact import opposed
+from fallingcat.control.laws.self_contact import opposed
 from fallingcat.errors import ModelError
+from fallingcat.geometry import collision_pairs as pairs
+from fallingcat.geometry import signed_distance as overlaps
 from fallingcat.model.shapes import Box, Capsule, Sphere
 from fallingcat.testing import check_law
 
@@ -126,7 +127,7 @@ def test_forces_are_those_of_pairs_seen_from_the_world(recipe):
         for sign, name in zip((-1.0, 1.0), names, strict=True):
             place = np.eye(4)
             place[:3, 3] = (np.linalg.inv(poses[name]) @ np.append(met.point, 1.0))[:3]
-            J = J + sign * fc.jacobian(model, state, fc.Frame("point", name, place), "mixed")[:3]
+            J = J + sign * fc.jacobian(model, state, fc.model.Frame("point", name, place), "mixed")[:3]
         y = max(-met.distance, 0.0)
         F = min(max(300.0 * y - 4.0 * met.normal @ J @ state.velocity, 0.0), 1200.0 * y)
         total += F * met.normal @ J
@@ -141,7 +142,7 @@ def test_springs_have_an_energy_and_dampers_take_some(recipe):
     """``dU/dt = -F . v`` along any motion without damping; with it, more is taken."""
     model, state, law = touching_robot(recipe)
     spring = replace(law, damping=0.0)
-    moved = fc.displace(model, state, 1j * STEP * state.velocity)
+    moved = fc.dynamics.displace(model, state, 1j * STEP * state.velocity)
     rate, size = np.imag(spring.energy(model, moved)) / STEP, max(1.0, float(spring.energy(model, state)))
     agree("dU/dt = -F v", spring.forces(model, 0.0, state, NOTHING) @ state.velocity, -rate, 1e-10, size)
     assert law.forces(model, 0.0, state, NOTHING) @ state.velocity <= -rate + 1e-9 * size

@@ -5,11 +5,11 @@ import pytest
 from residuals import agree
 
 import fallingcat as fc
-from fallingcat.contact import Sole
+from fallingcat.contact import WrenchCone
 from fallingcat.control import CenterOfMassTask, JointLimits, JointsTask, PoseTask, Stance, TorqueLimits, WholeBody
 
 BENT = {"hip_pitch": -0.5, "knee_pitch": 1.0, "ankle_pitch": -0.5}
-LEFT, RIGHT = (Sole(f"{side}_sole", (-0.06, 0.14), (-0.05, 0.05), 0.6) for side in ("left", "right"))
+LEFT, RIGHT = (WrenchCone(f"{side}_sole", (-0.06, 0.14), (-0.05, 0.05), 0.6) for side in ("left", "right"))
 
 
 def legs():
@@ -106,7 +106,7 @@ def test_what_it_plans_is_what_happens(loops):
     a = fc.forward_dynamics(WALKER, state, np.r_[np.zeros(6), found.torques], wrenches)
     agree("planned accelerations", a[6:], found.acceleration[6:], 1e-11)
     for foot in (LEFT, RIGHT):
-        agree("feet rest", fc.link_acceleration(WALKER, state, a, foot.place, "mixed"), np.zeros(6), 1e-10)
+        agree("feet rest", fc.dynamics.link_acceleration(WALKER, state, a, foot.place, "mixed"), np.zeros(6), 1e-10)
     held = LEFT.wrench(WALKER, state, found.torques, wrenches={"right_sole": found.forces[1]})
     agree("(48)", held, found.forces[0], 1e-12)
     assert max((foot.cone @ w).max() for foot, w in zip((LEFT, RIGHT), found.forces, strict=True)) < 1e-9
@@ -126,7 +126,7 @@ def test_random_robots_on_a_random_link(seed):
     rng = np.random.default_rng(seed)
     model = fc.robots.random_tree(rng, 5, kinds=["revolute", "prismatic"])
     model = model.drive(model.joint_names[1:])
-    state, sole = model.random_state(rng), Sole(model.link_names[2], (-1.0, 2.0), (-1.0, 1.5), 1.0)
+    state, sole = model.random_state(rng), WrenchCone(model.link_names[2], (-1.0, 2.0), (-1.0, 1.5), 1.0)
     J = fc.jacobian(model, state, sole.place)
     state = state._replace(twist=-np.linalg.solve(J[:, :6], J[:, 6:] @ state.rates))
     loop = Stance(model, [[JointsTask(np.zeros(5), gain=0.1)]], [sole]).compile()
@@ -137,7 +137,7 @@ def test_random_robots_on_a_random_link(seed):
     a = fc.forward_dynamics(model, state, np.r_[np.zeros(6), found.torques], {sole.place: found.forces[0]})
     size = 1e-14 * np.linalg.cond(fc.mass_matrix(model, state))
     agree("planned accelerations of random robots", a[6:], found.acceleration[6:], max(1e-12, size))
-    rest = fc.link_acceleration(model, state, a, sole.place, "mixed")
+    rest = fc.dynamics.link_acceleration(model, state, a, sole.place, "mixed")
     agree("the foot of random robots rests", rest, np.zeros(6), max(1e-12, size))
     agree("(48) of random robots", sole.wrench(model, state, found.torques), found.forces[0], max(1e-12, size))
 
@@ -170,13 +170,13 @@ def test_it_stands_in_a_simulation():
         (lambda: Stance(WALKER, [[STAY]], LEFT).compile(), "feet are soles"),
         (lambda: Stance(WALKER, [[STAY]], ["left_sole"]).compile(), "feet are soles"),
         (lambda: Stance(WALKER, [[STAY]], [LEFT, LEFT]).compile(), "named twice: left_sole, left_sole"),
-        (lambda: Stance(WALKER, [[STAY]], [Sole("hand", (0, 1), (0, 1))]).compile(), "no link or frame 'hand'"),
+        (lambda: Stance(WALKER, [[STAY]], [WrenchCone("hand", (0, 1), (0, 1))]).compile(), "no link or frame 'hand'"),
         (lambda: Stance(WALKER, [[STAY]], [LEFT], [0.6]).compile(), "limits is a list of limits"),
         (lambda: Stance(WALKER, [[STAY]], [LEFT], horizon=0.0).compile(), "horizon"),
         (lambda: Stance(WALKER, [STAY], [LEFT]).compile(), "tasks"),
         (lambda: Stance(None, [[STAY]], [LEFT]).compile(), "the first argument is a Model"),
         (
-            lambda: Stance(fc.robots.revolute_hopper(), [], [Sole("foot", (0, 1), (0, 1))]).compile(),
+            lambda: Stance(fc.robots.revolute_hopper(), [], [WrenchCone("foot", (0, 1), (0, 1))]).compile(),
             "a robot that is free to move, not on SE",
         ),
     ],

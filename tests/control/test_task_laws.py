@@ -35,7 +35,7 @@ def on_its_axis():
     body = fc.Body(1.0, np.array([0.1, 0.02, 0.03]), np.diag([0.01, 0.02, 0.015]))
     hinge = fc.Joint("turn", fc.joints.Revolute(tuple(axis)), "base", "hand", placement)
     links = (fc.Link("base", body), fc.Link("hand", body))
-    return fc.Model("tilted", fc.lie.Trivial(), links, (hinge,), frames=(fc.Frame("tip", "hand", tip),))
+    return fc.Model("tilted", fc.lie.Trivial(), links, (hinge,), frames=(fc.model.Frame("tip", "hand", tip),))
 
 
 def moved(robot, state, law):
@@ -63,7 +63,7 @@ def test_task_dynamics_are_those_of_the_formulas_on_any_base():
         state, task = robot.random_state(rng), PoseTask(robot.link_names[-1])
         found = task_dynamics(robot, state, task)
         J = fc.jacobian(robot, state, robot.link_names[-1], "mixed")
-        Jdot = fc.jacobian_derivative(robot, state, robot.link_names[-1], "mixed")
+        Jdot = fc.dynamics.jacobian_derivative(robot, state, robot.link_names[-1], "mixed")
         Minv = np.linalg.inv(fc.mass_matrix(robot, state))
         g, h = fc.gravity_forces(robot, state), fc.bias_forces(robot, state)
         L = np.linalg.inv(J @ Minv @ J.T)
@@ -92,7 +92,7 @@ def test_a_point_on_the_axis_that_should_move_it_is_left_alone():
     held = control.velocities(robot, state, [[task]], limits=[control.SpeedLimit(control.RotationTask("hand"), 1.0)])
     assert held.velocity.tolist() == [0.0]
     q, v = robot.flatten(state)
-    for law in (OperationalSpace(task), control.Prioritised([[task]])):
+    for law in (OperationalSpace(task), control.PrioritizedControl([[task]])):
         assert np.abs(law.torques(robot, state)).max() < 1e-12
         assert np.abs(law.compile(robot)(q, v, 0.0)).max() < 1e-12
     assert np.abs(control.torques(robot, state, [[task]]).torques).max() < 1e-12
@@ -133,14 +133,16 @@ def test_on_a_wall_the_force_and_the_motion_along_it_are_those_that_were_asked_f
     state, tip = robot.random_state(np.random.default_rng(5)), robot.link_names[-1]
     J, bias = (x[:3] for x in (fc.jacobian(robot, state, tip, "mixed"), np.zeros(6)))
     state = state._replace(rates=(np.eye(7) - np.linalg.pinv(C[:, :1].T @ J) @ (C[:, :1].T @ J)) @ state.rates)
-    J, Jdot = (f(robot, state, tip, "mixed")[:3] for f in (fc.jacobian, fc.jacobian_derivative))
+    J, Jdot = (f(robot, state, tip, "mixed")[:3] for f in (fc.jacobian, fc.dynamics.jacobian_derivative))
     bias = Jdot @ state.velocity
     wanted, F = np.array([3.0, -1.0, 0.5]), np.array([7.0, 8.0, 9.0])
     law = OperationalSpace(
         PositionTask(tip, acceleration=wanted, gain=0.0), force=F, pressed=(True, False, False), axes=C
     )
     n = C[:, :1].T
-    held = fc.constrained_forward_dynamics(robot, state, law.forces(robot, 0.0, state, frozenset()), n @ J, n @ bias)
+    held = fc.dynamics.constrained_forward_dynamics(
+        robot, state, law.forces(robot, 0.0, state, frozenset()), n @ J, n @ bias
+    )
     S_M = C @ np.diag([0.0, 1.0, 1.0]) @ C.T
     assert J @ held.acceleration + bias == pytest.approx(S_M @ wanted, abs=1e-9)
     assert -held.multipliers == pytest.approx(n @ F, rel=1e-9)  # the robot presses on the wall

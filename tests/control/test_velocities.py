@@ -6,11 +6,11 @@ from numpy.testing import assert_allclose
 
 import fallingcat as fc
 from fallingcat import control
-from fallingcat.control.active_set import limited
-from fallingcat.control.least_squares import Level, hierarchical
-from fallingcat.control.priorities import prioritised
+from fallingcat.control.inverse_kinematics.differential import prioritised
 from fallingcat.control.tasks.task import count, packed
 from fallingcat.errors import ModelError
+from fallingcat.qp.hqp_reference import limited
+from fallingcat.qp.least_squares import Level, hierarchical
 
 ROOT3 = np.sqrt(3.0)
 FEET = ("front_left_foot", "front_right_foot", "rear_left_foot", "rear_right_foot")
@@ -203,7 +203,7 @@ def test_no_task_direction_depends_on_the_base_that_was_chosen():
     model, state, levels = robot_and_tasks(7)
     v = control.velocities(model, state, levels)
     for link in model.link_names[1:4]:
-        other, seen = model.reroot(link), fc.reroot_state(model, state, link)
+        other, seen = model.reroot(link), fc.dynamics.reroot_state(model, state, link)
         w = control.velocities(other, seen, levels)
         moving, again = state._replace(twist=v.twist, rates=v.rates), seen._replace(twist=w.twist, rates=w.rates)
         for place in model.link_names:

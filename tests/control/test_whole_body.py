@@ -8,10 +8,11 @@ from numpy.testing import assert_allclose
 
 import fallingcat as fc
 from fallingcat import control
-from fallingcat.control import lexicographic, whole_body_solver
-from fallingcat.control.least_squares import Level, hierarchical
-from fallingcat.control.limits import Limit, Rows
+from fallingcat.control.limits.joint_limits import Limit, Rows
+from fallingcat.control.whole_body import solver as whole_body_solver
 from fallingcat.errors import ModelError, NumericsError
+from fallingcat.qp import compiled_hqp as lexicographic
+from fallingcat.qp.least_squares import Level, hierarchical
 
 DOG = fc.robots.quadruped()
 FEET = ("front_left_foot", "front_right_foot", "rear_left_foot", "rear_right_foot")
@@ -31,7 +32,10 @@ def moving(rng, speed=0.5):
 def jacobians(model, state, contacts):
     """``J`` (3 k x nv) and ``dJ/dt v`` of points."""
     J = [np.zeros((0, model.nv)), *(fc.jacobian(model, state, place, "mixed")[:3] for place in contacts)]
-    rate = [np.zeros((0, model.nv)), *(fc.jacobian_derivative(model, state, place, "mixed")[:3] for place in contacts)]
+    rate = [
+        np.zeros((0, model.nv)),
+        *(fc.dynamics.jacobian_derivative(model, state, place, "mixed")[:3] for place in contacts),
+    ]
     return np.vstack(J), np.vstack(rate) @ state.velocity
 
 
@@ -327,7 +331,7 @@ def test_no_answer_depends_on_the_base():
     rng = np.random.default_rng(11)
     state, place = moving(rng), "front_left_thigh"
     other = DOG.reroot(place)
-    seen = fc.reroot_state(DOG, state, place)
+    seen = fc.dynamics.reroot_state(DOG, state, place)
     tasks = [[control.CenterOfMassTask(acceleration=[2.0, 1.0, 3.0])], [control.RotationTask("trunk")]]
     for settle in ("forces", "torques"):
         asked = {"contacts": FEET, "limits": [control.TorqueLimits(0.3)], "settle": settle}

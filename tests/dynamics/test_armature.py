@@ -12,7 +12,7 @@ from fallingcat.model.joints import Fixed, Free, Planar, Revolute, Spherical, Un
 
 EQUAL = {"rtol": 1e-13, "atol": 1e-13}
 ALONE = (fc.bias_forces, fc.gravity_forces, fc.coriolis_matrix, fc.mass_matrix_derivative, fc.potential_energy)
-ALONE += (fc.momentum, fc.centroidal_momentum_matrix, fc.locked_inertia, fc.connection, fc.curvature)
+ALONE += (fc.momentum, fc.centroidal_momentum_matrix, fc.dynamics.locked_inertia, fc.connection, fc.curvature)
 
 
 def with_armature(model, armature):

@@ -40,14 +40,18 @@ def placement():
 VECTORS = {
     "acceleration": lambda model, state, x: fc.inverse_dynamics(model, state, x),
     "forces": lambda model, state, x: fc.forward_dynamics(model, state, x),
-    "tangent": lambda model, state, x: fc.displace(model, state, x),
-    "acceleration of a link": lambda model, state, x: fc.link_acceleration(model, state, x, model.link_names[0]),
+    "tangent": lambda model, state, x: fc.dynamics.displace(model, state, x),
+    "acceleration of a link": lambda model, state, x: fc.dynamics.link_acceleration(
+        model, state, x, model.link_names[0]
+    ),
     "acceleration to derive": lambda model, state, x: fc.inverse_dynamics_derivatives(model, state, x),
     "forces to derive": lambda model, state, x: fc.forward_dynamics_derivatives(model, state, x),
-    "acceleration of the momentum": lambda model, state, x: fc.centroidal_dynamics_derivatives(model, state, x),
-    "acceleration of the center": lambda model, state, x: fc.center_of_mass_derivatives(model, state, x),
+    "acceleration of the momentum": lambda model, state, x: fc.dynamics.centroidal_dynamics_derivatives(
+        model, state, x
+    ),
+    "acceleration of the center": lambda model, state, x: fc.dynamics.center_of_mass_derivatives(model, state, x),
     "forces to linearize": lambda model, state, x: fc.linearize(model, state, x),
-    "forces on constraints": lambda model, state, x: fc.constrained_forward_dynamics(
+    "forces on constraints": lambda model, state, x: fc.dynamics.constrained_forward_dynamics(
         model, state, x, np.ones((1, model.nv)), np.zeros(1)
     ),
 }
@@ -126,8 +130,8 @@ STATE_FUNCTIONS = [
     fc.kinetic_energy,
     fc.potential_energy,
     fc.momentum,
-    fc.locked_inertia,
-    fc.average_velocity,
+    fc.dynamics.locked_inertia,
+    fc.dynamics.average_velocity,
     fc.center_of_mass,
     fc.center_of_mass_jacobian,
     fc.forward_kinematics,
@@ -162,7 +166,7 @@ def test_unknown_link(cat):
         lambda: fc.link_twist(model, state, name + "x"),
         lambda: fc.inverse_dynamics(model, state, np.zeros(model.nv), {name + "x": np.zeros(6)}),
         lambda: fc.forward_dynamics(model, state, np.zeros(model.nv), {name + "x": np.zeros(6)}),
-        lambda: fc.reroot_state(model, state, name + "x"),
+        lambda: fc.dynamics.reroot_state(model, state, name + "x"),
     ):
         with pytest.raises(fc.ModelError, match=f"there is no link( or frame)? '{name}x'; do you mean '{name}'"):
             call()
@@ -175,7 +179,13 @@ def test_unknown_choices(cat):
         fc.coriolis_matrix(model, state, "coriolis")
     with pytest.raises(fc.ModelError, match="representation is one of body, mixed, inertial, not 'world'"):
         fc.jacobian(model, state, link, "world")
-    for f in (fc.momentum, fc.momentum_matrix, fc.momentum_matrix_derivative, fc.locked_inertia, fc.average_velocity):
+    for f in (
+        fc.momentum,
+        fc.momentum_matrix,
+        fc.dynamics.momentum_matrix_derivative,
+        fc.dynamics.locked_inertia,
+        fc.dynamics.average_velocity,
+    ):
         with pytest.raises(fc.ModelError, match="frame is one of base, mixed, world, centroidal, not 'body'"):
             f(model, state, "body")
     with pytest.raises(fc.ModelError, match="representation is one of body, mixed, inertial, not 'base'"):
@@ -299,7 +309,7 @@ def test_massless_base_names_the_base():
 def test_robot_without_mass_has_no_center():
     model = fc.Model("ghost", Trivial(), (fc.Link("base"),))
     assert not model.kinematic
-    for f in (fc.center_of_mass, fc.center_of_mass_jacobian, fc.center_of_mass_bias):
+    for f in (fc.center_of_mass, fc.center_of_mass_jacobian, fc.dynamics.center_of_mass_bias):
         with pytest.raises(fc.ModelError, match="'ghost' has no mass"):
             f(model, model.neutral())
 
@@ -328,44 +338,48 @@ def test_dependent_constraints(cat):
     J, zero = rng.normal(size=(3, model.nv)), np.zeros(model.nv)
     twice = np.concatenate([J, J[:1] + 2.0 * J[1:2]])
     with pytest.raises(fc.NumericsError, match=r"the 4 constraint rows depend on each other \(rank 3\)"):
-        fc.constrained_forward_dynamics(model, state, zero, twice, np.zeros(4))
+        fc.dynamics.constrained_forward_dynamics(model, state, zero, twice, np.zeros(4))
     J[1] = 0.0
     with pytest.raises(fc.NumericsError, match="row 1 of the constraint Jacobian is zero"):
-        fc.constrained_forward_dynamics(model, state, zero, J, np.zeros(3))
+        fc.dynamics.constrained_forward_dynamics(model, state, zero, J, np.zeros(3))
 
 
 def test_too_many_constraints(cat):
     model, state = cat
     J = np.random.default_rng(0).normal(size=(model.nv + 1, model.nv))
     with pytest.raises(fc.NumericsError, match="depend on each other"):
-        fc.constrained_forward_dynamics(model, state, np.zeros(model.nv), J, np.zeros(model.nv + 1))
+        fc.dynamics.constrained_forward_dynamics(model, state, np.zeros(model.nv), J, np.zeros(model.nv + 1))
 
 
 def test_constraint_shapes(cat):
     model, state = cat
     zero, nv = np.zeros(model.nv), model.nv
     with pytest.raises(fc.ModelError, match=rf"jacobian has shape \(k, {nv}\), not \(2, 3\)"):
-        fc.constrained_forward_dynamics(model, state, zero, np.ones((2, 3)), np.zeros(2))
+        fc.dynamics.constrained_forward_dynamics(model, state, zero, np.ones((2, 3)), np.zeros(2))
     with pytest.raises(fc.ModelError, match=r"bias has shape \(2,\), not \(3,\)"):
-        fc.constrained_forward_dynamics(model, state, zero, np.eye(nv)[:2], np.zeros(3))
+        fc.dynamics.constrained_forward_dynamics(model, state, zero, np.eye(nv)[:2], np.zeros(3))
     J = np.eye(nv)[:2]
     J[0, 0] = np.nan
     with pytest.raises(fc.ModelError, match="jacobian holds a number that is not finite"):
-        fc.constrained_forward_dynamics(model, state, zero, J, np.zeros(2))
-    free = fc.constrained_forward_dynamics(model, state, zero, np.zeros((0, nv)), np.zeros(0))
+        fc.dynamics.constrained_forward_dynamics(model, state, zero, J, np.zeros(2))
+    free = fc.dynamics.constrained_forward_dynamics(model, state, zero, np.zeros((0, nv)), np.zeros(0))
     np.testing.assert_allclose(free.acceleration, fc.forward_dynamics(model, state, zero), atol=1e-10)
 
 
 def test_constrained_massless_tip_is_an_error():
     model, _ = MASSLESS["hinge through a point mass"]
     with pytest.raises(fc.NumericsError, match="singular"):
-        fc.constrained_forward_dynamics(model, model.neutral(), np.zeros(model.nv), np.eye(model.nv)[:1], np.zeros(1))
+        fc.dynamics.constrained_forward_dynamics(
+            model, model.neutral(), np.zeros(model.nv), np.eye(model.nv)[:1], np.zeros(1)
+        )
 
 
 # numbers without a value ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("function", [fc.average_velocity, fc.mass_matrix, fc.forward_kinematics, fc.bias_forces])
+@pytest.mark.parametrize(
+    "function", [fc.dynamics.average_velocity, fc.mass_matrix, fc.forward_kinematics, fc.bias_forces]
+)
 def test_a_quaternion_of_length_zero_is_refused(function):
     """As it stands in a state of a robot with the same joints in another order; the answer was NaN."""
     model = fc.robots.random_tree(np.random.default_rng(0), 2, kinds=["spherical"], branching=0.0)
@@ -376,7 +390,11 @@ def test_a_quaternion_of_length_zero_is_refused(function):
 
 @pytest.mark.parametrize(
     "function",
-    [fc.inverse_dynamics_derivatives, fc.centroidal_dynamics_derivatives, fc.center_of_mass_derivatives],
+    [
+        fc.inverse_dynamics_derivatives,
+        fc.dynamics.centroidal_dynamics_derivatives,
+        fc.dynamics.center_of_mass_derivatives,
+    ],
 )
 def test_derivatives_with_axes_that_turn_refuse_a_state_without_a_pose(function):
     model = fc.robots.random_tree(np.random.default_rng(0), 2, kinds=["universal"])

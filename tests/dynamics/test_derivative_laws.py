@@ -62,10 +62,10 @@ def test_derivatives_with_wrenches(recipe, model, state, rng):
 @law(largest=8, slow_largest=20)
 def test_kinematic_hessian(recipe, model, state, rng):
     link, written = some_link(model, rng), str(rng.choice(REPRESENTATIONS))
-    found = fc.kinematic_hessian(model, state, link, written)
+    found = fc.dynamics.kinematic_hessian(model, state, link, written)
     by_q, _ = jacobian_by_complex_step(lambda s: fc.jacobian(model, s, link, written), model, state)
     agree(f"kinematic hessian, {written}", found, by_q)
-    J_dot = fc.jacobian_derivative(model, state, link, written)
+    J_dot = fc.dynamics.jacobian_derivative(model, state, link, written)
     agree("hessian times velocity = rate of the Jacobian", found @ state.velocity, J_dot)
 
 
@@ -76,21 +76,21 @@ def test_centroidal_derivatives(recipe, model, state, rng):
     def rate(s):
         return (
             fc.centroidal_momentum_matrix(model, s) @ a
-            + fc.centroidal_momentum_matrix_derivative(model, s) @ s.velocity
+            + fc.dynamics.centroidal_momentum_matrix_derivative(model, s) @ s.velocity
         )
 
-    found = fc.centroidal_dynamics_derivatives(model, state, a)
+    found = fc.dynamics.centroidal_dynamics_derivatives(model, state, a)
     by_q, by_v = jacobian_by_complex_step(lambda s: fc.momentum(model, s, "centroidal"), model, state)
     agree("centroidal momentum by configuration", found.momentum_by_configuration, by_q)
     agree("rate of centroidal momentum by acceleration", found.rate_by_acceleration, by_v)
     by_q, by_v = jacobian_by_complex_step(rate, model, state)
     agree("rate of centroidal momentum by configuration", found.rate_by_configuration, by_q)
     agree("rate of centroidal momentum by velocity", found.rate_by_velocity, by_v)
-    center = fc.center_of_mass_derivatives(model, state, a)
+    center = fc.dynamics.center_of_mass_derivatives(model, state, a)
     by_q, _ = jacobian_by_complex_step(lambda s: fc.center_of_mass_jacobian(model, s) @ s.velocity, model, state)
     agree("velocity of the center of mass by configuration", center.velocity_by_configuration, by_q)
     by_q, by_v = jacobian_by_complex_step(
-        lambda s: fc.center_of_mass_jacobian(model, s) @ a + fc.center_of_mass_bias(model, s), model, state
+        lambda s: fc.center_of_mass_jacobian(model, s) @ a + fc.dynamics.center_of_mass_bias(model, s), model, state
     )
     agree("acceleration of the center of mass by configuration", center.acceleration_by_configuration, by_q)
     agree("acceleration of the center of mass by velocity", center.acceleration_by_velocity, by_v)
@@ -100,9 +100,9 @@ WRENCHES = {"front": np.arange(6.0), "rear": np.ones(6)}
 COMPILED = {
     "inverse": (fc.inverse_dynamics_derivatives, {"wrenches": WRENCHES, "representation": "mixed"}),
     "forward": (fc.forward_dynamics_derivatives, {"wrenches": WRENCHES, "representation": "inertial"}),
-    "hessian": (fc.kinematic_hessian, {"link": "rear", "representation": "inertial"}),
-    "centroidal": (fc.centroidal_dynamics_derivatives, {}),
-    "center of mass": (fc.center_of_mass_derivatives, {}),
+    "hessian": (fc.dynamics.kinematic_hessian, {"link": "rear", "representation": "inertial"}),
+    "centroidal": (fc.dynamics.centroidal_dynamics_derivatives, {}),
+    "center of mass": (fc.dynamics.center_of_mass_derivatives, {}),
 }
 
 
@@ -142,12 +142,12 @@ def test_linearization_predicts_the_flow(recipe, model, state, rng):
     def flow(s, f, t):
         a = fc.forward_dynamics(model, s, f)
         v = s.velocity
-        return with_velocity(model, fc.displace(model, s, t * v + 0.5 * t * t * a), v + t * a)
+        return with_velocity(model, fc.dynamics.displace(model, s, t * v + 0.5 * t * t * a), v + t * a)
 
     def parted(t):
         nominal, sides = flow(state, forces, t), []
         for sign in (h, -h):
-            start = with_velocity(model, fc.displace(model, state, sign * x), state.velocity + sign * dv)
+            start = with_velocity(model, fc.dynamics.displace(model, state, sign * x), state.velocity + sign * dv)
             end = flow(start, forces + sign * df, t)
             sides.append(np.concatenate([deviation(model, nominal, end), end.velocity - nominal.velocity]))
         return (sides[0] - sides[1]) / (2.0 * h)
@@ -161,10 +161,10 @@ def test_linearization_predicts_the_flow(recipe, model, state, rng):
 def test_displacement(recipe, model, state, rng):
     """A displaced state is a state: members of their groups, reached along the tangent, and back."""
     d = 0.3 * rng.normal(size=model.nv)
-    moved = fc.displace(model, state, d)
+    moved = fc.dynamics.displace(model, state, d)
     model.state(*moved)  # checks membership
     agree("displace: deviation gives the tangent back", deviation(model, state, moved), d, 1e-11)
-    same = fc.displace(model, state, np.zeros(model.nv))  # a quaternion may change its sign
+    same = fc.dynamics.displace(model, state, np.zeros(model.nv))  # a quaternion may change its sign
     agree("displace by zero", deviation(model, state, same), np.zeros(model.nv))
 
 
@@ -178,7 +178,7 @@ def test_constrained_motion(recipe, model, state, rng):
         return
     k = int(rng.integers(1, min(model.nv, 6)))
     J, bias, forces = rng.normal(size=(k, model.nv)), rng.normal(size=k), rng.normal(size=model.nv)
-    a, multipliers = fc.constrained_forward_dynamics(model, state, forces, J, bias)
+    a, multipliers = fc.dynamics.constrained_forward_dynamics(model, state, forces, J, bias)
     M, h = fc.mass_matrix(model, state), fc.bias_forces(model, state)
     tolerance, size = solving(recipe), np.abs(a).max()
     agree("constraint holds: J a + b = 0", J @ a, -bias, tolerance, size)
@@ -197,8 +197,8 @@ def test_multipliers_are_forces_on_the_robot():
     rng = np.random.default_rng(0)
     state = body.state(pose=SE3().random(rng))
     up = fc.center_of_mass_jacobian(body, state)[2:]
-    held = fc.constrained_forward_dynamics(body, state, np.zeros(6), up, np.zeros(1))
+    held = fc.dynamics.constrained_forward_dynamics(body, state, np.zeros(6), up, np.zeros(1))
     agree("rests on a table: +m g", held.multipliers, [body.mass * 9.81])
     pushed = fc.center_of_mass_jacobian(body, state).T @ [0.0, 0.0, -5.0]
-    held = fc.constrained_forward_dynamics(body, state, pushed, up, np.zeros(1))
+    held = fc.dynamics.constrained_forward_dynamics(body, state, pushed, up, np.zeros(1))
     agree("pressed onto the table", held.multipliers, [body.mass * 9.81 + 5.0])

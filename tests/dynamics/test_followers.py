@@ -56,12 +56,12 @@ def test_places_speeds_and_energies_are_those_of_the_free_robot(model, state, fr
     for written in REPRESENTATIONS:
         twist = fc.link_twist(free.model, free.state, link, written)
         agree(f"link_twist, {written}", fc.link_twist(model, state, link, written), twist)
-        wanted = fc.link_acceleration(free.model, free.state, free.T @ a, link, written)
-        agree(f"link_acceleration, {written}", fc.link_acceleration(model, state, a, link, written), wanted)
-    for f in (fc.kinetic_energy, fc.potential_energy, fc.center_of_mass, fc.center_of_mass_bias):
+        wanted = fc.dynamics.link_acceleration(free.model, free.state, free.T @ a, link, written)
+        agree(f"link_acceleration, {written}", fc.dynamics.link_acceleration(model, state, a, link, written), wanted)
+    for f in (fc.kinetic_energy, fc.potential_energy, fc.center_of_mass, fc.dynamics.center_of_mass_bias):
         agree(f.__name__, f(model, state), f(free.model, free.state))
     for frame in FRAMES:
-        for f in (fc.momentum, fc.locked_inertia):
+        for f in (fc.momentum, fc.dynamics.locked_inertia):
             agree(f"{f.__name__}, {frame}", f(model, state, frame), f(free.model, free.state, frame))
 
 
@@ -69,13 +69,15 @@ def test_places_speeds_and_energies_are_those_of_the_free_robot(model, state, fr
 def test_columns_of_followers_join_those_of_their_leaders(model, state, free, rng):
     link = some_link(model, rng)
     for written in REPRESENTATIONS:
-        for f in (fc.jacobian, fc.jacobian_derivative):
+        for f in (fc.jacobian, fc.dynamics.jacobian_derivative):
             wanted = f(free.model, free.state, link, written) @ free.T
             agree(f"{f.__name__}, {written}", f(model, state, link, written), wanted)
-        H = np.einsum("kij,ia,jb->kab", fc.kinematic_hessian(free.model, free.state, link, written), free.T, free.T)
-        agree(f"kinematic_hessian, {written}", fc.kinematic_hessian(model, state, link, written), H)
+        H = np.einsum(
+            "kij,ia,jb->kab", fc.dynamics.kinematic_hessian(free.model, free.state, link, written), free.T, free.T
+        )
+        agree(f"kinematic_hessian, {written}", fc.dynamics.kinematic_hessian(model, state, link, written), H)
     for frame in FRAMES:
-        for f in (fc.momentum_matrix, fc.momentum_matrix_derivative):
+        for f in (fc.momentum_matrix, fc.dynamics.momentum_matrix_derivative):
             agree(f"{f.__name__}, {frame}", f(model, state, frame), f(free.model, free.state, frame) @ free.T)
     wanted = fc.center_of_mass_jacobian(free.model, free.state) @ free.T
     agree("center_of_mass_jacobian", fc.center_of_mass_jacobian(model, state), wanted)
@@ -88,7 +90,7 @@ def test_matrices_of_the_dynamics_are_pulled_back(model, state, free, rng):
     agree("mass_matrix", M, free.T.T @ fc.mass_matrix(free.model, free.state) @ free.T)
     rate = free.T.T @ fc.mass_matrix_derivative(free.model, free.state) @ free.T
     agree("mass_matrix_derivative", fc.mass_matrix_derivative(model, state), rate)
-    for name in fc.FACTORIZATIONS:
+    for name in fc.dynamics.FACTORIZATIONS:
         wanted = free.T.T @ fc.coriolis_matrix(free.model, free.state, name) @ free.T
         agree(f"coriolis_matrix, {name}", fc.coriolis_matrix(model, state, name), wanted)
 
@@ -113,7 +115,7 @@ def test_links_that_resist_accelerate_as_newton_says(model, state, free, rng):
     X, wrench = rng.normal(size=(6, 6)), rng.normal(size=6)
     found = response(model, state, forces, [(link, wrench)], [(link, X @ X.T)], more)
     name, a = model.link_names[link], found.acceleration
-    rate, nu = fc.link_acceleration(model, state, a, name), fc.link_twist(model, state, name)
+    rate, nu = fc.dynamics.link_acceleration(model, state, a, name), fc.link_twist(model, state, name)
     gravity = fc.link_pose(model, state, name)[:3, :3].T @ model.gravity
     felt = rate + np.concatenate([np.cross(nu[3:], nu[:3]) - gravity, np.zeros(3)])  # of the origin, not what passes it
     tolerance = conditioned(fc.mass_matrix(model, state))
@@ -126,14 +128,16 @@ def test_links_that_resist_accelerate_as_newton_says(model, state, free, rng):
 def test_forward_dynamics_is_that_of_coupled_joints(model, state, free, rng):
     """The same robot with a constraint for every follower: multipliers instead of fewer coordinates."""
     couples = [
-        fc.Couple(j.name, j.name, j.mimic.leader, (j.mimic.offset, j.mimic.ratio)) for j in model.joints if j.mimic
+        fc.model.Couple(j.name, j.name, j.mimic.leader, (j.mimic.offset, j.mimic.ratio))
+        for j in model.joints
+        if j.mimic
     ]
     closed = free.model.close_loops(*couples)
-    rows = fc.loops.equations(closed, free.state)
+    rows = fc.constraints.equations(closed, free.state)
     agree("the free robot is closed", rows.error, np.zeros(len(couples)))
     agree("and stays so", rows.jacobian @ free.T, np.zeros((len(couples), model.nv)))
     forces = rng.normal(size=free.model.nv)
-    wanted = fc.loops.forward_dynamics(closed, free.state, forces).acceleration
+    wanted = fc.constraints.forward_dynamics(closed, free.state, forces).acceleration
     found = free.T @ fc.forward_dynamics(model, state, free.T.T @ forces)
     tolerance = conditioned(fc.mass_matrix(model, state)) + conditioned(fc.mass_matrix(free.model, free.state))
     agree("forward_dynamics of couples", found, wanted, tolerance)
@@ -151,8 +155,8 @@ def test_derivatives_are_pulled_back(model, state, free, rng):
     forward = fc.forward_dynamics_derivatives(model, state, forces, wrenches, written)
     for name, X, Y in zip(found._fields[:2], forward, found, strict=False):
         agree(f"forward_dynamics_derivatives, {name}", X, -np.linalg.solve(M, Y), 100 * conditioned(M))
-    wanted = fc.centroidal_dynamics_derivatives(free.model, free.state, free.T @ a)
-    for X, Y in zip(fc.centroidal_dynamics_derivatives(model, state, a), wanted, strict=True):
+    wanted = fc.dynamics.centroidal_dynamics_derivatives(free.model, free.state, free.T @ a)
+    for X, Y in zip(fc.dynamics.centroidal_dynamics_derivatives(model, state, a), wanted, strict=True):
         agree("centroidal_dynamics_derivatives", X, Y @ free.T)
 
 
@@ -178,7 +182,9 @@ def test_a_run_is_that_of_the_coupled_robot():
     run = fc.simulate(model, start, 0.02, controller=fc.control.JointSpring(3.0), dt=1e-3)
     free = freed(model, start)
     couples = [
-        fc.Couple(j.name, j.name, j.mimic.leader, (j.mimic.offset, j.mimic.ratio)) for j in model.joints if j.mimic
+        fc.model.Couple(j.name, j.name, j.mimic.leader, (j.mimic.offset, j.mimic.ratio))
+        for j in model.joints
+        if j.mimic
     ]
     closed, at = free.model.close_loops(*couples), free.state
     spread = np.linalg.pinv(free.T).T
@@ -186,15 +192,15 @@ def test_a_run_is_that_of_the_coupled_robot():
     def rate(s):
         q = np.linalg.lstsq(free.T[model.m :, model.m :], s.joints - free_offset, rcond=None)[0]
         forces = spread @ np.concatenate([np.zeros(model.m), -3.0 * q])
-        return fc.loops.forward_dynamics(closed, s, forces).acceleration
+        return fc.constraints.forward_dynamics(closed, s, forces).acceleration
 
     free_offset = free.state.joints - free.T[model.m :, model.m :] @ start.joints
     steps, dt = 200, 1e-4
     for _ in range(steps):  # the midpoint rule
-        half = fc.displace(closed, at, 0.5 * dt * at.velocity)
+        half = fc.dynamics.displace(closed, at, 0.5 * dt * at.velocity)
         v = at.velocity + 0.5 * dt * rate(at)
         middle = half._replace(twist=v[: model.m], rates=v[model.m :])
-        end = fc.displace(closed, at, dt * v)
+        end = fc.dynamics.displace(closed, at, dt * v)
         w = at.velocity + dt * rate(middle)
         at = end._replace(twist=w[: model.m], rates=w[model.m :])
     last = freed(model, run.state(-1)).state
@@ -206,7 +212,7 @@ def test_a_run_is_that_of_the_coupled_robot():
 def test_edits_keep_followers(model, state, free, rng):
     link = some_link(model, rng)
     if isinstance(model.base, SE3):
-        other, there = model.reroot(link), fc.reroot_state(model, state, link)
+        other, there = model.reroot(link), fc.dynamics.reroot_state(model, state, link)
         poses, wanted = fc.forward_kinematics(other, there), fc.forward_kinematics(model, state)
         agree("reroot", np.array([poses[name] for name in wanted]), np.array(list(wanted.values())))
         agree("energy after reroot", fc.kinetic_energy(other, there), fc.kinetic_energy(model, state))

@@ -32,10 +32,10 @@ def test_forces_of_a_potential_do_its_work(recipe):
     """`dU/dt = potential_forces . v` along any motion; gravity's are those of the library."""
     model, state = build(recipe)
     U = some_potential(rng_of(recipe))
-    moved = fc.displace(model, state, 1j * STEP * state.velocity)
+    moved = fc.dynamics.displace(model, state, 1j * STEP * state.velocity)
     power = np.imag(U(moved)) / STEP
-    agree("dU/dt", fc.potential_forces(model, state, U) @ state.velocity, power, 1e-11)
-    weight = fc.potential_forces(model, state, lambda s: fc.potential_energy(model, s))
+    agree("dU/dt", fc.dynamics.potential_forces(model, state, U) @ state.velocity, power, 1e-11)
+    weight = fc.dynamics.potential_forces(model, state, lambda s: fc.potential_energy(model, s))
     agree("gravity", weight, fc.gravity_forces(model, state), 1e-11, scale=1.0)
 
 
@@ -45,7 +45,7 @@ def test_euler_under_a_potential_of_the_rotation():
     body = fc.robots.free_body()
     W, u = rng.normal(size=(3, 3)), rng.normal(size=3)
     state = body.random_state(rng)
-    found = fc.potential_forces(body, state, lambda s: (W * s.pose[:3, :3]).sum() + u @ s.pose[:3, 3])
+    found = fc.dynamics.potential_forces(body, state, lambda s: (W * s.pose[:3, :3]).sum() + u @ s.pose[:3, 3])
     R = state.pose[:3, :3]
     agree("R' dU/do", found[:3], R.T @ u)
     agree("-sum r_i x dU/dr_i", found[3:], -sum(np.cross(R[i], W[i]) for i in range(3)))
@@ -58,18 +58,20 @@ def test_hamilton_moves_the_robot_as_newton_does(recipe):
     model, state = build(recipe)
     rng = rng_of(recipe)
     U, F = some_potential(rng), rng.normal(size=model.nv)
-    H = fc.hamiltonian(model, state, potential=U)
+    H = fc.dynamics.hamiltonian(model, state, potential=U)
     M = fc.mass_matrix(model, state)
     agree("h = M v", H.momenta, M @ state.velocity)
     agree("dH/dh = v", H.by_momenta, state.velocity)
     agree("H = T + U", H.value, fc.kinetic_energy(model, state) + U(state))
-    free = F - fc.potential_forces(model, state, U) + fc.gravity_forces(model, state)  # ours instead of gravity
+    free = (
+        F - fc.dynamics.potential_forces(model, state, U) + fc.gravity_forces(model, state)
+    )  # ours instead of gravity
     a = fc.forward_dynamics(model, state, free)
     rate = M @ a + fc.mass_matrix_derivative(model, state) @ state.velocity
     said = model.configuration.ad(state.velocity).T @ H.momenta - H.by_configuration + F
     scale = max(1.0, float(np.abs(M).max() * np.abs(a).max(initial=0.0)))
     agree("Hamilton's equation", said, rate, 1e-9, scale)
-    again = fc.hamiltonian(model, state._replace(twist=0.0 * state.twist), H.momenta, U)
+    again = fc.dynamics.hamiltonian(model, state._replace(twist=0.0 * state.twist), H.momenta, U)
     tolerance = max(1e-11, 1e-14 * np.linalg.cond(M))
     agree("of other momenta", again.by_momenta, state.velocity, tolerance)
     agree("of other momenta", again.value, H.value, tolerance)
@@ -79,7 +81,7 @@ def test_the_hamiltonian_is_kept_in_flight():
     """(3.36) and after: along Hamilton's own flow, `dH/dx . v + dH/dh . dh/dt = 0`."""
     for seed, base in enumerate(BASES):
         model, state = build(Robot(base, 3, seed))
-        H = fc.hamiltonian(model, state)
+        H = fc.dynamics.hamiltonian(model, state)
         rate = model.configuration.ad(state.velocity).T @ H.momenta - H.by_configuration
         power = H.by_configuration @ state.velocity + H.by_momenta @ rate
         agree("dH/dt = 0", power, 0.0, 1e-12, scale=float(np.abs(H.by_momenta * rate).sum() + 1.0))
@@ -98,8 +100,12 @@ def test_every_kind_of_number(kind):
 
     def answers(q, v):
         state = model.unflatten(q, v)
-        forces = fc.potential_forces(model, state, U)
-        return forces if kind == "sympy" else concatenate([forces, *fc.hamiltonian(model, state, potential=U)[1:]])
+        forces = fc.dynamics.potential_forces(model, state, U)
+        return (
+            forces
+            if kind == "sympy"
+            else concatenate([forces, *fc.dynamics.hamiltonian(model, state, potential=U)[1:]])
+        )
 
     agree(kind, KINDS[kind](answers, q, v), answers(q, v), 1e-12)
 
@@ -115,9 +121,9 @@ def test_what_is_no_potential_is_named():
         (lambda s: fc.kinetic_energy(cat, s), "the potential depends on the velocity"),
     ):
         with pytest.raises(ModelError, match=words):
-            fc.potential_forces(cat, state, bad)
+            fc.dynamics.potential_forces(cat, state, bad)
     with pytest.raises(NumericsError, match="the potential is not finite here"):
-        fc.potential_forces(cat, state, lambda s: np.nan * s.joints[0])
+        fc.dynamics.potential_forces(cat, state, lambda s: np.nan * s.joints[0])
     with pytest.raises(ModelError, match="momenta has shape"):
-        fc.hamiltonian(cat, state, np.zeros(3))
+        fc.dynamics.hamiltonian(cat, state, np.zeros(3))
     assert isinstance(cat.base, SE3)

@@ -36,7 +36,7 @@ def robot(name, base, *kinds, gravity=(0.0, 0.0, -9.81)):
 def following(model):
     """The first and the last joint follow the one between them."""
     first, leader, last = model.joints
-    mimics = fc.Mimic(leader.name, -0.7, 0.3), None, fc.Mimic(leader.name, 1.5)
+    mimics = fc.model.Mimic(leader.name, -0.7, 0.3), None, fc.model.Mimic(leader.name, 1.5)
     return replace(model, joints=tuple(replace(j, mimic=m) for j, m in zip((first, leader, last), mimics, strict=True)))
 
 
@@ -61,29 +61,29 @@ FUNCTIONS = {
     "gravity_forces": lambda m, s, a: fc.gravity_forces(m, s),
     **{
         f"coriolis_matrix {name}": lambda m, s, a, name=name: fc.coriolis_matrix(m, s, name)
-        for name in fc.FACTORIZATIONS
+        for name in fc.dynamics.FACTORIZATIONS
     },
     "momentum base": lambda m, s, a: fc.momentum(m, s, "base"),
     "momentum world": lambda m, s, a: fc.momentum(m, s, "world"),
     "momentum centroidal": lambda m, s, a: fc.momentum(m, s, "centroidal"),
-    "centroidal rate": lambda m, s, a: fc.centroidal_momentum_matrix_derivative(m, s),
+    "centroidal rate": lambda m, s, a: fc.dynamics.centroidal_momentum_matrix_derivative(m, s),
     "jacobian": lambda m, s, a: fc.jacobian(m, s, m.link_names[-1]),
     "jacobian mixed": lambda m, s, a: fc.jacobian(m, s, m.link_names[-1], "mixed", point=np.ones(3)),
-    "jacobian_derivative": lambda m, s, a: fc.jacobian_derivative(m, s, m.link_names[-1], "inertial"),
-    "link_acceleration": lambda m, s, a: fc.link_acceleration(m, s, a, m.link_names[-1]),
+    "jacobian_derivative": lambda m, s, a: fc.dynamics.jacobian_derivative(m, s, m.link_names[-1], "inertial"),
+    "link_acceleration": lambda m, s, a: fc.dynamics.link_acceleration(m, s, a, m.link_names[-1]),
     "center_of_mass": lambda m, s, a: fc.center_of_mass(m, s),
     "kinetic_energy": lambda m, s, a: array([fc.kinetic_energy(m, s)]),
     "potential_energy": lambda m, s, a: array([fc.potential_energy(m, s)]),
-    "average_velocity": lambda m, s, a: fc.average_velocity(m, s),
-    "displace": lambda m, s, a: fc.displace(m, s, a).pose,
+    "average_velocity": lambda m, s, a: fc.dynamics.average_velocity(m, s),
+    "displace": lambda m, s, a: fc.dynamics.displace(m, s, a).pose,
     "constrained": lambda m, s, a: (
-        fc.constrained_forward_dynamics(m, s, a, np.ones((1, m.nv)), np.zeros(1)).acceleration
+        fc.dynamics.constrained_forward_dynamics(m, s, a, np.ones((1, m.nv)), np.zeros(1)).acceleration
     ),
     "derivatives by configuration": lambda m, s, a: fc.inverse_dynamics_derivatives(m, s, a).configuration,
     "derivatives by velocity": lambda m, s, a: fc.inverse_dynamics_derivatives(m, s, a).velocity,
     "linearize": lambda m, s, a: fc.linearize(m, s, a, WRENCHES, "inertial")[0],
-    "kinematic_hessian": lambda m, s, a: fc.kinematic_hessian(m, s, m.link_names[-1], "mixed").ravel(),
-    "centroidal derivatives": lambda m, s, a: concatenate(fc.centroidal_dynamics_derivatives(m, s, a)),
+    "kinematic_hessian": lambda m, s, a: fc.dynamics.kinematic_hessian(m, s, m.link_names[-1], "mixed").ravel(),
+    "centroidal derivatives": lambda m, s, a: concatenate(fc.dynamics.centroidal_dynamics_derivatives(m, s, a)),
 }
 TOLERANCE = {"linearize": 1e-10, "forward_dynamics": 1e-11, "constrained": 1e-11}  # what solves equations
 IN_SYMPY = (
@@ -182,7 +182,7 @@ def test_jacfwd_is_our_derivative(name):
     a = np.random.default_rng(1).normal(size=model.nv)
 
     def forces(v, d):
-        return fc.inverse_dynamics(model, with_velocity(model, fc.displace(model, state, d), v), a)
+        return fc.inverse_dynamics(model, with_velocity(model, fc.dynamics.displace(model, state, d), v), a)
 
     with jax.enable_x64(True):
         by_v, by_q = jax.jit(jax.jacfwd(forces, argnums=(0, 1)))(jnp.asarray(state.velocity), jnp.zeros(model.nv))
@@ -290,7 +290,7 @@ def test_sympy_gives_the_textbook_arm():
 
     same(fc.mass_matrix(arm, state), M)
     same(fc.gravity_forces(arm, state), gravity)
-    for name in fc.FACTORIZATIONS:
+    for name in fc.dynamics.FACTORIZATIONS:
         same(fc.coriolis_matrix(arm, state, name) @ state.velocity, coriolis)
     # the matrix of the Christoffel symbols, as every textbook prints it
     same(fc.coriolis_matrix(arm, state), [[-h * w2, -h * (w1 + w2)], [h * w1, 0]])

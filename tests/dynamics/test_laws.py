@@ -50,7 +50,7 @@ def test_forces_are_the_same_for_every_factorization(recipe, model, state, rng):
     a, v = rng.normal(size=model.nv), state.velocity
     M, g, wanted = fc.mass_matrix(model, state), fc.gravity_forces(model, state), fc.inverse_dynamics(model, state, a)
     agree("bias = C v + g", fc.bias_forces(model, state), wanted - M @ a, scale=np.abs(wanted).max(initial=1.0))
-    for name in fc.FACTORIZATIONS:
+    for name in fc.dynamics.FACTORIZATIONS:
         C = fc.coriolis_matrix(model, state, name)
         agree(f"M a + C v + g = inverse dynamics, {name}", M @ a + C @ v + g, wanted)
 
@@ -86,7 +86,7 @@ def test_christoffel_is_the_mean(recipe, model, state, rng):
 
 @law()
 def test_coriolis_matrices_are_linear_in_the_velocity(recipe, model, state, rng):
-    name, w = str(rng.choice(fc.FACTORIZATIONS)), rng.normal(size=model.nv)
+    name, w = str(rng.choice(fc.dynamics.FACTORIZATIONS)), rng.normal(size=model.nv)
     both = [state.velocity, w, 2.0 * state.velocity - 3.0 * w]
     C_v, C_w, C = (fc.coriolis_matrix(model, with_velocity(model, state, x), name) for x in both)
     agree("C(2 v - 3 w) = 2 C(v) - 3 C(w)", C, 2.0 * C_v - 3.0 * C_w)
@@ -164,7 +164,7 @@ def test_wrenches_agree_in_every_representation(recipe, model, state, rng):
 def test_nothing_depends_on_the_base_pose(recipe, model, state, rng):
     """Left-invariance: without gravity; with it, when gravity turns along."""
     a, moved = rng.normal(size=model.nv), state._replace(pose=model.base.random(rng) @ state.pose)
-    name = str(rng.choice(fc.FACTORIZATIONS))
+    name = str(rng.choice(fc.dynamics.FACTORIZATIONS))
     assert (fc.coriolis_matrix(model, state, name) == fc.coriolis_matrix(model, moved, name)).all()
     assert (fc.mass_matrix(model, state) == fc.mass_matrix(model, moved)).all()
     assert (fc.momentum(model, state) == fc.momentum(model, moved)).all()
@@ -206,7 +206,7 @@ def test_re_rooting_changes_nothing(recipe, model, state, rng):
     model = replace(model, base=SE3())
     state = state._replace(twist=rng.normal(size=6))
     link, torques, wrenches = some_link(model, rng), rng.normal(size=model.n), some_wrenches(model, rng)
-    other, moved = model.reroot(link), fc.reroot_state(model, state, link)
+    other, moved = model.reroot(link), fc.dynamics.reroot_state(model, state, link)
     for name in ("kinetic_energy", "potential_energy"):
         f = getattr(fc, name)
         agree("re-rooting keeps energies", f(other, moved), f(model, state))
@@ -218,7 +218,7 @@ def test_re_rooting_changes_nothing(recipe, model, state, rng):
     tolerance = 10.0 * solving(recipe)
     found = in_order_of(model, by_joint(other, b))
     agree("re-rooting keeps joint accelerations", found, a[6:], tolerance, np.abs(a).max())
-    base = fc.link_acceleration(model, state, a, link)
+    base = fc.dynamics.link_acceleration(model, state, a, link)
     agree("re-rooting moves the base acceleration", b[:6], base, tolerance, np.abs(a).max())
 
 
@@ -281,7 +281,7 @@ def test_the_others_have_torsion(witness, name):
 
 def test_the_five_are_five(witness):
     model, state, _ = witness
-    C = [fc.coriolis_matrix(model, state, name) for name in fc.FACTORIZATIONS]
+    C = [fc.coriolis_matrix(model, state, name) for name in fc.dynamics.FACTORIZATIONS]
     assert all(residual(C[i], C[j]) > 1e-2 for i in range(5) for j in range(i))
 
 

@@ -49,17 +49,17 @@ def test_jacobians_differentiate_poses(recipe, model, state, rng):
         H_dot = along(lambda s: fc.link_pose(model, s, frame), model, state, direction=direction)
         J = fc.jacobian(model, state, frame, representation)
         agree(f"J = complex step of the pose, {representation}", J @ direction, twist_of(H, H_dot, representation))
-        J_dot = fc.jacobian_derivative(model, state, frame, representation)
+        J_dot = fc.dynamics.jacobian_derivative(model, state, frame, representation)
         wanted = along(lambda s, r=representation: fc.jacobian(model, s, frame, r), model, state)
         agree(f"dJ/dt = complex step of J, {representation}", J_dot, wanted)
         a = rng.normal(size=model.nv)
-        found = fc.link_acceleration(model, state, a, frame, representation)
+        found = fc.dynamics.link_acceleration(model, state, a, frame, representation)
         wanted = along(lambda s, r=representation: fc.link_twist(model, s, frame, r), model, state, a)
         agree(f"link acceleration = complex step, {representation}", found, wanted)
     J = fc.jacobian(model, state, link, "mixed", point=point)
     wanted = along(lambda s: (fc.link_pose(model, s, link) @ [*point, 1.0])[:3], model, state)
     agree("J of a point = complex step", J[:3] @ state.velocity, wanted)
-    found = fc.jacobian_derivative(model, state, link, "mixed", point=point)
+    found = fc.dynamics.jacobian_derivative(model, state, link, "mixed", point=point)
     wanted = along(lambda s: fc.jacobian(model, s, link, "mixed", point=point), model, state)
     agree("dJ/dt of a point = complex step", found, wanted)
 
@@ -68,7 +68,7 @@ def test_jacobians_differentiate_poses(recipe, model, state, rng):
 def test_center_of_mass(recipe, model, state, rng):
     a, v = rng.normal(size=model.nv), state.velocity
     agree("center of mass", fc.center_of_mass(model, state), whole_body(model, state).center)
-    J, bias = fc.center_of_mass_jacobian(model, state), fc.center_of_mass_bias(model, state)
+    J, bias = fc.center_of_mass_jacobian(model, state), fc.dynamics.center_of_mass_bias(model, state)
     agree("center of mass velocity", J @ v, along(lambda s: fc.center_of_mass(model, s), model, state))
     wanted = along(lambda s: fc.center_of_mass_jacobian(model, s) @ s.velocity, model, state, a)
     agree("center of mass acceleration", J @ a + bias, wanted)
@@ -88,7 +88,7 @@ def test_analytical_jacobians_differentiate_charts(recipe, model, state, rng):
         moved = fc.link_pose(model, s, link)
         return np.concatenate([position.from_position(moved[:3, 3]), rotation.from_matrix(moved[:3, :3])])
 
-    found = fc.analytical_jacobian(model, state, link, position, rotation) @ state.velocity
+    found = fc.dynamics.analytical_jacobian(model, state, link, position, rotation) @ state.velocity
     agree("analytical J = complex step of the chart", found, along(chart, model, state), 1e-10)
 
 
@@ -114,30 +114,36 @@ def test_momentum_frames_are_consistent(recipe, model, state, rng):
 @law()
 def test_momentum_matrix_rates(recipe, model, state, rng):
     for frame in FRAMES:
-        found = fc.momentum_matrix_derivative(model, state, frame)
+        found = fc.dynamics.momentum_matrix_derivative(model, state, frame)
         wanted = along(lambda s, f=frame: fc.momentum_matrix(model, s, f), model, state)
         agree(f"dA/dt = complex step of A, {frame}", found, wanted)
-    A_G, rate = fc.centroidal_momentum_matrix(model, state), fc.centroidal_momentum_matrix_derivative(model, state)
+    A_G, rate = (
+        fc.centroidal_momentum_matrix(model, state),
+        fc.dynamics.centroidal_momentum_matrix_derivative(model, state),
+    )
     assert (fc.momentum_matrix(model, state, "centroidal") == A_G).all()
-    assert (rate == fc.momentum_matrix_derivative(model, state, "centroidal")).all()
+    assert (rate == fc.dynamics.momentum_matrix_derivative(model, state, "centroidal")).all()
 
 
 @law()
 def test_locked_inertia_and_average_velocity(recipe, model, state, rng):
     """[Traversaro] 5: the inertia of the frozen robot, and the twist that gives it the same momentum."""
     frozen = whole_body(model, state)
-    agree("locked inertia = frozen robot", fc.locked_inertia(model, state, "world"), frozen.spatial_inertia)
+    agree("locked inertia = frozen robot", fc.dynamics.locked_inertia(model, state, "world"), frozen.spatial_inertia)
     central = np.zeros((6, 6))
     central[:3, :3], central[3:, 3:] = frozen.mass * np.eye(3), frozen.inertia
-    found = fc.locked_inertia(model, state, "centroidal")
+    found = fc.dynamics.locked_inertia(model, state, "centroidal")
     agree("locked inertia = frozen robot", found, central, scale=np.abs(frozen.spatial_inertia).max())
     for frame in FRAMES:
-        I, nu = fc.locked_inertia(model, state, frame), fc.average_velocity(model, state, frame)  # noqa: E741
+        I, nu = fc.dynamics.locked_inertia(model, state, frame), fc.dynamics.average_velocity(model, state, frame)  # noqa: E741
         tolerance = 1e-12 * max(1.0, 1e-2 * np.linalg.cond(I))
         agree("locked inertia x average velocity = momentum", I @ nu, fc.momentum(model, state, frame), tolerance)
     still = state._replace(rates=np.zeros(model.n))
-    found, tolerance = fc.average_velocity(model, still), 1e-14 * np.linalg.cond(fc.locked_inertia(model, still))
+    found, tolerance = (
+        fc.dynamics.average_velocity(model, still),
+        1e-14 * np.linalg.cond(fc.dynamics.locked_inertia(model, still)),
+    )
     agree("average velocity of a rigid motion", found, model.base.selection @ state.twist, max(1e-12, tolerance))
     if isinstance(model.base, SE3):
         M = fc.mass_matrix(model, state)
-        agree("locked inertia = Mbb", fc.locked_inertia(model, state), M[:6, :6])
+        agree("locked inertia = Mbb", fc.dynamics.locked_inertia(model, state), M[:6, :6])

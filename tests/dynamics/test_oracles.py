@@ -109,7 +109,7 @@ def test_lemma_3_1(seed):
     rng = np.random.default_rng(seed)
     model = fc.robots.random_tree(rng, 4, kinds=["revolute", "prismatic"])
     state = model.random_state(rng)
-    moved = fc.displace(model, state, 1j * STEP * state.velocity)
+    moved = fc.dynamics.displace(model, state, 1j * STEP * state.velocity)
     poses, later = (fc.forward_kinematics(model, s) for s in (state, moved))
     base = model.link_names[0]
     a_b, v = ad(state.twist), state.velocity
@@ -123,7 +123,7 @@ def test_lemma_3_1(seed):
         agree("Lemma 3.1", A_dot, A_jb @ a_jb)  # (3.42a)
         agree("Lemma 3.1", A_jb @ a_jb, -a_bj @ A_jb)  # (3.42c)
         agree("Lemma 3.1", a_j, A_jb @ (a_b - a_jb) @ np.linalg.inv(A_jb))  # (3.42e)
-        J_dot = fc.jacobian_derivative(model, state, link.name)
+        J_dot = fc.dynamics.jacobian_derivative(model, state, link.name)
         L = link.body.spatial_inertia
         agree("Lemma 3.1", J_dot[:, :6], A_dot)
         first_row += A_jb.T @ L @ (J_dot @ v) - A_jb.T @ a_j.T @ L @ nu_j  # the right-hand side of (3.46)

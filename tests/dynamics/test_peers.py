@@ -186,15 +186,20 @@ def compare_momentum(p, seed):
     state, q, v = p.sample(seed)
     m, n, data = p.ours, p.theirs, p.theirs.createData()
     pin.dccrba(n, data, q, v)
-    yield "centroidal_momentum_matrix_derivative", fc.centroidal_momentum_matrix_derivative(m, state), data.dAg, False
+    yield (
+        "centroidal_momentum_matrix_derivative",
+        fc.dynamics.centroidal_momentum_matrix_derivative(m, state),
+        data.dAg,
+        False,
+    )
     pin.ccrba(n, data, q, v)
     yield "centroidal_momentum_matrix", fc.centroidal_momentum_matrix(m, state), data.Ag, False
     yield "momentum", fc.momentum(m, state, "centroidal"), data.hg.vector, False
-    yield "locked_inertia", fc.locked_inertia(m, state, "centroidal"), data.Ig.matrix(), False
+    yield "locked_inertia", fc.dynamics.locked_inertia(m, state, "centroidal"), data.Ig.matrix(), False
     yield "center_of_mass", fc.center_of_mass(m, state), pin.centerOfMass(n, data, q, v, 0.0 * v), False
     velocity = fc.center_of_mass_jacobian(m, state) @ state.velocity
     yield "center_of_mass_velocity", velocity, data.vcom[0], False
-    yield "center_of_mass_bias", fc.center_of_mass_bias(m, state), data.acom[0], False
+    yield "center_of_mass_bias", fc.dynamics.center_of_mass_bias(m, state), data.acom[0], False
     yield "center_of_mass_jacobian", fc.center_of_mass_jacobian(m, state), pin.jacobianCenterOfMass(n, data, q), False
 
 
@@ -211,7 +216,7 @@ def compare_jacobians(p, seed):
         yield f"link_pose {name}", fc.link_pose(m, state, name), data.oMf[frame].homogeneous, False
         for ours, theirs in REFERENCES.items():
             reference = getattr(pin, theirs)
-            J, rate = fc.jacobian(m, state, name, ours), fc.jacobian_derivative(m, state, name, ours)
+            J, rate = fc.jacobian(m, state, name, ours), fc.dynamics.jacobian_derivative(m, state, name, ours)
             yield f"jacobian {ours} {name}", J, pin.getFrameJacobian(n, data, frame, reference), False
             other = pin.getFrameJacobianTimeVariation(n, data, frame, reference)
             yield f"jacobian_derivative {ours} {name}", rate, other, False
@@ -267,13 +272,13 @@ def compare_higher(p, seed):
     for ours, theirs in list(REFERENCES.items())[several:]:
         H = pin.getJointKinematicHessian(n, data, frame.parentJoint, getattr(pin, theirs))
         H = H.ravel().reshape(H.shape, order="F")[:, p.order]  # Pinocchio 4.1 labels a column-major tensor as row-major
-        yield f"kinematic_hessian {ours}", fc.kinematic_hessian(m, state, m.link_names[-1], ours), H, False
-    ours = fc.centroidal_dynamics_derivatives(m, state, a)
+        yield f"kinematic_hessian {ours}", fc.dynamics.kinematic_hessian(m, state, m.link_names[-1], ours), H, False
+    ours = fc.dynamics.centroidal_dynamics_derivatives(m, state, a)
     theirs = pin.computeCentroidalDynamicsDerivatives(n, data, q, v, n_a)
     for name, mine, other in zip(ours._fields, ours, theirs, strict=True):
         yield f"centroidal {name}", mine, other, False
     pin.computeAllTerms(n, data, q, v)
-    center = fc.center_of_mass_derivatives(m, state, a).velocity_by_configuration
+    center = fc.dynamics.center_of_mass_derivatives(m, state, a).velocity_by_configuration
     yield "center of mass velocity by configuration", center, pin.getCenterOfMassVelocityDerivatives(n, data), False
 
 

@@ -28,7 +28,7 @@ XZ = PlanarPosition("x", "z"), PlanarAngle((0.0, 1.0, 0.0))
 
 def along(function, model, state):
     """The rate of a function of the state along its velocity, by complex step."""
-    moved = fc.displace(model, state, 1j * STEP * state.velocity)
+    moved = fc.dynamics.displace(model, state, 1j * STEP * state.velocity)
     return np.imag(function(moved)) / STEP
 
 
@@ -105,13 +105,13 @@ def test_parameters_are_those_of_the_charts_and_move_with_the_analytical_jacobia
     rng = rng_of(recipe)
     link, rotation = rng.choice(model.link_names), ROTATION_CHARTS[rng.integers(len(ROTATION_CHARTS))]
     H = fc.link_pose(model, state, link)
-    x = fc.end_effector_parameters(model, state, link, Cartesian(), rotation)
+    x = fc.dynamics.end_effector_parameters(model, state, link, Cartesian(), rotation)
     agree("chi_P", x[:3], H[:3, 3])
     agree("chi_R", rotation.to_matrix(x[3:]), H[:3, :3])
     if rotation.singularity(x[3:]) < 0.05:
         return
-    rate = along(lambda s: fc.end_effector_parameters(model, s, link, Cartesian(), rotation), model, state)
-    J = fc.analytical_jacobian(model, state, link, Cartesian(), rotation)
+    rate = along(lambda s: fc.dynamics.end_effector_parameters(model, s, link, Cartesian(), rotation), model, state)
+    J = fc.dynamics.analytical_jacobian(model, state, link, Cartesian(), rotation)
     agree("d chi/dt = J_A v", rate, J @ state.velocity, 1e-10)
 
 
@@ -119,7 +119,7 @@ def test_twelve_parameters_of_example_2_8_2():
     cat = fc.robots.cat()
     state = cat.random_state(np.random.default_rng(0))
     link = cat.link_names[-1]
-    x = fc.end_effector_parameters(cat, state, link, Spherical(), DirectionCosines())
+    x = fc.dynamics.end_effector_parameters(cat, state, link, Spherical(), DirectionCosines())
     assert x.shape == (12,)
     H = fc.link_pose(cat, state, link)
     agree("columns of R", x[3:], H[:3, :3].T.ravel(), 1e-15)
@@ -133,10 +133,10 @@ def test_the_planar_arm_has_three_parameters_wherever_it_points(first):
     q = np.array([first, 0.4, -0.9])
     state, c = arm.state(joints=q, rates=[0.3, -1.0, 2.0]), np.cumsum(q)
     s, c_ = np.sin(c), np.cos(c)
-    x = fc.end_effector_parameters(arm, state, "end_effector", *XZ)
+    x = fc.dynamics.end_effector_parameters(arm, state, "end_effector", *XZ)
     agree("(2.141)", x[:2], [s.sum(), 1.0 + c_.sum()])
     agree("(2.142)", x[2], c[2])
-    J = fc.analytical_jacobian(arm, state, "end_effector", *XZ)
+    J = fc.dynamics.analytical_jacobian(arm, state, "end_effector", *XZ)
     printed = [[c_[i:].sum() for i in range(3)], [-s[i:].sum() for i in range(3)], [1.0, 1.0, 1.0]]
     agree("(2.149)-(2.150)", J, printed)
 
@@ -149,11 +149,11 @@ def test_the_operational_space_of_the_scara_arm():
         state = arm.random_state(rng)
         a, b, g, zeta = state.joints
         chart = Cartesian(), PlanarAngle()
-        x = fc.end_effector_parameters(arm, state, "end_effector", *chart)
+        x = fc.dynamics.end_effector_parameters(arm, state, "end_effector", *chart)
         place = [0.4 * np.cos(a) + 0.3 * np.cos(a + b), 0.4 * np.sin(a) + 0.3 * np.sin(a + b), 0.5 + zeta]
         agree("(2.136): place", x[:3], place)
         agree("(2.136): angle", np.exp(1j * x[3]), np.exp(1j * (a + b + g)))
-        J = fc.analytical_jacobian(arm, state, "end_effector", *chart)
+        J = fc.dynamics.analytical_jacobian(arm, state, "end_effector", *chart)
         assert np.linalg.matrix_rank(J) == (4 if abs(np.sin(b)) > 1e-6 else 3)
 
 
@@ -198,11 +198,13 @@ def test_relative_jacobians_add_up_along_any_axes(recipe):
     model, state = build(recipe)
     rng = rng_of(recipe)
     b, c, axes = rng.choice(model.link_names, size=3)
-    whole = fc.relative_jacobian(model, state, b, axes=axes) + fc.relative_jacobian(model, state, c, b, axes)
-    agree("(2.154)", whole, fc.relative_jacobian(model, state, c, axes=axes))
+    whole = fc.dynamics.relative_jacobian(model, state, b, axes=axes) + fc.dynamics.relative_jacobian(
+        model, state, c, b, axes
+    )
+    agree("(2.154)", whole, fc.dynamics.relative_jacobian(model, state, c, axes=axes))
     R = fc.link_pose(model, state, axes)[:3, :3]
     apart = along(lambda s: fc.link_pose(model, s, c)[:3, 3] - fc.link_pose(model, s, b)[:3, 3], model, state)
-    found = fc.relative_jacobian(model, state, c, b, axes) @ state.velocity
+    found = fc.dynamics.relative_jacobian(model, state, c, b, axes) @ state.velocity
     agree("(2.153): linear", R @ found[:3], apart)
     turned = [fc.link_twist(model, state, link, "mixed")[3:] for link in (c, b)]
     agree("(2.153): angular", R @ found[3:], turned[0] - turned[1])
@@ -216,8 +218,8 @@ def test_velocities_of_coordinates(base):
     """(2.261)-(2.262), every base and kind of joint: `E dq/dt = u`, and the inverse gives the rates of coordinates."""
     for seed in range(4):
         model, state = build(Robot(base, 5, seed))
-        state = fc.displace(model, state, np.zeros(model.nv))  # of q and -q the quaternion that displace gives
-        E, inverse = fc.floating_base_map(model, state)
+        state = fc.dynamics.displace(model, state, np.zeros(model.nv))  # of q and -q the quaternion that displace gives
+        E, inverse = fc.dynamics.floating_base_map(model, state)
         u = fc.changes.world_linear(model, state).T @ state.velocity
         q_dot = along(lambda s, m=model: m.flatten(s)[0], model, state)
         agree("E dq/dt = u", E @ q_dot, u)
@@ -230,7 +232,7 @@ def test_velocities_of_coordinates(base):
 def test_velocities_of_charts_of_the_base(base, chart):
     model = fc.robots.random_tree(np.random.default_rng(3), 2, ["revolute"], base=base)
     state = model.random_state(np.random.default_rng(4))
-    E, inverse = fc.floating_base_map(model, state, chart)
+    E, inverse = fc.dynamics.floating_base_map(model, state, chart)
 
     def coordinates(s):
         place = s.pose[:3, 3] if isinstance(base, SE3) else np.zeros(0)
@@ -241,16 +243,16 @@ def test_velocities_of_charts_of_the_base(base, chart):
     agree("E_fb", E @ q_dot, u, 1e-11)
     agree("E_fb^-1", inverse @ u, q_dot, 1e-10)
     if isinstance(base, SE3) and isinstance(chart, UnitQuaternion):
-        agree("the chart of flatten", E, fc.floating_base_map(model, state).E)
+        agree("the chart of flatten", E, fc.dynamics.floating_base_map(model, state).E)
 
 
 def test_a_planar_base_has_no_chart_of_rotations():
     hopper = fc.robots.revolute_hopper()
     with pytest.raises(ModelError, match=r"a base SE\(2\) has no rotation to be written in chart Euler ZYX"):
-        fc.floating_base_map(hopper, hopper.neutral(), EulerZYX())
+        fc.dynamics.floating_base_map(hopper, hopper.neutral(), EulerZYX())
     cat = fc.robots.cat()
     with pytest.raises(ModelError, match="rotation is a chart of rotations"):
-        fc.floating_base_map(cat, cat.neutral(), "zyx")
+        fc.dynamics.floating_base_map(cat, cat.neutral(), "zyx")
 
 
 @pytest.mark.parametrize("kind", ["traced", "casadi", "sympy", "jax"])
@@ -261,7 +263,7 @@ def test_the_map_of_every_kind_of_number(kind):
     q, v = model.flatten(state)
 
     def both(q, v):
-        E, inverse = fc.floating_base_map(model, model.unflatten(q, v))
+        E, inverse = fc.dynamics.floating_base_map(model, model.unflatten(q, v))
         return np.concatenate([E, inverse.T]) if isinstance(E, np.ndarray) else np_of(E, inverse)
 
     def np_of(E, inverse):

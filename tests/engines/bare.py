@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import fallingcat as fc
-from fallingcat.kernels.compare import bare_urdf
+from fallingcat.compiler.compare import bare_urdf
 
 
 def urdf_of(model: fc.Model) -> str:

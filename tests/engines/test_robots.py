@@ -18,7 +18,7 @@ pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
 
 from fallingcat.contact import HardContacts
-from fallingcat.simulation import Fleet
+from fallingcat.simulation import BatchSimulator
 
 from . import stored
 from .robot_scenes import ANT, SCENES, RobotScene, ant_landing
@@ -76,7 +76,7 @@ def test_rollouts_and_fleets_take_the_same_steps() -> None:
     one = scene.simulate(integrator="implicit", dt=1e-3).state(-1)
     options = {"integrator": "implicit", "dt": 1e-3, "passive": False}
     many = fc.rollout(scene.model, [scene.start] * 3, scene.duration, scene.laws, scene.floor, **options)
-    fleet = Fleet(scene.model, [scene.start] * 3, scene.laws, scene.floor, dt=1e-3, passive=False)
+    fleet = BatchSimulator(scene.model, [scene.start] * 3, scene.laws, scene.floor, dt=1e-3, passive=False)
     fleet.step(round(scene.duration / 1e-3))
     for pose, joints in ((many.poses[-1], many.joints[-1]), (fleet.state.pose, fleet.state.joints)):
         np.testing.assert_array_equal(np.asarray(pose), np.stack([one.pose] * 3))

@@ -18,7 +18,12 @@ def test_unknown_names(cat):
     with pytest.raises(fc.ModelError, match=r"factorization is one of christoffel, .*, not 'lagrange'"):
         fc.equations(model, state, "lagrange")
     changes = (fc.changes.base_at, fc.changes.internal_external)
-    for function in (*changes, fc.fixed_at, fc.internal_jacobian, fc.is_conserved):
+    for function in (
+        *changes,
+        fc.formulations.fixed_at,
+        fc.formulations.internal_jacobian,
+        fc.formulations.is_conserved,
+    ):
         with pytest.raises(fc.ModelError, match="wing"):
             function(model, state, "wing")
     with pytest.raises(fc.ModelError, match="wing"):
@@ -54,7 +59,11 @@ def test_wrong_shapes_and_values(cat, name):
 
 def test_wrong_vectors(cat):
     model, state = cat
-    eom, rel, fixed = fc.equations(model, state), fc.reduced_equations(model, state), fc.fixed_at(model, state, "rear")
+    eom, rel, fixed = (
+        fc.equations(model, state),
+        fc.reduced_equations(model, state),
+        fc.formulations.fixed_at(model, state, "rear"),
+    )
     for call, what, size in (
         (eom.forward, "forces", 16),
         (eom.forces, "acceleration", 16),
@@ -71,7 +80,7 @@ def test_wrong_vectors(cat):
     with pytest.raises(fc.ModelError, match="two shape directions, or none"):
         fc.curvature(model, state, np.zeros(10))
     with pytest.raises(fc.ModelError, match="joints has shape"):
-        fc.locked_angle(fc.robots.revolute_hopper(), [0.0, 0.0])
+        fc.formulations.locked_angle(fc.robots.revolute_hopper(), [0.0, 0.0])
 
 
 def test_a_change_of_another_robot(cat):
@@ -85,7 +94,7 @@ def test_a_fixed_base_has_no_connection():
     arm = fc.robots.random_tree(np.random.default_rng(0), 3, base=Trivial())
     state = arm.random_state(np.random.default_rng(1))
     changes = (fc.changes.centroidal, fc.changes.locked, fc.changes.momentum_map, fc.changes.decoupling)
-    verbs = (fc.connection, fc.locked_velocity, fc.curvature, fc.integrability, fc.reduced_equations)
+    verbs = (fc.connection, fc.locked_velocity, fc.curvature, fc.formulations.integrability, fc.reduced_equations)
     for function in changes + verbs:
         with pytest.raises(fc.ModelError, match="the base of 'random' is fixed: there is no connection"):
             function(arm, state)

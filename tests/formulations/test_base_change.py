@@ -24,14 +24,14 @@ def order(model, other):
     return [*range(model.m), *joints]
 
 
-@pytest.mark.parametrize("factorization", fc.FACTORIZATIONS)
+@pytest.mark.parametrize("factorization", fc.dynamics.FACTORIZATIONS)
 @settings(max_examples=15)
 @given(recipe=free)
 def test_a_change_of_base_is_a_robot_rooted_elsewhere(factorization, recipe):
     """Theorem 2: `M_D`, `C_D v_D`, `g_D` and `dM_D/dt`; `C_D` itself for what does not depend on the base."""
     model, state = build(recipe)
     link = some_link(model, rng_of(recipe))
-    other, its = model.reroot(link), fc.reroot_state(model, state, link)
+    other, its = model.reroot(link), fc.dynamics.reroot_state(model, state, link)
     p = order(model, other)
     ours = fc.equations(model, state, factorization).change(fc.changes.base_at(model, state, link))
     theirs = fc.equations(other, its, factorization)
@@ -50,7 +50,7 @@ def test_the_joints_do_not_care_which_link_is_the_base(recipe):
     model, state = build(recipe)
     rng = rng_of(recipe)
     link, forces = some_link(model, rng), rng.normal(size=model.nv)
-    other, its = model.reroot(link), fc.reroot_state(model, state, link)
+    other, its = model.reroot(link), fc.dynamics.reroot_state(model, state, link)
     p, change = order(model, other), fc.changes.base_at(model, state, link)
     motion = fc.forward_dynamics(model, state, forces)
     there = fc.forward_dynamics(other, its, change.forces(forces)[p])
@@ -124,7 +124,7 @@ def test_planar_robots_change_their_base_in_the_plane():
     model = fc.robots.random_tree(np.random.default_rng(0), 4, kinds=["revolute"], planar=True)
     assert isinstance(model.base, SE2)
     state = model.random_state(np.random.default_rng(1))
-    other, its = model.reroot("link3"), fc.reroot_state(model, state, "link3")
+    other, its = model.reroot("link3"), fc.dynamics.reroot_state(model, state, "link3")
     p = order(model, other)
     ours = fc.equations(model, state).change(fc.changes.base_at(model, state, "link3"))
     theirs = fc.equations(other, its)
@@ -151,10 +151,10 @@ def test_fixed_at_is_the_constrained_robot(recipe):
     rng = rng_of(recipe)
     link, torques = some_link(model, rng), rng.normal(size=model.n)
     still = held(model, state, link)
-    J, J_dot = fc.jacobian(model, still, link), fc.jacobian_derivative(model, still, link)
+    J, J_dot = fc.jacobian(model, still, link), fc.dynamics.jacobian_derivative(model, still, link)
     forces = np.concatenate([np.zeros(6), torques])
-    motion = fc.constrained_forward_dynamics(model, still, forces, J, J_dot @ still.velocity)
-    fixed = fc.fixed_at(model, state, link)
+    motion = fc.dynamics.constrained_forward_dynamics(model, still, forces, J, J_dot @ still.velocity)
+    fixed = fc.formulations.fixed_at(model, state, link)
     size = max(1e-11, 1e-13 * np.linalg.cond(fixed.M)) if model.n else 1e-11
     agree("fixed_at: joint accelerations", fixed.forward(torques), motion.acceleration[6:], size)
     agree("fixed_at: (48), the contact wrench", fixed.wrench(torques), motion.multipliers, 10 * size)
@@ -167,11 +167,11 @@ def test_fixed_at_is_the_robot_on_a_pedestal(recipe):
     model, state = build(recipe)
     rng = rng_of(recipe)
     link = some_link(model, rng)
-    rooted, its = model.reroot(link), fc.reroot_state(model, state, link)
+    rooted, its = model.reroot(link), fc.dynamics.reroot_state(model, state, link)
     bolted = fc.Model("bolted", Trivial(), rooted.links, rooted.joints, its.pose[:3, :3].T @ model.gravity)
     at_rest = bolted.state(joints=its.joints, rates=its.rates)
     p = [i - 6 for i in order(model, rooted)[6:]]
-    fixed = fc.fixed_at(model, state, link)
+    fixed = fc.formulations.fixed_at(model, state, link)
     agree("fixed_at M = bolted", fixed.M[np.ix_(p, p)], fc.mass_matrix(bolted, at_rest))
     agree("fixed_at C = bolted", fixed.C[np.ix_(p, p)], fc.coriolis_matrix(bolted, at_rest), 1e-11)
     agree("fixed_at g = bolted", fixed.g[p], fc.gravity_forces(bolted, at_rest))
@@ -182,14 +182,14 @@ def test_corollary_1_of_traversaro():
     cat = fc.robots.cat()
     state = cat.random_state(np.random.default_rng(0))
     still = held(cat, state, "rear")
-    whole = fc.fixed_at(cat, state, "rear").whole
+    whole = fc.formulations.fixed_at(cat, state, "rear").whole
     M, J = whole.M, np.eye(6, cat.nv)
     inverted = np.linalg.inv(J @ np.linalg.solve(M, J.T))
     agree("Corollary 1, corrected", inverted, M[:6, :6] - M[:6, 6:] @ np.linalg.solve(M[6:, 6:], M[6:, :6]))
     assert np.linalg.eigvalsh(inverted)[0] > 0.0
     torques = np.ones(cat.n)
     push = whole.C @ np.concatenate([np.zeros(6), still.rates]) + whole.g - np.concatenate([np.zeros(6), torques])
-    wrench = fc.fixed_at(cat, state, "rear").wrench(torques)
+    wrench = fc.formulations.fixed_at(cat, state, "rear").wrench(torques)
     agree("(48)", inverted @ (J @ np.linalg.solve(M, push)), wrench, 1e-11)
     printed = (J @ M @ J.T) @ (J @ np.linalg.solve(M, push))
     assert np.abs(printed - wrench).max() > 1e-2

@@ -43,7 +43,7 @@ def test_every_change_of_every_factorization_passes_at_length(recipe):
 def everything_passes(recipe):
     model, state = build(recipe)
     for name, change in changes(model, state, rng_of(recipe)).items():
-        for factorization in fc.FACTORIZATIONS:
+        for factorization in fc.dynamics.FACTORIZATIONS:
             certificate = fc.equations(model, state, factorization).change(change).certify()
             assert certificate.passed, f"{name}\n{certificate}"
             record(certificate)
@@ -54,7 +54,7 @@ def everything_passes(recipe):
 def test_reduced_equations_pass(recipe):
     model, state = build(recipe)
     if not isinstance(model.base, Trivial):
-        certificate = fc.certify_reduced(model, state)
+        certificate = fc.formulations.certify_reduced(model, state)
         assert certificate.passed, str(certificate)
         record(certificate)
 
@@ -90,7 +90,7 @@ def test_the_table_of_factorizations(arm, factorization):
         assert check.residual < 1e-13 if check.claimed else check.residual > 1e-2
 
 
-@pytest.mark.parametrize("factorization", fc.FACTORIZATIONS)
+@pytest.mark.parametrize("factorization", fc.dynamics.FACTORIZATIONS)
 def test_lemma_4_3_of_traversaro_holds_for_christoffel_only(arm, factorization):
     """(44), printed for every passive C: a counter-example.  What all passive ones do share is `(C_G v)_lin = 0`."""
     model, state = arm
@@ -220,7 +220,7 @@ def test_a_lie_in_the_reduced_equations_is_found(arm, field):
     model, state = arm
     rel = fc.reduced_equations(model, state)
     wrong = getattr(rel, field) + 1e-3 * np.random.default_rng(0).normal(size=getattr(rel, field).shape)
-    found = broken(fc.certify_reduced(model, state, rel._replace(**{field: wrong})))
+    found = broken(fc.formulations.certify_reduced(model, state, rel._replace(**{field: wrong})))
     assert REDUCED_LIES[field] <= found
 
 
@@ -229,7 +229,7 @@ def test_the_two_part_matrix_without_its_curvature_is_found(arm):
     rel = fc.reduced_equations(model, state)
     D_mu = rel.D_mu.copy()
     D_mu[model.m :, model.m :] = 0.0  # still skew: only physics can tell
-    found = broken(fc.certify_reduced(model, state, rel._replace(D_mu=D_mu)))
+    found = broken(fc.formulations.certify_reduced(model, state, rel._replace(D_mu=D_mu)))
     assert {"forces", "separation"} <= found
     assert "skewness" not in found
 
@@ -237,5 +237,5 @@ def test_the_two_part_matrix_without_its_curvature_is_found(arm):
 def test_a_robot_at_rest_is_certified_too():
     """Whatever vanishes at rest is zero beside zero, not a division by it."""
     for model in (fc.robots.cat(), fc.robots.revolute_hopper(), fc.robots.random_tree(np.random.default_rng(0), 4)):
-        assert fc.certify_reduced(model, model.neutral()).passed
-        assert all(check.residual <= 1e-9 for check in fc.certify_reduced(model, model.neutral()).checks)
+        assert fc.formulations.certify_reduced(model, model.neutral()).passed
+        assert all(check.residual <= 1e-9 for check in fc.formulations.certify_reduced(model, model.neutral()).checks)

@@ -46,7 +46,7 @@ def function_of(change):
 def test_derived_changes_pass_every_check(cat):
     model, state = cat
     change = fc.VelocityChange.of(model, state, mujoco(model), "mujoco")
-    for factorization in fc.FACTORIZATIONS:
+    for factorization in fc.dynamics.FACTORIZATIONS:
         assert fc.equations(model, state, factorization).change(change).certify().passed
     spin = np.zeros_like(change.T)
     spin[:3, :3] = state.pose[:3, :3] @ fc.lie.skew(state.twist[3:])

@@ -102,7 +102,7 @@ def test_representations_are_what_they_say():
     """[Traversaro] 2.4: body-fixed, mixed and inertial velocity of the base, from the motion of its pose."""
     cat = fc.robots.cat()
     state = cat.random_state(np.random.default_rng(1))
-    later = fc.displace(cat, state, 1j * STEP * state.velocity).pose
+    later = fc.dynamics.displace(cat, state, 1j * STEP * state.velocity).pose
     H, H_dot = state.pose, np.imag(later) / STEP
     spin = H_dot[:3, :3] @ H[:3, :3].T
     w = np.array([spin[2, 1], spin[0, 2], spin[1, 0]])

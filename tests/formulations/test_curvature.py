@@ -23,7 +23,7 @@ some = robots(largest=12, bases=MOVING)
 def along(f, model, state, x):
     """The derivative of `f(state)` when the shape moves along `x`, by complex step."""
     d = np.concatenate([np.zeros(model.m), 1j * STEP * x])
-    return np.imag(f(fc.displace(model, state, d))) / STEP
+    return np.imag(f(fc.dynamics.displace(model, state, d))) / STEP
 
 
 def contracted(F, x, y):
@@ -51,7 +51,13 @@ def test_the_curvature_by_complex_step(recipe):
     agree("curvature by complex step", contracted(F, x, y), wanted, 1e-11, scale)
     agree("slice = tensor", fc.curvature(model, state, x, y), contracted(F, x, y), 1e-11, scale)
     agree("curvature is skew", F, -np.swapaxes(F, 1, 2), scale=scale)
-    agree("dA/dt", fc.connection_derivative(model, state), along(connection, model, state, state.rates), 1e-11, scale)
+    agree(
+        "dA/dt",
+        fc.formulations.connection_derivative(model, state),
+        along(connection, model, state, state.rates),
+        1e-11,
+        scale,
+    )
 
 
 @settings(max_examples=30)
@@ -126,7 +132,7 @@ def test_a_small_loop_moves_the_robot_by_the_curvature():
 def test_one_joint_is_always_flat(base):
     model = fc.robots.random_tree(np.random.default_rng(0), 1, kinds=["revolute"], base=base)
     state = model.random_state(np.random.default_rng(1))
-    verdict = fc.integrability(model, state)
+    verdict = fc.formulations.integrability(model, state)
     assert verdict.integrable
     assert not verdict.curvature.any()
 
@@ -136,18 +142,18 @@ def test_one_joint_is_always_flat(base):
 def test_a_base_that_does_not_turn_is_always_flat(recipe):
     model, state = build(recipe)
     assert not fc.curvature(model, state).any()
-    assert fc.integrability(model, state).integrable
+    assert fc.formulations.integrability(model, state).integrable
 
 
 def test_verdicts():
     cat = fc.robots.cat()
-    verdict = fc.integrability(cat, cat.random_state(np.random.default_rng(0)))
+    verdict = fc.formulations.integrability(cat, cat.random_state(np.random.default_rng(0)))
     assert not verdict.integrable
     assert verdict.residual > 1e-3
     hopper = fc.robots.revolute_hopper()
-    assert fc.integrability(hopper, hopper.random_state(np.random.default_rng(0))).integrable
+    assert fc.formulations.integrability(hopper, hopper.random_state(np.random.default_rng(0))).integrable
     two = fc.robots.random_tree(np.random.default_rng(0), 2, kinds=["revolute"], planar=True)
-    assert not fc.integrability(two, two.random_state(np.random.default_rng(0))).integrable
+    assert not fc.formulations.integrability(two, two.random_state(np.random.default_rng(0))).integrable
 
 
 def test_lemma_3_4_in_the_plane():
@@ -174,14 +180,18 @@ def test_locked_angle_of_the_revolute_leg():
     hopper = fc.robots.revolute_hopper()
     for q in np.linspace(-3.0, 3.0, 13):
         closed = B * q / b + 2 * np.arctan2(np.tan(q / 2) * root, a + b) * (A * b - B * a) / (b * root)
-        agree("theta_bc, closed form", fc.locked_angle(hopper, [q]), closed)
-        agree("theta_bc, elsewhere", fc.locked_angle(hopper, [q], [1.0]), closed - fc.locked_angle(hopper, [1.0]))
+        agree("theta_bc, closed form", fc.formulations.locked_angle(hopper, [q]), closed)
+        agree(
+            "theta_bc, elsewhere",
+            fc.formulations.locked_angle(hopper, [q], [1.0]),
+            closed - fc.formulations.locked_angle(hopper, [1.0]),
+        )
 
 
 def test_locked_angle_turns_with_the_locked_velocity():
     hopper = fc.robots.revolute_hopper()
     state = hopper.random_state(np.random.default_rng(0))
-    rate = np.imag(fc.locked_angle(hopper, state.joints + 1j * STEP * state.rates)) / STEP
+    rate = np.imag(fc.formulations.locked_angle(hopper, state.joints + 1j * STEP * state.rates)) / STEP
     agree("d theta_bc / dt = A_w dq", rate, (fc.connection(hopper, state) @ state.rates)[2])
 
 
@@ -189,9 +199,9 @@ def test_locked_angle_is_refused_where_the_path_matters():
     two = fc.robots.random_tree(np.random.default_rng(0), 2, kinds=["revolute"], planar=True)
     assert isinstance(two.base, SE2)
     with pytest.raises(fc.NumericsError, match="depends on the path"):
-        fc.locked_angle(two, [0.5, 0.5])
+        fc.formulations.locked_angle(two, [0.5, 0.5])
     with pytest.raises(fc.ModelError, match="planar"):
-        fc.locked_angle(fc.robots.cat(), np.zeros(10))
+        fc.formulations.locked_angle(fc.robots.cat(), np.zeros(10))
 
 
 # the cat ----------------------------------------------------------------------------------------------------------

@@ -96,7 +96,7 @@ def test_centroidal(recipe):
     agree("(42): m 1, I_G, 0", eom.M[:6], wanted, scale=scale)
     weight = np.concatenate([-model.mass * model.gravity, np.zeros(3 + model.n)])
     agree("(43): gravity", eom.g, weight)
-    agree("(38): average velocity", eom.v[:6], fc.average_velocity(model, state, "centroidal"), 1e-11)
+    agree("(38): average velocity", eom.v[:6], fc.dynamics.average_velocity(model, state, "centroidal"), 1e-11)
     agree("(44): linear rows", eom.C[:3], np.zeros((3, model.nv)), scale=scale * np.abs(eom.v).max())
     agree("(44): linear columns", eom.C[:, :3], np.zeros((model.nv, 3)), scale=scale * np.abs(eom.v).max())
     J = fc.centroidal_momentum_matrix(model, state)
@@ -130,7 +130,7 @@ def test_momentum_map(frame, recipe):
     model, state = build(recipe)
     m = model.m
     change = fc.changes.momentum_map(model, state, frame)
-    for factorization in fc.FACTORIZATIONS:
+    for factorization in fc.dynamics.FACTORIZATIONS:
         eom = fc.equations(model, state, factorization).change(change)
         turn = np.abs(eom.M).max() * np.abs(change.T_dot @ change.inverse).max()  # cancels against the rest of C
         scale = max(1.0, turn * np.abs(eom.v).max())
@@ -151,17 +151,17 @@ def test_constants_of_motion(recipe):
     rng = rng_of(recipe)
     forces = np.concatenate([np.zeros(6), rng.normal(size=model.n)]) + fc.gravity_forces(model, state)
     a = fc.forward_dynamics(model, state, forces)
-    moved = fc.displace(model, state, 1j * STEP * state.velocity)
+    moved = fc.dynamics.displace(model, state, 1j * STEP * state.velocity)
     moved = moved._replace(twist=state.twist + 1j * STEP * a[:6], rates=state.rates + 1j * STEP * a[6:])
     tolerance = max(1e-10, 1e-14 * np.linalg.cond(fc.mass_matrix(model, state)))
     for frame in ("world", "centroidal", "base"):
-        verdict = fc.is_conserved(model, state, frame)
+        verdict = fc.formulations.is_conserved(model, state, frame)
         rate = np.imag(fc.momentum(model, moved, frame)) / STEP
         scale = np.abs(fc.momentum(model, state, frame)).max() * max(1.0, np.abs(a).max())
         agree(f"rate of the momentum, {frame}", verdict.rate, rate, tolerance, scale)
         assert verdict.conserved == (frame != "base")
     link = model.link_names[-1]
-    verdict = fc.is_conserved(model, state, link)
+    verdict = fc.formulations.is_conserved(model, state, link)
 
     def at_link(s):
         return SE3().Ad(fc.link_pose(model, s, link)).T @ fc.momentum(model, s, "world")
@@ -173,10 +173,10 @@ def test_constants_of_motion(recipe):
 def test_a_resting_robot_conserves_everything():
     cat = fc.robots.cat()
     for frame in ("world", "centroidal", "base", "tail", "front_left_paw"):
-        assert fc.is_conserved(cat, cat.neutral(), frame).conserved
+        assert fc.formulations.is_conserved(cat, cat.neutral(), frame).conserved
     spinning = cat.state(twist=[0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
-    assert not fc.is_conserved(cat, spinning, "base").conserved  # x is no principal axis of the cat
-    assert fc.is_conserved(cat, spinning, "world").conserved
+    assert not fc.formulations.is_conserved(cat, spinning, "base").conserved  # x is no principal axis of the cat
+    assert fc.formulations.is_conserved(cat, spinning, "world").conserved
 
 
 def test_in_the_plane_only_the_turning_matters():

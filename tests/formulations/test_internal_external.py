@@ -39,7 +39,7 @@ def test_the_internal_jacobian_is_the_generalized_jacobian(recipe):
     twist = np.linalg.solve(H[:, :6], -H[:, 6:] @ rates)
     free = fc.State(state.pose, state.joints, twist, rates)
     agree("no momentum", fc.momentum(model, free), np.zeros(6), scale=np.abs(H).max() * np.abs(free.velocity).max())
-    J = fc.internal_jacobian(model, state, link)
+    J = fc.formulations.internal_jacobian(model, state, link)
     agree("generalized Jacobian", J @ rates, fc.link_twist(model, free, link), 1e-11)
 
 
@@ -74,14 +74,14 @@ def test_axiom_3_the_mass_matrix_decouples(joints, seed, weight):
     Lq = M[6:, 6:] - M[6:, :6] @ A
     agree("(3.93): M_i", eom.M[6:12, 6:12], right.T @ Lq @ right, 1e-11)
     agree("J J# = 1", change.T[6:12, 6:] @ right, np.eye(6), 1e-11)
-    J, W = fc.internal_jacobian(model, state, link), Lq if weight == "inertia" else np.eye(joints)
+    J, W = fc.formulations.internal_jacobian(model, state, link), Lq if weight == "inertia" else np.eye(joints)
     by_hand = np.linalg.solve(W, J.T) @ np.linalg.inv(J @ np.linalg.solve(W, J.T))
     agree("J# = W^-1 J' (J W^-1 J')^-1", right, by_hand, 1e-9)
 
 
 @cases
 @weights
-@pytest.mark.parametrize("factorization", fc.FACTORIZATIONS)
+@pytest.mark.parametrize("factorization", fc.dynamics.FACTORIZATIONS)
 def test_axiom_4_the_coriolis_forces_decouple(joints, seed, weight, factorization):
     """`C_ei = 0` for the matrices that decouple; for the passive ones `C_e v_ext + C_ei v_int` is the momentum's.
 
@@ -135,7 +135,7 @@ def redundant(base, extra, seed):
     while True:
         model = fc.robots.random_tree(rng, base.dim + extra, kinds=kinds, base=base, branching=0.0)
         state, link = model.random_state(rng), model.link_names[-1]
-        if np.linalg.cond(fc.internal_jacobian(model, state, link)) < 1e3:
+        if np.linalg.cond(fc.formulations.internal_jacobian(model, state, link)) < 1e3:
             return model, state, link
 
 
@@ -154,7 +154,7 @@ def test_the_changed_equations_move_the_robot_as_the_plain_ones_do(base, weight,
         agree("dT/dt by complex step", change.T_dot, np.imag(change.at(1e-40j)) / 1e-40, 1e-9)
         forces = np.random.default_rng(seed).normal(size=model.nv)
         expected = change.acceleration(fc.forward_dynamics(model, state, forces), state.velocity)
-        for factorization in fc.FACTORIZATIONS:
+        for factorization in fc.dynamics.FACTORIZATIONS:
             eom = fc.equations(model, state, factorization).change(change)
             agree("internal/external acceleration", eom.forward(change.forces(forces)), expected, 1e-10)
             certificate = eom.certify()
@@ -212,7 +212,9 @@ def test_the_user_counts_the_null_space():
     assert fc.equations(model, state).change(change).certify(1e-8).passed
     with pytest.raises(fc.ModelError, match=r"null_space has shape \(8, 2\), not \(2, 8\)"):
         fc.changes.internal_external(model, state, link, null_space=Z.T)
-    blind = np.linalg.qr(fc.internal_jacobian(model, state, link).T)[0][:, :2]  # both count internal motion only
+    blind = np.linalg.qr(fc.formulations.internal_jacobian(model, state, link).T)[0][
+        :, :2
+    ]  # both count internal motion only
     with pytest.raises(fc.NumericsError, match="null_space misses motions in the null space of"):
         fc.changes.internal_external(model, state, link, null_space=blind)
 
@@ -260,7 +262,7 @@ def test_planar_internal_velocities_have_three_components(recipe):
     model = fc.robots.random_tree(rng, 5, kinds=["revolute"], planar=True, branching=0.0)
     assume(isinstance(model.base, SE2))
     state = model.random_state(rng)
-    J = fc.internal_jacobian(model, state, model.link_names[-1])
+    J = fc.formulations.internal_jacobian(model, state, model.link_names[-1])
     assert J.shape == (3, 5)
     assume(np.linalg.cond(J) < 1e4)
     change = fc.changes.internal_external(model, state, model.link_names[-1])

@@ -62,9 +62,9 @@ def everything(model, state, x, y):
     rel = fc.reduced_equations(model, state)
     out |= {f"reduced {what}": getattr(rel, what) for what in ("A", "Lq", "Gamma", "B", "D_q", "D_mu", "g")}
     out["reduced forward"] = rel.forward(state.velocity)
-    out["internal jacobian"] = fc.internal_jacobian(model, state, model.link_names[-1])
+    out["internal jacobian"] = fc.formulations.internal_jacobian(model, state, model.link_names[-1])
     if isinstance(model.base, SE3):
-        fixed = fc.fixed_at(model, state, model.link_names[-1])
+        fixed = fc.formulations.fixed_at(model, state, model.link_names[-1])
         out |= {"fixed at C": fixed.C, "fixed at wrench": fixed.wrench(x)}
     return out
 

@@ -96,7 +96,7 @@ def test_gradients_of_jacobians(recipe):
     b, q, g = np.zeros(model.n), np.zeros(model.n), np.zeros(model.n)
 
     def at(link, direction):
-        moved = fc.displace(model, state, 1j * STEP * np.concatenate([np.zeros(6), direction]))
+        moved = fc.dynamics.displace(model, state, 1j * STEP * np.concatenate([np.zeros(6), direction]))
         return np.imag(fc.jacobian(model, moved, link)) / STEP
 
     for link in model.links:
@@ -113,7 +113,7 @@ def test_gradients_of_jacobians(recipe):
         b, q, g = b + 2.0 * A_q.T @ L @ u, q + 2.0 * J_q.T @ L @ w, g + J_q.T @ L @ u + A_q.T @ L @ w
     M_i = []
     for e in np.eye(model.n):
-        moved = fc.displace(model, state, 1j * STEP * np.concatenate([np.zeros(6), e]))
+        moved = fc.dynamics.displace(model, state, 1j * STEP * np.concatenate([np.zeros(6), e]))
         M_i.append(np.imag(fc.mass_matrix(model, moved)) / STEP)
     scale = max(1.0, *(np.abs(x).max() for x in M_i)) * max(1.0, np.abs(state.velocity).max()) ** 2 if M_i else 1.0
     agree("(3.48)", b, np.array([nu @ X[:6, :6] @ nu for X in M_i]), 1e-10, scale)

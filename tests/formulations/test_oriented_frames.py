@@ -9,9 +9,9 @@ from residuals import agree
 
 import fallingcat as fc
 from fallingcat.errors import ModelError, NumericsError
-from fallingcat.gaits.frames import frame_pose
 from fallingcat.lie import R1, R3, SE2, SE3, Helical, Schoenflies, Trivial
 from fallingcat.lie.rotations import about
+from fallingcat.planning.curvature.frames import frame_pose
 
 STEP = 1e-40
 MOVING = tuple(base for base in BASES if not isinstance(base, Trivial))
@@ -61,9 +61,9 @@ def test_in_principal_axes_the_inertia_is_diagonal(recipe):
     M = fc.equations(model, state).change(fc.changes.centroidal(model, state, "principal")).M[:6, :6]
     wanted = np.diag(np.diag(M))
     agree("diag(m, m, m, I1, I2, I3)", M, wanted, 1e-13, np.abs(M).max())
-    moments = np.linalg.eigvalsh(fc.locked_inertia(model, state, "centroidal")[3:, 3:])
+    moments = np.linalg.eigvalsh(fc.dynamics.locked_inertia(model, state, "centroidal")[3:, 3:])
     agree("eigenvalues", np.sort(np.diag(M)[3:]), moments, 1e-12, moments[-1])
-    R = fc.principal_axes(model, state)
+    R = fc.dynamics.principal_axes(model, state)
     agree("a rotation", R.T @ R, np.eye(3), 1e-14)
     assert np.linalg.det(R) > 0.0
 
@@ -74,7 +74,7 @@ def test_principal_axes_of_every_kind_of_number(kind):
     q, v = model.flatten(model.random_state(np.random.default_rng(2)))
 
     def axes(q, v):
-        return fc.principal_axes(model, model.unflatten(q, v))
+        return fc.dynamics.principal_axes(model, model.unflatten(q, v))
 
     agree(kind, KINDS[kind](axes, q, v), axes(q, v), 1e-12)
 
@@ -88,7 +88,7 @@ def test_external_velocity_and_force_along_any_axes():
         change = fc.changes.internal_external(model, state, link, orientation=orientation)
         v = change.velocity(state.velocity)
         H = np.eye(4)
-        axes = {"base": np.eye(3), "principal": fc.principal_axes(model, state)}
+        axes = {"base": np.eye(3), "principal": fc.dynamics.principal_axes(model, state)}
         axes |= {"virtual_chassis": frame_pose(model, state.joints, "virtual_chassis")[:3, :3]}  # by eigenvectors
         H[:3, :3] = orientation(state) if callable(orientation) else state.pose[:3, :3] @ axes[orientation]
         H[:3, 3] = fc.center_of_mass(model, state)
@@ -132,8 +132,8 @@ def test_momentum_in_any_moving_frame(recipe):
     """Prop. 3.2.1: its rate by complex step of the motion without forces; a frame given as a function or by name."""
     model, state = build(recipe)
     last = model.link_names[-1]
-    by_name = fc.is_conserved(model, state, last)
-    as_function = fc.is_conserved(model, state, lambda s: fc.link_pose(model, s, last))
+    by_name = fc.formulations.is_conserved(model, state, last)
+    as_function = fc.formulations.is_conserved(model, state, lambda s: fc.link_pose(model, s, last))
     agree("the same frame", as_function.rate, by_name.rate, 1e-10, max(1.0, np.abs(by_name.rate).max()))
 
     def mixed(s):
@@ -142,9 +142,9 @@ def test_momentum_in_any_moving_frame(recipe):
         return H
 
     a = fc.forward_dynamics(model, state, fc.gravity_forces(model, state))
-    moved = fc.displace(model, state, 1j * STEP * state.velocity)
+    moved = fc.dynamics.displace(model, state, 1j * STEP * state.velocity)
     moved = moved._replace(twist=state.twist + 1j * STEP * a[:6], rates=state.rates + 1j * STEP * a[6:])
-    found = fc.is_conserved(model, state, mixed)
+    found = fc.formulations.is_conserved(model, state, mixed)
     h = SE3().Ad(mixed(moved)).T @ fc.momentum(model, moved, "world")
     tolerance = max(1e-10, 1e-14 * np.linalg.cond(fc.mass_matrix(model, state)))
     agree("rate of h_c", found.rate, np.imag(h) / STEP, tolerance, max(1.0, np.abs(h).max() * np.abs(a).max()))
@@ -155,11 +155,11 @@ def test_frames_that_are_none():
     cat = fc.robots.cat()
     state = cat.random_state(np.random.default_rng(0))
     with pytest.raises(ModelError, match="gives no pose"):
-        fc.is_conserved(cat, state, lambda s: 2.0 * s.pose)
+        fc.formulations.is_conserved(cat, state, lambda s: 2.0 * s.pose)
     with pytest.raises(ModelError, match=r"H_wc of the frame has shape \(4, 4\)"):
-        fc.is_conserved(cat, state, lambda s: s.pose[:3])
+        fc.formulations.is_conserved(cat, state, lambda s: s.pose[:3])
     with pytest.raises(ModelError, match="or a function, not 3"):
-        fc.is_conserved(cat, state, 3)
+        fc.formulations.is_conserved(cat, state, 3)
 
 
 # G[B] and the mixed frame -------------------------------------------------------------------------------------------
@@ -198,14 +198,14 @@ def test_momentum_and_inertia_along_the_worlds_axes_at_the_base(recipe):
     """[Traversaro] (13)-(15): `h = [I^C F] v` of the mixed velocity, and its rate."""
     model, state = build(recipe)
     R = np.kron(np.eye(2), state.pose[:3, :3])
-    agree("(14)", fc.locked_inertia(model, state, "mixed"), R @ fc.locked_inertia(model, state) @ R.T)
+    agree("(14)", fc.dynamics.locked_inertia(model, state, "mixed"), R @ fc.dynamics.locked_inertia(model, state) @ R.T)
     agree("(15)", fc.momentum(model, state, "mixed"), R @ fc.momentum(model, state), 1e-12)
-    moved = fc.displace(model, state, 1j * STEP * state.velocity)
+    moved = fc.dynamics.displace(model, state, 1j * STEP * state.velocity)
     rate = np.imag(fc.momentum_matrix(model, moved, "mixed")) / STEP
-    agree("rate", fc.momentum_matrix_derivative(model, state, "mixed"), rate, 1e-11)
+    agree("rate", fc.dynamics.momentum_matrix_derivative(model, state, "mixed"), rate, 1e-11)
     if isinstance(model.base, SE3):
         M = fc.equations(model, state).change(fc.changes.mixed(model, state)).M
-        agree("(13)", M[:6, :6], fc.locked_inertia(model, state, "mixed"))
+        agree("(13)", M[:6, :6], fc.dynamics.locked_inertia(model, state, "mixed"))
         v = fc.changes.mixed(model, state).T @ state.velocity
         agree("(15): momentum matrix", fc.momentum(model, state, "mixed"), M[:6] @ v, 1e-11)
 
@@ -221,11 +221,11 @@ def test_held_robots_under_wrenches(recipe):
     rng = rng_of(recipe)
     foot, hand = rng.choice(model.link_names, size=2)
     wrench, tau = {hand: rng.normal(size=6)}, rng.normal(size=model.n)
-    held = fc.fixed_at(model, state, foot, wrenches=wrench, representation="mixed")
+    held = fc.formulations.fixed_at(model, state, foot, wrenches=wrench, representation="mixed")
     at = held.whole.state
-    J, bias = fc.jacobian(model, at, foot), fc.jacobian_derivative(model, at, foot) @ at.velocity
+    J, bias = fc.jacobian(model, at, foot), fc.dynamics.jacobian_derivative(model, at, foot) @ at.velocity
     push = fc.jacobian(model, at, hand, "mixed").T @ wrench[hand]
-    found = fc.constrained_forward_dynamics(model, at, np.concatenate([np.zeros(6), tau]) + push, J, bias)
+    found = fc.dynamics.constrained_forward_dynamics(model, at, np.concatenate([np.zeros(6), tau]) + push, J, bias)
     M = fc.mass_matrix(model, at)
     tolerance = max(1e-10, 1e-14 * np.linalg.cond(M))
     size = max(1.0, np.abs(found.acceleration).max(), np.abs(found.multipliers).max())
@@ -246,6 +246,6 @@ def test_held_robots_refuse_what_is_no_wrench():
     cat = fc.robots.cat()
     state = cat.neutral()
     with pytest.raises(ModelError, match="wrenches is a mapping"):
-        fc.fixed_at(cat, state, "tail", wrenches=[1.0])
+        fc.formulations.fixed_at(cat, state, "tail", wrenches=[1.0])
     with pytest.raises(ModelError, match="representation is one of"):
-        fc.fixed_at(cat, state, "tail").wrench(np.zeros(cat.n), "sideways")
+        fc.formulations.fixed_at(cat, state, "tail").wrench(np.zeros(cat.n), "sideways")

@@ -19,7 +19,7 @@ seeds = pytest.mark.parametrize("seed", range(5))
 
 def slopes(model, state):
     """`dM_b/dq_i`, symmetric (n x m x m), by the columns of `S(mu)` at unit vectors."""
-    columns = np.stack([fc.locked_inertia_slope(model, state, e) for e in np.eye(model.m)])  # k, :, i
+    columns = np.stack([fc.formulations.locked_inertia_slope(model, state, e) for e in np.eye(model.m)])  # k, :, i
     return np.moveaxis(columns, 2, 0).transpose(0, 2, 1)
 
 
@@ -119,7 +119,7 @@ def test_what_the_condition_says_of_the_robot(seed):
     step = 1e-5
 
     def moments(q):
-        return np.linalg.eigvalsh(fc.locked_inertia(model, state._replace(joints=q), "centroidal")[3:, 3:])
+        return np.linalg.eigvalsh(fc.dynamics.locked_inertia(model, state._replace(joints=q), "centroidal")[3:, 3:])
 
     q = state.joints
     changes = [(moments(q + step * e) - moments(q - step * e)) / (2.0 * step) for e in np.eye(model.n)]

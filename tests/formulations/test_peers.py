@@ -56,7 +56,7 @@ def test_pinocchio_centroidal(pinocchio_cat):
     agree("pin: vcom", eom.v[:3], data.vcom[0])
     agree("pin: Ag", eom.M[:6, :6] @ change.T[:6], data.Ag[:, p])
     agree("pin: Ag, by name", fc.centroidal_momentum_matrix(ours, state), data.Ag[:, p])
-    agree("pin: dAg", fc.centroidal_momentum_matrix_derivative(ours, state), data.dAg[:, p])
+    agree("pin: dAg", fc.dynamics.centroidal_momentum_matrix_derivative(ours, state), data.dAg[:, p])
     agree("pin: Jcom", fc.changes.center_of_mass_base(ours, state).T[:3], data.Jcom[:, p])
 
 

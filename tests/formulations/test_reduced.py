@@ -115,7 +115,7 @@ def test_property_3(recipe):
     """(30): `D_q` is passive and `D_mu` is skew, block by block; rates by complex step."""
     model, state = build(recipe)
     rel = fc.reduced_equations(model, state)
-    later = fc.reduced_equations(model, fc.displace(model, state, 1j * STEP * state.velocity))
+    later = fc.reduced_equations(model, fc.dynamics.displace(model, state, 1j * STEP * state.velocity))
     scale = sizes(rel)
     agree("dMb/dt = P", np.imag(later.Mb) / STEP, rel.P, scale=scale)
     agree("dLq/dt = Gamma + Gamma'", np.imag(later.Lq) / STEP, rel.Gamma + rel.Gamma.T, scale=scale)
@@ -214,7 +214,7 @@ def test_properties_4_and_5(recipe):
 
 def coupling_by_inertia(model, state, X, mu, rates):
     """`S(mu) rates` in a frame at `X = Ad(g_1c)`: the locked inertia's rate along the shape, by complex step."""
-    moved = fc.displace(model, state, 1j * STEP * np.concatenate([np.zeros(model.m), rates]))
+    moved = fc.dynamics.displace(model, state, 1j * STEP * np.concatenate([np.zeros(model.m), rates]))
     locked = fc.mass_matrix(model, moved)[: model.m, : model.m]
     return X.T @ np.imag(locked) @ X @ mu / STEP
 

@@ -39,15 +39,15 @@ def test_a_switch_is_one_change_of_velocity(recipe):
 
 def standing_on_both(model, state, F, K, rng):
     """Joint rates and accelerations with which two links are at rest, and stay so."""
-    held = fc.fixed_at(model, state._replace(rates=np.zeros(model.n)), F)
+    held = fc.formulations.fixed_at(model, state._replace(rates=np.zeros(model.n)), F)
     Z = np.linalg.svd(held.jacobian(K))
     still = Z[2][int((Z[1] > 1e-9).sum()) :].T  # rates that move neither
-    held = fc.fixed_at(model, state._replace(rates=still @ rng.normal(size=still.shape[1])), F)
+    held = fc.formulations.fixed_at(model, state._replace(rates=still @ rng.normal(size=still.shape[1])), F)
     back, rates = held.whole.changes, held.whole.state.rates
     a = lambda ddq: back.inverse @ (np.r_[np.zeros(6), ddq] - back.T_dot @ held.whole.state.velocity)  # noqa: E731
-    bias = fc.link_acceleration(model, held.whole.state, a(np.zeros(model.n)), K)
+    bias = fc.dynamics.link_acceleration(model, held.whole.state, a(np.zeros(model.n)), K)
     ddq = -np.linalg.pinv(held.jacobian(K), rcond=1e-9) @ bias + still @ rng.normal(size=still.shape[1])
-    missed = fc.link_acceleration(model, held.whole.state, a(ddq), K)
+    missed = fc.dynamics.link_acceleration(model, held.whole.state, a(ddq), K)
     return rates, ddq, float(np.abs(missed).max() / max(1.0, np.abs(bias).max()))
 
 
@@ -61,10 +61,10 @@ def test_the_wrench_of_one_foot_is_external_to_the_other(recipe):
     rates, ddq, missed = standing_on_both(model, state, F, K, rng)
     assume(missed < 1e-12)  # else there is no such motion
     state, on_K = state._replace(rates=rates), rng.normal(size=6)
-    before = fc.fixed_at(model, state, F, wrenches={K: on_K})
+    before = fc.formulations.fixed_at(model, state, F, wrenches={K: on_K})
     torques = before.M @ ddq + before.C @ rates + before.g - before.external
     on_F = before.wrench(torques)
-    after = fc.fixed_at(model, before.whole.state, K, wrenches={F: on_F})
+    after = fc.formulations.fixed_at(model, before.whole.state, K, wrenches={F: on_F})
     size = 10 * max(size_of(before.M), size_of(after.M))
     agree("torques", after.M @ ddq + after.C @ rates + after.g - after.external, torques, size)
     agree("accelerations", after.forward(torques), before.forward(torques), size)
@@ -79,7 +79,7 @@ def test_the_same_of_robots_that_are_rooted_at_their_feet():
     rates, ddq, missed = standing_on_both(walker, state, F, K, rng)
     assert missed < 1e-12
     state, on_K = state._replace(rates=rates), rng.normal(scale=100.0, size=6)
-    before = fc.fixed_at(walker, state, F, wrenches={K: on_K})
+    before = fc.formulations.fixed_at(walker, state, F, wrenches={K: on_K})
     torques = before.M @ ddq + before.C @ rates + before.g - before.external
     wrenches = {F: before.wrench(torques), K: on_K}
     for foot in (F, K):

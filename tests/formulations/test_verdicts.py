@@ -126,8 +126,8 @@ def _trace(eom, seen):
 
 def test_a_claim_of_ones_own(cat):
     model, state = cat
-    trace = fc.Claim("trace", "tr M", _trace)
-    never = fc.Claim("beauty", "is beautiful", lambda eom, seen: 1.0, frozenset({"hamel"}))
+    trace = fc.formulations.Claim("trace", "tr M", _trace)
+    never = fc.formulations.Claim("beauty", "is beautiful", lambda eom, seen: 1.0, frozenset({"hamel"}))
     change = replace(fc.changes.centroidal(model, state), claims=[never, "mass decoupling", trace])
     certificate = fc.equations(model, state).change(change).certify()
     assert [check.name for check in certificate.checks][-3:] == ["mass decoupling", "beauty", "trace"]
@@ -139,17 +139,17 @@ def test_a_claim_of_ones_own(cat):
 
 def test_a_claim_that_cannot_be_checked_says_why(cat):
     def unknown(eom, seen):
-        raise fc.Unproved("nobody knows")
+        raise fc.formulations.Unproved("nobody knows")
 
     model, state = cat
-    change = replace(fc.changes.mixed(model, state), claims=[fc.Claim("secret", "?", unknown)])
+    change = replace(fc.changes.mixed(model, state), claims=[fc.formulations.Claim("secret", "?", unknown)])
     certificate = fc.equations(model, state).change(change).certify()
     assert (certificate.verdict, certificate["secret"].reason) == ("unproved", "nobody knows")
 
 
 def test_two_claims_of_one_name_are_an_error(cat):
     for name in ("symmetry", "gravity", "mine"):
-        one, other = (fc.Claim(name, meaning, _trace) for meaning in ("a", "b"))
+        one, other = (fc.formulations.Claim(name, meaning, _trace) for meaning in ("a", "b"))
         with pytest.raises(fc.ModelError, match=f"two claims called '{name}'"):
             replace(fc.changes.mixed(*cat), claims=[one, other])
 
@@ -179,12 +179,12 @@ def test_rounding_passes_whatever_the_masses(rest, recipe):
     links = Links(model, state)
     for name, change in changes(model, state, rng_of(recipe)).items():
         seen = Evidence(links, change)
-        for factorization in fc.FACTORIZATIONS:
+        for factorization in fc.dynamics.FACTORIZATIONS:
             eom = fc.equations(model, state, factorization).change(change)
             certificate = fc.formulations.certificate.certify(eom, seen=seen)
             assert certificate.passed, f"{name}\n{certificate}"
     if not isinstance(model.base, Trivial):
-        certificate = fc.certify_reduced(model, state)
+        certificate = fc.formulations.certify_reduced(model, state)
         assert certificate.passed, str(certificate)
 
 
@@ -223,8 +223,8 @@ def test_reduced_equations_at_rest_are_certified(make):
     """Issue: division by zero.  At rest no force does work, and everything that moves nothing is exactly zero."""
     model = make()
     with np.errstate(all="raise"):
-        certificate = fc.certify_reduced(model, model.neutral())
+        certificate = fc.formulations.certify_reduced(model, model.neutral())
     assert certificate.passed, str(certificate)
     rel = fc.reduced_equations(model, model.neutral())
     wrong = rel._replace(D_q=rel.D_q + 1e-12 * np.eye(model.nv))
-    assert not fc.certify_reduced(model, model.neutral(), wrong).passed
+    assert not fc.formulations.certify_reduced(model, model.neutral(), wrong).passed

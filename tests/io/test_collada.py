@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fallingcat.errors import FileError
-from fallingcat.io.collada import read_collada
 from fallingcat.io.diagnostics import Reader
+from fallingcat.io.meshes.collada import read_collada
 
 POINTS = "0 0 0 1 0 0 1 1 0 0 1 0 0 0 1"
 PARTS = {

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import fallingcat as fc
 from fallingcat.errors import FallingCatError
 from fallingcat.io import read
-from fallingcat.io.toml_writer import document
+from fallingcat.io.toml.writer import document
 from fallingcat.model import joints
 from fallingcat.studies import tables
 

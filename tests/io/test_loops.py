@@ -78,7 +78,7 @@ def test_errors_are_those_of_mujoco(tmp_path, equality):
     peer.opt.disableflags = mujoco.mjtDisableBit.mjDSBL_CONTACT
     data, rng = mujoco.MjData(peer), np.random.default_rng(0)
     near = model.from_mujoco(data.qpos)
-    state = loops.assemble(model, fc.displace(model, near, 0.05 * rng.normal(size=model.nv)), base=True)
+    state = loops.assemble(model, fc.dynamics.displace(model, near, 0.05 * rng.normal(size=model.nv)), base=True)
     data.qpos, data.qvel = model.to_mujoco(state)
     mujoco.mj_forward(peer, data)
     rows = loops.equations(model, state)
@@ -128,14 +128,14 @@ def looped(rng):
     """A robot with a loop of every kind, between links, frames and the world."""
     tree = fc.robots.random_tree(rng, 5, kinds=["revolute", "prismatic"])
     (a, b, *_), (i, j, *_) = tree.link_names, tree.joint_names
-    frame, H = fc.Frame("tip", b, fc.lie.SE3().random(rng)), fc.lie.SE3().random(rng)
+    frame, H = fc.model.Frame("tip", b, fc.lie.SE3().random(rng)), fc.lie.SE3().random(rng)
     return replace(tree, frames=(frame,)).close_loops(
-        fc.Pin("ball", a, "tip", rng.normal(size=3), rng.normal(size=3)),
-        fc.Pin("hook", b),
-        fc.Weld("glue", "tip", a, H),
-        fc.Weld("screw", b),
-        fc.Couple("gear", i, j, tuple(rng.normal(size=4))),
-        fc.Couple("lock", j, None, (0.2,)),
+        fc.model.Pin("ball", a, "tip", rng.normal(size=3), rng.normal(size=3)),
+        fc.model.Pin("hook", b),
+        fc.model.Weld("glue", "tip", a, H),
+        fc.model.Weld("screw", b),
+        fc.model.Couple("gear", i, j, tuple(rng.normal(size=4))),
+        fc.model.Couple("lock", j, None, (0.2,)),
     )
 
 
@@ -151,7 +151,7 @@ def test_toml_keeps_loops_to_the_last_digit(tmp_path_factory, rng):
 
 
 def test_a_loop_of_ones_own_is_not_written(tmp_path):
-    class Own(fc.Couple):
+    class Own(fc.model.Couple):
         pass
 
     tree = fc.robots.cat()

@@ -85,9 +85,9 @@ def test_names_limits_and_gravity():
     peer.gravity.linear = np.array([0.0, 0.0, -1.62])
     peer.damping[0], peer.upperDryFrictionLimit[0] = 0.5, 0.25
     model = fc.from_pinocchio_model(peer)
-    assert model.joints[0].passive == fc.Passive(0.5, 0.25)
+    assert model.joints[0].passive == fc.model.Passive(0.5, 0.25)
     assert model.link_names == ("universe", "arm")
-    assert model.joints[0].limits == fc.Limits(-1.0, 2.0, 3.0, np.inf)
+    assert model.joints[0].limits == fc.model.Limits(-1.0, 2.0, 3.0, np.inf)
     assert model.gravity.tolist() == [0.0, 0.0, -1.62]
 
 
@@ -192,7 +192,7 @@ def test_springs_and_efforts_are_those_of_the_file(tmp_path):
     (tmp_path / "dog.xml").write_text(text)
     ours = fc.load(tmp_path / "dog.xml")
     theirs = fc.from_mujoco_model(mujoco.MjModel.from_xml_string(text))
-    assert ours.joints[1].passive == theirs.joints[1].passive == fc.Passive(0.5, 0.25, 2.0, -0.3)
+    assert ours.joints[1].passive == theirs.joints[1].passive == fc.model.Passive(0.5, 0.25, 2.0, -0.3)
     assert [joint.limits for joint in ours.joints] == [joint.limits for joint in theirs.joints]
     assert ours.joints[1].limits.effort == 4.0
 

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from fallingcat.errors import FileError
-from fallingcat.io import limits, meshes, polygons, read
+from fallingcat.io import limits, read
 from fallingcat.io.diagnostics import Reader
+from fallingcat.io.meshes import files as meshes
+from fallingcat.io.meshes import polygons
 from fallingcat.lie.rotations import matrix_from_quaternion
 
 BOX = np.array([[x, y, z] for x in (0.0, 0.3) for y in (0.0, 0.2) for z in (0.0, 0.1)])

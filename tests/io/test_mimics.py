@@ -58,7 +58,7 @@ def test_mimic_joints_follow_without_a_word(load):
     model, said = load(HAND)
     assert (model.n, model.joint_names, model.loops, said) == (1, ("finger",), (), [])
     assert [joint.mimic for joint in model.joints] == [
-        None, fc.Mimic("finger", -0.5, 0.2), fc.Mimic("finger", 0.1, -0.05),
+        None, fc.model.Mimic("finger", -0.5, 0.2), fc.model.Mimic("finger", 0.1, -0.05),
     ]  # fmt: skip
 
 
@@ -77,7 +77,7 @@ def test_open_and_closed_loops_give_every_joint_a_coordinate(load):
     )
     forces = rng.normal(size=model.nv)
     found = fc.forward_dynamics(model, state, forces)
-    wanted = fc.loops.forward_dynamics(closed, every, np.append(forces, [0.0, 0.0])).acceleration
+    wanted = fc.constraints.forward_dynamics(closed, every, np.append(forces, [0.0, 0.0])).acceleration
     np.testing.assert_allclose(wanted, np.append(found, found[6] * np.array([-0.5, 0.1])), rtol=1e-12, atol=1e-12)
 
 
@@ -87,7 +87,7 @@ def test_the_same_robot_as_pinocchio_with_mimic(load):
     assert (model.nq, model.nv) == (theirs.nq, theirs.nv)
     for peer in (model, fc.from_pinocchio_model(theirs)):
         state, exchange = peer.random_state(np.random.default_rng(1)), fc.exchange.pinocchio(peer, theirs)
-        (q, v), data, order = exchange.there(*peer.flatten(state)), theirs.createData(), exchange.v_order
+        (q, v), data, order = exchange.to(*peer.flatten(state)), theirs.createData(), exchange.v_order
         M = pin.crba(theirs, data, q)
         M = np.triu(M) + np.triu(M, 1).T
         np.testing.assert_allclose(fc.mass_matrix(peer, state)[np.ix_(order, order)], M, rtol=1e-12, atol=1e-13)
@@ -105,9 +105,9 @@ def test_the_same_robot_as_pinocchio_with_mimic(load):
 def test_states_go_to_a_pinocchio_model_in_which_followers_are_free(load):
     model, free = load(HAND)[0], pin.buildModelFromXML(HAND, pin.JointModelFreeFlyer())
     exchange, state = fc.exchange.pinocchio(model, free), model.random_state(np.random.default_rng(2))
-    q, v = exchange.there(*model.flatten(state))
+    q, v = exchange.to(*model.flatten(state))
     assert (len(q), len(v)) == (free.nq, free.nv)
-    back = exchange.back(np.tile(q, (3, 1)), np.tile(v, (3, 1)))
+    back = exchange.from_(np.tile(q, (3, 1)), np.tile(v, (3, 1)))
     np.testing.assert_allclose(back[0], np.tile(model.flatten(state)[0], (3, 1)), atol=1e-15)
     np.testing.assert_array_equal(back[1], np.tile(model.flatten(state)[1], (3, 1)))
     M, data, T = np.zeros(0), free.createData(), exchange.velocity_map(model.flatten(state)[0])
@@ -116,7 +116,7 @@ def test_states_go_to_a_pinocchio_model_in_which_followers_are_free(load):
     np.testing.assert_allclose(T.T @ M @ T, fc.mass_matrix(model, state), rtol=1e-12, atol=1e-13)
     q[free.joints[free.getJointId("index")].idx_q] += 0.1
     with pytest.raises(fc.ModelError, match=r"'index', which follows 'finger', is 0\.1 away"):
-        exchange.back(q, v)
+        exchange.from_(q, v)
     with pytest.raises(fc.ModelError, match="'index' follows another, and here it does not"):
         fc.exchange.pinocchio(
             load(HAND, loops="close")[0], pin.buildModelFromXML(HAND, pin.JointModelFreeFlyer(), mimic=True)
@@ -132,7 +132,7 @@ def test_chains_end_at_the_one_that_leads(load):
         )
     )
     assert (model.joint_names, said) == (("a",), [])
-    assert model.joints[0].mimic == fc.Mimic("a", -6.0, 0.5)
+    assert model.joints[0].mimic == fc.model.Mimic("a", -6.0, 0.5)
     assert model.limits[0].upper == pytest.approx((-2.0 - 0.5) / -6.0)  # those of c
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from random_robots import driven, following
 
 import fallingcat as fc
-from fallingcat.io.bases import BASES
+from fallingcat.io.base_names import BASES
 from fallingcat.lie import R1, SE2, SE3, SO2, Helical, Product
 from fallingcat.lie.charts import EulerZYX
 from fallingcat.model import Body, Fixed, Frame, Joint, Limits, Link, Model, Planar, Prismatic, Reversed, Revolute
@@ -292,7 +292,7 @@ def test_a_saved_urdf_without_limits_is_one_that_other_readers_take(tmp_path):
     """Their reader wants <limit effort velocity> for every hinge and slider."""
     pin = pytest.importorskip("pinocchio")
     chain = fc.robots.random_tree(np.random.default_rng(0), 4, kinds=["revolute", "prismatic"])
-    bare = replace(chain, joints=tuple(replace(joint, limits=fc.Limits()) for joint in chain.joints))
+    bare = replace(chain, joints=tuple(replace(joint, limits=fc.model.Limits()) for joint in chain.joints))
     for robot in (chain, bare):
         fc.save(robot, tmp_path / "robot.urdf")
         assert pin.buildModelFromUrdf(str(tmp_path / "robot.urdf"), pin.JointModelFreeFlyer()).nv == robot.nv

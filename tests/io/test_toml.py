@@ -8,8 +8,8 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.io import read
-from fallingcat.io.bases import BASES
-from fallingcat.io.toml_tables import JointTable
+from fallingcat.io.base_names import BASES
+from fallingcat.io.toml.tables import JointTable
 from fallingcat.lie import R3, SE2, SO3
 from fallingcat.lie.rotations import about, matrix_from_quaternion
 from fallingcat.model import Body, Link, Model
@@ -229,7 +229,7 @@ def test_lines_are_those_of_the_tables(tmp_path):
 def test_a_rotation_of_seven_digits_is_kept_as_it_is(tmp_path):
     H = np.eye(4)
     H[:2, :2] = [[0.9553365, -0.2955202], [0.2955202, 0.9553365]]
-    frame = fc.Frame("f", "a", H)
+    frame = fc.model.Frame("f", "a", H)
     model = Model("a", SE2(), (Link("a", Body(1.0)),), gravity=np.array([0.0, -9.81, 0.0]), frames=(frame,))
     fc.save(model, tmp_path / "a.toml")
     np.testing.assert_array_equal(fc.load(tmp_path / "a.toml").frames[0].placement, H)

@@ -9,7 +9,7 @@ import fallingcat as fc
 from fallingcat.dynamics import mass_matrix
 from fallingcat.errors import FallingCatError, FileError
 from fallingcat.io import FileWarning, load, read
-from fallingcat.io.bases import PLAIN_BASES
+from fallingcat.io.base_names import PLAIN_BASES
 from fallingcat.io.diagnostics import Reader
 from fallingcat.io.numbers import parse_number
 from fallingcat.lie import SE2, SE3, Trivial

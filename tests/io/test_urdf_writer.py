@@ -10,7 +10,7 @@ import pytest
 from defusedxml import ElementTree
 
 import fallingcat as fc
-from fallingcat.io.urdf_writer import TYPES, document
+from fallingcat.io.urdf.writer import TYPES, document
 from fallingcat.lie import SE2, SE3, Trivial
 from fallingcat.model import (
     Body,
@@ -77,7 +77,7 @@ def test_joints_that_urdf_does_not_have(kind, tmp_path):
         (pair(Continuous(), limits=Limits(lower=-1.0)), "'elbow' is continuous"),
         (pair(limits=Limits(lower=-1.0)), "'elbow' has an end stop on one side"),
         (pair(armature=0.1), "'elbow' has an armature"),
-        (pair(passive=fc.Passive(stiffness=1.0)), "'elbow' has a spring"),
+        (pair(passive=fc.model.Passive(stiffness=1.0)), "'elbow' has a spring"),
     ],
     ids=["base", "fixed", "gravity", "offset", "turned", "limits", "continuous", "one side", "armature", "spring"],
 )
@@ -86,7 +86,7 @@ def test_what_urdf_cannot_say(model, message):
         document(model)
 
 
-@pytest.mark.parametrize("passive", [fc.Passive(0.5, 0.25), fc.Passive(friction=1e-3), fc.Passive()])
+@pytest.mark.parametrize("passive", [fc.model.Passive(0.5, 0.25), fc.model.Passive(friction=1e-3), fc.model.Passive()])
 def test_damping_and_friction_come_back(tmp_path, passive):
     fc.save(pair(passive=passive, limits=Limits(-1.0, 1.0)), tmp_path / "a.urdf")
     assert fc.load(tmp_path / "a.urdf").joints[0].passive == passive

@@ -45,10 +45,10 @@ def test_joints_of_actuators_that_are_not_read_are_driven_too(tmp_path):
 def test_a_follower_is_driven_through_its_leader():
     joints = [
         fc.Joint("a", fc.joints.Revolute((0, 0, 1.0)), "l0", "l1"),
-        fc.Joint("b", fc.joints.Revolute((0, 0, 1.0)), "l1", "l2", mimic=fc.Mimic("a", 2.0)),
+        fc.Joint("b", fc.joints.Revolute((0, 0, 1.0)), "l1", "l2", mimic=fc.model.Mimic("a", 2.0)),
     ]
     links = tuple(fc.Link(f"l{i}", fc.Body(1.0, np.ones(3), np.eye(3))) for i in range(3))
-    finger = fc.Model("finger", fc.lie.Trivial(), links, joints, actuators=(fc.Actuator("m", "b"),))
+    finger = fc.Model("finger", fc.lie.Trivial(), links, joints, actuators=(fc.model.Actuator("m", "b"),))
     assert finger.actuation.tolist() == [[1.0]]
     with pytest.raises(ModelError, match="'b' is not driven by itself"):
         finger.drive(["b"])

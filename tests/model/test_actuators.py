@@ -174,15 +174,15 @@ def test_they_leave_with_a_joint_that_is_welded(model):
 )
 def test_what_is_refused(given, message):
     with pytest.raises(fc.ModelError, match=message):
-        fc.Actuator("m", "knee", **given)
+        fc.model.Actuator("m", "knee", **given)
 
 
 def test_a_model_knows_what_its_actuators_drive():
     cat = fc.robots.cat()
     with pytest.raises(fc.ModelError, match="actuator 'm' drives the joint 'wing', which does not exist"):
-        replace(cat, actuators=(fc.Actuator("m", "wing"),))
+        replace(cat, actuators=(fc.model.Actuator("m", "wing"),))
     with pytest.raises(fc.ModelError, match="2 actuators are called 'm'"):
-        replace(cat, actuators=(fc.Actuator("m", cat.joint_names[0]),) * 2)
+        replace(cat, actuators=(fc.model.Actuator("m", cat.joint_names[0]),) * 2)
 
 
 @pytest.mark.parametrize(

@@ -163,12 +163,12 @@ def test_many_states_at_once():
     states = [model.random_state(rng) for _ in range(6)]
     q, v = (np.array(x).reshape(2, 3, -1) for x in zip(*(model.flatten(s) for s in states), strict=True))
     theirs = exchange.mujoco(model)
-    qpos, qvel = theirs.there(q, v)
+    qpos, qvel = theirs.to(q, v)
     for k, state in enumerate(states):
         one = model.to_mujoco(state)
         close(qpos.reshape(6, -1)[k], one[0], 1e-15)
         close(qvel.reshape(6, -1)[k], one[1], 1e-15)
-    for a, b in zip(theirs.back(qpos, qvel), (q, v), strict=True):
+    for a, b in zip(theirs.from_(qpos, qvel), (q, v), strict=True):
         close(a, b)
 
 
@@ -190,9 +190,9 @@ def test_quaternions_are_brought_to_length_one_within_a_hundredth(length, good):
     qpos = np.concatenate([np.zeros(3), length * np.array([0.5, 0.5, -0.5, 0.5])])
     if not good:
         with pytest.raises(ModelError, match="a quaternion of length"):
-            theirs.back(qpos)
+            theirs.from_(qpos)
         return
-    close(theirs.back(qpos)[0][3:], [0.5, -0.5, 0.5, 0.5])
+    close(theirs.from_(qpos)[0][3:], [0.5, -0.5, 0.5, 0.5])
     ours = np.concatenate([np.zeros(3), length * np.array([0.5, 0.5, -0.5, 0.5])])
     close(model.unflatten(ours).pose, model.unflatten(np.array([0.0, 0.0, 0.0, 0.5, 0.5, -0.5, 0.5])).pose)
 
@@ -201,10 +201,10 @@ def test_lengths_are_looked_at_both_ways():
     """A quaternion of length 2 would turn velocities by another matrix; cosine and sine of 0 would be an angle of 0."""
     ball = robots.free_body()
     with pytest.raises(ModelError, match="a quaternion of length 2, not 1"):
-        exchange.mujoco(ball).there([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0], np.ones(6))
+        exchange.mujoco(ball).to([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0], np.ones(6))
     q, v = np.array([0.0, 0.0, 0.0, 0.6, 0.0, 0.0, 0.8]), np.ones(6)
-    there = exchange.mujoco(ball).there(np.concatenate([q[:3], 1.005 * q[3:]]), v)[1]
-    close(there, exchange.mujoco(ball).there(q, v)[1])
+    there = exchange.mujoco(ball).to(np.concatenate([q[:3], 1.005 * q[3:]]), v)[1]
+    close(there, exchange.mujoco(ball).to(q, v)[1])
     peer = pinocchio.Model()
     peer.addJoint(0, pinocchio.JointModelRUBZ(), pinocchio.SE3.Identity(), "wheel")
     links = (Link("hub", body(1.0, (0, 0, 0), 1, 1, 1)), Link("rim", body(1.0, (0, 0, 0), 1, 1, 1)))
@@ -314,11 +314,11 @@ def test_drake_writes_the_turn_first_along_the_axes_of_the_world():
     state = model.random_state(np.random.default_rng(0))
     q, v = model.flatten(state)
     theirs = exchange.drake(model, plant)
-    there = theirs.there(q, v)
+    there = theirs.to(q, v)
     R = state.pose[:3, :3]
     close(there[0], [q[6], *q[3:6], *q[:3], q[8], q[7]], 0.0)
     close(there[1], [*(R @ v[3:6]), *(R @ v[:3]), v[7], v[6]])
-    for a, b in zip(theirs.back(*there), (q, v), strict=True):
+    for a, b in zip(theirs.from_(*there), (q, v), strict=True):
         close(a, b)
 
 
@@ -326,7 +326,7 @@ def test_joint_state_messages():
     model = robots.cat()
     names = sorted(model.joint_names)
     state = model.random_state(np.random.default_rng(0))
-    q, v = exchange.ros(model, names).there(*model.flatten(state))
+    q, v = exchange.ros(model, names).to(*model.flatten(state))
     for i, name in enumerate(names):
         k = model.joint_names.index(name)
         assert (q[7 + i], v[6 + i]) == (state.joints[k], state.rates[k])
@@ -342,7 +342,7 @@ def test_joint_state_messages():
 
 @pytest.mark.parametrize("bad", [np.full(11, np.nan), "home", None, np.zeros((2, 10)), [[1.0], [1.0, 2.0]]])
 def test_bad_vectors_are_refused(bad):
-    for way in (exchange.mujoco(twin()).there, exchange.mujoco(twin()).back):
+    for way in (exchange.mujoco(twin()).to, exchange.mujoco(twin()).from_):
         with pytest.raises(ModelError, match=r"\(MuJoCo\)"):
             way(bad)
 
@@ -357,7 +357,7 @@ def test_flat_points_move_as_pinocchio_moves_them(rng):
     x = rng.normal(size=(4, model.nv))
     moved, between, halfway = model.integrate(q, x), model.difference(q, p), model.interpolate(q, p, 0.3)
     for k in range(4):
-        there = [theirs.there(point[k])[0] for point in (q, p, moved, halfway)]
+        there = [theirs.to(point[k])[0] for point in (q, p, moved, halfway)]
         order = theirs.v_order
         far = pinocchio.difference(peer, pinocchio.integrate(peer, there[0], x[k][order]), there[2])
         close(far, 0.0, 1e-9)

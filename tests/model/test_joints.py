@@ -158,16 +158,18 @@ def test_fixed_axes_are_declared(kind):
 )
 def test_passive_forces_that_are_none(given, message):
     with pytest.raises(fc.ModelError, match=message):
-        fc.Passive(**given)
+        fc.model.Passive(**given)
 
 
 def test_springs_and_dampers_are_data():
     """They change no force, stay with a joint that is seen from its other side, and leave with one that is welded."""
     plain, rng = fc.robots.cat(), np.random.default_rng(0)
-    pulled = replace(plain, joints=tuple(replace(j, passive=fc.Passive(1.0, 2.0, 3.0, 0.1)) for j in plain.joints))
+    pulled = replace(
+        plain, joints=tuple(replace(j, passive=fc.model.Passive(1.0, 2.0, 3.0, 0.1)) for j in plain.joints)
+    )
     state = plain.random_state(rng)
     np.testing.assert_array_equal(fc.bias_forces(pulled, state), fc.bias_forces(plain, state))
     assert all(joint.passive.damping == 1.0 for joint in pulled.reroot("rear").joints)
-    assert pulled.lock(pulled.joint_names[:1]).joints[0].passive == fc.Passive()
+    assert pulled.lock(pulled.joint_names[:1]).joints[0].passive == fc.model.Passive()
     with pytest.raises(fc.ModelError, match="passive of joint 'spine_side' is a Passive"):
         replace(plain.joints[0], passive=0.1)

@@ -10,8 +10,8 @@ from hypothesis import given
 from random_robots import build, rng_of, robots
 
 import fallingcat as fc
+from fallingcat.compiler.cache.index import digest
 from fallingcat.errors import ModelError
-from fallingcat.kernels.store.recall import digest
 from fallingcat.lie import SE3
 from fallingcat.model import Link
 from fallingcat.model.shapes import KINDS, Box, Capsule, Cylinder, Ellipsoid, Mesh, Sphere

@@ -3,7 +3,7 @@
 import math
 
 from fallingcat.arrays.operations import OPERATIONS
-from fallingcat.kernels.ir.instructions import OUT, TABLE, WORK, Loop
+from fallingcat.compiler.ir.instructions import OUT, TABLE, WORK, Loop
 
 RUN = {
     **{op: row.evaluate for op, row in OPERATIONS.items()},

@@ -82,7 +82,9 @@ def test_default_steps_meet_the_tolerance():
     body = fc.Link("box", fc.Body(0.5, (0.0, 0.0, 0.0), 5e-4 * np.eye(3)))
     at = fc.lie.SE3().exp
     corners = tuple(
-        fc.Frame(f"c{x}{y}", "box", at([0.05 * x, 0.05 * y, -0.05, 0.0, 0.0, 0.0])) for x in (-1, 1) for y in (-1, 1)
+        fc.model.Frame(f"c{x}{y}", "box", at([0.05 * x, 0.05 * y, -0.05, 0.0, 0.0, 0.0]))
+        for x in (-1, 1)
+        for y in (-1, 1)
     )
     model = fc.Model("box", fc.lie.SE3(), (body,), frames=corners)
     floor = fc.contact.CompliantFloor(tuple(c.name for c in corners), (1e5, 1e5), (100.0, 100.0), friction=0.3)

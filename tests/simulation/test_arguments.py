@@ -206,7 +206,10 @@ def test_an_event_of_true_and_false_is_refused():
             lambda: fc.rollout(CAT, [CAT.neutral()] * 3, 0.1, parameters={f"{CAT.link_names[0]}.mass": [1.0, 2.0]}),
             r"not an array of shape \(2,\)",
         ),
-        (lambda: fc.simulation.Fleet(ARM, [ARM.neutral()], driven=True).step(), "is given forces at each step"),
+        (
+            lambda: fc.simulation.BatchSimulator(ARM, [ARM.neutral()], driven=True).step(),
+            "is given forces at each step",
+        ),
     ],
 )
 def test_messages_say_what_was_given(call, says):
@@ -217,7 +220,7 @@ def test_messages_say_what_was_given(call, says):
 
 def test_the_longest_step_of_a_method_that_chooses_its_own_changes_no_stop():
     """Stops were as soft as steps of that size resolve: a joint ended 1.2 rad away, far beyond its stop."""
-    limits = [replace(joint, limits=fc.Limits(-0.1, 0.1)) for joint in ARM.joints]
+    limits = [replace(joint, limits=fc.model.Limits(-0.1, 0.1)) for joint in ARM.joints]
     arm = replace(ARM, joints=tuple(limits))
     swings = arm.state(rates=[3.0, -2.0, 1.0])
     fine, coarse = (fc.simulate(arm, swings, 0.5, integrator="rosenbrock", dt=dt) for dt in (None, 0.05))

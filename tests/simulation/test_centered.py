@@ -8,15 +8,15 @@ import pytest
 from scipy.linalg import expm
 
 import fallingcat as fc
-from fallingcat.contact.centered import Centered
-from fallingcat.contact.giving import giving
-from fallingcat.simulation.implicit import Implicit
+from fallingcat.contact.effective_mass import effective_mass
+from fallingcat.contact.theta_weights import ThetaWeights
+from fallingcat.simulation.integrators.implicit import Implicit
 from fallingcat.studies.hoppers.hopper import floor, laws, robot, start
 
 
 def swing(K, D, m, dt, gives=None):
     """The matrix of a step of ``m x'' = -K x - D x'``, from ``(x, v)`` to the same later."""
-    drift, gain = Centered.of(K, D, 1.0 / m if gives is None else gives, dt).foreseen(K, D)
+    drift, gain = ThetaWeights.of(K, D, 1.0 / m if gives is None else gives, dt).foreseen(K, D)
     half = np.array([[1.0, 0.5 * dt], [0.0, 1.0]])
     a = -np.array([K, D + drift]) / (m + dt * gain)
     return half @ (np.eye(2) + np.array([np.zeros(2), dt * a])) @ half
@@ -68,7 +68,7 @@ def test_a_point_is_held_where_it_came_through_the_ground():
 def test_stops_are_as_stiff_in_long_steps():
     """An arm drawn to its stops rests at one place, whatever the step: at 4 ms they gave way 16 times as far."""
     arm = fc.robots.planar_arm()
-    stops = [replace(joint, limits=fc.Limits(-0.2, 0.2)) for joint in arm.joints]
+    stops = [replace(joint, limits=fc.model.Limits(-0.2, 0.2)) for joint in arm.joints]
     arm, laws = (
         replace(arm, joints=tuple(stops)),
         (fc.control.JointSpring(5.0, (1.0, 1.0, 1.0)), fc.control.JointDamper(1.0)),
@@ -81,11 +81,11 @@ def test_stops_are_as_stiff_in_long_steps():
 def test_what_gives_way():
     ball = fc.robots.free_body()
     one = fc.contact.CompliantFloor(("body",), (1.0, 1.0), (1.0, 1.0))
-    assert giving(ball, one) == pytest.approx(1.0 / ball.mass)
+    assert effective_mass(ball, one) == pytest.approx(1.0 / ball.mass)
     box, corners = fc.contact.corners(ball, "body", (0.3, 0.2))
     many = replace(one, points=corners)
     spins = 4.0 * (0.15**2 + 0.1**2) / np.asarray(ball.links[0].body.inertia)[2, 2]
-    assert giving(box, many) == pytest.approx(max(4.0 / ball.mass, spins))
+    assert effective_mass(box, many) == pytest.approx(max(4.0 / ball.mass, spins))
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +133,7 @@ def test_a_floor_without_a_limit_of_friction_holds_what_leaves_until_it_is_out()
     hopper = robot(p)
     begin, ground = start(hopper, p), floor(p)
     assert ground.friction is None
-    seen = Centered(np.zeros(3), np.full(3, 0.5), 1e-3, 1.0)
+    seen = ThetaWeights(np.zeros(3), np.full(3, 0.5), 1e-3, 1.0)
     place, velocity = np.array([-1e-3, 0.0, 0.0]), np.array([0.1, 2.0, 0.0])
     point = SimpleNamespace(position=place, velocity=velocity, anchor=np.zeros(2), lasts=1.0)
     held = ground.support(point, velocity, seen)

@@ -18,10 +18,10 @@ def four_bar(*more, gravity=(0.0, 0.0, 0.0)):
     """The planar arm whose last link is pinned to its own post: in space one of three rows is redundant."""
     H = fc.forward_kinematics(ARM, ARM.state(joints=[0.4, 0.9, 0.8]))
     seen = (np.linalg.inv(H["post"]) @ H["link3"])[:3]
-    pins = [fc.Pin(f"pin{x}", "link3", "post", (0.0, x, 0.9), seen @ (0.0, x, 0.9, 1.0)) for x in (0.0, *more)]
+    pins = [fc.model.Pin(f"pin{x}", "link3", "post", (0.0, x, 0.9), seen @ (0.0, x, 0.9, 1.0)) for x in (0.0, *more)]
     model = replace(ARM.close_loops(*pins), gravity=np.array(gravity))
     moving = model.state(joints=[0.4, 0.9, 0.8], twist=[0.1, 0.2, 0.3, 0.5, -0.4, 0.3], rates=[1.0, 0.0, 0.0])
-    return model, fc.loops.assemble(model, moving, held=["joint1"])
+    return model, fc.constraints.assemble(model, moving, held=["joint1"])
 
 
 def ring(joints, welded, seed):
@@ -32,9 +32,13 @@ def ring(joints, welded, seed):
     H = fc.forward_kinematics(chain, state)
     first, last = chain.link_names[0], chain.link_names[-1]
     seen = np.linalg.inv(H[first]) @ H[last]
-    loop = fc.Weld("ring", first, last, seen) if welded else fc.Pin("ring", last, first, np.zeros(3), seen[:3, 3])
+    loop = (
+        fc.model.Weld("ring", first, last, seen)
+        if welded
+        else fc.model.Pin("ring", last, first, np.zeros(3), seen[:3, 3])
+    )
     model = chain.close_loops(loop)
-    return model, fc.loops.assemble(model, state._replace(rates=0.5 * state.rates))
+    return model, fc.constraints.assemble(model, state._replace(rates=0.5 * state.rates))
 
 
 ROBOTS = {
@@ -59,7 +63,7 @@ def test_loops_close_and_momentum_stays(closed):
     assert (run.integrator, run.status) == ("momentum", "finished")
     assert np.ptp(run.joints, axis=0).min() > 1e-3  # it moves
     assert run.loop_errors().max() < 1e-14
-    opening = [fc.loops.equations(model, state).jacobian @ state.velocity for state in run.states]
+    opening = [fc.constraints.equations(model, state).jacobian @ state.velocity for state in run.states]
     assert np.abs(opening).max() < 1e-13 * np.abs(run.rates).max()
     h, c = run.momenta(), np.array([fc.center_of_mass(model, s) for s in run.states])
     linear = h[0, :3] + model.mass * model.gravity * run.times[:, None]
@@ -123,8 +127,8 @@ def test_steps_are_symplectic():
     model, start = four_bar()
 
     def shape(angle):
-        state = fc.loops.assemble(model, model.state(joints=[angle, *start.joints[1:]]), held=["joint1"])
-        moving = fc.loops.assemble(model, state._replace(rates=np.array([1.0, 0.0, 0.0])), held=["joint1"])
+        state = fc.constraints.assemble(model, model.state(joints=[angle, *start.joints[1:]]), held=["joint1"])
+        moving = fc.constraints.assemble(model, state._replace(rates=np.array([1.0, 0.0, 0.0])), held=["joint1"])
         N = np.zeros((model.nv, 7))
         N[:6, :6], N[6:, 6] = np.eye(6), moving.rates
         return state, N
@@ -152,8 +156,8 @@ def test_steps_are_symplectic():
 def test_a_gear_moves_as_one_coordinate(asked):
     """The rule over joints of which one follows is the same rule, to rounding."""
     first, second, _ = ARM.joint_names
-    geared = ARM.close_loops(fc.Couple("gear", second, first, (0.2, -0.5)))
-    joints = [replace(j, mimic=fc.Mimic(first, -0.5, 0.2)) if j.name == second else j for j in ARM.joints]
+    geared = ARM.close_loops(fc.model.Couple("gear", second, first, (0.2, -0.5)))
+    joints = [replace(j, mimic=fc.model.Mimic(first, -0.5, 0.2)) if j.name == second else j for j in ARM.joints]
     follower = replace(ARM, joints=tuple(joints))
     twist, law = [0.1, 0.2, 0.3, 1.0, 2.0, 3.0], JointDamper(0.1, only=(first,))
     start = geared.state(joints=[0.3, 0.05, 0.5], rates=[1.0, -0.5, 0.2], twist=twist)
@@ -169,7 +173,7 @@ def test_a_gear_moves_as_one_coordinate(asked):
 def test_a_joint_that_is_held_makes_two_links_one():
     tree = fc.robots.random_tree(np.random.default_rng(0), 1, kinds=["revolute"])
     (name,) = tree.joint_names
-    held, one = tree.close_loops(fc.Couple("lock", name, None, (0.3,))), tree.lock({name: 0.3})
+    held, one = tree.close_loops(fc.model.Couple("lock", name, None, (0.3,))), tree.lock({name: 0.3})
     twist = [0.1, 0.2, 0.3, 1.0, 2.0, 3.0]
     a = fc.simulate(held, held.state(joints=[0.3], twist=twist), 0.1, dt=5e-3, passive=False)
     b = fc.simulate(one, one.state(twist=twist), 0.1, dt=5e-3, passive=False, integrator=MomentumMidpoint())
@@ -187,23 +191,23 @@ def test_what_is_at_rest_stays_so():
 def test_what_it_cannot_do_is_told():
     model, start = four_bar()
     opened = start._replace(joints=start.joints + np.array([1e-3, 0.0, 0.0]))
-    with pytest.raises(ModelError, match=r"loop 'pin0.0' is open by 0.00\d+ at the start: fc.loops.assemble"):
+    with pytest.raises(ModelError, match=r"loop 'pin0.0' is open by 0.00\d+ at the start: fc.constraints.assemble"):
         fc.simulate(model, opened, 0.1)
     slightly = start._replace(joints=start.joints + np.array([1e-9, 0.0, 0.0]))
     assert fc.simulate(model, slightly, 0.01, passive=False).loop_errors()[1:].max() < 1e-14  # closed by one step
     assert fc.simulate(model, start, 5.0, dt=1.0, integrator="momentum", passive=False).status.startswith("stopped")
-    wall = ARM.close_loops(fc.Pin("wall", "post"))
+    wall = ARM.close_loops(fc.model.Pin("wall", "post"))
     with pytest.raises(ModelError, match=r"loop 'wall' holds more than the robot's shape.*take 'rkmk4'"):
         fc.simulate(wall, wall.state(), 0.01, integrator="momentum")
     assert fc.simulate(wall, wall.state(), 0.01, passive=False).integrator == "rkmk4"
-    ball = fc.robots.free_body().close_loops(fc.Rolling("rolls", "body", 0.1))
+    ball = fc.robots.free_body().close_loops(fc.model.Rolling("rolls", "body", 0.1))
     with pytest.raises(ModelError, match=r"loop 'rolls' holds more than the robot's shape.*take 'rkmk4'"):
-        fc.simulate(ball, fc.loops.assemble(ball, ball.state(), base=True), 0.01, integrator="momentum")
+        fc.simulate(ball, fc.constraints.assemble(ball, ball.state(), base=True), 0.01, integrator="momentum")
 
 
 def rhomb(angle):
     """Folding at 1 rad/s, so many rad before it is flat, where it loses a row and could go on in two ways."""
-    model = ARM.close_loops(fc.Pin("tip", "link3", "post", (0.0, 0.0, 1.0)))
+    model = ARM.close_loops(fc.model.Pin("tip", "link3", "post", (0.0, 0.0, 1.0)))
     joints = [np.pi - angle, angle, np.pi - angle]
     return model, model.state(joints=joints, rates=[1.0, -1.0, 1.0])
 

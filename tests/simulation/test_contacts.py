@@ -7,7 +7,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat import robots
-from fallingcat.kernels.cpu import native
+from fallingcat.compiler.cpu import native
 
 BALL = robots.free_body()
 

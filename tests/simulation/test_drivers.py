@@ -11,7 +11,7 @@ from fallingcat.contact import CompliantFloor, HardContacts
 from fallingcat.control import JointDamper, JointSpring, Sampled
 from fallingcat.errors import BrokenLawError, Interrupted
 from fallingcat.model.robots.random_tree import random_tree
-from fallingcat.simulation import Code, Diagnostic, Fleet, Implicit, Kind, Moreau, default_method, defaults
+from fallingcat.simulation import BatchSimulator, Code, Diagnostic, Implicit, Kind, Moreau, default_method, defaults
 from fallingcat.simulation.outcome import as_data, from_data
 from fallingcat.simulation.separate import separate_runs
 from fallingcat.testing import check_drivers_agree
@@ -90,7 +90,7 @@ def lifted(model, state, points):
 
 def test_a_driver_that_disagrees_is_found(monkeypatch):
     """The lie: what is stepped from outside takes another method, as it did."""
-    monkeypatch.setattr("fallingcat.simulation.fleet.default_method", lambda *_: Implicit())
+    monkeypatch.setattr("fallingcat.simulation.batch_simulator.default_method", lambda *_: Implicit())
     with pytest.raises(BrokenLawError, match="'simulator'"):
         check_drivers_agree(CAT, some(CAT), duration=0.01)
 
@@ -105,7 +105,7 @@ def test_a_step_that_disagrees_is_found(monkeypatch):
 def test_flights_of_fleets_keep_their_momentum():
     """Angular momentum of a cat drifted by 5e-15 in simulate, 5e-12 in rollout and 4e-3 in a fleet."""
     start = CAT.state(joints=[0.4, 0.3], rates=[1.0, -0.5], twist=[0.1, 0.0, 0.2, 1.0, 0.5, 0.2])
-    fleet = Fleet(CAT, [start])
+    fleet = BatchSimulator(CAT, [start])
     spins = [fc.momentum(CAT, start, "centroidal")[3:]]
     fleet.step(1000)
     spins += [fc.momentum(CAT, fleet.state.at(0), "centroidal")[3:]]

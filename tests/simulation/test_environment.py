@@ -19,7 +19,7 @@ from support.emulated_gpu import emulated
 import fallingcat as fc
 from fallingcat.control import JointDamper, JointSpring
 from fallingcat.errors import ExtraMissingError
-from fallingcat.simulation import Fleet, VectorEnvironment
+from fallingcat.simulation import BatchSimulator, VectorEnvironment
 
 ARM = fc.robots.planar_arm()
 
@@ -58,7 +58,7 @@ def test_a_step_is_that_of_the_fleet():
     world.reset(seed=5)
     actions = np.random.default_rng(0).uniform(-1.0, 1.0, size=(3, 4, 3))
     states = [start(np.random.default_rng(5 + i)) for i in range(4)]
-    fleet = Fleet(ARM, states, [JointSpring(2.0), JointDamper(0.1)], dt=2e-3, driven=True)
+    fleet = BatchSimulator(ARM, states, [JointSpring(2.0), JointDamper(0.1)], dt=2e-3, driven=True)
     for action in actions:
         seen, rewards, *_ = world.step(action)
         fleet.step(10, action)
@@ -166,7 +166,9 @@ def test_wrappers_of_gymnasium_take_it():
 def test_effort_limits_are_the_bounds_of_actions():
     from dataclasses import replace
 
-    strong = replace(ARM, joints=tuple(replace(j, limits=fc.Limits(effort=2.0 + i)) for i, j in enumerate(ARM.joints)))
+    strong = replace(
+        ARM, joints=tuple(replace(j, limits=fc.model.Limits(effort=2.0 + i)) for i, j in enumerate(ARM.joints))
+    )
     world = VectorEnvironment(strong, 2, lambda rng: strong.neutral(), lambda b, a, c: np.zeros(2))
     np.testing.assert_array_equal(world.single_action_space.high, [2.0, 3.0, 4.0])
     with pytest.raises(fc.ModelError, match=r"how strong all its joints are: give actions=\(low, high\)"):
@@ -220,16 +222,16 @@ def test_gains_of_each_robot_are_numbers_of_one_code():
     """A fleet whose laws differ is the fleets of each, on one kernel."""
     states = [ARM.state(joints=[0.1 * i, 0.2, 0.3]) for i in range(3)]
     laws = [[JointSpring(1.0 + i, name="a"), JointDamper(0.1 * i)] for i in range(3)]
-    fleet = Fleet(ARM, states, laws, dt=2e-3)
+    fleet = BatchSimulator(ARM, states, laws, dt=2e-3)
     fleet.step(50)
     for i in range(3):
-        alone = Fleet(ARM, states[i : i + 1], laws[i], dt=2e-3)
+        alone = BatchSimulator(ARM, states[i : i + 1], laws[i], dt=2e-3)
         alone.step(50)
         np.testing.assert_allclose(fleet.state.joints[i], alone.state.joints[0], rtol=1e-13)
     with pytest.raises(fc.ModelError, match="laws of 3 robots are 3 lists of laws, not 2"):
-        Fleet(ARM, states, laws[:2])
+        BatchSimulator(ARM, states, laws[:2])
     with pytest.raises(fc.ModelError, match="laws of robot 1 differ from those of the first in more than numbers"):
-        Fleet(ARM, states, [laws[0], laws[0][::-1], laws[0]])
+        BatchSimulator(ARM, states, [laws[0], laws[0][::-1], laws[0]])
     assert gym.__version__ >= "1.1"
 
 

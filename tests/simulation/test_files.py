@@ -15,7 +15,8 @@ import pytest
 import fallingcat as fc
 from fallingcat.control import JointDamper
 from fallingcat.errors import FallingCatError, FileError, ModelError
-from fallingcat.simulation import Code, files
+from fallingcat.simulation import Code
+from fallingcat.simulation.output import files
 
 CAT = fc.robots.two_cylinder_cat()
 KINDS = ["npz", "nc"]

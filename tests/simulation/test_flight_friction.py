@@ -14,7 +14,7 @@ from fallingcat.arrays import concatenate
 from fallingcat.control import JointDamper, JointSpring, Law, Sampled
 from fallingcat.lie import SE3
 from fallingcat.model import Body, Fixed, Joint, Limits, Link, Model, Passive, Revolute
-from fallingcat.simulation import Fleet, MomentumRungeKutta
+from fallingcat.simulation import BatchSimulator, MomentumRungeKutta
 
 CAT = fc.robots.two_cylinder_cat()
 BASE, ROTOR = 0.5, 0.2
@@ -222,7 +222,7 @@ def test_drives_stops_and_samples_act_beside_friction(seed):
 def test_many_fly_as_single_ones():
     robot = rubbing(CAT, 0.02)
     starts = [robot.state(joints=[0.3, 0.2], rates=[0.5 * k, -0.3], twist=0.1 * np.ones(6)) for k in range(3)]
-    many, fleet = fc.rollout(robot, starts, 0.3, every=100), Fleet(robot, starts)
+    many, fleet = fc.rollout(robot, starts, 0.3, every=100), BatchSimulator(robot, starts)
     fleet.step(300)
     for i, start in enumerate(starts):
         one = fc.simulate(robot, start, 0.3)

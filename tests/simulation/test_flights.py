@@ -12,8 +12,8 @@ import fallingcat as fc
 from fallingcat.arrays import concatenate, less, sqrt, where
 from fallingcat.control import JointDamper, JointSpring, Law, Sampled
 from fallingcat.model import State
-from fallingcat.simulation import Fleet, MomentumMidpoint
-from fallingcat.simulation.momentum import Flight
+from fallingcat.simulation import BatchSimulator, MomentumMidpoint
+from fallingcat.simulation.integrators.momentum import Flight
 
 DOG = fc.robots.quadruped()
 SERVO = [JointSpring(200.0, tuple(np.zeros(DOG.n))), JointDamper(5.0)]
@@ -50,7 +50,7 @@ def test_it_is_the_motion_that_short_explicit_steps_find():
 
 def test_many_fly_as_single_ones():
     many = fc.rollout(DOG, STARTS, 0.02, SERVO, integrator="momentum", dt=5e-4, every=20)
-    fleet = Fleet(DOG, STARTS, SERVO, integrator=MomentumMidpoint(), dt=5e-4)
+    fleet = BatchSimulator(DOG, STARTS, SERVO, integrator=MomentumMidpoint(), dt=5e-4)
     fleet.step(40)
     for i, start in enumerate(STARTS):
         one = fc.simulate(DOG, start, 0.02, SERVO, integrator="momentum", dt=5e-4)
@@ -107,7 +107,9 @@ def test_steps_on_a_gpu_are_those_of_the_cpu(friction, monkeypatch, tmp_path):
     cat = fc.robots.two_cylinder_cat()
     cat = replace(cat, joints=tuple(replace(j, passive=fc.model.Passive(friction=friction)) for j in cat.joints))
     starts = [cat.state(joints=[0.3, 0.2], rates=[0.4 * k, -0.3], twist=0.1 * np.ones(6)) for k in range(3)]
-    fleets = [Fleet(cat, starts, JointSpring(0.5, (0.0, 0.0)), dt=5e-3, target=target) for target in ("cpu", "cuda")]
+    fleets = [
+        BatchSimulator(cat, starts, JointSpring(0.5, (0.0, 0.0)), dt=5e-3, target=target) for target in ("cpu", "cuda")
+    ]
     for fleet in fleets:
         assert isinstance(fleet.march, Flight)
         fleet.step(30)
@@ -117,7 +119,7 @@ def test_steps_on_a_gpu_are_those_of_the_cpu(friction, monkeypatch, tmp_path):
 
 def test_fleets_and_rollouts_keep_their_momentum_by_default():
     """By ``implicit`` and ``rkmk4``, the defaults before, angular momentum drifted by 4e-3 and 1e-9."""
-    fleet = Fleet(DOG, STARTS, driven=True)
+    fleet = BatchSimulator(DOG, STARTS, driven=True)
     begun = [fc.momentum(DOG, start, "centroidal")[3:] for start in STARTS]
     fleet.step(200, forces=np.tile(np.linspace(-0.5, 0.5, DOG.n), (3, 1)))
     many = fc.rollout(DOG, STARTS, 0.2, JointDamper(0.1))
@@ -133,7 +135,7 @@ def test_robots_with_masses_of_their_own_fly_as_single_ones(friction):
     cat = replace(cat, joints=tuple(replace(j, passive=fc.model.Passive(friction=friction)) for j in cat.joints))
     starts = [cat.state(joints=[0.3, 0.2], rates=[0.4 * k, -0.3], twist=0.1 * np.ones(6)) for k in range(3)]
     name, masses = cat.link_names[0], np.array([0.5, 2.0, 8.0])
-    fleet = Fleet(cat, starts, parameters={f"{name}.mass": masses})
+    fleet = BatchSimulator(cat, starts, parameters={f"{name}.mass": masses})
     assert isinstance(fleet.march, Flight)
     fleet.step(50)
     many = fc.rollout(cat, starts, 0.05, parameters={f"{name}.mass": masses}, dt=1e-3)

@@ -6,7 +6,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.lie import SE3
 from fallingcat.model.joints import Prismatic, Revolute
-from fallingcat.simulation.pictures import _joints
+from fallingcat.simulation.output.pages import _joints
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +14,7 @@ def run():
     """Two fingers, of which one follows, and a slider."""
     body = fc.Body(1.0, [0.0, 0.1, 0.0], np.diag([0.01, 0.01, 0.01]))
     joints = (
-        fc.Joint("index", Revolute(), "palm", "index", mimic=fc.Mimic("thumb", -0.5)),
+        fc.Joint("index", Revolute(), "palm", "index", mimic=fc.model.Mimic("thumb", -0.5)),
         fc.Joint("slide", Prismatic(), "palm", "slide"),
         fc.Joint("thumb", Revolute(), "palm", "thumb"),
     )

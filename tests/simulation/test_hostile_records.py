@@ -10,7 +10,7 @@ from fuzzing import try_for, try_many
 from hypothesis import strategies as st
 
 import fallingcat as fc
-from fallingcat.simulation import files
+from fallingcat.simulation.output import files
 
 CAT = fc.robots.two_cylinder_cat()
 RUN = fc.simulate(CAT, CAT.state(rates=[1.0, 0.5]), 0.01, progress=False)

@@ -9,16 +9,16 @@ import pytest
 import fallingcat as fc
 from fallingcat import State, robots
 from fallingcat.arrays import concatenate
-from fallingcat.contact.centered import Centered
-from fallingcat.contact.giving import giving
-from fallingcat.contact.points import point_bias, point_jacobian
+from fallingcat.contact.effective_mass import effective_mass
+from fallingcat.contact.theta_weights import ThetaWeights
+from fallingcat.geometry.contact_points import point_bias, point_jacobian
 from fallingcat.model.robots.random_tree import random_tree
-from fallingcat.simulation import Fleet, problem
-from fallingcat.simulation.cases import by_cases
-from fallingcat.simulation.field import layout_of
-from fallingcat.simulation.implicit import Implicit, conclusion, foresight, stepped
-from fallingcat.simulation.implicit_step import moving
-from fallingcat.simulation.numbers import apart
+from fallingcat.simulation import BatchSimulator, problem
+from fallingcat.simulation.integrators.contact_branches import by_cases
+from fallingcat.simulation.integrators.implicit import Implicit, conclusion, foresight, stepped
+from fallingcat.simulation.integrators.implicit_step import moving
+from fallingcat.simulation.law_parameters import apart
+from fallingcat.simulation.vector_field import layout_of
 
 SIT = tuple(np.tile([0.0, 0.6, -1.2], 4))
 
@@ -50,7 +50,9 @@ def test_a_step_solves_its_equation(seed):
     rng = np.random.default_rng(seed)
     model = random_tree(rng, 1 + seed % 6)
     links = rng.choice(model.link_names, size=min(3, len(model.links)), replace=False).tolist()
-    away = [fc.Frame(f"on {link}", link, fc.lie.SE3().exp([*rng.normal(size=3), 0.0, 0.0, 0.0])) for link in links]
+    away = [
+        fc.model.Frame(f"on {link}", link, fc.lie.SE3().exp([*rng.normal(size=3), 0.0, 0.0, 0.0])) for link in links
+    ]
     model = replace(model, frames=(*model.frames, *away))  # away from the axes: their turning counts
     places = tuple(frame.name for frame in away)
     K, D, dt = (3e3, 2e3), (40.0, 30.0), 2e-3
@@ -68,7 +70,7 @@ def test_a_step_solves_its_equation(seed):
     foreseen = moving(middle, state.velocity + 0.5 * dt * last)
     left, right = fc.mass_matrix(model, middle), -fc.bias_forces(model, foreseen)
     K, D = np.array([K[0], K[1], K[1]]), np.array([D[0], D[1], D[1]])
-    spring, damper, *_ = Centered.of(K, D, giving(model, floor), dt)
+    spring, damper, *_ = ThetaWeights.of(K, D, effective_mass(model, floor), dt)
     for i, place in enumerate(places):
         J, bias = (ground.axes @ f(model, foreseen, place) for f in (point_jacobian, point_bias))
         u, away = J @ state.velocity, ground.axes @ fc.contact.position(model, middle, place)
@@ -143,7 +145,7 @@ def test_what_slides_is_braked_by_friction_times_weight(sweeps, stiffness):
     at, body, friction = fc.lie.SE3().exp, robots.free_body(), 0.2
     sides = [(x, y) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
     name = body.link_names[0]
-    frames = tuple(fc.Frame(f"c{i}", name, at([*side, 0.0, 0.0, 0.0, 0.0])) for i, side in enumerate(sides))
+    frames = tuple(fc.model.Frame(f"c{i}", name, at([*side, 0.0, 0.0, 0.0, 0.0])) for i, side in enumerate(sides))
     model = replace(body, frames=frames)
     floor = fc.contact.CompliantFloor(tuple(f.name for f in frames), (stiffness,) * 2, (300.0, 300.0), friction)
     rest = model.state(pose=at([0.0, 0.0, -model.mass * 9.81 / (4 * stiffness), 0, 0, 0]), twist=[2.0, 0, 0, 0, 0, 0])
@@ -229,7 +231,7 @@ def test_whole_runs():
 def test_what_is_foreseen_and_concluded_is_the_step(rub):
     """As GPUs compute it, in two kernels: lifting, sliding and sticking feet, and joints that dry friction holds."""
     model, state, laws, floor = quadruped(0.33)
-    joints = tuple(replace(joint, passive=fc.Passive(friction=rub)) for joint in model.joints)
+    joints = tuple(replace(joint, passive=fc.model.Passive(friction=rub)) for joint in model.joints)
     model = replace(model, joints=joints)
     rng, matters = np.random.default_rng(1), []
     for height in (0.2, 0.30, 0.33, 0.5):
@@ -296,7 +298,7 @@ def test_a_light_arm_rests_on_a_stiff_floor():
         fc.Joint("shoulder", hinge, "post", "upper", at(0.0, 0.3)),
         fc.Joint("elbow", hinge, "upper", "lower", at(0.5)),
     )
-    arm = fc.Model("arm", fc.lie.Trivial(), links, joints, frames=(fc.Frame("tip", "lower", at(0.4)),))
+    arm = fc.Model("arm", fc.lie.Trivial(), links, joints, frames=(fc.model.Frame("tip", "lower", at(0.4)),))
     start, law = arm.state(joints=[0.1, 0.2]), fc.control.JointDamper(0.05)
 
     def run(sweeps, stiffness, dt=1e-3):
@@ -374,7 +376,7 @@ def test_landing_in_long_steps_is_told():
     at = fc.lie.SE3().exp
     body = fc.Link("box", fc.Body(2.0, (0.0, 0.0, 0.0), 0.01 * np.eye(3)))
     sides = [(x, y) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
-    corners = tuple(fc.Frame(f"c{i}", "box", at([*side, 0.0, 0.0, 0.0, 0.0])) for i, side in enumerate(sides))
+    corners = tuple(fc.model.Frame(f"c{i}", "box", at([*side, 0.0, 0.0, 0.0, 0.0])) for i, side in enumerate(sides))
     model = fc.Model("box", fc.lie.SE3(), (body,), frames=corners)
     floor = fc.contact.CompliantFloor(tuple(f.name for f in corners), stiffness=(1e6, 1e6), damping=(0.0, 0.0))
     start = model.state(pose=at([0.0, 0.0, 0.01, 0.0, 0.0, 0.0]))
@@ -414,6 +416,6 @@ def test_what_a_step_costs():
     points = tuple(frame.name for frame in model.frames)
     floor = fc.contact.CompliantFloor(points, (3e4, 3e4), (300.0, 300.0), friction=0.8)
     start = fc.State(*(x[None] for x in model.standing(floor, rest)))
-    operations = Fleet(model, start, laws, floor, dt=2e-3).march.kernel.operations
+    operations = BatchSimulator(model, start, laws, floor, dt=2e-3).march.kernel.operations
     assert sum(operations.values()) <= 8000  # of one sweep
     assert operations["div"] + operations["sqrt"] <= 100

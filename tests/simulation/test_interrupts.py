@@ -110,7 +110,7 @@ def test_a_search_for_a_gait_stops_after_the_iteration():
     cat = fc.robots.cat()
     question = {"harmonics": 3, "starts": 3, "tolerance": 1e-13, "weight": 1e-4}
     with pytest.raises(KeyboardInterrupt) as told, ctrl_c_in_ipopt(iteration=5):
-        fc.gaits.optimize(cat, "turn", cat.joint_names[:3], **question)
+        fc.planning.optimize(cat, "turn", cat.joint_names[:3], **question)
     assert isinstance(told.value, Interrupted)
     best = told.value.result
     assert (best.status, best.optimal) == ("interrupted", False)
@@ -122,7 +122,7 @@ def test_a_search_for_a_gait_stops_after_the_iteration():
 @contextmanager
 def ctrl_c_in_ipopt(iteration):
     """The signal comes while the compiled solver works, in a given iteration."""
-    from fallingcat.gaits import solver
+    from fallingcat.planning.gaits import ipopt as solver
 
     usual, count = solver.watch, [-1]  # it looks before the first one, too
 

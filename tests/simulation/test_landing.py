@@ -65,7 +65,7 @@ def landing_arms():
         tip = np.eye(4)
         tip[0, 3] = reach
         joint = fc.Joint("joint", kind, "world", "arm", above)
-        frames = (fc.Frame("tip", "arm", tip),)
+        frames = (fc.model.Frame("tip", "arm", tip),)
         yield fc.Model("lander", fc.lie.Trivial(), (world, fc.Link("arm", moving)), (joint,), frames=frames)
 
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.kernels.ir.trace import Recipe, trace
+from fallingcat.compiler.ir.trace import Recipe, trace
 from fallingcat.simulation import System
 from fallingcat.simulation.defaults import LARGE, default_method
-from fallingcat.simulation.field import layout_of
-from fallingcat.simulation.rkmk4 import LOOPED, RKMK4
-from fallingcat.simulation.rule import advance
-from fallingcat.simulation.smooth import SmoothMarch
-from fallingcat.simulation.stiffness import fastest, swinging, unforeseen
+from fallingcat.simulation.integrators.compiled_rule import RuleStepper
+from fallingcat.simulation.integrators.rkmk4 import LOOPED, RKMK4
+from fallingcat.simulation.integrators.rule import advance
+from fallingcat.simulation.step_size import fastest, swinging, unforeseen
+from fallingcat.simulation.vector_field import layout_of
 
 
 def chain(n):
@@ -80,7 +80,7 @@ def test_the_stages_of_a_large_robot_are_one_loop_with_the_same_numbers():
         sum(x.values())
         for x in (
             trace(Recipe(model, fc.forward_dynamics)).face.operations,
-            SmoothMarch(system, 0, rule=RKMK4()).kernel.operations,
+            RuleStepper(system, 0, rule=RKMK4()).kernel.operations,
         )
     )
     assert written < 2 * once

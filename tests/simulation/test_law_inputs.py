@@ -12,10 +12,10 @@ from support.emulated_gpu import emulated
 
 import fallingcat as fc
 from fallingcat.arrays import concatenate, less, where
+from fallingcat.compiler import kernel as kernels
 from fallingcat.control import Actuators, JointDamper, Law, PositionServo
-from fallingcat.kernels import kernel as kernels
 from fallingcat.model import robots
-from fallingcat.simulation import Fleet, Implicit, MomentumRungeKutta
+from fallingcat.simulation import BatchSimulator, Implicit, MomentumRungeKutta
 
 DOG, SIT, DT, HELD = robots.quadruped(), np.tile([0.0, 0.6, -1.2], 4), 1e-3, 20
 FEET = tuple(frame.name for frame in DOG.frames)
@@ -82,7 +82,7 @@ def test_nothing_is_compiled_again(monkeypatch):
     """Neither for other targets, gains and forces, nor for a second robot with other gains."""
     about = {"dt": DT, "state": standing()}
     sim = fc.Simulator(DOG, GROUNDS["implicit"], PositionServo(KP, KD), **about)
-    fleet = Fleet(DOG, [standing()] * 2, PositionServo(KP, KD), GROUNDS["implicit"], dt=DT, driven=True)
+    fleet = BatchSimulator(DOG, [standing()] * 2, PositionServo(KP, KD), GROUNDS["implicit"], dt=DT, driven=True)
     sim.step(targets=SIT)
     fleet.step(1, np.zeros((2, 12)))
     asked = []
@@ -107,7 +107,7 @@ def test_gains_that_are_set_are_those_that_are_given():
 
 def test_each_robot_of_a_fleet_has_its_own():
     """As alone, also after others have left."""
-    fleet = Fleet(DOG, [standing()] * 3, PositionServo(KP, KD), GROUNDS["implicit"], dt=DT)
+    fleet = BatchSimulator(DOG, [standing()] * 3, PositionServo(KP, KD), GROUNDS["implicit"], dt=DT)
     fleet.step(20, targets=TARGETS[:3], kp=np.linspace(50.0, 70.0, 3)[:, None] * np.ones(12))
     fleet.keep([0, 2])
     fleet.step(20)
@@ -122,7 +122,7 @@ def test_each_robot_of_a_fleet_has_its_own():
 
 def test_robots_that_begin_with_gains_of_their_own_take_targets():
     laws = [[PositionServo(kp, KD, SIT)] for kp in (40.0, 80.0)]
-    fleet = Fleet(DOG, [standing()] * 2, laws, GROUNDS["implicit"], dt=DT)
+    fleet = BatchSimulator(DOG, [standing()] * 2, laws, GROUNDS["implicit"], dt=DT)
     fleet.step(40, targets=TARGETS[0])
     for i, kp in enumerate((40.0, 80.0)):
         sim = fc.Simulator(DOG, GROUNDS["implicit"], PositionServo(kp, KD), dt=DT, state=standing())
@@ -132,7 +132,7 @@ def test_robots_that_begin_with_gains_of_their_own_take_targets():
 
 def test_effort_limits_bound_servos():
     arm = robots.planar_arm()
-    weak = replace(arm, joints=tuple(replace(joint, limits=fc.Limits(effort=2.0)) for joint in arm.joints))
+    weak = replace(arm, joints=tuple(replace(joint, limits=fc.model.Limits(effort=2.0)) for joint in arm.joints))
     goal, ends = np.array([1.0, 0.0, 0.0]), []
     for model in (arm, weak):
         sim = fc.Simulator(model, laws=PositionServo(4e3, 40.0), dt=DT, integrator=Implicit())
@@ -146,8 +146,10 @@ def test_effort_limits_bound_servos():
 def test_controls_of_a_file_are_inputs():
     """MuJoCo's ``ctrl``."""
     arm = robots.planar_arm()
-    servos = [fc.Actuator(f"servo {i}", name, "position", kp=50.0, kv=5.0) for i, name in enumerate(arm.joint_names)]
-    arm = replace(arm, actuators=(*servos[:2], fc.Actuator("motor", arm.joint_names[2], "motor")))
+    servos = [
+        fc.model.Actuator(f"servo {i}", name, "position", kp=50.0, kv=5.0) for i, name in enumerate(arm.joint_names)
+    ]
+    arm = replace(arm, actuators=(*servos[:2], fc.model.Actuator("motor", arm.joint_names[2], "motor")))
     sim = fc.Simulator(arm, laws=Actuators(), dt=DT, integrator=Implicit())
     sim.step(controls=[0.3, -0.2, 0.5], steps=100)
     law = Actuators((0.3, -0.2, 0.5))
@@ -197,7 +199,7 @@ def test_a_law_of_yours_names_its_inputs():
 
 def test_what_is_refused():
     sim = fc.Simulator(DOG, GROUNDS["implicit"], PositionServo(KP, KD, SIT), dt=DT, state=standing())
-    fleet = Fleet(DOG, [standing()] * 3, PositionServo(KP, KD, SIT), GROUNDS["implicit"], dt=DT)
+    fleet = BatchSimulator(DOG, [standing()] * 3, PositionServo(KP, KD, SIT), GROUNDS["implicit"], dt=DT)
     with pytest.raises(fc.ModelError, match=r"targets of 'position servos' must have shape \(12,\), got an array of"):
         sim.step(targets=np.zeros(5))
     with pytest.raises(fc.ModelError, match=r"must have shape \(12,\) or \(3, 12\), got an array of shape \(2, 12\)"):
@@ -265,7 +267,7 @@ def test_on_a_gpu(monkeypatch, tmp_path):
     cat = robots.two_cylinder_cat()
     starts = [cat.state(rates=[0.1 * i, 0.2]) for i in range(3)]
     targets = 0.3 * np.random.default_rng(3).normal(size=(3, 2))
-    here, there = (Fleet(cat, starts, PositionServo(0.2, 0.02), dt=DT, target=x) for x in ("cpu", "cuda"))
+    here, there = (BatchSimulator(cat, starts, PositionServo(0.2, 0.02), dt=DT, target=x) for x in ("cpu", "cuda"))
     for fleet, send in ((here, np.asarray), (there, cupy.asarray)):
         fleet.step(3, targets=send(targets))
         fleet.step(2, targets=np.array([0.1, -0.1]), kp=np.linspace(0.1, 0.3, 3)[:, None] * np.ones(2))

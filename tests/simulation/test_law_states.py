@@ -13,7 +13,7 @@ from support.emulated_gpu import emulated
 import fallingcat as fc
 from fallingcat.arrays import exp
 from fallingcat.control import Law
-from fallingcat.simulation import Fleet, Implicit, Located, Moreau
+from fallingcat.simulation import BatchSimulator, Implicit, Located, Moreau
 
 ARM, BALL = fc.robots.planar_arm(), fc.robots.free_body()
 SWING = ARM.state(joints=[0.5, 0.3, -0.2], rates=[1.0, -0.5, 0.3])
@@ -126,7 +126,7 @@ def test_on_floors_it_is_the_located_motion():
     assert errors[0] < 5e-3
     assert errors[1] < 0.4 * errors[0]
     start = BALL.state(pose=POSE, twist=[0.0, 0.0, 0.4, 0.0, 0.0, 0.0])
-    located = Fleet(BALL, [start] * 2, law, floor, dt=1e-2, integrator=Located())
+    located = BatchSimulator(BALL, [start] * 2, law, floor, dt=1e-2, integrator=Located())
     located.step(25)
     np.testing.assert_allclose(located.state.pose[1, 2, 3], fine[0], rtol=0.0, atol=1e-6)
 
@@ -135,7 +135,7 @@ def test_a_contact_and_a_law_of_ones_own_run_in_batches():
     floor = HuntCrossley(("body",), 1e5, 0.3, 0.5)
     many = [THROWN] * 3
     laws = [[Filter(wanted=w), Held()] for w in (0.0, 2.0, 4.0)]
-    fleet = Fleet(BALL, many, laws, floor, dt=1e-3, integrator=Implicit())
+    fleet = BatchSimulator(BALL, many, laws, floor, dt=1e-3, integrator=Implicit())
     fleet.step(150)
     for i, own in enumerate(laws):
         one = fc.simulate(BALL, many[i], 0.15, own, floor, integrator="implicit", dt=1e-3)
@@ -151,7 +151,7 @@ def test_hard_contacts_and_environments_take_them():
     run = fc.rollout(BALL, [THROWN] * 2, 0.2, laws, floor, dt=1e-3, integrator="moreau")
     fine = fc.simulate(BALL, THROWN, 0.2, laws, floor, integrator="rkmk4", dt=2e-4)
     np.testing.assert_allclose(run.poses[-1, 1], fine.poses[-1], rtol=0.0, atol=2e-3)
-    fleet = Fleet(ARM, [SWING] * 2, [LAW], dt=1e-3, integrator=Implicit())
+    fleet = BatchSimulator(ARM, [SWING] * 2, [LAW], dt=1e-3, integrator=Implicit())
     fleet.step(10)
     fleet.reset([1], [SWING])
     assert np.asarray(fleet._series().memory)[0].any()
@@ -170,7 +170,7 @@ def test_environments_take_them():
     )
     env.reset(seed=1)
     env.step(np.ones((3, 3)))
-    fleet = Fleet(ARM, [SWING] * 3, [LAW], driven=True)
+    fleet = BatchSimulator(ARM, [SWING] * 3, [LAW], driven=True)
     fleet.step(20, np.ones((3, 3)))
     np.testing.assert_array_equal(env.fleet.state.joints, fleet.state.joints)
     assert np.asarray(env.fleet._series().memory).any()
@@ -181,7 +181,7 @@ def test_the_gpu_takes_them(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "cupy", emulated(tmp_path))
     floor = HuntCrossley(("body",), 1e5, 0.3, 0.5)
     fleets = [
-        Fleet(BALL, [THROWN] * 3, [Filter(), Held()], floor, dt=1e-3, integrator=Implicit(2), target=target)
+        BatchSimulator(BALL, [THROWN] * 3, [Filter(), Held()], floor, dt=1e-3, integrator=Implicit(2), target=target)
         for target in ("cpu", "cuda")
     ]
     for fleet in fleets:

@@ -37,7 +37,7 @@ ARM = {
     control.OperationalSpace: lambda: control.OperationalSpace(
         control.PositionTask(TIP, [0.5, 0.0, 0.8], gain=5.0, mask=PLANE), damping=0.1
     ),
-    control.Prioritised: lambda: control.Prioritised(
+    control.PrioritizedControl: lambda: control.PrioritizedControl(
         [[control.PositionTask(TIP, [0.5, 0.0, 0.8], gain=5.0, mask=PLANE)], [control.JointsTask([0.1, 0.6, 0.6])]]
     ),
     control.VirtualModel: lambda: control.VirtualModel(

@@ -10,7 +10,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.control import JointDamper, JointSpring
-from fallingcat.falling import drop
+from fallingcat.planning import drop
 from fallingcat.simulation import Code, Kind, Ledger, MomentumMidpoint
 
 CAT = fc.robots.two_cylinder_cat()

@@ -8,11 +8,11 @@ from random_robots import Robot, build
 
 import fallingcat as fc
 from fallingcat.contact import HardContacts, corners, joint_stops
-from fallingcat.contact.reactions import DIGITS
+from fallingcat.contact.rigid.solvers.proximal_newton import DIGITS
 from fallingcat.errors import ModelError
 from fallingcat.lie import SE2, SE3, Trivial
 from fallingcat.model import Passive
-from fallingcat.simulation import Fleet, Moreau
+from fallingcat.simulation import BatchSimulator, Moreau
 
 G, DT = 9.81, 1e-3
 BLOCK = corners(fc.robots.free_body(SE2()), "body", [(0.15, -0.1), (-0.15, -0.1)])
@@ -120,7 +120,7 @@ def swinging(friction):
 def test_dry_friction_holds_joints_beside_contacts(friction, torque):
     """A bar that friction holds does not move at all; one that it cannot hold falls by what is left."""
     bar = swinging(friction)
-    tip = replace(bar, frames=(fc.Frame("tip", "bar", lifted(-1.0)),))
+    tip = replace(bar, frames=(fc.model.Frame("tip", "bar", lifted(-1.0)),))
     fall = run(tip, tip.state(joints=[np.pi / 2.0]), 0.05, HardContacts(("tip",), height=-5.0))
     assert fall.status == "finished"
     assert abs(abs(fall.rates[1, 0]) - DT * torque / 0.251) < 1e-13
@@ -168,7 +168,7 @@ def test_many_points_take_time_steps_by_default():
 
 def test_stops_are_hit_as_events_have_it():
     arm = fc.robots.planar_arm()
-    arm = replace(arm, joints=tuple(replace(joint, limits=fc.Limits(-1.0, 1.0)) for joint in arm.joints))
+    arm = replace(arm, joints=tuple(replace(joint, limits=fc.model.Limits(-1.0, 1.0)) for joint in arm.joints))
     floor = HardContacts(stops=joint_stops(arm, restitution=0.3))
     start = arm.state(rates=[3.0, 0.0, 0.0])
     located = fc.simulate(arm, start, 0.5, contact=floor)
@@ -366,7 +366,7 @@ def test_rollouts_are_the_single_runs(landing):
 
 def test_fleets_are_driven_and_reset(landing):
     many, laws, floor = landing
-    fleet = Fleet(DOG, many, laws, floor, driven=True)
+    fleet = BatchSimulator(DOG, many, laws, floor, driven=True)
     fleet.step(20, forces=np.zeros((5, DOG.n)))
     fleet.reset([1], [many[0]])
     assert np.allclose(np.asarray(fleet.times), [0.02, 0.0, 0.02, 0.02, 0.02])
@@ -380,7 +380,7 @@ def test_what_time_stepping_refuses(landing):
     with pytest.raises(ModelError, match="'moreau' needs a contact"):
         fc.simulate(BALL, BALL.neutral(), 0.1, integrator="moreau")
     with pytest.raises(ModelError, match="needs a contact"):
-        Fleet(BALL, [BALL.neutral()], integrator=Moreau())
+        BatchSimulator(BALL, [BALL.neutral()], integrator=Moreau())
 
 
 def test_the_status_tells_of_a_law_that_was_missed(landing):
@@ -388,8 +388,8 @@ def test_the_status_tells_of_a_law_that_was_missed(landing):
     fine = run(DOG, many[0], 0.01, floor, laws)
     spoiled = fine.memory.copy()
     spoiled[-1, -1] = 0.0025
-    assert fine.system.contact.told(fine.memory[-1]) == ""
-    assert "missed by up to 0.0025 m/s" in fine.system.contact.told(spoiled[-1])
+    assert fine.system.contact.end_diagnosis(fine.memory[-1]) == ""
+    assert "missed by up to 0.0025 m/s" in fine.system.contact.end_diagnosis(spoiled[-1])
 
 
 def test_feet_that_nothing_lets_slide_are_told_to_be_given_a_friction():

@@ -9,13 +9,13 @@ import pytest
 from support.emulated_gpu import emulated
 
 import fallingcat as fc
+from fallingcat.compiler.cuda.column_loops import FEW
+from fallingcat.compiler.cuda.stages import Stage
 from fallingcat.contact import HardContacts, joint_stops
-from fallingcat.contact.reactions import DIGITS, ENOUGH
-from fallingcat.contact.stepped import MISSED
-from fallingcat.kernels.gpu.repeated import FEW
-from fallingcat.kernels.gpu.stages import Stage
+from fallingcat.contact.rigid.solvers.proximal_newton import DIGITS, ENOUGH
+from fallingcat.contact.rigid.time_stepping.stepped_contacts import MISSED
 from fallingcat.model import Passive
-from fallingcat.simulation import Fleet, Kind
+from fallingcat.simulation import BatchSimulator, Kind
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None or sys.platform == "win32", reason="needs a C++ compiler")
 
@@ -29,10 +29,10 @@ def everything():
     """An arm with stops, dry friction and a gear that falls on a ground that is rough and throws back; 5 starts."""
     arm = fc.robots.planar_arm()
     joints = tuple(
-        replace(joint, limits=fc.Limits(-2.0, limit), passive=Passive(friction=friction))
+        replace(joint, limits=fc.model.Limits(-2.0, limit), passive=Passive(friction=friction))
         for joint, limit, friction in zip(arm.joints, (2.0, 0.45, 2.0), (0.5, 0.0, 0.0), strict=True)
     )
-    arm = replace(arm, joints=joints).close_loops(fc.Couple("gear", "joint3", "joint2", (0.0, -0.5)))
+    arm = replace(arm, joints=joints).close_loops(fc.model.Couple("gear", "joint3", "joint2", (0.0, -0.5)))
     many = [arm.state(joints=[1.2, x, -0.5 * x], rates=[1.0 + x, 8.0 * x, -4.0 * x]) for x in np.linspace(0.3, 0.44, 5)]
     floor = HardContacts(("end_effector",), height=1.2, friction=0.4, restitution=0.3, stops=joint_stops(arm))
     return arm, many, fc.control.JointDamper(0.01), floor
@@ -56,7 +56,7 @@ def dogs():
 @pytest.mark.parametrize(("scene", "steps"), [(everything, 40), pytest.param(dogs, 20, marks=pytest.mark.slow)])
 def test_steps_are_those_of_the_cpu(scene, steps):
     model, many, laws, floor = scene()
-    fleets = [Fleet(model, many, laws, floor, dt=2e-3, target=target) for target in ("cpu", "cuda")]
+    fleets = [BatchSimulator(model, many, laws, floor, dt=2e-3, target=target) for target in ("cpu", "cuda")]
     for fleet in fleets:
         fleet.step(1)
     one, other = (fleet.packed() for fleet in fleets)
@@ -91,7 +91,7 @@ def test_robots_of_their_own_mass_and_friction_move_as_single_runs():
     model, many, laws, floor = everything()
     masses, frictions = np.linspace(0.5, 2.0, 5), np.linspace(0.0, 1.0, 5)
     about = {"dt": 2e-3, "parameters": {"link3.mass": masses, "friction": frictions}}
-    here, there = (Fleet(model, many, laws, floor, target=target, **about) for target in ("cpu", "cuda"))
+    here, there = (BatchSimulator(model, many, laws, floor, target=target, **about) for target in ("cpu", "cuda"))
     for fleet in (here, there):
         fleet.step(40)
     np.testing.assert_allclose(there.packed(), here.packed(), rtol=0.0, atol=1e-10 * np.abs(here.packed()).max())
@@ -107,7 +107,7 @@ def test_robots_of_their_own_mass_and_friction_move_as_single_runs():
 def test_rounds_are_two_stages():
     """A few for all, then the others for those that are left; what comes before and after is not in them."""
     model, many, laws, floor = everything()
-    kernel = Fleet(model, many, laws, floor, dt=2e-3).march.on("cuda", "float32")[0]
+    kernel = BatchSimulator(model, many, laws, floor, dt=2e-3).march.on("cuda", "float32")[0]
     first, *between, last = kernel.stages.stages
     assert isinstance(first, Stage)
     assert [stage.most for stage in between] == [FEW, DIGITS["float32"].rounds - FEW]

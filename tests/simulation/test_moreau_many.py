@@ -7,8 +7,8 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.contact import HardContacts, corners, joint_stops
-from fallingcat.contact.link_twists import TreeJacobian
-from fallingcat.contact.stepped import SteppedContacts
+from fallingcat.contact.rigid.solvers.link_twists import TreeJacobian
+from fallingcat.contact.rigid.time_stepping.stepped_contacts import SteppedContacts
 from fallingcat.lie import SE3
 
 G, DT = 9.81, 1e-3
@@ -28,7 +28,7 @@ def train(carts=4):
         for i, (x, y) in enumerate([(a, b) for a in (0.1, -0.1) for b in (0.1, -0.1)]):
             corner = np.eye(4)
             corner[:3, 3] = x, y, -0.05
-            frames.append(fc.Frame(f"corner{k}{i}", f"cart{k}", corner))
+            frames.append(fc.model.Frame(f"corner{k}{i}", f"cart{k}", corner))
     model = fc.Model("train", SE3(), tuple(links), tuple(joints), frames=tuple(frames))
     return model, tuple(frame.name for frame in frames)
 
@@ -86,7 +86,7 @@ def test_stops_of_all_joints_hold_a_robot_that_stands_on_many_points():
     """A quadruped with its legs at their stops: 24 stops beside 4 feet; what stops hold is what friction leaves."""
     dog = fc.robots.quadruped()
     joints = np.tile([0.0, 0.6, -1.2], 4)
-    limits = [fc.Limits(q - 1e-3, q + 1e-3) for q in joints]
+    limits = [fc.model.Limits(q - 1e-3, q + 1e-3) for q in joints]
     dog = replace(dog, joints=tuple(replace(j, limits=bound) for j, bound in zip(dog.joints, limits, strict=True)))
     feet = tuple(frame.name for frame in dog.frames)
     start = dog.state(joints=joints)

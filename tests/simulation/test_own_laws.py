@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
+from fallingcat.compiler import kernel as kernels
 from fallingcat.control import JointDamper, Law
-from fallingcat.kernels import kernel as kernels
 from fallingcat.simulation.fingerprint import Unrecognizable, fingerprint
 
 CAT = fc.robots.two_cylinder_cat()

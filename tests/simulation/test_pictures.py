@@ -5,12 +5,12 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.arrays import cos
-from fallingcat.contact.relief import Relief
 from fallingcat.dynamics import center_of_mass
-from fallingcat.views import Arrows, Axes, Dot, scenes
+from fallingcat.geometry.terrain import Terrain
+from fallingcat.visualization import Arrows, Axes, Dot, scenes
 
 
-class Waves(Relief):
+class Waves(Terrain):
     """Along x."""
 
     def height(self, x, y):
@@ -20,7 +20,7 @@ class Waves(Relief):
 def ball():
     """A free ball with a point below it."""
     body = fc.Body(2.0, np.zeros(3), 0.01 * np.eye(3))
-    foot = fc.Frame("foot", "ball", np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, -0.1], [0, 0, 0, 1.0]]))
+    foot = fc.model.Frame("foot", "ball", np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, -0.1], [0, 0, 0, 1.0]]))
     shape = fc.model.shapes.Sphere(0.1)
     return fc.Model("ball", fc.lie.SE3(), (fc.Link("ball", body, (shape,)),), frames=(foot,))
 

@@ -470,7 +470,7 @@ def test_what_joints_do_beside_a_function_is_compiled_and_the_same(external):
     """Springs, damping, dry friction, stops and drive limits, at speeds and forces on both sides of the limits."""
     dog, rng = fc.robots.quadruped(), np.random.default_rng(1)
     own = fc.model.Passive(damping=0.1, friction=0.3, stiffness=2.0, rest=0.1)
-    limits = fc.Limits(-0.4, 0.4, velocity=3.0, effort=2.0)
+    limits = fc.model.Limits(-0.4, 0.4, velocity=3.0, effort=2.0)
     dog = replace(dog, joints=tuple(replace(joint, passive=own, limits=limits) for joint in dog.joints))
     forces = rng.normal(scale=3.0, size=dog.nv if external else dog.n)
     system = System(dog, fc.control.passive(dog), None, lambda t, state: forces, external=external)

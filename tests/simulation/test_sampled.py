@@ -170,7 +170,7 @@ def test_a_robot_stands_under_a_sampled_controller_on_hard_ground():
 
 
 def test_books_balance_beside_other_laws_and_limits_of_drives():
-    model = cart(limits=fc.Limits(effort=4.0))
+    model = cart(limits=fc.model.Limits(effort=4.0))
     laws = [JointDamper(0.3), Sampled(pd, rate=100.0, latency=0.01, name="servo")]
     run = fc.simulate(model, model.state(joints=[0.3]), 0.5, laws, integrator="rkmk4")
     assert run.ledger.ports == ("joint dampers", "drive limits", "servo")

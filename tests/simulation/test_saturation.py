@@ -8,7 +8,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.arrays import concatenate, less, where
 from fallingcat.control import Actuators, JointDamper, JointSpring, Law
-from fallingcat.control.passive import FADE
+from fallingcat.control.laws.passive_joints import FADE
 from fallingcat.lie import Trivial
 
 DT = 1e-3
@@ -32,7 +32,7 @@ def test_a_step_of_one_servo_is_under_the_force_that_is_cut(seed):
     rng = np.random.default_rng(seed)
     m, kv, most, gear = 10.0 ** rng.uniform([-3, -1, 0, -0.5], [0, 2, 1.5, 0.5])
     wanted, v = rng.uniform(-5, 5, 2)
-    model = wheel(m, fc.Actuator("spin", "axle", "velocity", gear, kv=kv, force_range=(-most, 2.0 * most)))
+    model = wheel(m, fc.model.Actuator("spin", "axle", "velocity", gear, kv=kv, force_range=(-most, 2.0 * most)))
     run = fc.simulate(model, model.state(rates=[v]), DT, Actuators((wanted,)), integrator="implicit", dt=DT)
     ahead = run.rates[-1, 0]
     seen = seen_by_a_damper(DT * kv * gear**2 / m, v, ahead)
@@ -44,8 +44,8 @@ def test_a_step_of_one_servo_is_under_the_force_that_is_cut(seed):
 def test_a_step_of_one_joint_is_under_its_effort_limit(seed):
     rng = np.random.default_rng(seed)
     m, d, effort, v = 10.0 ** rng.uniform([-3, 1, 0, 0], [-2, 2, 1, 1])
-    model = wheel(m, fc.Actuator("none", "axle"))
-    model = replace(model, joints=(replace(model.joints[0], limits=fc.Limits(effort=effort)),))
+    model = wheel(m, fc.model.Actuator("none", "axle"))
+    model = replace(model, joints=(replace(model.joints[0], limits=fc.model.Limits(effort=effort)),))
     run = fc.simulate(model, model.state(rates=[v]), DT, JointDamper(d), integrator="implicit", dt=DT)
     ahead = run.rates[-1, 0]
     seen = seen_by_a_damper(DT * d / m, v, ahead)
@@ -54,13 +54,14 @@ def test_a_step_of_one_joint_is_under_its_effort_limit(seed):
 
 def strong(effort):
     arm = fc.robots.planar_arm()
-    limits, rubs = fc.Limits(-3.0, 3.0, effort=effort), fc.Passive(friction=0.4)
+    limits, rubs = fc.model.Limits(-3.0, 3.0, effort=effort), fc.model.Passive(friction=0.4)
     return replace(arm, joints=tuple(replace(joint, limits=limits, passive=rubs) for joint in arm.joints))
 
 
 def servos(model, most):
     made = [
-        fc.Actuator(name, name, "position", kp=900.0, kv=90.0, force_range=(-most, most)) for name in model.joint_names
+        fc.model.Actuator(name, name, "position", kp=900.0, kv=90.0, force_range=(-most, most))
+        for name in model.joint_names
     ]
     return replace(model, actuators=tuple(made))
 
@@ -86,8 +87,8 @@ def test_strong_drives_do_not_pass_the_speed_limit(seed):
     """Forces fade to none at it within a step in which they would pass it many times over."""
     rng = np.random.default_rng(seed)
     m, effort, top, v = 10.0 ** rng.uniform([-3, 1, -1, -2], [-2, 2, 0, -1])
-    model = wheel(m, fc.Actuator("none", "axle"))
-    model = replace(model, joints=(replace(model.joints[0], limits=fc.Limits(effort=effort, velocity=top)),))
+    model = wheel(m, fc.model.Actuator("none", "axle"))
+    model = replace(model, joints=(replace(model.joints[0], limits=fc.model.Limits(effort=effort, velocity=top)),))
     run = fc.simulate(model, model.state(rates=[-v]), 0.05, lambda t, s: [2.0 * effort], integrator="implicit", dt=DT)
     ahead = run.rates[1, 0]
     fading = np.clip((top - ahead) / (FADE * top), 0.0, 1.0)
@@ -98,7 +99,7 @@ def test_strong_drives_do_not_pass_the_speed_limit(seed):
 def test_a_light_joint_that_a_drive_takes_far_beyond_its_stop_is_told():
     """Springs of stops are made for the inertia behind a joint, not for what pulls at it."""
     arm = fc.robots.planar_arm()
-    stops = [replace(joint, limits=fc.Limits(-0.5, 0.5)) for joint in arm.joints]
+    stops = [replace(joint, limits=fc.model.Limits(-0.5, 0.5)) for joint in arm.joints]
     arm = replace(arm, joints=tuple(stops))
     strong = fc.simulate(arm, arm.state(), 0.5, lambda t, state: [0.0, 0.0, 4e3])
     assert "finished, but joint 'joint3' goes" in strong.status
@@ -122,7 +123,9 @@ class Pull(Law):
 @pytest.mark.parametrize("integrator", ["rkmk4", "implicit"])
 def test_a_rollout_tells_it_too(integrator):
     arm = fc.robots.planar_arm()
-    arm = replace(arm, gravity=(0, 0, 0), joints=tuple(replace(j, limits=fc.Limits(-0.5, 0.5)) for j in arm.joints))
+    arm = replace(
+        arm, gravity=(0, 0, 0), joints=tuple(replace(j, limits=fc.model.Limits(-0.5, 0.5)) for j in arm.joints)
+    )
     states = [arm.state(joints=[x, 0.0, 0.0]) for x in (0.4, -0.1, -0.2)]
     about = {"integrator": integrator, "dt": 5e-4}
     strong = fc.rollout(arm, states, 0.05, Pull(4e3), **about, every=1)
@@ -137,7 +140,7 @@ def test_a_rollout_tells_it_too(integrator):
 def test_a_function_that_shakes_a_joint_at_each_step_is_told():
     """It would grow without bound, but for the limit of the drive; a public hand was 0.05 rad off in silence."""
     arm = fc.robots.planar_arm()
-    arm = replace(arm, joints=tuple(replace(joint, limits=fc.Limits(effort=300.0)) for joint in arm.joints))
+    arm = replace(arm, joints=tuple(replace(joint, limits=fc.model.Limits(effort=300.0)) for joint in arm.joints))
     start = arm.state(joints=[0.1, 0.2, 0.3])
     about, rng = {"integrator": "implicit", "dt": 1e-3}, np.random.default_rng(0)
     shaken = fc.simulate(arm, start, 0.2, lambda t, s: -1e3 * s.rates + 1e-9 * rng.normal(size=3), **about)

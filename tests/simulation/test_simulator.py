@@ -7,7 +7,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.model import robots
-from fallingcat.simulation import Fleet, Located
+from fallingcat.simulation import BatchSimulator, Located
 
 SIT = np.tile([0.0, 0.6, -1.2], 4)
 
@@ -55,7 +55,7 @@ def test_flights_keep_their_momentum():
 def test_forces_change_at_every_call():
     """As in a fleet, whose lanes round differently."""
     model, start, ground = standing("compliant")
-    sim, fleet = fc.Simulator(model, ground, state=start), Fleet(model, [start], contact=ground, driven=True)
+    sim, fleet = fc.Simulator(model, ground, state=start), BatchSimulator(model, [start], contact=ground, driven=True)
     for k in range(60):
         torques = 20.0 * (SIT - sim.state.joints) - sim.state.rates + np.sin(0.1 * k)
         sim.step(torques, steps=2)

@@ -8,7 +8,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.control import JointDamper, JointSpring, Sampled
 from fallingcat.simulation import System
-from fallingcat.simulation.stiffness import fastest, swinging
+from fallingcat.simulation.step_size import fastest, swinging
 
 HAND_RATE = 5e4
 """1/s: an Allegro hand of MuJoCo Menagerie has 7e4"""
@@ -19,7 +19,7 @@ def strongly_damped(seed, base):
     """A robot that moves at once, its joints damped at random over two decades, the fastest stopped at HAND_RATE."""
     rng = np.random.default_rng(seed)
     bare = fc.robots.random_tree(rng, 5, kinds=["revolute"], base=base, fixed=0.0)
-    bare = replace(bare, joints=tuple(replace(joint, limits=fc.Limits()) for joint in bare.joints))
+    bare = replace(bare, joints=tuple(replace(joint, limits=fc.model.Limits()) for joint in bare.joints))
     state = bare.state(
         joints=rng.uniform(-1.0, 1.0, bare.n), twist=rng.normal(size=bare.m), rates=rng.normal(size=bare.n)
     )
@@ -27,7 +27,8 @@ def strongly_damped(seed, base):
 
     def damped(scale):
         joints = (
-            replace(joint, passive=fc.Passive(damping=scale * d)) for joint, d in zip(bare.joints, damping, strict=True)
+            replace(joint, passive=fc.model.Passive(damping=scale * d))
+            for joint, d in zip(bare.joints, damping, strict=True)
         )
         return replace(bare, joints=tuple(joints))
 

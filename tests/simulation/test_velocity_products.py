@@ -8,11 +8,12 @@ import pytest
 import fallingcat as fc
 from fallingcat import robots
 from fallingcat.model.robots.random_tree import random_tree
-from fallingcat.simulation import Fleet, Implicit, implicit_step
-from fallingcat.simulation.field import layout_of
-from fallingcat.simulation.implicit_step import begun, concluded, converged
+from fallingcat.simulation import BatchSimulator, Implicit
+from fallingcat.simulation.integrators import implicit_step
+from fallingcat.simulation.integrators.implicit_step import begun, concluded, converged
+from fallingcat.simulation.integrators.refinement import turning_rates
 from fallingcat.simulation.problem import problem
-from fallingcat.simulation.refinement import turning_rates
+from fallingcat.simulation.vector_field import layout_of
 
 
 def world_momentum(model, state):
@@ -62,7 +63,7 @@ def test_momentum_changes_by_the_impulses_of_the_ground(seed):
     """On springs and dampers, of robots that tumble: all but what falls with the square of the step."""
     rng = np.random.default_rng(seed)
     model = replace(random_tree(rng, 2 + seed), base=fc.lie.SE3())
-    away = fc.Frame("point", model.link_names[-1], fc.lie.SE3().exp([*rng.normal(size=3), 0.0, 0.0, 0.0]))
+    away = fc.model.Frame("point", model.link_names[-1], fc.lie.SE3().exp([*rng.normal(size=3), 0.0, 0.0, 0.0]))
     model = replace(model, frames=(*model.frames, away))
     start = model.random_state(rng)
     start = start._replace(twist=rng.normal(size=6), rates=rng.normal(size=model.n))
@@ -97,7 +98,10 @@ def test_refined_steps_do_not_depend_on_calls_and_neighbours(name):
     """One robot or many, one step a call or all: bit for bit the same motion."""
     model, fast, feet = fast_quadruped()
     contact, still = CONTACTS[name](feet), fast._replace(rates=np.zeros(model.n))
-    alone, many = Fleet(model, [fast], (), contact, dt=4e-3), Fleet(model, [still, fast, still], (), contact, dt=4e-3)
+    alone, many = (
+        BatchSimulator(model, [fast], (), contact, dt=4e-3),
+        BatchSimulator(model, [still, fast, still], (), contact, dt=4e-3),
+    )
     sim = fc.Simulator(model, contact, dt=4e-3, state=fast)
     many.step(10)
     sim.step(steps=10)
@@ -120,7 +124,7 @@ def test_refined_steps_are_the_quarters(name):
     """A step in which joints turn far is four of a quarter, if these are short enough."""
     model, fast, feet = fast_quadruped()
     contact = CONTACTS[name](feet)
-    whole, quarters = (Fleet(model, [fast], (), contact, dt=dt) for dt in (4e-3, 1e-3))
+    whole, quarters = (BatchSimulator(model, [fast], (), contact, dt=dt) for dt in (4e-3, 1e-3))
     whole.step(1)
     quarters.step(4)
     found, expected = whole.state, quarters.state
@@ -132,7 +136,7 @@ def test_wheels_may_turn_by_any_angle():
     """Continuous joints are not looked at, nor are those along a line."""
     model = robots.quadruped()
     assert turning_rates(model) == tuple(range(12))
-    wheel = replace(model.joints[1], limits=fc.Limits())
+    wheel = replace(model.joints[1], limits=fc.model.Limits())
     slide = replace(model.joints[2], kind=fc.model.joints.Prismatic((0.0, 0.0, 1.0)))
     edited = replace(model, joints=(model.joints[0], wheel, slide, *model.joints[3:]))
     assert turning_rates(edited) == (0, *range(3, 12))
@@ -161,7 +165,7 @@ def stress(model, points, contact, count, seconds):
     effort, speed = (np.array([getattr(limit, what) for limit in limits]) for what in ("effort", "velocity"))
     pose = np.eye(4)
     pose[2, 3] = 0.92
-    fleet = Fleet(model, [model.state(pose=pose)] * count, (), contact(points), dt=4e-3, driven=True)
+    fleet = BatchSimulator(model, [model.state(pose=pose)] * count, (), contact(points), dt=4e-3, driven=True)
     rng, fastest = np.random.default_rng(0), 0.0
     for _ in range(round(seconds / 0.02)):
         fleet.step(5, forces=rng.uniform(-1.0, 1.0, (count, model.n)) * effort)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fallingcat.studies import run
-from fallingcat.studies.circling import Circling, CirclingParameters
+from fallingcat.studies.experiments.circling import Circling, CirclingParameters
 
 
 @pytest.fixture(scope="module")

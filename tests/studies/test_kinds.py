@@ -13,7 +13,7 @@ import fallingcat as fc
 from fallingcat.cli import app
 from fallingcat.errors import FallingCatError, FileError, ModelError
 from fallingcat.studies import Figures, Parameters, StudyKind, kind, kind_of, kinds, parse, run_study, study_kind
-from fallingcat.views import Chart, Line
+from fallingcat.visualization import Chart, Line
 
 FILE = """
 title = "A pendulum"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fallingcat.studies import run
-from fallingcat.studies.kinematics import wrist_path
+from fallingcat.studies.experiments.kinematics import wrist_path
 
 
 @pytest.fixture(scope="module")

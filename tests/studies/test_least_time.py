@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from fallingcat.falling import Planner, bendings, easiest
-from fallingcat.gaits import displacement
 from fallingcat.lie.rotations import log
 from fallingcat.model import robots
+from fallingcat.planning import Planner, bendings, displacement, easiest
 from fallingcat.studies import run
-from fallingcat.studies.least_time import UP, beginnings, fallen
+from fallingcat.studies.experiments.least_time import UP, beginnings, fallen
 
 pytest.importorskip("casadi")
 

@@ -11,7 +11,7 @@ import fallingcat.studies as fs
 from fallingcat.cli import app
 from fallingcat.errors import FallingCatError
 from fallingcat.studies.reproduction import _chosen, reproduced
-from fallingcat.views import Scene
+from fallingcat.visualization import Scene
 
 
 def test_all_studies_are_found_by_themselves_and_by_document():

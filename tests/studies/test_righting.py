@@ -9,7 +9,7 @@ import fallingcat as fc
 from fallingcat.errors import FallingCatError
 from fallingcat.model.shapes import Box
 from fallingcat.studies import run
-from fallingcat.studies.righting import RightingParameters, Robot
+from fallingcat.studies.experiments.righting import RightingParameters, Robot
 
 
 def test_it_stands_on_its_feet_in_its_posture(tmp_path):

@@ -14,7 +14,7 @@ from fallingcat.cli import app
 from fallingcat.errors import FallingCatError
 from fallingcat.lie import R3, SE3, Trivial
 from fallingcat.studies import report
-from fallingcat.studies.robot_report import centroidal_inertia
+from fallingcat.studies.robot_report.report import centroidal_inertia
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +32,8 @@ def test_numbers_are_those_of_the_library(cat):
     assert cat.curvature > 0.1
     best = cat.gaits[0]
     moved = best.found
-    gait = moved.map.plane.curve(fc.gaits.Circle(moved.circle.radius, tuple(moved.center)))
-    turned = fc.gaits.displacement(moved.model, gait).pose[:3, :3]
+    gait = moved.map.plane.curve(fc.planning.Circle(moved.circle.radius, tuple(moved.center)))
+    turned = fc.planning.displacement(moved.model, gait).pose[:3, :3]
     assert np.trace(turned) == pytest.approx(1.0 + 2.0 * np.cos(best.turn), abs=1e-9)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.studies import run
-from fallingcat.studies.stepping_plan import BEGIN, SteppingParameters, phases, swayed
+from fallingcat.studies.experiments.stepping_plan import BEGIN, SteppingParameters, phases, swayed
 
 
 def test_one_foot_after_the_other_and_the_base_changes_on_both():
@@ -62,7 +62,7 @@ def test_what_was_planned_is_48_and_what_the_ground_gives(stepped):
     model, phase = seen.run.model, next(x for x in seen.plan.phases if x.lifted and x.base == "right")
     t = phase.begins + 0.5 * seen.plan.parameters.swing
     i, k = int(np.searchsorted(seen.run.times, t)), int(np.searchsorted(seen.ticks, t))
-    held = fc.fixed_at(model, seen.run.state(i), "right_sole").wrench(seen.torques[k])
+    held = fc.formulations.fixed_at(model, seen.run.state(i), "right_sole").wrench(seen.torques[k])
     size = 9.81 * model.mass
     np.testing.assert_allclose(seen.wrenches[k, 1], held, atol=5e-3 * size)
     np.testing.assert_allclose(seen.felt[i, 1], held, atol=5e-3 * size)

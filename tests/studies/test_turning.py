@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.gaits import Fourier
-from fallingcat.gaits.forces import shape_forces
-from fallingcat.gaits.reorientation import Reorientation
+from fallingcat.planning import Fourier
+from fallingcat.planning.gaits.shape_forces import shape_forces
+from fallingcat.planning.reorientation.closed_gaits import Reorientation
 from fallingcat.studies import run
-from fallingcat.studies.turning import paced
+from fallingcat.studies.experiments.turning import time_parametrization
 
 
 def test_the_pace_is_the_fastest_within_limits():
@@ -17,7 +17,7 @@ def test_the_pace_is_the_fastest_within_limits():
     gait = Fourier(np.zeros(2), np.array([[0.4, 0.0]]), np.array([[0.0, 0.4]]))
     plan = Reorientation(gait, 3, np.zeros(3), None, 0.0, 0.4)
     for limits in ((1.0, 1e3), (1e3, 0.05)):
-        motion = paced(cat, plan, *limits)
+        motion = time_parametrization(cat, plan, *limits)
         rates, torques = [], []
         for t in np.linspace(0.0, motion.duration, 160):
             wanted = motion(t)

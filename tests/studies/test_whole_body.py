@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fallingcat.studies import run
-from fallingcat.studies.pushed import AT, LASTS, Push, PushedDog, PushedParameters, standing_dog
-from fallingcat.studies.reaching_low import path
+from fallingcat.studies.experiments.pushed import AT, LASTS, Push, PushedDog, PushedParameters, standing_dog
+from fallingcat.studies.experiments.reaching_low import path
 
 
 @pytest.fixture(scope="module")

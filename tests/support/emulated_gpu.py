@@ -8,7 +8,7 @@ import types
 
 import numpy as np
 
-from fallingcat.kernels.gpu import machine
+from fallingcat.compiler.cuda import cost_model as machine
 
 GPU = """
 #include <cmath>

@@ -10,7 +10,7 @@ import mpmath
 import numpy as np
 
 from fallingcat.arrays import Traced
-from fallingcat.kernels.ir.trace import Trace
+from fallingcat.compiler.ir.trace import Trace
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "add": operator.add,

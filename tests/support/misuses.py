@@ -5,12 +5,14 @@ import inspect
 import numpy as np
 
 import fallingcat as fc
-from fallingcat import contact, control, falling, gaits, lie, studies
+from fallingcat import contact, control, lie, studies
+from fallingcat import planning as falling
+from fallingcat import planning as gaits
 from fallingcat.errors import FallingCatError, FileError, ModelError
-from fallingcat.falling import drop
 from fallingcat.lie import SE3, SO2, charts
 from fallingcat.lie.charts import EulerZYX
 from fallingcat.model.joints import Helical, Revolute, Universal
+from fallingcat.planning import drop
 
 CAT, HOPPER, DOG = fc.robots.cat(), fc.robots.revolute_hopper(), fc.robots.quadruped()
 STATE = CAT.random_state(np.random.default_rng(0))
@@ -141,7 +143,7 @@ RUN = fc.simulate(CAT, STATE, 0.002, dt=0.001)
 PLANE = gaits.Plane(np.eye(2), np.zeros(2))
 
 MASKED = np.ma.masked_array(np.zeros(NV), mask=[1] + [0] * (NV - 1))
-FLEET = fc.simulation.Fleet(CAT, [STATE] * 3, driven=True)
+FLEET = fc.simulation.BatchSimulator(CAT, [STATE] * 3, driven=True)
 NAN_FORCES = np.zeros((3, CAT.n))
 NAN_FORCES[1:, 2] = np.nan
 CALLS = [
@@ -157,7 +159,7 @@ CALLS = [
     (lambda: KERNEL(np.zeros((1,) * 61 + (17,)), ZERO, ZERO), "a batch has at most 60 axes, not 61"),
     (lambda: KERNEL(np.broadcast_to(np.zeros(17), (2**40, 17)), ZERO, ZERO), "larger than memory can be"),
     (lambda: KERNEL(np.zeros((2**20, 17)), np.zeros((2**20, 1, NV)), ZERO), "larger than memory can be"),
-    (lambda: fc.kernels.aligned((2**62, 4)), "an array has a shape"),
+    (lambda: fc.compiler.aligned((2**62, 4)), "an array has a shape"),
     (lambda: FLEET.step(1, NAN_FORCES), "forces on robot 1 and 1 more of 3 hold a number that is not finite"),
     (lambda: fc.simulate(CAT, STATE, 0.01, control.JointSpring(1e308)), "numbers overflow", fc.NumericsError),
     # further arguments of the dynamics
@@ -177,7 +179,7 @@ CALLS = [
     (lambda: fc.coriolis_matrix(CAT, STATE, "cristoffel"), "factorization is one of .*, not 'cristoffel'"),
     (lambda: fc.equations(CAT, STATE, "lagrange"), "factorization is one of"),
     (lambda: fc.momentum(CAT, STATE, "moon"), "frame is one of"),
-    (lambda: fc.is_conserved(CAT, STATE, "moon"), "there is no link( or frame)? 'moon'"),
+    (lambda: fc.formulations.is_conserved(CAT, STATE, "moon"), "there is no link( or frame)? 'moon'"),
     (lambda: fc.jacobian(CAT, STATE, "rea"), "there is no (link|frame).* 'rea'; do you mean 'rear'"),
     (lambda: fc.jacobian(CAT, STATE, 3), "there is no (link|link or frame) 3"),
     (lambda: fc.jacobian(CAT, STATE, None), "there is no (link|link or frame) None"),
@@ -187,38 +189,38 @@ CALLS = [
     (lambda: fc.link_pose(WALKER, WALKER.neutral(), "left_ankle_roll"), "do you mean 'left_ankle_roll_link'"),
     (lambda: fc.link_pose(CAT, STATE, ["rear"]), "there is no link"),
     (lambda: fc.link_twist(CAT, STATE, TIP, 3), "representation is one of"),
-    (lambda: fc.link_acceleration(CAT, STATE, ZERO[:1], TIP), r"acceleration has shape \(16,\)"),
-    (lambda: fc.analytical_jacobian(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
-    (lambda: fc.analytical_jacobian(CAT, STATE, TIP, rotation="euler"), "charts .*, 'euler'"),
-    (lambda: fc.displace(CAT, STATE, ZERO[:2]), r"tangent has shape \(16,\), not \(2,\)"),
-    (lambda: fc.constrained_forward_dynamics(CAT, STATE, ZERO, np.zeros((2, 3)), np.zeros(2)), r"jacobian has shape"),
-    (lambda: fc.constrained_forward_dynamics(CAT, STATE, ZERO, np.zeros((2, NV)), np.zeros(3)), r"bias has shape"),
-    (lambda: fc.constrained_forward_dynamics(CAT, STATE, ZERO, "rod", np.zeros(1)), r"jacobian has shape"),
-    (lambda: fc.constrained_forward_dynamics(CAT, STATE, ZERO, [[1.0], [1.0, 2.0]], [0.0, 0.0]), "jacobian has shape"),
-    (lambda: fc.constrained_forward_dynamics(CAT, STATE, ZERO, np.full((1, NV), np.nan), [0.0]), "not finite"),
+    (lambda: fc.dynamics.link_acceleration(CAT, STATE, ZERO[:1], TIP), r"acceleration has shape \(16,\)"),
+    (lambda: fc.dynamics.analytical_jacobian(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
+    (lambda: fc.dynamics.analytical_jacobian(CAT, STATE, TIP, rotation="euler"), "charts .*, 'euler'"),
+    (lambda: fc.dynamics.displace(CAT, STATE, ZERO[:2]), r"tangent has shape \(16,\), not \(2,\)"),
+    (lambda: fc.dynamics.constrained_forward_dynamics(CAT, STATE, ZERO, np.zeros((2, 3)), np.zeros(2)), r"jacobian has shape"),
+    (lambda: fc.dynamics.constrained_forward_dynamics(CAT, STATE, ZERO, np.zeros((2, NV)), np.zeros(3)), r"bias has shape"),
+    (lambda: fc.dynamics.constrained_forward_dynamics(CAT, STATE, ZERO, "rod", np.zeros(1)), r"jacobian has shape"),
+    (lambda: fc.dynamics.constrained_forward_dynamics(CAT, STATE, ZERO, [[1.0], [1.0, 2.0]], [0.0, 0.0]), "jacobian has shape"),
+    (lambda: fc.dynamics.constrained_forward_dynamics(CAT, STATE, ZERO, np.full((1, NV), np.nan), [0.0]), "not finite"),
     (lambda: fc.inverse_dynamics(CAT, STATE, [[1.0], [1.0, 2.0]]), "acceleration is a vector of 16 numbers"),
     (lambda: CAT.unflatten([[1.0], [1.0, 2.0]]), "q has shape"),
     (lambda: CAT.state(pose=[[1.0], [1.0, 2.0]]), "pose is an array of numbers of shape"),
     (lambda: fc.jacobian(CAT, STATE, np.zeros(3)), "there is no link or frame an array of shape"),
     (lambda: fc.coriolis_matrix(CAT, STATE, np.zeros(3)), "factorization is one of"),
-    (lambda: fc.is_conserved(CAT, STATE, np.zeros(3)), "frame is 'world', 'centroidal', 'base', the name"),
+    (lambda: fc.formulations.is_conserved(CAT, STATE, np.zeros(3)), "frame is 'world', 'centroidal', 'base', the name"),
     (lambda: CAT.lock([["spine"]]), "there is no joint"),
-    (lambda: fc.reroot_state(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
+    (lambda: fc.dynamics.reroot_state(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
     (lambda: fc.curvature(CAT, STATE, ZERO, ZERO), r"x has shape \(10,\)"),
-    (lambda: fc.integrability(CAT, STATE, tolerance=-1.0), "tolerance is a positive number, not -1.0"),
-    (lambda: fc.integrability(CAT, STATE, tolerance="small"), "tolerance is a positive number, not 'small'"),
-    (lambda: fc.certify_reduced(CAT, STATE, tolerance=np.nan), "tolerance is a positive number, not nan"),
-    (lambda: fc.certify_reduced(CAT, STATE, rel="rel"), "rel is what reduced_equations gives, not 'rel'"),
+    (lambda: fc.formulations.integrability(CAT, STATE, tolerance=-1.0), "tolerance is a positive number, not -1.0"),
+    (lambda: fc.formulations.integrability(CAT, STATE, tolerance="small"), "tolerance is a positive number, not 'small'"),
+    (lambda: fc.formulations.certify_reduced(CAT, STATE, tolerance=np.nan), "tolerance is a positive number, not nan"),
+    (lambda: fc.formulations.certify_reduced(CAT, STATE, rel="rel"), "rel is what reduced_equations gives, not 'rel'"),
     (lambda: fc.equations(CAT, STATE).certify(tolerance=None), "tolerance is a positive number, not None"),
     (lambda: fc.equations(CAT, STATE).change("mixed"), "a change is a VelocityChange, such as .*, not 'mixed'"),
     (lambda: fc.equations(CAT, STATE).change(fc.changes.body(HOPPER, HOPPER.neutral())), "change"),
     (lambda: fc.changes.base_at(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
     (lambda: fc.changes.internal_external(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
-    (lambda: fc.fixed_at(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
+    (lambda: fc.formulations.fixed_at(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
     (lambda: fc.changes.decoupling(CAT, STATE, Tx=np.zeros((2, 2))), "Tx has shape"),
-    (lambda: fc.locked_angle(HOPPER, [0.0, 1.0]), r"joints has shape"),
-    (lambda: fc.locked_angle(HOPPER, "bent"), r"joints"),
-    (lambda: fc.locked_angle(None, [0.0]), "the first argument is a Model, not None"),
+    (lambda: fc.formulations.locked_angle(HOPPER, [0.0, 1.0]), r"joints has shape"),
+    (lambda: fc.formulations.locked_angle(HOPPER, "bent"), r"joints"),
+    (lambda: fc.formulations.locked_angle(None, [0.0]), "the first argument is a Model, not None"),
     (lambda: fc.single_body.body_inertia("SE3", np.eye(6)), "a group or algebra of .*lie, not 'SE3'"),
     (lambda: fc.single_body.body_inertia(SE3(), np.eye(3)), r"inertia has shape"),
     (lambda: fc.single_body.body_coriolis_matrix(SE3(), np.eye(6), np.zeros(3)), r"v has shape \(6,\)"),
@@ -252,9 +254,9 @@ CALLS = [
     (lambda: SE3().contains(np.eye(4), "small"), "tolerance is a number that is not negative, not 'small'"),
     (lambda: SE3().contains(np.eye(4), -1.0), "tolerance is a number that is not negative, not -1.0"),
     (lambda: SE3().contains(np.eye(4), np.nan), "tolerance is a number that is not negative, not nan"),
-    (lambda: fc.base_parameters(CAT, tolerance=-1.0), "tolerance is a positive number, not -1.0"),
-    (lambda: fc.locked_angle(fc.robots.revolute_hopper(), [0.1], tolerance=np.nan), "tolerance is a positive number"),
-    (lambda: fc.locked_frame(fc.robots.revolute_hopper(), [0.1], tolerance=-1.0), "tolerance is a positive number"),
+    (lambda: fc.dynamics.base_parameters(CAT, tolerance=-1.0), "tolerance is a positive number, not -1.0"),
+    (lambda: fc.formulations.locked_angle(fc.robots.revolute_hopper(), [0.1], tolerance=np.nan), "tolerance is a positive number"),
+    (lambda: fc.formulations.locked_frame(fc.robots.revolute_hopper(), [0.1], tolerance=-1.0), "tolerance is a positive number"),
     (lambda: gaits.optimize(TWO, tolerance=-1.0), "tolerance is a positive number, not -1.0"),
     (lambda: fc.simulation.Rosenbrock(tolerance=-1.0), "tolerance is a positive number, not -1.0"),
     (lambda: fc.simulation.SciPy(rtol=np.nan), "rtol is a positive number, not nan"),
@@ -299,7 +301,7 @@ CALLS = [
     (lambda: fc.VelocityChange(np.eye(3), np.eye(3), np.eye(3), "x", claims=3), "claims are names of claims"),
     (lambda: fc.reduced_equations(CAT, STATE).forces(ZERO[:2]), r"forces has shape \(16,\), not \(2,\)"),
     (lambda: fc.reduced_equations(CAT, STATE).in_frame(np.eye(3), np.zeros(6)), r"an element of .* has shape \(4, 4\)"),
-    (lambda: fc.analytical_jacobian(CAT, STATE, TIP, position=0), "position and rotation are charts"),
+    (lambda: fc.dynamics.analytical_jacobian(CAT, STATE, TIP, position=0), "position and rotation are charts"),
     # runs and what they leave
     (lambda: fc.simulate("cat", STATE, 0.1), "the first argument is a Model, not 'cat'"),
     (lambda: fc.simulate(CAT, STATE, 0.1, events=None), "events is a list of events, not None"),
@@ -327,7 +329,7 @@ CALLS = [
     (lambda: fc.rollout(CAT, [STATE], 1e308), "are more than"),
     (lambda: RUN.measure(None), "compile takes a function of a model and a state, not None"),
     (lambda: RUN.at(10**400), "is outside"),
-    (lambda: fc.integrability(CAT, STATE, tolerance=10**400), "tolerance is a positive number"),
+    (lambda: fc.formulations.integrability(CAT, STATE, tolerance=10**400), "tolerance is a positive number"),
     (lambda: gaits.Chain(None), "the parts of a chain are curves"),
     (lambda: gaits.Circle([[1.0], [1.0, 2.0]]), "radius is an array of finite numbers"),
     (lambda: falling.bendings(CAT, []), "joints are names of two joints or more, not an empty list"),
@@ -339,7 +341,7 @@ CALLS = [
     (lambda: contact.plane([]), "the first argument is a Model, not an empty list"),
     (lambda: contact.impact(HOPPER, HOP, ["foot"], normal=[0.0, 1.0]), "the normal of the ground is a vector"),
     (lambda: contact.HardContacts(("foot",), height=None), "height of hard contacts is a finite number, not None"),
-    (lambda: fc.kernels.aligned("long"), "an array has a shape, a dtype and an alignment, not 'long'"),
+    (lambda: fc.compiler.aligned("long"), "an array has a shape, a dtype and an alignment, not 'long'"),
     (lambda: contact.plane(DOG, None, "high"), "the height of the ground is a finite number, not 'high'"),
     (lambda: contact.corners(None, "foot", (0.1, 0.1)), "the first argument is a Model, not None"),
     (lambda: contact.collision_points(None), "the first argument is a Model, not None"),
@@ -454,16 +456,16 @@ CALLS = [
     (lambda: fc.Link("a", "heavy"), "the body of link 'a' is a Body, not 'heavy'"),
     (lambda: fc.Link(3, BODY), "the name of a link is a text, not 3"),
     (lambda: fc.Model("m", SE3(), (fc.Link("", BODY),)), "a link has an empty name"),
-    (lambda: fc.Frame("f", "a", np.eye(3)), r"has shape \(4, 4\)"),
-    (lambda: fc.Frame("f", "a", "here"), "is an array of numbers"),
+    (lambda: fc.model.Frame("f", "a", np.eye(3)), r"has shape \(4, 4\)"),
+    (lambda: fc.model.Frame("f", "a", "here"), "is an array of numbers"),
     (lambda: fc.Joint("j", "revolute", "a", "b"), "the kind of joint 'j' is a JointKind, not 'revolute'"),
     (lambda: fc.Model("m", SE3(), (fc.Link("a", BODY),), (fc.Joint("j", Revolute(), "a", "a"),)), "cycle"),
     (lambda: fc.Joint("j", Revolute(), "a", "b", np.eye(3)), r"has shape \(4, 4\)"),
     (lambda: fc.Joint("j", Revolute(), "a", "b", limits=(0, 1)), "the limits of joint 'j' are Limits, not a tuple"),
-    (lambda: fc.Limits(1.0, -1.0), "lower"),
-    (lambda: fc.Limits(lower="low"), "a joint limit is not a number: lower is 'low'"),
-    (lambda: fc.Limits(lower=np.nan), "a joint limit is not a number: lower is nan"),
-    (lambda: fc.Limits(velocity=-1.0), "velocity"),
+    (lambda: fc.model.Limits(1.0, -1.0), "lower"),
+    (lambda: fc.model.Limits(lower="low"), "a joint limit is not a number: lower is 'low'"),
+    (lambda: fc.model.Limits(lower=np.nan), "a joint limit is not a number: lower is nan"),
+    (lambda: fc.model.Limits(velocity=-1.0), "velocity"),
     (lambda: Revolute((0.0, 0.0, 0.0)), "axis"),
     (lambda: Revolute("z"), "axis"),
     (lambda: Revolute((1.0, 2.0)), "axis"),
@@ -604,9 +606,9 @@ CALLS = [
     (lambda: contact.CompliantFloor(("foot",), (1.0, 1.0), (1.0, 1.0), radius="wide"), "radius is not negative"),
     (lambda: contact.CompliantFloor(("foot",), (1.0, 1.0), (1.0, 1.0), relief=[0.0, 1.0]), "relief is a Relief"),
     (lambda: contact.HardContacts(("foot",), radius=-1.0), "radius is not negative"),
-    (lambda: fc.testing.check_relief("hills", 1.0), "check_relief takes a Relief, not 'hills'"),
-    (lambda: fc.testing.check_relief(contact.HeightField([0.0, 1.0], 0.1), -1.0), "size"),
-    (lambda: fc.testing.check_relief(contact.HeightField([0.0, 1.0], 0.1), 1.0, radius=np.nan), "radius is a number"),
+    (lambda: fc.testing.check_terrain("hills", 1.0), "check_relief takes a Relief, not 'hills'"),
+    (lambda: fc.testing.check_terrain(contact.HeightField([0.0, 1.0], 0.1), -1.0), "size"),
+    (lambda: fc.testing.check_terrain(contact.HeightField([0.0, 1.0], 0.1), 1.0, radius=np.nan), "radius is a number"),
     (lambda: contact.stance_base(HOPPER, HOP, "hand"), "there is no link or frame 'hand'"),
     (lambda: contact.switch(HOPPER, HOP, ["foot"], ["hand"]), "there is no link or frame 'hand'"),
     # laws

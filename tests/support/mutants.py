@@ -90,7 +90,7 @@ def cases(recipe: Robot) -> Iterator[tuple[str, str, Case]]:
             suited["internal/external"] = fc.changes.internal_external(model, state, model.link_names[-1])
     for name, change in suited.items():
         seen = Evidence(links, change)
-        for factorization in fc.FACTORIZATIONS:
+        for factorization in fc.dynamics.FACTORIZATIONS:
             body = fc.equations(model, state, factorization)
             yield name, factorization, Case(links, body, change, body.change(change), seen)
 
@@ -254,9 +254,9 @@ def score(
         model, state = build(recipe)
         if model.m and model.n:
             rel = fc.reduced_equations(model, state)
-            assert fc.certify_reduced(model, state).passed
+            assert fc.formulations.certify_reduced(model, state).passed
             for name, wrong, same in wrong_reduced(rel, entries, rng):
-                verdict = fc.certify_reduced(model, state, wrong).verdict
+                verdict = fc.formulations.certify_reduced(model, state, wrong).verdict
                 found[REDUCED] = found.get(REDUCED, Score()).counted(name, verdict, same)
     return found
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fallingcat.views import Box, Capsule, Chart, Fact, HeatMap, Line, Page, Scene, Trace, Triangle
+from fallingcat.visualization import Box, Capsule, Chart, Fact, HeatMap, Line, Page, Scene, Trace, Triangle
 
 NASTY = "</script><img src=x onerror=alert(1)> & \u2028 \"'`${1}"
 

@@ -62,7 +62,7 @@ def driven(model: fc.Model, rng: np.random.Generator) -> fc.Model:
     joints = [replace(joint, armature=_rotors(joint.kind.group, rng)) for joint in model.joints]
     for i in rng.permutation(len(joints))[::2]:
         if joints[i].kind.nv:
-            joints[i] = replace(joints[i], passive=fc.Passive(*rng.uniform(size=4).tolist()))
+            joints[i] = replace(joints[i], passive=fc.model.Passive(*rng.uniform(size=4).tolist()))
     return replace(model, joints=tuple(joints))
 
 
@@ -102,8 +102,8 @@ def following(model: fc.Model, rng: np.random.Generator) -> fc.Model:
         if rng.random() < 0.5:
             leader = model.joints[order[rng.integers(k)]].name
             ratio = rng.uniform(0.3, 2.0) * rng.choice([-1.0, 1.0])
-            mimic = fc.Mimic(leader, ratio, rng.normal() if rng.random() < 0.7 else 0.0)
-            joints[order[k]] = replace(joints[order[k]], mimic=mimic, limits=fc.Limits())
+            mimic = fc.model.Mimic(leader, ratio, rng.normal() if rng.random() < 0.7 else 0.0)
+            joints[order[k]] = replace(joints[order[k]], mimic=mimic, limits=fc.model.Limits())
     return replace(model, joints=tuple(joints))
 
 

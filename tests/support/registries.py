@@ -3,8 +3,8 @@
 from contextlib import contextmanager
 
 import fallingcat as fc
-from fallingcat.control import controller_file
-from fallingcat.kernels.targets import TARGETS
+from fallingcat.compiler.targets import TARGETS
+from fallingcat.control.whole_body import controller_file
 from fallingcat.model import loops
 
 ALL = (fc.joints.KINDS, loops.KINDS, controller_file.KINDS, TARGETS, fc.io.READERS, fc.io.WRITERS)

@@ -52,7 +52,7 @@ def law(
 def along(f, model, state, acceleration=None, direction=None):
     """The time derivative of `f(state)` along the state's own motion (or along a direction), by complex step."""
     d = state.velocity if direction is None else direction
-    moved = fc.displace(model, state, 1j * STEP * d)
+    moved = fc.dynamics.displace(model, state, 1j * STEP * d)
     if acceleration is not None:
         moved = with_velocity(model, moved, state.velocity + 1j * STEP * acceleration)
     return np.imag(f(moved)) / STEP

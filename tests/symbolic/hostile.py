@@ -21,7 +21,7 @@ HOSTILE = [
 def hostile(name):
     links = (fc.Link(name, fc.Body(1.0, np.zeros(3), 0.1 * np.eye(3))), fc.Link(name + "'", fc.Body(1.0, [0.1, 0, 0])))
     knee = fc.Joint(name, fc.joints.Revolute(), name, name + "'")
-    foot = fc.Frame(name + '"', name)
+    foot = fc.model.Frame(name + '"', name)
     return fc.Model(name, fc.lie.SE2(), links, (knee,), gravity=np.array([0.0, -9.81, 0.0]), frames=(foot,))
 
 
@@ -31,6 +31,6 @@ def crowd(names):
     links += [fc.Link(name, fc.Body(0.1, [0.1, 0.0, 0.0], 0.01 * np.eye(3))) for name in names]
     kinds = [fc.joints.Revolute(), *(fc.joints.Fixed() for _ in names[1:])]
     joints = [fc.Joint(name, kind, "base", name) for name, kind in zip(names, kinds, strict=True)]
-    frames = [fc.Frame(name + "'", name) for name in names]
+    frames = [fc.model.Frame(name + "'", name) for name in names]
     gravity = np.array([0.0, -9.81, 0.0])
     return fc.Model(" ".join(names), fc.lie.SE2(), tuple(links), tuple(joints), gravity=gravity, frames=tuple(frames))

@@ -37,6 +37,6 @@ def arm():
     """Two hinges and a slider on a post, springs and rotors."""
     arm = planar(2, Trivial())
     last = fc.Joint("slide", fc.joints.Prismatic((1.0, 0.0, 0.0)), "b2", "tip", at(0.1, 0.2), armature=0.3)
-    knee = fc.Joint("j0", fc.joints.Revolute(), "b0", "b1", at(0.3), passive=fc.Passive(stiffness=5.0, rest=0.1))
+    knee = fc.Joint("j0", fc.joints.Revolute(), "b0", "b1", at(0.3), passive=fc.model.Passive(stiffness=5.0, rest=0.1))
     tip = fc.Link("tip", fc.Body(0.5, [0.1, 0.0, 0.0], np.diag([0.1, 0.1, 0.1])))
     return fc.Model("arm", Trivial(), (*arm.links, tip), (knee, arm.joints[1], last), gravity=arm.gravity)

@@ -15,7 +15,7 @@ from .robots import arm, planar, space
 CORE = {
     "M": fc.mass_matrix,
     "Mdot": fc.mass_matrix_derivative,
-    **{f"C_{f}": (lambda m, s, f=f: fc.coriolis_matrix(m, s, f)) for f in fc.FACTORIZATIONS},
+    **{f"C_{f}": (lambda m, s, f=f: fc.coriolis_matrix(m, s, f)) for f in fc.dynamics.FACTORIZATIONS},
     "g": fc.gravity_forces,
     "b": fc.bias_forces,
     "T": fc.kinetic_energy,
@@ -29,7 +29,7 @@ CORE = {
 }
 FLOATING = {
     "A": fc.connection,
-    "Adot": fc.connection_derivative,
+    "Adot": fc.formulations.connection_derivative,
     "mu": fc.locked_velocity,
     "F": fc.curvature,
     **{x: (lambda m, s, x=x: getattr(fc.reduced_equations(m, s), x)) for x in ("Mb", "Lq", "P", "S", "Gamma", "B")},
@@ -145,7 +145,7 @@ def test_the_locked_angle_is_that_of_the_core(model):
     theta = sympy.lambdify(d.q[3], d["theta_bc"].subs(d.values))
     assert abs(theta(0.0)) < 1e-15
     for q in (-7.5, -2.9, 0.4, 3.0, 5.0):
-        assert abs(theta(q) - fc.locked_angle(model, np.array([q]), np.zeros(1))) < 1e-9
+        assert abs(theta(q) - fc.formulations.locked_angle(model, np.array([q]), np.zeros(1))) < 1e-9
 
 
 def test_numbers_stay_exact_without_symbols():
@@ -186,7 +186,7 @@ def test_the_inverse_of_the_mass_matrix(model):
 def test_joints_that_follow(ratio):
     """Whole multiples of an angle add up; others are angles of their own, and count as such."""
     robot = planar(2, fc.lie.Trivial())
-    second = dataclasses.replace(robot.joints[1], mimic=fc.Mimic("j0", ratio, 0.1))
+    second = dataclasses.replace(robot.joints[1], mimic=fc.model.Mimic("j0", ratio, 0.1))
     robot = dataclasses.replace(robot, joints=(robot.joints[0], second))
     d = fc.symbolic.derive(robot)
     state = robot.random_state(np.random.default_rng(0))
@@ -209,7 +209,7 @@ def test_bodies_take_symbols_and_say_what_is_wrong():
     with pytest.raises(fc.ModelError, match="not finite"):
         fc.Body(m, [length, np.nan, 0.0])
     with pytest.raises(fc.ModelError, match="last row"):
-        fc.Frame("f", "b0", [[1, 0, 0, length], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, length, 1]])
+        fc.model.Frame("f", "b0", [[1, 0, 0, length], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, length, 1]])
     symbolic = fc.symbolic.symbols(planar(1)).model
     assert "m_0 + m_1" in repr(symbolic)
     with pytest.raises(fc.ModelError, match="symbols"):

@@ -25,7 +25,7 @@ def hopper():
     shank = fc.Body.from_points([(m11, (length / 2, 0, 0))])
     placed = [[1, 0, 0, length], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     knee = fc.Joint("knee", fc.joints.Revolute(), "thigh", "shank", placement=placed)
-    links, foot = (fc.Link("thigh", thigh), fc.Link("shank", shank)), fc.Frame("foot", "shank", placed)
+    links, foot = (fc.Link("thigh", thigh), fc.Link("shank", shank)), fc.model.Frame("foot", "shank", placed)
     return fc.Model("hopper", SE2(), links, (knee,), gravity=[0, -g, 0], frames=(foot,))
 
 
@@ -165,7 +165,7 @@ def test_foot_and_center_of_mass(d, program):
     J = np.array(foot["Jodot_if"].subs(numbers), dtype=float)
     assert np.abs(J - fc.jacobian(model, state, "foot", "mixed")[:2]).max() < 1e-12
     internal = np.array(foot["Jv_int"].subs(numbers), dtype=float)
-    assert np.abs(internal[:, 3:] - fc.internal_jacobian(model, state, "foot")[:2]).max() < 1e-12
+    assert np.abs(internal[:, 3:] - fc.formulations.internal_jacobian(model, state, "foot")[:2]).max() < 1e-12
     assert np.abs(internal[:, :3]).max() == 0.0
     rates = Matrix(d.v).subs(numbers)
     for name, value in (("Jrdot_cf", foot["r_cf"]), ("Jalphadot_cf", foot["alpha_cf"])):

@@ -84,5 +84,5 @@ def test_fundamental_matrices_of_a_robot_are_derivatives_of_its_locked_inertia()
     y = sympy.symbols("y_1:4", real=True)
     assert d.normal(d["P"] - d.dot(d["Mb"])) == sympy.zeros(3)
     slopes = [sympy.diff(d["Mb"], q) * sympy.Matrix(y) for q in d.q[d.model.base.nq :]]
-    found = d.of(fc.locked_inertia_slope, y)
+    found = d.of(fc.formulations.locked_inertia_slope, y)
     assert d.normal(found - sympy.Matrix.hstack(*slopes)) == sympy.zeros(3, 2)

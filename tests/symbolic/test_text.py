@@ -34,7 +34,7 @@ def numbers(d):
     model = d.numeric
     state = model.random_state(np.random.default_rng(0))
     core = [f(model, state) for f in (fc.mass_matrix, fc.coriolis_matrix, fc.gravity_forces, fc.connection)]
-    core.append(fc.locked_angle(model, state.joints, np.zeros(1)))
+    core.append(fc.formulations.locked_angle(model, state.joints, np.zeros(1)))
     return model.flatten(state), [np.asarray(x) for x in core]
 
 

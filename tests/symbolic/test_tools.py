@@ -21,7 +21,7 @@ CORE = {
     "g": fc.gravity_forces,
     "A": fc.connection,
     "F": fc.curvature,
-    "theta_bc": lambda m, s: np.array(fc.locked_angle(m, s.joints, np.zeros(m.n))),
+    "theta_bc": lambda m, s: np.array(fc.formulations.locked_angle(m, s.joints, np.zeros(m.n))),
     "tau": lambda m, s: fc.inverse_dynamics(m, s, acceleration(m)),
 }
 

@@ -15,12 +15,12 @@ from typer.testing import CliRunner
 
 import fallingcat as fc
 from fallingcat.cli import app
-from fallingcat.control.controller_file import KINDS as TASKS
-from fallingcat.control.controller_file import read_controller
+from fallingcat.control.whole_body.controller_file import KINDS as TASKS
+from fallingcat.control.whole_body.controller_file import read_controller
 from fallingcat.errors import FileError, ModelError
 from fallingcat.model.loops import KINDS as LOOPS
 from fallingcat.registry import Registry
-from fallingcat.simulation import Fleet
+from fallingcat.simulation import BatchSimulator
 from fallingcat.testing import check_drivers_agree, check_law
 
 ENTRY_POINTS = """
@@ -168,7 +168,7 @@ def test_simulations_name_the_targets_that_they_run_on():
     with pytest.raises(ModelError, match=r"run on the target 'cpu' or 'cuda', not on 'c'"):
         fc.rollout(ARM, [ARM.neutral()], 0.1, target="c")
     with pytest.raises(ModelError, match=r"run on the target 'cpu' or 'cuda', not on 'jax'"):
-        Fleet(ARM, [ARM.neutral()], target="jax")
+        BatchSimulator(ARM, [ARM.neutral()], target="jax")
 
 
 def test_studies_of_other_packages_are_listed_and_run(installed):
@@ -195,10 +195,10 @@ def test_a_task_of_ones_own_is_reached(installed, tmp_path):
 def test_a_loop_of_ones_own_stays_closed(integrator):
     rod = Rod("rod", "end_effector", None, 3.0, (0.5, 0.0, 1.0))
     robot = ARM.close_loops(rod)
-    start = fc.loops.assemble(robot, robot.state(joints=[0.4, 0.5, -0.3], rates=[0.5, 0.1, 0.0]))
+    start = fc.constraints.assemble(robot, robot.state(joints=[0.4, 0.5, -0.3], rates=[0.5, 0.1, 0.0]))
     run = fc.simulate(robot, start, 0.2, integrator=integrator, dt=1e-3)
     assert run.status.startswith("finished")
-    assert abs(fc.loops.equations(robot, run.state(-1)).error).max() < 1e-5
+    assert abs(fc.constraints.equations(robot, run.state(-1)).error).max() < 1e-5
     many = fc.rollout(robot, [start] * 2, 0.2, integrator=integrator, dt=1e-3)
     np.testing.assert_allclose(many.joints[-1, 1], run.joints[-1], rtol=0.0, atol=1e-9)
 
@@ -208,7 +208,7 @@ def test_an_integrator_of_ones_own_runs_alone_and_in_batches():
     one = fc.simulate(ARM, start, 0.1, Integral(2.0), integrator=Heun(), dt=1e-3)
     many = fc.rollout(ARM, [start] * 2, 0.1, Integral(2.0), integrator=Heun(), dt=1e-3)
     np.testing.assert_allclose(many.joints[-1, 1], one.joints[-1], rtol=0.0, atol=1e-12)
-    fleet = Fleet(ARM, [start] * 2, Integral(2.0), integrator=Heun(), dt=1e-3)
+    fleet = BatchSimulator(ARM, [start] * 2, Integral(2.0), integrator=Heun(), dt=1e-3)
     fleet.step(100)
     np.testing.assert_allclose(fleet.state.joints[0], one.joints[-1], rtol=0.0, atol=1e-12)
     assert check_law(Integral(2.0), ARM).passed

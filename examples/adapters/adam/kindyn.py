@@ -110,7 +110,7 @@ class KinDyn:
         """``d/dt (J T^-1) = (dJ/dt - J T^-1 dT/dt) T^-1`` (6 x nv)."""
 
         def derivative(s: Seen) -> Any:
-            J_dot = fc.jacobian_derivative(self.model, s.state, frame, self.representation)
+            J_dot = fc.dynamics.jacobian_derivative(self.model, s.state, frame, self.representation)
             return (J_dot - self._jacobian(s, frame) @ s.T_dot) @ s.inverse
 
         return self._call(derivative, base_transform, joint_positions, base_velocity, joint_velocities)

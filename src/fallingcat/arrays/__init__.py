@@ -41,14 +41,14 @@ from .building import (
     to_casadi,
 )
 from .composed import absolute, arccos, arcsin, arctan, clip, maximum, minimum, sign
-from .declared import numbers_only, sizes_of, takes, why_numbers_only
-from .each import columns, each
 from .elementwise import any_nonzero, arctan2, cos, exp, is_expression, less, less_equal, log, sin, sqrt, tanh, where
 from .graph import Graph
 from .linear import factored, inverse_root, solve, solve_tree, solver
-from .repeating import repeat
+from .map import columns, map_each
+from .signatures import numbers_only, sizes_of, takes, why_numbers_only
 from .structured import gram, half, mirror, skew_mirror, turned
 from .traced import Traced
+from .while_loop import while_loop
 
 __all__ = [
     "Graph",
@@ -66,7 +66,7 @@ __all__ = [
     "concatenate",
     "cos",
     "cross",
-    "each",
+    "map_each",
     "exp",
     "factored",
     "from_casadi",
@@ -82,7 +82,7 @@ __all__ = [
     "minimum",
     "mirror",
     "numbers_only",
-    "repeat",
+    "while_loop",
     "rigid_product",
     "scale",
     "sign",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from .building import array, is_numeric
 
 
@@ -34,7 +34,7 @@ def of_shape(x: Any, shape: tuple[int, ...], what: str) -> Any:
     if isinstance(x, (list, tuple, range)):
         x = _from_lists(x, shape, what)
     if shape_of(x) != shape:
-        raise ModelError(f"{what} has shape {shape}, not {shape_of(x) or told(x)}")
+        raise ModelError(f"{what} has shape {shape}, not {shape_of(x) or describe(x)}")
     if not holds_numbers(x):
         raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}")
     return x.astype(float) if is_numeric(x) and x.dtype.kind not in "fc" else x
@@ -62,10 +62,10 @@ def _looking(method: Callable[..., Any], look: Callable[..., None]) -> Callable[
 def check_rng(rng: Any, batch: tuple[Any, ...] = ()) -> None:
     """An error unless ``rng`` is a generator of random numbers and ``batch`` a shape."""
     if not isinstance(rng, np.random.Generator):
-        raise ModelError(f"rng is a numpy.random.Generator, not {told(rng)}")
+        raise ModelError(f"rng is a numpy.random.Generator, not {describe(rng)}")
     for size in batch:
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
-            raise ModelError(f"how many there are is a whole number, zero or above, not {told(size)}")
+            raise ModelError(f"how many there are is a whole number, zero or above, not {describe(size)}")
 
 
 def is_scalar(x: Any) -> bool:

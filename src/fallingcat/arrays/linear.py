@@ -9,8 +9,8 @@ import numpy as np
 
 from ..errors import NumericsError
 from .building import array, is_numeric, jax_numpy, stack
-from .each import each
 from .elementwise import sqrt
+from .map import map_each
 
 
 def solve(a: Any, b: Any) -> Any:
@@ -64,7 +64,7 @@ def solve_tree(a: Any, b: Any, parents: Sequence[int]) -> Any:
 
     if b.ndim == 1:
         return column(b)
-    return stack(each(column, list(b.T)), axis=1) if b.size else b
+    return stack(map_each(column, list(b.T)), axis=1) if b.size else b
 
 
 class TreeFactors(NamedTuple):

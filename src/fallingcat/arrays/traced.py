@@ -40,7 +40,7 @@ LONGEST_TEXT: Final = 80
 _NUMBERS = (int, float, np.floating, np.integer)
 
 
-class NoNumber(TypeError):
+class TracedValueError(TypeError):
     """Asked of an expression what only a number can give; the message says what to write instead."""
 
 
@@ -94,7 +94,9 @@ class Traced:
     def __pow__(self, exponent: Any) -> Any:
         halves = 2 * exponent if isinstance(exponent, _NUMBERS) else 0.5
         if halves != int(halves):
-            raise NoNumber(f"traced numbers have whole and half powers: write exp(p * log(x)), not x**{exponent!r}")
+            raise TracedValueError(
+                f"traced numbers have whole and half powers: write exp(p * log(x)), not x**{exponent!r}"
+            )
         if halves % 2:
             return _apply("sqrt", self) * self ** ((halves - 1) // 2)
         exponent = int(exponent)
@@ -110,7 +112,9 @@ class Traced:
         return _apply("exp", math.log(base) * self)
 
     def __mod__(self, other: Any) -> Any:
-        raise NoNumber(f"no remainder of {self!r}: write arctan2(sin(x), cos(x)) for an angle within half a turn")
+        raise TracedValueError(
+            f"no remainder of {self!r}: write arctan2(sin(x), cos(x)) for an angle within half a turn"
+        )
 
     def __abs__(self) -> Any:
         return select(less(self, 0.0), _neg(self), self)
@@ -130,7 +134,7 @@ class Traced:
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, _NUMBERS):
-            raise NoNumber(f"whether {self!r} equals {other!r} is not known yet: {_EQUAL}")
+            raise TracedValueError(f"whether {self!r} equals {other!r} is not known yet: {_EQUAL}")
         return self is other
 
     __hash__ = object.__hash__
@@ -150,24 +154,24 @@ class Traced:
 
     # what only a number can give
     def __bool__(self) -> bool:
-        raise NoNumber(f"whether {self!r} holds is not known yet: {_BRANCH}")
+        raise TracedValueError(f"whether {self!r} holds is not known yet: {_BRANCH}")
 
     def __float__(self) -> float:
-        raise NoNumber(f"the traced value {self!r} has no number yet: {_BUILD}")
+        raise TracedValueError(f"the traced value {self!r} has no number yet: {_BUILD}")
 
     def _no_steps(self, *_: Any) -> int:
-        raise NoNumber(f"the traced value {self!r} has no number yet to round: {_STEPS}")
+        raise TracedValueError(f"the traced value {self!r} has no number yet to round: {_STEPS}")
 
     __int__ = __round__ = __floor__ = __ceil__ = __trunc__ = __floordiv__ = _no_steps
 
     # NumPy's functions of it, and of arrays of it
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        from .natural import of_ufunc  # which is built on this file
+        from .numpy_protocol import of_ufunc  # which is built on this file
 
         return of_ufunc(ufunc, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, given: Any, named: Any) -> Any:
-        from .natural import of_function
+        from .numpy_protocol import of_function
 
         return of_function(function, given, named)
 
@@ -316,7 +320,7 @@ def select(condition: Any, a: Any, b: Any) -> Any:
     if not isinstance(condition, Traced):
         return a if condition else b
     if condition.op not in (*CONDITIONS, "symbol"):
-        raise NoNumber(f"a choice is by a condition such as x > 0, not by the number {condition!r}")
+        raise TracedValueError(f"a choice is by a condition such as x > 0, not by the number {condition!r}")
     a, b = _operand(a), _operand(b)
     if a is b or (type(a) is float and type(b) is float and a == b):
         return a

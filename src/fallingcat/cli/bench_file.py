@@ -14,7 +14,7 @@ from .text import on_screen, shown, table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..kernels.compare import Row
+    from ..compiler.compare import Row
     from ..model import Model
 
 
@@ -35,7 +35,7 @@ def bench(
     Of these, what is installed.
     """
     with errors_in_one_line():
-        from ..kernels.compare import compare
+        from ..compiler.compare import compare
         from ..model import robots
 
         model = robots.humanoid()

@@ -18,7 +18,7 @@ app.add_typer(cache_app, name="cache")
 def cache_info(as_json: Json = False) -> None:
     """Show where the machine code is kept, and how much there is."""
     with errors_in_one_line():
-        from ..kernels.store import cache
+        from ..compiler.cache import files as cache
 
         info = cache.info()
         if as_json:
@@ -38,7 +38,7 @@ def cache_info(as_json: Json = False) -> None:
 def cache_clear() -> None:
     """Delete the machine code that was kept."""
     with errors_in_one_line():
-        from ..kernels.store import cache
+        from ..compiler.cache import files as cache
 
         try:
             typer.echo(f"{cache.clear():,} files deleted")

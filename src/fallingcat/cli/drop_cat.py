@@ -19,8 +19,8 @@ from .text import on_screen, open_page, shown
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..falling import Drop
     from ..model import Model
+    from ..planning import Drop
 
 FALLERS = ("humanoid", "quadruped", "two_cylinder_cat")
 """Robots of the library that have a name here."""
@@ -84,7 +84,7 @@ def _robot(file: str | None) -> Model | None:
 def _fall(
     height: float, tilt: float, robot: Model | None, joints: tuple[str, str] | None, seed: int | None, quiet: bool
 ) -> Drop:
-    from ..falling import drop as dropped
+    from ..planning import drop as dropped
 
     if not (math.isfinite(tilt) and 0.0 < tilt <= 180.0):
         raise FallingCatError(f"--tilt is an angle above 0 and up to 180 degrees, not {tilt:g}")
@@ -93,8 +93,8 @@ def _fall(
 
 
 def _page(fall: Drop, robot: Model | None, out: str) -> str:
-    from ..falling.page import drop_page
     from ..model import robots
+    from ..planning.righting.page import drop_page
 
     return written(drop_page(fall, robot or robots.cat(), is_cat=robot is None), out)
 

@@ -59,8 +59,8 @@ def exported(model: Model, function: str, out: str, target: str, dtype: str, opt
     """Writes the files; their paths."""
     from pathlib import Path
 
-    from ..kernels import compile
-    from ..kernels.targets import TARGETS as ALL
+    from ..compiler import compile
+    from ..compiler.targets import TARGETS as ALL
 
     if target not in (known := (*TARGETS, *(name for name in ALL if name not in UNWRITTEN and name not in TARGETS))):
         raise ModelError(f"target is one of {', '.join(known)}, not {target!r}")
@@ -91,9 +91,9 @@ def controller_exported(model: Model, controller: str, out: str, dtype: str) -> 
     from dataclasses import replace
     from math import prod
 
-    from ..control.controller_file import read_controller
+    from ..compiler.codegen.c_syntax import Real
+    from ..control.whole_body.controller_file import read_controller
     from ..escaping import READABLE, comment
-    from ..kernels.text.shared import Real
 
     law = read_controller(controller)
     source, numbers, real = law.steered(model, "c", dtype=dtype), law.numbers(model), Real(dtype)

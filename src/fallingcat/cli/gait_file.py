@@ -18,7 +18,7 @@ from .text import on_screen, open_page, shown, summary, table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..gaits.survey import Cycle, Survey
+    from ..planning.gaits.survey import Cycle, Survey
 
 
 @app.command()
@@ -58,8 +58,8 @@ def gait(
     Curvature map, zero lines, best gait, and how far bends go.
     """
     with errors_in_one_line():
-        from ..gaits.survey import survey
-        from ..gaits.survey_page import survey_page
+        from ..planning.gaits.survey import survey
+        from ..planning.gaits.survey_page import survey_page
 
         if any(name.startswith("-") for name in joints):
             raise FallingCatError(f"--joints takes two names, A B, not {' '.join(joints)}")
@@ -77,7 +77,7 @@ def gait(
 
 
 def _print(console: Console, found: Survey, file: str, page: str | None) -> None:
-    from ..gaits.survey import COMPONENTS
+    from ..planning.gaits.survey import COMPONENTS
 
     name = COMPONENTS[found.component]
     a, b = (
@@ -106,7 +106,7 @@ def _print(console: Console, found: Survey, file: str, page: str | None) -> None
 
 
 def _far(row: Cycle, found: Survey) -> str:
-    from ..gaits.survey import COMPONENTS, visible
+    from ..planning.gaits.survey import COMPONENTS, visible
 
     far, name = visible(row.exact, found.component), COMPONENTS[found.component]
     return f"{name} {far:.4g} m" if found.component < 3 else f"{name} {far:.2f} deg"

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from .app import (
-    SCHEMA,
-    File,
-    Json,
-    app,
-    errors_in_one_line,
-    on_the_command_line,
-)
+from .app import SCHEMA, File, Json, app, errors_in_one_line, on_the_command_line
 from .quantities import direction, limit, moment, numbers, short
 from .reading import Reading, reads_a_robot
 from .text import count, on_screen, plain, shown, summary, table

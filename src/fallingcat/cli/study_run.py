@@ -9,7 +9,7 @@ import typer
 
 from ..errors import FallingCatError, FileError
 from ..io.diagnostics import Reader
-from ..io.toml_text import parsed
+from ..io.toml.text import parsed
 from .app import Json, app, errors_in_one_line
 from .drop_cat import progress_bar, written
 from .text import on_screen, open_page, shown, summary, table

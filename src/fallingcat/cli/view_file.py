@@ -27,7 +27,7 @@ def view(
     Sliders, a hand that is dragged, free floating, simulation.
     """
     with errors_in_one_line():
-        from ..live import view as live
+        from ..viewer import view as live
 
         model = model_of(file, reading)
         viewer = live(model, port=port)

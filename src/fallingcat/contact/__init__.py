@@ -1,22 +1,22 @@
 """What robots touch: compliant floors, hard contacts, impacts; and what closes their loops."""
 
-from . import loops
+from ..constraints import loop_closure as loops
+from ..geometry.collision_pairs import SelfPairs, pushing_pairs
+from ..geometry.collision_points import CollisionPoints, collision_points, feet
+from ..geometry.contact_points import Plane, plane, point_jacobian, position
+from ..geometry.distances import Distance, distances, self_pairs
+from ..geometry.terrain import HeightField, Terrain
+from .base import Contact, Jump
 from .capabilities import AdmissibleImpulses, HybridModes, LinearizedForces
-from .compliant import CompliantFloor
 from .compliant_contact import CompliantContact
-from .contact import Contact, Jump
-from .defaults import default_springs
-from .distances import Distance, distances, self_pairs
-from .hard import HardContacts
-from .impacts import Impact, impact, switch
-from .pairs import SelfPairs, pushing_pairs
-from .points import Plane, plane, point_jacobian, position
-from .relief import HeightField, Relief
-from .shapes import CollisionPoints, collision_points, feet
-from .sole import Margins, Sole
-from .stacked import ContactJacobian, contact_jacobian
+from .compliant_floor import CompliantFloor
+from .contact_jacobian import ContactJacobian, contact_jacobian
+from .default_springs import default_springs
+from .rigid.event_driven.impacts import Impact, impact, switch
+from .rigid.hard_contacts import HardContacts
+from .rigid.joint_stops import Stop, joint_stops
 from .stance import center_of_pressure, contact_forces, corners, stance_base
-from .stops import Stop, joint_stops
+from .wrench_cone import Margins, WrenchCone
 
 __all__ = [
     "AdmissibleImpulses",
@@ -34,9 +34,9 @@ __all__ = [
     "LinearizedForces",
     "Margins",
     "Plane",
-    "Relief",
+    "Terrain",
     "SelfPairs",
-    "Sole",
+    "WrenchCone",
     "Stop",
     "center_of_pressure",
     "collision_points",

@@ -7,11 +7,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import ModelError
+from ..geometry.contact_points import Site
 from ..model import Model, State
-from .centered import Centered
-from .contact import Contact, Jump, Mode
-from .points import Site
-from .supports import Landing, Support
+from .base import Contact, Jump, Mode
+from .support_points import Landing, Support
+from .theta_weights import ThetaWeights
 
 
 class HybridModes(Protocol):
@@ -39,10 +39,10 @@ class LinearizedForces(Protocol):
     def touchdown(self, position: Any, velocity: Any, anchor: Any, dt: Any) -> Landing:
         """A point in a step of ``dt`` (s), in whose middle it is at ``position`` (3) if it keeps its ``velocity``."""
 
-    def support(self, point: Any, ahead: Any, seen: Centered) -> Support:
+    def support(self, point: Any, ahead: Any, seen: ThetaWeights) -> Support:
         """Contact force of a step as a function of the velocity at its end, linearised at ``ahead`` (3)."""
 
-    def anchor(self, point: Any, ahead: Any, friction: Any, seen: Centered) -> tuple[Any, Any]:
+    def anchor(self, point: Any, ahead: Any, friction: Any, seen: ThetaWeights) -> tuple[Any, Any]:
         """Memory of a point at the end of a step with the velocity ``ahead`` (3), and whether it is in the ground."""
 
     def rolls(self, i: int) -> bool:

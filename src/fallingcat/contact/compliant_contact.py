@@ -9,10 +9,7 @@ import numpy as np
 
 from ..arrays import array, concatenate, less, scale, where
 from ..errors import ModelError
-from ..model import Model, State
-from .centered import Centered
-from .contact import Contact, Jump, Mode
-from .points import (
+from ..geometry.contact_points import (
     Ground,
     PointMotion,
     Site,
@@ -23,7 +20,10 @@ from .points import (
     positions,
     rim_jacobian,
 )
-from .supports import Landing, Pressed, Support
+from ..model import Model, State
+from .base import Contact, Jump, Mode
+from .support_points import Landing, Pressed, Support
+from .theta_weights import ThetaWeights
 
 MAX_START_ENERGY = 5.0
 """J/kg: elastic energy of the ground at the start of a run, per mass of the robot.  It throws a robot up 0.5 m."""
@@ -168,11 +168,11 @@ class PointContact(Contact):
         """Whether the memory of point ``i`` is how far it has slipped, and not a place."""
         return False
 
-    def _seen(self, point: Any, ahead: Any, seen: Centered) -> Any:
+    def _seen(self, point: Any, ahead: Any, seen: ThetaWeights) -> Any:
         """The place (3) at which springs see a point in a step that ends with the velocity ``ahead`` (3)."""
         return point.position + scale(point.lasts, seen.beyond(point.velocity, ahead))
 
-    def inside(self, point: Any, ahead: Any, seen: Centered) -> Any:
+    def inside(self, point: Any, ahead: Any, seen: ThetaWeights) -> Any:
         """Whether a spring sees a point below the plane in a step that ends with the velocity ``ahead`` (3)."""
         return less(self._seen(point, ahead, seen)[0], 0.0)
 
@@ -248,7 +248,7 @@ class CompliantContact(PointContact):
         """Force (N) out of the ground on a point at rest."""
         return float(self.point_force(np.array([-depth, 0.0, 0.0]), np.zeros(3))[0]) if depth > 0.0 else 0.0
 
-    def support(self, point: Any, ahead: Any, seen: Centered) -> Support:
+    def support(self, point: Any, ahead: Any, seen: ThetaWeights) -> Support:
         """Contact force of a step, as a function of the velocity at its end and linearised at ``ahead`` (3)."""
         place, velocity = self._seen(point, ahead, seen), point.velocity + seen.damper * (ahead - point.velocity)
         K, D = self.point_gains(place, velocity)
@@ -256,7 +256,7 @@ class CompliantContact(PointContact):
         lasts = where(less(place[0], 0.0), point.lasts, 0.0 * point.lasts)
         return Support(scale(lasts, self.point_force(place, velocity) + gain * ahead), scale(lasts, gain))
 
-    def anchor(self, point: Any, ahead: Any, friction: Any, seen: Centered) -> tuple[Any, Any]:
+    def anchor(self, point: Any, ahead: Any, friction: Any, seen: ThetaWeights) -> tuple[Any, Any]:
         """Nothing is remembered; and whether the point is in the ground."""
         return point.anchor, self.inside(point, ahead, seen)
 

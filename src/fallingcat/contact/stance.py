@@ -10,12 +10,12 @@ import numpy as np
 
 from ..arrays import concatenate, scale, takes
 from ..arrays.arguments import shape_of
+from ..constraints.redundant_constraints import check_consistent, hold, moving_axes, resolved, responding
 from ..dynamics import bias_forces, reroot_state
 from ..dynamics.checks import check_model, check_robot, vector
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
+from ..geometry.contact_points import checked_points, named_points, plane, point_bias, point_jacobian, position, stacked
 from ..model import Frame, Model, State
-from .points import checked_points, named_points, plane, point_bias, point_jacobian, position, stacked
-from .solving import check_consistent, hold, moving_axes, resolved, responding
 
 _WORLD = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -99,7 +99,7 @@ def center_of_pressure(
     check_robot(model, state)
     points = named_points(points)
     if shape_of(forces) != (len(points), 3) or not points:
-        raise ModelError(f"forces has shape ({len(points)}, 3), one row for each point, not {told(forces)}")
+        raise ModelError(f"forces has shape ({len(points)}, 3), one row for each point, not {describe(forces)}")
     n = plane(model, normal).normal
     weights = [F @ n for F in forces]
     moments = [scale(w, position(model, state, place)) for place, w in zip(points, weights, strict=True)]
@@ -110,7 +110,7 @@ def stance_base(model: Model, state: State, foot: str) -> tuple[Model, State]:
     """The robot with the link of ``foot`` as its base, and the same motion ([Traversaro] 6).
 
     ``foot`` is a link or a frame on one.  With the foot at rest the new twist is zero, and the joint rows of the
-    equations of motion are those of a fixed-base arm: :func:`fallingcat.fixed_at`.
+    equations of motion are those of a fixed-base arm: :func:`fallingcat.formulations.fixed_at`.
 
     >>> from fallingcat.model import robots
     >>> walker = robots.humanoid()

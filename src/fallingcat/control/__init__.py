@@ -1,19 +1,5 @@
 """Force laws, to be put side by side; tasks and what brings them about."""
 
-from .accelerations import Accelerations, accelerations
-from .actuators import Actuators, actuated
-from .allocation import ExternalLaw, InternalLaw, Response, on_external, response
-from .between import PointActuator, PointSpring, wrench_between
-from .collisions import CollisionLimit
-from .external import ExternalWrench, Push
-from .floating import (
-    FloatingInverse,
-    Prioritised,
-    Support,
-    VirtualModel,
-    floating_inverse_dynamics,
-    support_dynamics,
-)
 from .hopping import (
     EnergyController,
     ExternalPolarSpring,
@@ -25,21 +11,34 @@ from .hopping import (
     RadialSpring,
     virtual_leg,
 )
-from .joint_space import Gains, Impedance, InverseDynamics, gains
-from .law import Law
-from .limits import JointLimits, Limit, RateLimits, SpeedLimit
-from .motions import Cycles
-from .output_feedback import ErrorState, OutputFeedback, PoseSensor
-from .passive import DriveLimits, DryFriction, JointStops, PassiveDamping, PassiveSprings, passive
-from .priorities import Velocities, velocities
-from .reached import Reached
-from .reaching import InverseKinematics, inverse_kinematics
-from .sampled import Sampled
-from .self_contact import SelfContact
-from .servo import PositionServo
-from .springs import JointDamper, JointSpring
-from .stance import Stance
-from .task_space import OperationalSpace, TaskDynamics, task_dynamics
+from .inverse_kinematics.differential import DifferentialIKResult, velocities
+from .inverse_kinematics.result import InverseKinematicsResult
+from .inverse_kinematics.solver import InverseKinematics, inverse_kinematics
+from .laws.actuators import Actuators, actuated
+from .laws.base import Law
+from .laws.external_wrench import ExternalWrench, Push
+from .laws.internal_external import ExternalLaw, InternalLaw, Response, on_external, response
+from .laws.joint_space import Gains, Impedance, InverseDynamics, gains
+from .laws.output_feedback import ErrorState, OutputFeedback, PoseSensor
+from .laws.passive_joints import DriveLimits, DryFriction, JointStops, PassiveDamping, PassiveSprings, passive
+from .laws.point_forces import PointActuator, PointSpring, wrench_between
+from .laws.reference_motions import PeriodicReference
+from .laws.sampled import Sampled
+from .laws.self_contact import SelfContact
+from .laws.servo import PositionServo
+from .laws.springs import JointDamper, JointSpring
+from .laws.support_consistent import (
+    FloatingInverseDynamics,
+    PrioritizedControl,
+    Support,
+    VirtualModel,
+    floating_inverse_dynamics,
+    support_dynamics,
+)
+from .laws.task_space import OperationalSpace, TaskDynamics, task_dynamics
+from .laws.torque_law import TorqueLaw
+from .limits.collision_limit import CollisionLimit
+from .limits.joint_limits import JointLimits, Limit, RateLimits, SpeedLimit
 from .tasks import (
     BaseTask,
     CenterOfMassTask,
@@ -55,18 +54,19 @@ from .tasks import (
     Task,
     WrenchTask,
 )
-from .torque_law import TorqueLaw
-from .whole_body import Torques, WholeBody, WholeBodyLoop, torques
-from .whole_body_problem import TorqueLimits
+from .whole_body.accelerations import AccelerationResult, accelerations
+from .whole_body.controller import WholeBody, WholeBodyLoop, WholeBodyResult, torques
+from .whole_body.problem import TorqueLimits
+from .whole_body.stance import Stance
 
 __all__ = [
-    "Accelerations",
+    "AccelerationResult",
     "Actuators",
     "BaseTask",
     "CenterOfMassTask",
     "CentroidalMomentumTask",
     "CollisionLimit",
-    "Cycles",
+    "PeriodicReference",
     "Demand",
     "DriveLimits",
     "DryFriction",
@@ -75,7 +75,7 @@ __all__ = [
     "ExternalLaw",
     "ExternalPolarSpring",
     "ExternalWrench",
-    "FloatingInverse",
+    "FloatingInverseDynamics",
     "ForceTask",
     "Gains",
     "Impedance",
@@ -104,12 +104,12 @@ __all__ = [
     "PoseTask",
     "PositionServo",
     "PositionTask",
-    "Prioritised",
+    "PrioritizedControl",
     "Push",
     "RadialDamper",
     "RadialSpring",
     "RateLimits",
-    "Reached",
+    "InverseKinematicsResult",
     "RelativeTask",
     "Response",
     "RotationTask",
@@ -122,8 +122,8 @@ __all__ = [
     "TaskDynamics",
     "TorqueLaw",
     "TorqueLimits",
-    "Torques",
-    "Velocities",
+    "WholeBodyResult",
+    "DifferentialIKResult",
     "VirtualModel",
     "WholeBody",
     "WholeBodyLoop",

@@ -19,16 +19,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import arctan2, array, concatenate, cos, sin, sqrt
-from ..contact.points import point_jacobian, position
 from ..dynamics import center_of_mass, center_of_mass_jacobian, kinetic_energy, link_pose, potential_energy
 from ..dynamics.checks import check_robot
-from ..errors import FallingCatError, ModelError, told
+from ..errors import FallingCatError, ModelError, describe
 from ..formulations import connection, internal_jacobian, locked_angle
 from ..formulations.connection import check_locked_angle
+from ..geometry.contact_points import point_jacobian, position
 from ..lie import SE2
 from ..model import Model, State
 from ..records import concise
-from .law import Law
+from .laws.base import Law
 
 
 @concise
@@ -150,7 +150,7 @@ class EnergyController(Law):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.spring, RadialSpring):
-            raise ModelError(f"spring of {self.name!r} is a RadialSpring, not {told(self.spring)}")
+            raise ModelError(f"spring of {self.name!r} is a RadialSpring, not {describe(self.spring)}")
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
         radial = virtual_leg(model, state, self.spring.foot).radial

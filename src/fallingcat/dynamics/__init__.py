@@ -11,7 +11,7 @@ Every function is pure, ``f(model, state, ...)``, and takes every kind of number
 True
 """
 
-from ..model.words import FACTORIZATIONS
+from ..model.literals import FACTORIZATIONS
 from .centroidal import (
     CenterOfMassDerivatives,
     CentroidalDerivatives,
@@ -33,7 +33,7 @@ from .energy import kinetic_energy, potential_energy
 from .forward import forward_dynamics
 from .hamiltonian import Hamiltonian, hamiltonian, potential_forces
 from .hessian import kinematic_hessian
-from .identification import Identified, identify, joint_regressor
+from .identification import IdentificationResult, identify, joint_regressor
 from .inverse import bias_forces, gravity_forces, inverse_dynamics
 from .kinematics import (
     analytical_jacobian,
@@ -80,7 +80,7 @@ __all__ = [
     "FloatingBaseMap",
     "ForwardDerivatives",
     "Hamiltonian",
-    "Identified",
+    "IdentificationResult",
     "InverseDerivatives",
     "analytical_jacobian",
     "average_velocity",

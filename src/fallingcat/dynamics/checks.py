@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import is_numeric
 from ..arrays.arguments import holds_numbers, shape_of
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from ..model import Model, State
 
 
@@ -55,14 +55,16 @@ def answered(function: Callable[[State], Any], state: State, what: str) -> Any:
 def check_model(model: Any) -> None:
     """An error unless this is a :class:`Model`."""
     if not isinstance(model, Model):
-        raise ModelError(f"the first argument is a Model, not {told(model)}: load a file, or take one of robots")
+        raise ModelError(f"the first argument is a Model, not {describe(model)}: load a file, or take one of robots")
 
 
 def check_robot(model: Any, state: Any) -> None:
     """An error unless these are a :class:`Model` and a :class:`State`, which says what to pass."""
     check_model(model)
     if not isinstance(state, State):
-        raise ModelError(f"pass a State of {model.name!r}, not {told(state)}: model.state(...), model.unflatten(q, v)")
+        raise ModelError(
+            f"pass a State of {model.name!r}, not {describe(state)}: model.state(...), model.unflatten(q, v)"
+        )
 
 
 def check_state(model: Model, state: State) -> None:
@@ -86,7 +88,9 @@ def check_fields(model: Model, state: State) -> None:
         if type(x) is np.ndarray and x.shape == shape and x.dtype == float:
             continue
         if isinstance(x, (list, tuple)):
-            raise ModelError(f"{name} is an array, not {told(x)}: make states of {model.name!r} with model.state(...)")
+            raise ModelError(
+                f"{name} is an array, not {describe(x)}: make states of {model.name!r} with model.state(...)"
+            )
         if shape_of(x) != shape:
             raise ModelError(f"{name} has shape {shape} for {model.name!r}, not {_shape(x)}")
         if not holds_numbers(x):
@@ -104,13 +108,13 @@ def _check_quaternions(model: Model, joints: np.ndarray) -> None:
 
 def _shape(x: Any) -> str:
     """The shape of what was given, or itself where it has none."""
-    return str(shape_of(x) or told(x))
+    return str(shape_of(x) or describe(x))
 
 
 def choice(x: Any, options: tuple[str, ...], what: str) -> str:
     """``x`` if it is one of ``options``, else an error that lists them."""
     if not isinstance(x, str) or x not in options:
-        raise ModelError(f"{what} is one of {', '.join(options)}, not {told(x)}")
+        raise ModelError(f"{what} is one of {', '.join(options)}, not {describe(x)}")
     return str(x)
 
 
@@ -118,7 +122,7 @@ def positive(x: Any, what: str) -> float:
     """``x`` if it is a finite number above zero."""
     x = x.item() if isinstance(x, np.number) else x  # a float32 beside a larger number would warn
     if isinstance(x, bool) or not isinstance(x, (int, float)) or not 0 < x <= int(np.finfo(float).max):
-        raise ModelError(f"{what} is a positive number, not {told(x)}")
+        raise ModelError(f"{what} is a positive number, not {describe(x)}")
     return float(x)
 
 

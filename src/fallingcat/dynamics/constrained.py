@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import is_numeric, solve, takes
 from ..arrays.arguments import shape_of
 from ..arrays.types import Matrix, Vector
-from ..errors import ModelError, NumericsError, told
+from ..errors import ModelError, NumericsError, describe
 from ..model import Model, State
 from ..records import concise
 from .checks import check_robot, numbers, vector
@@ -52,7 +52,7 @@ def constrained_forward_dynamics(
     forces = vector(forces, model.nv, "forces")
     shape = shape_of(jacobian)
     if shape is None or len(shape) != 2 or shape[1] != model.nv:
-        raise ModelError(f"jacobian has shape (k, {model.nv}), not {shape or told(jacobian)}")
+        raise ModelError(f"jacobian has shape (k, {model.nv}), not {shape or describe(jacobian)}")
     jacobian = numbers(np.asarray(jacobian) if isinstance(jacobian, (list, tuple)) else jacobian, shape, "jacobian")
     bias = vector(bias, len(jacobian), "bias")
     M = mass_matrix(model, state)

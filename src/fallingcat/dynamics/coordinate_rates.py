@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import concatenate, scale, stack
 from ..arrays.differentiate import derivative
 from ..arrays.types import Matrix
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from ..lie import SE3, SO3, Group
 from ..lie.charts import RotationChart
 from ..lie.rotations import block_diagonal
@@ -73,7 +73,7 @@ def world_linear(group: Group, R: Any) -> Any:
 def _of_chart(group: Group, R: Any, rotation: Any) -> FloatingBaseMap:
     """Body-fixed twist per rates of position and chart, and back."""
     if not isinstance(rotation, RotationChart):
-        raise ModelError(f"rotation is a chart of rotations of fallingcat.lie.charts, not {told(rotation)}")
+        raise ModelError(f"rotation is a chart of rotations of fallingcat.lie.charts, not {describe(rotation)}")
     if not isinstance(group, (SE3, SO3)):
         raise ModelError(f"a base {group} has no rotation to be written in chart {rotation.name}")
     x = rotation.from_matrix(R)

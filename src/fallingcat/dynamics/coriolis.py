@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..arrays import block, each
+from ..arrays import block, map_each
 from ..arrays.types import Matrix, Twist
 from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Model, State
-from ..model.words import FACTORIZATIONS, Factorization
+from ..model.literals import FACTORIZATIONS, Factorization
 from .checks import choice
 from .geometry import geometry, inertias, pairwise_matrix, rate_of_mass, subtree_sums
 from .hamel import hamel_matrix
@@ -84,10 +84,10 @@ def coriolis_matrix(model: Model, state: State, factorization: Factorization = "
     L = inertias(model, geo)
     if factorization == "hamel":
         return with_rotor_coriolis(model, hamel_matrix(model, state, geo, L), state.rates, factorization)
-    own = each(BODY_MATRICES[factorization], L, geo.twists)
+    own = map_each(BODY_MATRICES[factorization], L, geo.twists)
     B, L = subtree_sums(geo, own), subtree_sums(geo, L)
-    right = each(lambda B, L, s, s_dot: B @ s + L @ s_dot, B, L, geo.axes, geo.axes_dot)
-    left = each(lambda B, L, s: (s.T @ B, (L @ s).T), B, L, geo.axes)
+    right = map_each(lambda B, L, s, s_dot: B @ s + L @ s_dot, B, L, geo.axes, geo.axes_dot)
+    left = map_each(lambda B, L, s: (s.T @ B, (L @ s).T), B, L, geo.axes)
 
     def entry(i: int, k: int) -> tuple[Any, Any]:
         sB, sL = left[k]

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import block, concatenate, each, is_numeric, scale, solve_tree, stack, takes
+from ..arrays import block, concatenate, is_numeric, map_each, scale, solve_tree, stack, takes
 from ..arrays.differentiate import derivative
 from ..arrays.types import Matrix, Vector
 from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Model, State
-from ..model.words import Representation
+from ..model.literals import Representation
 from ..records import concise
 from .checks import check_robot, check_state, vector
 from .forward import forward_dynamics
@@ -185,7 +185,7 @@ def motion_of(
     geo = geometry(model, state)
     tree, axes = geo.tree, geo.axes
     above = [np.zeros(6), *(geo.twists[node.parent] for node in tree)]
-    moved = each(lambda nu, s: ad(nu) @ s, above, axes)
+    moved = map_each(lambda nu, s: ad(nu) @ s, above, axes)
     own = [axes[0] @ state.twist, *(axes[node.link] @ node.rates for node in tree)]
     # an axis does not turn itself: of the joint's own motion only the other axes of the joint see something
     axes_dot = [x + ad(nu) @ s if s.shape[1] > 1 else x for x, nu, s in zip(moved, own, axes, strict=True)]
@@ -193,7 +193,7 @@ def motion_of(
     steps = [s_dot @ v for s_dot, v in zip(axes_dot, speeds, strict=True)]
     bias = outward(tree, steps[0] + _gravity(model, state), lambda node, a: a + steps[node.link])
     bodies = rigid_inertias(model)
-    found = each(_body, geo.poses, bodies, geo.twists, bias)
+    found = map_each(_body, geo.poses, bodies, geo.twists, bias)
     inertias, gains, forces = ([x[i] for x in found] for i in range(3))
     turns: list[Any] = [np.zeros((6, 6)) for _ in axes]
     for link, wrench, turn in in_base_frame(model, state, geo.poses, wrenches, representation):
@@ -213,7 +213,7 @@ def _body(H: Any, body: RigidInertia, nu: Any, a: Any) -> tuple[RigidInertia, _G
 
 
 def _mass_matrix(model: Model, motion: Motion) -> Any:
-    momenta = each(lambda L, s: L @ s, motion.total, motion.axes)
+    momenta = map_each(lambda L, s: L @ s, motion.total, motion.axes)
     blocks = {(i, k): motion.axes[i].T @ momenta[k] for i, k in motion.above()}
     return with_rotors(model, motion.places.symmetric(blocks))
 
@@ -223,11 +223,11 @@ def changes(model: Model, state: State, motion: Motion, acceleration: Any) -> tu
     rates_dot = [acceleration[: model.m], *(acceleration[model.m :][v] for v in model.v_slices)]
     steps = [s @ x for s, x in zip(motion.axes, rates_dot, strict=True)]
     further = outward(motion.tree, steps[0], lambda node, a: a + steps[node.link])
-    forces = each(lambda L, a, f: f + L @ a, motion.inertias, further, motion.bias_forces)
+    forces = map_each(lambda L, a, f: f + L @ a, motion.inertias, further, motion.bias_forces)
     a = [x + y for x, y in zip(motion.bias, further, strict=True)]
     above = motion.parents[1:]
     needed = motion.sums(forces)
-    found = each(
+    found = map_each(
         _changes,
         motion.total,
         motion.gain,

@@ -12,7 +12,7 @@ from ..arrays.types import Vector
 from ..errors import NumericsError
 from ..lie.rotations import skew
 from ..model import Model, State
-from ..model.words import Representation
+from ..model.literals import Representation
 from .checks import check_robot, vector
 from .mass import composite_mass
 from .spatial import RigidInertia, motion_to_child, rigid_inertias, wrench_to_parent
@@ -90,7 +90,7 @@ def response(
     """The accelerations of joints and links under ``forces`` and wrenches on links, in their frames.
 
     ``resisting`` links have a further inertia (6x6), which gravity pulls; ``armature`` (n) is what further the joints
-    feel: springs and dampers at the end of a step act so, see :mod:`fallingcat.simulation.implicit`.  It resists
+    feel: springs and dampers at the end of a step act so, see :mod:`fallingcat.simulation.integrators.implicit`.  It resists
     accelerations beyond those that are ``given`` (n): a joint with very much of it accelerates as given.
     """
     tree = nodes(model, state)

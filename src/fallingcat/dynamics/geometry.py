@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import each
+from ..arrays import map_each
 from ..lie import SE3
 from ..model import Model, State
 from .spatial import RigidInertia, rigid_inertias
@@ -50,7 +50,7 @@ def geometry(model: Model, state: State) -> Geometry:
     axes = [model.base.selection, *(X @ node.S for X, node in zip(moves, tree, strict=True))]
     speeds = [state.twist, *(node.rates for node in tree)]
     twists = outward(tree, axes[0] @ speeds[0], lambda node, nu: nu + axes[node.link] @ speeds[node.link])
-    axes_dot = each(lambda nu, s: _SE3.ad(nu) @ s, twists, axes)
+    axes_dot = map_each(lambda nu, s: _SE3.ad(nu) @ s, twists, axes)
     for X, node in zip(moves, tree, strict=True):
         if not node.constant:
             axes_dot[node.link] = axes_dot[node.link] + X @ node.S_dot
@@ -60,7 +60,7 @@ def geometry(model: Model, state: State) -> Geometry:
 def inertias(model: Model, geo: Geometry) -> list[RigidInertia]:
     """The inertia of each link's body."""
     bodies = rigid_inertias(model)
-    return each(lambda body, H: body.to_parent(H), bodies, geo.poses)
+    return map_each(lambda body, H: body.to_parent(H), bodies, geo.poses)
 
 
 def subtree_sums(geo: Geometry, own: Sequence[Any]) -> list[Any]:
@@ -87,8 +87,8 @@ def pairwise_symmetric(geo: Geometry, entry: Callable[[int, int], Any]) -> Any:
 
 def rate_of_mass(geo: Geometry, own: list[RigidInertia]) -> Any:
     """``dM/dt`` (nv x nv) from axes, twists and body inertias in this frame."""
-    rate = subtree_sums(geo, each(lambda inertia, nu: inertia.rate(nu), own, geo.twists))
+    rate = subtree_sums(geo, map_each(lambda inertia, nu: inertia.rate(nu), own, geo.twists))
     total = subtree_sums(geo, own)
-    momenta = each(lambda inertia, s: inertia @ s, total, geo.axes)
-    change = each(lambda R, s, L, s_dot: R @ s + L @ s_dot, rate, geo.axes, total, geo.axes_dot)
+    momenta = map_each(lambda inertia, s: inertia @ s, total, geo.axes)
+    change = map_each(lambda R, s, L, s_dot: R @ s + L @ s_dot, rate, geo.axes, total, geo.axes_dot)
     return pairwise_symmetric(geo, lambda i, k: geo.axes[i].T @ change[k] + geo.axes_dot[i].T @ momenta[k])

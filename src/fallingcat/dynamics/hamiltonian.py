@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import array, concatenate, is_numeric, scale, solve
 from ..arrays.differentiate import derivative
 from ..arrays.types import Scalar, Vector
-from ..errors import ModelError, NumericsError, told
+from ..errors import ModelError, NumericsError, describe
 from ..model import Model, State
 from ..records import concise
 from .checks import answered, check_dynamic, check_state, vector
@@ -38,7 +38,7 @@ def potential_forces(model: Model, state: State, potential: Potential) -> Vector
     """
     check_state(model, state)
     if not callable(potential):
-        raise ModelError(f"a potential is a function State -> J, not {told(potential)}")
+        raise ModelError(f"a potential is a function State -> J, not {describe(potential)}")
     still = State(state.pose, state.joints, 0.0 * state.twist, 0.0 * state.rates)
     value = _number(answered(potential, state, "the potential"), "the potential")
     if is_numeric(value) and value != _number(potential(still), "the potential"):
@@ -114,7 +114,7 @@ def _number(x: Any, what: str) -> Scalar:
     """``x``, if it is one finite number, or one of another kind."""
     shape = np.shape(x) if not hasattr(x, "shape") else x.shape
     if shape not in ((), (1, 1)) or x is None or isinstance(x, (str, bytes)):
-        raise ModelError(f"{what} is one number (J), not {told(x)}")
+        raise ModelError(f"{what} is one number (J), not {describe(x)}")
     if is_numeric(x) and not np.isfinite(x):
         raise NumericsError(f"{what} is not finite here", value=float(np.real(x)))
     return x

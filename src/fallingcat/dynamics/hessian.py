@@ -10,7 +10,7 @@ from ..arrays import concatenate, stack
 from ..lie import SE3
 from ..lie.rotations import block_diagonal, skew
 from ..model import Frame, Model, State
-from ..model.words import REPRESENTATIONS, Place, Representation
+from ..model.literals import REPRESENTATIONS, Place, Representation
 from .checks import check_robot, choice
 from .geometry import Geometry, geometry
 from .kinematics import place_frame

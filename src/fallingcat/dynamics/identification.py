@@ -17,7 +17,7 @@ import numpy as np
 from ..arrays import concatenate, numbers_only, sign, takes
 from ..arrays.arguments import shape_of
 from ..arrays.types import Matrix, Vector
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from ..model import Body, Model, State
 from ..records import tabulated
 from .checks import check_model, check_robot, check_state, choice, numbers, positive, vector
@@ -41,7 +41,7 @@ _BASIS[np.arange(EACH), _LOWER[0], _LOWER[1]] = _BASIS[np.arange(EACH), _LOWER[1
 
 
 @tabulated
-class Identified(NamedTuple):
+class IdentificationResult(NamedTuple):
     """Identified parameters; ``p = 10 links`` inertial parameters and ``t`` of joints."""
 
     parameters: np.ndarray
@@ -116,7 +116,7 @@ def identify(
     *,
     joints: Matrix | None = None,
     terms: Sequence[str] = TERMS[:3],
-) -> Identified:
+) -> IdentificationResult:
     """Parameters that explain measured forces best, among bodies that can exist.
 
     Minimises ``|Y pi + Z z - forces|^2 / 2 + w D``, with ``D`` the divergence of all bodies, and of the parameters of
@@ -126,7 +126,7 @@ def identify(
     Args:
         model: Robot; links without mass stay without.
         regressor: ``k x 10 links``, or ``samples x nv x 10 links`` as
-            ``fc.compile(model, fc.inverse_dynamics_regressor)(states, accelerations)`` returns it.
+            ``fc.compile(model, fc.dynamics.inverse_dynamics_regressor)(states, accelerations)`` returns it.
         forces: ``k``, or ``samples x nv`` (N m, N).
         prior: Weight of the model, relative to the forces.
         iterations: Newton steps at most.
@@ -172,7 +172,7 @@ def identify(
     every[alone] = sizes[np.isin(base.columns, np.flatnonzero(alone))]
     error = float(np.sqrt(np.mean(misfit**2))) if len(tau) else 0.0
     robot = _with_terms(with_inertial_parameters(model, pi), terms, z.reshape(len(terms), len(moving)))
-    return Identified(pi, robot, error, steps, converged, names, z, alone, every, base, sizes)
+    return IdentificationResult(pi, robot, error, steps, converged, names, z, alone, every, base, sizes)
 
 
 def _weight(prior: float, tau: np.ndarray, triangle: np.ndarray) -> float:
@@ -187,7 +187,7 @@ def _rows(given: Any, columns: int, what: str) -> np.ndarray:
     shape = shape_of(given)
     if shape is None or len(shape) not in (2, 3) or shape[-1] != columns:
         raise ModelError(
-            f"{what} must have shape (rows, {columns}) or (samples, rows, {columns}), got {shape or told(given)}"
+            f"{what} must have shape (rows, {columns}) or (samples, rows, {columns}), got {shape or describe(given)}"
         )
     return np.asarray(numbers(given, shape, what), dtype=float).reshape(-1, columns)
 

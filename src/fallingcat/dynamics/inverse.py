@@ -11,7 +11,7 @@ from ..arrays import concatenate, cross, takes
 from ..arrays.types import Matrix, Vector
 from ..lie.rotations import skew
 from ..model import Model, State
-from ..model.words import Representation
+from ..model.literals import Representation
 from .checks import check_robot, check_state, vector
 from .rotors import with_rotor_forces
 from .spatial import RigidInertia, rigid_inertias, wrench_to_parent

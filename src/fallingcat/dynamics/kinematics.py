@@ -6,13 +6,13 @@ import numpy as np
 
 from ..arrays import concatenate, takes
 from ..arrays.types import Matrix, Pose, Twist, Vector
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from ..lie import SE3
 from ..lie.charts import Cartesian, EulerZYX
 from ..lie.charts.chart import PositionChart, RotationChart
 from ..lie.rotations import skew
 from ..model import Frame, Model, State
-from ..model.words import REPRESENTATIONS, Place, Representation
+from ..model.literals import REPRESENTATIONS, Place, Representation
 from .checks import check_robot, choice, total_mass, vector
 from .geometry import Geometry, geometry
 from .sweeps import nodes, outward
@@ -135,7 +135,9 @@ def _charts(
     position = Cartesian() if position is None else position
     rotation = EulerZYX() if rotation is None else rotation
     if not isinstance(position, PositionChart) or not isinstance(rotation, RotationChart):
-        raise ModelError(f"position and rotation are charts of fallingcat.lie, not {told(position)}, {told(rotation)}")
+        raise ModelError(
+            f"position and rotation are charts of fallingcat.lie, not {describe(position)}, {describe(rotation)}"
+        )
     return position, rotation
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import block, each, solve
+from ..arrays import block, map_each, solve
 from ..arrays.types import Matrix, Twist, Vector
 from ..lie import SE3
 from ..lie.rotations import block_diagonal, homogeneous, skew
 from ..model import Model, State
-from ..model.words import MOMENTUM_FRAMES, MomentumFrame
+from ..model.literals import MOMENTUM_FRAMES, MomentumFrame
 from .checks import choice, total_mass
 from .geometry import Geometry, geometry, inertias, subtree_sums
 from .spatial import RigidInertia
@@ -47,14 +47,14 @@ def momentum_matrix_derivative(model: Model, state: State, frame: MomentumFrame 
     choice(frame, MOMENTUM_FRAMES, "frame")
     geo = geometry(model, state)
     L = inertias(model, geo)
-    total, rate = subtree_sums(geo, L), subtree_sums(geo, each(lambda L, nu: L.rate(nu), L, geo.twists))
+    total, rate = subtree_sums(geo, L), subtree_sums(geo, map_each(lambda L, nu: L.rate(nu), L, geo.twists))
     X, Y = _seen_from(frame, model, state, total[0]), _moving(frame, model, state, geo, rate[0])
 
     def columns(L: RigidInertia, L_dot: RigidInertia, s: Any, s_dot: Any) -> Any:
         """In the frame that stands still where the base is now, then seen from the wanted one, which moves."""
         return X @ (L_dot @ s + L @ s_dot) + Y @ (L @ s)
 
-    return geo.places.columns(each(columns, total, rate, geo.axes, geo.axes_dot))
+    return geo.places.columns(map_each(columns, total, rate, geo.axes, geo.axes_dot))
 
 
 def centroidal_momentum_matrix(model: Model, state: State) -> Matrix:
@@ -93,7 +93,7 @@ def _moving(frame: MomentumFrame, model: Model, state: State, geo: Geometry, rat
 
 
 def _columns(geo: Geometry, total: list[RigidInertia]) -> Matrix:
-    return geo.places.columns(each(lambda L, s: L @ s, total, geo.axes))
+    return geo.places.columns(map_each(lambda L, s: L @ s, total, geo.axes))
 
 
 def _seen_from(frame: MomentumFrame, model: Model, state: State, total: RigidInertia) -> Matrix:

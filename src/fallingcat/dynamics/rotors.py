@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays import any_nonzero, concatenate
 from ..lie.rotations import block_diagonal
 from ..model import Joint, Model
-from ..model.words import Factorization
+from ..model.literals import Factorization
 
 
 def with_rotors(model: Model, M: Any) -> Any:

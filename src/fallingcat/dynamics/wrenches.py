@@ -9,11 +9,11 @@ import numpy as np
 
 from ..arrays import block, concatenate
 from ..arrays.types import Matrix, Pose, Vector
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Frame, Model, State
-from ..model.words import REPRESENTATIONS, Representation
+from ..model.literals import REPRESENTATIONS, Representation
 from .checks import choice, vector
 from .spatial import wrench_to_parent
 
@@ -59,7 +59,7 @@ def _at_places(
     if wrenches is None:
         return
     if not isinstance(wrenches, Mapping):
-        raise ModelError(f"wrenches is a mapping from links to wrenches, not {told(wrenches)}")
+        raise ModelError(f"wrenches is a mapping from links to wrenches, not {describe(wrenches)}")
     if not wrenches:
         return
     from .kinematics import world_poses

@@ -13,15 +13,7 @@ from .connection import (
     locked_frame,
     locked_velocity,
 )
-from .decoupling import (
-    Conservation,
-    center_of_mass_base,
-    centroidal,
-    decoupling,
-    is_conserved,
-    locked,
-    momentum_map,
-)
+from .decoupling import Conservation, center_of_mass_base, centroidal, decoupling, is_conserved, locked, momentum_map
 from .equations import EquationsOfMotion, VelocityChange, equations
 from .evidence import Evidence, Unproved, worst
 from .internal_external import internal_external, internal_jacobian

@@ -16,7 +16,7 @@ from ..errors import ModelError
 from ..lie import SE3
 from ..lie.rotations import block_diagonal, homogeneous, skew
 from ..model import Model, State
-from ..model.words import REPRESENTATIONS, Factorization, Place, Representation, place_name
+from ..model.literals import REPRESENTATIONS, Factorization, Place, Representation, place_name
 from ..records import concise
 from .equations import EquationsOfMotion, VelocityChange, equations, upper
 from .representations import base_matrices
@@ -121,7 +121,7 @@ def fixed_at(
 
     >>> import fallingcat as fc
     >>> walker = fc.robots.humanoid()
-    >>> stands = fc.fixed_at(walker, walker.neutral(), "left_sole")
+    >>> stands = fc.formulations.fixed_at(walker, walker.neutral(), "left_sole")
     >>> held = stands.wrench(stands.g, "mixed")  # torques that carry the weight
     >>> bool(np.allclose(held[:3], [0.0, 0.0, 9.81 * walker.mass]))
     True

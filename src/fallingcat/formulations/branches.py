@@ -1,7 +1,7 @@
 """What the tree gives to the reduced equations: one sweep with composite inertias, in the frames of the links.
 
 Two links on different branches meet through the base alone.  So every matrix of the shape is a matrix with the zeros
-of the tree, made here, and a product of low rank with the connection, made in :mod:`.reduced`.
+of the tree, made here, and a product of low rank with the connection, made in :mod:`fallingcat.formulations.reduced`.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from ..errors import ModelError, NumericsError
 from ..lie import SE3
 from ..lie.rotations import homogeneous
 from ..model import Model, State
-from ..model.words import AlignedFrame
+from ..model.literals import AlignedFrame
 from .equations import derived_rate
 
 _SE3 = SE3()

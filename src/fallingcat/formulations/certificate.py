@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..arrays import is_numeric
 from ..dynamics.checks import choice, positive
 from ..errors import ModelError
-from ..model.words import FACTORIZATIONS
+from ..model.literals import FACTORIZATIONS
 from ..records import concise, html_table
 from .claims import OF_ALL, Claim, named_claims
 from .equations import EquationsOfMotion

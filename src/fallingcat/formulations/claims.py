@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ModelError, told
-from ..model.words import FACTORIZATIONS
+from ..errors import ModelError, describe
+from ..model.literals import FACTORIZATIONS
 from .evidence import Evidence, worst
 from .links import brackets
 
@@ -182,7 +182,7 @@ def named_claims(claims: Iterable[str | Claim]) -> tuple[Claim, ...]:
     error.
     """
     if not isinstance(claims, Iterable):
-        raise ModelError(f"claims are names of claims or Claim records, not {told(claims)}")
+        raise ModelError(f"claims are names of claims or Claim records, not {describe(claims)}")
     found = [_named(claim) for claim in ([claims] if isinstance(claims, str) else claims)]
     known = [claim for claim in OF_SOME if claim in found]
     own = sorted({claim for claim in found if claim not in known}, key=lambda claim: claim.name)

@@ -20,7 +20,7 @@ from ..dynamics.checks import check_model, check_robot, check_state, positive, v
 from ..dynamics.geometry import geometry, inertias, subtree_sums
 from ..dynamics.spatial import RigidInertia
 from ..dynamics.sweeps import ancestors
-from ..errors import ModelError, NumericsError, told
+from ..errors import ModelError, NumericsError, describe
 from ..lie import SE2
 from ..lie.magnus import NODES, step_logarithm
 from ..lie.rotations import skew
@@ -230,7 +230,7 @@ def locked_frame(
     [Feurstein] (3.70)-(3.71): ``dH_bc/dt H_bc^-1 = hat(A rates)`` from ``start`` (the identity if left out) at the
     shape ``reference`` (neutral) to ``joints``, by Magnus' series of order 6 in ``steps``.  Any base and joints;
     refused where the curvature is not zero, because there it depends on the path
-    (:func:`fallingcat.gaits.locked_frame_along` follows one).  A frame that starts at the center of mass stays there.
+    (:func:`fallingcat.planning.locked_frame_along` follows one).  A frame that starts at the center of mass stays there.
 
     >>> from fallingcat.model import robots
     >>> hopper = robots.revolute_hopper()
@@ -242,7 +242,7 @@ def locked_frame(
     check_floating(model)
     check_integrable(model, tolerance)
     if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
-        raise ModelError(f"steps is a whole number above zero, not {told(steps)}")
+        raise ModelError(f"steps is a whole number above zero, not {describe(steps)}")
     G, shapes, size = model.base, model.configuration.shape, model.nq - model.base.nq
     end = vector(joints, size, "joints")
     first = model.neutral().joints if reference is None else vector(reference, size, "reference")

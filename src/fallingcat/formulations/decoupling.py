@@ -19,11 +19,11 @@ from ..dynamics import (
     momentum_matrix_derivative,
 )
 from ..dynamics.checks import answered, check_robot, check_state, choice, numbers, positive
-from ..errors import ModelError, NumericsError, told
+from ..errors import ModelError, NumericsError, describe
 from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Model, State
-from ..model.words import ALIGNED_FRAMES, AlignedFrame
+from ..model.literals import ALIGNED_FRAMES, AlignedFrame
 from ..records import concise
 from .center_frames import (
     Orientation,
@@ -217,7 +217,7 @@ def is_conserved(
         h = _SE3.Ad(H).T @ momentum(model, state, "world")
     elif not isinstance(frame, str):
         raise ModelError(
-            f"frame is 'world', 'centroidal', 'base', the name of a link or frame, or a function, not {told(frame)}"
+            f"frame is 'world', 'centroidal', 'base', the name of a link or frame, or a function, not {describe(frame)}"
         )
     elif frame == "world":
         nu, h = np.zeros(6), momentum(model, state, "world")

@@ -14,9 +14,9 @@ from ..arrays.differentiate import derivative
 from ..arrays.types import Matrix, Vector
 from ..dynamics import coriolis_matrix, gravity_forces, mass_matrix, mass_matrix_derivative
 from ..dynamics.checks import check_robot, numbers, vector
-from ..errors import ModelError, NumericsError, told
+from ..errors import ModelError, NumericsError, describe
 from ..model import Model, State
-from ..model.words import Factorization
+from ..model.literals import Factorization
 from ..progress import check_memory
 from ..records import concise
 from .claims import Claim, named_claims
@@ -57,7 +57,7 @@ class VelocityChange:
         object.__setattr__(self, "claims", named_claims(self.claims))
         shape = shape_of(self.T)
         if shape is None or len(shape) < 2:  # kernels make many changes at once: a batch shape may stand in front
-            raise ModelError(f"T of the change {self.name!r} is a matrix, not {told(self.T)}")
+            raise ModelError(f"T of the change {self.name!r} is a matrix, not {describe(self.T)}")
         numbers(self.T, shape, f"T of the change {self.name!r}")
         numbers(self.T_dot, shape, f"T_dot of the change {self.name!r}")
         numbers(self.inverse, (*shape[:-2], shape[-1], shape[-2]), f"the inverse of the change {self.name!r}")
@@ -91,7 +91,7 @@ class VelocityChange:
         """
         check_robot(model, state)
         if not callable(matrix):
-            raise ModelError(f"the change {name!r} is a function State -> T, not {told(matrix)}")
+            raise ModelError(f"the change {name!r} is a function State -> T, not {describe(matrix)}")
         T = _square(matrix(state), model.nv, f"T of the change {name!r}")
         if T_dot is None:
             T_dot = derived_rate(model, state, matrix, f"T of the change {name!r}")
@@ -135,7 +135,7 @@ class VelocityChange:
     def then(self, other: VelocityChange) -> VelocityChange:
         """First this change, then ``other``: ``T = T_other T_this``."""
         if not isinstance(other, VelocityChange) or other.T.shape[1] != self.T.shape[0]:
-            raise ModelError(f"other is a VelocityChange of {self.T.shape[0]} numbers, not {told(other)}")
+            raise ModelError(f"other is a VelocityChange of {self.T.shape[0]} numbers, not {describe(other)}")
         first, second = self.at, other.at
         return VelocityChange(
             other.T @ self.T,
@@ -249,7 +249,9 @@ class EquationsOfMotion:
         ``M_y = T^-T M T^-1``, ``C_y = T^-T C T^-1 - M_y (dT/dt) T^-1``, ``g_y = T^-T g``; ``Mdot = C + C'`` survives.
         """
         if not isinstance(change, VelocityChange):
-            raise ModelError(f"a change is a VelocityChange, such as changes.mixed(model, state), not {told(change)}")
+            raise ModelError(
+                f"a change is a VelocityChange, such as changes.mixed(model, state), not {describe(change)}"
+            )
         if np.shape(change.T)[1] != len(self.v):
             raise ModelError(f"the change {change.name!r} takes {np.shape(change.T)[1]} velocities, not {len(self.v)}")
         if np.shape(change.T)[0] != len(self.v):

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..caching import cached_property
 from ..errors import FallingCatError
-from ..model.words import Factorization
+from ..model.literals import Factorization
 from .links import Links, over_links
 from .time import STEP, is_rate
 

@@ -12,7 +12,7 @@ from ..dynamics import jacobian, jacobian_derivative, mass_matrix, mass_matrix_d
 from ..dynamics.checks import check_robot, choice, numbers
 from ..errors import ModelError, NumericsError
 from ..model import Model, State
-from ..model.words import WEIGHTS, Place, Weight, place_name
+from ..model.literals import WEIGHTS, Place, Weight, place_name
 from .center_frames import Orientation, axes_of, check_orientation, frame_matrices, from_base
 from .connection import Shape, connection_rate, shape
 from .decoupling import DECOUPLED

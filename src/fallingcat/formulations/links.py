@@ -19,7 +19,7 @@ from ..dynamics.sweeps import nodes, outward
 from ..lie import SE3
 from ..lie.rotations import block_diagonal, homogeneous
 from ..model import Model, State
-from ..model.words import Factorization
+from ..model.literals import Factorization
 from ..progress import check_memory
 from .time import STEP, later
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import is_numeric, numbers_only
 from ..dynamics.checks import check_robot, positive
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from ..model import Model, State
 from .certificate import Certificate, Check, checked
 from .claims import negative_part
@@ -34,13 +34,13 @@ def certify_reduced(
 
     >>> import fallingcat as fc
     >>> cat = fc.robots.cat()
-    >>> fc.certify_reduced(cat, cat.random_state(np.random.default_rng(0))).passed
+    >>> fc.formulations.certify_reduced(cat, cat.random_state(np.random.default_rng(0))).passed
     True
     """
     check_robot(model, state)
     positive(tolerance, "tolerance")
     if rel is not None and not isinstance(rel, ReducedEquations):
-        raise ModelError(f"rel is what reduced_equations gives, not {told(rel)}")
+        raise ModelError(f"rel is what reduced_equations gives, not {describe(rel)}")
     rel = reduced_equations(model, state) if rel is None else rel
     if not is_numeric(rel.D_mu):
         raise ModelError("certificates are of plain numbers: certify the equations at a state of floats")

@@ -10,7 +10,7 @@ from ..dynamics.coordinate_rates import world_linear as linear_in_world
 from ..lie import Group
 from ..lie.rotations import block_diagonal, skew
 from ..model import Model, State
-from ..model.words import Representation
+from ..model.literals import Representation
 from .equations import VelocityChange
 
 
@@ -34,7 +34,7 @@ def inertial(model: Model, state: State) -> VelocityChange:
 
 def world_linear(model: Model, state: State) -> VelocityChange:
     """Velocity of the base's origin along the world's axes, angular velocity body-fixed: ``[R v; w]``, the ``u`` of
-    [ETH] (2.261), MuJoCo's ``qvel``; :func:`fallingcat.floating_base_map` ties it to rates of coordinates.
+    [ETH] (2.261), MuJoCo's ``qvel``; :func:`fallingcat.dynamics.floating_base_map` ties it to rates of coordinates.
     """
     check_state(model, state)
     one, zero = np.eye(model.n), np.zeros((model.n, model.n))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..lie import SE3
 from ..model import Model, State
-from ..model.words import FACTORIZATIONS
+from ..model.literals import FACTORIZATIONS
 from .base_change import base_at
 from .certificate import Certificate, Check, certify
 from .decoupling import center_of_mass_base, centroidal, locked, momentum_map

@@ -15,12 +15,12 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any, Final, Literal, NamedTuple
 
-from ..errors import FallingCatError, FileError, ModelError, told
+from ..errors import FallingCatError, FileError, ModelError, describe
 from ..lie import Group
 from ..model import Model
 from ..model.body import frozen_array
 from ..registry import Registry
-from .bases import PLAIN_BASES
+from .base_names import PLAIN_BASES
 from .diagnostics import FileWarning, Options, Reader, check_path
 
 _WORDS: Final = {
@@ -117,16 +117,16 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model to a ``.urdf`` or ``.toml`` file, as a whole or not at all."""
     check_path(path)
     if not isinstance(model, Model):
-        raise ModelError(f"the first argument is a Model, not {told(model)}")
+        raise ModelError(f"the first argument is a Model, not {describe(model)}")
     suffix = PurePath(path).suffix.lower()
     if suffix == ".urdf" and model.loops:
         names = ", ".join(loop.name for loop in model.loops)
         hint = "a .toml file has them; or save model.open_loops(), the tree alone"
         raise FileError(f"URDF has no loops, as {names} of this robot", file=path, hint=hint)
     if suffix == ".urdf":
-        from .urdf_writer import save as write
+        from .urdf.writer import save as write
     elif suffix == ".toml":
-        from .toml import save as write
+        from .toml.reader import save as write
     elif suffix in WRITERS:
         WRITERS[suffix](model, path)
         return
@@ -156,7 +156,7 @@ def from_mujoco_model(peer: Any, *, root: str | None = None) -> Model:
     among several robots and objects, as in :func:`load`.  States go there and back by ``model.to_mujoco`` and
     ``model.from_mujoco``.  Actuators are as in :func:`load`.  Equalities, tendons and contacts are not taken along.
     """
-    from .mjcf.memory import read_mujoco_model
+    from .mjcf.mujoco_model import read_mujoco_model
 
     reader = Reader("MjModel", Options(root=root))
     try:
@@ -186,11 +186,11 @@ def _read(reader: Reader) -> Model:
         reader.fail(None, f"no robot is read from {what}", hint)
     data = read_bytes(reader)
     if expand:
-        from .xacro import expanded
+        from .urdf.xacro import expanded
 
         data = expanded(reader)
     if suffix == ".toml":
-        from .toml import read_toml
+        from .toml.reader import read_toml
 
         return read_toml(data, reader)
     root = parse(data, reader)
@@ -202,7 +202,7 @@ def _read(reader: Reader) -> Model:
         wanted = "<robot>" if suffix == ".urdf" else "<mujoco> or <robot>"
         advice = "MJCF belongs into a .xml file" if root.tag == "mujoco" else None
         reader.fail(root, f"the root element is {wanted}", advice)
-    from .urdf import read_urdf
+    from .urdf.reader import read_urdf
 
     return read_urdf(root, reader)
 
@@ -214,7 +214,7 @@ def _read_by_other(reader: Reader, suffix: str) -> Model:
     except (OSError, ValueError) as error:
         reader.fail(None, str(error))
     if not isinstance(model, Model):
-        raise ModelError(f"the reader of {suffix!r} files gives a Model, not {told(model)}")
+        raise ModelError(f"the reader of {suffix!r} files gives a Model, not {describe(model)}")
     base, gravity = reader.options.base, reader.options.gravity
     model = model if base is None else replace(model, base=base)
     return model if gravity is None else replace(model, gravity=gravity)
@@ -224,7 +224,7 @@ def _check_format(suffix: str, function: Any) -> None:
     if not suffix.startswith(".") or suffix != suffix.lower() or suffix in (".urdf", ".xml", ".toml", ".xacro"):
         raise ModelError(f"the ending of a file format is like '.sdf', and not one of the library's, not {suffix!r}")
     if not callable(function):
-        raise ModelError(f"files are read and written by functions, not by {told(function)}")
+        raise ModelError(f"files are read and written by functions, not by {describe(function)}")
 
 
 READERS = Registry[Callable[[Path], Model]]("reader", "fallingcat.readers", {}, _check_format)
@@ -237,7 +237,7 @@ def _found(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
     """The file of a path, or of the name of a robot that is installed."""
     if PurePath(path).suffix:
         return path
-    from .named import is_name, path_of
+    from .robot_descriptions import is_name, path_of
 
     return path_of(os.fspath(path)) if is_name(path) else path
 
@@ -264,10 +264,10 @@ def _options(
             continue
         if not isinstance(word, str) or word not in known:
             choices = " or ".join(f'"{choice}"' for choice in known)
-            raise FallingCatError(f"{name} is {choices}, not {told(word)}")
+            raise FallingCatError(f"{name} is {choices}, not {describe(word)}")
     vector = None if gravity is None else frozen_array(gravity, (3,), "gravity")
     if root is not None and not (isinstance(root, str) and PurePath(path).suffix.lower() == ".xml"):
-        raise FallingCatError(f"root is the name of a body of an MJCF file, not {told(root)}")
+        raise FallingCatError(f"root is the name of a body of an MJCF file, not {describe(root)}")
     return Options(base=base, gravity=vector, inside=_folder(inside, path), root=root, **words)
 
 
@@ -276,8 +276,8 @@ def _folder(inside: object, path: str | os.PathLike[str]) -> Path | None:
     if inside is None:
         return None
     if not isinstance(inside, (str, os.PathLike)) or not os.path.isdir(inside):
-        raise FallingCatError(f"inside is a folder, not {told(inside)}")
+        raise FallingCatError(f"inside is a folder, not {describe(inside)}")
     folder = Path(os.fsdecode(inside)).resolve()
     if not Path(os.fsdecode(path)).resolve().is_relative_to(folder):
-        raise FallingCatError(f"inside is a folder that the robot's file lies in, not {told(inside)}")
+        raise FallingCatError(f"inside is a folder that the robot's file lies in, not {describe(inside)}")
     return folder

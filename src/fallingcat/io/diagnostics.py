@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
-from ..errors import FileError, ModelError, told
+from ..errors import FileError, ModelError, describe
 from ..lie import Group
 from .limits import MAX_WARNINGS
 
@@ -143,4 +143,4 @@ class Reader:
 def check_path(path: object) -> None:
     """An error unless this can be the path of a file."""
     if not isinstance(path, (str, os.PathLike)):
-        raise ModelError(f"a path is a text or a Path, not {told(path)}")
+        raise ModelError(f"a path is a text or a Path, not {describe(path)}")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model import Couple, Fixed, Joint, Limits, Mimic
-from ..model.followers import room
+from ..model.mimics import room
 from ..model.tree import followed
 from .diagnostics import Located, Reader
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..lie import Trivial
 from ..model import Body, Fixed, Link, Model
-from ..model.resistance import Resistance, resistances
+from ..model.joint_inertia import Resistance, resistances
 from .diagnostics import Located, Reader
 from .limits import MAX_MASS_RATIO
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from ..lie import R3, SE2, SE3, SO3, Group, Trivial
 from ..model import (
     Body,
@@ -55,7 +55,7 @@ _BASES: Final[dict[str, Group]] = {"free": SE3(), "spherical": SO3(), "planar": 
 def from_pinocchio_model(peer: Any) -> Model:
     """See :func:`fallingcat.from_pinocchio_model`."""
     if not all(hasattr(peer, name) for name in ("names", "joints", "jointPlacements", "inertias", "frames")):
-        raise ModelError(f"peer is a pinocchio.Model, not {told(peer)}")
+        raise ModelError(f"peer is a pinocchio.Model, not {describe(peer)}")
     mimics = [_mimic(peer, i) for i in range(peer.njoints)]
     kinds = [_kind(name, joint) for name, joint in list(zip(peer.names, peer.joints, strict=True))[1:]]
     placements = [np.array(H.homogeneous) for H in peer.jointPlacements][1:]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import stack
 from ..arrays.arguments import of_shape
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from ..records import concise
 from .group import Group, constant
 
@@ -40,7 +40,7 @@ class Algebra:
         try:
             c = np.array(self.constants, dtype=float)
         except (TypeError, ValueError):
-            raise ModelError(f"structure constants are m x m x m numbers, not {told(self.constants)}") from None
+            raise ModelError(f"structure constants are m x m x m numbers, not {describe(self.constants)}") from None
         if c.ndim != 3 or len(set(c.shape)) != 1 or not np.isfinite(c).all():
             raise ModelError(f"structure constants are m x m x m finite numbers, not of shape {c.shape}")
         size = max(1.0, float(np.abs(c).max(initial=0.0)))
@@ -56,7 +56,7 @@ class Algebra:
     def of(cls, group: Group) -> Algebra:
         """That of a group of rigid motions."""
         if not isinstance(group, Group):
-            raise ModelError(f"the algebra of a group of fallingcat.lie, not of {told(group)}")
+            raise ModelError(f"the algebra of a group of fallingcat.lie, not of {describe(group)}")
         return cls(np.stack([group.ad(e) for e in np.eye(group.dim)], axis=1), group.name)
 
     @classmethod

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import concatenate, is_numeric, scale
 from ..arrays.arguments import check_rng, is_scalar, look_first, shape_of
 from ..caching import cached_property
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from . import series
 from .arguments import check_shapes
 from .rotations import homogeneous, skew, unskew
@@ -181,7 +181,7 @@ class Group(ABC):
     def interpolate(self, g: Any, h: Any, s: Any) -> Any:
         """The point at ``s`` in [0, 1] on the one-parameter path from ``g`` to ``h``: ``g exp(s log(g^-1 h))``."""
         if not is_scalar(s):
-            raise ModelError(f"s is a number from 0 to 1, not {told(s)}")
+            raise ModelError(f"s is a number from 0 to 1, not {describe(s)}")
         return self.compose(g, self.exp(scale(s, self.log(self.compose(self.inverse(g), h)))))
 
     @abstractmethod
@@ -195,7 +195,7 @@ class Group(ABC):
     def contains(self, g: Any, tolerance: float = 1e-9) -> bool:
         """Whether ``g`` (numbers) is an element, up to ``tolerance`` in each entry."""
         if not isinstance(tolerance, (int, float)) or not tolerance >= 0.0:
-            raise ModelError(f"tolerance is a number that is not negative, not {told(tolerance)}")
+            raise ModelError(f"tolerance is a number that is not negative, not {describe(tolerance)}")
         if shape_of(g) != self.shapes["an element"] or not is_numeric(np.asarray(g)) or not np.isfinite(g).all():
             return False
         g = np.asarray(g)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import array, scale
 from ..caching import cached_property
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from .abelian import Abelian, unit
 from .group import constant
 from .rotations import about, homogeneous
@@ -36,7 +36,7 @@ class Helical(Abelian):
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", unit(self.axis))
         if not isinstance(self.pitch, (int, float)) or not 0.0 < abs(self.pitch) < np.inf:
-            raise ModelError(f"the pitch of a screw is finite and not zero, not {told(self.pitch)}: use SO2 or R1")
+            raise ModelError(f"the pitch of a screw is finite and not zero, not {describe(self.pitch)}: use SO2 or R1")
 
     # exp, log -------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import concatenate
 from ..caching import cached_property
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from ..records import concise
 from .group import Group, constant
 from .rotations import block_diagonal
@@ -35,7 +35,7 @@ class Product(Group):
 
     def __post_init__(self) -> None:
         if not isinstance(self.factors, tuple) or not all(isinstance(f, Group) for f in self.factors):
-            raise ModelError(f"factors is a tuple of groups, not {told(self.factors)}")
+            raise ModelError(f"factors is a tuple of groups, not {describe(self.factors)}")
         object.__setattr__(self, "name", " x ".join(f.name for f in self.factors) or "1")
         object.__setattr__(self, "dim", sum(f.dim for f in self.factors))
         object.__setattr__(self, "coordinate_names", tuple(n for f in self.factors for n in f.coordinate_names))

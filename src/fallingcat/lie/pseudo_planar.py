@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import array
 from ..caching import cached_property
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from .group import Group, constant
 from .rotations import about, homogeneous
 from .rotations import left_jacobian as jacobian
@@ -42,7 +42,7 @@ class PseudoPlanar(Group):
 
     def __post_init__(self) -> None:
         if not isinstance(self.pitch, (int, float)) or not 0.0 < abs(self.pitch) < np.inf:
-            raise ModelError(f"the pitch of a screw is finite and not zero, not {told(self.pitch)}: use SE2")
+            raise ModelError(f"the pitch of a screw is finite and not zero, not {describe(self.pitch)}: use SE2")
 
     # exp, log -------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from .joint import Joint
 from .names import index
 
@@ -28,7 +28,7 @@ def drives(given: Any, joints: Sequence[Joint]) -> Drives | None:
         given = _mixes(given, joints)
     if isinstance(given, str) or not isinstance(given, (list, tuple)):
         raise ModelError(
-            f"driven is a list of names of joints, of mixes {{joint: factor}}, or a matrix, not {told(given)}"
+            f"driven is a list of names of joints, of mixes {{joint: factor}}, or a matrix, not {describe(given)}"
         )
     found = tuple(one if isinstance(one, str) else _mix(one) for one in given)
     for name in (name for one in found for name in _names(one)):
@@ -81,9 +81,11 @@ def _mix(given: Any) -> Mix:
         else []
     )
     if not pairs or not all(isinstance(p, (list, tuple)) and len(p) == 2 and _is_number(p[1]) for p in pairs):
-        raise ModelError(f"a mix of joints is {{joint: factor, ...}} with factors that are not zero, not {told(given)}")
+        raise ModelError(
+            f"a mix of joints is {{joint: factor, ...}} with factors that are not zero, not {describe(given)}"
+        )
     if len({name for name, _ in pairs}) < len(pairs):
-        raise ModelError(f"a mix of joints has a joint twice: {told(given)}")
+        raise ModelError(f"a mix of joints has a joint twice: {describe(given)}")
     return tuple((name, float(factor)) for name, factor in pairs)
 
 
@@ -93,7 +95,7 @@ def _mixes(S: np.ndarray, joints: Sequence[Joint]) -> list[Mix]:
     if any(joint.nv > 1 for joint in joints):
         raise ModelError("drives as a matrix are those of joints with one degree of freedom: name the others")
     if S.ndim != 2 or S.shape[1] != len(names) or S.dtype.kind not in "fiub" or not np.isfinite(S).all():
-        raise ModelError(f"drives as a matrix have shape (k, {len(names)}) and finite numbers, not {told(S)}")
+        raise ModelError(f"drives as a matrix have shape (k, {len(names)}) and finite numbers, not {describe(S)}")
     return [tuple((name, float(x)) for name, x in zip(names, row, strict=True) if x) for row in S]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import clip
 from ..arrays.types import Scalar
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from ..records import concise
 
 ActuatorKind = Literal["motor", "position", "velocity", "general"]
@@ -44,11 +44,11 @@ class Actuator:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise ModelError(f"actuator {self.name!r} is one of {', '.join(KINDS)}, not {told(self.kind)}")
+            raise ModelError(f"actuator {self.name!r} is one of {', '.join(KINDS)}, not {describe(self.kind)}")
         for part in ("gear", "kp", "kv", "gain"):
             x = getattr(self, part)
             if not _is_number(x) or not np.isfinite(x):
-                raise ModelError(f"{part} of actuator {self.name!r} is a finite number, not {told(x)}")
+                raise ModelError(f"{part} of actuator {self.name!r} is a finite number, not {describe(x)}")
         for part in ("control_range", "force_range"):
             lower, upper = self._set_numbers(part, "two")
             if not lower <= upper:
@@ -62,7 +62,7 @@ class Actuator:
         given = getattr(self, part)
         fits = isinstance(given, (tuple, list)) and len(given) == {"two": 2, "three": 3}[size]
         if not fits or not all(map(_is_number, given)):
-            raise ModelError(f"{part} of actuator {self.name!r} is {size} numbers, not {told(given)}")
+            raise ModelError(f"{part} of actuator {self.name!r} is {size} numbers, not {describe(given)}")
         numbers = tuple(map(float, given))
         object.__setattr__(self, part, numbers)
         return numbers

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import array, is_expression, is_numeric, mirror, scale
 from ..caching import cached_property
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from ..lie.rotations import skew
 from ..records import concise
 
@@ -59,7 +59,7 @@ class Body(Frozen):
             try:
                 object.__setattr__(self, "mass", float(self.mass))
             except (TypeError, ValueError, OverflowError):
-                raise ModelError(f"the mass of a body is a number, not {told(self.mass)}") from None
+                raise ModelError(f"the mass of a body is a number, not {describe(self.mass)}") from None
         object.__setattr__(self, "center", frozen_array(self.center, (3,), "center"))
         object.__setattr__(self, "inertia", frozen_array(self.inertia, (3, 3), "inertia"))
         self._check_sizes()
@@ -96,7 +96,7 @@ class Body(Frozen):
         try:
             pairs = [(mass, position) for mass, position in points]
         except (TypeError, ValueError, OverflowError):
-            raise ModelError(f"points are pairs of a mass and a position, not {told(points)}") from None
+            raise ModelError(f"points are pairs of a mass and a position, not {describe(points)}") from None
         return sum_bodies(cls(mass, frozen_array(position, (3,), "center")) for mass, position in pairs)
 
     @cached_property

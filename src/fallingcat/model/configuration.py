@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..arrays import concatenate, scale
-from ..arrays.many import of_many
 from ..arrays.types import Matrix, Scalar, Vector
+from ..arrays.vectorize import vectorize
 from ..caching import cached_property
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from ..lie import Group, Product
 from ..lie.group import constant
 from .state import State
@@ -132,7 +132,7 @@ def _split(x: Any, sizes: list[int], what: str) -> list[Any]:
     """The parts of the last axis."""
     x = np.asarray(x, dtype=float) if isinstance(x, (list, tuple)) else x
     if getattr(x, "ndim", 0) < 1 or x.shape[-1] != sum(sizes):
-        raise ModelError(f"{what} has shape (..., {sum(sizes)}), not {getattr(x, 'shape', None) or told(x)}")
+        raise ModelError(f"{what} has shape (..., {sum(sizes)}), not {getattr(x, 'shape', None) or describe(x)}")
     ends = list(accumulate(sizes))
     return [x[..., end - size : end] for size, end in zip(sizes, ends, strict=True)]
 
@@ -147,7 +147,7 @@ def _mapped(function: Any, plain: Any, a: Any, b: Any) -> Any:
         return function(a, b)
     if plain is not None:
         return plain(a, b)
-    return of_many(function, a, b)
+    return vectorize(function, a, b)
 
 
 def _joined(parts: Iterable[Any]) -> Any:

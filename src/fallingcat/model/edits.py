@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from ..lie import SE3
 from .actuation import without
 from .body import Body, sum_bodies
@@ -48,7 +48,7 @@ def lock(model: Model, joints: Mapping[str, Any] | Sequence[str]) -> Model:
     """The robot with the named joints, and all that follow them, replaced by welds at the given coordinates."""
     joints = [joints] if isinstance(joints, str) else joints
     if not isinstance(joints, (Mapping, Sequence)):
-        raise ModelError(f"joints are names of joints, not {told(joints)}")
+        raise ModelError(f"joints are names of joints, not {describe(joints)}")
     for name in joints:
         model.leading_index(name)
     wanted: dict[str, Any] = dict(joints) if isinstance(joints, Mapping) else dict.fromkeys(joints)

@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import any_nonzero, is_expression, is_numeric, rigid_product, scale
 from ..arrays.types import Matrix, Pose, Vector
 from ..caching import cached_property
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from ..lie import SE3
 from ..records import concise
 from .body import Frozen, frozen_array, frozen_pose
@@ -30,7 +30,7 @@ class Limits:
     def __post_init__(self) -> None:
         for name, x in vars(self).items():
             if not isinstance(x, (int, float, np.number)) or x != x:
-                raise ModelError(f"a joint limit is not a number: {name} is {told(x)}")
+                raise ModelError(f"a joint limit is not a number: {name} is {describe(x)}")
         if self.lower > self.upper:
             raise ModelError(f"the lower limit {self.lower:g} lies above the upper limit {self.upper:g}")
         if self.velocity < 0.0 or self.effort < 0.0:
@@ -41,7 +41,7 @@ class Limits:
 class Passive:
     """What pulls on each rate of a joint by itself: ``-damping rate - friction sign(rate) - stiffness (q - rest)``.
 
-    Runs apply it: see :func:`fallingcat.control.passive`.  Dynamics of a single state, such as
+    Runs apply it: see :func:`fallingcat.control.laws.passive_joints`.  Dynamics of a single state, such as
     :func:`fallingcat.forward_dynamics`, take forces as they are given.
 
     >>> Passive(damping=0.1, stiffness=20.0, rest=0.5)
@@ -62,7 +62,7 @@ class Passive:
             if is_expression(x):
                 continue
             if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not np.isfinite(x):
-                raise ModelError(f"the {name} of a joint is a finite number, not {told(x)}")
+                raise ModelError(f"the {name} of a joint is a finite number, not {describe(x)}")
             if x < 0.0 and name != "rest":
                 raise ModelError(f"the {name} of a joint is not negative, as {x:g} is: it would feed energy into it")
 
@@ -88,11 +88,11 @@ class Mimic:
 
     def __post_init__(self) -> None:
         if not isinstance(self.leader, str):
-            raise ModelError(f"the leader of a joint is the name of a joint, not {told(self.leader)}")
+            raise ModelError(f"the leader of a joint is the name of a joint, not {describe(self.leader)}")
         for name in ("ratio", "offset"):
             x = getattr(self, name)
             if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not np.isfinite(x):
-                raise ModelError(f"the {name} at which a joint follows {self.leader!r} is a number, not {told(x)}")
+                raise ModelError(f"the {name} at which a joint follows {self.leader!r} is a number, not {describe(x)}")
             object.__setattr__(self, name, float(x))
         if not self.ratio:
             raise ModelError(f"a joint that follows {self.leader!r} at the ratio 0 stands still: make it a fixed one")
@@ -140,13 +140,13 @@ class Joint(Frozen):
 
     def __post_init__(self) -> None:
         if not isinstance(self.kind, JointKind):
-            raise ModelError(f"the kind of joint {self.name!r} is a JointKind, not {told(self.kind)}")
+            raise ModelError(f"the kind of joint {self.name!r} is a JointKind, not {describe(self.kind)}")
         if not isinstance(self.limits, Limits):
-            raise ModelError(f"the limits of joint {self.name!r} are Limits, not {told(self.limits)}")
+            raise ModelError(f"the limits of joint {self.name!r} are Limits, not {describe(self.limits)}")
         if not isinstance(self.passive, Passive):
-            raise ModelError(f"passive of joint {self.name!r} is a Passive, not {told(self.passive)}")
+            raise ModelError(f"passive of joint {self.name!r} is a Passive, not {describe(self.passive)}")
         if not isinstance(self.mimic, Mimic | None):
-            raise ModelError(f"mimic of joint {self.name!r} is a Mimic, not {told(self.mimic)}")
+            raise ModelError(f"mimic of joint {self.name!r} is a Mimic, not {describe(self.mimic)}")
         if self.mimic and (self.kind.nq, self.kind.nv) != (1, 1):
             raise ModelError(f"joint {self.name!r} is {self.kind.name}: only a joint of one coordinate follows another")
         object.__setattr__(self, "armature", self._checked_armature())

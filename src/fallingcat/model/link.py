@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from ..records import concise
 from .body import Body, Frozen, frozen_pose
 from .shapes import Shape, shapes
@@ -24,9 +24,9 @@ class Link(Frozen):
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
-            raise ModelError(f"the name of a link is a text, not {told(self.name)}")
+            raise ModelError(f"the name of a link is a text, not {describe(self.name)}")
         if not isinstance(self.body, Body):
-            raise ModelError(f"the body of link {self.name!r} is a Body, not {told(self.body)}")
+            raise ModelError(f"the body of link {self.name!r} is a Body, not {describe(self.body)}")
         for what in ("visuals", "collisions"):
             object.__setattr__(self, what, shapes(getattr(self, what), f"{what} of link {self.name!r}"))
 

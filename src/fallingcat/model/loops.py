@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import concatenate, scale, stack
 from ..arrays.types import Matrix, Pose, Scalar, Vector
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from ..lie import rotations
 from ..records import concise
 from ..registry import Registry
@@ -161,9 +161,13 @@ class Couple(Loop):
         try:
             coefficients = tuple(float(c) for c in self.coefficients)
         except (TypeError, ValueError):
-            raise ModelError(f"coefficients of loop {self.name!r} are numbers, not {told(self.coefficients)}") from None
+            raise ModelError(
+                f"coefficients of loop {self.name!r} are numbers, not {describe(self.coefficients)}"
+            ) from None
         if not coefficients or not np.isfinite(coefficients).all():
-            raise ModelError(f"coefficients of loop {self.name!r} are finite numbers, not {told(self.coefficients)}")
+            raise ModelError(
+                f"coefficients of loop {self.name!r} are finite numbers, not {describe(self.coefficients)}"
+            )
         object.__setattr__(self, "coefficients", coefficients)
 
     @property
@@ -211,7 +215,7 @@ class Rolling(Loop):
         for part, low in (("radius", 0.0), ("height", -np.inf)):
             x = getattr(self, part)
             if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not low < x < np.inf:
-                raise ModelError(f"{part} of loop {self.name!r} is a finite number of metres, not {told(x)}")
+                raise ModelError(f"{part} of loop {self.name!r} is a finite number of metres, not {describe(x)}")
 
     @property
     def count(self) -> int:
@@ -238,7 +242,7 @@ class Rolling(Loop):
 
 def _check(name: str, kind: Any) -> None:
     if not isinstance(kind, type) or not issubclass(kind, Loop) or not is_dataclass(kind):
-        raise ModelError(f"a kind of loop is a frozen dataclass derived from Loop, not {told(kind)}")
+        raise ModelError(f"a kind of loop is a frozen dataclass derived from Loop, not {describe(kind)}")
 
 
 KINDS = Registry[type[Loop]](

@@ -11,9 +11,11 @@ import numpy as np
 from ..arrays import is_numeric, scale
 from ..arrays.types import Pose, Scalar, Twist, Vector
 from ..caching import cached_property
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from ..lie import Group, Product
-from . import actuation, edits, exchange, followers, resistance, states, summary
+from . import actuation, edits, exchange, states, summary
+from . import joint_inertia as resistance
+from . import mimics as followers
 from .actuator import Actuator
 from .body import Body, Frozen, frozen_array
 from .configuration import Configuration
@@ -65,7 +67,7 @@ class Model(Frozen):
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Group):
-            raise ModelError(f"the base is a group of fallingcat.lie, not {told(self.base)}")
+            raise ModelError(f"the base is a group of fallingcat.lie, not {describe(self.base)}")
         for part, kind in (
             ("links", Link),
             ("joints", Joint),
@@ -228,14 +230,14 @@ class Model(Frozen):
     @cached_property
     def nominal(self) -> Model:
         """The robot that tells sizes where this one's numbers are expressions: itself, unless it is one of many that
-        differ (:class:`fallingcat.simulation.Fleet`).
+        differ (:class:`fallingcat.simulation.BatchSimulator`).
         """
         return self
 
     @cached_property
     def inertias_behind(self) -> Any:
-        """``n``: what :func:`fallingcat.control.passive.carried` has found, for one of many robots that differ
-        (:class:`fallingcat.simulation.Fleet`), whose numbers are expressions; else None.
+        """``n``: what :func:`fallingcat.control.laws.passive_joints.carried` has found, for one of many robots that differ
+        (:class:`fallingcat.simulation.BatchSimulator`), whose numbers are expressions; else None.
         """
         return None
 
@@ -288,7 +290,7 @@ class Model(Frozen):
         ``joints``, and ``position``, ``quaternion``, ``rpy`` or ``pose`` in ``base``, are as in :meth:`state`.
         """
         if not callable(getattr(ground, "place", None)):
-            raise ModelError(f"ground is a contact, such as fc.contact.CompliantFloor(...), not {told(ground)}")
+            raise ModelError(f"ground is a contact, such as fc.contact.CompliantFloor(...), not {describe(ground)}")
         return ground.place(self, self.state(joints=joints, **base))
 
     def neutral(self) -> State:
@@ -348,19 +350,19 @@ class Model(Frozen):
         Joints keep the model's order, which is MuJoCo's when the model was read from the same file.  For many states
         at once, and for Drake and ROS, see :mod:`fallingcat.exchange`.
         """
-        return exchange.mujoco(self).there(*self.flatten(state))
+        return exchange.mujoco(self).to(*self.flatten(state))
 
     def from_mujoco(self, qpos: Vector, qvel: Vector | None = None) -> State:
         """The state with MuJoCo's ``qpos`` and ``qvel`` (zero if left out); the inverse of :meth:`to_mujoco`."""
-        return self.unflatten(*exchange.mujoco(self).back(qpos, qvel))
+        return self.unflatten(*exchange.mujoco(self).from_(qpos, qvel))
 
     def to_pinocchio(self, state: State, like: Any) -> tuple[np.ndarray, np.ndarray]:
         """``q, v`` in the order and the conventions of ``like``, a ``pinocchio.Model`` of the same robot."""
-        return exchange.pinocchio(self, like).there(*self.flatten(state))
+        return exchange.pinocchio(self, like).to(*self.flatten(state))
 
     def from_pinocchio(self, q: Vector, v: Vector | None = None, *, like: Any) -> State:
         """The state with Pinocchio's ``q`` and ``v`` (zero if left out); the inverse of :meth:`to_pinocchio`."""
-        return self.unflatten(*exchange.pinocchio(self, like).back(q, v))
+        return self.unflatten(*exchange.pinocchio(self, like).from_(q, v))
 
     # other models ---------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ModelError, meant, told
+from ..errors import ModelError, describe, meant
 
 if TYPE_CHECKING:
     from .model import Model
@@ -24,7 +24,7 @@ def no_twins(what: str, names: Iterable[str]) -> None:
 def index(what: str, name: str, names: Sequence[str]) -> int:
     """The place of a name among others, or an error that says which is near."""
     if not isinstance(name, str):
-        raise ModelError(f"there is no {what} {told(name)}: a name is a text")
+        raise ModelError(f"there is no {what} {describe(name)}: a name is a text")
     try:
         return names.index(name)
     except ValueError:
@@ -70,7 +70,7 @@ def check_actuators(model: Model) -> None:
 def pairs_of_links(given: Any, links: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Pairs of names of links, which exist, as tuples."""
     if not isinstance(given, (tuple, list)) or not all(isinstance(x, (tuple, list)) and len(x) == 2 for x in given):
-        raise ModelError(f"apart are pairs of names of links, not {told(given)}")
+        raise ModelError(f"apart are pairs of names of links, not {describe(given)}")
     for name in {name: None for pair in given for name in pair}:
         index("link", name, links)
     return tuple((first, second) for first, second in given)
@@ -79,8 +79,8 @@ def pairs_of_links(given: Any, links: Sequence[str]) -> tuple[tuple[str, str], .
 def records(given: Any, what: str, kind: type) -> tuple[Any, ...]:
     """Links, joints or frames as a tuple of them."""
     if not isinstance(given, (tuple, list)):
-        raise ModelError(f"{what} are {kind.__name__} records, not {told(given)}")
+        raise ModelError(f"{what} are {kind.__name__} records, not {describe(given)}")
     for one in given:
         if not isinstance(one, kind):
-            raise ModelError(f"{what} are {kind.__name__} records, not {told(one)}")
+            raise ModelError(f"{what} are {kind.__name__} records, not {describe(one)}")
     return tuple(given)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from .body import Frozen, frozen_pose
 
 Color = tuple[float, float, float, float]
@@ -41,7 +41,7 @@ class Shape(Frozen):
         values = _floats((given,) if count == 1 else given)
         if values is None or len(values) != count or min(values) <= 0.0:
             what = "a positive number" if count == 1 else f"{count} positive numbers"
-            raise ModelError(f"the {name} of a {self.kind} is {what}, not {told(given)}")
+            raise ModelError(f"the {name} of a {self.kind} is {what}, not {describe(given)}")
         return values[0] if count == 1 else values
 
     def moved(self, H: np.ndarray) -> Self:
@@ -116,10 +116,12 @@ class Mesh(Shape):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (isinstance(self.path, str) and self.path and isinstance(self.folder, str)):
-            raise ModelError(f"the path of a mesh and its folder are texts, not {told(self.path)}, {told(self.folder)}")
+            raise ModelError(
+                f"the path of a mesh and its folder are texts, not {describe(self.path)}, {describe(self.folder)}"
+            )
         scale = _floats(self.scale)
         if scale is None or len(scale) != 3 or 0.0 in scale:
-            raise ModelError(f"the scale of a mesh is three numbers, none of them zero, not {told(self.scale)}")
+            raise ModelError(f"the scale of a mesh is three numbers, none of them zero, not {describe(self.scale)}")
         object.__setattr__(self, "scale", scale)
 
 
@@ -130,7 +132,7 @@ KINDS: dict[str, type[Shape]] = {kind.kind: kind for kind in (Sphere, Ellipsoid,
 def shapes(given: Any, what: str) -> tuple[Shape, ...]:
     """A tuple of shapes, or an error that names ``what``."""
     if not isinstance(given, (tuple, list)) or not all(isinstance(one, Shape) for one in given):
-        raise ModelError(f"the {what} are Shape records, not {told(given)}")
+        raise ModelError(f"the {what} are Shape records, not {describe(given)}")
     return tuple(given)
 
 
@@ -146,6 +148,6 @@ def _floats(given: Any) -> tuple[float, ...] | None:
 def _color(given: Any) -> Color:
     values = _floats(given)
     if values is None or len(values) != 4 or not all(0.0 <= x <= 1.0 for x in values):
-        raise ModelError(f"a color is red, green, blue, opacity between 0 and 1, not {told(given)}")
+        raise ModelError(f"a color is red, green, blue, opacity between 0 and 1, not {describe(given)}")
     red, green, blue, opacity = values
     return red, green, blue, opacity

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..arrays import absolute, concatenate, is_numeric, maximum
 from ..arrays.arguments import as_array, check_rng, of_shape, shape_of
-from ..arrays.many import of_many
-from ..errors import ModelError, told
+from ..arrays.vectorize import vectorize
+from ..errors import ModelError, describe
 from ..lie import SO3, Group
 from ..lie.charts import EulerZYX
 from ..lie.rotations import homogeneous, matrix_from_quaternion
@@ -66,7 +66,7 @@ def pose_of(pose: Any, position: Any, quaternion: Any, rpy: Any) -> Any:
         R = matrix_from_quaternion(turn) if rpy is None else EulerZYX().to_matrix(turn[::-1])
         return homogeneous(R, p)
 
-    return placed(p, turn) if p.ndim == turn.ndim == 1 else of_many(placed, p, turn)
+    return placed(p, turn) if p.ndim == turn.ndim == 1 else vectorize(placed, p, turn)
 
 
 def shapes_of(model: Model) -> tuple[tuple[int, ...], ...]:
@@ -110,8 +110,8 @@ def check_pose(model: Model, pose: Any) -> None:
     if pose.ndim == 2:
         fine = np.array(group.contains(pose, POSE_TOLERANCE))
     else:
-        off = of_many(lambda g: _largest(group.element(group.coordinates(g)) - g), pose, rank=2)
-        fine = off <= POSE_TOLERANCE * np.maximum(1.0, of_many(_largest, pose, rank=2))
+        off = vectorize(lambda g: _largest(group.element(group.coordinates(g)) - g), pose, rank=2)
+        fine = off <= POSE_TOLERANCE * np.maximum(1.0, vectorize(_largest, pose, rank=2))
     _check_all(fine, f"pose is no element of the base group {group} of {model.name!r}")
 
 
@@ -146,11 +146,13 @@ def _moving(model: Model) -> Iterator[tuple[Joint, slice, Limits]]:
 def check_record(model: Model, state: Any) -> None:
     """An error unless ``state`` is a :class:`State` with the shapes of the model, one or many."""
     if not isinstance(state, State):
-        raise ModelError(f"pass a State of {model.name!r}, not {told(state)}: model.state(...), model.unflatten(q, v)")
+        raise ModelError(
+            f"pass a State of {model.name!r}, not {describe(state)}: model.state(...), model.unflatten(q, v)"
+        )
     lead = (shape_of(state.pose) or ())[:-2]
     for name, x, shape in zip(State._fields, state, shapes_of(model), strict=True):
         if shape_of(x) != (*lead, *shape):
-            given = shape_of(x) or told(x)
+            given = shape_of(x) or describe(x)
             raise ModelError(f"{name} has shape {(*lead, *shape)} for {model.name!r}, not {given}")
 
 
@@ -167,7 +169,7 @@ def flatten(model: Model, state: State) -> tuple[Any, Any]:
         return concatenate([model.base.coordinates(state.pose), state.joints]), state.velocity
     if not is_numeric(state.pose):
         raise ModelError("many states are plain numbers: map other kinds, jax.vmap(model.flatten)")
-    q = np.concatenate([of_many(model.base.coordinates, state.pose, rank=2), state.joints], axis=-1)
+    q = np.concatenate([vectorize(model.base.coordinates, state.pose, rank=2), state.joints], axis=-1)
     return q, state.velocity
 
 
@@ -176,13 +178,13 @@ def unflatten(model: Model, q: Any, v: Any) -> State:
     v, given = np.zeros(model.nv) if v is None else v, []
     for name, x, size in (("q", q, model.nq), ("v", v, model.nv)):
         if (shape_of(x) or ())[-1:] != (size,):
-            raise ModelError(f"{name} has shape ({size},) for {model.name!r}, not {shape_of(x) or told(x)}")
+            raise ModelError(f"{name} has shape ({size},) for {model.name!r}, not {shape_of(x) or describe(x)}")
         given.append(_field(x, (size,), name))
     q, v = given
     coordinates = q[..., : model.base.nq]
     if is_numeric(q):
         coordinates = checked_coordinates(model.base, coordinates, "q (base)")
-    pose = model.base.element(coordinates) if q.ndim == 1 else of_many(model.base.element, coordinates)
+    pose = model.base.element(coordinates) if q.ndim == 1 else vectorize(model.base.element, coordinates)
     return make(model, pose, q[..., model.base.nq :], v[..., : model.m], v[..., model.m :])
 
 
@@ -190,7 +192,7 @@ def random(model: Model, rng: np.random.Generator, *batch: int) -> State:
     """A random state, or many; see :meth:`Model.random_state`."""
     q = random_coordinates(model, rng, *batch)
     coordinates, joints = q[..., : model.base.nq], q[..., model.base.nq :]
-    pose = of_many(model.base.element, coordinates) if batch else np.asarray(model.base.element(coordinates))
+    pose = vectorize(model.base.element, coordinates) if batch else np.asarray(model.base.element(coordinates))
     return State(pose, joints, rng.normal(size=(*batch, model.m)), rng.normal(size=(*batch, model.n)))
 
 

@@ -2,30 +2,30 @@
 
 from typing import TYPE_CHECKING, Any
 
-from .adaptive import SciPy
 from .batch import Rollout
+from .batch_simulator import BatchSimulator
 from .defaults import INTEGRATORS, default_method
 from .events import Event
-from .field import Field
-from .fleet import Fleet
-from .implicit import Implicit
-from .integrator import Integrator
-from .ledger import Ledger
-from .located import Located
-from .momentum import MomentumMidpoint, MomentumRungeKutta
-from .moreau import Moreau
+from .integrators.base import Integrator
+from .integrators.event_located import Located
+from .integrators.implicit import Implicit
+from .integrators.momentum import MomentumMidpoint, MomentumRungeKutta
+from .integrators.moreau import Moreau
+from .integrators.rkmk4 import RKMK4
+from .integrators.rosenbrock import Rosenbrock, error_size
+from .integrators.rule import Rule
+from .integrators.scipy_methods import SciPy
+from .integrators.semi_implicit import SemiImplicitEuler
 from .outcome import Code, Diagnostic, Kind
+from .output.ledger import Ledger
+from .output.trajectory import Trajectory
 from .problem import problem
-from .rkmk4 import RKMK4
 from .rollout import rollout
-from .rosenbrock import Rosenbrock, error_size
-from .rule import Rule
-from .semi_implicit import SemiImplicitEuler
 from .simulate import simulate
 from .simulator import Simulator
 from .step_function import Step, step
 from .system import System
-from .trajectory import Trajectory
+from .vector_field import Field
 
 if TYPE_CHECKING:
     from .environment import VectorEnvironment
@@ -37,7 +37,7 @@ __all__ = [
     "Diagnostic",
     "Event",
     "Field",
-    "Fleet",
+    "BatchSimulator",
     "Implicit",
     "Integrator",
     "Kind",

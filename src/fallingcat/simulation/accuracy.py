@@ -16,7 +16,7 @@ import numpy as np
 
 from ..model import Model
 from .events import PRECISION
-from .field import Layout
+from .vector_field import Layout
 
 STEPS_PER_PART = 250
 """Long enough for a robot that lands to forget errors that it will forget."""

@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays.building import is_jax_tracer
 from ..control import Law
 from ..dynamics.checks import check_model
-from ..errors import ModelError, NumericsError, told
+from ..errors import ModelError, NumericsError, describe
 from ..model import Model, State
 
 DEVICES = ("cpu", "cuda")
@@ -46,7 +46,7 @@ def seconds(x: Any, what: str, *, zero: bool = False) -> float:
     except (TypeError, ValueError, OverflowError):
         value = np.nan
     if not np.isfinite(value) or value < 0.0 or (value == 0.0 and not zero):
-        raise ModelError(f"{what} is a finite number of seconds {rule}, not {told(x)}")
+        raise ModelError(f"{what} is a finite number of seconds {rule}, not {describe(x)}")
     return value
 
 
@@ -67,7 +67,7 @@ def keepable(samples: float, numbers: int) -> None:
 def check_target(target: Any) -> None:
     """An error that lists the devices that simulations run on, if this is none."""
     if target not in DEVICES:
-        raise ModelError(f"simulations run on the target {' or '.join(map(repr, DEVICES))}, not on {told(target)}")
+        raise ModelError(f"simulations run on the target {' or '.join(map(repr, DEVICES))}, not on {describe(target)}")
 
 
 def whole(x: Any, what: str) -> int:
@@ -80,7 +80,9 @@ def whole(x: Any, what: str) -> int:
 def start(model: Model, state: Any) -> State:
     """A copy of a state of the model, as floats that nobody can write to."""
     if not isinstance(state, State):
-        raise ModelError(f"a run of {model.name!r} starts from a state, such as model.state(...), not {told(state)}")
+        raise ModelError(
+            f"a run of {model.name!r} starts from a state, such as model.state(...), not {describe(state)}"
+        )
     made = model.state(*(np.asarray(x) for x in state))
     if made.batch:
         raise ModelError(f"a run starts from one state, not from {made.batch[0]}: rollout runs many at once")
@@ -110,14 +112,14 @@ def starts(model: Model, states: Sequence[Any] | State) -> State:
 def _stacked(model: Model, states: Any) -> State:
     """A list of states as one batch."""
     if isinstance(states, str) or not isinstance(states, Sequence):
-        raise ModelError(f"states is a list of states of {model.name!r}, or one of arrays, not {told(states)}")
+        raise ModelError(f"states is a list of states of {model.name!r}, or one of arrays, not {describe(states)}")
     if not len(states):
         raise ModelError("there is no state to start from")
     neutral = model.neutral()
     for i, state in enumerate(states):
         none = f"state {i} is none of {model.name!r}"
         if not isinstance(state, State):
-            raise ModelError(f"{none}: a run starts from a state, such as model.state(...), not {told(state)}")
+            raise ModelError(f"{none}: a run starts from a state, such as model.state(...), not {describe(state)}")
         for name, x, own in zip(State._fields, state, neutral, strict=True):
             if np.shape(x) != own.shape:
                 raise ModelError(f"{none}: {name} has shape {own.shape}, not {np.shape(x)}")
@@ -162,7 +164,7 @@ def controller_size(model: Model, given: Any) -> int:
     size = np.shape(given)
     if size not in ((model.n,), (model.nv,)):
         wanted = f"{model.n} joint forces" + (f", or {model.nv} with those on the base" if model.m else "")
-        said = f"shape {size}" if size else told(given)
+        said = f"shape {size}" if size else describe(given)
         raise ModelError(f"the controller gives {wanted}, not {said}")
     return size[0]
 

@@ -10,20 +10,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import is_numeric
+from ..compiler import compile
+from ..contact.base import Mode
 from ..contact.capabilities import LinearizedForces, offers
-from ..contact.contact import Mode
-from ..contact.stops import joint_stops
+from ..contact.rigid.joint_stops import joint_stops
 from ..control import Sampled
-from ..control.passive import SUNK
+from ..control.laws.passive_joints import SUNK
 from ..dynamics import mass_matrix
 from ..dynamics.forward import check_mass
-from ..errors import ModelError, NumericsError, told
-from ..kernels import compile
+from ..errors import ModelError, NumericsError, describe
 from ..model import State
 from ..records import table
 from .accuracy import WHOLE, ErrorEstimate, halvings, worst_of_some
 from .arguments import MOST_STEPS, answered
-from .compiled import energies, energies_with, remembered
+from .batch_simulator import BatchSimulator
+from .compiled_dynamics import energies, energies_with, remembered
 from .diagnostics import (
     MAX_ENERGY_RESIDUAL,
     SMALLER_STEPS,
@@ -33,19 +34,18 @@ from .diagnostics import (
     passed_stops,
     unresolved_laws,
 )
-from .field import Series, layout_of
-from .fleet import Fleet
-from .implicit_step import commanded_at
-from .integrator import Marching
-from .ledger import residuals
-from .located import STALLED
-from .numbers import apart
+from .integrators.base import Marching
+from .integrators.event_located import STALLED
+from .integrators.implicit_step import commanded_at
+from .late_switching import asking, late_switches, thinned
+from .law_parameters import apart
 from .outcome import Code, Diagnostic, Kind, status_text
-from .parameters import BEHIND, hefts
+from .output.ledger import residuals
+from .robot_parameters import BEHIND, total_masses
 from .sampling import Looking, SampledTogether
-from .stiffness import REBOUND, Rebound, too_fast, too_long
-from .switching import asking, late_switches, thinned
+from .step_size import REBOUND, Rebound, too_fast, too_long
 from .system import System
+from .vector_field import Series, layout_of
 
 AT_ONCE = 100_000
 """Steps, of all simulations together, between two looks at Ctrl-C."""
@@ -112,9 +112,9 @@ class Sample(NamedTuple):
 
 
 class Batch:
-    """``N`` robots of a :class:`.Fleet` in steps of ``dt`` (s), with a sampled controller if there is one."""
+    """``N`` robots of a :class:`.BatchSimulator` in steps of ``dt`` (s), with a sampled controller if there is one."""
 
-    def __init__(self, fleet: Fleet, system: System, method: Marching, dt: float) -> None:
+    def __init__(self, fleet: BatchSimulator, system: System, method: Marching, dt: float) -> None:
         self.fleet, self.system, self.method, self.dt, self.done = fleet, system, method, dt, 0
         self.layout, self.begun = fleet.layout, self.packed
         self.held: SampledTogether | None = None
@@ -162,7 +162,7 @@ class Batch:
             return forces[:, self.system.model.nv - shape[1] :]
         given = answered(sampled.together, t, State(*self.layout.series(self.packed).states))
         if not is_numeric(given) or np.shape(given) != shape:
-            raise ModelError(f"a controller of {shape[0]} robots gives forces of shape {shape}, not {told(given)}")
+            raise ModelError(f"a controller of {shape[0]} robots gives forces of shape {shape}, not {describe(given)}")
         return np.array(given, dtype=float)
 
     def _commanded(self, t: float, sampled: Sampled) -> np.ndarray:
@@ -304,7 +304,7 @@ class Batch:
         first = self._start(0)
         if floor is None or not foresees or not offers(floor, LinearizedForces):
             return None
-        mass, gives = hefts(self.fleet.parameters, model, floor)
+        mass, gives = total_masses(self.fleet.parameters, model, floor)
         rebound = Rebound.of(self.system, first, mass, gives)
         long = np.zeros(len(mass), dtype=bool) if rebound is None else rebound.off(self.dt) > REBOUND
         if not long.any() and not asking(self.system, 0.0, first):

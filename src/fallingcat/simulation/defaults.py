@@ -2,7 +2,7 @@
 
 The table is in ``docs/choosing_an_integrator.md``.  A driver takes the first method of :func:`preferred` that it can
 run: :func:`fallingcat.simulate` and :func:`fallingcat.rollout` run all of them, what is stepped from outside
-(:class:`.Simulator`, :class:`.Fleet`, environments) those of fixed steps in one code (:func:`takes_fixed_steps`).
+(:class:`.Simulator`, :class:`.BatchSimulator`, environments) those of fixed steps in one code (:func:`takes_fixed_steps`).
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ from ..contact.capabilities import AdmissibleImpulses, LinearizedForces, offers
 from ..dynamics.checks import choice
 from ..errors import ModelError
 from ..model import State
-from .adaptive import SciPy
-from .grip import creeps
-from .implicit import Implicit
-from .implicit_step import law_that_grips
-from .integrator import Integrator, Marching
-from .located import FEW, Located
-from .momentum import MomentumMidpoint, MomentumRungeKutta
-from .momentum import check as check_flight
-from .moreau import Moreau
-from .rkmk4 import RKMK4
-from .rosenbrock import Rosenbrock
-from .rule import SMALL, Rule
-from .semi_implicit import SemiImplicitEuler
-from .smooth import smooth
-from .stiffness import (
+from .integrators.base import Integrator, Marching
+from .integrators.compiled_rule import smooth
+from .integrators.event_located import FEW, Located
+from .integrators.implicit import Implicit
+from .integrators.implicit_step import law_that_grips
+from .integrators.joint_friction import creeps
+from .integrators.momentum import MomentumMidpoint, MomentumRungeKutta
+from .integrators.momentum import check as check_flight
+from .integrators.moreau import Moreau
+from .integrators.rkmk4 import RKMK4
+from .integrators.rosenbrock import Rosenbrock
+from .integrators.rule import SMALL, Rule
+from .integrators.scipy_methods import SciPy
+from .integrators.semi_implicit import SemiImplicitEuler
+from .late_switching import asking
+from .step_size import (
     RESOLVED,
     STABLE,
     STIFF_STEP,
@@ -39,7 +40,6 @@ from .stiffness import (
     swinging,
     unforeseen,
 )
-from .switching import asking
 from .system import System, held
 
 INTEGRATORS: dict[str, Integrator] = {

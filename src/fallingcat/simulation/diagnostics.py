@@ -8,19 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from ..contact.contact import Mode
-from ..contact.stops import LAW, beyond, joint_stops
-from ..control.passive import SUNK
+from ..contact.base import Mode
+from ..contact.rigid.joint_stops import LAW, beyond, joint_stops
+from ..control.laws.passive_joints import SUNK
 from ..model import Model, State
 from .accuracy import REPORTED, TOLERANCE, ErrorEstimate
-from .closed import OPENED
-from .compiled import energies
-from .ledger import ROUNDING, Ledger
+from .compiled_dynamics import energies
+from .late_switching import late_switches, switching
+from .loop_closure import OPENED
 from .outcome import Diagnostic, Kind
-from .stiffness import RESOLVED, Rebound, at_most, too_fast, too_long, unresolved
-from .switching import late_switches, switching
+from .output.ledger import ROUNDING, Ledger
+from .output.trajectory import Trajectory
+from .step_size import RESOLVED, Rebound, at_most, too_fast, too_long, unresolved
 from .system import System
-from .trajectory import Trajectory
 
 MAX_ENERGY_RESIDUAL = 0.01
 """Energy residual above which the energy balance is reported as violated"""
@@ -142,7 +142,7 @@ def _contact_energy(run: Trajectory, kinetic: float, rounding: float) -> Diagnos
 
 def contact_law(system: System, memory: np.ndarray) -> Diagnostic | None:
     """By how much steps missed the contact law, as the contact finds in what it remembers (..., k)."""
-    words = system.contact.told(memory) if system.contact is not None else ""
+    words = system.contact.end_diagnosis(memory) if system.contact is not None else ""
     message, _, advice = words.partition("; ")
     return Diagnostic(Kind.CONTACT_LAW, message, advice=advice) if words else None
 
@@ -156,7 +156,7 @@ def _law_energy(run: Trajectory, kinetic: float) -> Diagnostic | None:
     """Which law gave more than it held and was given; ``kinetic`` (J) is the most that the robot had."""
     limit = MAX_ENERGY_RESIDUAL * kinetic
     for law in run.system.laws:
-        lent = law.holds(run.model, run.state(0))
+        lent = law.stored_energy(run.model, run.state(0))
         gave = 0.0 if lent is None else float(run.ledger.work(law.name).max()) - lent
         if gave > limit:
             message = f"{law.name!r} gave {gave:.2g} J, which it cannot"
@@ -209,7 +209,7 @@ def unresolved_laws(system: System, works: np.ndarray, dt: float) -> Diagnostic 
     (s) resolve.
     """
     for law in system.laws:
-        rate = law.fastest(system.model)
+        rate = law.fastest_rate(system.model)
         if rate * dt > 2.0 * RESOLVED and law.name in system.ports and works[..., system.ports.index(law.name)].any():
             message, advice = unresolved(f"{law.name!r} moves links", rate, dt)
             return Diagnostic(Kind.UNRESOLVED_RATE, message, rate, 2.0 * RESOLVED / dt, advice, law.name)

@@ -9,11 +9,11 @@ import numpy as np
 
 from ..contact import Contact
 from ..control import Law
-from ..errors import ExtraMissingError, ModelError, told
+from ..errors import ExtraMissingError, ModelError, describe
 from ..model import Model, State
 from .arguments import seconds, whole
-from .fleet import Fleet
-from .stiffness import DEFAULT_STEP
+from .batch_simulator import BatchSimulator
+from .step_size import DEFAULT_STEP
 
 try:
     from gymnasium.spaces import Box
@@ -24,7 +24,7 @@ except ImportError:
 
 
 class VectorEnvironment(VectorEnv):
-    """``count`` robots in one :class:`Fleet`, as a ``gymnasium.vector.VectorEnv``: one compiled step moves all of them.
+    """``count`` robots in one :class:`BatchSimulator`, as a ``gymnasium.vector.VectorEnv``: one compiled step moves all of them.
 
     What the task is, plain functions of arrays say; a :class:`~fallingcat.State` there has a first axis over robots:
 
@@ -37,7 +37,7 @@ class VectorEnvironment(VectorEnv):
 
     ``actions`` are the bounds ``(low, high)`` of each robot's action, arrays of one shape; by default effort limits of
     the joints.  Episodes are cut off (truncated) after ``horizon`` (s).  ``laws`` and ``contact`` act in between, in
-    steps of ``dt`` (s), as in :class:`Fleet`; so do ``target`` (``cpu`` or ``cuda``) and ``dtype``.  Steps are taken
+    steps of ``dt`` (s), as in :class:`BatchSimulator`; so do ``target`` (``cpu`` or ``cuda``) and ``dtype``.  Steps are taken
     there, and what the functions see and give is in this computer's memory, whatever the target.
 
     Robots are reset as Gymnasium's own vector environments do (``AutoresetMode.NEXT_STEP``): the step after the end of
@@ -79,7 +79,7 @@ class VectorEnvironment(VectorEnv):
         begun = start(np.random.default_rng(0))
         about: dict[str, Any] = {"dt": dt, "driven": True, "threads": threads, "target": target, "dtype": dtype}
         about["passive"] = passive
-        self.fleet = Fleet(model, [begun] * self.num_envs, laws, contact, **about)
+        self.fleet = BatchSimulator(model, [begun] * self.num_envs, laws, contact, **about)
         low, high = _effort_limits(model) if actions is None else actions
         self._low, self._high = _bounds(low, high)
         self.single_action_space = Box(self._low, self._high, dtype=np.float64)
@@ -98,12 +98,12 @@ class VectorEnvironment(VectorEnv):
         seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, (int, np.integer)) else seed
         if seeds is not None:
             if len(seeds) != self.num_envs:
-                raise ModelError(f"seed is a whole number, or {self.num_envs} of them, not {told(seed)}")
+                raise ModelError(f"seed is a whole number, or {self.num_envs} of them, not {describe(seed)}")
             fresh = [g if s is None else np.random.default_rng(s) for g, s in zip(self._generators, seeds, strict=True)]
             self._generators = fresh
         which = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, dtype=bool)))
         if which.shape != (self.num_envs,) or which.dtype != bool:
-            raise ModelError(f"reset_mask is {self.num_envs} truth values, not {told(which)}")
+            raise ModelError(f"reset_mask is {self.num_envs} truth values, not {describe(which)}")
         self._restart(which)
         self._begun = True
         self._seen = np.where(which[:, None], self._observed(self._state()), self._seen)
@@ -115,7 +115,7 @@ class VectorEnvironment(VectorEnv):
             raise ModelError("reset() comes before the first step()")
         actions = np.asarray(actions, dtype=float)
         if actions.shape != self.action_space.shape:
-            raise ModelError(f"actions are finite numbers of shape {self.action_space.shape}, not {told(actions)}")
+            raise ModelError(f"actions are finite numbers of shape {self.action_space.shape}, not {describe(actions)}")
         if not np.isfinite(actions).all():
             robot = int((~np.isfinite(actions)).any(axis=1).argmax())
             raise ModelError(f"actions are finite numbers, not {actions[robot].tolist()} of robot {robot}")
@@ -168,12 +168,12 @@ class VectorEnvironment(VectorEnv):
     def _observed(self, state: State) -> np.ndarray:
         seen = np.asarray(self._observe(state), dtype=float)
         if seen.ndim != 2 or len(seen) != self.num_envs:
-            raise ModelError(f"observe gives an array of shape ({self.num_envs}, k), not {told(seen)}")
+            raise ModelError(f"observe gives an array of shape ({self.num_envs}, k), not {describe(seen)}")
         return seen
 
     def _of_each(self, x: Any, what: str) -> np.ndarray:
         if np.shape(x) not in ((), (self.num_envs,)):
-            raise ModelError(f"{what} gives {self.num_envs} numbers, not {told(np.asarray(x))}")
+            raise ModelError(f"{what} gives {self.num_envs} numbers, not {describe(np.asarray(x))}")
         return np.broadcast_to(np.asarray(x), self.num_envs)
 
 
@@ -195,7 +195,9 @@ def _bounds(low: Any, high: Any) -> list[np.ndarray]:
     try:
         low, high = np.broadcast_arrays(np.asarray(low, dtype=float), np.asarray(high, dtype=float))
     except (TypeError, ValueError):
-        raise ModelError(f"actions are (low, high), numbers of one shape, not {told(low)} and {told(high)}") from None
+        raise ModelError(
+            f"actions are (low, high), numbers of one shape, not {describe(low)} and {describe(high)}"
+        ) from None
     if not (low <= high).all():
         raise ModelError(f"actions are (low, high), none of low above high, not {low.tolist()} and {high.tolist()}")
     return [low, high]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ModelError, NumericsError, told
+from ..errors import ModelError, NumericsError, describe
 from ..model import State
 
 PRECISION = 1e-10
@@ -44,7 +44,7 @@ class Event(NamedTuple):
             value = float(given)
         except (TypeError, ValueError, OverflowError):
             raise ModelError(
-                f"the event {self.name!r} gives one number at a time and state, not {told(given)}"
+                f"the event {self.name!r} gives one number at a time and state, not {describe(given)}"
             ) from None
         if np.isnan(value):
             raise NumericsError(f"the event {self.name!r} is not a number", time=t, value=value)
@@ -78,7 +78,7 @@ def contact_events(times: np.ndarray, touching: Sequence[frozenset[str]]) -> tup
 def checked_events(events: Sequence[Event]) -> tuple[Event, ...]:
     """The events, unless one of them is none."""
     if not isinstance(events, (list, tuple)):
-        raise ModelError(f"events is a list of events, not {told(events)}")
+        raise ModelError(f"events is a list of events, not {describe(events)}")
     for event in events:
         if not isinstance(event, Event) or not callable(event.function) or not _is_direction(event.direction):
             raise ModelError(f"{event!r} is no event: fc.Event(name, function of time and state, direction -1, 0 or 1)")

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..caching import cached_property
-from ..errors import ModelError, told
-from .integrator import Integrator
-from .numbers import apart, places, tuned
-from .stiffness import STABLE, fastest
+from ..errors import ModelError, describe
+from .integrators.base import Integrator
+from .law_parameters import apart, places, tuned
+from .step_size import STABLE, fastest
 from .system import System
 
 LARGEST = np.finfo(float).max
@@ -68,7 +68,7 @@ class LawInputs:
         by_law = {each.law: each for each in laws}
         for law in value:
             if law not in by_law:
-                raise ModelError(f"{name!r} is an input of {', '.join(map(repr, by_law))}, not of {told(law)}")
+                raise ModelError(f"{name!r} is an input of {', '.join(map(repr, by_law))}, not of {describe(law)}")
         return [(by_law[law], x) for law, x in value.items()]
 
     def values(self, inputs: Mapping[str, Any], robots: int, array: Callable[[Any], Any]) -> list[tuple[slice, Any]]:
@@ -129,7 +129,7 @@ def _shaped(name: str, each: Input, value: Any, robots: int, array: Callable[[An
     many = (robots, *each.shape)
     if x is None or tuple(x.shape) not in (each.shape, many):
         wanted = each.shape if robots == 1 else f"{each.shape} or {many}"
-        raise ModelError(f"{name} of {each.law!r} must have shape {wanted}, got {told(value if x is None else x)}")
+        raise ModelError(f"{name} of {each.law!r} must have shape {wanted}, got {describe(value if x is None else x)}")
     return x.reshape((*x.shape[: x.ndim - len(each.shape)], each.size))
 
 

@@ -10,14 +10,14 @@ import numpy as np
 from ..contact import Contact
 from ..control import Law, Sampled
 from ..control import passive as passive_laws
-from ..control.passive import check_stops
-from ..errors import ModelError, told
+from ..control.laws.passive_joints import check_stops
+from ..errors import ModelError, describe
 from ..model import Model, State
 from .arguments import answered, controller_forces, controller_size
-from .closed import check_closed
 from .effort import check_effort
+from .loop_closure import check_closed
 from .sampling import Sampling
-from .stiffness import DEFAULT_STEP
+from .step_size import DEFAULT_STEP
 from .system import System, held
 
 
@@ -69,12 +69,12 @@ def _own_laws(model: Model, dt: float | None, wanted: Any, joints: np.ndarray, d
     drive limits, if something is ``driven``.
     """
     if not isinstance(wanted, (bool, np.bool_)):
-        raise ModelError(f"passive is True or False, not {told(wanted)}")
+        raise ModelError(f"passive is True or False, not {describe(wanted)}")
     if not wanted:
         return ()
     check_stops(model, joints)
     laws = passive_laws(model, DEFAULT_STEP if dt is None else dt)
-    return tuple(law for law in laws if driven or not law.answers)
+    return tuple(law for law in laws if driven or not law.saturates)
 
 
 def _under_function(model: Model, state: State, function: Any, contact: Contact | None, own: tuple[Law, ...]) -> System:

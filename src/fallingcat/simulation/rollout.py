@@ -15,14 +15,14 @@ from ..model import Model, State
 from ..progress import telling
 from .arguments import carry, check_concrete, check_target, countable, seconds, starts, whole
 from .batch import Batch, Rollout
+from .batch_simulator import BatchSimulator
 from .defaults import chosen_method, default_method, one_code
-from .fleet import Fleet
-from .integrator import Integrator, Marching
+from .integrators.base import Integrator, Marching
 from .outcome import Code
 from .problem import problem
 from .sampling import common_step
 from .separate import separate_runs
-from .stiffness import DEFAULT_STEP, SHORTEST_DEFAULT, default_step, stable_step
+from .step_size import DEFAULT_STEP, SHORTEST_DEFAULT, default_step, stable_step
 from .system import System
 
 ONE_CODE = "on contacts, other targets than the CPU and parameters of each robot take 'implicit', 'moreau' or 'located'"
@@ -54,10 +54,10 @@ def rollout(
     sampled laws that look in between, or where the error of the first 250 steps, estimated for up to eight simulations,
     is more than 2 % of their motion.  What the model holds acts as in :func:`fallingcat.simulate`.  Every ``every``-th
     step is kept, or first and last only.  ``parameters`` are numbers of each robot, masses and friction say, as in
-    :class:`Fleet`; the default step is that of the model itself.  They, and ``target="cuda"``, which runs on a GPU in
+    :class:`BatchSimulator`; the default step is that of the model itself.  They, and ``target="cuda"``, which runs on a GPU in
     float64 or, but for ``located``, float32, take methods of one code: ``momentum``, ``implicit``, ``moreau``,
     ``located``, without contact rules such as ``rkmk4``; the default is the first of these that suits; see
-    :class:`Fleet` to step, steer and reset as you go.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a
+    :class:`BatchSimulator` to step, steer and reset as you go.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a
     ``KeyboardInterrupt`` whose ``result`` is the rollout so far; what a controller raises goes on with such a
     ``result``.
 
@@ -98,7 +98,7 @@ def rollout(
 
 
 def _batch(system: System, many: State, method: Marching, dt: float, how: dict[str, Any]) -> Batch:
-    return Batch(Fleet.of(system, many, method, dt, **how), system, method, dt)
+    return Batch(BatchSimulator.of(system, many, method, dt, **how), system, method, dt)
 
 
 def _one_by_one(

@@ -10,21 +10,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..contact.contact import Mode
+from ..contact.base import Mode
 from ..errors import FallingCatError, Interrupted
 from ..model import State
 from .accuracy import STEPS_PER_PART, Checkpoints, ErrorEstimate, estimate
 from .arguments import carry, keepable, read_only
 from .diagnostics import counted_steps, diagnosed
 from .events import LOCATED, PRECISION, Event, Happened, contact_events, first_crossing
-from .implicit import March
-from .integrator import HALVINGS, Integrator, Step
-from .ledger import Ledger
+from .integrators.base import HALVINGS, Integrator, Step
+from .integrators.implicit import CompiledStepper
+from .integrators.rule import guards
 from .outcome import Code
-from .rule import guards
+from .output.ledger import Ledger
+from .output.trajectory import Trajectory
 from .stepping import Stepping
 from .system import System
-from .trajectory import Trajectory
 
 WATCHED_STEP = 1e-2
 """The longest step of an adaptive method between two looks at events, unless ``dt`` is given (s)."""
@@ -161,7 +161,7 @@ class Run(Stepping):
         sampling.advance(self.t, self._seen(self.packed), touching)
         self._tried = self.packed, {}
 
-    def _march(self, march: March) -> bool:
+    def _march(self, march: CompiledStepper) -> bool:
         """Whole steps in machine code, up to where a controller is asked again, if there are any such steps."""
         dt, at = self.largest, round(self.t / self.largest)
         whole = abs(self.t - at * dt) <= PRECISION and not self.eases
@@ -187,7 +187,7 @@ class Run(Stepping):
             self._sample()
         return sound > 0
 
-    def _march_once(self, march: March, number: int) -> bool:
+    def _march_once(self, march: CompiledStepper, number: int) -> bool:
         """The step that ends at a ``number`` of steps, if it is not too long."""
         out, end = march.one(self.t, self.largest, self.packed), number * self.largest
         if not np.isfinite(out).all():

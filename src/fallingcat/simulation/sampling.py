@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from ..arrays import concatenate
+from ..compiler import compile
 from ..contact import Contact
 from ..control import Law, Sampled
-from ..control.law import pulls_on_base
-from ..control.sampled import WHOLE
+from ..control.laws.base import acts_on_base
+from ..control.laws.sampled import WHOLE
 from ..errors import ModelError
-from ..kernels import compile
 from ..model import Model, State
 from .arguments import answered, controller_forces, controller_size, read_only
-from .compiled import remembered
-from .numbers import apart, tuned
+from .compiled_dynamics import remembered
+from .law_parameters import apart, tuned
 
 
 class Looking:
@@ -94,7 +94,7 @@ class Sampling:
         self.looked, self.memories = [], []  # type: list[float], list[np.ndarray]
         touching = contact.touching(contact.begin(model, state)[0]) if contact and sampled.laws else frozenset()
         first = self._answer(0.0, read_only(state), touching)
-        joints_only = contact is None and not any(pulls_on_base(model, law) for law in sampled.laws)
+        joints_only = contact is None and not any(acts_on_base(model, law) for law in sampled.laws)
         self.size = model.n if sampled.laws and joints_only else controller_size(model, first)
         self.times, self.values = [0.0], [np.zeros(self.size)]
         self._waiting = deque([(sampled.acts(0), self._checked(0.0, first))])

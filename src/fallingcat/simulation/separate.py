@@ -13,12 +13,12 @@ from ..errors import Interrupted
 from ..model import State
 from .arguments import MOST_STEPS, carry
 from .batch import Rollout
-from .integrator import Integrator
+from .integrators.base import Integrator
 from .outcome import Code, Diagnostic, Kind
+from .output.trajectory import Trajectory
 from .run import Run
 from .sampling import Sampling
 from .system import System
-from .trajectory import Trajectory
 
 SERIES = ("poses", "joints", "twists", "rates", "works", "memory")
 

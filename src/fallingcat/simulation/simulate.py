@@ -8,20 +8,20 @@ from ..arrays import numbers_only
 from ..contact import Contact
 from ..control import Law, Sampled
 from ..dynamics.checks import check_model
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from ..model import Model, State
 from ..progress import telling
 from .accuracy import halvings
 from .arguments import check_concrete, countable, seconds, start, whole
 from .defaults import chosen_method
 from .events import Event, checked_events
-from .integrator import Integrator
+from .integrators.base import Integrator
 from .outcome import Code
+from .output.trajectory import Trajectory
 from .problem import problem
 from .run import Run
-from .stiffness import DEFAULT_STEP
+from .step_size import DEFAULT_STEP
 from .system import Controller, System
-from .trajectory import Trajectory
 
 
 @numbers_only("it steps until something happens, and compiles its own steps")
@@ -51,7 +51,7 @@ def simulate(
     True for never or always, or a function of the share that is done.
 
     What the model holds acts: springs, damping, dry friction and stops of joints, effort and speed limits of drives, as
-    :func:`fallingcat.control.passive` makes them into laws; ``passive=False`` leaves them out.  Loops stay closed, from
+    :func:`fallingcat.control.laws.passive_joints` makes them into laws; ``passive=False`` leaves them out.  Loops stay closed, from
     a start that is (:func:`fallingcat.loops.assemble`).
 
     The default integrator is that of :func:`fallingcat.simulation.default_method`, the same for all entry points (table
@@ -85,7 +85,7 @@ def simulate(
     system = system if method.tolerance is None else system.resolved()  # dt is but the longest step
     happens = checked_events(events)
     if not (callable(progress) or progress is None or isinstance(progress, bool)):
-        raise ModelError(f"progress is True, False or a function of the share that is done, not {told(progress)}")
+        raise ModelError(f"progress is True, False or a function of the share that is done, not {describe(progress)}")
     if callable(progress):
         return _run(system, method, state, duration, dt, every, happens, progress)
     with telling(f"simulating {model.name!r}", progress) as tell:

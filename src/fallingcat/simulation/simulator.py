@@ -10,13 +10,13 @@ import numpy as np
 
 from ..contact import Contact
 from ..control import Law
-from ..errors import ModelError, NumericsError, told
+from ..errors import ModelError, NumericsError, describe
 from ..model import Model, State
 from .arguments import whole
-from .fleet import Fleet
-from .integrator import Integrator
-from .located import LocatedMarch
-from .stiffness import DEFAULT_STEP
+from .batch_simulator import BatchSimulator
+from .integrators.base import Integrator
+from .integrators.event_located import LocatedStepper
+from .step_size import DEFAULT_STEP
 
 
 class Simulator:
@@ -24,7 +24,7 @@ class Simulator:
 
     Steps are compiled once; joint forces, and inputs of laws such as ``sim.step(targets=...)`` of
     :class:`~fallingcat.control.PositionServo`, may change at every call.  Integrator, passive joint forces and limits
-    are those of :class:`.Fleet` with one robot, and so is the motion.
+    are those of :class:`.BatchSimulator` with one robot, and so is the motion.
 
     Args:
         model: Robot.
@@ -58,8 +58,8 @@ class Simulator:
     ) -> None:
         start = model.neutral() if state is None else state
         about = {"dt": dt, "driven": True, "integrator": integrator, "passive": passive}
-        self._fleet = Fleet(model, [start], laws, contact, **about)  # type: ignore[arg-type]
-        if isinstance(self._fleet.march, LocatedMarch):
+        self._fleet = BatchSimulator(model, [start], laws, contact, **about)  # type: ignore[arg-type]
+        if isinstance(self._fleet.march, LocatedStepper):
             raise ModelError(
                 "a simulator takes fixed steps: Implicit(), Moreau() or a method for flights, not Located()"
             )
@@ -148,7 +148,7 @@ class Simulator:
             return
         given = np.asarray(forces, dtype=float) if not isinstance(forces, np.ndarray) else forces
         if given.shape != (self.model.n,):
-            raise ModelError(f"forces must have shape ({self.model.n},), got {told(forces)}")
+            raise ModelError(f"forces must have shape ({self.model.n},), got {describe(forces)}")
         self._forces[self.model.m :] = given
 
     def _begin(self) -> None:

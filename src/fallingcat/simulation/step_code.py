@@ -12,8 +12,8 @@ from ..arrays import arctan2, array, concatenate, cos, less, sin, where
 from ..control import Law
 from ..lie import Group
 from ..model import Model, State
-from .field import layout_of
 from .system import System, held
+from .vector_field import layout_of
 
 
 class Next(NamedTuple):
@@ -87,7 +87,7 @@ def _advanced(
     contact: Any,
     **how: Any,
 ) -> tuple[State, Any]:
-    """State and memory that ``code``, a :attr:`.March.code`, leads to."""
+    """State and memory that ``code``, a :attr:`.CompiledStepper.code`, leads to."""
     own: list[Any] = list(numbers)
     for place, x in zip(places, () if inputs is None else inputs, strict=True):
         own[place] = x

@@ -1,6 +1,6 @@
 """One step of a simulation as a function, for every target.
 
-``step(q, v, forces) -> q, v`` is the step that :func:`.simulate`, :class:`.Simulator` and :class:`.Fleet` take, written
+``step(q, v, forces) -> q, v`` is the step that :func:`.simulate`, :class:`.Simulator` and :class:`.BatchSimulator` take, written
 for every kind of number: a robot in free flight keeps its momentum, one on the ground feels the same contact law.
 """
 
@@ -15,23 +15,23 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Graph, array, concatenate
-from ..arrays.repeating import TooManyRounds
+from ..arrays.while_loop import TooManyRounds
 from ..caching import cached_property
+from ..compiler import compile, fields
+from ..compiler.targets import TARGETS
 from ..contact import Contact
 from ..control import Law
 from ..dynamics.checks import check_model, choice
-from ..errors import ModelError, told
-from ..kernels import compile, fields
-from ..kernels.targets import TARGETS
+from ..errors import ModelError, describe
 from ..model import Model, State
 from .arguments import seconds, start
-from .cases import by_cases
 from .defaults import chosen_method, default_method, one_code, takes_fixed_steps
-from .integrator import Integrator, Marching
+from .integrators.base import Integrator, Marching
+from .integrators.contact_branches import by_cases
 from .law_inputs import LawInputs
 from .problem import problem as problem_of
 from .step_code import simulation_step, simulation_step_of_state
-from .stiffness import DEFAULT_STEP
+from .step_size import DEFAULT_STEP
 from .system import System, held
 
 
@@ -121,7 +121,7 @@ class Step:
         """``count x size``: an argument of states with a leading batch shape."""
         x, size = np.asarray(x, dtype=float), self._shapes[name]
         if x.shape not in ((size,), (*lead, size)):
-            raise ModelError(f"{name} must have shape {(*lead, size)}, got {told(x)}")
+            raise ModelError(f"{name} must have shape {(*lead, size)}, got {describe(x)}")
         return np.broadcast_to(x, (*lead, size)).reshape(-1, size)
 
     def _compiled(self, function: Callable[..., Any], **about: Any) -> Any:
@@ -185,7 +185,7 @@ class Step:
             return x
         x, shape = array(list(x)) if isinstance(x, (list, tuple)) else x, self._shapes[name]
         if np.shape(x) != (shape if isinstance(shape, tuple) else (shape,)):
-            raise ModelError(f"{name} must have shape {shape if shape == () else (shape,)}, got {told(x)}")
+            raise ModelError(f"{name} must have shape {shape if shape == () else (shape,)}, got {describe(x)}")
         return x
 
     def _joined(self, parts: list[Any]) -> Any:
@@ -298,7 +298,7 @@ def _fixed(system: System, near: State, wanted: Any, dt: float) -> Marching:
     found = one_code(method, system)
     if found is None or not takes_fixed_steps(method, system):
         rule = "'implicit', 'moreau', or without contact 'momentum', 'rkmk4' or 'semi_implicit'"
-        raise ModelError(f"the method of a step is {rule}, not {told(wanted)}")
+        raise ModelError(f"the method of a step is {rule}, not {describe(wanted)}")
     return found
 
 
@@ -323,7 +323,7 @@ def depends_on_time(system: System) -> bool:
     outputs: list[Any] = []
     for law, size in zip(system.laws, system.sizes, strict=True):
         held_ = law.remembering(graph.inputs("memory", size))
-        forces = functools.partial(held_.beside, asked=asked) if law.answers else held_.forces
+        forces = functools.partial(held_.saturated_forces, asked=asked) if law.saturates else held_.forces
         outputs += [*by_cases(lambda known, forces=forces: forces(model, t, state, known), touching)]  # type: ignore[misc]
         outputs += [*held_.memory_rate(model, t, state)]
     return t in {*graph.needed(outputs)}

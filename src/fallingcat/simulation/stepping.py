@@ -6,20 +6,20 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..contact.contact import Mode
+from ..contact.base import Mode
 from ..dynamics import mass_matrix
 from ..dynamics.forward import check_mass
 from ..errors import NumericsError
 from ..model import Model, State
-from .compiled import energy
+from .compiled_dynamics import energy
 from .diagnostics import Account, at_rest
-from .field import layout_of
-from .implicit import March
-from .integrator import HALVINGS, Integrator, Step
-from .ledger import ROUNDING
-from .smooth import smooth
-from .stiffness import damped_step, default_step, foreseeing, stable_step, stiff, too_fast
+from .integrators.base import HALVINGS, Integrator, Step
+from .integrators.compiled_rule import smooth
+from .integrators.implicit import CompiledStepper
+from .output.ledger import ROUNDING
+from .step_size import damped_step, default_step, foreseeing, stable_step, stiff, too_fast
 from .system import System
+from .vector_field import layout_of
 
 SMALLEST_STEP = 1e-13
 LEAK, DRIFT = 1e-7, 1e-8
@@ -68,7 +68,7 @@ class Stepping:
         held = self.system.controller is None or self.system.sampling is not None
         stepping = smooth(self.method, self.system) if held and whole else self.method
         step = stepping.stepper(self.system, self.mode, self.layout.memory)
-        self.march = step if isinstance(step, March) else None
+        self.march = step if isinstance(step, CompiledStepper) else None
         if self.march is not None:
             self.mode = ()  # of no matter to it: see Run._record
             self.march.kernel  # noqa: B018 (made now: what laws refuse is an error, not the end of a run)

@@ -13,19 +13,19 @@ import numpy as np
 
 from ..arrays import concatenate, is_numeric
 from ..caching import cached_property
+from ..compiler import compile, fields
 from ..contact import Contact
-from ..contact.contact import Mode, Touch
+from ..contact.base import Mode, Touch
 from ..control import Law
-from ..control.passive import STEP
+from ..control.laws.passive_joints import STEP
 from ..dynamics import forward_dynamics
 from ..errors import ModelError
-from ..kernels import compile, fields
 from ..model import Model, State
 from ..records import concise
 from .arguments import answered, controller_forces
-from .closed import LOOPS, closed_motion
-from .compiled import acceleration, touch
+from .compiled_dynamics import acceleration, touch
 from .feedback import Feedback
+from .loop_closure import LOOPS, closed_motion
 from .sampling import Sampling
 
 Controller = Callable[[float, State], Any]
@@ -80,13 +80,13 @@ class System:
     given: Any = None
     """What the controller has said (n or nv), of any kind of number; None: it is asked"""
     varied: tuple[str, ...] = ()
-    """Numbers that differ from robot to robot, by name: see :mod:`.parameters`"""
+    """Numbers that differ from robot to robot, by name: see :mod:`fallingcat.simulation.robot_parameters`"""
     carried: int = 0
     """Numbers that the integrator carries from step to step, beside the state"""
     feedback: Feedback | None = None
     """How stiff the controller is, if it is a function that was asked; see :meth:`linearized`"""
     passive: int = 0
-    """How many of the laws, the last ones, are the model's own: :func:`fallingcat.control.passive`"""
+    """How many of the laws, the last ones, are the model's own: :func:`fallingcat.control.laws.passive_joints`"""
 
     def __post_init__(self) -> None:
         twice = [name for name, count in Counter(self.ports).items() if count > 1]
@@ -210,12 +210,12 @@ class System:
 
     def _applied(self, touching: frozenset[str], t: Any, state: State, given: Any) -> dict[str, Any]:
         at = (self.model, t, state, touching)
-        forces = {law.name: law.forces(*at) for law in self.laws if not law.answers}
+        forces = {law.name: law.forces(*at) for law in self.laws if not law.saturates}
         if self.controller is not None:
             (port,) = self.controller_ports
             forces[port] = given if self.external else concatenate([np.zeros(self.model.m), given])
         asked = self.total({port: forces[port] for port in self.driven_ports if port in forces})
-        return forces | {law.name: law.beside(*at, asked) for law in self.laws if law.answers}
+        return forces | {law.name: law.saturated_forces(*at, asked) for law in self.laws if law.saturates}
 
     def asked(self, t: float, state: State) -> Any:
         """What the controller gives, which sees the state and cannot change it: n or nv numbers, checked."""
@@ -302,8 +302,8 @@ def beside(
     """``(t, state, given) -> forces by port`` in native code: what joints do by themselves beside a function."""
     inputs = {"clock": 1, "given": model.nv if external else model.n}
     kernel = compile(model, _beside_at, inputs=inputs, state=State._fields, laws=laws, external=external)
-    answers = [law.name for law in laws if law.answers]
-    ports = (*(law.name for law in laws if not law.answers), *controller, *answers)
+    answers = [law.name for law in laws if law.saturates]
+    ports = (*(law.name for law in laws if not law.saturates), *controller, *answers)
 
     def at(t: float, state: State, given: Any) -> dict[str, Any]:
         return dict(zip(ports, kernel(*fields(state), np.array([t]), given).reshape(len(ports), -1), strict=True))

@@ -1,17 +1,16 @@
 """Published experiments, run again: parameters as data, numbers beside the published ones, figures as a page.
 
 ``run("revolute-6")`` runs one; ``names()`` lists them; :func:`load` reads one's own.  What can be studied is a
-:class:`StudyKind`: hoppers (:mod:`.hoppers`), gaits (:mod:`.orbital`, :mod:`.least_time`), control
-(:mod:`.kinematics`, :mod:`.circling`, :mod:`.dynamics`, :mod:`.tumbling`, :mod:`.turning`), whole-body control
-(:mod:`.pushed`, :mod:`.reaching_low`, :mod:`.righting`, :mod:`.stepping`), equations (:mod:`.identities`), and one's
+:class:`StudyKind`: hoppers (:mod:`fallingcat.studies.hoppers`), gaits (:mod:`fallingcat.studies.experiments.orbital`, :mod:`fallingcat.studies.experiments.least_time`), control
+(:mod:`fallingcat.studies.experiments.kinematics`, :mod:`fallingcat.studies.experiments.circling`, :mod:`fallingcat.studies.experiments.dynamics`, :mod:`fallingcat.studies.tumbling`, :mod:`fallingcat.studies.experiments.turning`), whole-body control
+(:mod:`fallingcat.studies.experiments.pushed`, :mod:`fallingcat.studies.experiments.reaching_low`, :mod:`fallingcat.studies.experiments.righting`, :mod:`fallingcat.studies.experiments.stepping`), equations (:mod:`fallingcat.studies.identities`), and one's
 own.
 """
 
-from . import (
+from . import hoppers, identities, tumbling
+from .experiments import (
     circling,
     dynamics,
-    hoppers,
-    identities,
     kinematics,
     least_time,
     orbital,
@@ -19,12 +18,11 @@ from . import (
     reaching_low,
     righting,
     stepping,
-    tumbling,
     turning,
 )
 from .kind import Figures, Parameters, Progress, StudyKind, kind_of, kinds, study_kind
 from .reproduction import Reproduced, Reproduction, reproduce
-from .robot_report import RobotReport, report
+from .robot_report.report import RobotReport, report
 from .simulated import SimulatedKind
 from .study import Row, StudyResult, run, run_study
 from .sweeps import Sweep, sweep
@@ -70,7 +68,7 @@ __all__ = [
 ]
 
 _MOVED = ("MEASURES", "Flight", "Observed", "measure")
-"""To :mod:`.hoppers`."""
+"""To :mod:`fallingcat.studies.hoppers`."""
 
 
 def __getattr__(name: str) -> None:

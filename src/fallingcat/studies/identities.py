@@ -15,7 +15,7 @@ from ..formulations import Certificate
 from ..formulations.survey import survey
 from ..lie import R1, R2, R3, SE2, SE3, SO2, SO3, Cylindrical, Group, Helical, PseudoPlanar, Schoenflies
 from ..model import Model, robots
-from ..views import Table
+from ..visualization import Table
 from .kind import Figures, Parameters, Progress, StudyKind, study_kind
 from .tables import Study
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Sup
 
 from pydantic import ConfigDict
 
-from ..errors import ModelError, meant, told
+from ..errors import ModelError, describe, meant
 from ..records import concise
-from .checked import Table
+from .validation import Table
 
 if TYPE_CHECKING:
     from ..simulation import Trajectory
-    from ..views.page import Block
+    from ..visualization.page import Block
     from .tables import Study
 
 GROUP: Final = "fallingcat.studies"
@@ -154,7 +154,7 @@ def kinds() -> tuple[str, ...]:
 def kind_of(name: str) -> StudyKind[Any, Any]:
     """A kind by name: registered, or of an installed package."""
     if not isinstance(name, str):
-        raise ModelError(f"a kind of study is given by its name, not by {told(name)}")
+        raise ModelError(f"a kind of study is given by its name, not by {describe(name)}")
     if name not in _KINDS:
         for entry in entry_points(group=GROUP, name=name):
             study_kind(entry.load())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from shlex import quote
 
-from ..views import Fact, Page, Table, Text
+from ..visualization import Fact, Page, Table, Text
 from .study import Row, StudyResult, tally
 from .verdicts import JUDGED
 

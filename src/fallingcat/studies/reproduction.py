@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, Final
 
-from ..errors import FallingCatError, ModelError, told
+from ..errors import FallingCatError, ModelError, describe
 from ..records import concise
 from .kind import Progress
 from .study import Row, run_study, tally
@@ -18,8 +18,8 @@ from .tables import load, names
 from .verdicts import Category, Count
 
 if TYPE_CHECKING:
-    from ..views import Page
-    from ..views.page import Block
+    from ..visualization import Page
+    from ..visualization.page import Block
 
 DOCUMENT: Final = re.compile(r"\[([A-Z]\w+)\]")
 
@@ -108,7 +108,7 @@ def reproduce(
     """
     wanted = _chosen(only)
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise ModelError(f"workers are a whole number above zero, not {told(workers)}")
+        raise ModelError(f"workers are a whole number above zero, not {describe(workers)}")
     began, found = time.perf_counter(), {}
     for k, study in enumerate(_each(wanted, fast, workers)):
         found[study.study] = study
@@ -120,7 +120,7 @@ def reproduce(
 def _chosen(only: Sequence[str]) -> list[str]:
     """Names of studies, from names, beginnings of names and documents; a wrong one is an error that lists them."""
     if isinstance(only, str):
-        raise ModelError(f"only is a list of studies, not {told(only)}")
+        raise ModelError(f"only is a list of studies, not {describe(only)}")
     documents = {name: Reproduced(name, "", load(name).table.about).document.lower() for name in names()}
     out: list[str] = []
     for word in only:
@@ -148,8 +148,8 @@ def _longest_first(wanted: list[str]) -> list[str]:
 
 
 def reproduced(name: str, fast: bool = False) -> Reproduced:
-    """One study, run and drawn; what goes wrong with it is told, and the others go on."""
-    from ..views import Scene
+    """One study, run and drawn; what goes wrong with it is describe, and the others go on."""
+    from ..visualization import Scene
 
     study = load(name)
     study = study.with_parameters(study.table.fast) if fast else study

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from ..views import Chart, Fact, Page, Table, Text
-from ..views.page import TIME, Block
-from .covered import STATES, counts, documents, key
+from ..visualization import Chart, Fact, Page, Table, Text
+from ..visualization.page import TIME, Block
+from .coverage_table import STATES, counts, documents, key
 from .page import judged, number, said
 from .reproduction import Reproduced, Reproduction
 from .verdicts import JUDGED, Category

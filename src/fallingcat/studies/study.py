@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from ..records import concise
 from ..simulation import Trajectory
 from .kind import Parameters, Progress
@@ -16,7 +16,7 @@ from .tables import RowTable, Study, load
 from .verdicts import JUDGED, Band, Category, Count, Verdict, printed_number, verdict_of
 
 if TYPE_CHECKING:
-    from ..views import Page
+    from ..visualization import Page
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def run(study: str, progress: Progress | None = None, **parameters: Any) -> Stud
 def run_study(study: Study, progress: Progress | None = None) -> StudyResult:
     """Run a study that was loaded."""
     if not isinstance(study, Study):
-        raise ModelError(f"run_study takes a study that was loaded, not {told(study)}")
+        raise ModelError(f"run_study takes a study that was loaded, not {describe(study)}")
     began = time.perf_counter()
     kind = study.kind
     measures = [kind.measure(table.measure) for table in study.table.row]
@@ -145,7 +145,7 @@ def _number(value: Any, table: RowTable) -> float:
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ModelError(f"the measure {table.measure!r} gives a number, not {told(value)}") from None
+        raise ModelError(f"the measure {table.measure!r} gives a number, not {describe(value)}") from None
 
 
 def _row(table: RowTable, study: Study, value: float) -> Row:

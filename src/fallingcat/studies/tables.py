@@ -17,7 +17,7 @@
     published = "7.15"
     where = "4.3.2, EXP VI, p. 70"
 
-The kind says which parameters and measures there are (:mod:`.kind`).
+The kind says which parameters and measures there are (:mod:`fallingcat.studies.kind`).
 What is published is written as it is printed, in quotes: the digits of a number are its tolerance.
 Unknown keys, text in place of numbers, numbers that are not finite: every broken rule is named, all in one error.
 """
@@ -33,12 +33,12 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, field_validator, model_validator
 
-from ..errors import FileError, ModelError, meant, told
+from ..errors import FileError, ModelError, describe, meant
 from ..io.diagnostics import Reader
 from ..io.files import read_bytes
-from ..io.toml_text import decoded, parsed
-from .checked import Gain, Line, Table, broken, checked
+from ..io.toml.text import decoded, parsed
 from .kind import Parameters, StudyKind, kind_of
+from .validation import Gain, Line, Table, broken, checked
 from .verdicts import Band, printed_number, rounds_to
 
 FILES: Final = "fallingcat.study_files"
@@ -142,7 +142,7 @@ class Study(BaseModel):
     def with_parameters(self, changes: Mapping[str, Any]) -> Study:
         """The same study with other parameters."""
         if not isinstance(changes, Mapping):
-            raise ModelError(f"changes is a mapping from parameters to values, not {told(changes)}")
+            raise ModelError(f"changes is a mapping from parameters to values, not {describe(changes)}")
         whole = self.parameters.model_dump() | dict(changes)
         parameters = checked(self.kind.parameters, whole, f"study {self.name!r}", key="parameter")
         old, new = self.parameters.model_dump(), parameters.model_dump()
@@ -199,7 +199,9 @@ def parse(text: str, name: str, file: str) -> Study:
     figures, about, parameters, fast, row
     """
     if not isinstance(text, str) or not isinstance(file, (str, os.PathLike)):
-        raise ModelError(f"a study is parsed from a text and the path of its file, not from {told(text)}, {told(file)}")
+        raise ModelError(
+            f"a study is parsed from a text and the path of its file, not from {describe(text)}, {describe(file)}"
+        )
     table = checked(StudyTable, parsed(text, Reader(file)), file, file, rows=RowTable)
     where = "kind"
     try:

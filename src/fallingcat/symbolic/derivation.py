@@ -11,11 +11,11 @@ import sympy
 from .. import dynamics as dyn
 from ..arrays import Graph
 from ..caching import cached_property
-from ..errors import ModelError, meant, told
-from ..kernels.ir.results import Result, flatten
+from ..compiler.ir.results import Result, flatten
+from ..errors import ModelError, describe, meant
 from ..lie import SE3
 from ..model import Model, State
-from ..model.words import Place, Representation
+from ..model.literals import Place, Representation
 from ..records import concise
 from .algebra import Algebra, evaluated
 from .coordinates import accelerations, check_names, coordinates, velocities
@@ -103,7 +103,7 @@ class Derivation:
         said = name if isinstance(name, str) else ""
         wordy = [each for each in self.names if len(said) > 2 and said.casefold() in self.meaning(each)]
         hint = f"; do you mean {wordy[0]!r}?" if wordy else meant(said, self.names)
-        return ModelError(f"there is no quantity {told(name)}{hint or '.'} They are {', '.join(self.names)}")
+        return ModelError(f"there is no quantity {describe(name)}{hint or '.'} They are {', '.join(self.names)}")
 
     def write(self, *names: str, format: str = "text") -> str:
         """Quantities as text: ``text``, ``latex`` (a document), or a function in ``python``, ``jax``, ``c``, ``julia``,

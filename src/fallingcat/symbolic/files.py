@@ -33,7 +33,7 @@ def of_file(model: Model, path: str | os.PathLike[str]) -> Symbols:
     """The robot of a file with the symbols that the file chooses."""
     if PurePath(path).suffix.lower() != ".toml":
         return symbols(model)
-    from ..io.toml import read_symbols
+    from ..io.toml.reader import read_symbols
 
     reader = Reader(path)
     chosen = read_symbols(read_bytes(reader), reader)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
-from ..model.words import Place
+from ..model.literals import Place
 from . import toolbox as tb
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from .polynomials import Polynomial
 def base_parameters(model: Model) -> tuple[Any, ...]:
     """The minimal combinations of inertial parameters that all motions depend on, exactly, as SymPy expressions.
 
-    As :func:`fallingcat.base_parameters`, whose numbers they have; symbols are those of
-    :func:`fallingcat.inertial_parameters` (``m_i``, first moments ``h_ix``, inertias about the origin ``I_ixx``) and
+    As :func:`fallingcat.dynamics.base_parameters`, whose numbers they have; symbols are those of
+    :func:`fallingcat.dynamics.inertial_parameters` (``m_i``, first moments ``h_ix``, inertias about the origin ``I_ixx``) and
     lengths.
 
     >>> import fallingcat as fc

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from ..kernels.ir.results import Result, rebuild
+from ..compiler.ir.results import Result, rebuild
 
 
 def shaped(result: Result, flat: list[Any]) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 import sympy
 
 from ..arrays import is_expression
-from ..errors import ModelError, meant, told
+from ..errors import ModelError, describe, meant
 from ..model import Body, Frame, Joint, Link, Model, Passive
 from ..records import concise
 
@@ -60,7 +60,7 @@ def symbols(
     0.12
     """
     if not isinstance(model, Model):
-        raise ModelError(f"the first argument is a Model, not {told(model)}: load a file, or take one of robots")
+        raise ModelError(f"the first argument is a Model, not {describe(model)}: load a file, or take one of robots")
     one_axis = sum(x != 0.0 for x in model.gravity) == 1
     called = _called(names or {})
     wanted = {*_words(parameters, "parameters")}
@@ -104,11 +104,11 @@ def _short(at: Parameter) -> set[str]:
 def _called(names: Mapping[str, str | Sequence[str]]) -> dict[str, str]:
     """Parameter -> the symbol that stands for it."""
     if not isinstance(names, Mapping):
-        raise ModelError(f"names are symbols and what they stand for, not {told(names)}")
+        raise ModelError(f"names are symbols and what they stand for, not {describe(names)}")
     called: dict[str, str] = {}
     for symbol, parameters in names.items():
         if not isinstance(symbol, str) or not _SYMBOL.fullmatch(symbol):
-            raise ModelError(f"a symbol is called by letters and digits, with an index: m, l_1, not {told(symbol)}")
+            raise ModelError(f"a symbol is called by letters and digits, with an index: m, l_1, not {describe(symbol)}")
         for each in _words(parameters, f"what {symbol!r} stands for"):
             if each in called:
                 raise ModelError(f"two symbols stand for {each}: {called[each]!r} and {symbol!r}")
@@ -120,7 +120,7 @@ def _words(given: Any, what: str) -> tuple[str, ...]:
     """One word, or several."""
     words = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else (None,)
     if not all(isinstance(word, str) for word in words):
-        raise ModelError(f"{what}: a name or a list of names, not {told(given)}")
+        raise ModelError(f"{what}: a name or a list of names, not {describe(given)}")
     return words
 
 

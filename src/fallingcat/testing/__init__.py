@@ -8,14 +8,14 @@ Nothing but the library itself is needed to run them.
 from .changes import check_change
 from .contacts import check_contact
 from .drivers import check_drivers_agree
-from .forces import check_law
 from .friction import check_friction
 from .integrators import check_integrator
 from .joints import check_joint
+from .laws import check_law
 from .loops import check_loop
-from .reliefs import check_relief
 from .report import Report
 from .tasks import check_task
+from .terrains import check_terrain
 
 __all__ = [
     "Report",
@@ -27,6 +27,6 @@ __all__ = [
     "check_joint",
     "check_law",
     "check_loop",
-    "check_relief",
+    "check_terrain",
     "check_task",
 ]

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler import compile
 from ..dynamics import FACTORIZATIONS, displace
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from ..formulations import Check, VelocityChange, equations
-from ..kernels import compile
 from ..model import Model, State, robots
 from .report import Report, Requirement, apart, count, generator, largest, of_type
 
@@ -31,9 +31,9 @@ def check_change(make: Make, models: Iterable[Model] | None = None, rounds: int 
     ("change 'mixed'", True, True)
     """
     if not callable(make):
-        raise ModelError(f"check_change takes a function of model and state that gives a change, not {told(make)}")
+        raise ModelError(f"check_change takes a function of model and state that gives a change, not {describe(make)}")
     if models is not None and not isinstance(models, Iterable):
-        raise ModelError(f"models is a list of models, not {told(models)}")
+        raise ModelError(f"models is a list of models, not {describe(models)}")
     rng = generator(seed)
     known = list(_random_robots(rng) if models is None else models)
     for model in known:

@@ -14,8 +14,8 @@ from ..control import Law
 from ..formulations import Unproved
 from ..model import Model, State
 from ..simulation import Trajectory, simulate
-from ..simulation.compiled import touch
-from .forces import plain_data
+from ..simulation.compiled_dynamics import touch
+from .laws import plain_data
 from .report import Report, Requirement, apart, largest, of_type, whole
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from ..caching import cached_property
 from ..contact import Contact
 from ..control import Law
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from ..formulations import Check
 from ..model import Model, State
 from ..simulation import (
-    Fleet,
+    BatchSimulator,
     Integrator,
     Rollout,
     Simulator,
@@ -49,7 +49,7 @@ def check_drivers_agree(
     """Run a problem through every entry point with default settings and compare the motions.
 
     :func:`fallingcat.simulate` and :func:`fallingcat.rollout` take the same method; so do :class:`.Simulator`,
-    :class:`.Fleet` and :func:`fallingcat.simulation.step`, which take that of the runs unless it locates events or
+    :class:`.BatchSimulator` and :func:`fallingcat.simulation.step`, which take that of the runs unless it locates events or
     chooses its steps.
 
     Args:
@@ -80,7 +80,7 @@ def check_drivers_agree(
     """
     of_type(model, Model, "check_drivers_agree takes a model")
     if abs(duration / dt - round(duration / dt)) > 1e-9:
-        raise ModelError(f"duration is a whole number of steps of {dt:g} s, not {told(duration)}")
+        raise ModelError(f"duration is a whole number of steps of {dt:g} s, not {describe(duration)}")
     trial = _Trial(model, starts(model, states), laws, contact, duration, dt, passive)
     subject = f"entry points, {model.name}"
     return Report.of(subject, (check for check in trial.checks(subject)))
@@ -164,7 +164,7 @@ class _Trial:
 
     def _fleet(self) -> float:
         about: dict[str, Any] = {"dt": self.dt, "passive": self.passive, "driven": True}
-        fleet = Fleet(self.model, self.many, self.laws, self.contact, **about)
+        fleet = BatchSimulator(self.model, self.many, self.laws, self.contact, **about)
         fleet.step(round(self.duration / self.dt), forces=np.zeros((self.count, self.model.n)))
         return max(apart(_flat(fleet.state.at(i)), end) for i, end in enumerate(self.simulators))
 

@@ -13,7 +13,7 @@ from ..arrays import array, concatenate, cos, sin
 from ..caching import cached_property
 from ..contact import Contact, corners
 from ..control import Law
-from ..errors import ModelError, told
+from ..errors import ModelError, describe
 from ..formulations import Unproved
 from ..lie import R3
 from ..model import Body, Model, State, robots
@@ -88,7 +88,7 @@ def check_friction(
     made = contact(("point",))
     of_type(made, Contact, "check_friction takes a function that gives a contact")
     if not np.isfinite(friction) or friction <= 0.0:
-        raise ModelError(f"friction is a number above zero, not {told(friction)}")
+        raise ModelError(f"friction is a number above zero, not {describe(friction)}")
     subject = f"friction of {type(made).__name__}"
     trials = [_Trial(contact, float(friction), float(mass), dt, integrators) for mass in masses]
     return Report.of(subject, (law.tried(subject, [(trial,) for trial in trials]) for law in LAWS))
@@ -188,7 +188,7 @@ def _steps(trial: _Trial) -> float:
 
 
 LAWS = (
-    Requirement("braking", "sliding takes friction times the normal impulse", 2e-3, _braking),
+    Requirement("implicit_damping", "sliding takes friction times the normal impulse", 2e-3, _braking),
     Requirement("accelerating", "a force adds its impulse less that of friction", 2e-3, _accelerating),
     Requirement("landing", "impacts take friction times the normal impulse", 2e-3, _landing),
     Requirement("methods", "all integrators find the same motion", 5e-3, _methods),

@@ -11,17 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Graph, concatenate
-from ..dynamics import (
-    displace,
-    inverse_dynamics,
-    inverse_dynamics_derivatives,
-    kinetic_energy,
-    potential_energy,
-)
-from ..errors import ModelError, told
+from ..compiler import compile
+from ..dynamics import displace, inverse_dynamics, inverse_dynamics_derivatives, kinetic_energy, potential_energy
+from ..errors import ModelError, describe
 from ..formulations import later
 from ..formulations.time import STEP
-from ..kernels import compile
 from ..lie import SE3
 from ..model import Joint, JointKind, Limits, Model, State, robots
 from .report import Report, Requirement, apart, count, generator, largest
@@ -51,7 +45,9 @@ def check_joint(kind: type[JointKind] | JointKind, rounds: int = 10, seed: int =
     """
     whole = issubclass(kind, JointKind) and not inspect.isabstract(kind) if isinstance(kind, type) else None
     if not (isinstance(kind, JointKind) if whole is None else whole):
-        raise ModelError(f"check_joint takes a class of joints that is not abstract, or one joint, not {told(kind)}")
+        raise ModelError(
+            f"check_joint takes a class of joints that is not abstract, or one joint, not {describe(kind)}"
+        )
     count(rounds, "rounds")
     generator(seed)
     sampled = (lambda rng: kind.sample(rng)) if isinstance(kind, type) else (lambda rng: kind)

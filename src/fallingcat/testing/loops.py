@@ -10,9 +10,9 @@ import numpy as np
 
 from ..arrays import concatenate
 from ..arrays.types import Vector
-from ..contact.loops import assemble, equations
+from ..compiler import compile, fields
+from ..constraints.loop_closure import assemble, equations
 from ..dynamics import displace
-from ..kernels import compile, fields
 from ..model import Loop, Model, State
 from ..model.loops import Rows
 from ..simulation import simulate
@@ -37,7 +37,7 @@ def check_loop(loop: Loop, model: Model, states: Iterable[State] | None = None, 
     Example:
         >>> import fallingcat as fc
         >>> arm = fc.robots.planar_arm()
-        >>> print(check_loop(fc.Couple("gear", "joint2", "joint1", (0.0, -2.0)), arm))
+        >>> print(check_loop(fc.model.Couple("gear", "joint2", "joint1", (0.0, -2.0)), arm))
         loop 'gear': passed
           names           ...  holds        links and joints that it names are there
           rows            ...  holds        count finite numbers, and rows for them

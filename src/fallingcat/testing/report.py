@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics.checks import choice
-from ..errors import BrokenLawError, ModelError, told
+from ..errors import BrokenLawError, ModelError, describe
 from ..formulations import Check, Unproved
 from ..records import concise
 from ..simulation import Code, Trajectory
@@ -121,19 +121,19 @@ class Requirement(NamedTuple):
 def of_type(x: Any, wanted: type, what: str) -> None:
     """An error unless ``x`` is one of them."""
     if not isinstance(x, wanted):
-        raise ModelError(f"{what}, not {told(x)}")
+        raise ModelError(f"{what}, not {describe(x)}")
 
 
 def count(x: Any, what: str) -> None:
     """An error unless this is a whole number above zero."""
     if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or x < 1:
-        raise ModelError(f"{what} is a whole number above zero, not {told(x)}")
+        raise ModelError(f"{what} is a whole number above zero, not {describe(x)}")
 
 
 def generator(seed: Any) -> np.random.Generator:
     """Random numbers that follow from a whole number."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ModelError(f"seed is a whole number that is not negative, not {told(seed)}")
+        raise ModelError(f"seed is a whole number that is not negative, not {describe(seed)}")
     return np.random.default_rng(seed)
 
 

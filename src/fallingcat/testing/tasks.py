@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import concatenate
+from ..compiler import compile, fields
 from ..control import Task
 from ..dynamics import displace
-from ..kernels import compile, fields
 from ..model import Model, State
 from .report import Report, Requirement, apart, generator, of_type
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.contact.points import position
 from fallingcat.control import virtual_leg
+from fallingcat.geometry.contact_points import position
 from fallingcat.studies import load
 from fallingcat.studies.hoppers import Observed
 from fallingcat.studies.hoppers.attraction import (

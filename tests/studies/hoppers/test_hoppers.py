@@ -263,7 +263,7 @@ def test_radial_laws_move_only_the_joint_and_polar_ones_are_gradients(seed):
 
     def away(x):
         """-F = K a da/dx: a from the only component whose gradient is known, the turn of the base, 1."""
-        return -polar.forces(model, 0.0, fc.displace(model, state, x), frozenset({"foot"}))[2] / p.K_p
+        return -polar.forces(model, 0.0, fc.dynamics.displace(model, state, x), frozenset({"foot"}))[2] / p.K_p
 
     step = 1e-6
     slopes = [(away(step * e) - away(-step * e)) / (2.0 * step) for e in np.eye(4)]

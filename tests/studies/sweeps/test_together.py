@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fallingcat.errors import ModelError
-from fallingcat.simulation.recorded import simulate_many
+from fallingcat.simulation.output.recorded_runs import record_runs
 from fallingcat.studies import kind_of, load, run_study
 
 
@@ -65,4 +65,4 @@ def test_laws_are_as_many_as_robots(study):
     model = robot(study.parameters)
     states = [start(model, study.parameters)] * 2
     with pytest.raises(ModelError, match="laws of 2 robots are 2 lists"):
-        simulate_many(model, states, 1.0, [()], floor(study.parameters), rule=Rosenbrock(), dt=5e-3)
+        record_runs(model, states, 1.0, [()], floor(study.parameters), rule=Rosenbrock(), dt=5e-3)

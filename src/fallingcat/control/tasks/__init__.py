@@ -1,10 +1,10 @@
 """Tasks: what should move, where to, how fast, and how much that counts."""
 
-from .base import BaseTask
-from .forces import ForceTask, WrenchTask
+from .base_pose import BaseTask
+from .center_of_mass import CenterOfMassTask, CentroidalMomentumTask
+from .contact_forces import ForceTask, WrenchTask
+from .frames import PointTask, PoseTask, PositionTask, RotationTask
 from .joints import JointsTask
-from .mass import CenterOfMassTask, CentroidalMomentumTask
-from .places import PointTask, PoseTask, PositionTask, RotationTask
 from .relative import RelativeTask
 from .task import Demand, Motion, Task
 

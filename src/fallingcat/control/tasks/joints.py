@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import concatenate
-from ...errors import ModelError, told
+from ...errors import ModelError, describe
 from ...model import Model, State
 from ...records import concise
 from .task import Motion, Task, stacked
@@ -82,7 +82,7 @@ class JointsTask(Task):
 
 def _names(given: Any) -> tuple[str, ...]:
     if not isinstance(given, (tuple, list)) or not all(isinstance(name, str) for name in given):
-        raise ModelError(f"joints of a JointsTask are names, such as ('knee',), not {told(given)}")
+        raise ModelError(f"joints of a JointsTask are names, such as ('knee',), not {describe(given)}")
     return tuple(given)
 
 

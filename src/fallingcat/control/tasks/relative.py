@@ -12,7 +12,7 @@ from ...dynamics import link_pose
 from ...lie import SE3
 from ...model import Model, State
 from ...records import concise
-from .places import place_motion, pose_error
+from .frames import place_motion, pose_error
 from .task import Motion, Task, check_poses
 
 _SE3 = SE3()

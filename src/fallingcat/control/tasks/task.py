@@ -15,7 +15,7 @@ from ...arrays import array, concatenate, is_numeric
 from ...arrays.arguments import holds_numbers, shape_of
 from ...caching import cached_property
 from ...dynamics.checks import check_fields, check_model
-from ...errors import ModelError, told
+from ...errors import ModelError, describe
 from ...lie import SE3
 from ...lie.group import constant
 from ...model import Frame, Model, State
@@ -139,7 +139,7 @@ class Task(ABC):
         for name in ("place", "other"):
             if not isinstance(vars(self).get(name, ""), (str, Frame)):
                 which = f"{name} of {type(self).__name__}"
-                raise ModelError(f"{which} is the name of a link or frame, not {told(vars(self)[name])}")
+                raise ModelError(f"{which} is the name of a link or frame, not {describe(vars(self)[name])}")
         for name in ("velocity", "acceleration", "gain", "weight"):
             x, optional = getattr(self, name), name in ("velocity", "acceleration")
             if not (x is None and optional) and (type(x) is not float or not 0.0 <= x <= LARGEST):
@@ -151,15 +151,15 @@ class Task(ABC):
         if self.mask is not None:
             object.__setattr__(self, "mask", _mask(self.mask, self.name))
         if not isinstance(self.ratio, (int, float)) or isinstance(self.ratio, bool) or not 0.0 <= self.ratio <= LARGEST:
-            raise ModelError(f"ratio of {self.name} is a number, finite and not negative, not {told(self.ratio)}")
+            raise ModelError(f"ratio of {self.name} is a number, finite and not negative, not {describe(self.ratio)}")
 
     def _row(self, name: str, x: Any) -> Any:
         """What was given for one of the numbers that may be one for each row, checked."""
         x = as_numbers(x, f"{name} of {self.name}")
         if len(shape_of(x) or ()) > 1:
-            raise ModelError(f"{name} of {self.name} is one number or a row, not {told(x)}")
+            raise ModelError(f"{name} of {self.name} is one number or a row, not {describe(x)}")
         if name in ("gain", "weight") and (x is None or (is_numeric(x) and (np.asarray(x) < 0.0).any())):
-            raise ModelError(f"{name} of {self.name} is not negative, not {told(x)}")
+            raise ModelError(f"{name} of {self.name} is not negative, not {describe(x)}")
         return x
 
     def check_goal(self, goal: Any) -> None:  # noqa: B027 (for most goals any numbers will do)
@@ -336,7 +336,7 @@ def check_poses(goal: Any, what: str) -> None:
         return
     goal = np.asarray(goal)
     if goal.shape[-2:] != (4, 4):
-        raise ModelError(f"{what} is a pose (4 x 4), not {told(goal)}")
+        raise ModelError(f"{what} is a pose (4 x 4), not {describe(goal)}")
     if goal.ndim == 2 and _is_pose(goal.tolist()):
         return
     wrong = _crooked(goal) > POSE_TOLERANCE
@@ -370,7 +370,7 @@ def check_rotations(goal: Any, what: str) -> None:
     if is_numeric(goal):
         goal = np.asarray(goal)
         if goal.shape[-2:] != (3, 3):
-            raise ModelError(f"{what} is a rotation (3 x 3), not {told(goal)}")
+            raise ModelError(f"{what} is a rotation (3 x 3), not {describe(goal)}")
         poses = np.broadcast_to(SE3().identity(), (*goal.shape[:-2], 4, 4)).copy()
         poses[..., :3, :3] = goal
         check_poses(poses, what)
@@ -384,13 +384,13 @@ def as_numbers(x: Any, what: str) -> Any:
         try:
             x = np.array(x, dtype=float) if is_numeric(np.array(x)) else array(x)
         except (TypeError, ValueError, OverflowError):
-            raise ModelError(f"{what} is made of numbers, not {told(x)}") from None
+            raise ModelError(f"{what} is made of numbers, not {describe(x)}") from None
     if not (hasattr(x, "__mul__") and holds_numbers(x)) or callable(x) or isinstance(x, (str, bytes)):
-        raise ModelError(f"{what} is made of numbers, not {told(x)}")
+        raise ModelError(f"{what} is made of numbers, not {describe(x)}")
     if not is_numeric(x):
         return x
     if np.asarray(x).dtype.kind not in "fiub" or not (np.abs(np.asarray(x, dtype=float)) <= LARGEST).all():
-        raise ModelError(f"{what} holds a number that is not real, or not finite, or above {LARGEST:g}: {told(x)}")
+        raise ModelError(f"{what} holds a number that is not real, or not finite, or above {LARGEST:g}: {describe(x)}")
     return np.asarray(x, dtype=float) if np.ndim(x) else float(x)
 
 
@@ -408,7 +408,7 @@ def _mask(given: Any, name: str) -> tuple[bool, ...]:
         list(given) if isinstance(given, (tuple, list)) or (isinstance(given, np.ndarray) and given.ndim == 1) else []
     )
     if not all(isinstance(x, (bool, int, float, np.number, np.bool_)) and x in (0, 1) for x in rows) or not any(rows):
-        raise ModelError(f"mask of {name} says True or False for each row, True at least once, not {told(given)}")
+        raise ModelError(f"mask of {name} says True or False for each row, True at least once, not {describe(given)}")
     return tuple(bool(x) for x in rows)
 
 

@@ -17,9 +17,9 @@ from ..numbers import number, vector
 from ..safe_xml import Element
 from .defaults import Defaults
 from .files import FilesReader
+from .ignored import Tally
 from .parts import fresh
 from .settings import choice
-from .tally import Tally
 
 _INF: Final = float("inf")
 _TRANSMISSIONS: Final = ("joint", "jointinparent")  # the same for a joint with one degree of freedom

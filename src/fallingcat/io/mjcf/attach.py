@@ -7,10 +7,10 @@ from typing import Final
 
 from ..safe_xml import Element
 from .files import Files, FilesReader
+from .ignored import Tally
 from .references import References, all_below, check_assets
 from .schema import check_elements
 from .source import Source, read_source
-from .tally import Tally
 
 ATTACHED: Final = "attached"
 """The tag of an ``<attach>`` that now holds what it attaches; no file has it."""

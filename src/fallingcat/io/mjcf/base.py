@@ -12,8 +12,8 @@ import numpy as np
 from ...lie import SE3, Trivial
 from ..diagnostics import Reader
 from .bodies import BodyPart
+from .ignored import Tally
 from .parts import WORLD, Naming
-from .tally import Tally
 
 _SHOWN: Final = 8  # candidates in a message
 

@@ -15,12 +15,12 @@ from ..numbers import number, vector
 from ..safe_xml import Element
 from .files import FilesReader
 from .geometry import Geom, read_geom
+from .ignored import Tally
 from .joints import JointPart, check_free, is_free, read_joint
 from .poses import pose
 from .settings import Settings, boolean
 from .shapes import bits
 from .source import Source
-from .tally import Tally
 
 MOST_JOINTS: Final = 6
 """Joints of one body: so many ways it can move."""

@@ -15,10 +15,10 @@ from ..numbers import number, vector
 from ..safe_xml import Element
 from .bodies import BodyPart
 from .files import FilesReader
+from .ignored import Tally
 from .parts import WORLD, Naming
 from .poses import pose
 from .settings import Settings, boolean
-from .tally import Tally
 
 _SE3 = SE3()
 _LINEAR = (0.0, 1.0, 0.0, 0.0, 0.0)

@@ -14,9 +14,9 @@ from ..diagnostics import Reader
 from .base import Chosen
 from .bodies import BodyPart
 from .geometry import weigh
+from .ignored import Tally
 from .poses import position
 from .settings import Settings
-from .tally import Tally
 
 _SE3 = SE3()
 

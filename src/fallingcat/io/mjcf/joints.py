@@ -14,9 +14,9 @@ from ..limits import MAX_INERTIA, MAX_LENGTH
 from ..numbers import number, vector
 from ..safe_xml import Element
 from .files import FilesReader
+from .ignored import Tally
 from .poses import clean, position, unit
 from .settings import Settings, choice
-from .tally import Tally
 
 _TYPES: Final = ("free", "ball", "slide", "hinge")
 _UNIT_TOLERANCE: Final = 1e-6  # what six printed digits of a unit vector can miss

@@ -12,16 +12,16 @@ from ...errors import how_to_get
 from ...lie.rotations import matrix_from_quaternion
 from ..diagnostics import Reader
 from ..limits import MAX_BYTES, MAX_HULL, MAX_LENGTH, MAX_MESH_BYTES, MAX_MESHES
-from ..meshes import Mesh, read_mesh
+from ..meshes.files import Mesh, read_mesh
+from ..meshes.inertia import RULES, SMALLEST, Solid, areas, hull, is_oriented, solid
 from ..numbers import vector
 from ..safe_xml import Element
-from ..solids import RULES, SMALLEST, Solid, areas, hull, is_oriented, solid
 from .defaults import Defaults
 from .files import FilesReader
 from .folders import locate
+from .ignored import Tally
 from .poses import position, unit
 from .settings import Settings, choice
-from .tally import Tally
 
 _MOST_NUMBERS: Final = 10**6  # of a mesh that stands in the file itself; its attribute is far shorter
 

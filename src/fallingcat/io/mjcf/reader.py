@@ -11,17 +11,17 @@ from ..diagnostics import Reader
 from ..names import check_name
 from ..safe_xml import Element
 from .actuators import driven_joints, pulled, read_actuators
-from .apart import links_apart
 from .attach import Models
 from .base import find_robot
 from .bodies import Walk
+from .contact_exclusions import links_apart
 from .equalities import Equalities
 from .files import with_includes
 from .folders import home
+from .ignored import Tally
 from .inertia import felt_by_joints, weigh_bodies
 from .parts import make_pieces
 from .references import References
-from .tally import Tally
 
 
 def read_mjcf(root: Element, reader: Reader) -> Model:

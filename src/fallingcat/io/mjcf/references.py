@@ -12,7 +12,7 @@ from ..numbers import number
 from ..safe_xml import Element
 from ..uris import check_uri
 from .actuators import is_looked_at
-from .tally import Tally
+from .ignored import Tally
 
 MAX_PIXELS: Final = 2**26
 """Of a texture or a height field; their files are never opened."""

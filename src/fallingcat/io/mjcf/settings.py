@@ -15,7 +15,7 @@ from ..limits import MAX_INERTIA, MAX_MASS
 from ..numbers import number, vector
 from ..safe_xml import Element, only
 from ..uris import check_uri
-from .tally import Tally
+from .ignored import Tally
 
 _BOOLEAN: Final = {"true": True, "false": False}
 _FLUID: Final = ("density", "viscosity", "wind")

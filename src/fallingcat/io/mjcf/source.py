@@ -8,9 +8,9 @@ from pathlib import Path
 from ..safe_xml import Element
 from .defaults import Defaults
 from .files import FilesReader
+from .ignored import Tally
 from .meshes import Meshes
 from .settings import Settings, read_settings
-from .tally import Tally
 
 
 @dataclass(frozen=True, eq=False)

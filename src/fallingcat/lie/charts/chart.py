@@ -21,7 +21,7 @@ import numpy as np
 
 from ...arrays import is_numeric, less, where
 from ...arrays.arguments import as_array, of_shape
-from ...errors import ModelError, NumericsError, told
+from ...errors import ModelError, NumericsError, describe
 from ..arguments import check_shapes
 
 Axes = Literal["world", "body"]
@@ -227,5 +227,5 @@ class PositionChart(Chart):
 
 def _is_body(frame: str) -> bool:
     if not isinstance(frame, str) or frame not in ("world", "body"):
-        raise ModelError(f'frame is "world" or "body", not {told(frame)}')
+        raise ModelError(f'frame is "world" or "body", not {describe(frame)}')
     return frame == "body"

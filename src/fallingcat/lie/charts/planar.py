@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from ...arrays import array
-from ...errors import ModelError, NumericsError, told
+from ...errors import ModelError, NumericsError, describe
 from ..rotations import about, angle_about
 from .chart import CONSTRAINT_TOLERANCE, PositionChart, RotationChart, can_be_checked
 
@@ -27,7 +27,9 @@ class PlanarPosition(PositionChart):
 
     def __init__(self, first: str = "x", second: str = "y") -> None:
         if first == second or not {first, second} <= {"x", "y", "z"}:
-            raise ModelError(f"the coordinates of a plane are two of x, y, z, not {told(first)} and {told(second)}")
+            raise ModelError(
+                f"the coordinates of a plane are two of x, y, z, not {describe(first)} and {describe(second)}"
+            )
         self.symbols = (first, second)
         self._axes = np.eye(3)[["xyz".index(each) for each in self.symbols]]
 
@@ -69,7 +71,7 @@ class PlanarAngle(RotationChart):
             given = np.zeros(0)
         size = float(np.linalg.norm(given))
         if given.shape != (3,) or not 0.0 < size < np.inf:
-            raise ModelError(f"the axis of an angle is a vector of 3 numbers that is not zero, not {told(axis)}")
+            raise ModelError(f"the axis of an angle is a vector of 3 numbers that is not zero, not {describe(axis)}")
         self.axis = tuple((given / size).tolist())
 
     def singularity(self, x: Any) -> Any:

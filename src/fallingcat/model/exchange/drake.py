@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ...errors import ModelError, told
+from ...errors import ModelError, describe
 from .exchange import Exchange, Spot, Writing, exchange
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _WRITINGS: Final = {
 def drake(model: Model, plant: Any) -> Exchange:
     """Exchange with ``plant``, a finalised ``MultibodyPlant`` that holds this robot alone: joints are found by name."""
     if not all(hasattr(plant, name) for name in ("GetJointIndices", "get_joint", "is_finalized")):
-        raise ModelError(f"plant is a MultibodyPlant, not {told(plant)}")
+        raise ModelError(f"plant is a MultibodyPlant, not {describe(plant)}")
     if not plant.is_finalized():
         raise ModelError("the plant has no states yet: call its Finalize()")
     places, base, names = {}, None, {joint.name for joint in model.joints}

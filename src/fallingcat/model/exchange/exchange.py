@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from ...arrays.types import Matrix, Vector
-from ...errors import ModelError, told
+from ...errors import ModelError, describe
 from ...lie import Group
 from ...records import concise
 from ..body import Frozen
@@ -73,10 +73,10 @@ class Exchange(Frozen):
     >>> dog = robots.quadruped()
     >>> theirs = exchange.mujoco(dog)
     >>> q, v = np.tile(dog.flatten(dog.neutral())[0], (1000, 1)), np.ones((1000, dog.nv))
-    >>> qpos, qvel = theirs.there(q, v)
+    >>> qpos, qvel = theirs.to(q, v)
     >>> qpos[0, 3:7]                                            # wxyz
     array([1., 0., 0., 0.])
-    >>> bool(np.array_equal(theirs.back(qpos, qvel)[0], q))
+    >>> bool(np.array_equal(theirs.from_(qpos, qvel)[0], q))
     True
     """
 
@@ -95,7 +95,7 @@ class Exchange(Frozen):
     """Places in our ``q`` where a quaternion ``xyzw`` begins."""
     followers: tuple[Follower, ...] = ()
 
-    def there(self, q: Vector, v: Vector | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def to(self, q: Vector, v: Vector | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Their ``q`` (..., their nq) and ``v`` (..., nv), of ours; a ``v`` that is left out is zero."""
         q, v = self._pair(q, v, self.model.nq, self.model.nv)
         theirs, rates = q[..., self.q_order], v[..., self.v_order]
@@ -109,7 +109,7 @@ class Exchange(Frozen):
             rates[..., start : start + 3] = _turned(units[at], rates[..., start : start + 3])
         return theirs, rates
 
-    def back(self, q: Vector, v: Vector | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def from_(self, q: Vector, v: Vector | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Our ``q`` (..., nq) and ``v`` (..., nv), of theirs; quaternions, cosines and sines are brought to length 1.
 
         What misses it by more than 0.01 is refused, there too: it is no rounding, but another number.
@@ -130,7 +130,7 @@ class Exchange(Frozen):
         own = self._own(len(self.v_order), [f.v for f in self.followers])
         out[..., self.v_order[own]] = rates[..., own]
         if self.followers:
-            self._check_followers(q, self.there(ours)[0])
+            self._check_followers(q, self.to(ours)[0])
         return ours, out
 
     @staticmethod
@@ -156,7 +156,7 @@ class Exchange(Frozen):
         """
         q, _ = self._pair(q, None, self.model.nq, self.model.nv)
         units = np.broadcast_to(np.eye(self.model.nv), (*q.shape[:-1], self.model.nv, self.model.nv))
-        return np.swapaxes(self.there(np.repeat(q[..., None, :], self.model.nv, axis=-2), units)[1], -1, -2)
+        return np.swapaxes(self.to(np.repeat(q[..., None, :], self.model.nv, axis=-2), units)[1], -1, -2)
 
     def _pair(self, q: Any, v: Any, nq: int, nv: int) -> tuple[np.ndarray, np.ndarray]:
         """Copies of both as floats, of one batch shape."""
@@ -164,7 +164,9 @@ class Exchange(Frozen):
             q = np.array(q, dtype=float)
             v = np.zeros((*q.shape[:-1], nv)) if v is None else np.array(v, dtype=float)
         except (TypeError, ValueError, OverflowError):
-            raise ModelError(f"q and v ({self.library}) are arrays of numbers, not {told(q)}, {told(v)}") from None
+            raise ModelError(
+                f"q and v ({self.library}) are arrays of numbers, not {describe(q)}, {describe(v)}"
+            ) from None
         if q.shape[-1:] != (nq,) or v.shape != (*q.shape[:-1], nv):
             wanted = f"(..., {nq}) and (..., {nv})"
             raise ModelError(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ...errors import ModelError, told
+from ...errors import ModelError, describe
 from .exchange import Exchange, Spot, Writing, exchange
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def pinocchio(model: Model, like: Any) -> Exchange:
     ``v_order`` maps matrices: ``crba(...)`` is ``M[np.ix_(v_order, v_order)]``.
     """
     if not all(hasattr(like, name) for name in ("names", "joints", "idx_qs", "idx_vs")):
-        raise ModelError(f"like is a pinocchio.Model, not {told(like)}")
+        raise ModelError(f"like is a pinocchio.Model, not {describe(like)}")
     places = {}
     for name, joint, q, v in list(zip(like.names, like.joints, like.idx_qs, like.idx_vs, strict=True))[1:]:
         kind = joint.shortname().removeprefix("JointModel")

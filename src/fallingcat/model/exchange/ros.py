@@ -22,7 +22,7 @@ def ros(model: Model, names: Sequence[str]) -> Exchange:
     >>> from fallingcat.model import exchange, robots
     >>> arm = robots.planar_arm()
     >>> theirs = exchange.ros(arm, sorted(arm.joint_names, reverse=True))
-    >>> theirs.back(np.arange(float(arm.n)))[0]
+    >>> theirs.from_(np.arange(float(arm.n)))[0]
     array([2., 1., 0.])
     """
     names = list(names)

@@ -3,7 +3,7 @@
 from dataclasses import is_dataclass
 from typing import Any
 
-from ...errors import ModelError, told
+from ...errors import ModelError, describe
 from ...registry import Registry
 from .continuous import Continuous
 from .cylindrical import Cylindrical
@@ -40,7 +40,7 @@ LIBRARY: tuple[type[JointKind], ...] = (
 
 def _check(name: str, kind: Any) -> None:
     if not isinstance(kind, type) or not issubclass(kind, JointKind) or not is_dataclass(kind):
-        raise ModelError(f"a kind of joint is a frozen dataclass derived from JointKind, not {told(kind)}")
+        raise ModelError(f"a kind of joint is a frozen dataclass derived from JointKind, not {describe(kind)}")
 
 
 KINDS = Registry[type[JointKind]]("kind of joint", "fallingcat.joints", {kind.name: kind for kind in LIBRARY}, _check)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ...arrays.arguments import check_rng
-from ...errors import ModelError, told
+from ...errors import ModelError, describe
 from ...lie import SE2, SE3, Group
 from ..body import Body
 from ..joint import Joint, Limits
@@ -75,11 +75,11 @@ def random_body(rng: np.random.Generator, *, planar: bool = False) -> Body:
 
 def _check_numbers(rng: object, n: object, branching: object, fixed: object) -> None:
     if not isinstance(n, (int, np.integer)) or n < 0:
-        raise ModelError(f"a robot has no {told(n)} joints")
+        raise ModelError(f"a robot has no {describe(n)} joints")
     check_rng(rng)
     for name, share in {"branching": branching, "fixed": 0.0 if fixed is None else fixed}.items():
         if not isinstance(share, (int, float)) or not 0.0 <= share <= 1.0:
-            raise ModelError(f"{name} is a share from 0 to 1, not {told(share)}")
+            raise ModelError(f"{name} is a share from 0 to 1, not {describe(share)}")
 
 
 def _chosen(kinds: Iterable[Kind] | None, planar: bool) -> list[type[JointKind]]:
@@ -87,7 +87,7 @@ def _chosen(kinds: Iterable[Kind] | None, planar: bool) -> list[type[JointKind]]
     if kinds is None:
         return [kind for kind in MOVING if kind.planar or not planar]
     if isinstance(kinds, str) or not isinstance(kinds, Iterable):
-        raise ModelError(f"kinds is a list of kinds of joints, not {told(kinds)}")
+        raise ModelError(f"kinds is a list of kinds of joints, not {describe(kinds)}")
     chosen = [_kind(kind) for kind in kinds]
     if not chosen:
         raise ModelError("kinds is empty: a random robot needs at least one kind of joint")
@@ -101,7 +101,7 @@ def _kind(kind: Kind) -> type[JointKind]:
     if isinstance(kind, type) and issubclass(kind, JointKind):
         return kind
     if not isinstance(kind, str) or kind not in KINDS:
-        raise ModelError(f"there is no kind of joint {told(kind)}; the kinds are {', '.join(KINDS)}")
+        raise ModelError(f"there is no kind of joint {describe(kind)}; the kinds are {', '.join(KINDS)}")
     return KINDS[kind]
 
 

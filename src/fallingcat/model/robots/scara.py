@@ -23,7 +23,7 @@ def scara(base: Group | None = None) -> Model:
     >>> arm = scara()
     >>> arm.joint_names
     ('alpha', 'beta', 'gamma', 'zeta')
-    >>> from fallingcat import end_effector_parameters
+    >>> from fallingcat.dynamics import end_effector_parameters
     >>> from fallingcat.lie.charts import Cartesian, PlanarAngle
     >>> state = arm.state(joints=[0.1, -0.1, 0.5, 0.2])
     >>> end_effector_parameters(arm, state, "end_effector", Cartesian(), PlanarAngle()).round(3)

@@ -14,11 +14,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ...contact.points import position
+from ...compiler.kernel import compile_step
 from ...errors import ModelError
-from ...kernels.kernel import compile_step
+from ...geometry.contact_points import position
 from ...model import Model, State
-from ...simulation import Fleet, Located, Rosenbrock
+from ...simulation import BatchSimulator, Located, Rosenbrock
 from ..kind import Progress
 from .hopper import FOOT, floor, laws, start, upright_angle
 from .measures import hop_period, stationarity, step_length
@@ -157,7 +157,7 @@ def judged(
     own = laws(model, start(model, p), p)
     method = Located(Rosenbrock(p.tolerance))
     how: dict[str, Any] = {"target": target, "threads": threads, "integrator": method, "ledger": False}
-    fleet = Fleet(model, states, own, floor(p), dt=LONGEST_STEP, **how)
+    fleet = BatchSimulator(model, states, own, floor(p), dt=LONGEST_STEP, **how)
     count = fleet.count
     watch, found = _Watch(fleet, p, gait), Judged(np.zeros(count, np.uint8), np.zeros(count, np.float32))
     for left in watch.decided(tell):
@@ -172,7 +172,7 @@ class _Watch(Watch):
     columns = (*Watch.columns, "alike", "before")
     broke = BROKE
 
-    def __init__(self, fleet: Fleet, p: AttractionParameters, gait: Gait) -> None:
+    def __init__(self, fleet: BatchSimulator, p: AttractionParameters, gait: Gait) -> None:
         super().__init__(fleet, gait.period / LOOKS, int(np.ceil(p.duration / gait.period)) * LOOKS)
         xp = self.xp
         self.alike, self.before = xp.zeros(fleet.count, dtype=xp.int64), self._places()

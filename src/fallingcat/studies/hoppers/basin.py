@@ -7,11 +7,11 @@ from typing import Final
 
 import numpy as np
 
-from ...contact.points import position
+from ...geometry.contact_points import position
 from ...lie import rotations
 from ...model import Model, State
 from ...simulation import Code, Event, Rosenbrock, Trajectory
-from ...simulation.recorded import simulate_many
+from ...simulation.output.recorded_runs import record_runs
 from ..kind import Progress
 from .hopper import FOOT, floor, laws, start
 from .measures import hop_period, stationarity, step_length
@@ -101,7 +101,7 @@ class _Judge:
         free = [float(position(self.model, state, FOOT)[1]) >= 0.0 for state in states]
         begun = [state for state, above in zip(states, free, strict=True) if above]  # in the ground nothing can start
         own, rule = [laws(self.model, state, self.p) for state in begun], Rosenbrock(TOLERANCE)
-        runs = simulate_many(self.model, begun, duration, own, floor(self.p), rule=rule, dt=1.0) if begun else []
+        runs = record_runs(self.model, begun, duration, own, floor(self.p), rule=rule, dt=1.0) if begun else []
         back = iter([self._like(run) for run in runs])
         return [above and next(back) for above in free]
 

@@ -23,7 +23,7 @@ from ...dynamics import center_of_mass, kinetic_energy, link_pose, potential_ene
 from ...errors import FallingCatError, ModelError
 from ...model import Model, State, robots
 from ...simulation import Event, Rosenbrock, Trajectory, simulate
-from ...simulation.recorded import simulate_many
+from ...simulation.output.recorded_runs import record_runs
 from .parameters import HopperParameters
 
 FOOT = "foot"
@@ -122,7 +122,7 @@ def _alike(many: list[HopperParameters], target: str) -> list[Trajectory | Excep
             begun.append(error)
     good = [each for each in begun if not isinstance(each, FallingCatError)]
     found = iter(
-        simulate_many(
+        record_runs(
             model, [state for state, _ in good], many[0].duration, [own for _, own in good], floor(many[0]),
             rule=Rosenbrock(TOLERANCE), dt=LARGEST, target=target,
         )

@@ -148,10 +148,10 @@ def _seldom(tell: Callable[[float], None]) -> Callable[[float], None]:
     """Passes on every hundredth share only: a step takes microseconds."""
     last = -1.0
 
-    def told(share: float) -> None:
+    def describe(share: float) -> None:
         nonlocal last
         if share - last >= 0.01:
             last = share
             tell(share)
 
-    return told
+    return describe

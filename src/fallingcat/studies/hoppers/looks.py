@@ -6,7 +6,7 @@ import numpy as np
 
 from ...dynamics import center_of_mass, forward_kinematics
 from ...model import State
-from ...views import Capsule, Scene, Shape
+from ...visualization import Capsule, Scene, Shape
 from .hopper import FOOT
 from .observed import Observed
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 
 from ...arrays import concatenate, takes
+from ...compiler.kernel import compile_step
 from ...control import EnergyController, PolarLaw, response, virtual_leg
 from ...dynamics import kinetic_energy, link_pose, potential_energy
-from ...kernels.kernel import compile_step
 from ...model import Model, State
 from .hopper import FOOT
 from .observed import Flight, Observed

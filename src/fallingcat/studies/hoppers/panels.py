@@ -13,8 +13,8 @@ from ...arrays import arctan2, cos, sin
 from ...control import LockedPolarSpring, PolarLaw
 from ...formulations import locked_angle
 from ...model import Model, State
-from ...views import Chart, Line, Table, Text
-from ...views.page import Block
+from ...visualization import Chart, Line, Table, Text
+from ...visualization.page import Block
 from ..kind import Figures
 from ..tables import Study
 from .looks import cycle_strip, hopper_scene

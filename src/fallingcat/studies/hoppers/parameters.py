@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from ..checked import Gain, Positive, broken
 from ..kind import Parameters
+from ..validation import Gain, Positive, broken
 
 Count = Annotated[int, Field(ge=1, le=1000)]
 

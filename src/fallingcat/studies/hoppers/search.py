@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ...model import Model, State
-from ...simulation import Fleet, Located, Rosenbrock
-from ...simulation.recorded import simulate_many
+from ...simulation import BatchSimulator, Located, Rosenbrock
+from ...simulation.output.recorded_runs import record_runs
 from ..kind import Progress
 from .attraction import starts
 from .hopper import floor, laws, start
@@ -131,13 +131,19 @@ def _outcome(
             verdicts[runs], lasted[runs] = left["verdict"], left["looks"] * LOOK
             speed[runs] = np.where(left["verdict"] == STAYED, (left["end"] - left["middle"]) / half, np.nan)
 
-    located = Fleet(model, begun, own, ground, dt=LONGEST_STEP, integrator=Located(Rosenbrock(1e-5)), ledger=False)
+    located = BatchSimulator(
+        model, begun, own, ground, dt=LONGEST_STEP, integrator=Located(Rosenbrock(1e-5)), ledger=False
+    )
     hear(_Watch(located, LOOK, looks), np.arange(count), "many gains")
     chatters = verdicts == BROKE
     some = np.flatnonzero(chatters)
     if len(some):
         states = begun.at(some)
-        hear(_Stepped(Fleet(model, states, [own[i] for i in some], ground, dt=FINE), LOOK, looks), some, "chattering")
+        hear(
+            _Stepped(BatchSimulator(model, states, [own[i] for i in some], ground, dt=FINE), LOOK, looks),
+            some,
+            "chattering",
+        )
     return verdicts, lasted, speed, chatters
 
 
@@ -147,7 +153,7 @@ class _Watch(Watch):
     columns = (*Watch.columns, "middle", "end")
     patience, broke = 4, BROKE
 
-    def __init__(self, fleet: Fleet, tick: float, last: int) -> None:
+    def __init__(self, fleet: BatchSimulator, tick: float, last: int) -> None:
         super().__init__(fleet, tick, last)
         self.middle = self.end = np.zeros(fleet.count)
 
@@ -173,7 +179,7 @@ def followed(model: Model, states: Sequence[State], each: Sequence[SearchParamet
     """m/s: how fast the gait is in which each run ends; NaN where it ends in none that goes forward."""
     first, p = start(model, each[0]), each[0]
     own = [laws(model, first, mine) for mine in each]
-    runs = simulate_many(model, states, p.duration, own, floor(p), rule=Rosenbrock(1e-6), dt=LONGEST_STEP)
+    runs = record_runs(model, states, p.duration, own, floor(p), rule=Rosenbrock(1e-6), dt=LONGEST_STEP)
     return [pace(Observed(run, mine)) for run, mine in zip(runs, each, strict=True)]
 
 

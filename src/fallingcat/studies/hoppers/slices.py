@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from ...views import Picture, Text
-from ...views.figures import EDGE, INK, document, text, ticks
-from ...views.page import Block
+from ...visualization import Picture, Text
+from ...visualization.figures import EDGE, INK, document, text, ticks
+from ...visualization.page import Block
 from ..kind import Figures
 from .attraction import BROKE, FELL, GAIT, PERIODS, UNDECIDED
 from .looks import hopper_scene

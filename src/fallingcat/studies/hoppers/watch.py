@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from ...simulation import Fleet
+from ...simulation import BatchSimulator
 
 CROWD: Final = 16
 """Decided runs leave when they are one in so many."""
@@ -29,7 +29,7 @@ class Watch(ABC):
     broke: ClassVar[int]
     """the verdict on a run whose steps became too many"""
 
-    def __init__(self, fleet: Fleet, tick: float, last: int) -> None:
+    def __init__(self, fleet: BatchSimulator, tick: float, last: int) -> None:
         self.fleet, self.tick, self.last, self.attempts = fleet, tick, last, 0
         self.xp: Any = sys.modules[type(fleet.times).__module__.partition(".")[0]]  # NumPy, or CuPy
         xp, count = self.xp, fleet.count

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from pydantic import ConfigDict
 
-from ...errors import ModelError, meant, told
+from ...errors import ModelError, describe, meant
 from ..kind import Parameters, Progress, StudyKind
 from ..tables import Study, StudyTable
 
@@ -66,7 +66,7 @@ def study_of(
         measures: Names of the numbers; left out, the function is called once, at the first point, to learn them.
     """
     if not isinstance(grid, Mapping) or not grid:
-        raise ModelError(f"grid is a mapping from parameters to values, at least one, not {told(grid)}")
+        raise ModelError(f"grid is a mapping from parameters to values, at least one, not {describe(grid)}")
     values = {name: list(given) for name, given in grid.items() if not isinstance(given, str)}
     _check_names(function, {**grid, **parameters})
     whole = frozenset(name for name, given in values.items() if given and all(type(_plain(x)) is int for x in given))
@@ -90,7 +90,9 @@ def numbers_of(result: Any) -> dict[str, float]:
     try:
         return {str(name): float(x) for name, x in given.items()}
     except (TypeError, ValueError):
-        raise ModelError(f"a function of a sweep returns a number, or numbers by name, not {told(result)}") from None
+        raise ModelError(
+            f"a function of a sweep returns a number, or numbers by name, not {describe(result)}"
+        ) from None
 
 
 def _check_names(function: Callable[..., Any], given: Mapping[str, Any]) -> None:

@@ -17,8 +17,8 @@ import numpy as np
 from ...errors import FallingCatError, ModelError
 from ...io.files import write_bytes
 from ...simulation import Code
-from ..checked import checked
 from ..kind import Parameters, StudyKind
+from ..validation import checked
 from .points import Points
 from .store import LONGEST_ERROR, Store
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...caching import cached_property
-from ...errors import FallingCatError, ModelError, told
+from ...errors import FallingCatError, ModelError, describe
 from ..tables import Study
 
 Value = float | int | str | bool
@@ -101,7 +101,7 @@ Points = Grid | Sample
 def points_of(study: Study, axes: Mapping[str, Iterable[Value]], sample: int | None, seed: int) -> Points:
     """The points of a sweep over parameters of a study; of a sample, values give the range."""
     if not isinstance(axes, Mapping) or not axes:
-        raise ModelError(f"grid is a mapping from parameters to values, at least one, not {told(axes)}")
+        raise ModelError(f"grid is a mapping from parameters to values, at least one, not {describe(axes)}")
     values, runs = {}, 1
     for name, given in axes.items():
         values[name] = _along(study, name, given)
@@ -111,7 +111,7 @@ def points_of(study: Study, axes: Mapping[str, Iterable[Value]], sample: int | N
     if sample is None:
         return Grid(values)
     if isinstance(sample, bool) or not isinstance(sample, int) or not 1 <= sample <= MOST_ALONG:
-        raise ModelError(f"sample is a whole number from 1 to {MOST_ALONG:,}, not {told(sample)}")
+        raise ModelError(f"sample is a whole number from 1 to {MOST_ALONG:,}, not {describe(sample)}")
     for name, along in values.items():
         if not all(type(x) is float for x in along):
             raise ModelError(f"a sample takes parameters that are real numbers, not {name!r} with {along[0]!r}")
@@ -124,7 +124,7 @@ def _along(study: Study, name: str, given: Iterable[Value]) -> tuple[Value, ...]
     if name not in study.kind.parameters.model_fields:
         study.with_parameters({name: 0.0})  # raises, and says which there are
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise ModelError(f"the values of {name!r} are a list of them, not {told(given)}")
+        raise ModelError(f"the values of {name!r} are a list of them, not {describe(given)}")
     values = tuple(x.item() if isinstance(x, np.generic) else x for x in given)
     if not 0 < len(values) <= MOST_ALONG:
         raise ModelError(f"there are 1 to {MOST_ALONG:,} values of {name!r}, not {len(values):,}")

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from ..._version import __version__
 from ...dynamics.checks import positive
-from ...errors import ExtraMissingError, FallingCatError, ModelError, told
+from ...errors import ExtraMissingError, FallingCatError, ModelError, describe
 from ...progress import telling
 from ..tables import Study, load
 from .functions import study_of
@@ -111,7 +111,7 @@ def sweep(
     elif callable(study) and not isinstance(study, type):
         wanted = study_of(study, grid, parameters, measures)
     else:
-        raise ModelError(f"a study is given by its name, its file, itself or as a function, not by {told(study)}")
+        raise ModelError(f"a study is given by its name, its file, itself or as a function, not by {describe(study)}")
     points = points_of(wanted, grid, sample, seed)
     run = _on_cluster(scheduler) if scheduler is not None else _here(_workers(workers))
     limit = None if time_limit is None else positive(time_limit, "time_limit")
@@ -121,7 +121,9 @@ def sweep(
     if callable(progress):
         return _finished(job, run, progress)
     if not (progress is None or isinstance(progress, bool)):
-        raise ModelError(f"progress is True, False or a function of runs done, failed and in all, not {told(progress)}")
+        raise ModelError(
+            f"progress is True, False or a function of runs done, failed and in all, not {describe(progress)}"
+        )
     with telling(f"sweep of {wanted.name!r}", progress) as tell:
         share = tell or (lambda share: None)
         return _finished(job, run, lambda done, failed, total: share((done + failed) / max(1, total)))
@@ -268,7 +270,7 @@ def _workers(wanted: int | None) -> int:
     if wanted is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 0:
-        raise ModelError(f"workers are a whole number, 0 for this process, not {told(wanted)}")
+        raise ModelError(f"workers are a whole number, 0 for this process, not {describe(wanted)}")
     return wanted
 
 
@@ -279,7 +281,7 @@ def _job(study: Study, points: Points, out: Path, resume: bool, chunk: int | Non
     kind, measures = study.kind, _measures(study, points)
     if target not in kind.together:
         raise ModelError(
-            f"runs of the kind {kind.name!r} take place on {' or '.join(kind.together)}, not {told(target)}"
+            f"runs of the kind {kind.name!r} take place on {' or '.join(kind.together)}, not {describe(target)}"
         )
     store = _store(study, points, measures, out, resume, chunk, target)
     return Job(study.name, kind, study.parameters.model_dump(), points, measures, store, target)
@@ -315,7 +317,7 @@ def _store(
         chunk if chunk is not None else min(max(isqrt(prod(points.shape)), study.kind.together[target]), LARGEST_CHUNK)
     )
     if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-        raise ModelError(f"chunk is a whole number of runs above zero, not {told(chunk)}")
+        raise ModelError(f"chunk is a whole number of runs above zero, not {describe(chunk)}")
     if prod(points.shape) / most > MOST_CHUNKS:
         raise ModelError(
             f"{prod(points.shape):,} runs in chunks of {most:,} are more than {MOST_CHUNKS:,} chunks: give larger ones"

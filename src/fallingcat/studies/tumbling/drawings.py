@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...control.output_feedback import COMPENSATIONS
-from ...views import Chart, Line, Picture, Table, side_by_side
-from ...views.figures import INK, SOFT, color, document, path, text
+from ...control.laws.output_feedback import COMPENSATIONS
+from ...visualization import Chart, Line, Picture, Table, side_by_side
+from ...visualization.figures import INK, SOFT, color, document, path, text
 from ..kind import Figures
 from .surveys import ALLOWED, CONVERGED, STARTS_TIME, Starts
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from ...arrays import concatenate
 from ...arrays.differentiate import derivative
+from ...compiler import compile
 from ...control import OutputFeedback, PoseSensor, Sampled
-from ...control.output_feedback import COMPENSATIONS, compensation
+from ...control.laws.output_feedback import COMPENSATIONS, compensation
 from ...dynamics import displace, forward_dynamics
 from ...formulations import ReducedEquations, reduced_equations
-from ...kernels import compile
 from ...model import Model, State, robots
 from ...simulation import Rollout, Trajectory, rollout, simulate
 from .parameters import TumblingParameters

@@ -9,7 +9,7 @@ from typing import SupportsFloat
 
 import numpy as np
 
-from ...control.output_feedback import COMPENSATIONS
+from ...control.laws.output_feedback import COMPENSATIONS
 from ...simulation import Trajectory
 from ..kind import Figures, Progress, study_kind
 from ..simulated import SimulatedKind

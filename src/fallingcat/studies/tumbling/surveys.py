@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...control import OutputFeedback, Sampled
-from ...control.output_feedback import COMPENSATIONS, compensation
+from ...control.laws.output_feedback import COMPENSATIONS, compensation
 from ...lie.rotations import exp
 from ...model import State
 from ...simulation import rollout

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import sympy
 
 from ..._version import __version__
-from ...errors import ModelError, meant, told
+from ...errors import ModelError, describe, meant
 from . import languages, latex
 from .names import harmless, legend
 from .printers import readable
@@ -32,7 +32,7 @@ def written(d: Derivation, names: tuple[str, ...], format: str = "text") -> str:
     """Quantities in one of :data:`FORMATS`; see :meth:`Derivation.write`."""
     if format not in FORMATS:
         hint = meant(format, FORMATS) if isinstance(format, str) else ""
-        raise ModelError(f"format is one of {', '.join(FORMATS)}, not {told(format)}{hint}")
+        raise ModelError(f"format is one of {', '.join(FORMATS)}, not {describe(format)}{hint}")
     if format in LANGUAGES:
         made = program(d, names)
         return LANGUAGES[format](made, _header(d, format, made.operations))

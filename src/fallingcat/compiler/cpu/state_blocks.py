@@ -1,0 +1,24 @@
+"""Blocks of states in memory."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from ...errors import ModelError, describe
+
+
+def aligned(shape: tuple[int, ...], dtype: Any = np.float64, alignment: int = 64) -> np.ndarray:
+    """An empty array whose memory starts at a multiple of ``alignment`` bytes, as :meth:`Kernel.blocks` wants it."""
+    try:
+        size = math.prod(map(operator.index, shape)) * np.dtype(dtype).itemsize
+        memory = np.empty(size + alignment, dtype=np.uint8)
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(
+            f"an array has a shape, a dtype and an alignment, not {describe(shape)}, {describe(dtype)}, {describe(alignment)}"
+        ) from None
+    start = -memory.ctypes.data % alignment
+    return memory[start : start + size].view(dtype).reshape(shape)

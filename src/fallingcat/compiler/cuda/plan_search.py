@@ -1,0 +1,147 @@
+"""Ways to compute one program on the GPU, and which of them is the fastest, by a model of it (:mod:`fallingcat.compiler.cuda.cost_model`).
+
+A program in which much waits is cut into stages that pass values through memory, or computes some values twice
+(:mod:`fallingcat.compiler.cuda.rematerialization`), or all of them but a few (:mod:`fallingcat.compiler.cuda.min_cut`), or in each stage all that its results need
+(:mod:`fallingcat.compiler.cuda.output_partition`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from heapq import heapify, heapreplace
+from itertools import pairwise
+from typing import NamedTuple
+
+from ..ir.program import Program
+from ..ir.schedule import schedule, waiting
+from .cost_model import Work
+from .emitter import SHAPES, laid_out, suited
+from .min_cut import parted, parted_again
+from .output_partition import Shares, shared_out
+from .rematerialization import recompute
+from .stages import LARGEST, Stages, connected, length, stages
+
+PRICES = (2, 4, 8)
+"""Instructions that may be repeated for each value that need not be kept."""
+LONG = 3
+"""Stages, at least, of a long program."""
+MORE = (4, 8, 16)
+"""Stages, beyond the fewest, in which a long program is tried."""
+WAISTS, EARLY, SHORT = 2, 0.45, 3_600
+"""Waists of a long program, the share of inputs that values depend on after them, and the length of its stages then."""
+
+CROWDED, SOME = {"float32": 160, "float64": 100}, 8
+"""Values of a thread: where more wait, each costs; warps of such a stage."""
+
+
+def fastest(program: Program, dtype: str) -> Stages:
+    """The stages of the way that takes the least time; the first of them, if several do.
+
+    What a way takes is known once its registers are planned, which takes long.  So it is always the way that could take
+    the least of which more is found out, until there is nothing more to find out about that.
+    """
+    judge = _Judge(dtype, length(program, dtype) > LONG * LARGEST)
+    heap = [judge.first(k, way) for k, way in enumerate((_long_ways if judge.long else _ways)(program, dtype))]
+    heapify(heap)
+    while heap[0].closer:
+        heapreplace(heap, heap[0].closer())
+    return heap[0].stages
+
+
+def _long_ways(program: Program, dtype: str) -> Iterator[Stages | Shares]:
+    """Of a program in which hundreds of values wait wherever it is cut: in many short stages they wait in memory."""
+    for way in (program, recompute(program, PRICES[0])):
+        ordered = _ordered(way)
+        for more in MORE:
+            yield stages(ordered, dtype, more=more)
+    parts = parted(program, EARLY)
+    while parts and len(parts.cuts) <= WAISTS:
+        yield stages(parts.program, dtype, SHORT, parts.cuts)
+        yield shared_out(parts, dtype, SHORT)
+        parts = parted_again(parts, EARLY)
+
+
+def _ways(program: Program, dtype: str) -> Iterator[Stages]:
+    whole = _ordered(program)
+    plain = stages(whole, dtype)
+    if len(plain.stages) == 1:
+        plain = laid(plain, dtype)
+        if not plain.stages[0].laid.moves.places:  # nothing waits that registers do not hold
+            yield plain
+            return
+    again = [_ordered(way) for way in (recompute(program, price) for price in PRICES) if way is not program]
+    parts = parted(program)
+    for way, cuts in [(whole, ()), *((way, ()) for way in again), *([parts] if parts else [])]:
+        few = plain if way is whole else stages(way, dtype, cuts=cuts)
+        yield few
+        if len(few.stages) > 1:  # one more leaves room for reading what the last one wrote
+            yield stages(way, dtype, cuts=cuts, more=1)
+
+
+def seconds(way: Stages, dtype: str) -> float:
+    """What a way takes for one state of many, about."""
+    return sum(stage.laid.seconds for stage in laid(way, dtype).stages)
+
+
+def laid(way: Stages, dtype: str) -> Stages:
+    """With how each stage lies on the machine."""
+    return way._replace(stages=[x if x.laid else x._replace(laid=laid_out(x, dtype)) for x in way.stages])
+
+
+class _Judged(NamedTuple):
+    """A way, by what is known of it."""
+
+    price: float
+    """no less than this"""
+    number: int
+    stages: Stages
+    closer: Callable[[], _Judged] | None
+    """the same, when more is known; None: the price is exact"""
+
+
+class _Judge(NamedTuple):
+    """Prices of ways: what they take or, of long programs, the product of that and what they take if crowded."""
+
+    dtype: str
+    long: bool
+
+    def first(self, number: int, way: Stages | Shares) -> _Judged:
+        """At first sight."""
+        return self._looked_at(number, way) if isinstance(way, Stages) else self._drafted(number, way)
+
+    def _drafted(self, number: int, shares: Shares) -> _Judged:
+        """Parts in no order may come to be cut into stages; what they compute, read and write is known."""
+        lines = shares.program.instructions
+        parts = [lines[a:b] for a, b in pairwise([0, *shares.cuts, len(lines)])]
+        way = connected(shares.program, parts)
+        works = [Work.of(stage, self.dtype) for stage in way.stages]
+        price = sum(min(work.floor(shape.warps(0)) for shape in SHAPES[self.dtype]) for work in works)
+        factor = sum(work.floor(SOME) for work in works) if self.long else 1.0
+        return _Judged(price * factor, number, way, lambda: self._looked_at(number, _in_stages(shares, self.dtype)))
+
+    def _looked_at(self, number: int, way: Stages) -> _Judged:
+        """What waits says in which shapes a stage may be."""
+        most = [waiting(stage.lines) for stage in way.stages]
+        stages = [(Work.of(stage, self.dtype), x) for stage, x in zip(way.stages, most, strict=True)]
+        price = sum(min(work.least(shape.warps(0)) for shape in suited(x, self.dtype)) for work, x in stages)
+        factor = sum(self._crowded(*stage) for stage in stages) if self.long else 1.0
+        return _Judged(price * factor, number, way, lambda: self._planned(number, laid(way, self.dtype), factor))
+
+    def _planned(self, number: int, way: Stages, factor: float) -> _Judged:
+        return _Judged(seconds(way, self.dtype) * factor, number, way, None)
+
+    def _crowded(self, work: Work, most: int) -> float:
+        """What a stage takes if what waits beyond the registers took its time wherever it waits: in long programs
+        compilers do not always keep to the moves, and the truth is between the two.
+        """
+        return max(1.0, most / CROWDED[self.dtype]) ** 2 * work.seconds(0, SOME)
+
+
+def _in_stages(shares: Shares, dtype: str) -> Stages:
+    parts = shares.ordered
+    return stages(parts.program, dtype, cuts=parts.cuts)
+
+
+def _ordered(program: Program) -> Program:
+    return replace(program, instructions=schedule(program.instructions, program.inputs, program.outputs))

@@ -1,0 +1,277 @@
+"""A trace as a straight-line program: scheduled, fused, cut into chunks.
+
+A program is a list of instructions, operands first, in an order that keeps few values waiting (:mod:`fallingcat.compiler.ir.schedule`: mostly
+depth first, which follows the robot branch by branch); products that are added at once become fused multiply-adds; and
+the line is cut into chunks of some hundred instructions, so that compilers stay linear.  Values that live across a cut
+go through a small workspace whose slots are reused.  Loops of the trace stay loops (:mod:`fallingcat.compiler.ir.loops`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, takewhile
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Traced
+from ...arrays.operations import CONDITIONS
+from ...caching import cached_property
+from .fuse import fused, lines_of
+from .instructions import WORK, Chunk, Input, Instruction, Loop, Repeat
+from .loops import Layout, levels, needed, phases
+from .schedule import schedule
+
+CHUNK = 150  # weight of a chunk, in operations
+LONG = 10_000  # a program without loops that is no longer stays whole in batches: values stay in registers
+STORE = 4  # weight of an output
+TRIED = 2_000  # instructions between loops, up to which several orders are tried
+
+
+@dataclass(frozen=True)
+class Program:
+    """What every emitter reads."""
+
+    argument_sizes: tuple[int, ...]
+    inputs: dict[int, Input]
+    """input value -> where it comes from"""
+    instructions: list[Instruction]
+    outputs: list[Any]
+    """for each place of the flat output a value or a float"""
+    chunks: list[Chunk | Loop | Repeat]
+    slots: int
+    """size of the workspace, in values"""
+    table: list[float] = field(default_factory=list)
+    """constants that loops read"""
+    clear: list[tuple[int, int]] = field(default_factory=list)
+    """(first place, number) in the workspace: zero before anything else"""
+    first_slot: int = 0
+    """of the workspace; before it lies what loops read and write"""
+
+    @cached_property
+    def conditions(self) -> frozenset[int]:
+        """Values that hold or do not; in the workspace they are 1 or 0."""
+        lines = [*self.instructions, *(line for c in self.chunks if isinstance(c, Repeat) for line in c.instructions)]
+        return frozenset(line.value for line in lines if line.op in CONDITIONS)
+
+    @property
+    def operations(self) -> dict[str, int]:
+        """How many operations of each kind; a fused multiply-add counts as ``fma``, what is repeated counts once."""
+        counts = Counter(i.op for i in self.instructions)
+        for loop in self.chunks:
+            if isinstance(loop, (Loop, Repeat)):
+                for line in loop.instructions:
+                    counts[line.op] += loop.count if isinstance(loop, Loop) else 1
+        return dict(counts)
+
+
+def program(arguments: Sequence[np.ndarray], outputs: Iterable[Any], fuse: bool = True, chunk: int = CHUNK) -> Program:
+    """The program that computes ``outputs`` (traced numbers and floats) from the traced inputs in ``arguments``."""
+    flat = list(outputs)
+    where = {x: Input(a, i) for a, argument in enumerate(arguments) for i, x in enumerate(argument.flat)}
+    order = nodes_of(flat)
+    number = {node: i for i, node in enumerate(order)}
+    sizes = tuple(int(np.size(a)) for a in arguments)
+    inputs = {number[x]: place for x, place in where.items() if x in number}
+    results = [number[x] if isinstance(x, Traced) else float(x) for x in flat]
+    if order and order[0].graph.loops:
+        return _with_loops(order, number, inputs, results, sizes, fuse, chunk)
+    lines = lines_of(order, number)
+    lines = schedule(fused(lines, results) if fuse else lines, inputs, results)
+    chunks = [*_chunks(lines, _places(results), chunk), *_rest(results, lines, chunk)]
+    return Program(sizes, inputs, lines, results, [*chunks], _connect(chunks))
+
+
+def _with_loops(
+    nodes: list[Traced],
+    number: dict[Traced, int],
+    inputs: dict[int, Input],
+    results: list[Any],
+    sizes: tuple[int, ...],
+    fuse: bool,
+    chunk: int,
+) -> Program:
+    """The same for a trace that keeps loops: stretches of straight line, and loops between them."""
+    level = levels(nodes)
+    phase = phases(nodes, number, level)
+    layout = Layout(nodes, number, inputs, results, fuse, phase, level)
+    lines = lines_of([n for n in nodes if n.op != "loop" and number[n] not in layout.places], number)
+    lines = fused(lines, [*results, *layout.kept]) if fuse else lines
+    layout.settle(lines, results)
+    stretches: dict[int, list[Instruction]] = {}
+    for line in lines:
+        stretches.setdefault(phase[line.value], []).append(line)
+    roots = [*results, *layout.kept]
+    if len(stretches) > 1:
+        known = {line.value: phase[line.value] for line in lines}
+        roots += [
+            x
+            for line in lines
+            for x in line.operands
+            if type(x) is int and known.get(x, len(nodes)) < known[line.value]
+        ]
+    everywhere: list[Instruction] = []
+    chunks: list[Chunk | Loop | Repeat] = []
+    written = _places(results, layout.direct)
+    for p in range(-1, 1 + max([layout.last, *stretches])):
+        mine = schedule(stretches.get(p, []), inputs, roots, TRIED)
+        everywhere += mine
+        chunks += _chunks(mine, written, chunk, layout.kept)
+        chunks += layout.step(p)
+    chunks += _rest(results, everywhere, chunk, layout.direct)
+    slots = _connect([c for c in chunks if isinstance(c, Chunk)], layout.kept, layout.size)
+    everything = {**inputs, **layout.places}
+    for each in (c for c in chunks if isinstance(c, Repeat)):
+        slots = _cut(each, inputs, chunk, slots)
+        everything |= each.places
+    return Program(sizes, everything, everywhere, results, chunks, slots, layout.table, layout.clear, layout.size)
+
+
+def _cut(repeat: Repeat, inputs: dict[int, Input], chunk: int, first: int) -> int:
+    """The instructions of a round in chunks, whose own slots of the workspace begin at ``first``; where they end."""
+    made = {line.value for line in repeat.instructions}
+    kept: dict[int, list[int]] = {}
+    repeat.parts = []
+    passed_on = [Chunk([]) for _ in repeat.exits]
+    for copies, (place, outputs) in zip(passed_on, repeat.exits, strict=True):
+        for i, x in enumerate(outputs):
+            if type(x) is int and x in made:
+                kept.setdefault(x, []).append(place + i)
+            elif not repeat.stays(i, x):
+                copies.kept.append((place + i, x))
+    known: set[int] = set()
+    for copies, (_, outputs) in zip(passed_on, repeat.exits, strict=True):
+        lines = [line for line in needed(repeat.instructions, outputs) if line.value not in known]
+        known.update(line.value for line in lines)
+        repeat.parts.append([*_chunks(schedule(lines, inputs, outputs, TRIED), {}, chunk, kept), copies])
+    slots = _connect(repeat.chunks, kept, first)
+    outside = {x: place.offset for x, place in repeat.shared.items() if place.argument == WORK}
+    for piece in repeat.chunks:
+        read = [*_read(piece), *(x for _, x in piece.kept if type(x) is int)]
+        piece.loads |= {x: outside[x] for x in read if x in outside}
+    return slots
+
+
+def recut(program: Program, chunk: int) -> Program:
+    """The same program in one piece if it is no longer than ``chunk``; one with loops in its midst stays as it is.
+
+    Compilers take more than linear time for long functions, and several of them are no faster than many short ones.
+    """
+    if len(program.instructions) > chunk:
+        return program
+    head = list(takewhile(lambda c: isinstance(c, Loop) or not c.instructions, program.chunks))
+    tail = [c for c in program.chunks[len(head) :] if isinstance(c, Chunk)]
+    if len(head) + len(tail) < len(program.chunks) or not tail or any(c.kept for c in tail):
+        return program
+    places: dict[int, list[int]] = {}
+    for place, x in (item for c in tail if c.instructions for item in c.outputs):
+        places.setdefault(x, []).append(place)
+    rest = [c for c in tail if not c.instructions]
+    pieces = [*_chunks(program.instructions, places, chunk), *rest]
+    return replace(program, chunks=[*head, *pieces], slots=_connect(pieces, first=program.first_slot))
+
+
+def nodes_of(outputs: Iterable[Any]) -> list[Traced]:
+    """All nodes that the outputs need, each after its operands and as late as possible before its first use, from the
+    last results on (which need the most).
+    """
+    done: dict[Traced, None] = {}  # in order
+    todo = sorted({x for x in outputs if isinstance(x, Traced)}, key=lambda node: node.index)
+    while todo:
+        node = todo[-1]
+        before = [] if node in done else [a for a in reversed(node.args) if type(a) is Traced and a not in done]
+        if before:
+            todo += before
+        else:
+            done.setdefault(todo.pop())
+    return list(done)
+
+
+def _places(results: list[Any], direct: Iterable[int] = ()) -> dict[int, list[int]]:
+    """value -> its places in the output, but for those that a loop writes itself."""
+    written = set(direct)
+    places: dict[int, list[int]] = {}
+    for place, x in enumerate(results):
+        if isinstance(x, int) and place not in written:
+            places.setdefault(x, []).append(place)
+    return places
+
+
+def _chunks(
+    lines: list[Instruction], places: dict[int, list[int]], size: int, kept: dict[int, list[int]] | None = None
+) -> list[Chunk]:
+    """The program in pieces of similar weight, cut where few values wait; stores weigh more, for compilers."""
+    kept = kept or {}
+    weights = [1 + STORE * (len(places.get(x.value, ())) + len(kept.get(x.value, ()))) for x in lines]
+    waiting = _waiting(lines, kept)
+    chunks: list[Chunk] = []
+    start = 0
+    while start < len(lines):
+        end = _end(weights, waiting, start, size)
+        chunk = Chunk(lines[start:end])
+        for line in chunk.instructions:
+            chunk.outputs += [(place, line.value) for place in places.get(line.value, ())]
+            chunk.kept += [(place, line.value) for place in kept.get(line.value, ())]
+        chunks.append(chunk)
+        start = end
+    return chunks
+
+
+def _waiting(lines: list[Instruction], kept: dict[int, list[int]]) -> list[int]:
+    """How many values would go through the workspace if the line were cut after each instruction."""
+    last = {x: at for at, line in enumerate(lines) for x in line.operands if type(x) is int}
+    change = [0] * (len(lines) + 1)
+    for at, line in enumerate(lines):
+        if line.value in last and line.value not in kept:
+            change[at] += 1
+            change[last[line.value]] -= 1
+    return list(accumulate(change))
+
+
+def _end(weights: list[int], waiting: list[int], start: int, size: int) -> int:
+    """Where the chunk that begins at ``start`` ends: the best place between two and four thirds of its weight."""
+    weight, best = 0, start
+    for at in range(start, len(weights)):
+        weight += weights[at]
+        if weight >= size * 2 // 3 and (best == start or waiting[at] <= waiting[best - 1]):
+            best = at + 1
+        if weight >= size * 4 // 3:
+            return best
+    return len(weights)
+
+
+def _rest(results: list[Any], lines: list[Instruction], size: int, direct: Iterable[int] = ()) -> list[Chunk]:
+    """The outputs that no instruction makes: constants, and inputs passed through."""
+    made, written = {line.value for line in lines}, set(direct)
+    rest = [(place, x) for place, x in enumerate(results) if x not in made or not isinstance(x, int)]
+    rest = [item for item in rest if item[0] not in written]
+    step = max(1, 2 * size)
+    return [Chunk([], outputs=rest[i : i + step]) for i in range(0, len(rest), step)]
+
+
+def _connect(chunks: list[Chunk], kept: dict[int, list[int]] | None = None, first: int = 0) -> int:
+    """Gives slots of the workspace to values that live across chunks; how large it becomes."""
+    made = {line.value: c for c, chunk in enumerate(chunks) for line in chunk.instructions}
+    last_use = {x: c for c, chunk in enumerate(chunks) for x in _read(chunk) if x in made}
+    free: list[int] = []
+    slots = first
+    slot_of = {x: places[0] for x, places in (kept or {}).items() if x in made}
+    expiring: dict[int, list[int]] = {}
+    for c, chunk in enumerate(chunks):
+        chunk.loads.update({x: slot_of[x] for x in _read(chunk) if x in slot_of and made[x] != c})
+        free.extend(expiring.pop(c, []))  # read here for the last time, so free for what is written here
+        for line in chunk.instructions:
+            if last_use.get(line.value, c) > c and line.value not in slot_of:
+                if not free:
+                    free.append(slots)
+                    slots += 1
+                slot = slot_of[line.value] = chunk.stores[line.value] = free.pop()
+                expiring.setdefault(last_use[line.value], []).append(slot)
+    return slots
+
+
+def _read(chunk: Chunk) -> list[int]:
+    """The values that a chunk's instructions read, its own among them."""
+    return [x for line in chunk.instructions for x in line.operands if isinstance(x, int)]

@@ -1,0 +1,424 @@
+"""Compiled functions of one robot."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..arrays.loops import repeats
+from ..dynamics.checks import check_model
+from ..errors import ModelError, describe
+from ..model import Model, State
+from ..model.states import shapes_of
+from ..progress import telling
+from . import targets
+from .cache.index import Memory
+from .cpu import native
+from .cpu import numpy_backend as plain
+from .cpu.machine_code import MachineCode
+from .cpu.operation import ELEMENTS
+from .cpu.state_blocks import aligned
+from .cpu.threads import once
+from .ir.inputs import (
+    FLAT,
+    Argument,
+    Shape,
+    batch_shape,
+    check_batch,
+    check_count,
+    check_inputs,
+    flat_state,
+    given_state,
+    inputs_of,
+    named,
+    parameters_of,
+    taken,
+)
+from .ir.program import Program
+from .ir.results import Leaf, builder, is_array, rebuild, size
+from .ir.results import named as named_leaves
+from .ir.trace import Face, Recipe, TooLarge, Trace, trace, tried, undisturbed
+
+
+class Kernel:
+    """A function of one robot as machine code: ``k(q, v, ...)``.
+
+    Arguments are arrays (see :attr:`signature`, or ``help(k)``) with any leading batch shape, all the same, in their
+    order or by name; results have the same leading shape, and go into ``out`` if that is given.  A
+    :class:`~fallingcat.State`, or a batch of them, may stand for ``q, v``: ``k(states, ...)``.  The same inputs give
+    the same bits, whatever the batch size or number of threads.  Numbers are not looked at: NaN and infinity pass
+    through to the results that depend on them.  Quaternions may have any length but zero, which gives NaN.  Copies and
+    pickles hold the model, the name of the function and the options, and are made anew.
+    """
+
+    def __init__(
+        self, recipe: Recipe, face: Face, tracing: Callable[[], Trace], memory: Memory | None, single: bool
+    ) -> None:
+        self._recipe, self._face, self._tracing = recipe, face, tracing
+        self.model, self.function = recipe.model, recipe.function
+        self.dtype = np.dtype(recipe.dtype)
+        self.name = getattr(recipe.function, "__name__", "function")
+        self._memory, self._single_calls = memory, single
+        self._size = size(face.result)
+        self._work = sum((face.operations or {}).values())
+
+    # what it is -----------------------------------------------------------------------------------------------
+
+    @property
+    def signature(self) -> tuple[Argument, ...]:
+        """Name, shape and meaning of each argument."""
+        return self._face.arguments
+
+    @once
+    def _runner(self) -> MachineCode | plain.ByNumPy:
+        """Machine code, or NumPy where there is none."""
+        if self._face.operations is None:
+            return plain.Uncompiled(self._recipe, self._face)
+        if self._memory is None:
+            return plain.Plain(self._tracing())
+        return MachineCode(self._recipe, self._face, self._tracing, self._memory.code, seldom=not self._single_calls)
+
+    @property
+    def program(self) -> Program:
+        """The straight-line program behind it."""
+        made: Program = self._runner.program
+        return made
+
+    @property
+    def operations(self) -> dict[str, int]:
+        """Exact number of operations of each kind, before fusing."""
+        if self._face.operations is None:
+            raise self._recipe.too_large
+        return self._face.operations
+
+    @property
+    def source(self) -> str:
+        """The LLVM text of the single-state code; empty where NumPy runs the same program."""
+        text: str = self._runner.source
+        return text
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """``(q, v, ..., *, threads=1, out=None)``"""
+        P = inspect.Parameter
+        names = [argument.name for argument in self.signature]
+        kind = P.POSITIONAL_OR_KEYWORD if len(set(names)) == len(names) else P.POSITIONAL_ONLY
+        names = names if kind is P.POSITIONAL_OR_KEYWORD else [f"{name}_{i}" for i, name in enumerate(names)]
+        arguments = [P(name, kind) for name in names]
+        options = [P("threads", P.KEYWORD_ONLY, default=1), P("out", P.KEYWORD_ONLY, default=None)]
+        return inspect.Signature([*arguments, *options])
+
+    @property
+    def about(self) -> str:
+        """What ``help(k)`` says: the arguments with their shapes and units, then the function's own words."""
+        rows = [(a.name, _batched(a.shape), a.meaning) for a in self.signature]
+        rows += [(name or "result", _batched(leaf.shape), "") for name, leaf in named_leaves(self._face.result)]
+        wide = [max(len(row[i]) for row in rows) for i in (0, 1)]
+        table = [f"    {name:<{wide[0]}}  {shape:<{wide[1]}}  {meaning}".rstrip() for name, shape, meaning in rows]
+        own, first = inspect.cleandoc(self.function.__doc__ or ""), self._face.state
+        also = [f"A State, or a batch of them, may stand for {', '.join(first)}."] if first else []
+        also += ["The velocity does not matter: v may be given after q, and is not looked at."] * (first == FLAT[:1])
+        return "\n".join([f"{self.name}{self.__signature__} of {self.model.name!r}", "", *table, "", *also, "", own])
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(map(str, self.signature))
+        how = "uncompiled" if self._face.operations is None else f"{self._work} operations"
+        return f"<Kernel {self.name}({arguments}) of {self.model.name!r}: {how}>"
+
+    def __reduce__(self) -> Any:
+        return _made_of, tuple(self._recipe)
+
+    # calls ----------------------------------------------------------------------------------------------------
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self._slow(*arguments, **options)
+
+    def _slow(self, *arguments: Any, **options: Any) -> Any:
+        """Whatever may be given; :func:`compile` puts a fast way for arrays of one state before it."""
+        if arguments and isinstance(arguments[0], State) and self._face.state:
+            said = inputs_of(self.model, self._face.state, arguments[0], _flattener)
+            return self(*said, *arguments[1:], **options)
+        return self._of_arrays(*arguments, **options)
+
+    def _of_arrays(self, *arguments: Any, threads: int = 1, out: np.ndarray | None = None, **by_name: Any) -> Any:
+        """Any array-likes of the right shapes, with any leading batch shape."""
+        rows, lead = self._prepared(self._taken(arguments, by_name), threads)
+        flat = self._empty(lead) if out is None else self._room(out, lead, rows)
+        if flat.size:
+            self._runner.batch(rows, flat, threads)
+        return rebuild(self._face.result, flat.reshape((*lead, self._size))) if out is None else out
+
+    def _room(self, out: Any, lead: tuple[int, ...], rows: Sequence[np.ndarray]) -> np.ndarray:
+        """``(count, size)``: where results go that are one array."""
+        if not isinstance(self._face.result, Leaf):
+            raise ModelError(f"{self.name} gives a record, which cannot be written into one array")
+        shape = (*lead, *self._face.result.shape)
+        fits = isinstance(out, np.ndarray) and out.shape == shape and out.dtype == self.dtype
+        if not fits or not out.flags.c_contiguous or not out.flags.writeable:
+            kind = f" of {out.dtype}" if isinstance(out, np.ndarray) and out.dtype != self.dtype else ""
+            rule = f"out is a contiguous {self.dtype} array of shape {shape} that can be written"
+            raise ModelError(f"{rule}, not {describe(out)}{kind}")
+        if any(np.may_share_memory(out, x) for x in rows):
+            raise ModelError("out shares memory with an argument, which is read while results are written")
+        return np.asarray(out.reshape(-1, self._size) if self._size else self._empty(lead))
+
+    def _prepared(self, arguments: Sequence[Any], threads: int) -> tuple[list[np.ndarray], tuple[int, ...]]:
+        """Each argument as contiguous rows ``(count, size)`` of :attr:`dtype`, and the batch shape."""
+        arguments = self._taken(arguments)
+        check_count(self.name, self.signature, arguments)
+        arrays, leads = [], []
+        for argument, given in zip(self.signature, arguments, strict=True):
+            try:
+                x = np.asarray(given)
+            except ValueError:
+                raise ModelError(f"{argument.name} is no array: its rows differ in length") from None
+            if x.dtype.kind not in "fiu" or isinstance(given, np.ma.MaskedArray):
+                kind = "a mask" if x.dtype.kind in "fiu" else x.dtype
+                raise ModelError(f"{argument.name} holds {kind} and not real numbers")
+            leads.append(argument.lead(x.shape))
+            check_batch(leads[-1], max(self._size, argument.size))
+            arrays.append(np.ascontiguousarray(x, dtype=self.dtype))
+        _check_threads(threads)
+        lead = leads[0] if leads else ()
+        if any(own != lead for own in leads):
+            lead = batch_shape(leads)
+            check_batch(lead, self._size)
+            arrays = [self._repeated(x, (*lead, *a.shape)) for x, a in zip(arrays, self.signature, strict=True)]
+        count = math.prod(lead)
+        return [x.reshape(count, a.size) for x, a in zip(arrays, self.signature, strict=True)], lead
+
+    def _taken(self, arguments: Sequence[Any], by_name: Mapping[str, Any] | None = None) -> Sequence[Any]:
+        return taken(self.name, self.model, self.signature, self._face.state, arguments, by_name)
+
+    def _repeated(self, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        if x.shape == shape:
+            return x
+        whole = np.empty(shape, dtype=self.dtype)  # half the time of np.broadcast_to
+        whole[...] = x
+        return whole
+
+    def _empty(self, lead: tuple[int, ...]) -> np.ndarray:
+        return np.empty((math.prod(lead), self._size), dtype=self.dtype)
+
+    def blocks(self, *arguments: np.ndarray, threads: int = 1) -> np.ndarray:
+        """The flat outputs of states that lie in blocks already: ``(blocks, size, lanes)`` in, ``(blocks, outputs,
+        lanes)`` out.
+
+        The fastest way: no transposing.  ``lanes`` is :attr:`lanes`.
+        """
+        check_count(self.name, self.signature, arguments)
+        if not all(isinstance(x, np.ndarray) and x.ndim == 3 for x in arguments):
+            raise ModelError("the arguments are contiguous arrays of shape (blocks, size, lanes)")
+        count = arguments[0].shape[0]
+        for argument, x in zip(self.signature, arguments, strict=True):
+            shape, alignment = (count, argument.size, self.lanes), self.lanes * self.dtype.itemsize
+            if x.shape != shape or x.dtype != self.dtype or not x.flags.c_contiguous:
+                raise ModelError(f"{argument.name} is a contiguous {self.dtype} array of shape {shape}")
+            if x.ctypes.data % alignment:
+                raise ModelError(f"{argument.name} is not aligned to {alignment} bytes: use kernels.aligned()")
+        _check_threads(threads)
+        out = aligned((count, self._size, self.lanes), self.dtype)
+        if out.size:
+            self._runner.blocks([x.reshape(count, -1) for x in arguments], out.reshape(count, -1), threads)
+        return out
+
+    @property
+    def lanes(self) -> int:
+        """States in one block: SIMD lanes of this processor."""
+        lanes: int = self._runner.lanes
+        return lanes
+
+    def iterate(self, *arguments: Any, rows: int, every: int = 1, threads: int = 1) -> np.ndarray:
+        """``x -> f(x, ...)`` again and again, ``rows * every`` times, in machine code: ``rows x (batch) x outputs``.
+
+        The first outputs are the first argument of the next time, as in the step of a simulation; every ``every``-th
+        time is kept.  Arguments may have one batch axis.
+        """
+        given, lead = self._prepared(arguments, threads)
+        if len(lead) > 1 or not given or self.signature[0].size > self._size:
+            raise ModelError(f"{self.name} is no step: its outputs do not begin with its first argument, or many axes")
+        if min(rows, every) < 1:
+            raise ModelError(f"rows and every are whole numbers above zero, not {describe(rows)}, {describe(every)}")
+        kept = np.empty((rows, len(given[0]), self._size), dtype=self.dtype)
+        if kept.size:
+            self._runner.iterate(given, kept, every, threads, one=not lead)
+        return kept.reshape(rows, *lead, self._size)
+
+    def until(self, *arguments: Any, most: int, threads: int = 1) -> np.ndarray:
+        """``x -> f(x, ...)`` again and again in machine code until the last output is positive: ``(batch) x outputs``.
+
+        As :meth:`iterate`, for what converges: each state stops by itself, after ``most`` times at most, with what the
+        last time gave; the next of a batch then takes its place among the SIMD lanes.
+        """
+        rows, lead = self._prepared(arguments, threads)
+        if not rows or self.signature[0].size >= self._size:
+            raise ModelError(f"{self.name} cannot be repeated: its outputs are not its first argument and a last flag")
+        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+            raise ModelError(f"most is a whole number above zero, not {describe(most)}")
+        out = self._empty(lead)
+        if out.size:
+            self._runner.until(rows, out, most, threads, one=not lead)
+        return out.reshape(*lead, self._size)
+
+    def stepper(self, *arrays: np.ndarray) -> tuple[Callable[[], Any], np.ndarray]:
+        """:meth:`iterate` of one state, once, for a loop: ``go, out = k.stepper(x, ...)``; each ``go()`` starts from
+        what the arrays hold by then, and what it finds is in ``out``.
+        """
+        rows, out = self._single(arrays), np.zeros(self._size, dtype=self.dtype)
+        return self._runner.stepper(rows, out.reshape(1, -1)), out
+
+    def repeater(self, *arrays: np.ndarray, most: int) -> tuple[Callable[[], Any], np.ndarray]:
+        """:meth:`until` of one state for a loop, as :meth:`stepper`."""
+        rows, out = self._single(arrays), self.until(*arrays, most=most)
+        return self._runner.repeater(rows, out.reshape(1, -1), most), out
+
+    def _single(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The memory of one state's arguments."""
+        taken = self._taken(arrays)
+        check_count(self.name, self.signature, taken)
+        for argument, x in zip(self.signature, taken, strict=True):
+            if not isinstance(x, np.ndarray) or x.dtype != self.dtype or not x.flags.c_contiguous:
+                raise ModelError(f"{argument.name} is no contiguous {self.dtype} array")
+            if argument.lead(x.shape):
+                raise ModelError(f"{argument.name} is that of one state, without batch axes")
+        return [x.reshape(1, -1) for x in taken]
+
+
+def compile(
+    model: Model,
+    function: Callable[..., Any],
+    *,
+    target: str = "cpu",
+    dtype: str = "float64",
+    inputs: Mapping[str, Shape] | None = None,
+    state: Sequence[str] | None = None,
+    **options: Any,
+) -> Any:
+    """``function`` of one robot as machine code: ``k = compile(model, inverse_dynamics); k(q, v, a)``.
+
+    ``function`` is any public function ``f(model, state, ...)`` or your own composition of them; ``options`` are
+    passed on to it (``factorization="passive"``).  ``inputs`` gives the shapes of further arguments of your own: a
+    length, or a tuple (``{"wrench": 6, "frame": (3, 3), "t": ()}``).  Where the argument after the model is one of
+    them, the function takes no state.
+
+    ``state`` names the fields of the state that a call gives in the place of ``q`` and ``v``, each as an array of its
+    own: ``pose`` (the rows ``[R p]``, 3 x 4), ``joints``, ``twist``, ``rates``.  What is left out is neutral.
+
+    A function of more than two million operations is not compiled: a warning says so, and calls run ``function``
+    itself, one state after the other.  It has no :attr:`~Kernel.source`, and other targets refuse it.
+
+    >>> from fallingcat.dynamics import mass_matrix
+    >>> from fallingcat.model import robots
+    >>> cat = robots.two_cylinder_cat()
+    >>> compile(cat, mass_matrix, state=["joints"])(np.zeros(2)).shape
+    (8, 8)
+    """
+    inputs = {} if inputs is None else inputs
+    _check_call(model, function, inputs, state, options)
+    with undisturbed():
+        given = given_state(function, inputs, state)
+        return _compiled(Recipe(model, function, dict(inputs), given, options, dtype), target)
+
+
+def compile_step(
+    model: Model,
+    function: Callable[..., Any],
+    inputs: Mapping[str, Shape],
+    state: Sequence[str] | None = None,
+    **options: Any,
+) -> Kernel:
+    """:func:`compile` for a function that is only iterated, or called for many states: no code for single calls is
+    made, and the first code for many states is made quickly.
+    """
+    _check_call(model, function, inputs, state, options)
+    with undisturbed():
+        recipe = Recipe(model, function, dict(inputs), given_state(function, inputs, state), options, "float64")
+        kernel: Kernel = _compiled(recipe, "cpu", single=False)
+        return kernel
+
+
+def _check_threads(threads: Any) -> None:
+    if not isinstance(threads, int) or threads < 1:
+        raise ModelError(f"threads is a whole number above zero, not {threads!r}")
+
+
+@functools.lru_cache(maxsize=8)
+def _flattener(model: Model) -> Kernel:
+    """:func:`flat_state` of one robot."""
+    shapes = dict(zip(State._fields, shapes_of(model), strict=True))
+    kernel: Kernel = compile(model, flat_state, inputs=shapes)
+    return kernel
+
+
+def _made_of(*recipe: Any) -> Kernel:
+    """The kernel of a recipe; for copies and pickles."""
+    with undisturbed():
+        kernel: Kernel = _compiled(Recipe(*recipe), "cpu")
+        return kernel
+
+
+def _compiled(recipe: Recipe, target: str, single: bool = True) -> Any:
+    if recipe.dtype not in ELEMENTS:
+        raise ModelError(f"dtype is one of {', '.join(ELEMENTS)}, not {recipe.dtype!r}")
+    with telling(f"compiling {named(recipe.function)} of {recipe.model.name!r}"):
+        return _for_this_processor(recipe, single) if target == "cpu" else targets.build(target, recipe)
+
+
+def _for_this_processor(recipe: Recipe, single: bool) -> Kernel:
+    why = plain.reason()
+    if why is not None:
+        plain.tell(why)
+    kernel = _kernel(recipe, Memory(recipe) if why is None else None, single)
+    if kernel._face.operations is None:
+        plain.tell_uncompiled(recipe)
+    elif single and why is None and native.fast_entry():
+        build = None if is_array(kernel._face.result) else builder(kernel._face.result)
+        call = kernel._runner.single.python_function(kernel._slow, build, kernel.name, kernel.dtype)
+        kernel.__class__ = type("Kernel", (Kernel,), {"__call__": call, "__doc__": kernel.about})
+    else:
+        kernel.__class__ = type("Kernel", (Kernel,), {"__doc__": kernel.about})
+    return kernel
+
+
+def _batched(shape: tuple[int, ...]) -> str:
+    return f"({', '.join(['...', *map(str, shape)])})"
+
+
+def _check_call(model: Any, function: Any, inputs: Any, state: Any, options: Mapping[str, Any]) -> None:
+    """Whether these can be compiled, before anything is traced."""
+    check_model(model)
+    if not model.is_numeric:
+        raise ModelError(f"{model.name!r} has symbols: kernels are of numbers, see fallingcat.symbolic.numbers")
+    if not callable(function):
+        raise ModelError(f"compile takes a function of a model and a state, not {describe(function)}")
+    check_inputs(inputs, state)
+    parameters = parameters_of(function)
+    names = [p.name for p in parameters]
+    anything = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    for name in (*inputs, *(() if anything else options)):
+        if name not in names:
+            raise ModelError(f"{named(function)} has no argument {name!r}")
+    for name in inputs:
+        if name in options:
+            raise ModelError(f"{name!r} is an input, so it cannot be {describe(options[name])} for good")
+
+
+def _kernel(recipe: Recipe, memory: Memory | None, single: bool) -> Kernel:
+    """Remembered if possible, else traced, or only tried where it is too large for that."""
+    tracing: Callable[[], Trace] = partial(trace, recipe, loops=True if memory is not None else repeats)
+    face = None if memory is None else memory.face()
+    if face is None:
+        try:
+            traced = tracing()
+            face, tracing = traced.face, lambda: traced
+        except TooLarge:
+            face = tried(recipe)
+        if memory is not None:
+            memory.keep(face)
+    return Kernel(recipe, face, tracing, memory, single)

@@ -1,0 +1,1 @@
+"""Loop closures: kinematics and dynamics of robots with closed kinematic loops."""

@@ -1,0 +1,212 @@
+"""Robots with closed loops: four-bars, parallel ankles, gears, mimic joints; ``model.loops`` says what is closed.
+
+A tree with loops moves under ``M a + C v + g = forces + J' multipliers`` with ``J a + dJ/dt v = 0``.  Rows that depend
+on each other (a planar four-bar closes in space by three rows of which two count) are shared evenly, not refused.
+
+>>> import numpy as np
+>>> import fallingcat as fc
+>>> arm = fc.robots.planar_arm()
+>>> geared = arm.close_loops(fc.model.Couple("gear", arm.joint_names[1], arm.joint_names[0], (0.0, -2.0)))
+>>> state = assemble(geared, geared.state(joints=[0.3, 0.0, 0.5], rates=[1.0, 0.0, 0.0]), held=[arm.joint_names[0]])
+>>> state.joints, state.rates
+(array([ 0.3, -0.6,  0.5]), array([ 1., -2.,  0.]))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import concatenate, is_numeric, scale, takes
+from ..arrays.types import Matrix, Pose, Scalar, Vector
+from ..dynamics import bias_forces
+from ..dynamics import inverse_dynamics as tree_inverse_dynamics
+from ..dynamics.checks import check_robot, vector
+from ..dynamics.constrained import Constrained
+from ..dynamics.kinematics import jacobian, jacobian_derivative, link_pose
+from ..errors import ModelError, NumericsError, describe
+from ..model import Frame, Model, State
+from ..model.loops import Rows
+from ..records import concise
+from .redundant_constraints import check_consistent, hold, resolved, responding
+
+__all__ = ["LoopInverseDynamics", "assemble", "equations", "forward_dynamics", "inverse_dynamics"]
+
+MOST_STEPS = 100
+CLOSED = 1e-11
+"""m or rad: what counts as closed, beside lengths of a metre."""
+STABILIZATION = 20.0
+"""1/s: what rounding and rules of integration open closes at this rate in runs (Baumgarte)"""
+LONGEST_STEP = 0.5
+"""rad or m: how far one step of the assembly goes at most."""
+
+
+@dataclass(frozen=True)
+class _Motion:
+    """A robot in a state, as :class:`~fallingcat.model.loops.RobotMotion`."""
+
+    model: Model
+    state: State
+
+    def frame(self, place: str | None, placement: Pose) -> tuple[Pose, Matrix, Vector]:
+        if place is None:
+            return placement, np.zeros((6, self.model.nv)), np.zeros(6)
+        on = self.model.frame(place)
+        frame = Frame(on.name, on.link, on.placement @ placement)
+        J = jacobian(self.model, self.state, frame, "mixed")
+        J_dot = jacobian_derivative(self.model, self.state, frame, "mixed")
+        return link_pose(self.model, self.state, frame), J, J_dot @ self.state.velocity
+
+    @property
+    def velocity(self) -> Vector:
+        return self.state.velocity
+
+    def joint(self, name: str) -> tuple[Scalar, Scalar, Vector]:
+        i = self.model.joint_index(name)
+        q, v, mimic = self.model.q_slices[i].start, self.model.v_slices[i].start, self.model.joints[i].mimic
+        x, rate, row = self.state.joints[q], self.state.rates[v], np.eye(self.model.nv)[self.model.m + v]
+        return (mimic.ratio * x + mimic.offset, mimic.ratio * rate, mimic.ratio * row) if mimic else (x, rate, row)
+
+
+def equations(model: Model, state: State) -> Rows:
+    """All loops, one after the other: ``error`` (k; m or rad), ``jacobian`` (k x nv) and ``bias = dJ/dt v`` (k).
+
+    The robot is closed where the error is zero, and stays so where ``J v = 0`` and ``J a + bias = 0``.
+    """
+    check_robot(model, state)
+    motion = _Motion(model, state)
+    rows = [loop.rows(motion) for loop in model.loops]
+    empty = Rows(np.zeros(0), np.zeros((0, model.nv)), np.zeros(0))
+    return Rows(*(concatenate(list(parts)) for parts in zip(empty, *rows, strict=True)))
+
+
+def assemble(model: Model, state: State, held: Sequence[str] = (), base: bool = False) -> State:
+    """A state near ``state`` with closed loops, and with velocities that keep them closed; on numbers.
+
+    Newton's method with the shortest steps; then the velocity is changed as little as possible.  Joints named in
+    ``held`` keep their coordinates and rates; the base keeps its pose and twist unless ``base`` lets it move.  A robot
+    that cannot be closed from here is an error that names the loop that stays open, and by how much.
+    """
+    check_robot(model, state)
+    moves = _free(model, held, base)
+    for _ in range(MOST_STEPS):
+        rows = equations(model, state)
+        if not np.isfinite(rows.error).all():
+            break
+        if np.abs(rows.error).max(initial=0.0) <= CLOSED:
+            return _kept_closed(model, state, rows.jacobian, moves)
+        x = _shortest(rows.jacobian, -rows.error, moves)
+        state = model.configuration.displace(state, x / max(1.0, np.abs(x).max() / LONGEST_STEP))
+    names, worst = _row_names(model), int(np.abs(rows.error).argmax())
+    raise NumericsError(f"loop {names[worst]!r} cannot be closed from here: it stays open", value=rows.error[worst])
+
+
+@takes(forces="nv")
+def forward_dynamics(model: Model, state: State, forces: Vector, stabilization: float = 0.0) -> Constrained:
+    """The motion under ``forces`` (nv) that keeps the loops closed, and the forces in them (``J' multipliers``).
+
+    ``J a + bias = -2 w J v - w^2 error`` with ``w = stabilization`` (1/s): what is open closes like ``exp(-w t)``
+    (Baumgarte's rule, critically damped); 0 demands nothing of what is open.
+    """
+    check_robot(model, state)
+    forces = vector(forces, model.nv, "forces")
+    if not (isinstance(stabilization, (int, float)) and 0.0 <= stabilization < np.inf):
+        raise ModelError(f"stabilization is a rate in 1/s, not negative, and not {describe(stabilization)}")
+    error, J, bias = equations(model, state)
+    respond, names = responding(model, state), _row_names(model)
+    demand = -bias
+    if stabilization:
+        demand = demand - scale(2.0 * stabilization, J @ state.velocity) - scale(stabilization**2, error)
+    check_consistent(J, demand, names, "loops")
+    free = respond(forces - bias_forces(model, state))
+    found = resolved(hold(respond, J, J, free, demand), names, "forces in loops")
+    return Constrained(found.motion, found.forces)
+
+
+@concise
+class LoopInverseDynamics(NamedTuple):
+    """``torques`` (nv), zero where nothing drives, and ``multipliers`` (k): forces in loops, as ``J' multipliers``."""
+
+    torques: Vector
+    multipliers: Vector
+
+
+@takes(acceleration="nv")
+def inverse_dynamics(
+    model: Model, state: State, acceleration: Vector, actuated: Sequence[str] | None = None
+) -> LoopInverseDynamics:
+    """The shortest torques of the ``actuated`` joints (all if left out) that cause a motion; on numbers.
+
+    ``M a + C v + g = S' torques + J' multipliers``.  An acceleration that opens a loop, or one that the actuated joints
+    cannot cause, is an error that says by how much.
+    """
+    check_robot(model, state)
+    a = vector(acceleration, model.nv, "acceleration")
+    _, J, bias = equations(model, state)
+    if not (is_numeric(J) and is_numeric(a)):
+        raise ModelError("the shortest torques are found on numbers only: differentiate forward_dynamics instead")
+    opening = J @ a + bias
+    if np.abs(opening).max(initial=0.0) > 1e-8 * max(1.0, np.abs(bias).max(initial=0.0), np.abs(a).max()):
+        worst = int(np.abs(opening).argmax())
+        raise NumericsError(f"this acceleration opens loop {_row_names(model)[worst]!r}", value=opening[worst])
+    needed = tree_inverse_dynamics(model, state, a)
+    drives = _free(model, [j for j in model.joint_names if actuated is not None and j not in actuated], base=False)
+    _check_names(model, actuated or ())
+    N = _null_space(J)
+    S = np.eye(model.nv)[drives]
+    torques = np.linalg.lstsq(N.T @ S.T, N.T @ needed, rcond=None)[0] @ S
+    left = N.T @ (needed - torques)
+    if np.abs(left).max(initial=0.0) > 1e-9 * max(1.0, np.abs(needed).max()):
+        raise NumericsError(
+            "the actuated joints cannot cause this motion: forces are missing", value=np.abs(left).max()
+        )
+    return LoopInverseDynamics(torques, np.linalg.lstsq(J.T, needed - torques, rcond=None)[0])
+
+
+def _free(model: Model, held: Sequence[str], base: bool) -> np.ndarray:
+    """Places in the quasi-velocity of what may move."""
+    _check_names(model, held)
+    stays = {k for name in held for k in range(*model.v_slices[model.joint_index(name)].indices(model.n))}
+    joints = [model.m + k for k in range(model.n) if k not in stays]
+    return np.array([*(range(model.m) if base else ()), *joints], dtype=int)
+
+
+def _check_names(model: Model, names: Sequence[str]) -> None:
+    if isinstance(names, str):
+        raise ModelError(f"joints are given as a list of names, not as the text {names!r}")
+    for name in names:
+        model.leading_index(name)
+
+
+def _shortest(J: Matrix, wanted: Vector, moves: np.ndarray) -> Vector:
+    """The shortest ``x`` (nv), zero where nothing moves, with ``J x`` as near to ``wanted`` as can be."""
+    x = np.zeros(J.shape[1])
+    x[moves] = np.linalg.lstsq(J[:, moves], wanted, rcond=1e-10)[0]
+    return x
+
+
+def _kept_closed(model: Model, state: State, J: Matrix, moves: np.ndarray) -> State:
+    """The state with the nearest velocity that keeps the loops closed; an error if what is held opens one."""
+    v = state.velocity + _shortest(J, -J @ state.velocity, moves)
+    opening = J @ v
+    if np.abs(opening).max(initial=0.0) > 1e-9 * max(1.0, np.abs(state.velocity).max(initial=0.0)):
+        worst = int(np.abs(opening).argmax())
+        raise NumericsError(
+            f"the velocity of what is held opens loop {_row_names(model)[worst]!r}", value=opening[worst]
+        )
+    return state._replace(twist=v[: model.m], rates=v[model.m :])
+
+
+def _null_space(J: Matrix) -> Matrix:
+    """An orthonormal basis (nv x k) of the motions that keep the loops closed."""
+    if not len(J):
+        return np.eye(J.shape[1])
+    _, s, Vt = np.linalg.svd(J)
+    return np.asarray(Vt[int((s > 1e-10 * s[0]).sum()) :].T)
+
+
+def _row_names(model: Model) -> list[str]:
+    return [loop.name for loop in model.loops for _ in range(loop.count)]

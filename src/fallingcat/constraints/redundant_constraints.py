@@ -1,0 +1,161 @@
+"""Equations of contacts that may be redundant, and the check that they can be met together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import is_numeric, scale, solve, solve_tree
+from ..dynamics import mass_matrix
+from ..dynamics.sweeps import places_above
+from ..errors import NumericsError
+from ..geometry.contact_points import plane, point_motions
+from ..lie.group import constant
+from ..model import Model, State
+
+DEPENDENT = 1e-13
+"""Squared singular values of ``J``, relative to their mean, around which a direction counts as redundant."""
+ROUNDS = 4
+REFINED = 1e-12
+"""A correction, relative to the forces, after which the next would be rounding; on numbers only."""
+CONTRADICTION = 1e-7
+"""What rows cannot meet together, relative to what they demand, before that is an error."""
+UNRESOLVED = 1e-8
+"""What forces may leave of the motion that they should take away, relative to it."""
+LEFT = 1e-3
+"""m/s^2: what may be left of accelerations of points that nearly depend on each other.  It takes a point 1e-8 m into
+the ground in 4 ms, where it touches down, or is drawn back at 4e-7 m by a stabilisation of 50 rad/s.  Beyond it points
+share the load anew, and one lifts off."""
+FLOOR = 1e-9
+"""m/s^2 or m/s: what is left below this is rounding."""
+
+
+Response = Callable[[Any], Any]
+
+
+class Held(NamedTuple):
+    """Forces that hold rows of a Jacobian, and what comes of them."""
+
+    forces: Any
+    """one for each row"""
+    motion: Any
+    """``nv``: the acceleration (or velocity) under them"""
+    reserve: Any
+    """negative where the forces do not bring about what they should: they could not be resolved"""
+
+
+def hold(respond: Response, J: Any, K: Any, free: Any, demand: Any, near: Any = 0.0) -> Held:
+    """The forces ``x`` with ``J (free + M^-1 K' x) = demand``.
+
+    Where rows of ``J`` depend on each other it is the one whose difference to ``near`` is in the range of ``J``: for
+    ``K = J`` the nearest.
+
+    ``G = J M^-1 K'`` is singular exactly where rows of ``J`` depend on each other, which is a matter of geometry.  So
+    ``N``, the projector onto what ``J`` cannot reach, comes from ``J`` and not from ``G``, whose eigenvalues spread as
+    the masses do.  ``G + c N^2`` is regular; its solution is refined by the residual of the motion itself, so that
+    forces are right to rounding whatever the ratio of masses.  No decision is taken on a value, but when to stop on
+    plain ones: it runs on every kind of number.
+
+    >>> import fallingcat as fc
+    >>> ball = fc.robots.free_body(fc.lie.R3())
+    >>> twice = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])  # one row, held twice
+    >>> hold(responding(ball, ball.neutral()), twice, twice, np.array([0.0, 0.0, -9.81]), np.zeros(2)).forces.round(12)
+    array([9.81, 9.81])
+    """
+    if not len(J):
+        return Held(np.zeros(0), free, 1.0)
+    filled, beyond = regular(J, J @ respond(K.T))
+    demand = demand - beyond(demand)
+    x, near = np.zeros(len(J)), near + np.zeros(len(J))
+    for _ in range(ROUNDS):
+        x = x - beyond(x)
+        more = solve(filled, demand - J @ (free + respond(K.T @ (near + x))))
+        x = x + more
+        if is_numeric(more) and np.abs(more).max() <= REFINED * np.abs(near + x).max():
+            break
+    motion = free + respond(K.T @ (near + x))
+    missed, wanted = J @ motion - demand, J @ free - demand
+    return Held(near + x, motion, UNRESOLVED**2 * (wanted @ wanted) + FLOOR**2 - missed @ missed)
+
+
+def regular(J: Any, G: Any) -> tuple[Any, Response]:
+    """``G + c N^2``, which is regular, and the product of vectors with ``N``; see :func:`hold`."""
+    JJ = J @ J.T
+    eps = DEPENDENT * _mean_diagonal(JJ)
+    filled, dense = JJ + scale(eps, np.eye(len(J))), range(-1, len(J) - 1)
+
+    def beyond(b: Any) -> Any:  # more exact than a product with N, whose columns err each its own way
+        return scale(eps, solve_tree(filled, b, dense))
+
+    N = beyond(np.eye(len(J)))
+    return G + scale(_mean_diagonal(G), N @ N), beyond
+
+
+def resolved(held: Held, points: Sequence[str], what: str) -> Held:
+    """The same, or an error that names the points where forces could not be resolved; on numbers only."""
+    if is_numeric(held.reserve) and not np.real(held.reserve) >= 0.0:
+        raise NumericsError(f"{what} of {', '.join(points)} cannot be resolved: their masses or levers differ too much")
+    return held
+
+
+def _mean_diagonal(A: Any) -> Any:
+    return sum((A[i, i] for i in range(1, len(A))), start=A[0, 0]) * (1.0 / len(A))
+
+
+def responding(model: Model, state: State) -> Response:
+    """``forces (nv or nv x k) -> M^-1 forces``: the accelerations that generalised forces cause, from tips to base."""
+    M, above = mass_matrix(model, state), places_above(model)
+    return lambda forces: solve_tree(M, forces, above)
+
+
+def check_consistent(J: Any, demand: Any, names: Sequence[str], what: str) -> None:
+    """An error that names the points whose rows of ``J x = demand`` cannot hold together; on numbers only.
+
+    ``names`` has one entry for each row.
+    """
+    if not (len(J) and is_numeric(J) and is_numeric(demand)):
+        return
+    U, s, _ = np.linalg.svd(np.real(J))
+    rank = int((s > 1e-9 * s[0]).sum()) if s[0] > 0.0 else 0
+    beyond = U[:, rank:] @ (U[:, rank:].T @ np.real(demand))
+    allowed = CONTRADICTION * max(1.0, float(np.abs(demand).max(initial=0.0)))
+    worst = float(np.abs(beyond).max(initial=0.0))
+    if worst > allowed:
+        points = sorted({name for name, x in zip(names, beyond, strict=True) if abs(x) > allowed}, key=names.index)
+        raise NumericsError(f"{what} of {', '.join(points)} contradict each other: no motion meets all", value=worst)
+
+
+@lru_cache(maxsize=64)
+def moving_axes(
+    model: Model,
+    points: tuple[str, ...],
+    axes: tuple[tuple[float, ...], ...],
+    radii: tuple[float, ...] | None = None,
+) -> tuple[np.ndarray, ...]:
+    """For each point the axes (rows, world) along which it, or the ball around it on the first axis, can move at all.
+
+    A planar robot cannot leave its plane, a fixed base not at all: such rows of the Jacobian are zero whatever the
+    state, which a few random states tell.
+    """
+    rng, directions = np.random.default_rng(0), np.array(axes)
+    radii, sizes = radii or (0.0,) * len(points), np.zeros((len(points), len(directions)))
+    for state in (model.random_state(rng) for _ in range(3)):
+        motions = point_motions(model, state, points)
+        rims = [directions @ motion.rim(directions[0], r)[0] for motion, r in zip(motions, radii, strict=True)]
+        sizes = np.maximum(sizes, np.reshape([np.abs(J).max(axis=1, initial=0.0) for J in rims], sizes.shape))
+    return tuple(constant(np.flatnonzero(size > 1e-12)) for size in sizes)
+
+
+@lru_cache(maxsize=64)
+def plane_axes(
+    model: Model,
+    points: tuple[str, ...],
+    normal: tuple[float, ...] | None = None,
+    radii: tuple[float, ...] | None = None,
+) -> tuple[np.ndarray, ...]:
+    """:func:`moving_axes` of a plane: 0 its normal, 1 and 2 its tangents."""
+    axes = tuple(tuple(float(x) for x in row) for row in plane(model, normal).axes)
+    return moving_axes(model, points, axes, radii)

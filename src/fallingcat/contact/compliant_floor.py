@@ -1,0 +1,210 @@
+"""The compliant floor: springs and dampers under the feet ([Feurstein] 4.1.4, [ETH] 3.7.1), with friction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arrays import array, concatenate, less, scale, where
+from ..errors import ModelError
+from ..geometry.collision_points import take_feet
+from ..geometry.contact_points import Ground, Site, each_radius, floor_normal, floor_points, plane
+from ..geometry.terrain import Terrain, check_terrain, grounded
+from ..model import Model, State
+from ..records import concise
+from .base import Mode
+from .bristle import anchor_rate, anchor_travel, cone_share
+from .compliant_contact import PointContact
+from .default_springs import default_springs
+from .support_points import Landing, Pressed, Support
+from .theta_weights import ThetaWeights
+
+UNSAID: Any = ()
+"""Springs that follow from the mass of the robot."""
+
+_PAIR, _ONE = "two finite numbers that are not negative, (normal, tangential)", "a finite number"
+_NUMBERS = (
+    ("stiffness", _PAIR, (2,)),
+    ("damping", _PAIR, (2,)),
+    ("height", _ONE, ()),
+    ("friction", f"{_ONE} that is not negative", ()),
+)
+"""What the numbers of a floor have to be, and their shapes."""
+
+
+def _fits(given: Any, shape: tuple[int, ...], *, signed: bool) -> bool:
+    """Whether these are finite numbers of a shape, none negative unless ``signed``."""
+    try:
+        numbers = np.array(given, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return bool(numbers.shape == shape and np.isfinite(numbers).all() and (signed or (numbers >= 0.0).all()))
+
+
+@concise
+@dataclass(frozen=True)
+class CompliantFloor(PointContact):
+    """A visco-elastic plane, with a ``relief`` or without, under the points of the robot.
+
+    A point below the plane, at depth ``y < 0``, feels ``F_n = max(-K_n y - D_n dy/dt, 0)`` out of it and, along it,
+    ``F_t = -K_t (x - x_touchdown) - D_t dx/dt``: [Feurstein] (4.13)-(4.14) with their signs put right and the place of
+    touchdown remembered.  ``F_t`` stays on while ``F_n`` is clipped at zero, until the point is above the plane.
+
+    With ``friction`` (Coulomb's coefficient) ``|F_t| <= friction F_n``: beyond that the anchor is dragged along, at
+    the rate at which spring and damper together pull with exactly the limit.
+
+    With a ``radius`` it is a ball around the point that touches, at its lowest place, which moves over the body as it
+    rolls: velocities are those of the body there, ``v + r n x w``, and ``x - x_touchdown`` is the way that it has
+    slipped.
+
+    >>> import fallingcat as fc
+    >>> floor = fc.contact.CompliantFloor(("foot",), stiffness=(1e4, 1e4), damping=(1e3, 1e3))
+    >>> hopper = fc.robots.revolute_hopper()
+    >>> floor.begin(hopper, hopper.neutral())[0]
+    (False,)
+    """
+
+    points: tuple[str, ...]
+    """links or frames whose origins may touch, or :func:`.feet` of a model, with their radii"""
+    stiffness: tuple[float, float] = UNSAID
+    """normal, tangential (N/m); left out, that of :func:`.default_springs` for points of :func:`.feet`"""
+    damping: tuple[float, float] = UNSAID
+    """normal, tangential (N s/m), likewise"""
+    friction: float | None = None
+    """Coulomb's coefficient; None holds every point where it touched down"""
+    normal: tuple[float, float, float] | None = None
+    """out of the ground (world); None: against gravity"""
+    height: float = 0.0
+    """of the plane along its normal (m)"""
+    radius: float | tuple[float, ...] = 0.0
+    """of a ball around each point (m): one for all or one for each"""
+    relief: Terrain | None = None
+    """heights over the plane, such as :class:`.HeightField`; None: it is flat"""
+
+    def __post_init__(self) -> None:
+        feet = take_feet(self)
+        missing = [name for name in ("stiffness", "damping") if getattr(self, name) is UNSAID]
+        if missing and feet is None:
+            raise ModelError("a floor has stiffness and damping; they follow from points that are feet(model)")
+        if missing and feet is not None:
+            found = dict(zip(("stiffness", "damping"), default_springs(feet.model, feet.points), strict=True))
+            for name in missing:
+                object.__setattr__(self, name, found[name])
+        object.__setattr__(self, "points", floor_points(self.points))
+        object.__setattr__(self, "normal", floor_normal(self.normal))
+        each_radius(self.radius, self.points)
+        check_terrain(self.relief)
+        for name, rule, shape in _NUMBERS:
+            given = getattr(self, name)
+            if not _fits(given, shape, signed=name == "height") and not (name == "friction" and given is None):
+                raise ModelError(f"{name} of a floor is {rule}, not {given!r}")
+        if self.friction is not None and not self.damping[1] > 0.0:
+            raise ModelError(
+                "a floor with friction needs tangential damping: it says how fast a sliding anchor follows"
+            )
+
+    @property
+    def memory_size(self) -> int:
+        return 2 * len(self.points)
+
+    def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
+        if self.relief is not None:
+            self.relief.check_radius(max(self.radii))
+        return super().begin(model, state)
+
+    def elastic_energy(self, depths: np.ndarray) -> np.ndarray:
+        return np.asarray(0.5 * self.stiffness[0] * depths**2)
+
+    def resting_shift(self, model: Model, heights: np.ndarray) -> float:
+        """Lowers the points until their springs carry the weight: ``sum K_n max(s - h, 0) = m g``."""
+        load = model.mass * abs(float(model.gravity @ self.ground(model).site(np.zeros(3)).axes[0]))
+        h = np.sort(heights)
+        shifts = (load / self.stiffness[0] + np.cumsum(h)) / np.arange(1, len(h) + 1)
+        return float(shifts[np.argmax(shifts <= np.append(h[1:], np.inf))])
+
+    def pressed(self, i: int, site: Site, p: Any, J: Any, velocity: Any, memory: Any) -> Pressed:
+        v = J @ velocity
+        (K_n, K_t), (D_n, D_t) = self.stiffness, self.damping
+        push = -K_n * site.height - D_n * v[0]
+        push = where(less(push, 0.0), 0.0 * push, push)
+        trial = K_t * self.stretch(i, site, p, memory) + D_t * v[1:]
+        slipping = v[1:] if self.rolls(i) else np.zeros(2)
+        if self.friction is None:
+            return Pressed(site.axes, J, concatenate([array([push]), -trial]), slipping)
+        share = cone_share(trial, self.friction * push)
+        moves = anchor_rate(scale(1.0 - share, trial), D_t)
+        force = concatenate([array([push]), -scale(share, trial)])
+        return Pressed(site.axes, J, force, slipping - moves if self.rolls(i) else moves)
+
+    # what it remembers: where a point is held, or how far a ball has slipped ------------------------------------
+
+    def rolls(self, i: int) -> bool:
+        """Whether it remembers how far it has slipped, and not a place on the ground: balls, and all on a relief."""
+        return self.radii[i] > 0.0 or self.relief is not None
+
+    def unloaded(self, i: int, site: Site, p: Any) -> Any:
+        """``2``: what it remembers when it touches down at ``p`` (3, world)."""
+        return np.zeros(2) if self.rolls(i) else site.axes[1:] @ p
+
+    def stretch(self, i: int, site: Site, p: Any, remembered: Any) -> Any:
+        """``2``: how far (m) its tangential spring is drawn."""
+        return remembered if self.rolls(i) else site.axes[1:] @ p - remembered
+
+    # steps ----------------------------------------------------------------------------------------------------
+
+    def point_impedance(self, model: Model) -> tuple[np.ndarray, np.ndarray]:
+        return self._springs
+
+    @property
+    def _springs(self) -> tuple[np.ndarray, np.ndarray]:
+        (K_n, K_t), (D_n, D_t) = self.stiffness, self.damping
+        return np.array([K_n, K_t, K_t]), np.array([D_n, D_t, D_t])
+
+    def support(self, point: Any, ahead: Any, seen: ThetaWeights) -> Support:
+        """Contact force of a step, as a function of the velocity at its end and linearised at ``ahead`` (3).
+
+        A sliding point feels the friction limit.  Along the direction in which it slides this does not depend on its
+        velocity, unless the step may stop it: then the slope is that of spring and damper, scaled to the limit, and the
+        force fades out with the motion instead of turning it round.
+        """
+        velocity = point.velocity
+        free, gain = self._pull(point.position, velocity, point.anchor, seen)
+        full = free + gain * (ahead - velocity)
+        push, inside = -full[0], where(self.inside(point, ahead, seen), point.lasts, 0.0 * full[0])
+        carries = where(less(0.0, push), inside, 0.0 * push)
+        share, slope = inside, 1.0
+        if self.friction is not None:
+            part = cone_share(full[1:], self.friction * push)  # of no matter where it would have to pull
+            stopping = part * (1.0 + seen.dt * seen.mobility * gain[1])
+            share, slope = carries * part, where(less(stopping, 1.0), stopping, 1.0 + 0.0 * part)
+        shares, slopes = array([carries, share, share]), array([1.0, slope, slope])
+        return Support(shares * (slopes * gain * ahead - full), shares * slopes * gain)
+
+    def _pull(self, position: Any, velocity: Any, anchor: Any, seen: ThetaWeights) -> tuple[Any, Any]:
+        """What spring and damper of a point pull with against ``velocity``, and how this grows with it (3 each)."""
+        K, D = self._springs
+        drift, gain = seen.foreseen(K, D)
+        return K * concatenate([position[:1], position[1:] - anchor]) + (D + drift) * velocity, gain
+
+    def touchdown(self, position: Any, velocity: Any, anchor: Any, dt: Any) -> Landing:
+        """A point that lands is held where it comes through the ground."""
+        there = super().touchdown(position, velocity, anchor, dt)
+        half = 0.5 * dt * there.lasts
+        return there._replace(anchor=where(there.lands, there.position[1:] - scale(half, velocity[1:]), anchor))
+
+    def anchor(self, point: Any, ahead: Any, friction: Any, seen: ThetaWeights) -> tuple[Any, Any]:
+        """Anchor (2) at the end of a step with the velocity ``ahead`` (3) under the ``friction`` force (2, N), and
+        whether the point is in the ground; in the air the anchor is where the point is.
+        """
+        (_, K_t), (_, D_t) = self.stiffness, self.damping
+        inside, held = self.inside(point, ahead, seen), point.anchor
+        if self.friction is not None:
+            free, gain = self._pull(point.position, point.velocity, held, seen)
+            trial = free + gain * (ahead - point.velocity)
+            held = held + anchor_travel(scale(point.lasts, trial[1:]) + friction, K_t, D_t, seen.dt)
+        return where(inside, held, point.position[1:] + scale(0.5 * seen.dt, ahead[1:])), inside
+
+    def ground(self, model: Model) -> Ground:
+        return grounded(plane(model, self.normal, self.height), self.relief)

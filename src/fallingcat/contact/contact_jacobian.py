@@ -1,0 +1,66 @@
+"""All contact points at once: what they hold of the base, and what of the joints ([ETH] 2.10.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import is_numeric
+from ..arrays.types import Matrix
+from ..dynamics.checks import check_state
+from ..errors import ModelError
+from ..geometry.contact_points import checked_points, named_points, point_jacobian, stacked
+from ..model import Model, State
+from ..records import concise
+
+
+@concise
+class ContactJacobian(NamedTuple):
+    """The stacked Jacobian of contact points; ranks are of numbers, singular values below 1e-9 of the largest are 0."""
+
+    J: Matrix
+    """``3 points x nv``: ``J [twist; rates]`` are the velocities of the points (m/s, world), one after the other"""
+    base: Matrix
+    """``3 points x m``: its columns of the base, ``J_c,b`` (2.272)"""
+    joints: Matrix
+    """``3 points x n``: its columns of the joints, ``J_c,j``"""
+
+    @property
+    def rank(self) -> int:
+        """How many constraints are independent."""
+        return _rank(self.J)
+
+    @property
+    def base_rank(self) -> int:
+        """How many of the base's motions the points hold; where all, the joints can move the base at will."""
+        return _rank(self.base)
+
+    @property
+    def internal(self) -> int:
+        """How many constraints are left between the joints: ``rank - base_rank``."""
+        return self.rank - self.base_rank
+
+
+def contact_jacobian(model: Model, state: State, points: Sequence[str]) -> ContactJacobian:
+    """The stacked contact Jacobian, [ETH] (2.271)-(2.272): ``points`` are links or frames whose origins stay in place.
+
+    >>> from fallingcat.model import robots
+    >>> dog = robots.quadruped()
+    >>> two = contact_jacobian(dog, dog.neutral(), ["front_left_foot", "rear_right_foot"])
+    >>> two.rank, two.base_rank, two.internal  # on two feet it may turn about their line
+    (6, 5, 1)
+    """
+    check_state(model, state)
+    points = named_points(points)
+    checked_points(model, points)
+    J = stacked([point_jacobian(model, state, place) for place in points], model.nv)
+    return ContactJacobian(J, J[:, : model.m], J[:, model.m :])
+
+
+def _rank(J: Matrix) -> int:
+    if not is_numeric(J):
+        raise ModelError("ranks are those of numbers: this Jacobian holds expressions")
+    sizes = np.linalg.svd(J, compute_uv=False)
+    return int((sizes > 1e-9 * sizes.max(initial=0.0)).sum())

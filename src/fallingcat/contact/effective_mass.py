@@ -1,0 +1,45 @@
+"""How far points give way when they are pushed: what steps on a compliant floor have to resolve."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from ..constraints.loop_closure import equations
+from ..dynamics import mass_matrix
+from ..model import Model
+from .base import Contact
+from .compliant_contact import point_rows
+
+MOST = 1e9
+"""1/kg"""
+
+
+@functools.lru_cache(maxsize=8)
+def effective_mass(model: Model, floor: Contact) -> float:
+    """The most (1/kg) that the points of a floor give way, all pushed at once: the largest eigenvalue of ``J M^-1 J'``
+    among motions that keep loops closed, at the neutral configuration.
+    """
+    M = np.asarray(mass_matrix(model, model.neutral()), dtype=float)
+    return float(largest_mobility(M[None], *point_mobility(model, floor))[0])
+
+
+def point_mobility(model: Model, floor: Contact) -> tuple[np.ndarray, np.ndarray]:
+    """``J' J`` of the points, and motions (nv x ...) that keep loops closed, at the neutral configuration."""
+    state = model.neutral()
+    J = point_rows(floor, model, state)
+    JJ = np.einsum("pki,pkj->ij", J, J)
+    if not model.loops:
+        return JJ, np.eye(model.nv)
+    _, size, rows = np.linalg.svd(np.asarray(equations(model, state).jacobian, dtype=float))
+    return JJ, rows[int((size > 1e-9).sum()) :].T
+
+
+def largest_mobility(masses: np.ndarray, JJ: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """``N``: :func:`effective_mass` of robots with these mass matrices (N x nv x nv)."""
+    try:
+        gives = np.linalg.eigvals(np.linalg.solve(free.T @ masses @ free, free.T @ JJ @ free)).real
+    except np.linalg.LinAlgError:  # springs and dampers may be all that resists; else the step says what is singular
+        return np.full(len(masses), MOST)
+    return np.minimum(gives.max(axis=-1, initial=0.0), MOST)

@@ -1,0 +1,1 @@
+"""Rigid contact: points that a plane holds exactly, joint stops, impacts."""

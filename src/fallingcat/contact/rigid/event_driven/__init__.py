@@ -1,0 +1,1 @@
+"""Event-driven rigid contact: modes, impacts and transitions between modes."""

@@ -1,0 +1,110 @@
+"""What hard contacts need of a robot at a state, whatever the mode: so one kernel serves all modes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....arrays import array, concatenate, cross
+from ....arrays.differentiate import derivative
+from ....compiler import compile, fields
+from ....constraints.redundant_constraints import Response, responding
+from ....dynamics import bias_forces
+from ....geometry.contact_points import Ground, PointMotion, plane, point_motions
+from ....geometry.terrain import Terrain, grounded
+from ....model import Model, State
+
+
+class ContactKinematics(NamedTuple):
+    """Points in the axes of the plane, its normal first, and how the robot responds to forces.
+
+    A stop is a point that moves along its normal only: its height is the gap of the joint (rad or m).
+    """
+
+    state: State
+    places: Any
+    """``points x 3`` (m): the height over the ground, then along its tangents; 0 for what rolls or is on a relief"""
+    J: Any
+    """``points x 3 x nv``"""
+    biases: Any
+    """``points x 3``: ``dJ/dt v`` (m/s^2)"""
+    bias_forces: Any
+    """``nv``: ``C v + g``"""
+    respond: Response
+    """``M^-1``"""
+    axes: Any
+    """``points x 3 x 3``: normal and tangents where each is, as rows (world)"""
+    motions: Any = None
+    """``nv x k``: a basis of those that keep loops closed; None: all"""
+
+    def speed(self, i: int) -> Any:
+        """The velocity (3, m/s) of a point."""
+        return self.J[i] @ self.state.velocity
+
+
+def situation(
+    model: Model, state: State, points: tuple[str, ...], ground: Ground, radii: tuple[float, ...]
+) -> ContactKinematics:
+    """Worked out on any kind of number."""
+    motions = point_motions(model, state, points)
+    pressed = [_pressed(motion, state.velocity, ground, r) for motion, r in zip(motions, radii, strict=True)]
+    places, J, biases, axes = ([point[k] for point in pressed] for k in range(4))
+    return ContactKinematics(state, places, J, biases, bias_forces(model, state), responding(model, state), axes)
+
+
+def _pressed(motion: PointMotion, v: Any, ground: Ground, radius: float) -> tuple[Any, Any, Any, Any]:
+    """Place, ``J``, ``dJ/dt v`` and axes ``A`` of a point or ball: ``d(A u)/dt = A du/dt + dA/dt u``, as they turn."""
+    site = ground.site(motion.position, radius)
+    axes, (J, bias) = site.axes, motion.rim(site.axes[0], radius)
+    place = array([site.height, 0.0, 0.0]) if radius else ground.place(motion.position)  # a ball rolls on
+    if ground.flat:
+        return place, axes @ J, axes @ bias, axes
+    p, speed = motion.position, motion.J @ v
+    turning = derivative(lambda t: ground.site(p + t * speed, radius).axes, like=[p, speed])
+    bias = bias + radius * cross(turning[0], motion.J_turn @ v)
+    return place, axes @ J, axes @ bias + turning @ (J @ v), axes
+
+
+def flat_situation(
+    model: Model,
+    state: State,
+    *,
+    points: tuple[str, ...],
+    normal: tuple[float, ...] | None,
+    height: float,
+    radii: tuple[float, ...],
+    relief: Terrain | None,
+) -> Any:
+    """``[places; biases; J; C v + g; M^-1; axes]``, flat."""
+    at = situation(model, state, points, grounded(plane(model, normal, height), relief), radii)
+    J, axes = ([rows.reshape(-1) for rows in each] for each in (at.J, at.axes))
+    inverse = at.respond(np.eye(model.nv)).reshape(-1)
+    return concatenate([*at.places, *at.biases, *J, at.bias_forces, inverse, *axes])
+
+
+@functools.lru_cache(maxsize=8)
+def situations(
+    model: Model,
+    points: tuple[str, ...],
+    normal: tuple[float, ...] | None,
+    height: float,
+    radii: tuple[float, ...],
+    relief: Terrain | None,
+) -> Callable[[State], ContactKinematics]:
+    """:func:`situation` of plain numbers in native code, compiled once for a robot and its points."""
+    about: dict[str, Any] = {"points": points, "normal": normal, "height": height, "radii": radii, "relief": relief}
+    kernel = compile(model, flat_situation, state=State._fields, **about)
+    k, nv = len(points), model.nv
+    ends = np.cumsum([3 * k, 3 * k, 3 * k * nv, nv, nv * nv]).tolist()
+
+    def at(state: State) -> ContactKinematics:
+        flat = kernel(*fields(state))
+        places, biases, J, bias, inverse, axes = np.split(flat, ends)
+        respond = inverse.reshape(nv, nv).__matmul__
+        places, biases, axes = places.reshape(k, 3), biases.reshape(k, 3), axes.reshape(k, 3, 3)
+        return ContactKinematics(state, places, J.reshape(k, 3, nv), biases, bias, respond, axes)
+
+    return at

@@ -1,0 +1,55 @@
+"""What hard contacts remember of each point, from one event to the next."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....arrays import concatenate
+from .complementarity import OPEN, SLIDE
+
+TOUCH = 1e-10
+"""Depth (m) at which an open point touches down: rounding is no touchdown."""
+HAIR = 1e-12
+"""m: how far an open point starts from touching down."""
+IDLE = 1e-8
+"""Depth (m) at which a point touches down that rests on the ground without a load."""
+
+
+class ContactState(NamedTuple):
+    """What a point remembers, in the axes of the plane; a run carries it flat, eight numbers for each point."""
+
+    place: Any
+    """3: where a closed point is held, or from where on an open one touches down (m)"""
+    way: Any
+    """2: the direction in which it slides"""
+    share: Any
+    """3: its share of the load, where points depend on each other (N)"""
+
+    @classmethod
+    def of(cls, memory: Any) -> ContactState:
+        """``memory`` (..., 8) in its parts, which are views of it."""
+        return cls(memory[..., :3], memory[..., 3:5], memory[..., 5:])
+
+    @classmethod
+    def table(cls, memory: Any) -> Any:
+        """The flat memory of a run as ``points x 8``, a view of it."""
+        return memory.reshape(-1, 8)
+
+    @classmethod
+    def begun(cls, status: str, p: np.ndarray, v: np.ndarray, deeper: float = 0.0) -> ContactState:
+        """Of a point at ``p`` (3, m) with the velocity ``v`` (2, m/s) along the ground that begins something else: its
+        place, the way it slides, and no share of the load.
+
+        The place is where a closed point is held.  An open one remembers how far below zero it started, if it did, so
+        that it does not touch down where it has just left; and ``deeper`` (m) by so much.
+        """
+        size = float(np.linalg.norm(v))
+        start = min(p[0] + TOUCH - HAIR, 0.0) - deeper
+        place = np.array([start, 0.0, 0.0]) if status == OPEN else p
+        return cls(place, v / size if status == SLIDE and size > 0.0 else np.zeros(2), np.zeros(3))
+
+    @property
+    def flat(self) -> Any:
+        return concatenate(list(self))

@@ -1,0 +1,199 @@
+"""What follows on an event of hard contacts: an impact, or another share of the load."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ....errors import ModelError, NumericsError
+from ....geometry.contact_points import stacked
+from ....model import Model, State
+from ...base import Jump, Mode
+from .complementarity import OPEN, SLIDE, STICK
+from .contact_kinematics import ContactKinematics
+from .impacts import pushing, touching
+from .mode_selection import SLOW, Calm, ModeSelection, calm, without
+
+if TYPE_CHECKING:
+    from ..hard_contacts import HardContacts, Load
+
+TOGETHER = 2e-8
+"""Points nearer to the plane than this (m) take part in an impact."""
+STILL = 1e-9
+"""Speeds (m/s) that are rounding."""
+VERBS = {OPEN: "lift-off", STICK: "stick", SLIDE: "slip"}
+"""What a point does that begins this."""
+
+
+@dataclass
+class ModeTransition:
+    """From a mode to the next, at a moment: with the memory of the old mode and the applied forces (nv)."""
+
+    contact: HardContacts
+    model: Model
+    mode: Mode
+    at: ContactKinematics
+    memory: np.ndarray
+    applied: np.ndarray
+
+    def ended(self, guard: int) -> Jump:
+        """What happens where guard number ``guard`` of the mode has become negative."""
+        guarded = self.contact.guarded(self.model, self.mode)
+        if guard == len(guarded):
+            return self._relieved()
+        if guard > len(guarded):
+            raise ModelError(f"there is no guard {guard}: this mode has {len(guarded) + 1}")
+        i, what = guarded[guard]
+        if what == "gap":
+            return self.landed(i)
+        if what == "push":
+            return self.settled("lift-off", i)
+        if what == "stop":
+            return self._turned(i) if np.linalg.norm(self.at.speed(i)[1:]) > SLOW else self.settled("stick", i)
+        return self._slipped(i)
+
+    def settled(self, verb: str, i: int) -> Jump:
+        """No impact: points at rest share the load anew, and what is slower than rounding stops."""
+        resting = [k for k, s in enumerate(self.mode) if s != OPEN or self._idle(k)]
+        slow, loss = self._calm(self.at, resting) if verb == "stick" else Calm(self.at.state, 0.0)
+        jump = self._begun(self.mode, slow, resting, resting)
+        changed = [k for k in resting if jump.mode[k] != self.mode[k] and VERBS.get(jump.mode[k]) == verb] or [i]
+        return self._named(jump, verb, changed, loss)
+
+    def landed(self, i: int) -> Jump:
+        """An impact of all points that touch: each sticks, slides or leaves."""
+        c = self.contact
+        hit = [k for k, s in enumerate(self.mode) if s != OPEN or k == i or self._near(k)]
+        before = {k: self.at.speed(k)[0] for k in hit}
+        bounces = np.array([before[k] < -c.rest_speed for k in hit])
+        elastic = np.where(bounces, c.restitutions[hit], 0.0)
+        after, lost = self._struck(hit, elastic)
+        limits = dict(zip(hit, np.where(elastic > 0.0, STILL, c.rest_speed), strict=True))
+        resting, slow, loss = self._held_back(c.see(self.model, after), limits)
+        ended = tuple(OPEN if k in hit and k not in resting else s for k, s in enumerate(self.mode))
+        jump = self._begun(ended, slow, resting, hit)
+        landed = [k for k in hit if self.mode[k] == OPEN and before[k] < 0.0] or [i]
+        verb = "touchdown" if set(landed) & set(resting) else "bounce"
+        return self._named(jump, verb, landed, lost + loss)
+
+    def seized(self, within: float) -> Jump | None:
+        """The jam towards which forces grow without bound: the impulse ``s F`` with which friction stops a first point.
+
+        Normals, and points that stick, stay held: with ``P`` the projection onto such velocities,
+        ``v+ = P (v + s M^-1 T' F_t)`` takes ``-s F_t' (v_t + v+_t) / 2``, which is never negative while all slide on.
+        None where ``s`` is longer than ``within`` (s): then it is not friction that no step resolves.
+        """
+        c, at = self.contact, self.at
+        loads = self._loads()
+        slides = {k: load for k, load in loads.items() if self.mode[k] == SLIDE and len(load.J) > 1}
+        held = stacked([load.J[:1] if k in slides else load.J for k, load in loads.items()], self.model.nv)
+        drag = sum((load.J[1:].T @ load.drag for load in slides.values()), start=np.zeros(self.model.nv))
+        v, loss = without(at, held, at.state.velocity)
+        change, _ = without(at, held, at.respond(drag))
+        along = {k: c.way(self.model, self.memory, k)[: len(load.J) - 1] @ load.J[1:] for k, load in slides.items()}
+        times = {k: -float(row @ v) / float(row @ change) for k, row in along.items() if row @ change < 0.0}
+        first = min(times, key=lambda k: times[k], default=None)
+        if first is None or times[first] > within:
+            return None
+        after, s = v + times[first] * change, times[first]
+        state = at.state._replace(twist=after[: self.model.m], rates=after[self.model.m :])
+        stuck = replace(self, at=c.see(self.model, state)).settled("stick", first)
+        loss += stuck.loss - 0.5 * s * float(drag @ (v + after))
+        return stuck._replace(name=f"jam {c.names[first]}", loss=loss)
+
+    def _turned(self, i: int) -> Jump:
+        """A sliding point that does not move along its way any more, and has not stopped: it has another way."""
+        memory = self.memory.copy()
+        own, new = self.contact.kept(memory, i), self.contact.remembered(SLIDE, self.at, i)
+        own.place[:], own.way[:] = new.place, new.way
+        return Jump(f"turn {self.contact.names[i]}", self.mode, self.at.state, memory)
+
+    def _slipped(self, i: int) -> Jump:
+        """A sticking point that friction cannot hold: its force is at the bound."""
+        load = self._loads()[i]
+        if np.linalg.norm(load.drag) < (self.contact.friction or 0.0) * load.push * (1.0 - 1e-6):
+            raise NumericsError(f"{self.contact.names[i]!r} slips under other forces than its jump was told")
+        return self.settled("slip", i)
+
+    def _relieved(self) -> Jump:
+        """Points that have come to depend on each other, and demand different things: one of them lifts off."""
+        loads = self._loads()
+        least = min(loads, key=lambda i: float(loads[i].push))
+        try:
+            return self.settled("lift-off", least)
+        except NumericsError:
+            held = ", ".join(name for name, s in zip(self.contact.names, self.mode, strict=True) if s != OPEN)
+            raise NumericsError(
+                f"the forces that hold {held} cannot be resolved: masses or levers differ too much"
+            ) from None
+
+    def _loads(self) -> dict[int, Load]:
+        """The closed points of the old mode."""
+        return self.contact.loads(self.model, self.mode, self.at, self.memory, self.applied)[0]
+
+    def _struck(self, hit: list[int], elastic: np.ndarray) -> tuple[State, float]:
+        """The state after an impact, and the kinetic energy (J) that it took."""
+        c, at = self.contact, self.at
+        axes = c.axes(self.model)
+        parts, directions = ([rows[k][axes[k]] for k in hit] for rows in (at.J, at.axes))
+        those = touching(self.model, [c.names[k] for k in hit], parts, directions)
+        found = pushing(self.model, at.state, at.respond, those, elastic, c.friction)
+        return found.state, float(found.loss)
+
+    def _named(self, jump: Jump, verb: str, points: list[int], loss: float) -> Jump:
+        name = f"{verb} {', '.join(self.contact.names[k] for k in points)}{jump.name}"
+        return jump._replace(name=name, loss=jump.loss + loss)
+
+    def _begun(self, ended: Mode, state: State, resting: list[int], touched: list[int]) -> Jump:
+        """What follows on the mode ``ended``.  Where no forces let points slide on (Painleve), they jam: they stop."""
+        c, name, loss = self.contact, "", 0.0
+        at = c.see(self.model, state)
+        found = self._settling(at, resting, touched).settle(ended)
+        if found is None:
+            names = ", ".join(c.names[k] for k in resting)
+            stopped, loss = self._calm(at, resting, jammed=True)
+            at, name = c.see(self.model, stopped), f", jam {names}"
+            found = self._settling(at, resting, touched).settle(ended)
+        if found is None:
+            raise NumericsError(f"no forces were found with which {names} rest on the ground")
+        return Jump(name, found[0], at.state, found[1], loss)
+
+    def _settling(self, at: ContactKinematics, resting: list[int], touched: list[int]) -> ModeSelection:
+        return ModeSelection(self.contact, self.model, at, self.applied, resting, self.mode, self.memory, touched)
+
+    def _held_back(self, at: ContactKinematics, limits: dict[int, float]) -> tuple[list[int], State, float]:
+        """Points that leave slower than ``limits`` (m/s) do not leave: so impacts that follow each other ever faster
+        come to an end.  Those that rest, the state in which they do, and the kinetic energy that it took.
+        """
+        resting: list[int] = []
+        slow, loss = at.state, 0.0
+        while True:
+            speeds = {k: at.J[k] @ slow.velocity for k in limits if k not in resting}
+            more = [k for k, v in speeds.items() if v[0] <= limits[k] and self._may_rest(v, limits[k])]
+            if not more:
+                return sorted(resting), slow, loss
+            resting += more
+            slow, loss = self._calm(at, resting)
+
+    def _may_rest(self, v: np.ndarray, limit: float) -> bool:
+        """Without bounds of friction a point that slides can only leave."""
+        return self.contact.friction is not None or bool(np.linalg.norm(v[1:]) <= limit)
+
+    def _calm(self, at: ContactKinematics, resting: list[int], jammed: bool = False) -> Calm:
+        """At rest come normals, and tangents of points that do not slide, or of all that are jammed."""
+        friction, rows = self.contact.friction, [np.zeros((0, self.model.nv))]
+        for k in resting:
+            J = at.J[k][self.contact.axes(self.model)[k]]
+            still = jammed or friction is None or np.linalg.norm(J[1:] @ at.state.velocity) <= SLOW
+            rows.append(J if still and friction != 0.0 else J[:1])
+        return calm(self.model, at, np.concatenate(rows))
+
+    def _near(self, k: int) -> bool:
+        return bool(self.contact.gap(self.at, self.memory, k) <= TOGETHER)
+
+    def _idle(self, k: int) -> bool:
+        """Whether an open point touches and is at rest."""
+        v = self.at.speed(k)
+        return bool(self._near(k) and abs(v[0]) <= SLOW and self._may_rest(v, SLOW))

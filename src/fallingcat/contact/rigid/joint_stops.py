@@ -1,0 +1,144 @@
+"""Stops of joints: where one ends, as files have it, and what hard contacts make of it: a ground for a coordinate."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...arrays import concatenate
+from ...dynamics.checks import check_model
+from ...errors import ModelError, describe
+from ...model import Model
+from .event_driven.contact_kinematics import ContactKinematics
+from .time_stepping.contact_jacobian import StackedJacobian
+
+LAW = "joint stops"
+"""The name of the law of compliant stops, which hard ones replace."""
+LOWER, UPPER = "lower", "upper"
+
+
+class Stop(NamedTuple):
+    """An end of a joint that is an angle or a length."""
+
+    joint: str
+    end: str
+    """``lower`` or ``upper``"""
+    limit: float
+    """where it is (rad or m)"""
+    restitution: float = 0.0
+    """Newton's"""
+
+    @property
+    def name(self) -> str:
+        return f"{self.joint} {self.end} stop"
+
+    @property
+    def sign(self) -> float:
+        """Of rates that lead away from it."""
+        return 1.0 if self.end == LOWER else -1.0
+
+    def coordinate(self, model: Model) -> int:
+        """The place of its joint's coordinate."""
+        return int(model.q_slices[model.joint_index(self.joint)].start)
+
+    def rate(self, model: Model) -> int:
+        """The place of its joint's rate."""
+        return int(model.v_slices[model.joint_index(self.joint)].start)
+
+    def gap(self, model: Model, joints: Any) -> Any:
+        """How far the joint is from it (rad or m), given the coordinates of all joints."""
+        return self.sign * (joints[..., self.coordinate(model)] - self.limit)
+
+
+def joint_stops(model: Model, restitution: float = 0.0) -> tuple[Stop, ...]:
+    """The stops of all joints, for ``HardContacts(..., stops=joint_stops(model))``.
+
+    They are those of ``model.limits``; equal ones say nothing, as in many files.
+
+    >>> from fallingcat.model import robots
+    >>> [stop.name for stop in joint_stops(robots.quadruped())][:2]
+    ['front_left_roll lower stop', 'front_left_roll upper stop']
+    """
+    check_model(model)
+    if not _within(restitution, 0.0, 1.0):
+        raise ModelError(f"restitution is a number from 0 to 1, not {describe(restitution)}")
+    return _joint_stops(model, float(restitution))
+
+
+@functools.lru_cache(maxsize=16)
+def _joint_stops(model: Model, restitution: float) -> tuple[Stop, ...]:
+    found = []
+    for name, limits in zip(model.joint_names, model.limits, strict=True):
+        for end in (LOWER, UPPER):
+            limit = float(getattr(limits, end))
+            straight = model.joints[model.joint_index(name)].kind.group.additive
+            if straight and limits.lower < limits.upper and np.isfinite(limit):
+                found.append(Stop(name, end, limit, restitution))
+    return tuple(found)
+
+
+def checked_stops(stops: Any) -> tuple[Stop, ...]:
+    """The same, unless one of them is none."""
+    if not isinstance(stops, tuple) or not all(isinstance(stop, Stop) for stop in stops):
+        raise ModelError(f"stops are those that fc.contact.joint_stops(model) gives, not {describe(stops)}")
+    for joint, end, limit, restitution in stops:
+        if end not in (LOWER, UPPER) or not _within(limit, -np.inf, np.inf) or not _within(restitution, 0.0, 1.0):
+            raise ModelError(f"a stop of {joint!r} has an end, a finite limit, and a restitution from 0 to 1")
+    return stops
+
+
+def _within(x: Any, least: float, most: float) -> bool:
+    return isinstance(x, (int, float, np.number)) and bool(np.isfinite(x) and least <= x <= most)
+
+
+def beyond(model: Model, joints: np.ndarray, stops: tuple[Stop, ...], allowed: float, does: str = "starts") -> str:
+    """Which joint is further beyond its stop than ``allowed`` (rad or m), and by how much; nothing if none is.
+
+    ``joints`` are ``... x (nq - base)``.
+    """
+    if not stops:
+        return ""
+    places, signs, limits, _, _ = _stop_numbers(model, stops)
+    depths = (signs * (limits - joints[..., places])).reshape(-1, len(stops)).max(axis=0, initial=-np.inf)
+    if depths.max() <= allowed:
+        return ""
+    depth, stop = depths.max(), stops[int(depths.argmax())]
+    return f"joint {stop.joint!r} {does} {depth:.3g} beyond its {stop.end} stop at {stop.limit:.6g}"
+
+
+def with_stops(at: ContactKinematics, model: Model, stops: tuple[Stop, ...]) -> ContactKinematics:
+    """A situation of points and stops, on any kind of number."""
+    if not stops:
+        return at
+    places, signs, limits, rows, still = _stop_numbers(model, stops)
+    nowhere = np.zeros((len(stops), 3, 3))  # forces of stops have no direction in the world
+    gaps = signs * (at.state.joints[places] - limits)
+    whole = concatenate([np.reshape(gaps, (len(stops), 1)), still[:, 1:]], axis=1)
+    if isinstance(at.J, list):
+        all_axes = [*at.axes, *nowhere]
+        return at._replace(places=[*at.places, *whole], J=[*at.J, *rows], biases=[*at.biases, *still], axes=all_axes)
+    pairs = (at.places, whole), (at.J, rows), (at.biases, still), (at.axes, nowhere)
+    places, J, biases, axes = (np.concatenate(pair) for pair in pairs)
+    return at._replace(places=places, J=J, biases=biases, axes=axes)
+
+
+def beside_stops(on: StackedJacobian, model: Model, joints: Any, stops: tuple[Stop, ...]) -> StackedJacobian:
+    """Points and stops, each of which is a row of its own."""
+    if not stops:
+        return on
+    places, signs, limits, rows, _ = _stop_numbers(model, stops)
+    jacobian, levers = on.jacobian.with_rows(rows[:, 0])
+    return StackedJacobian([*on.heights, *(signs * (joints[places] - limits))], jacobian, [*on.levers, *levers])
+
+
+@functools.lru_cache(maxsize=64)
+def _stop_numbers(model: Model, stops: tuple[Stop, ...]) -> tuple[np.ndarray, ...]:
+    """Places of coordinates, signs and limits (stops); ``J`` of the gaps (stops x 3 x nv), and zeros (stops x 3)."""
+    rows = np.zeros((len(stops), 3, model.nv))
+    for row, stop in zip(rows, stops, strict=True):
+        row[0, model.m + stop.rate(model)] = stop.sign
+    places = np.array([stop.coordinate(model) for stop in stops])
+    signs, limits = (np.array([getattr(stop, what) for stop in stops]) for what in ("sign", "limit"))
+    return places, signs, limits, rows, np.zeros((len(stops), 3))

@@ -1,0 +1,1 @@
+"""Contact solvers: Delassus operators, cone projections and a proximal Newton method."""

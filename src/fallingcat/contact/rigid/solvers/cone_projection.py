@@ -1,0 +1,121 @@
+"""The sets in which reactions are: of a point that pushes, of dry friction, of what is closed."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ....arrays import array, concatenate, less, scale, sqrt, where
+
+GLUED = 1e30
+"""A coefficient of friction that holds every point that pushes."""
+
+
+class ImpulseSet(Protocol):
+    """A convex set in which the impulse of a point, stop, loop or joint is, with the nearest impulse to any other."""
+
+    @property
+    def rows(self) -> int:
+        """Length of an impulse."""
+
+    def scaled(self, d: Any) -> ImpulseSet:
+        """The same for impulses in units of ``d``."""
+
+    def nearest(self, y: Any) -> Any:
+        """The impulse of the set that is nearest to ``y``."""
+
+    def bend(self, y: Any, fault: Any, p: Any) -> Bend:
+        """How that changes with ``y``, and what it answers to a ``fault`` of it, for the weight ``p``."""
+
+
+class Bend(NamedTuple):
+    """How the nearest impulse changes: with its derivative ``D`` by ``y``, and ``A = 1 - D + p D``."""
+
+    E: Any
+    """``A^-1 D``"""
+    answer: Any
+    """``A^-1 fault``"""
+
+
+class Cone(NamedTuple):
+    """Of a point that pushes, its normal row first: ``x_n >= 0``, ``|x_t| <= friction x_n``."""
+
+    rows: int
+    friction: Any
+
+    def scaled(self, d: Any) -> Cone:
+        """The same for impulses in units of ``d``."""
+        return self
+
+    def nearest(self, y: Any) -> Any:
+        """The impulse of the set that is nearest to ``y``, first along the normal, then along the ground."""
+        push = where(less(0.0, y[0]), y[0], 0.0 * y[0])
+        if self.rows == 1:
+            return array([push])
+        return concatenate([np.reshape(push, 1), scale(self._within(push, y[1:])[0], y[1:])])
+
+    def _within(self, push: Any, drag: Any) -> tuple[Any, Any, Any]:
+        """By which a drag is shortened, whether it is, and its direction."""
+        size, limit = sqrt(sum(z * z for z in drag)), self.friction * push
+        slides = less(limit, size)
+        inverse = 1.0 / where(slides, size, 1.0 + 0.0 * size)
+        return where(slides, limit * inverse, 1.0 + 0.0 * size), slides, scale(inverse, drag)
+
+    def bend(self, y: Any, fault: Any, p: Any) -> Bend:
+        """Where it slides along ``w``, ``D = [[1, 0], [friction w, share (1 - w w')]]``; where it sticks 1, else 0."""
+        carries, zero = less(0.0, y[0]), 0.0 * y[0]
+        stiff = where(carries, 1.0 / p + zero, zero)
+        first = where(carries, (1.0 / p) * fault[0], fault[0])
+        if self.rows == 1:
+            return Bend(array([[stiff]]), array([first]))
+        share, slides, w = self._within(where(carries, y[0], zero), y[1:])
+        held = where(carries, share, zero)
+        loose = 1.0 / (1.0 - (1.0 - p) * held)
+        turns = where(slides, self.friction * where(carries, 1.0 + zero, zero), zero)
+        along = where(slides, (1.0 - loose) * (w @ fault[1:]), zero) + (1.0 - p) * turns * first
+        one, stays = np.eye(len(w)), where(slides, 1.0 + zero, zero)
+        across = scale(held * loose, one - scale(stays, w)[:, None] * w[None, :])
+        E = [[stiff, *[0.0] * len(w)], *([turns * stiff * a, *row] for a, row in zip(w, across, strict=True))]
+        return Bend(array(E), concatenate([np.reshape(first, 1), scale(loose, fault[1:]) + scale(along, w)]))
+
+
+class Bounded(NamedTuple):
+    """Of dry friction in one row: ``|x| <= limit``."""
+
+    limit: Any
+    rows: int = 1
+
+    def scaled(self, d: Any) -> Bounded:
+        """See :class:`Cone`."""
+        return Bounded(self.limit / d)
+
+    def nearest(self, y: Any) -> Any:
+        """See :class:`Cone`."""
+        above = where(less(y[0], -self.limit), -self.limit + 0.0 * y[0], y[0])
+        return array([where(less(self.limit, above), self.limit + 0.0 * above, above)])
+
+    def bend(self, y: Any, fault: Any, p: Any) -> Bend:
+        """``D`` is 1 within the bounds, else 0."""
+        size = where(less(y[0], 0.0), -y[0], y[0])
+        slides, zero = less(self.limit, size), 0.0 * y[0]
+        stiff = where(slides, zero, 1.0 / p + zero)
+        return Bend(array([[stiff]]), array([where(slides, fault[0], (1.0 / p) * fault[0])]))
+
+
+class Closed(NamedTuple):
+    """Of a row that is held whatever that takes."""
+
+    rows: int = 1
+
+    def scaled(self, d: Any) -> Closed:
+        """See :class:`Cone`."""
+        return self
+
+    def nearest(self, y: Any) -> Any:
+        """See :class:`Cone`."""
+        return array([y[0]])
+
+    def bend(self, y: Any, fault: Any, p: Any) -> Bend:
+        """``D`` is 1."""
+        return Bend(array([[1.0 / p]]), array([(1.0 / p) * fault[0]]))

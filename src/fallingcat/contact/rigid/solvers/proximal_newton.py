@@ -1,0 +1,305 @@
+"""Reactions of everything that pushes, holds or rubs: what a compiled step solves.
+
+Velocities ``u = short + X G X' x`` follow from impulses ``x``.  Each set of rows has a law ``x = nearest(x - u)``, with
+the impulse of its set that is nearest to ``x - u``: of a point in its cone, of dry friction within its bounds, of what
+is closed any.  Mostly one or two steps of Newton's method from the impulses of the last time meet it, and the rest of a
+round is not worked out.
+
+Where points depend on each other, as the corners of a sole, impulses may have a long way to go on which velocities
+hardly change, and Newton's method would go too far.  So they are pulled to a center: ``x = nearest(x - u - pull (x -
+center))``.  With a pull that is strong enough steps arrive, and where they have arrived is the next center, with a
+weaker pull (the proximal point algorithm).  Steps are taken whole: on the way along the edge of a cone faults grow and
+shrink.
+
+The law is the same with ``x = nearest(x - r u)`` for any ``r > 0``, its reach.  Rows are scaled so that 1 suits a point
+alone.  Many points that slide together to a stop move far more than one alone would: with ``r = 1`` steps lead from one
+edge of all cones to the other and back.  So where steps do not arrive, a short reach is tried once before the pull is
+made stronger.
+
+Points of one sole move with their link, whose twist is 6 numbers however many points there are: ``X`` says how, and
+``G`` is that of links (:mod:`fallingcat.contact.rigid.solvers.delassus`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....arrays import absolute, array, concatenate, less, scale, sqrt, where, while_loop
+from .cone_projection import Bend, ImpulseSet
+from .delassus import DenseResponse, Lever, Response
+
+ENOUGH = 5e-4
+"""m/s or rad/s: more is never left to save rounds."""
+NOTHING = 1e-30
+"""The same, for what is taken as it was: where nothing touches."""
+TRIES = 5
+"""Steps of Newton's method to arrive in; else the pull has to be stronger."""
+WEAKER, STRONGER = 0.3, 4.0
+"""By which the pull changes."""
+SHORT_REACH, LATER_REACH = 1.0 / 32.0, 0.5
+"""``r`` that is tried once where steps do not arrive with 1: many points may slide to a stop together; and after it."""
+
+
+class Digits(NamedTuple):
+    """What is asked of numbers of a kind."""
+
+    left: float
+    """m/s or rad/s: how far from the law of contact velocities may be; more, with the square of the rounds"""
+    pulls: tuple[float, float, float]
+    """to the center, where the mean diagonal of ``X G X'`` is 1: at first, at least, and at least where steps have not
+    arrived"""
+    rounds: int
+    """after which impulses are taken as they are"""
+
+
+DIGITS = {"float64": Digits(1e-12, (1e-6, 1e-7, 1e-3), 720), "float32": Digits(1e-6, (1e-3, 1e-3, 1e-2), 180)}
+
+
+class Reactions(NamedTuple):
+    """What was found."""
+
+    impulses: Any
+    """of all rows, each in its set"""
+    along: Any
+    """``X' impulses``"""
+    left: Any
+    """how far velocities are from the law, at most (m/s or rad/s)"""
+
+
+def reactions(
+    G: Any,
+    short: Any,
+    start: Any,
+    sets: Sequence[ImpulseSet],
+    levers: Sequence[Lever] | None = None,
+    digits: Digits = DIGITS["float64"],
+) -> Reactions:
+    """Impulses ``x`` with ``x = nearest(x - short - X G X' x)``, from a ``start``, on numbers or in a kernel.
+
+    >>> from fallingcat.contact.rigid.solvers.cone_projection import Cone
+    >>> G, short = np.diag([2.0, 1.0, 1.0]), np.array([-4.0, 5.0, 0.0])  # it falls and slides
+    >>> found = reactions(G, short, np.zeros(3), [Cone(3, 0.5)])
+    >>> found.impulses.round(12).tolist(), bool(found.left < 1e-12)
+    ([2.0, -1.0, 0.0], True)
+    """
+    parts = _parts(sets)
+    response = DenseResponse(G) if isinstance(G, np.ndarray) else G
+    problem = _Problem.of(response, short, sets, parts, levers or [Lever(part, None) for part in parts])
+
+    def around(z: Any) -> Iterator[tuple[Any, Any]]:
+        now = _Round.of(z, parts)
+        at = problem.at(now.x, now.reach, now.center, now.pull)
+        begun = now.found(problem, at)
+        yield begun.flat, where(less(now.rounds, 1.5), NOTHING, -1.0) - begun.left
+        step = problem.newton(at, now.pull, now.reach)
+        once = problem.at(_less(at.x, step(at.fault)[0]), now.reach)  # its V anew: long steps round off
+        middle = now.found(problem, once)
+        yield middle.flat, digits.left - middle.left
+        more, dV = step(once.fault)
+        twice = problem.at(_less(once.x, more), now.reach, V=once.V - dV)
+        end, enough = now.found(problem, twice), _permitted(now.rounds, digits)
+        yield end.flat, enough - end.left
+        next_ = now.after(at, once, _where(less(end.left, middle.left), twice.x, once.x), end, digits)
+        yield next_.flat, enough - next_.left
+
+    first = [scale(d, start[part]) for part, d in zip(parts, problem.sizes, strict=True)]
+    begun = _Round(first, first, [np.zeros(s.rows) for s in sets], digits.pulls[0], 1.0, 0.0, 0.0, 1.0, np.inf)
+    end = _Round.of(while_loop(around, begun.flat, digits.rounds), parts)
+    impulses = concatenate([scale(d, x) for d, x in zip(problem.units, end.best, strict=True)])
+    return Reactions(impulses, problem.basis * problem.along(end.best), end.left)
+
+
+def _parts(sets: Sequence[ImpulseSet]) -> list[slice]:
+    ends = np.cumsum([s.rows for s in sets]).tolist()
+    return [slice(end - s.rows, end) for s, end in zip(sets, ends, strict=True)]
+
+
+def _permitted(rounds: Any, digits: Digits) -> Any:
+    """What may be left after so many rounds."""
+    grown = digits.left * rounds * rounds
+    return where(less(grown, ENOUGH), grown, ENOUGH) if digits.left * digits.rounds**2 > ENOUGH else grown
+
+
+def _largest(x: Any) -> Any:
+    largest = 0.0
+    for size in absolute(x):
+        largest = where(less(largest, size), size, largest + 0.0 * size)
+    return largest
+
+
+class _Round(NamedTuple):
+    """What a round begins with."""
+
+    x: list[Any]
+    center: list[Any]
+    best: list[Any]
+    """impulses, each in its set, that came nearest to the law"""
+    pull: Any
+    reach: Any
+    """``r`` of the law ``x = nearest(x - r u)``"""
+    tries: Any
+    """steps of Newton's method since there was another center or pull"""
+    asked: Any
+    """the square of the fault there"""
+    rounds: Any
+    """this one among them"""
+    left: Any
+    """how far the best are from the law (m/s or rad/s)"""
+
+    @classmethod
+    def of(cls, z: Any, parts: Sequence[slice]) -> _Round:
+        """From flat numbers."""
+        size = parts[-1].stop
+        return cls(*([z[k * size :][part] for part in parts] for k in range(3)), *z[3 * size :])
+
+    @property
+    def flat(self) -> Any:
+        """All numbers."""
+        return concatenate([*self.x, *self.center, *self.best, array([*self[3:]])])
+
+    def found(self, problem: _Problem, at: _At) -> _Round:
+        """With the impulses of the sets that are nearest there."""
+        return self._replace(best=_less(at.x, at.fault), rounds=self.rounds + 1.0, left=problem.left(at) / self.reach)
+
+    def after(self, at: _At, once: _At, reached: list[Any], end: _Round, digits: Digits) -> _Round:
+        """The next round: from where steps have ``reached``, or back at the center, if they did not arrive.
+
+        They have arrived where half of the fault is gone, or it is hardly more than what the pull accounts for.
+        """
+        p, tries, asked = self.pull, self.tries + 1.0, where(less(self.tries, 0.5), _square(at.fault), self.asked)
+        pulled = p * p * _square(_less(once.x, self.center))
+        arrived, late = less(_square(once.fault), 0.25 * asked + 4.0 * pulled), less(TRIES - 0.5, tries)
+
+        def chosen(new: Any, back: Any, on: Any) -> Any:
+            return where(arrived, new, where(late, back, on))
+
+        weaker, stronger, nearer = WEAKER * p, STRONGER * p, less(end.left, self.left)
+        _, least, strong = digits.pulls
+        weaker, stronger = where(less(weaker, least), least, weaker), where(less(stronger, strong), strong, stronger)
+        first = less(LATER_REACH, self.reach)
+        return _Round(
+            _where(arrived, reached, _where(late, self.center, once.x)),
+            _where(arrived, reached, self.center),
+            _where(nearer, end.best, self.best),
+            chosen(weaker, where(first, p, stronger), p),
+            chosen(self.reach, where(first, SHORT_REACH, LATER_REACH + 0.0 * p), self.reach),
+            chosen(0.0, 0.0, tries),
+            asked,
+            end.rounds,
+            where(nearer, end.left, self.left),
+        )
+
+
+class _At(NamedTuple):
+    """Impulses, and what comes of them."""
+
+    x: list[Any]
+    V: Any
+    """``G X' x``"""
+    y: list[Any]
+    """``x - r u - p (x - center)`` with ``u = short + X V``"""
+    fault: list[Any]
+    """``x - nearest(y)``"""
+
+
+class _Problem(NamedTuple):
+    """Rows scaled set by set, to a mean of 1 on the diagonal of ``X G X'``; lists have an entry for each set."""
+
+    response: Response
+    short: list[Any]
+    sets: list[ImpulseSet]
+    levers: list[Lever]
+    units: list[Any]
+    """of impulses"""
+    sizes: list[Any]
+    """1 / units"""
+    basis: Any
+    """units of what ``G`` is of, one for each column"""
+
+    @classmethod
+    def of(
+        cls, G: Response, short: Any, sets: Sequence[ImpulseSet], parts: list[slice], levers: Sequence[Lever]
+    ) -> _Problem:
+        """From rows as they are."""
+        sizes = [sqrt(G.mean_diagonal(lever)) for lever in levers]
+        units = [1.0 / size for size in sizes]
+        scales: list[Any] = [1.0] * G.size
+        for lever, d in zip(levers, units, strict=True):
+            if lever.X is None:
+                scales[lever.span] = [d] * (lever.span.stop - lever.span.start)
+        basis = array(scales)
+        return cls(
+            G.scaled(basis),
+            [scale(d, short[part]) for part, d in zip(parts, units, strict=True)],
+            [one.scaled(d) for one, d in zip(sets, units, strict=True)],
+            [lever if lever.X is None else lever._replace(unit=d) for lever, d in zip(levers, units, strict=True)],
+            units,
+            sizes,
+            basis,
+        )
+
+    @property
+    def together(self) -> list[tuple[slice, list[int]]]:
+        """Sets that move together, and with what."""
+        found: dict[int, list[int]] = {}
+        for i, lever in enumerate(self.levers):
+            found.setdefault(lever.span.start, []).append(i)
+        return [(self.levers[which[0]].span, which) for _, which in sorted(found.items())]
+
+    def along(self, x: Sequence[Any]) -> Any:
+        """``X' x``"""
+        return concatenate([_sum([self.levers[i].along(x[i]) for i in which]) for _, which in self.together])
+
+    def at(self, x: list[Any], r: Any, center: list[Any] | None = None, p: Any = None, V: Any = None) -> _At:
+        """What impulses come to, given ``V = G X' x`` if it is known, where they are pulled to a center or not."""
+        V = self.response.velocities(self.along(x)) if V is None else V
+        y = [a - scale(r, short + lever.of(V)) for a, short, lever in zip(x, self.short, self.levers, strict=True)]
+        if center is not None:
+            y = [b - scale(p, a - c) for a, b, c in zip(x, y, center, strict=True)]
+        return _At(x, V, y, [a - s.nearest(b) for s, a, b in zip(self.sets, x, y, strict=True)])
+
+    def left(self, at: _At) -> Any:
+        """``r`` times how far velocities are from the law at most (m/s or rad/s)."""
+        return _largest(concatenate([scale(d, f) for f, d in zip(at.fault, self.sizes, strict=True)]))
+
+    def newton(self, at: _At, p: Any, r: Any) -> Callable[[list[Any]], tuple[list[Any], Any]]:
+        """``fault -> step, G X' step`` with ``(A + r D X G X') step = fault``: with ``y = X' step``, ``E = r A^-1 D``,
+        ``(1 + X' E X G) y = X' A^-1 fault``, and then ``step = A^-1 fault - E X G y``.
+        """
+        E = [scale(r, bend.E) for bend in self.bends(at, at.fault, p)]
+        K = [lever.congruent(e) for lever, e in zip(self.levers, E, strict=True)]
+        solved = self.response.newton([(span, _sum([K[i] for i in which])) for span, which in self.together])
+
+        def step(fault: list[Any]) -> tuple[list[Any], Any]:
+            answers = [bend.answer for bend in self.bends(at, fault, p)]
+            V, y = solved(self.along(answers))
+            steps = [
+                y[lever.span] if lever.X is None else answer - e @ lever.of(V)
+                for lever, e, answer in zip(self.levers, E, answers, strict=True)
+            ]
+            return steps, V
+
+        return step
+
+    def bends(self, at: _At, fault: list[Any], p: Any) -> list[Bend]:
+        """How the nearest impulses change there."""
+        return [s.bend(y, f, p) for s, y, f in zip(self.sets, at.y, fault, strict=True)]
+
+
+def _sum(parts: Sequence[Any]) -> Any:
+    return sum(parts[1:], start=parts[0])
+
+
+def _less(x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
+    return [a - b for a, b in zip(x, y, strict=True)]
+
+
+def _where(condition: Any, x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
+    return [where(condition, a, b) for a, b in zip(x, y, strict=True)]
+
+
+def _square(x: Sequence[Any]) -> Any:
+    return sum(part @ part for part in x)

@@ -1,0 +1,1 @@
+"""Rigid contact in time steps of fixed size."""

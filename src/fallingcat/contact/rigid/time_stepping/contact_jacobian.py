@@ -1,0 +1,126 @@
+"""What may touch, as the links move that carry it: rows of Jacobians that many points of one sole share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....arrays import any_nonzero, concatenate, skew
+from ....dynamics.geometry import Geometry, geometry
+from ....geometry.contact_points import Ground
+from ....model import Model, State
+from ..solvers.delassus import DenseJacobian, Jacobian, Lever
+from ..solvers.link_twists import TreeJacobian
+
+DENSE_ROWS = 12, 0.55
+"""Rows of the Jacobian, at least and per degree of freedom, up to which a dense Delassus matrix takes fewer operations
+than articulated bodies (counted for robots with 18 to 36 degrees of freedom)."""
+
+
+class StackedJacobian(NamedTuple):
+    """Points at a state; lists have an entry for each."""
+
+    heights: list[Any]
+    """m: over the ground"""
+    jacobian: Jacobian
+    """of the twists of links, or of points where a link has few"""
+    levers: list[Lever]
+    """how the rows of each point move with these"""
+
+
+def stacked_jacobian(
+    model: Model,
+    state: State,
+    points: Sequence[str],
+    ground: Ground,
+    radii: Sequence[float],
+    axes: Sequence[np.ndarray],
+    further: int = 0,
+) -> StackedJacobian:
+    """Contact points with their levers on the links that carry them.
+
+    Args:
+        model: Robot.
+        state: Configuration.
+        points: Names of frames.
+        ground: Shape of the ground.
+        radii: Of balls around the points (m).
+        axes: Which of normal and tangents each point has rows for.
+        further: Number of rows that are still to come: joint stops, loops, dry friction.
+    """
+    links = [model.link_index(model.frame(place).link) for place in points]
+    rows = {link: sum(len(axes[i]) for i, other in enumerate(links) if other == link) for link in dict.fromkeys(links)}
+    least, share = DENSE_ROWS
+    few = sum(min(6, count) for count in rows.values()) + further <= max(least, share * model.nv)
+    return (_dense_footing if few else _tree_footing)(model, state, points, links, ground, radii, axes)
+
+
+def _tree_footing(
+    model: Model,
+    state: State,
+    points: Sequence[str],
+    links: Sequence[int],
+    ground: Ground,
+    radii: Sequence[float],
+    axes: Sequence[np.ndarray],
+) -> StackedJacobian:
+    """All points move with the twists of their links at the base: ``u = A (v + w x p)`` along the axes ``A``."""
+    touching = list(dict.fromkeys(links))
+    jacobian = TreeJacobian.at(model, state, touching)
+    heights, levers = [], []
+    for i, link in enumerate(links):
+        p = (jacobian.geo.poses[link] @ model.frame(points[i]).placement)[:3, 3]
+        site = ground.site(state.pose[:3, 3] + p, radii[i])
+        A, start = site.axes[axes[i]], 6 * touching.index(link)
+        X = concatenate([A, A @ skew(radii[i] * site.axes[0] - p)], axis=1)
+        heights.append(site.height)
+        levers.append(Lever(slice(start, start + 6), X))
+    return StackedJacobian(heights, jacobian, levers)
+
+
+def _dense_footing(
+    model: Model,
+    state: State,
+    points: Sequence[str],
+    links: Sequence[int],
+    ground: Ground,
+    radii: Sequence[float],
+    axes: Sequence[np.ndarray],
+) -> StackedJacobian:
+    """Where points of a link have more rows than it has ways to move, they move with its twist ``[v; w]`` (world axes,
+    at the first of them): ``u = A (v + w x p)`` along the axes ``A`` of the ground.
+    """
+    geo, frames, R = geometry(model, state), [model.frame(place) for place in points], state.pose[:3, :3]
+    heights, levers, J = dict[int, Any](), dict[int, Lever](), [np.zeros((0, model.nv))]
+    for link in dict.fromkeys(links):
+        mine = [i for i, other in enumerate(links) if other == link]
+        centers, X = {i: frames[i].placement[:3, 3] for i in mine}, {}
+        first, twist = _twist(geo, R, link, centers[mine[0]])
+        for i in mine:
+            p = (R @ geo.poses[link][:3, :3]) @ (centers[i] - centers[mine[0]])
+            site = ground.site(state.pose[:3, 3] + first + p, radii[i])
+            A = site.axes[axes[i]]
+            heights[i], X[i] = site.height, concatenate([A, A @ skew(radii[i] * site.axes[0] - p)], axis=1)
+        ways = [k for k in range(6) if any_nonzero(twist[k])]
+        shared = sum(len(x) for x in X.values()) > len(ways)
+        for i in mine:
+            start = sum(map(len, J))
+            if shared:
+                levers[i] = Lever(slice(start, start + len(ways)), X[i][:, ways])
+            else:
+                levers[i] = Lever(slice(start, start + len(X[i])), None)
+                J.append(X[i] @ twist)
+        if shared:
+            J.append(twist[ways])
+    order = range(len(points))
+    return StackedJacobian(
+        [heights[i] for i in order], DenseJacobian(model, state, concatenate(J)), [levers[i] for i in order]
+    )
+
+
+def _twist(geo: Geometry, R: Any, link: int, center: Any) -> tuple[Any, Any]:
+    """From the base to a point of a link (3, world axes), and its Jacobian ``[v; w]`` (6 x nv) there."""
+    s, p = geo.places.columns(geo.moving(link, geo.axes)), geo.poses[link][:3, :3] @ center + geo.poses[link][:3, 3]
+    return R @ p, concatenate([R @ (s[:3] - skew(p) @ s[3:]), R @ s[3:]])

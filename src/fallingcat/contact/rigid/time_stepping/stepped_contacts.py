@@ -1,0 +1,155 @@
+"""Hard contacts in time steps: what they remember from one step to the next, and the forces of the last one."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....arrays import array, concatenate, less, scale
+from ....compiler.kernel import compile_step
+from ....errors import ModelError
+from ....model import Model, State
+from ...base import Contact, Jump, Mode, Touch
+from ..event_driven.contact_kinematics import ContactKinematics, situation
+from ..hard_contacts import HardContacts
+from ..joint_stops import beside_stops, with_stops
+from ..solvers.cone_projection import ImpulseSet
+from .contact_jacobian import StackedJacobian, stacked_jacobian
+
+MISSED = 1e-3
+"""m/s or rad/s: how far velocities may be from the law of contact in any step of a run that is called finished.  In a
+millisecond that takes a point 1 um astray."""
+
+
+class Remembered(NamedTuple):
+    """What a run in time steps remembers."""
+
+    forces: Any
+    """N, mean of the last step: of each point along normal and tangents, of each stop, of further rows"""
+    left: Any
+    """1: how far velocities were from the law of contact, at most, in any step (m/s or rad/s)"""
+
+
+@dataclass(frozen=True)
+class SteppedContacts(HardContacts):
+    """The same as :class:`HardContacts`, for steps in which nothing is located: forces are those of the last step."""
+
+    one_code = True
+
+    further: int = 0
+    """rows of loops and of dry friction that are solved with those of points and stops"""
+    source: HardContacts | None = None
+    """what a user gave, whose :meth:`.HardContacts.impulse_sets` hold"""
+
+    @classmethod
+    def of(cls, contact: HardContacts, further: int) -> SteppedContacts:
+        """From what a user gave."""
+        given: dict[str, Any] = {field.name: getattr(contact, field.name) for field in fields(HardContacts)}
+        return cls(**given, further=further, source=contact)
+
+    @property
+    def memory_size(self) -> int:
+        return sum(self._sizes)
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        return 3 * len(self.points) + len(self.stops) + self.further, 1
+
+    def remembered_of(self, memory: Any) -> Remembered:
+        """``memory`` (..., k) in its parts."""
+        ends = np.cumsum(self._sizes)
+        return Remembered(*(memory[..., end - n : end] for end, n in zip(ends, self._sizes, strict=True)))
+
+    @property
+    def first_rows(self) -> list[int]:
+        """Where the normal force of each point and stop is among the forces."""
+        points = len(self.points)
+        return [*range(0, 3 * points, 3), *range(3 * points, 3 * points + len(self.stops))]
+
+    def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
+        """No point may start below the ground."""
+        HardContacts.begin(self, model, state)
+        return (), np.zeros(self.memory_size)
+
+    def check_starts(self, model: Model, many: State) -> None:
+        """Refuses states (fields ``N x ...``) in which a point is below the ground, or a joint beyond its stop."""
+        self.begin(model, many.at(0))
+        kernel = compile_step(model, gaps_at, {}, ["pose", "joints"], contact=self)
+        heights = kernel(many.pose[:, :3], many.joints)
+        robot, i = np.unravel_index(np.argmin(heights), heights.shape)
+        if heights[robot, i] < -self.tolerance:
+            depth = f"{-heights[robot, i]:.3g} m below the ground or beyond it"
+            raise ModelError(f"{self.names[i]!r} of robot {robot} starts {depth}: start on it or above it")
+
+    def modes(self, memory: np.ndarray) -> tuple[Mode, ...]:
+        """Of samples (N x k): which points and stops pushed in the last step."""
+        pushes = self.remembered_of(memory).forces[:, self.first_rows]
+        return tuple(map(tuple, (pushes > 0.0).tolist()))
+
+    def check_mode(self, mode: Any) -> None:
+        """Any will do: forces are remembered."""
+
+    def touching(self, mode: Mode) -> frozenset[str]:
+        return frozenset(place for place, pushes in zip(self.points, mode, strict=False) if pushes)
+
+    def touched(self, memory: Any) -> dict[str, Any]:
+        """The same as conditions on what is remembered."""
+        forces = self.remembered_of(memory).forces
+        return {place: less(0.0, forces[3 * i]) for i, place in enumerate(self.points)}
+
+    def time_stepping(self, further: int) -> Contact:
+        return self
+
+    def prepared(self, model: Model) -> Contact | None:
+        return None
+
+    def seen(self, model: Model, state: State) -> ContactKinematics:
+        """Points and stops at a state, on any kind of number; loops are rows of their own."""
+        return with_stops(situation(model, state, self.points, self.ground(model), self.radii), model, self.stops)
+
+    def stacked_jacobian(self, model: Model, state: State) -> StackedJacobian:
+        """Points and stops at a state; each stop is a row of its own."""
+        axes = [axes[: cone.rows] for axes, cone in zip(self.axes(model), self.cones(model), strict=True)]
+        rows = len(self.stops) + self.further
+        on = stacked_jacobian(model, state, self.points, self.ground(model), self.radii, axes, rows)
+        return beside_stops(on, model, state.joints, self.stops)
+
+    def cones(self, model: Model) -> list[ImpulseSet]:
+        """Of the rows of points and stops, as the contact of the user has them."""
+        source = copy.copy(self if self.source is None else self.source)
+        object.__setattr__(source, "friction", self.friction)  # which may be a number of each robot
+        return source.impulse_sets(model)
+
+    def touch(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
+        at, forces = self.seen(model, state), self.remembered_of(memory).forces
+        normal, tangential = np.zeros(model.nv), np.zeros(model.nv)
+        for i, first in enumerate(self.first_rows):
+            normal = normal + scale(forces[first], at.J[i][0])
+            if i < len(self.points):
+                tangential = tangential + at.J[i][1:].T @ forces[first + 1 : first + 3]
+        ports: Mapping[str, Any] = dict(zip(self.ports, (normal, tangential), strict=True))
+        return Touch(ports, np.zeros(len(memory)), np.zeros(0))
+
+    def point_forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
+        at, forces = self.seen(model, state), self.remembered_of(memory).forces
+        rows = [np.reshape(at.axes[i].T @ forces[3 * i : 3 * i + 3], (1, 3)) for i in range(len(self.points))]
+        return concatenate([np.zeros((0, 3)), *rows])
+
+    def end_diagnosis(self, memory: np.ndarray) -> str:
+        """What is wrong with a run that remembers this at its end, if anything is."""
+        left = float(np.max(self.remembered_of(memory).left))
+        better = "give a friction, 1.0, say" if self.friction is None else "take smaller steps"  # these do not find it
+        return f"the law of contact was missed by up to {left:.2g} m/s; {better}" if not left <= MISSED else ""
+
+    def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
+        """Nothing: there are no guards, and no mode ends."""
+        return Jump("", mode, state, memory)
+
+
+def gaps_at(model: Model, state: State, *, contact: SteppedContacts) -> Any:
+    """Of points over the ground (m) and of stops (m or rad)."""
+    return array([place[0] for place in contact.seen(model, state).places])

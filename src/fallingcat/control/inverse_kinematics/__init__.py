@@ -1,0 +1,1 @@
+"""Inverse kinematics: configurations and velocities that meet tasks."""

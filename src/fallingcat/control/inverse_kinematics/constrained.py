@@ -1,0 +1,79 @@
+"""Inverse kinematics under limits of one's own, such as collisions: many small steps of prioritised velocities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...model import Model, State
+from ..limits.joint_limits import JointLimits, Limit, all_limits
+from ..tasks.task import Task
+from .differential import DifferentialIKResult, velocities
+from .result import InverseKinematicsResult, Rules
+
+STEP, GAIN = 0.1, 6.0
+"""s and 1/s: of each step, and of tasks; gains of limits are at most 1 over the step"""
+LONGEST = 0.3
+"""rad, m: of a step"""
+TIMES = 10
+"""times the iterations of free inverse kinematics"""
+STARTS = 10
+"""random ones at most"""
+KEPT = 1e-9
+"""m/s, rad/s: a limit that is broken by less holds"""
+
+
+class _Way(NamedTuple):
+    state: State
+    errors: tuple[np.ndarray, ...]
+    steps: int
+    last: DifferentialIKResult
+
+    def error(self, first: int) -> float:
+        """The largest of the first priority."""
+        return max(float(np.abs(e).max(initial=0.0)) for e in self.errors[:first])
+
+
+def constrained_inverse_kinematics(
+    model: Model, levels: Sequence[Sequence[Task]], start: State, limits: Sequence[Limit], limited: bool, rules: Rules
+) -> InverseKinematicsResult:
+    """The goals of ``levels``, reached from ``start`` or from random states that keep the ``limits``."""
+    bounds = [*([JointLimits(1.0 / STEP)] if limited else []), *all_limits(limits, "[CollisionLimit()]")]
+    tasks = [[task.replaced(gain=GAIN, velocity=None) for task in level] for level in levels]
+    first, tolerance, rng = len(levels[0]), float(rules.settings[0]), np.random.default_rng(rules.seed)
+    best = _followed(model, tasks, start, bounds, rules)
+    for _ in range(min(rules.restarts, STARTS)):
+        if best.error(first) <= tolerance and keeps(model, best.state, limits):
+            break
+        state = model.random_state(rng)._replace(twist=np.zeros(model.m), rates=np.zeros(model.n))
+        state = state if not model.m else state._replace(pose=start.pose)
+        way = _followed(model, tasks, state, bounds, rules) if keeps(model, state, limits) else best
+        best = way if way.error(first) < best.error(first) and keeps(model, way.state, limits) else best
+    reached = best.error(first) <= tolerance and keeps(model, best.state, limits)
+    held = () if reached else tuple(best.last.active or ())
+    status = "converged" if reached else "limited" if held else "unfinished"
+    return InverseKinematicsResult(best.state, reached, status, best.steps, best.error(first), best.errors, held)
+
+
+def keeps(model: Model, state: State, limits: Sequence[Limit]) -> bool:
+    """Whether a state breaks none of these limits: standing still is allowed."""
+    return all((limit.rows(model, state).h >= -KEPT).all() for limit in limits)
+
+
+def _followed(model: Model, tasks: list[list[Task]], state: State, bounds: Sequence[Limit], rules: Rules) -> _Way:
+    """Where steps lead, until the first priority is reached or nothing moves any more."""
+    tolerance, flat = float(rules.settings[0]), [task for level in tasks for task in level]
+    found = None
+    for step in range(TIMES * rules.iterations):
+        errors = tuple(task.demand(model, state).error for task in flat)
+        near = all(np.abs(e).max(initial=0.0) <= tolerance for e in errors[: len(tasks[0])])
+        found = velocities(model, state, tasks, limits=bounds, damping=0.01)
+        size = float(np.abs(found.velocity).max(initial=0.0)) * STEP
+        if (near and len(tasks) == 1) or size < 0.01 * tolerance:
+            return _Way(state, errors, step, found)
+        state = model.configuration.displace(state, found.velocity * (STEP * min(1.0, LONGEST / size)))
+    assert found is not None
+    errors = tuple(task.demand(model, state).error for task in flat)
+    return _Way(state, errors, TIMES * rules.iterations, found)

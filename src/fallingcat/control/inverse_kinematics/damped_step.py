@@ -1,0 +1,234 @@
+"""One damped step towards the goals of tasks, for every kind of number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...arrays import absolute, concatenate, inverse_root, less, maximum, scale, solve_tree, sqrt, stack, where
+from ...compiler import Kernel
+from ...compiler.kernel import compile_step
+from ...dynamics import mass_matrix
+from ...dynamics.checks import check_dynamic
+from ...dynamics.sweeps import places_above
+from ...model import Model, State
+from ..limits.joint_limits import joint_bounds
+from ..tasks.task import Demand, Task, count, filled, packed, stacked
+
+Levels = tuple[tuple[Task, ...], ...]
+EASE, LONGEST = 0.3, 0.3
+"""Of steps of lower priorities: their share of the way, and at most (rad, m).  A whole one overshoots where the first
+priority bends more than once over what is left of them."""
+STILL = 1e-9
+"""Of the gradient ``J' W e``, relative to ``|J| |W e|``, below which a point is stationary."""
+REACHED, STATIONARY, STUCK = 1.0, 2.0, 3.0
+HEAD = 2
+"""Numbers beside the coordinates that go from step to step: how many there were, and what the squared error was, on
+average, over the last ones."""
+LATELY = 3.0
+"""Steps of that average."""
+DAMPING, BEND, LEAST = 0.3, 0.5, 1e-10
+"""Of steps, relative to the mean of the diagonal of ``J W^-1 J'``: times the mean squared error; how soon it grows with
+the error instead; and at least.  For a Panda half as much takes as many steps, ten times as much half as many again."""
+PROXIMAL, DEPENDENT = 1e-4, 1e-13
+"""Of steps of lower priorities, relative to the mean of what is damped; and of the rows above them, of which some may
+depend on others."""
+NOTHING = 1e-14
+"""m^2/rad^2: what moves less, as a point on the axis that should move it, is not moved."""
+
+
+class Plan(NamedTuple):
+    """What is known of a robot and kinds of tasks before any number is."""
+
+    kernel: Kernel
+    lower: np.ndarray
+    upper: np.ndarray
+    """of each flat coordinate"""
+    ends: np.ndarray
+    """where the rows of one task end and those of the next begin"""
+    first: int
+    rows: int
+    """of the first priority, and of all"""
+    forms: tuple[Task, ...]
+    """of all tasks"""
+    limited: bool
+
+
+def step(model: Model, x: Any, numbers: Any, settings: Any, *, forms: Levels, limited: bool) -> Any:
+    """One damped step from ``x = [q; steps so far; lately]``: ``[q; steps; lately; errors; pushed; flag]``, of any kind
+    of number.
+
+    ``settings`` are the tolerance, the damping for each unit of the mean squared error, how small a step of lower
+    priorities means that they are done, how soon the damping grows with the error instead of its square, and which
+    share of what it was ``lately`` the squared error may still be.
+    ``pushed`` is the gradient along each rate where a joint stands at its limit and is pushed against it, else 0.  The
+    flag is 1 where the goal is reached, 2 where the gradient vanishes, 3 where the error hardly falls any more, else 0:
+    a state with a flag stays as it is.
+    """
+    q, state = x[: model.nq], model.unflatten(x[: model.nq])
+    tasks = iter(filled(model, [form for level in forms for form in level], numbers))
+    first, *lower = ([next(tasks).demand(model, state) for _ in level] for level in forms)
+    e, A, r, weight = _rows(model, first)
+    gradient = A.T @ r
+    held = _held(model, state, gradient) if limited else [False] * model.nv
+    A = _without(A, held)
+    cost, slope = (
+        r @ r,
+        _sum([g if h is False else where(h, 0.0, g) for g, h in zip(gradient * gradient, held, strict=True)]),
+    )
+    done = where(less(settings[0], _largest(e)), 0.0, REACHED)
+    still = where(less(STILL**2 * cost * _sum(A.reshape(-1) * A.reshape(-1)), slope), 0.0, STATIONARY)
+    dx = _damped(model, state, A, r, (cost, _sum(weight), settings[1], settings[3]), held)
+    if lower:
+        more = _beside(model, state, A, dx, [_rows(model, level) for level in lower], held, limited)
+        dx, done = dx + more, where(less(settings[2], _largest(more)), 0.0, done)
+        e = concatenate([e, *(d.error for level in lower for d in level)])
+        still = where(less(_largest(e[: len(r)]), settings[0]), 0.0, still)
+    lately = where(less(0.0, x[model.nq + 1]), x[model.nq + 1], 2.0 * cost)
+    slow = where(less(settings[4] * lately, cost), STUCK, 0.0)
+    flag = where(less(done, 0.5), where(less(still, 0.5), slow, still), done)
+    moves = less(flag, 0.5)
+    moved = model.integrate(q, dx)
+    moved = _clipped(model, moved) if limited else moved
+    pushed = stack([0.0 * g if h is False else where(h, g, 0.0) for g, h in zip(gradient, held, strict=True)])
+    head = stack([x[model.nq] + where(moves, 1.0, 0.0), lately + (cost - lately) * (1.0 / LATELY)])
+    return concatenate([where(moves, moved, q), head, e, pushed, stack([flag])])
+
+
+def _rows(model: Model, demands: list[Demand]) -> tuple[Any, Any, Any, Any]:
+    """Error, weighted Jacobian, weighted error, weights, of which the numbers of a step hold the roots."""
+    e, w = (stacked([getattr(d, name) for d in demands], (0,)) for name in ("error", "weight"))
+    return e, stacked([d.J for d in demands], (0, model.nv)) * w[:, None], e * w, w * w
+
+
+def numbers_of(model: Model, tasks: Sequence[Task]) -> np.ndarray:
+    """What a :func:`step` is given for tasks: all their numbers, with roots of weights, which take long to find."""
+    numbers, end = packed(model, tasks), 0
+    for task in tasks:
+        end += task.packed(model).shape[-1]
+        weights = numbers[..., end - task.size(model) : end]  # they come last
+        np.sqrt(weights, out=weights)
+    return numbers
+
+
+def _damped(model: Model, state: State, A: Any, r: Any, damping: tuple[Any, Any, Any, Any], held: list[Any]) -> Any:
+    """``W^-1 A' (A W^-1 A' + l)^-1 r`` with ``l = d e^2 m / (1 + b d e m^1/2)``: ``e`` the error, ``m`` the mean of the
+    diagonal of what is damped.  An error that stays bends the way to go by itself times the length of the arm.
+    """
+    cost, weight, d, b = damping
+    Y = solve_tree(_metric(model, state, held), A.T, places_above(model)) if model.m else A.T
+    G = A @ Y
+    m = _sum([G[i, i] for i in range(len(G))]) * (1.0 / len(G))
+    e = sqrt(cost * (1.0 / weight))
+    bent = 1.0 + b * d * e * sqrt(m * (len(G) / weight))
+    most = d * e * e * m / bent + LEAST * m + NOTHING
+    return Y @ solve_tree(G + scale(most, np.eye(len(G))), r, range(-1, len(G) - 1))
+
+
+def _beside(model: Model, state: State, A: Any, dx: Any, lower: list[Any], held: list[Any], limited: bool) -> Any:
+    """The step of lower priorities, which the first does not feel; not longer than is true of its linearisation."""
+
+    def found(held: list[Any]) -> Any:
+        metric = _metric(model, state, held) if model.m else np.eye(model.nv)
+        above, more = [_without(A, held)], np.zeros(model.nv)
+        for _, rows, r, _ in lower:
+            rows = _without(rows, held)
+            more = more + _unfelt(metric, concatenate(above), rows, r - rows @ (dx + more))
+            above.append(rows)
+        return more
+
+    more = found(held)
+    if limited:  # once more without joints that it would push against their limits
+        also = _held(model, state, more)
+        more = found([a if a is False else _either(a, b) for a, b in zip(held, also, strict=True)])
+    return scale(EASE / maximum(1.0, _largest(more) * (EASE / LONGEST)), more)
+
+
+def _unfelt(metric: Any, above: Any, A: Any, r: Any) -> Any:
+    """The ``z`` with least ``|A z - r|^2 + d z' metric z`` under ``above z = 0``: almost the step of Gauss and Newton.
+
+    With ``R' H R = 1`` of ``H = A' A + d metric`` it is ``R (1 - F' (F F')^-1 F) R' A' r``, ``F = above R``.
+    """
+    H = A.T @ A
+    H = H + (PROXIMAL * _trace(H) / _trace(metric) + NOTHING) * metric
+    R = inverse_root(H, range(-1, len(H) - 1))
+    y, F = R.T @ (A.T @ r), above @ R
+    S = F @ F.T
+    S = S + scale(DEPENDENT * _trace(S) + NOTHING, np.eye(len(S)))
+    for _ in range(2):  # again for what rows that depend on each other took from the accuracy of the others
+        y = y - F.T @ solve_tree(S, F @ y, range(-1, len(S) - 1))
+    return R @ y
+
+
+def _trace(M: Any) -> Any:
+    return _sum([M[i, i] for i in range(len(M))])
+
+
+def _either(a: Any, b: Any) -> Any:
+    return less(0.5, where(a, 1.0, 0.0) + where(b, 1.0, 0.0))
+
+
+def _metric(model: Model, state: State, held: list[Any]) -> Any:
+    """Kinetic energy, the norm of a base that moves (see velocities), with joints that are held too heavy to move."""
+    M = mass_matrix(model, state)
+    more = [0.0 if h is False else where(h, 1e9 * M[i, i], 0.0) for i, h in enumerate(held)]
+    return M + np.eye(model.nv) * stack(more)
+
+
+def _without(A: Any, held: list[Any]) -> Any:
+    """Columns of joints that are held, zero."""
+    return stack([A[:, i] if h is False else where(h, 0.0, A[:, i]) for i, h in enumerate(held)], axis=1)
+
+
+def _held(model: Model, state: State, gradient: Any) -> list[Any]:
+    """For each rate whether its joint stands at a limit and is pushed against it; False where it has none."""
+    held: list[Any] = [False] * model.nv
+    bounds = joint_bounds(model)
+    for k, (rate, place) in enumerate(zip(bounds.rates, bounds.coordinates, strict=True)):
+        lower, upper, q, g = bounds.lower[k], bounds.upper[k], state.joints[place], gradient[model.m + rate]
+        if np.isfinite(upper) or np.isfinite(lower):
+            above = where(less(q, upper), 0.0, where(less(0.0, g), 1.0, 0.0)) if np.isfinite(upper) else 0.0
+            below = where(less(lower, q), 0.0, where(less(g, 0.0), 1.0, 0.0)) if np.isfinite(lower) else 0.0
+            held[model.m + rate] = less(0.5, above + below)
+    return held
+
+
+def _clipped(model: Model, q: Any) -> Any:
+    entries, bounds = list(q), joint_bounds(model)
+    for k, place in enumerate(bounds.coordinates + model.base.nq):
+        lower, upper = float(bounds.lower[k]), float(bounds.upper[k])
+        if np.isfinite(upper):
+            entries[place] = where(less(upper, entries[place]), upper, entries[place])
+        if np.isfinite(lower):
+            entries[place] = where(less(entries[place], lower), lower, entries[place])
+    return stack(entries)
+
+
+def _sum(terms: Any) -> Any:
+    return sum(terms, start=0.0)
+
+
+def _largest(e: Any) -> Any:
+    largest: Any = 0.0
+    for x in e:
+        largest = maximum(largest, absolute(x))
+    return largest
+
+
+@lru_cache(maxsize=64)
+def plan_of(model: Model, forms: Levels, limited: bool) -> Plan:
+    """The step as machine code, made once for a robot and kinds of tasks."""
+    if model.m:
+        check_dynamic(model)
+    flat = [form for level in forms for form in level]
+    inputs: dict[str, int | tuple[int, ...]] = {"x": model.nq + HEAD, "numbers": count(model, flat), "settings": 5}
+    kernel = compile_step(model, step, inputs, forms=forms, limited=limited)
+    lower, upper, bounds = np.full(model.nq, -np.inf), np.full(model.nq, np.inf), joint_bounds(model)
+    if limited:
+        lower[bounds.coordinates + model.base.nq] = bounds.lower
+        upper[bounds.coordinates + model.base.nq] = bounds.upper
+    rows = [form.rows(model) for form in flat]
+    return Plan(kernel, lower, upper, np.cumsum(rows)[:-1], sum(rows[: len(forms[0])]), sum(rows), tuple(flat), limited)

@@ -1,0 +1,305 @@
+"""Velocities that do what tasks ask for, by priority, within limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...arrays import concatenate, inverse_root, is_numeric
+from ...arrays.arguments import as_array
+from ...arrays.types import Matrix, Twist, Vector
+from ...compiler import compile
+from ...dynamics import mass_matrix
+from ...dynamics.checks import check_dynamic, check_state
+from ...dynamics.sweeps import places_above
+from ...errors import ModelError, NumericsError, describe
+from ...model import Model, State
+from ...qp.hqp_reference import Limited, limited
+from ...qp.least_squares import LEAST, RANK, Level, hierarchical
+from ...qp.warm_started_hqp import Sorted, Stack, solve_warm_started
+from ...records import tabulated
+from ..limits.joint_limits import Limit, Rows, all_limits
+from ..tasks.task import Demand, Task, count, filled, packed, stacked
+
+MET = 1e-9
+"""A task is met where what it misses is below this, relative to what all tasks ask for."""
+METRICS = ("energy", "rates")
+Levels = tuple[tuple[Task, ...], ...]
+
+
+@tabulated
+@dataclass(frozen=True)
+class DifferentialIKResult:
+    """What :func:`velocities` found."""
+
+    twist: Twist
+    """``m``: of the base, body-fixed"""
+    rates: Vector
+    """``n``"""
+    status: str
+    """``solved``: every task is met; ``compromise``: those of ``unmet`` are not, because of damping, limits, rank or
+    tasks beside and above them; ``infeasible``: the limits of ``conflicts`` contradict each other, and those among them
+    that standing still would break gave way, by the least sum of squares"""
+    residuals: tuple[Vector, ...]
+    """for each task, in the order given, ``J v`` less what it asks for"""
+    ranks: tuple[int, ...]
+    """for each level how many of its rows are independent of each other and of the levels before"""
+    unmet: tuple[str, ...] = ()
+    """names of the tasks that are not met"""
+    active: dict[str, float] | None = None
+    """limits that hold something back, with their multipliers: how fast half the weighted sum of squares of the first
+    level that feels it would fall if the limit gave way; None where there are no limits"""
+    conflicts: tuple[str, ...] = ()
+    optimality: float = 0.0
+    """the largest violation of the optimality conditions under limits, relative to the gradients"""
+
+    @property
+    def velocity(self) -> Vector:
+        """``m + n``: the quasi-velocity ``[twist; rates]``."""
+        return np.concatenate([self.twist, self.rates])
+
+
+def velocities(
+    model: Model,
+    state: State,
+    tasks: Sequence[Sequence[Task]],
+    *,
+    limits: Sequence[Limit] = (),
+    damping: float = 0.0,
+    metric: str | Matrix | None = None,
+    last: DifferentialIKResult | None = None,
+) -> DifferentialIKResult:
+    """The velocity that meets ``tasks``: an outer list of priorities, each a list of tasks that share it.
+
+    A task of a lower priority does not move what a higher one asks for; tasks of one priority share what cannot be met
+    by their weights ([ETH] (2.214)-(2.220)).  ``limits`` are above all tasks.  ``damping`` keeps velocities small near
+    singularities, at the cost of accuracy (2.208), and leaves priorities strict.
+
+    What is left open is settled by the least norm: ``metric="rates"``, the sum of squares of joint rates, for a fixed
+    base; ``"energy"``, the kinetic energy, for one that moves (there the first would depend on the frame of the base);
+    or ``v' metric v`` for a matrix (nv x nv).  No answer depends on the base that was chosen.
+
+    In a loop, give the ``last`` answer: the limits that held there are the first guess of those that hold now, which
+    changes nothing but the time.  The first call for a robot and these kinds of tasks compiles what they ask for.
+
+    >>> import fallingcat as fc
+    >>> arm = fc.robots.planar_arm()
+    >>> at = arm.state(joints=[np.pi / 6, np.pi / 3, np.pi / 3])
+    >>> tip = fc.control.PositionTask("end_effector", velocity=[1.0, 0.0, 1.0], mask=(True, False, True))
+    >>> still = fc.control.JointsTask(joints=("joint1", "joint2"))
+    >>> fc.control.velocities(arm, at, [[tip], [still]]).rates.round(3)  # [ETH] (2.238)
+    array([-0.169, -0.085, -1.07 ])
+    """
+    levels = checked_levels(model, state, tasks)
+    damping, before = damped_by(damping), _held_before(last)
+    metric, W = metric_of(model, metric)
+    forms = tuple(tuple(task.form for task in level) for level in levels)
+    numbers = packed(model, [task for level in levels for task in level])
+    plan = _plan_of(model, forms, metric)
+    stack, W = plan.ask(state, numbers, W)
+    rows = _rows(model, state, limits)
+    answer = _sorted(stack, W, rows, before) if damping == 0.0 and model.nv else None
+    return _judged(model, levels, plan.ends, stack, answer or _carefully(stack, W, rows, damping))
+
+
+class _Answer(NamedTuple):
+    v: np.ndarray
+    misses: np.ndarray
+    ranks: tuple[int, ...]
+    active: dict[str, float] | None
+    conflicts: tuple[str, ...] = ()
+    optimality: float = 0.0
+
+
+def prioritised(model: Model, state: State, numbers: Any, damping: Any, *, forms: Levels, metric: str) -> Any:
+    """The velocity (nv) for tasks given by their form and numbers, without limits, on every kind of number.
+
+    ``fc.compile(model, prioritised, inputs={"numbers": count, "damping": ()}, forms=..., metric="energy")`` is a whole
+    controller as straight-line code.
+    """
+    problem = _problem(model, state, numbers, forms)
+    return hierarchical(problem, model.nv, damping, root_of(model, state, metric, None)).x
+
+
+def demanded(model: Model, state: State, numbers: Any, *, forms: Levels, metric: str) -> Any:
+    """Flat: of all levels ``J`` (rows x nv), what rows ask for, and their weights; for "energy" also ``M``."""
+    levels = _problem(model, state, numbers, forms)
+    parts = [x.reshape(-1) for kind in zip(*levels, strict=True) for x in kind]
+    return concatenate([*parts, *([mass_matrix(model, state).reshape(-1)] if metric == "energy" else [])])
+
+
+def _problem(model: Model, state: State, numbers: Any, forms: Levels) -> list[Level]:
+    tasks = iter(filled(model, [form for level in forms for form in level], numbers))
+    return [_level(model, [next(tasks).demand(model, state) for _ in level]) for level in forms]
+
+
+def _level(model: Model, demands: Sequence[Demand]) -> Level:
+    return Level(
+        stacked([d.J for d in demands], (0, model.nv)),
+        stacked([d.velocity for d in demands], (0,)),
+        stacked([d.weight for d in demands], (0,)),
+    )
+
+
+def root_of(model: Model, state: State, metric: str, W: Any) -> Any:
+    """``R`` with ``|R^-1 v|`` the norm of the metric; None for plain rates."""
+    if metric == "rates":
+        return None
+    if metric == "energy":
+        return inverse_root(mass_matrix(model, state), places_above(model))
+    return inverse_root(W, range(-1, model.nv - 1))
+
+
+class _Plan(NamedTuple):
+    """What is known of a robot and kinds of tasks before any number is."""
+
+    ask: Callable[[State, Any, Any], tuple[Stack, Any]]
+    """``(state, numbers, W) -> levels, W``, from one kernel"""
+    ends: tuple[int, ...]
+    """of the rows of each task, after a zero"""
+
+
+@lru_cache(maxsize=64)
+def _plan_of(model: Model, forms: Levels, metric: str) -> _Plan:
+    flat = [form for level in forms for form in level]
+    kernel = compile(
+        model, demanded, inputs={"numbers": count(model, flat)}, state=("pose", "joints"), forms=forms, metric=metric
+    )
+    ends = (0, *accumulate(form.rows(model) for form in flat))
+    of_levels = tuple(ends[i] for i in (0, *accumulate(map(len, forms))))
+    nv, k = model.nv, ends[-1]
+
+    def ask(state: State, numbers: Any, W: Any) -> tuple[Stack, Any]:
+        found = kernel(state.pose[:3], state.joints, numbers)
+        if not np.isfinite(found).all():
+            raise NumericsError(f"what these tasks ask of {model.name!r} is not finite")
+        A, b, weight, M = (found[i:j] for i, j in pairwise((0, k * nv, k * nv + k, k * nv + 2 * k, len(found))))
+        W = M.reshape(nv, nv) if metric == "energy" else W
+        return Stack(_felt(A.reshape(k, nv)), b, weight, of_levels), None if metric == "rates" else W
+
+    return _Plan(ask, ends)
+
+
+def _felt(J: np.ndarray) -> np.ndarray:
+    """``J`` without rows that are nothing but rounding."""
+    J[np.abs(J).max(axis=1, initial=0.0) < RANK * LEAST] = 0.0
+    return J
+
+
+def _sorted(stack: Stack, W: Any, rows: Rows | None, before: frozenset[str]) -> _Answer | None:
+    """In machine code, first without limits, then guessing by those that held ``before``; None where that fails."""
+    n = stack.A.shape[1]
+    norm = np.eye(n) if W is None else np.linalg.cholesky(W).T
+    free = solve_warm_started(stack, norm, np.zeros((0, n)), np.zeros(0), False)
+    if free is None or rows is None:
+        return free and _Answer(free.x, free.misses, free.ranks, None)
+    if _kept(rows, free.x):
+        return _Answer(free.x, free.misses, free.ranks, {})
+    found = solve_warm_started(stack, norm, rows.G, rows.h, [name in before for name in rows.names])
+    return found and _Answer(found.x, found.misses, free.ranks, _active(rows, found), (), found.residual)
+
+
+def _carefully(stack: Stack, W: Any, rows: Rows | None, damping: float) -> _Answer:
+    """By singular values, and where a limit is in the way by a primal active set."""
+    n, problem = stack.A.shape[1], stack.levels
+    root = None if W is None else inverse_root(W, ())
+    v, ranks = hierarchical(problem, n, damping, root)
+    if rows is None or _kept(rows, v):
+        return _Answer(v, stack.A @ v - stack.b, tuple(ranks), None if rows is None else {})
+    root = np.eye(n) if root is None else root
+    found = limited([level._replace(A=level.A @ root) for level in problem], rows.G @ root, rows.h, n, damping)
+    active, v = _active(rows, found), root @ found.x
+    conflicts = tuple(active) if found.excess.any() else ()
+    return _Answer(v, stack.A @ v - stack.b, tuple(ranks), active, conflicts, found.residual)
+
+
+def _kept(rows: Rows, v: np.ndarray) -> bool:
+    return bool((rows.G @ v <= rows.h + 1e-12 * (1.0 + np.abs(rows.h))).all())
+
+
+def _active(rows: Rows, found: Sorted | Limited) -> dict[str, float]:
+    return {rows.names[i]: float(found.multipliers[i]) for i in np.flatnonzero(found.multipliers)}
+
+
+def _held_before(last: Any) -> frozenset[str]:
+    if last is not None and not isinstance(last, DifferentialIKResult):
+        raise ModelError(f"last is an answer of velocities, not {describe(last)}")
+    return frozenset() if last is None else frozenset(last.active or ())
+
+
+# what was given, and what is said of the answer -----------------------------------------------------------------------
+
+
+def _judged(model: Model, levels: Levels, ends: tuple[int, ...], stack: Stack, found: _Answer) -> DifferentialIKResult:
+    """With the status that the residuals say."""
+    v, misses, ranks, active, conflicts, optimality = found
+    residuals = tuple(misses[i:j] for i, j in pairwise(ends))
+    size = max(1.0, float(np.abs(v).max(initial=0.0)), float(np.abs(stack.b).max(initial=0.0)))
+    missed, flat = np.abs(misses) > MET * size, [task for level in levels for task in level]
+    unmet = tuple(task.name for task, (i, j) in zip(flat, pairwise(ends), strict=True) if missed[i:j].any())
+    status = "infeasible" if conflicts else "compromise" if unmet else "solved"
+    return DifferentialIKResult(
+        v[: model.m], v[model.m :], status, residuals, ranks, unmet, active, conflicts, optimality
+    )
+
+
+def checked_levels(model: Model, state: State, tasks: Any) -> Levels:
+    """Tasks by priority, each of which fits the robot."""
+    check_state(model, state)
+    if not all(is_numeric(x) for x in state):
+        raise ModelError("priorities are those of a state of plain numbers: compile `prioritised` for other kinds")
+    if isinstance(tasks, (list, tuple)) and any(isinstance(level, Task) for level in tasks):
+        raise ModelError("tasks are a list of priorities, each a list of tasks: [[task, ...], ...], not [task, ...]")
+    listed = isinstance(tasks, (list, tuple)) and all(isinstance(level, (list, tuple)) for level in tasks)
+    if not listed or not all(isinstance(task, Task) for level in tasks for task in level):
+        raise ModelError(
+            f"tasks are a list of priorities, each a list of tasks, [[task, ...], ...], not {describe(tasks)}"
+        )
+    levels = tuple(tuple(level) for level in tasks)
+    for level in levels:
+        for task in level:
+            if task.is_packed_for(model):  # looked at before
+                continue
+            task.check(model)
+            if task.aim is not None and np.ndim(task.aim) > len(task.goal_shape(model)):
+                raise ModelError(f"{task.name} has {len(task.aim)} goals: a robot goes to one of them at a time")
+    return levels
+
+
+def damped_by(damping: Any) -> float:
+    """A damping, looked at."""
+    if isinstance(damping, bool) or not isinstance(damping, (int, float, np.number)) or not 0 <= damping <= 1e9:
+        raise ModelError(f"damping is a number from 0 to 1e9, not {describe(damping)}")
+    return float(damping)
+
+
+def metric_of(model: Model, metric: Any) -> tuple[str, np.ndarray]:
+    """Its name, and the matrix where one was given."""
+    if metric is None:
+        metric = "energy" if model.m else "rates"
+    if isinstance(metric, str):
+        if metric not in METRICS:
+            raise ModelError(f"metric is {' or '.join(METRICS)} or a matrix, not {describe(metric)}")
+        if metric == "rates" and model.m:
+            raise ModelError(f"the rates of {model.name!r} say nothing of its base, which moves: use metric='energy'")
+        if metric == "energy":
+            check_dynamic(model)
+        return metric, np.zeros((0, 0))
+    W = as_array(metric, (model.nv, model.nv), "metric")
+    if np.abs(W - W.T).max(initial=0.0) > 1e-12 * np.abs(W).max(initial=1.0) or not (np.linalg.eigvalsh(W) > 0.0).all():
+        raise ModelError("metric is no symmetric positive definite matrix: it gives no norm")
+    return "given", W
+
+
+def _rows(model: Model, state: State, limits: Any) -> Rows | None:
+    """The rows of all limits; None without any."""
+    if not all_limits(limits, "[JointLimits()]"):
+        return None
+    found = [limit.rows(model, state) for limit in limits]
+    names = tuple(name for rows in found for name in rows.names)
+    return Rows(np.concatenate([r.G for r in found]), np.concatenate([r.h for r in found]), names)

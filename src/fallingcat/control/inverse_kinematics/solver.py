@@ -1,0 +1,409 @@
+"""Inverse kinematics: where joints have to be so that tasks reach their goals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from ...compiler import Kernel
+from ...dynamics.checks import check_fields, check_model, check_state, positive
+from ...errors import ModelError, describe
+from ...lie.group import constant
+from ...model import Model, State
+from ..limits.joint_limits import Limit, joint_bounds
+from ..tasks.task import Task, as_numbers, count, is_moderate
+from .constrained import constrained_inverse_kinematics
+from .damped_step import BEND, DAMPING, HEAD, REACHED, STATIONARY, Plan, numbers_of, plan_of
+from .result import InverseKinematicsResult, Rules, many, one
+
+MANY = 128
+"""Starts at once when few goals are left."""
+STARTS = 2048
+"""Random ones, before they come again."""
+NEARER = 0.75
+"""At most this part of the way from the middle to their limits joints are at random starts: from there 47 instead of 40
+of a hundred goals of a Panda are reached that are not from the middle."""
+FEW = 8
+"""Starts that are tried one after the other."""
+REST = 1e-6
+"""rad, m: lower priorities are done where a step of theirs is shorter."""
+HOPE = 0.7
+"""A start is left for another where the squared error is still more than this share of what it was over the last steps:
+of those that do not lead to the goal nine of ten, after half of their iterations; of those that would two of a hundred.
+"""
+PATIENT = ((10.0, 30), (100.0, 300))
+"""Where no start reached the goal the best one comes to rest: times the damping, times the iterations."""
+
+
+def inverse_kinematics(
+    model: Model,
+    tasks: Sequence[Task] | Sequence[Sequence[Task]],
+    start: State | None = None,
+    *,
+    limited: bool = True,
+    tolerance: float = 1e-6,
+    iterations: int = 30,
+    restarts: int = 20,
+    seed: int = 0,
+    limits: Sequence[Limit] = (),
+) -> InverseKinematicsResult:
+    """The state nearest to ``start``, in the sense of small damped steps, at which all ``tasks`` reach their goals.
+
+    A goal may be one of many: ``PoseTask("hand", poses)`` with ``poses`` (count x 4 x 4).  Tasks without a goal stay
+    where they are at the start.  Errors are weighed by the weights of the tasks; gains do not matter.  Joints stay
+    within their limits unless ``limited`` is False.  A list of lists gives priorities, as in :func:`.velocities`: the
+    first is reached, the others come as near as it lets them, such as a posture that a redundant arm prefers.
+
+    Each step is ``dx = W^-1 J' (J W^-1 J' + l)^-1 e`` with a damping ``l`` that vanishes with the error, so that the
+    last steps converge quadratically, and without joints that are pushed against their limits.  A start that does not
+    lead to the goal, or hardly comes nearer any more, is followed by up to ``restarts`` rounds of random ones.
+
+    ``limits`` beside those of joints, such as :class:`.CollisionLimit`, are kept all the way by small steps of
+    :func:`.velocities`, for one goal at a time; that takes some hundred times as long.
+
+    >>> import fallingcat as fc
+    >>> arm = fc.robots.planar_arm()
+    >>> tip = fc.control.PositionTask("end_effector", [1.5, 0.0, 2.0])
+    >>> found = fc.control.inverse_kinematics(arm, [tip], arm.state(joints=[0.1, 0.2, 0.3]))
+    >>> found.status, fc.link_pose(arm, found.state, "end_effector")[:3, 3].round(6)
+    ('converged', array([1.5, 0. , 2. ]))
+    >>> far = fc.control.inverse_kinematics(arm, [tip.replaced(goal=[5.0, 0.0, 1.0])])
+    >>> far.status, round(far.error, 6)
+    ('out of reach', 2.0)
+    """
+    if isinstance(limits, (list, tuple)) and not limits and isinstance(start, State):
+        options = {"limited": limited, "tolerance": tolerance, "iterations": iterations}
+        found = _of_prepared(model, tasks, start, options | {"restarts": restarts, "seed": seed})
+        if found is not None:
+            return found
+    levels, start = _checked(model, tasks, start)
+    rules = _rules(tolerance, iterations, restarts, seed)
+    numbers = numbers_of(model, [task for level in levels for task in level])
+    if numbers.ndim > 2:
+        raise ModelError(f"many goals have one axis over them in front, not {numbers.ndim - 1}: {numbers.shape[:-1]}")
+    if not isinstance(limits, (list, tuple)) or limits:
+        if numbers.ndim > 1:
+            raise ModelError("inverse kinematics under limits of your own takes one goal at a time")
+        return constrained_inverse_kinematics(model, levels, start, limits, _flag(limited), rules)
+    plan = plan_of(model, tuple(tuple(task.form for task in level) for level in levels), _flag(limited))
+    if numbers.ndim == 1:
+
+        def steps_from(q: np.ndarray) -> np.ndarray:
+            return plan.kernel.until(np.append(q, np.zeros(HEAD)), numbers, rules.settings, most=rules.iterations)
+
+        return _reached(model, plan, start, numbers, rules, steps_from)
+    x = np.zeros((len(numbers), model.nq + HEAD))
+    x[..., : model.nq] = _coordinates(model, plan, start)
+    first = _steps(plan.kernel, x[:, None], numbers[:, None], rules)[:, 0]
+    return many(model, plan, start, _restarted(model, plan, first, numbers, rules), numbers, rules)
+
+
+class InverseKinematics:
+    """:func:`inverse_kinematics` prepared for a loop: ``found = reach(start, goal, ...)``, one goal for each task.
+
+    What is given once is checked once, and a call is one call of machine code.  Tasks need no goals here.
+
+    >>> import fallingcat as fc
+    >>> arm = fc.robots.planar_arm()
+    >>> reach = InverseKinematics(arm, [fc.control.PositionTask("end_effector")])
+    >>> found = reach(arm.state(joints=[0.1, 0.2, 0.3]), [1.5, 0.0, 2.0])
+    >>> found.status, found.iterations
+    ('converged', 5)
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        tasks: Sequence[Task] | Sequence[Sequence[Task]],
+        *,
+        limited: bool = True,
+        tolerance: float = 1e-6,
+        iterations: int = 30,
+        restarts: int = 20,
+        seed: int = 0,
+    ) -> None:
+        levels, _ = _checked(model, tasks, None)
+        aims = [task for level in levels for task in level]
+        self.model, self.tasks = model, tuple(aims)
+        options: dict[str, Any] = {"tolerance": tolerance, "iterations": iterations, "restarts": restarts, "seed": seed}
+        self._made_of = (model, tuple(map(tuple, levels))), {"limited": limited, **options}
+        self._rules = _rules(tolerance, iterations, restarts, seed)
+        self._plan = plan_of(model, tuple(tuple(task.form for task in level) for level in levels), _flag(limited))
+        self._numbers, self._x = numbers_of(model, aims), np.zeros(model.nq + HEAD)
+        if self._numbers.ndim > 1:
+            raise ModelError("an InverseKinematics takes goals when it is called, not many at once before")
+        self._places = _goal_places(model, aims)
+        self._shapes = ((4, 4), (model.nq - model.base.nq,), (model.m,), (model.n,))
+        self._go, self._out = self.kernel.repeater(
+            self._x, self._numbers, self._rules.settings, most=self._rules.iterations
+        )
+
+    @property
+    def kernel(self) -> Kernel:
+        """One step: ``k.until(x, numbers, [tolerance, damping, rest, bend, hope], most=...)``, ``x = [q; 0; 0]``."""
+        return self._plan.kernel
+
+    def __reduce__(self) -> Any:
+        """As what it is made of: a copy, here or in another process, has a memory and code of its own."""
+        arguments, options = self._made_of
+        made: Any = partial(type(self), **options)
+        return made, arguments
+
+    def numbers(self, *goals: Any) -> np.ndarray:
+        """What the kernel is given for goals."""
+        if len(goals) != len(self.tasks):
+            raise ModelError(f"as many goals as tasks are needed, {len(self.tasks)}, not {len(goals)}")
+        for task, place, goal in zip(self.tasks, self._places, goals, strict=True):
+            if not is_moderate(goal):
+                goal = as_numbers(goal, f"goal of {task.name}")
+            if np.shape(goal) != task.aim.shape:
+                raise ModelError(f"goal of {task.name} has shape {task.aim.shape}, not {np.shape(goal)}")
+            task.check_goal(goal)
+            self._numbers[place] = goal.reshape(-1)
+        return self._numbers
+
+    def __call__(self, start: State, *goals: Any) -> InverseKinematicsResult:
+        """The state that reaches the goals, found from ``start``; one call at a time."""
+        numbers = self.numbers(*goals)
+        if not self._fits(start):
+            check_fields(self.model, start)
+        return _reached(self.model, self._plan, start, numbers, self._rules, self._from)
+
+    def like(self, tasks: Sequence[Task], start: State) -> InverseKinematicsResult:
+        """The state that reaches the goals of tasks that differ from its own in nothing else."""
+        for task, place in zip(tasks, self._places, strict=True):
+            self._numbers[place] = task.aim.reshape(-1)
+        return _reached(self.model, self._plan, start, self._numbers, self._rules, self._from)
+
+    def _fits(self, start: Any) -> bool:
+        """Whether it is a state of plain numbers and of the right shapes, seen at a glance."""
+        if type(start) is not State:
+            return False
+        a, b, c, d = start
+        if not type(a) is type(b) is type(c) is type(d) is np.ndarray:
+            return False
+        return (
+            a.shape,
+            b.shape,
+            c.shape,
+            d.shape,
+        ) == self._shapes and a.dtype == b.dtype == c.dtype == d.dtype == float
+
+    def _from(self, q: np.ndarray) -> np.ndarray:
+        """Where the steps lead from flat coordinates."""
+        self._x[:-HEAD], self._x[-HEAD:] = q, 0.0
+        self._go()
+        return self._out.copy()
+
+
+def _of_prepared(model: Model, tasks: Any, start: State, options: dict[str, Any]) -> InverseKinematicsResult | None:
+    """The answer of a solver that an earlier call has prepared for tasks like these.
+
+    None where tasks have no goal, many goals or a number for each row, or where there is something to complain about.
+    """
+    levels = _levels(tasks)
+    usual = isinstance(model, Model) and all(isinstance(level, (list, tuple)) and level for level in levels)
+    aims = [task for level in levels for task in level] if usual else []
+    keys = [task.key if isinstance(task, Task) else None for task in aims]
+    if not keys or None in keys:
+        return None
+    check_state(model, start)
+    try:
+        idle = _idle(model, *keys, *map(len, levels), *options.values())
+    except TypeError:  # lists in the place of numbers
+        return None
+    try:
+        solver = idle.pop()
+    except IndexError:  # the first call, or another thread has it
+        if any(task.aim.shape != task.goal_shape(model) for task in aims):
+            return None
+        solver = InverseKinematics(model, tasks, **options)
+    found = solver.like(aims, start)
+    idle.append(solver)
+    return found
+
+
+@lru_cache(maxsize=64, typed=True)
+def _idle(*about: Any) -> list[InverseKinematics]:
+    """Solvers of one robot, kind of tasks and rules that nobody uses at the moment."""
+    return []
+
+
+def _reached(
+    model: Model,
+    plan: Plan,
+    start: State,
+    numbers: np.ndarray,
+    rules: Rules,
+    steps: Callable[[np.ndarray], np.ndarray],
+) -> InverseKinematicsResult:
+    """What is found for one goal, where ``steps`` lead from flat coordinates."""
+    found = steps(_coordinates(model, plan, start))
+    if found[-1] != REACHED:
+        found = _elsewhere(model, found, steps, rules)
+    if found[-1] != REACHED or plan.first < plan.rows:
+        found = _restarted(model, plan, found[None], numbers[None], rules)[0]
+    return one(model, plan, start, found, numbers, rules)
+
+
+def _rules(tolerance: float, iterations: int, restarts: int, seed: int) -> Rules:
+    hope = HOPE if _whole(restarts, 0) else np.inf
+    settings = np.array([positive(tolerance, "tolerance"), DAMPING, np.inf, BEND, hope])
+    return Rules(settings, _whole(iterations, 1), restarts, _whole(seed, 0))
+
+
+def _coordinates(model: Model, plan: Plan, start: State) -> np.ndarray:
+    """Flat, within the limits."""
+    q = np.concatenate([model.base.coordinates(start.pose), start.joints]) if model.m else start.joints
+    return np.minimum(np.maximum(q, plan.lower), plan.upper)
+
+
+def _goal_places(model: Model, tasks: Sequence[Task]) -> list[slice]:
+    """Where the goal of each task stands among the numbers; it comes first among those of its task."""
+    starts = np.cumsum([0, *(count(model, (task,)) for task in tasks)])
+    sizes = [int(np.prod(task.goal_shape(model), dtype=int)) for task in tasks]
+    return [slice(int(start), int(start) + size) for start, size in zip(starts, sizes, strict=False)]
+
+
+# many steps, many starts ----------------------------------------------------------------------------------------------
+
+
+def _restarted(model: Model, plan: Plan, best: np.ndarray, numbers: np.ndarray, rules: Rules) -> np.ndarray:
+    """The last outputs of :func:`.step` (count x outputs) of the best of all starts, ``best`` being the first; lower
+    priorities then come to rest.
+    """
+    found = _nearest(model, plan, best, numbers, rules)
+    there = found[:, -1] == REACHED
+    if plan.first == plan.rows or not there.any():
+        return found
+    resting = rules._replace(
+        settings=np.array([*rules.settings[:2], REST, BEND, np.inf]), iterations=PATIENT[0][1] * rules.iterations
+    )
+    x, aims = found[there, None, : model.nq + HEAD], numbers[there, None]
+    x = _steps(plan.kernel, x, aims, resting)[..., : model.nq + HEAD]
+    best = _steps(plan.kernel, x, aims, rules)[:, 0]
+    found[there] = np.where(best[:, -1:] == REACHED, best, found[there])
+    return found
+
+
+def _elsewhere(model: Model, found: np.ndarray, steps: Callable[[np.ndarray], np.ndarray], rules: Rules) -> np.ndarray:
+    """Where ``steps`` lead from the first random start that reaches the goal; ``found`` where none of a few does.
+
+    One after the other, which for one or two is faster than all at once.
+    """
+    for q in _starts(model, rules.seed)[:FEW] if rules.restarts else ():
+        there = steps(q)
+        if there[-1] == REACHED:
+            return there
+    return found
+
+
+def _nearest(model: Model, plan: Plan, best: np.ndarray, numbers: np.ndarray, rules: Rules) -> np.ndarray:
+    """The best of all starts for the first priority."""
+    kernel = plan.kernel
+    todo, starts, used = np.flatnonzero(best[:, -1] != REACHED), _starts(model, rules.seed), 0
+    if not len(todo):
+        return best
+    least = _cost(model, plan, best[todo])
+    for round_ in range(rules.restarts):
+        # of few goals many at once, which takes hardly longer: first the lanes of one block, then more
+        tries = max(1, (kernel.lanes if round_ == 0 else MANY) // len(todo))
+        x = np.zeros((len(todo), tries, model.nq + HEAD))
+        x[..., : model.nq] = starts[np.arange(used, used + tries) % STARTS]
+        used += tries
+        aims = numbers[todo, None] if tries == 1 else np.repeat(numbers[todo, None], tries, axis=1)
+        found = _steps(kernel, x, aims, rules)
+        costs = _cost(model, plan, found)
+        chosen = np.argmin(costs, axis=1)
+        better = np.flatnonzero(costs[np.arange(len(todo)), chosen] < least)
+        best[todo[better]] = found[better, chosen[better]]
+        least[better] = costs[better, chosen[better]]
+        left = best[todo, -1] != REACHED
+        todo, least = todo[left], least[left]
+        if not len(todo):
+            return best
+    for damping, times in PATIENT:
+        todo = todo[(best[todo, -1] != REACHED) & (best[todo, -1] != STATIONARY)]
+        settings = np.array([rules.settings[0], damping * rules.settings[1], *rules.settings[2:4], np.inf])
+        patient = rules._replace(settings=settings, iterations=times * rules.iterations)
+        best[todo] = _steps(kernel, best[todo, None, : model.nq + HEAD], numbers[todo, None], patient)[:, 0]
+    return best
+
+
+@lru_cache(maxsize=32)
+def _starts(model: Model, seed: int) -> np.ndarray:
+    """Random flat coordinates: the same for every goal, so that none depends on the others of its batch.
+
+    Joints are a little nearer to the middle between their limits, from where goals are reached more often.
+    """
+    q, bounds = model.random(np.random.default_rng(seed), STARTS), joint_bounds(model)
+    both = np.flatnonzero(np.isfinite(bounds.lower) & np.isfinite(bounds.upper))
+    places, middle = bounds.coordinates[both] + model.base.nq, 0.5 * (bounds.lower[both] + bounds.upper[both])
+    q[:, places] = middle + NEARER * (q[:, places] - middle)
+    return constant(q)
+
+
+def _steps(kernel: Kernel, x: np.ndarray, numbers: np.ndarray, rules: Rules) -> np.ndarray:
+    """Up to ``iterations`` steps of each (goals x starts x ...)."""
+    shape, rows = x.shape[:2], [each.reshape(-1, each.shape[-1]) for each in (x, numbers)]
+    if len(rows[0]) == 1:  # for the code that one goal alone has made already
+        rows = [each[0] for each in rows]
+    out = kernel.until(*rows, rules.settings, most=rules.iterations)
+    return out.reshape(*shape, out.shape[-1])
+
+
+def _cost(model: Model, plan: Plan, found: np.ndarray) -> Any:
+    """The largest error of the first priority."""
+    e = found[..., model.nq + HEAD : model.nq + HEAD + plan.first]
+    largest = np.abs(e).max(axis=-1, initial=0.0)
+    return np.where(np.isnan(largest), np.inf, largest)
+
+
+# what was given -------------------------------------------------------------------------------
+
+
+def _checked(model: Model, tasks: Any, start: Any) -> tuple[list[list[Task]], State]:
+    """The tasks by priority, each with a goal, and where to start."""
+    check_model(model)
+    start = model.neutral() if start is None else start
+    check_state(model, start)
+    levels = _levels(tasks)
+    for level in levels:
+        if not isinstance(level, (list, tuple)) or not level or not all(isinstance(task, Task) for task in level):
+            raise ModelError(
+                f"tasks is a list of at least one task, such as [PoseTask('hand', H)], not {describe(tasks)}"
+            )
+    if not model.nv:
+        raise ModelError(f"{model.name!r} has no joint and no base that moves: there is nothing to find")
+    found: list[list[Task]] = []
+    for level in levels:
+        found.append([])
+        for task in level:
+            task.check(model)
+            found[-1].append(task if task.aim is not None else task.replaced(goal=task.here(model, start)))
+    aims = [task for level in found for task in level]
+    counts = {len(task.aim) for task in aims if np.ndim(task.aim) > len(task.goal_shape(model))}
+    if len(counts) > 1:
+        raise ModelError(f"tasks have {' and '.join(map(str, sorted(counts)))} goals: as many for all, or one")
+    return found, start
+
+
+def _levels(tasks: Any) -> Any:
+    """Tasks by priority, as they were given."""
+    nested = isinstance(tasks, (list, tuple)) and tasks and isinstance(tasks[0], (list, tuple))
+    return tasks if nested else [tasks]
+
+
+def _flag(limited: Any) -> bool:
+    if not isinstance(limited, (bool, np.bool_)):
+        raise ModelError(f"limited is True or False, not {describe(limited)}")
+    return bool(limited)
+
+
+def _whole(x: Any, least: int) -> int:
+    if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or x < least:
+        raise ModelError(f"iterations, restarts and seed are whole numbers from {least} on, not {describe(x)}")
+    return int(x)

@@ -1,0 +1,1 @@
+"""Force laws: joint space, task space, passive joints, actuators."""

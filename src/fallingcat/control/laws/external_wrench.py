@@ -1,0 +1,99 @@
+"""Wrenches on the robot from outside: constant ones, and pushes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...arrays import array, clip, concatenate, cos, cross, less, scale, where
+from ...dynamics import jacobian, link_pose
+from ...errors import ModelError
+from ...model import Model, State
+from .base import Law
+
+
+@dataclass(frozen=True)
+class ExternalWrench(Law):
+    """Constant wrench on a link or frame, along the world's axes, from ``start`` until ``end`` (s).
+
+    >>> import fallingcat as fc
+    >>> cat = fc.robots.cat()
+    >>> wind = ExternalWrench("front", force=(3.0, 0.0, 0.0))
+    >>> wind.forces(cat, 0.0, cat.neutral(), frozenset())[:6]
+    array([3., 0., 0., 0., 0., 0.])
+    """
+
+    place: str
+    """link or frame"""
+    force: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """N, along the world's axes"""
+    torque: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """N m, along the world's axes"""
+    point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """where the force acts, in the frame of ``place`` (m)"""
+    start: float = 0.0
+    """s"""
+    end: float | None = None
+    """s; None: it does not end"""
+    name: str = "external wrench"
+    commanded = False
+
+    def check(self, model: Model) -> None:
+        model.frame(self.place)
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        acts = where(less(t, self.start), 0.0, 1.0)
+        if self.end is not None:
+            acts = acts * where(less(t, self.end), 1.0, 0.0)
+        return scale(acts, _wrench(model, state, self.place, self.point, self.force, self.torque))
+
+
+@dataclass(frozen=True)
+class Push(Law):
+    """Push on a link or frame: a force that rises and falls as ``1 - cos`` does, with the impulse ``force duration``.
+
+    ``force`` is the mean, and its peak is twice that.  It is smooth, so that steps of any length that divides the
+    duration twice or more bring about exactly this impulse.
+
+    >>> import fallingcat as fc
+    >>> cat = fc.robots.cat()
+    >>> cat = fc.Model(cat.name, cat.base, cat.links, cat.joints, gravity=[0, 0, 0])
+    >>> run = fc.simulate(cat, cat.neutral(), 0.5, Push("front", (0.0, 20.0, 0.0), start=0.1, duration=0.2))
+    >>> fc.momentum(cat, run.state(-1), "world")[:3].round(4) + 0.0  # 20 N for 0.2 s
+    array([0., 4., 0.])
+    """
+
+    place: str
+    """link or frame"""
+    force: tuple[float, float, float]
+    """mean (N), along the world's axes"""
+    start: float = 0.0
+    """s"""
+    duration: float = 0.1
+    """s"""
+    point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """where it acts, in the frame of ``place`` (m)"""
+    name: str = "push"
+    commanded = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.duration, (int, float)) and not self.duration > 0.0:
+            raise ModelError(f"duration of {self.name!r} is positive (s), not {self.duration:g}")
+
+    def check(self, model: Model) -> None:
+        model.frame(self.place)
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        share = clip((t - self.start) / self.duration, 0.0, 1.0)
+        strength = 1.0 - cos(2.0 * np.pi * share)
+        return scale(strength, _wrench(model, state, self.place, self.point, self.force, (0.0, 0.0, 0.0)))
+
+
+def _wrench(model: Model, state: State, place: str, point: Any, force: Any, torque: Any) -> Any:
+    """Generalised forces (nv) of a force at a point of a link or frame, and a torque, along the world's axes."""
+    f, lever = array(list(force)), link_pose(model, state, place)[:3, :3] @ array(list(point))
+    wrench = concatenate([f, array(list(torque)) + cross(lever, f)])
+    return jacobian(model, state, place, "mixed").T @ wrench

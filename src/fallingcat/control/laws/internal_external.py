@@ -1,0 +1,140 @@
+"""Laws on the external and on the internal velocity that do not disturb each other ([Feurstein] 3.3.4).
+
+The external velocity is the locked velocity, ``mu = twist + A rates``: how the robot moves as a whole.  The internal
+velocity of a place is what it does when there is no momentum, ``J_int rates`` (3.96).  In these velocities the mass
+matrix has no coupling.  So a force on the external velocity, ``F = [f; A' f]``, accelerates no joint, and a force on an
+internal velocity, ``F = [0; J_int' f]``, changes no momentum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...arrays import concatenate, cross, solve, sqrt, takes
+from ...dynamics import center_of_mass, center_of_mass_jacobian, mass_matrix
+from ...dynamics.checks import vector
+from ...errors import ModelError
+from ...formulations import connection
+from ...geometry.contact_points import checked_points, point_jacobian, position
+from ...lie.rotations import log
+from ...model import Model, State
+from ...records import concise
+from .base import Law
+
+
+@concise
+class Response(NamedTuple):
+    """What forces do to both velocities."""
+
+    external: Any
+    """``m``: acceleration of the locked velocity"""
+    internal: Any
+    """``n``: accelerations of the joints, of which every internal velocity is made"""
+
+
+@takes(forces="nv")
+def response(model: Model, state: State, forces: Any) -> Response:
+    """Accelerations that generalised forces (nv) add: ``[1, A] M^-1 F`` and the joints' part of ``M^-1 F``.
+
+    >>> import fallingcat as fc
+    >>> cat = fc.robots.cat()
+    >>> state = cat.random_state(np.random.default_rng(0))
+    >>> joints_only = np.concatenate([np.zeros(6), np.ones(cat.n)])
+    >>> bool(abs(response(cat, state, joints_only).external).max() < 1e-10)
+    True
+    """
+    a = solve(mass_matrix(model, state), forces)
+    return Response(a[: model.m] + connection(model, state) @ a[model.m :], a[model.m :])
+
+
+def on_external(model: Model, state: State, wrench: Any) -> Any:
+    """``[f; A' f]`` (nv): a wrench (m) on the external velocity, in the frame of the base; no joint feels it.
+
+    >>> import fallingcat as fc
+    >>> cat = fc.robots.cat()
+    >>> state = cat.random_state(np.random.default_rng(0))
+    >>> forces = on_external(cat, state, np.ones(6))
+    >>> bool(abs(response(cat, state, forces).internal).max() < 1e-10)
+    True
+    """
+    return concatenate([wrench, connection(model, state).T @ wrench])
+
+
+@concise
+@dataclass(frozen=True)
+class ExternalLaw(Law):
+    """Holds the robot as a whole: springs and dampers between center of mass and ``place``, and between the base's
+    attitude and that of the world, on the external velocity.
+
+    ``F_c = -K (c - place) - D dc/dt`` and ``tau = -K_turn log R - D_turn w_locked``, as one wrench at the center of
+    mass.  It takes drives on the base, such as thrusters; the share of the joints keeps them out of it.
+    """
+
+    stiffness: float = 0.0
+    """``K`` (N/m)"""
+    damping: float = 0.0
+    """``D`` (N s/m)"""
+    turn_stiffness: float = 0.0
+    """``K_turn`` (N m/rad)"""
+    turn_damping: float = 0.0
+    """``D_turn`` (N m s/rad)"""
+    place: tuple[float, ...] = (0.0, 0.0, 0.0)
+    """where the center of mass should be (m, world)"""
+    name: str = "external law"
+
+    def check(self, model: Model) -> None:
+        if not model.m:
+            raise ModelError(f"law {self.name!r} moves a robot as a whole; the base of {model.name!r} is fixed")
+        vector(self.place, 3, f"place of {self.name!r}")
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        S, R = model.base.selection, state.pose[:3, :3]
+        center = center_of_mass(model, state)
+        velocity = center_of_mass_jacobian(model, state) @ state.velocity
+        push = R.T @ (-self.stiffness * (center - np.array(self.place)) - self.damping * velocity)
+        spin = (S @ (state.twist + connection(model, state) @ state.rates))[3:]
+        torque = -self.turn_stiffness * log(R) - self.turn_damping * spin
+        arm = R.T @ (center - state.pose[:3, 3])
+        return on_external(model, state, S.T @ concatenate([push, torque + cross(arm, push)]))
+
+
+@dataclass(frozen=True)
+class InternalLaw(Law):
+    """A spring and a damper between the center of mass and a ``place`` (link or frame), ``f = -K (r - rest) - D dr/dt``
+    along their distance ``r``: by the internal velocity, with joints alone.
+
+    The radial laws of [Feurstein] 4.1.5, for any robot.
+    """
+
+    place: str
+    stiffness: float
+    """``K`` (N/m)"""
+    damping: float
+    """``D`` (N s/m)"""
+    rest: float
+    """m"""
+    name: str = "internal law"
+
+    def check(self, model: Model) -> None:
+        checked_points(model, (self.place,))
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        row, r = self.distance(model, state)
+        f = -self.stiffness * (r - self.rest) - self.damping * (row @ state.rates)
+        return concatenate([np.zeros(model.m), row * f])
+
+    def distance(self, model: Model, state: State) -> tuple[Any, Any]:
+        """The row (n) with ``dr/dt = row . rates``, whatever the momentum, and ``r`` (m)."""
+        o = position(model, state, self.place) - center_of_mass(model, state)
+        J = point_jacobian(model, state, self.place) - center_of_mass_jacobian(model, state)
+        r = sqrt(o @ o)
+        whole = J.T @ (o / r)  # a turn of the whole leaves r as it is: its base part is zero, and so is that of A
+        return whole[model.m :], r
+
+    def energy(self, model: Model, state: State) -> Any:
+        """``K (r - rest)^2 / 2`` (J): beside the damper."""
+        stretch = self.distance(model, state)[1] - self.rest
+        return 0.5 * self.stiffness * stretch * stretch

@@ -1,0 +1,373 @@
+"""What a robot's joints do by themselves: springs, damping, dry friction, stops, and the limits of their drives.
+
+Made from the model by :func:`passive`, which every run adds to what moves the robot.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...arrays import absolute, clip, concatenate, is_numeric, less, less_equal, maximum, sqrt, stack, where
+from ...contact.rigid.joint_stops import LAW, LOWER, UPPER, beyond, joint_stops
+from ...dynamics import mass_matrix
+from ...dynamics.checks import check_model
+from ...dynamics.forward import check_mass
+from ...errors import ModelError, describe
+from ...model import Joint, Model, State
+from .base import Law
+from .springs import on_joints
+
+STEP = 1e-3
+"""s: what stops and friction are made for where no step is given"""
+CREEP = 1e-3
+"""rad/s or m/s: below it dry friction fades, or at a higher speed where steps are long"""
+SUNK = 0.1
+"""rad or m: how far beyond a stop a run may start, as it does after one that ended there"""
+FADE = 0.05
+"""the share of its speed limit over which a drive loses its force"""
+SHAPES = 4
+"""random configurations at which inertias are looked at, beside the neutral one; robots of many joints have none"""
+MANY = 60
+
+
+def passive(model: Model, dt: float = STEP) -> tuple[Law, ...]:
+    """The laws of what joints do by themselves, as the model's ``joint.passive`` and ``joint.limits`` have it, for runs
+    in steps of ``dt`` (s).
+
+    :func:`fallingcat.simulate` and :func:`fallingcat.rollout` add them by themselves, unless ``passive=False``.
+
+    >>> from fallingcat.model import robots
+    >>> [law.name for law in passive(robots.quadruped())]
+    ['joint stops', 'drive limits']
+    """
+    check_model(model)
+    if not isinstance(dt, (int, float, np.number)) or not 0.0 < dt < np.inf:
+        raise ModelError(f"dt is a finite number of seconds above zero, not {describe(dt)}")
+    joints = model.joints
+    found: list[tuple[Law, bool]] = [
+        (PassiveSprings(), any(joint.passive.stiffness for joint in joints)),
+        (PassiveDamping(), any(joint.passive.damping for joint in joints)),
+        (DryFriction(float(dt)), any(joint.passive.friction for joint in joints)),
+        (JointStops(float(dt)), bool(joint_stops(model))),
+        (DriveLimits(), bool(_limited(model, "effort").any() or _limited(model, "velocity").any())),
+    ]
+    return tuple(law for law, acts in found if acts)
+
+
+@dataclass(frozen=True)
+class PassiveSprings(Law):
+    """``tau = -stiffness (q - rest)``; of a ball and other groups, ``-stiffness log(q)``: the gradient of an energy."""
+
+    name: str = "passive springs"
+    commanded = False
+    ignores_contact = True
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        total: Any = np.zeros(model.nv)
+        for joint, place, x in _stretches(model, state):
+            rates = np.arange(model.n)[place]
+            total = total + _onto(model, rates, -joint.passive.stiffness * follows(joint) * _gradient(joint, x))
+        return total
+
+    def energy(self, model: Model, state: State) -> Any:
+        """``sum of stiffness |q - rest|^2 / 2`` (J)."""
+        return sum((0.5 * joint.passive.stiffness * (x @ x) for joint, _, x in _stretches(model, state)), 0.0)
+
+    def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
+        return on_joints(model, felt(model, "stiffness", 2)), np.zeros((model.nv, model.nv))
+
+
+@dataclass(frozen=True)
+class PassiveDamping(Law):
+    """``tau = -damping rates``."""
+
+    name: str = "passive damping"
+    commanded = False
+    ignores_contact = True
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        return concatenate([np.zeros(model.m), -felt(model, "damping", 2) * state.rates])
+
+    def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros((model.nv, model.nv)), on_joints(model, felt(model, "damping", 2))
+
+
+def _check_step(step: Any, name: str) -> None:
+    """An error for a time that is none; one of a compiled step cannot be looked at."""
+    if is_numeric(step) and not step > 0.0:
+        raise ModelError(f"step of {name!r} is a positive number (s), not {describe(step)}")
+
+
+@dataclass(frozen=True)
+class DryFriction(Law):
+    """``tau = -friction v / sqrt(v^2 + s^2)``: Coulomb's law but for speeds around ``s``, where joints creep.
+
+    ``s = max(CREEP, 4 friction step / m)`` with the inertia ``m`` that :func:`carried` finds: near rest the law is a
+    damper of at most ``m / (4 step)``, which no step overshoots.  So it takes energy, whatever the step; a joint under
+    a load below its friction creeps at less than ``s load / sqrt(friction^2 - load^2)``.  Steps of ``implicit`` hold it
+    instead: they take Coulomb's law itself (:meth:`grip`).
+    """
+
+    step: float
+    """s"""
+    name: str = "dry friction"
+    commanded = False
+    ignores_contact = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_step(self.step, self.name)
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        friction = felt(model, "friction", 1)
+        rubs = np.flatnonzero(friction)
+        f, v, slow = friction[rubs], state.rates[rubs], self.fade_rates(model)[rubs]
+        return _onto(model, rubs, -f * v / sqrt(v * v + slow * slow))
+
+    def fade_rates(self, model: Model) -> Any:
+        """``s`` (n; rad/s or m/s) of each rate."""
+        return maximum(felt(model, "friction", 1) * (4.0 / carried(model)) * self.step, np.full(model.n, CREEP))
+
+    def dry_friction(self, model: Model) -> np.ndarray:
+        return felt(model, "friction", 1)
+
+
+@dataclass(frozen=True)
+class JointStops(Law):
+    """Springs and dampers beyond ``limits.lower`` and ``limits.upper`` of a joint.
+
+    At a depth ``y`` beyond a stop, ``F = m w^2 y + 2 m w dy/dt``, not below 0 (stops do not pull) and not above
+    ``4 m w^2 y`` (so that it starts from 0), with the inertia ``m`` that :func:`carried` finds and
+    ``w = 1 / (4 max(step, 1 ms))``: as stiff as a step resolves, 250 rad/s at 1 ms and below.  It takes energy only. A
+    joint that arrives with inertia ``m`` and speed ``v`` goes 0.55 v / w beyond its stop and leaves with 0.20 v; with
+    more inertia ``a`` behind it, it goes at most ``sqrt(a / m) v / w`` beyond.
+
+    Equal stops say nothing, as in many files.
+    """
+
+    step: float
+    """s"""
+    name: str = LAW
+    foreseen: bool = False
+    """whether steps foresee their dampers, as those of ``implicit`` do: then ``w = 1 / max(step, 4 ms)``"""
+    commanded = False
+    ignores_contact = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_step(self.step, self.name)
+
+    def for_implicit_steps(self) -> JointStops:
+        return replace(self, foreseen=True)
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        places, rates, lower, upper = _ends(model)
+        q, m, w = state.joints[places], carried(model)[rates], self._frequency
+        spring = m * (w * w) * (clip(q, lower, upper) - q)
+        push = spring - 2.0 * m * w * state.rates[rates]
+        along, most = push * spring, 4.0 * spring  # signs are those of the end: the law is the same at both
+        force = where(less_equal(along, 0.0), 0.0 * along, where(less(most * spring, along), most, push))
+        return _onto(model, rates, force)
+
+    @property
+    def _frequency(self) -> Any:
+        part = 1.0 if self.foreseen else 0.25
+        return part / maximum(self.step, 4.0 * part * STEP)
+
+    def joint_impedance(self, model: Model, t: Any, state: State, touching: frozenset[str], dt: Any) -> Any:
+        """The dampers of stops that push; steps resolve their springs."""
+        D = 2.0 * carried(model) * self._frequency
+        force = self.forces(model, t, state, touching)[model.m :]
+        pushes = less(0.0, force * force)
+        return stack([np.zeros(model.n), where(pushes, D, 0.0 * D)])
+
+
+@dataclass(frozen=True)
+class DriveLimits(Law):
+    """What drives cannot do of what laws and controller ask of a joint: a force beyond ``limits.effort``, and, near
+    ``limits.velocity``, a force that makes it faster.
+
+    The force asked for is cut to the effort; in the direction of motion it then fades to zero over the last twentieth
+    of the speed limit, as that of a motor does whose own voltage uses up its supply.  So drives do not move a joint
+    faster than its limit, while gravity and impacts may.  Limits that are zero say nothing, as in many files.
+    """
+
+    name: str = "drive limits"
+    saturates = True
+    ignores_contact = True
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        return self.saturated_forces(model, t, state, touching, np.zeros(model.nv))
+
+    def saturated_forces(self, model: Model, t: Any, state: State, touching: frozenset[str], asked: Any) -> Any:
+        """What is missing of the forces ``asked`` (nv)."""
+        u, fast = self._cut(model, asked[model.m :]), np.flatnonzero(_limited(model, "velocity"))
+        top, left = _allowed(model, "velocity")[fast], self._left(model, state, u)
+        share = clip(left / (FADE * top), np.zeros(len(fast)), np.ones(len(fast)))
+        return concatenate([np.zeros(model.m), _put(u, fast, share * u[fast]) - asked[model.m :]])
+
+    def _cut(self, model: Model, u: Any) -> Any:
+        """Joint forces (n) within the effort limits."""
+        strong = np.flatnonzero(_limited(model, "effort"))
+        most = _allowed(model, "effort")[strong]
+        return _put(u, strong, clip(u[strong], -most, most))
+
+    def _left(self, model: Model, state: State, u: Any) -> Any:
+        """By how much joints that have a speed limit may become faster along forces ``u`` (n)."""
+        fast = np.flatnonzero(_limited(model, "velocity"))
+        v = state.rates[fast]
+        return _allowed(model, "velocity")[fast] - where(less(u[fast], 0.0), -v, v)
+
+    def implicit_damping(self, model: Model, state: State, asked: Any, dt: Any) -> Any:
+        """Near the speed limit forces ``F`` fall to none along a line, a damping of ``d = F / (FADE top)``.  Of a step
+        that ends there :func:`cut_resistance` has foreseen the part ``s - (1 - s) m / (dt d)``, with the share
+        ``s = FADE top / (top - v)`` of the speed that is left.
+        """
+        fast = np.flatnonzero(_limited(model, "velocity"))
+        top, u = _allowed(model, "velocity")[fast], self._cut(model, asked[model.m :])
+        left, kept = self._left(model, state, u), carried(model)[fast] * (1.0 / dt)
+        s = FADE * top / maximum(left, FADE * top)
+        damping = s * (absolute(u[fast]) / (FADE * top) + kept) - kept
+        return _onto(model, fast, where(less(0.0, left), maximum(damping, 0.0 * damping), 0.0 * damping))[model.m :]
+
+
+# the model's numbers ----------------------------------------------------------------------------------------------
+
+
+def carried(model: Model) -> Any:
+    """``m`` (n): inertias (kg m^2 or kg) that the robot has behind each of its joints at least, whatever others do.
+
+    With the joints' block ``B`` of ``M^-1`` (the base is free to give way), ``m_i = 1 / (c B_ii)`` with the least ``c``
+    for which ``diag(m) <= B^-1``; the smallest of the neutral and a few random configurations.
+    """
+    return _carried(model) if model.inertias_behind is None else model.inertias_behind
+
+
+@functools.lru_cache(maxsize=8)
+def _carried(model: Model) -> np.ndarray:
+    masses = [np.asarray(mass_matrix(model, state), dtype=float) for state in shapes(model)]
+    try:
+        return least_behind(np.array(masses), model.m)
+    except np.linalg.LinAlgError:
+        for M in masses:
+            check_mass(model, M)
+        raise
+
+
+def shapes(model: Model) -> list[State]:
+    """The configurations at which :func:`carried` looks, whatever the masses."""
+    rng = np.random.default_rng(0)
+    count = SHAPES if model.n <= MANY else 0
+    return [model.neutral(), *(model.random_state(rng) for _ in range(count))]
+
+
+def least_behind(masses: np.ndarray, m: int) -> np.ndarray:
+    """``... x n``: see :func:`carried`, of mass matrices (shapes x ... x nv x nv) behind ``m`` rates of the base."""
+    B = np.linalg.inv(masses)[..., m:, m:]
+    alone = 1.0 / np.diagonal(B, axis1=-2, axis2=-1)
+    root = np.sqrt(alone)
+    largest = np.linalg.eigvalsh(root[..., :, None] * B * root[..., None, :]).max(axis=-1, initial=0.0)
+    return np.asarray((alone / largest[..., None]).min(axis=0))
+
+
+def cut_resistance(asked: Any, given: Any, gain: Any, inertia: Any, dt: Any) -> Any:
+    """The part of ``gain = D + dt K`` that an implicit step of ``dt`` (s) foresees of a drive whose force is cut from
+    ``asked`` to ``given``.
+
+    An inertia ``m`` that this force alone moves ends the step under ``clip(asked - gain dv)``: cut as before, or no
+    longer.  ``given - part gain dv`` is the same force there, with ``part = s - (1 - s) m / (dt gain)``,
+    ``s = given / asked``, and none where it stays cut.  All of ``gain`` would brake what the drive cannot brake, as an
+    inertia of ``dt gain`` does; none lets stiff drives go to and fro between their limits.
+
+    >>> m, dt, gain = 2.0, 0.1, 50.0
+    >>> part = cut_resistance(6.0, 3.0, gain, m, dt)
+    >>> dv = dt * 3.0 / (m + dt * part * gain)
+    >>> bool(np.isclose(m * dv, dt * np.clip(6.0 - gain * dv, -3.0, 3.0)))
+    True
+    """
+    is_cut, resists = less(given * given, asked * asked), less(0.0, gain)
+    gain = dt * where(resists, gain, 1.0 + 0.0 * gain)
+    part = (given * gain - (asked - given) * inertia) / where(is_cut, asked * gain, 1.0 + 0.0 * asked)
+    return where(is_cut, maximum(part, 0.0 * part), 1.0 + 0.0 * part)
+
+
+def felt(model: Model, what: str, power: int) -> np.ndarray:
+    """Damping, friction or stiffness (n) of each rate, with ``|ratio|^power`` of that of joints that follow it."""
+    total = np.zeros(model.n)
+    for joint, place in zip(model.joints, model.v_slices, strict=True):
+        total[place] += getattr(joint.passive, what) * abs(follows(joint)) ** power
+    return total
+
+
+def follows(joint: Joint) -> float:
+    """The rate of a joint per rate of the one that it follows; 1 if it is its own."""
+    return joint.mimic.ratio if joint.mimic else 1.0
+
+
+def _stretches(model: Model, state: State) -> list[tuple[Joint, slice, Any]]:
+    """Joints with springs, the place of their rates, and how far they are from rest in exponential coordinates."""
+    found = []
+    for joint, q_place, v_place in zip(model.joints, model.q_slices, model.v_slices, strict=True):
+        if joint.passive.stiffness and joint.kind.nv:
+            q, group = joint.coordinates(state.joints[q_place]), joint.kind.group
+            x = q - joint.passive.rest if group.additive else group.log(group.element(q))
+            found.append((joint, v_place, x))
+    return found
+
+
+def _gradient(joint: Joint, x: Any) -> Any:
+    """Of ``|x|^2 / 2`` along the joint's own velocities."""
+    group = joint.kind.group
+    return x if group.additive else group.dexp_right_inverse(x).T @ x
+
+
+@functools.lru_cache(maxsize=64)
+def _ends(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Places of coordinates and of rates, and where the stops are, of joints that have any: one that is none is at
+    infinity.
+    """
+    ends: dict[tuple[int, int], dict[str, float]] = {}
+    for stop in joint_stops(model):
+        limits = ends.setdefault((stop.coordinate(model), stop.rate(model)), {LOWER: -np.inf, UPPER: np.inf})
+        limits[stop.end] = stop.limit
+    places, rates = np.array([*ends], dtype=int).reshape(-1, 2).T
+    lower, upper = (np.array([pair[end] for pair in ends.values()]) for end in (LOWER, UPPER))
+    return places, rates, lower, upper
+
+
+def check_stops(model: Model, joints: np.ndarray) -> None:
+    """An error if a joint starts far beyond a stop, which would throw it back; ``joints`` are ``... x (nq - base)``."""
+    found = beyond(model, joints, joint_stops(model), SUNK)
+    if found:
+        raise ModelError(f"{found}: start within its limits, or give passive=False")
+
+
+@functools.lru_cache(maxsize=64)
+def _allowed(model: Model, what: str) -> np.ndarray:
+    """The ``effort`` or ``velocity`` limit of each rate (n)."""
+    pairs = zip(model.joint_names, model.limits, strict=True)
+    sizes = [(model.joints[model.joint_index(name)].nv, getattr(limits, what)) for name, limits in pairs]
+    return np.concatenate([np.zeros(0), *(np.full(nv, top if nv == 1 else np.inf) for nv, top in sizes)])
+
+
+@functools.lru_cache(maxsize=64)
+def _limited(model: Model, what: str) -> np.ndarray:
+    """Which rates have such a limit (n, bool)."""
+    top = _allowed(model, what)
+    return (top > 0.0) & (top < np.inf)
+
+
+def _onto(model: Model, rates: np.ndarray, forces: Any) -> Any:
+    """Forces on some rates as generalised forces (nv)."""
+    return _put(np.zeros(model.nv), model.m + rates, forces)
+
+
+def _put(all_: Any, places: np.ndarray, some: Any) -> Any:
+    """All numbers, with others in some places."""
+    from_ = np.arange(len(all_))
+    from_[places] = len(all_) + np.arange(len(places))
+    return concatenate([all_, some])[from_]

@@ -1,0 +1,143 @@
+"""Springs and actuators between two points of the robot, or between one and the world ([ETH] (3.34), (3.52))."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...arrays import concatenate, less, scale, sqrt, where
+from ...arrays.types import Vector
+from ...dynamics import jacobian, link_pose
+from ...dynamics.checks import check_state, vector
+from ...dynamics.kinematics import place_frame
+from ...lie.rotations import skew
+from ...model import Model, State
+from ...model.literals import Place
+from .base import Law
+
+SHORTEST = 1e-12
+"""m: below this two points have no direction between them, and no force."""
+
+
+def wrench_between(model: Model, state: State, first: Place | None, second: Place, wrench: Vector) -> Vector:
+    """Generalised forces (nv) of an actuator between two links or frames, [ETH] (3.52).
+
+    ``wrench`` ``[f; t]`` (6; N, N m, along the world's axes) acts on ``second`` at its origin, and its opposite on
+    ``first`` (None: the world) at the same point: no momentum is made.  (The notes print the center of mass of either
+    body as the place: then the pair has a moment of its own.)
+
+    >>> from fallingcat.model import robots
+    >>> arm = robots.planar_arm()
+    >>> wrench_between(arm, arm.neutral(), "link1", "link2", [0.0, 0.0, 0.0, 0.0, 5.0, 0.0])  # a motor in a joint
+    array([0., 5., 0.])
+    """
+    check_state(model, state)
+    wrench = vector(wrench, 6, "wrench")
+    J = jacobian(model, state, second, "mixed")
+    if first is None:
+        return J.T @ wrench
+    other = jacobian(model, state, first, "mixed")
+    lever = link_pose(model, state, second)[:3, 3] - link_pose(model, state, first)[:3, 3]
+    there = concatenate([other[:3] - skew(lever) @ other[3:], other[3:]])
+    return (J - there).T @ wrench
+
+
+@dataclass(frozen=True)
+class PointSpring(Law):
+    """``f = -k (d - d0) - c dd/dt`` along the line between two points, [ETH] (3.34): energy ``k (d - d0)^2 / 2``.
+
+    ``second`` is a link, a frame, or None for the world; the points are given in them (m).  Where they meet there is no
+    line between them, and no force.
+
+    >>> import fallingcat as fc
+    >>> arm = fc.robots.planar_arm()
+    >>> cable = PointSpring("end_effector", None, 100.0, rest=1.0, second_point=(0.0, 0.0, 6.0))  # to the ceiling
+    >>> float(cable.energy(arm, arm.neutral()))  # 2 m long
+    50.0
+    """
+
+    first: str
+    second: str | None
+    stiffness: float
+    """N/m"""
+    rest: float = 0.0
+    """m"""
+    damping: float = 0.0
+    """N s/m"""
+    first_point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    second_point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    name: str = "spring between points"
+    commanded = False
+
+    def check(self, model: Model) -> None:
+        _check_places(model, self.first, self.second)
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        length, J = _line(model, state, self)
+        return scale(-self.stiffness * (length - self.rest) - self.damping * (J @ state.velocity), J)
+
+    def energy(self, model: Model, state: State) -> Any:
+        """``k (d - d0)^2 / 2`` (J)."""
+        stretch = _line(model, state, self)[0] - self.rest
+        return 0.5 * self.stiffness * stretch * stretch
+
+    def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
+        _, Ja = _point(model, state, self.first, self.first_point)
+        _, Jb = _point(model, state, self.second, self.second_point)
+        square = np.asarray((Jb - Ja).T @ (Jb - Ja))
+        return self.stiffness * square, self.damping * square
+
+
+@dataclass(frozen=True)
+class PointActuator(Law):
+    """A cylinder: a ``force`` (N; positive pushes apart) along the line between two points, [ETH] (3.52)-(3.53).
+
+    Points as of :class:`PointSpring`.  For a force that follows a command, write a law with :func:`wrench_between`.
+
+    >>> import fallingcat as fc
+    >>> arm = fc.robots.planar_arm()
+    >>> push = PointActuator("post", "link2", 10.0, first_point=(0.2, 0.0, 1.0))
+    >>> bool(push.forces(arm, 0.0, arm.neutral(), frozenset())[0] < 0.0)  # leans it away from where it stands
+    True
+    """
+
+    first: str
+    second: str | None
+    force: float
+    """N"""
+    first_point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    second_point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    name: str = "actuator between points"
+
+    def check(self, model: Model) -> None:
+        _check_places(model, self.first, self.second)
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        return scale(self.force, _line(model, state, self)[1])
+
+
+def _line(model: Model, state: State, law: PointSpring | PointActuator) -> tuple[Any, Any]:
+    """The distance (m) of the two points, and ``J`` (nv): its rate per velocity."""
+    a, Ja = _point(model, state, law.first, law.first_point)
+    b, Jb = _point(model, state, law.second, law.second_point)
+    apart = b - a
+    square = apart @ apart
+    far = less(SHORTEST**2, square)
+    length = sqrt(where(far, square, 1.0))
+    direction = scale(where(far, 1.0 / length, 0.0), apart)
+    return where(far, length, 0.0), direction @ (Jb - Ja)
+
+
+def _point(model: Model, state: State, place: str | None, point: Any) -> tuple[Any, Any]:
+    """Where a point is (3, m, world), and its ``J`` (3 x nv)."""
+    if place is None:
+        return vector(point, 3, "point"), np.zeros((3, model.nv))
+    frame = place_frame(model, place, vector(point, 3, "point"))
+    return link_pose(model, state, frame)[:3, 3], jacobian(model, state, frame, "mixed")[:3]
+
+
+def _check_places(model: Model, first: str, second: str | None) -> None:
+    for place in (first, *([] if second is None else [second])):
+        model.frame(place)

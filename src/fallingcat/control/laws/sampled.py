@@ -1,0 +1,98 @@
+"""Controllers that look at the robot now and then, as a computer does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...arrays import is_numeric
+from ...errors import ModelError, describe
+from ...model import State
+from ...records import concise
+from .base import Law
+
+WHOLE = 1e-9
+"""A latency that misses a whole number of periods by less than this part of one is that number of periods."""
+
+
+@concise
+@dataclass(frozen=True)
+class Sampled:
+    """A controller that is asked ``rate`` times a second and whose answers are held (zero-order hold).
+
+    ``controller`` is a function of time and state that gives joint forces (n), or forces on base and joints (nv), as
+    :func:`fallingcat.simulate` takes it; or a law, or several, whose forces are added.  It is asked once at each of the
+    times ``k / rate``, ``k = 0, 1, ...``.  Its answer acts from ``latency`` (s) after that until the next one arrives;
+    before the first arrives there are no forces.  Steps of every integrator end at these instants.  Laws with a state
+    of their own go from look to look, and see what their sensors make of the robot, with noise by ``seed``.
+
+    In :func:`fallingcat.rollout` it is made of laws, or has a method ``together(t, states)`` that answers many robots
+    at once: forces ``N x n`` or ``N x nv`` for states whose fields have a first axis over them.  A loop of
+    :class:`.WholeBody` has one.
+
+    >>> import fallingcat as fc
+    >>> arm = fc.robots.planar_arm()
+    >>> servo = fc.control.Sampled(lambda t, state: -5.0 * state.joints - state.rates, rate=500.0, latency=2e-3)
+    >>> run = fc.simulate(arm, arm.state(joints=[0.1, 0.2, 0.3]), 0.01, servo)
+    >>> [round(float(f), 3) for f in run.port_forces["controller"][:4, 1]]
+    [0.0, 0.0, -1.0, -1.0]
+    """
+
+    controller: Callable[..., Any] | Law | Sequence[Law]
+    rate: float
+    """1/s"""
+    latency: float = 0.0
+    """s: from looking to acting"""
+    name: str = "controller"
+    """its line in the energy ledger"""
+    seed: int = 0
+    """of the noise, of laws that have sensors"""
+
+    def __post_init__(self) -> None:
+        if not _is_number(self.rate) or self.rate <= 0.0:
+            raise ModelError(f"rate is a finite number of samples a second above zero, not {describe(self.rate)}")
+        if not _is_number(self.latency) or self.latency < 0.0:
+            raise ModelError(f"latency is a finite number of seconds and not negative, not {describe(self.latency)}")
+        if not isinstance(self.name, str):
+            raise ModelError(f"name of a sampled controller is a text, not {describe(self.name)}")
+        if not isinstance(self.seed, (int, np.integer)) or self.seed < 0:
+            raise ModelError(f"seed is a whole number that is not negative, not {describe(self.seed)}")
+        odd: list[Any] = [law for law in self.laws if not isinstance(law, Law) or law.saturates]
+        if odd or isinstance(self.controller, type) or not (self.laws or callable(self.controller)):
+            wrong = odd[0] if odd else self.controller
+            hint = ", which is compiled first: .compile()" if hasattr(wrong, "compile") and not odd else ""
+            rule = "what is sampled is a function of time and state, or laws of drives"
+            raise ModelError(f"{rule}, not {describe(wrong)}{hint}")
+
+    @property
+    def laws(self) -> tuple[Law, ...]:
+        """The laws, if it is made of such."""
+        if isinstance(self.controller, Law):
+            return (self.controller,)
+        return tuple(self.controller) if isinstance(self.controller, (tuple, list)) else ()
+
+    @property
+    def together(self) -> Callable[[float, State], Any] | None:
+        """The controller of many robots at once, if it is one."""
+        return getattr(self.controller, "together", None)
+
+    @property
+    def delay(self) -> int | None:
+        """The latency in periods, where it is a whole number of them."""
+        periods = self.latency * self.rate
+        return round(periods) if abs(periods - round(periods)) <= WHOLE else None
+
+    def looks(self, k: int) -> float:
+        """The time (s) of sample ``k``: no sum, so that there is no drift."""
+        return k / self.rate
+
+    def acts(self, k: int) -> float:
+        """The time (s) from which the answer to sample ``k`` acts; one of :meth:`looks` where it can be."""
+        return k / self.rate + self.latency if self.delay is None else (k + self.delay) / self.rate
+
+
+def _is_number(x: Any) -> bool:
+    return is_numeric(x) and not isinstance(x, bool) and np.shape(x) == () and bool(np.isreal(x) and np.isfinite(x))

@@ -1,0 +1,202 @@
+"""Links that touch each other push each other: springs and dampers between the shapes of a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...arrays import clip, concatenate, cross, is_numeric, less, maximum, scale, skew, sqrt, where
+from ...dynamics import mass_matrix
+from ...dynamics.sweeps import Places, inward, nodes, outward
+from ...errors import ModelError, describe
+from ...geometry.collision_pairs import Couple, for_all, meetings, pushing_pairs
+from ...geometry.distances import check_pairs
+from ...geometry.signed_distance import Proximity
+from ...lie import SE3
+from ...model import Model, State
+from ...records import concise
+from .base import Law
+from .passive_joints import MANY, SHAPES, STEP
+
+HEAVIEST = 1e6
+"""kg: the inertia of shapes that no motion parts, such as two that hinges hold side by side"""
+
+
+@concise
+@dataclass(frozen=True)
+class SelfContact(Law):
+    """Springs and dampers where links are in each other: at a depth ``y``, ``F = k y + d dy/dt``, not below 0 (nothing
+    pulls) and not above ``4 k y`` (so that it starts from 0), along the normal, on both links at the same point.
+
+    Shapes are the file's own ``collisions`` (spheres, capsules, boxes; of cylinders what :func:`.overlaps.thick` says);
+    which of them push, :func:`fallingcat.contact.pushing_pairs` tells.  They push and do not rub: there is no friction.
+    Forces between links have no wrench on the whole: momentum is kept to rounding, and nothing acts on the base.
+
+    By default ``k = m w^2`` with ``w = 1 / (4 max(step, 1 ms))``: as stiff as steps of ``step`` (s) resolve, with the
+    least inertia ``m`` (kg) that the two links have against each other in a few configurations; and ``d = 2 sqrt(k m)``
+    so that masses ``m`` leave with a fifth of their speed.  It takes energy only.
+
+    >>> import fallingcat as fc
+    >>> ball, along = fc.model.shapes.Sphere(0.1), fc.joints.Prismatic((1.0, 0.0, 0.0))
+    >>> links = [fc.Link(name, fc.Body(1.0), collisions=(ball,)) for name in ("post", "left", "right")]
+    >>> joints = [fc.Joint(name, along, "post", name) for name in ("left", "right")]
+    >>> sliders = fc.Model("sliders", fc.lie.Trivial(), links, joints, gravity=np.zeros(3))
+    >>> touch = SelfContact(pairs=(("left", "right"),), stiffness=1e4, damping=0.0)
+    >>> touch.forces(sliders, 0.0, sliders.state(joints=[1.0, 1.19]), frozenset()).round(9)  # 1 cm in each other
+    array([-100.,  100.])
+    """
+
+    pairs: tuple[tuple[str, str], ...] | None = None
+    """names of links; None: see :func:`fallingcat.contact.pushing_pairs`"""
+    stiffness: float | None = None
+    """N/m"""
+    damping: float | None = None
+    """N s/m"""
+    step: float = STEP
+    """s"""
+    name: str = "self-contact"
+    commanded = False
+
+    @property
+    def nominal_inertia(self) -> bool:  # type: ignore[override]
+        return self.stiffness is None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.pairs is not None:
+            check_pairs(self.pairs)
+            object.__setattr__(self, "pairs", tuple(map(tuple, self.pairs)))
+        for what, least in (("stiffness", "above"), ("damping", "not below"), ("step", "above")):
+            value = getattr(self, what)
+            if not _fits(value, zero=what == "damping") and (value is not None or what == "step"):
+                raise ModelError(f"{what} of {self.name!r} is a finite number {least} zero, not {describe(value)}")
+
+    def check(self, model: Model) -> None:
+        found = pushing_pairs(model, self.pairs)
+        if found.pairs:
+            return
+        why = ""
+        if found.unknown:
+            why = f": {found.unknown[0]!r} and others have meshes or ellipsoids alone"
+        if found.overlapping:
+            why = ": the shapes of {!r} and {!r} overlap where all joints are neutral".format(*found.overlapping[0])
+        if found.apart:
+            why = ": its file keeps {!r} and {!r}, and others, apart".format(*model.apart[0])
+        raise ModelError(
+            f"no links of {model.name!r} could push each other{why}; name some in pairs, with shapes that do"
+        )
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        at, pairs = _Links.at(model, state), self._pairs(model)
+        given = [
+            (*a.at(at.poses), at.twists[a.link], *b.at(at.poses), at.twists[b.link], k, d)
+            for (a, b), k, d in zip(pairs, *self.impedances(model), strict=True)
+        ]
+        wrenches: list[Any] = [np.zeros(6) for _ in model.links]
+        for (a, b), wrench in zip(pairs, for_all(pairs, _push, given), strict=True):
+            wrenches[a.link] = wrenches[a.link] - wrench
+            wrenches[b.link] = wrenches[b.link] + wrench
+        carried = inward(at.tree, wrenches, lambda node, wrench: wrench)
+        on_joints = [X.T @ W for X, W in zip(at.axes, carried[1:], strict=True)]
+        return Places.of(model).vector([np.zeros(model.m), *on_joints])  # on the base they add up to nothing
+
+    def energy(self, model: Model, state: State) -> Any:
+        """``sum of k y^2 / 2`` (J)."""
+        total: Any = 0.0
+        pairs, (stiff, _) = self._pairs(model), self.impedances(model)
+        for met, k in zip(meetings(pairs, _Links.at(model, state).poses), stiff, strict=True):
+            depth = _depth(met.distance)
+            total = total + 0.5 * k * depth * depth
+        return total
+
+    def stored_energy(self, model: Model, state: State) -> float:
+        """:meth:`energy`, as a number."""
+        return float(self.energy(model, state))
+
+    def fastest_rate(self, model: Model) -> float:
+        """1/s: see :meth:`.Law.fastest_rate`."""
+        triples = zip(*self.impedances(model), opposed(model.nominal, self.pairs), strict=True)
+        return max((float(max(np.sqrt(k / m), d / m)) for k, d, m in triples), default=0.0)
+
+    def impedances(self, model: Model) -> tuple[list[Any], list[Any]]:
+        """``k`` (N/m) and ``d`` (N s/m) of each of the pairs."""
+        inertias, w = opposed(model.nominal, self.pairs), 0.25 / maximum(self.step, STEP)
+        k = [w * w * m if self.stiffness is None else self.stiffness for m in inertias]
+        d = [2.0 * sqrt(x * m) if self.damping is None else self.damping for x, m in zip(k, inertias, strict=True)]
+        return k, d
+
+    def _pairs(self, model: Model) -> tuple[Couple, ...]:
+        return pushing_pairs(model.nominal, self.pairs).pairs
+
+
+class _Links(NamedTuple):
+    """A robot seen from its base, as if that stood still: what links do to each other does not depend on it."""
+
+    tree: Any
+    poses: list[Any]
+    axes: list[Any]
+    """``6 x nv`` of each joint: its motion, in the base frame"""
+    twists: list[Any]
+
+    @classmethod
+    def at(cls, model: Model, state: State) -> _Links:
+        tree = nodes(model, state)
+        poses = outward(tree, np.eye(4), lambda node, H: H @ node.H)
+        axes = [SE3().Ad(poses[node.link]) @ node.S for node in tree]
+        twists = outward(tree, np.zeros(6), lambda node, nu: nu + axes[node.link - 1] @ node.rates)
+        return cls(tree, poses, axes, twists)
+
+
+def _depth(distance: Any) -> Any:
+    return where(less(distance, 0.0), -distance, 0.0)
+
+
+def _push(kind: Callable[..., Proximity], *given: Any) -> Any:
+    """The wrench (6) on the second of two shapes; its opposite acts on the first."""
+    *first, nu_a, H_b, half_b, r_b, nu_b, k, d = given
+    met, apart = kind(*first, H_b, half_b, r_b), nu_b - nu_a
+    spring = k * _depth(met.distance)
+    force = spring - d * (met.normal @ (apart[:3] + cross(apart[3:], met.point)))
+    f = scale(clip(force, 0.0, 4.0 * spring), met.normal)
+    return concatenate([f, cross(met.point, f)])
+
+
+@lru_cache(maxsize=16)
+def opposed(model: Model, pairs: tuple[tuple[str, str], ...] | None) -> tuple[float, ...]:
+    """The inertia (kg) ``1 / (J M^-1 J')`` that each pair of shapes has against being parted, along the normal where
+    they are nearest, or at their centers in the direction in which it is least: the least of these in the neutral and a
+    few random configurations.
+    """
+    rng, found = np.random.default_rng(0), pushing_pairs(model, pairs).pairs
+    states = [model.neutral(), *(model.random_state(rng) for _ in range(SHAPES if model.n <= MANY else 0))]
+    return tuple(np.min([_inertias(model, state, found) for state in states], axis=0, initial=HEAVIEST).tolist())
+
+
+def _inertias(model: Model, state: State, pairs: Sequence[Couple]) -> list[float]:
+    at, places = _Links.at(model, state), Places.of(model)
+    columns = np.cumsum([model.m, *(X.shape[1] for X in at.axes)])
+    own = [X @ places.spread[i:j] for X, i, j in zip(at.axes, columns, columns[1:], strict=False)]
+    motions = outward(at.tree, np.zeros((6, model.nv)), lambda node, J: J + own[node.link - 1])
+    gives, found = np.linalg.inv(np.asarray(mass_matrix(model, state), dtype=float)), []
+    for (a, b), met in zip(pairs, meetings(pairs, at.poses), strict=True):
+        first, second = (_moved(motions[side.link], side.at(at.poses)[0][:3, 3]) for side in (a, b))
+        along = met.normal @ (_moved(motions[b.link], met.point) - _moved(motions[a.link], met.point))
+        free = np.linalg.eigvalsh((second - first) @ gives @ (second - first).T).max()
+        found.append(1.0 / max(float(along @ gives @ along), float(free), 1.0 / HEAVIEST))
+    return found
+
+
+def _moved(motion: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """``3 x nv``: the velocity of a point (3) of a link."""
+    return np.asarray(motion[:3] - skew(point) @ motion[3:])
+
+
+def _fits(x: Any, zero: bool) -> bool:
+    """Whether it is a finite number above zero, or ``zero``; one of a compiled step cannot be looked at."""
+    if not is_numeric(x) or isinstance(x, (bool, np.ndarray)):
+        return not (isinstance(x, (bool, str, bytes, list, tuple, dict, np.ndarray)) or callable(x))
+    return bool(0.0 < x < np.inf or (zero and x == 0.0))

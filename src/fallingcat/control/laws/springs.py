@@ -1,0 +1,112 @@
+"""Springs and dampers in the joints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...arrays import concatenate
+from ...dynamics.checks import vector
+from ...errors import ModelError, describe
+from ...model import Model, State
+from ...records import concise
+from .base import Law
+
+
+@concise
+@dataclass(frozen=True)
+class JointSpring(Law):
+    """``tau = -K (q - q_rest)`` on all joints or on those named in ``only``; for joints that are angles and lengths.
+
+    One law is one line of the energy ledger: give each joint a law of its own to see its work alone.
+
+    >>> import fallingcat as fc
+    >>> cat = fc.robots.two_cylinder_cat()
+    >>> bent = cat.state(joints=[0.1, 0.2])
+    >>> JointSpring(2.0).forces(cat, 0.0, bent, frozenset())[cat.m :]
+    array([-0.2, -0.4])
+    >>> JointSpring(2.0, only=cat.joint_names[1:], name="arch").forces(cat, 0.0, bent, frozenset())[cat.m :]
+    array([-0. , -0.4])
+    """
+
+    stiffness: float
+    """N m/rad or N/m"""
+    rest: tuple[float, ...] | None = None
+    """coordinates of all joints; None: all zero"""
+    only: tuple[str, ...] | None = None
+    """names of joints; None: all"""
+    name: str = "joint springs"
+
+    def __post_init__(self) -> None:
+        _one_for_all(self.stiffness, "stiffness", self.name)
+        super().__post_init__()
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        return concatenate([np.zeros(model.m), -self.stiffness * self._away(model, state)])
+
+    def energy(self, model: Model, state: State) -> Any:
+        """``K |q - q_rest|^2 / 2`` (J)."""
+        away = self._away(model, state)
+        return 0.5 * self.stiffness * (away @ away)
+
+    def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
+        return on_joints(model, self.stiffness * _chosen(model, self.only)), np.zeros((model.nv, model.nv))
+
+    def _away(self, model: Model, state: State) -> Any:
+        """From rest; 0 for joints that have no spring."""
+        if model.nq - model.base.nq != model.n:
+            raise ModelError(f"joint springs act on angles and lengths; {model.name!r} has joints of other kinds")
+        rest = np.zeros(model.n) if self.rest is None else vector(self.rest, model.n, f"rest of {self.name!r}")
+        return (state.joints - rest) * _chosen(model, self.only)
+
+
+@concise
+@dataclass(frozen=True)
+class JointDamper(Law):
+    """``tau = -D rates`` on all joints or on those named in ``only``.
+
+    >>> import fallingcat as fc
+    >>> cat = fc.robots.two_cylinder_cat()
+    >>> JointDamper(0.5).forces(cat, 0.0, cat.state(rates=[1.0, 2.0]), frozenset())[cat.m :]
+    array([-0.5, -1. ])
+    """
+
+    damping: float
+    """N m s/rad or N s/m"""
+    only: tuple[str, ...] | None = None
+    """names of joints; None: all"""
+    name: str = "joint dampers"
+
+    def __post_init__(self) -> None:
+        _one_for_all(self.damping, "damping", self.name)
+        super().__post_init__()
+
+    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        return concatenate([np.zeros(model.m), -self.damping * (state.rates * _chosen(model, self.only))])
+
+    def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros((model.nv, model.nv)), on_joints(model, self.damping * _chosen(model, self.only))
+
+
+def _one_for_all(x: Any, what: str, name: str) -> None:
+    """Says who takes a number for each joint."""
+    if isinstance(x, (list, tuple)) or np.ndim(x) > 0:
+        rule = f"{what} of {name!r} is one number for all of its joints"
+        raise ModelError(f"{rule}, not {describe(x)}: Impedance(goal, stiffness, damping) takes one for each")
+
+
+def on_joints(model: Model, values: np.ndarray) -> np.ndarray:
+    """``nv x nv``: one number (n) for each rate on the diagonal, none for the base."""
+    return np.diag(np.concatenate([np.zeros(model.m), values]))
+
+
+def _chosen(model: Model, only: tuple[str, ...] | None) -> np.ndarray:
+    """1 for each degree of freedom of the named joints, else 0."""
+    if only is None:
+        return np.ones(model.n)
+    chosen = np.zeros(model.n)
+    for name in only:
+        chosen[model.v_slices[model.leading_index(name)]] = 1.0
+    return chosen

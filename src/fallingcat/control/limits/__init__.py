@@ -1,0 +1,1 @@
+"""Limits on velocities, as rows ``G v <= h``."""

@@ -1,0 +1,1 @@
+"""Whole-body control: joint torques and contact forces that meet tasks."""

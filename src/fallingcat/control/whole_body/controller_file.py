@@ -1,0 +1,105 @@
+"""Controllers from files: contacts, and tasks by priority, in TOML."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import fields
+from typing import Any
+
+from ...errors import FallingCatError, ModelError, describe
+from ...io.diagnostics import Place, Reader
+from ...io.files import read_bytes
+from ...io.toml.text import decoded, parsed
+from ...model.names import index
+from ...registry import Registry
+from ..laws.support_consistent import PrioritizedControl
+from ..tasks import (
+    BaseTask,
+    CenterOfMassTask,
+    CentroidalMomentumTask,
+    JointsTask,
+    PointTask,
+    PoseTask,
+    PositionTask,
+    RelativeTask,
+    RotationTask,
+    Task,
+)
+
+
+def _check(name: str, kind: Any) -> None:
+    if not isinstance(kind, type) or not issubclass(kind, Task):
+        raise ModelError(f"a kind of task is a class derived from Task, not {describe(kind)}")
+
+
+KINDS = Registry[type[Task]](
+    "kind of task",
+    "fallingcat.tasks",
+    {
+        "pose": PoseTask,
+        "position": PositionTask,
+        "rotation": RotationTask,
+        "point": PointTask,
+        "center_of_mass": CenterOfMassTask,
+        "centroidal_momentum": CentroidalMomentumTask,
+        "joints": JointsTask,
+        "base": BaseTask,
+        "relative": RelativeTask,
+    },
+    _check,
+)
+"""Types of tasks in a file."""
+
+
+def read_controller(path: str | os.PathLike[str]) -> PrioritizedControl:
+    """The law of a TOML file: ``contacts``, ``damping``, and ``[[task]]`` tables with a ``type``, a ``priority`` (a
+    whole number, 1 is the highest) and what the task takes.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+    ...     _ = file.write('contacts = ["left_foot"]\\n[[task]]\\ntype = "center_of_mass"\\ngoal = [0, 0, 0.8]')
+    ...     file.flush()
+    ...     read_controller(file.name).tasks[0][0].name
+    'CenterOfMassTask'
+    """
+    reader = Reader(path)
+    tables = parsed(decoded(read_bytes(reader), reader), reader)
+    known = ("contacts", "damping", "task")
+    for key in tables:
+        _told(reader, Place(), lambda key=key: index("key", key, known))
+    tasks = tables.get("task", [])
+    if not isinstance(tasks, list) or not all(isinstance(table, dict) for table in tasks) or not tasks:
+        reader.fail(None, "a controller has [[task]] tables, at least one")
+    levels: dict[int, list[Task]] = {}
+    for i, table in enumerate(tasks):
+        place = Place(None, f"[[task]] number {i + 1}")
+        priority, task = _told(reader, place, lambda table=table: _task(dict(table)))
+        levels.setdefault(priority, []).append(task)
+    ordered = [levels[priority] for priority in sorted(levels)]
+    damping = tables.get("damping", 0.0)
+    damping = float(damping) if isinstance(damping, int) and not isinstance(damping, bool) else damping
+    law: PrioritizedControl = _told(
+        reader, Place(), lambda: PrioritizedControl(ordered, tables.get("contacts", ()), damping)
+    )
+    return law
+
+
+def _task(table: dict[str, Any]) -> tuple[int, Task]:
+    """The priority and the task of a table."""
+    if "type" not in table:
+        raise ValueError("'type' is missing")
+    kind = KINDS[list(KINDS)[index("type of task", table.pop("type"), list(KINDS))]]
+    priority = table.pop("priority", 1)
+    if not isinstance(priority, int) or isinstance(priority, bool) or priority < 1:
+        raise ValueError("priority is a whole number from 1 on")
+    for key in table:
+        index("key", key, [field.name for field in fields(kind)])
+    return priority, kind(**table)
+
+
+def _told(reader: Reader, place: Place, make: Any) -> Any:
+    """What ``make`` makes; its error says where in the file."""
+    try:
+        return make()
+    except (FallingCatError, TypeError, ValueError) as error:
+        reader.fail(place, str(error))

@@ -1,0 +1,364 @@
+"""The whole-body problem: equations, tasks and limits as rows on accelerations and contact forces, for every number."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ...arrays import concatenate, is_numeric, skew, sqrt
+from ...compiler import Kernel, compile
+from ...dynamics import bias_forces, link_pose, mass_matrix
+from ...dynamics.checks import positive
+from ...geometry.contact_points import PointMotion, plane, point_motions
+from ...lie.group import constant
+from ...model import Model, State
+from ..limits.joint_limits import Limit
+from ..tasks.task import Task, count, example, filled, stacked
+
+NONE = -1e300
+"""The lower bound of limits that have none: numbers of code are finite."""
+Levels = tuple[tuple[Task, ...], ...]
+SETTLED = {"forces": ("forces", "torques"), "torques": ("torques", "forces")}
+"""What settles what tasks leave open: one after the other."""
+
+
+@dataclass(frozen=True)
+class TorqueLimits:
+    """Drives give no more than they can: ``|torque| <= fraction * effort`` of each joint's limits.
+
+    >>> TorqueLimits(0.5).fraction
+    0.5
+    """
+
+    fraction: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive(self.fraction, "fraction of TorqueLimits")
+
+
+class Posed(Hashable, Protocol):
+    """A kind of problem, all that code is made for; hashable."""
+
+    @property
+    def forms(self) -> Levels: ...
+
+    @property
+    def contacts(self) -> tuple[str, ...]: ...
+
+    @property
+    def limits(self) -> tuple[Limit | TorqueLimits, ...]: ...
+
+    @property
+    def torque_level(self) -> int:
+        """Which level says what torques are."""
+
+    def shape(self, model: Model) -> Shape: ...
+
+    def problem(self, model: Model, state: State, numbers: Any) -> Problem: ...
+
+    def motion(self, model: Model, x: np.ndarray) -> np.ndarray:
+        """Of an answer the acceleration (nv)."""
+
+    def pushes(self, model: Model, x: np.ndarray, misses: np.ndarray) -> np.ndarray:
+        """Of an answer the forces of contacts (N); ``misses``: of the levels that settle what tasks leave open."""
+
+
+class Setup(NamedTuple):
+    """Accelerations and forces of points; hashable."""
+
+    forms: Levels
+    contacts: tuple[str, ...]
+    friction: tuple[float, ...] | None
+    """of each contact; None: they hold in every direction"""
+    normal: tuple[float, float, float]
+    limits: tuple[Limit | TorqueLimits, ...]
+    horizon: float
+    settle: str
+
+    @property
+    def torque_level(self) -> int:
+        return len(self.forms) + SETTLED[self.settle].index("torques")
+
+    def shape(self, model: Model) -> Shape:
+        nf = 3 * len(self.contacts)
+        sizes = [sum(form.rows(model) for form in level) for level in self.forms]
+        sizes += [{"forces": nf, "torques": model.n}[what] for what in SETTLED[self.settle]]
+        still = sum(3 if U is None else U.shape[1] for _, _, U in _feet(model, self.contacts))
+        return Shape(model.nv + nf, model.nv, still, len(_undriven(model)), ends_of(sizes), *limit_names(model, self))
+
+    def problem(self, model: Model, state: State, numbers: Any) -> Problem:
+        return problem(model, state, numbers, self)
+
+    def motion(self, model: Model, x: np.ndarray) -> np.ndarray:
+        return x[: model.nv].copy()
+
+    def pushes(self, model: Model, x: np.ndarray, misses: np.ndarray) -> np.ndarray:
+        return x[model.nv :].reshape(-1, 3) * model.mass
+
+
+class Problem(NamedTuple):
+    """Rows on ``x = [acceleration; forces / mass]``, in the order equations (contacts, then what has no drive), levels
+    (tasks, then what settles the rest), limits."""
+
+    rows: Any
+    """``k x n``"""
+    value: Any
+    """``k``: right sides; of limits the upper one"""
+    root: Any
+    """of each row of a level the square root of its weight"""
+    lower: Any
+    """of each limit"""
+
+
+class Shape(NamedTuple):
+    """What is known of a :class:`Problem` before its numbers are."""
+
+    n: int
+    accelerations: int
+    """columns before those of forces"""
+    contact_rows: int
+    undriven_rows: int
+    ends: tuple[int, ...]
+    """of levels, counted from the first row of the first"""
+    limits: tuple[str, ...]
+    yields: np.ndarray
+    """of each limit whether it gives way before others, as those of velocities do: drives and friction cannot"""
+
+    @property
+    def equations(self) -> int:
+        return self.contact_rows + self.undriven_rows
+
+    @property
+    def first_limit(self) -> int:
+        return self.equations + self.ends[-1]
+
+
+def ends_of(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Where levels of these sizes end, counted from the first row of the first."""
+    return (0, *np.cumsum(sizes).tolist())
+
+
+def problem(model: Model, state: State, numbers: Any, setup: Setup) -> Problem:
+    """[ETH] (3.109)-(3.115): ``M a + h = S' u + J' f``, contacts at rest, tasks, limits; at a state of any kind."""
+    points = point_motions(model, state, setup.contacts)
+    mass, nf = model.mass, 3 * len(points)
+    h, J = bias_forces(model, state), stacked([p.J for p in points], (0, model.nv))
+    dynamics = concatenate([mass_matrix(model, state), -(J.T) * mass], axis=1)
+    still, bias = _still(model, state, setup.contacts, points)
+    undriven = _undriven(model)
+    tasks = filled(model, [form for level in setup.forms for form in level], numbers)
+    asked = [task_rows(model, state, task, setup.contacts) for task in tasks]
+    free = np.hstack([np.zeros((nf, model.nv)), np.eye(nf)])
+    settled = {
+        "forces": (free, np.zeros(nf), np.ones(nf)),
+        "torques": (dynamics[model.m :], -h[model.m :], np.full(model.n, 1.0 / mass)),
+    }
+    blocks = [(_wide(still, nf), -bias), (undriven @ dynamics, -(undriven @ h))]
+    blocks += [(rows, value) for rows, value, _ in asked]
+    blocks += [settled[what][:2] for what in SETTLED[setup.settle]]
+    roots = [*(sqrt(weight) for *_, weight in asked), *(settled[what][2] for what in SETTLED[setup.settle])]
+    bounds = [_bounds(model, state, setup, limit, dynamics, h) for limit in setup.limits] + [_cones(model, setup)]
+    return Problem(
+        concatenate([*(G for G, _ in blocks), *(G for G, _, _ in bounds)]),
+        concatenate([*(x for _, x in blocks), *(upper for _, _, upper in bounds)]),
+        concatenate(roots),
+        concatenate([np.zeros(0), *(lower for _, lower, _ in bounds)]),
+    )
+
+
+def task_rows(model: Model, state: State, task: Task, contacts: tuple[str, ...]) -> tuple[Any, Any, Any]:
+    """Rows, right side and weights of a task: on accelerations, (3.111), or on contact forces, (3.112)."""
+    forces = task.force_demand(model, state, contacts)
+    if forces is not None:
+        still = np.zeros((len(forces.rows), model.nv))
+        return concatenate([still, forces.rows * model.mass], axis=1), forces.force, forces.weight
+    demand = task.demand(model, state)
+    return _wide(demand.J, 3 * len(contacts)), demand.acceleration - demand.bias, demand.weight
+
+
+def _wide(J: Any, nf: int) -> Any:
+    """Rows on accelerations alone."""
+    return concatenate([J, np.zeros((len(J), nf))], axis=1)
+
+
+def _bounds(model: Model, state: State, setup: Setup, limit: Any, dynamics: Any, h: Any) -> tuple[Any, Any, Any]:
+    """Rows, lower and upper bounds of a limit: of torques, or of what velocities will be after the horizon."""
+    nf = 3 * len(setup.contacts)
+    if isinstance(limit, TorqueLimits):
+        places, most = efforts(model)
+        most = limit.fraction * most
+        rows = model.m + places
+        return dynamics[rows], -most - h[rows], most - h[rows]
+    G, most, _ = limit.rows(model, state)
+    return _wide(G * setup.horizon, nf), np.full(len(G), NONE), most - G @ state.velocity
+
+
+def _cones(model: Model, setup: Setup) -> tuple[Any, Any, Any]:
+    """Pyramids inside the friction cones: ``|t f| <= mu / sqrt(2) n f`` along two tangents ``t``."""
+    n, nf = model.nv + 3 * len(setup.contacts), 3 * len(setup.contacts)
+    if setup.friction is None or not nf:
+        return np.zeros((0, n)), np.zeros(0), np.zeros(0)
+    ground, rows = plane(model, setup.normal), []
+    for k, mu in enumerate(setup.friction):
+        for face in _faces(ground.normal, ground.tangents, mu):
+            row = np.zeros(n)
+            row[model.nv + 3 * k : model.nv + 3 * k + 3] = face
+            rows.append(row)
+    return np.array(rows), np.full(len(rows), NONE), np.zeros(len(rows))
+
+
+def _faces(normal: np.ndarray, tangents: np.ndarray, mu: float) -> list[np.ndarray]:
+    faces = [side * t - mu / np.sqrt(2.0) * normal for t in tangents for side in (1.0, -1.0)]
+    return faces if mu > 0.0 else [*faces, -normal]
+
+
+def limit_names(model: Model, setup: Setup) -> tuple[tuple[str, ...], np.ndarray]:
+    """What each row of the limits says, and whether it gives way before others."""
+    names, yields = own_limits(model, setup.limits)
+    for place, mu in zip(setup.contacts, setup.friction or (), strict=False):
+        names += [f"friction cone of {place!r}"] * (4 if mu > 0.0 else 5)
+    return tuple(names), constant(np.array(yields + [False] * (len(names) - len(yields)), dtype=bool))
+
+
+def own_limits(model: Model, limits: Sequence[Limit | TorqueLimits]) -> tuple[list[str], list[bool]]:
+    """The same of the limits that were given."""
+    names: list[str] = []
+    yields: list[bool] = []
+    for limit in limits:
+        drives = isinstance(limit, TorqueLimits)
+        torques = [f"torque limit of {model.rate_joints[i]!r}" for i in efforts(model)[0]]
+        own = torques if isinstance(limit, TorqueLimits) else limit.rows(model, model.neutral()).names
+        names += own
+        yields += [not drives] * len(own)
+    return names, yields
+
+
+@lru_cache(maxsize=32)
+def efforts(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Places among the rates with an effort limit, and these limits."""
+    own = [i for i, joint in enumerate(model.joints) if joint.nv]
+    all_ = np.concatenate(
+        [np.zeros(0), *(np.full(model.joints[i].nv, x.effort) for i, x in zip(own, model.limits, strict=True))]
+    )
+    places = np.flatnonzero(np.isfinite(all_))
+    return constant(places), constant(all_[places])
+
+
+@lru_cache(maxsize=32)
+def _undriven(model: Model) -> np.ndarray:
+    """Orthonormal rows (k x nv) of generalised forces that no drive gives: unit rows where drives are joints."""
+    S = model.actuation
+    if ((S != 0.0).sum(axis=1) <= 1).all():
+        return constant(np.eye(model.nv)[~S.any(axis=0)])
+    return constant(np.linalg.svd(S)[2][len(S) :])
+
+
+# contacts ------------------------------------------------------------------------------------------------------------
+
+
+def _still(model: Model, state: State, contacts: tuple[str, ...], points: Sequence[PointMotion]) -> tuple[Any, Any]:
+    """``J`` and ``dJ/dt v`` of points at rest, without rows that one rigid link repeats: at most six for each link."""
+    none: Any = np.zeros(1)
+    rows, bias = [np.zeros((0, model.nv))], [np.zeros(0)]
+    for link, members, U in _feet(model, contacts):
+        if U is None:
+            rows += [points[i].J for i in members]
+            bias += [points[i].bias for i in members]
+            continue
+        R = link_pose(model, state, link)[:3, :3]
+        parts = [U[3 * j : 3 * j + 3].T @ R.T for j in range(len(members))]
+        rows.append(sum((P @ points[i].J for P, i in zip(parts, members, strict=True)), start=none))
+        bias.append(sum((P @ points[i].bias for P, i in zip(parts, members, strict=True)), start=none))
+    return concatenate(rows), concatenate(bias)
+
+
+@lru_cache(maxsize=64)
+def _feet(model: Model, contacts: tuple[str, ...]) -> tuple[tuple[str, tuple[int, ...], np.ndarray | None], ...]:
+    """For each link with contacts which these are, and an orthonormal basis (3 k x rank) of how they move with it."""
+    feet: dict[str, list[int]] = {}
+    for i, place in enumerate(contacts):
+        feet.setdefault(model.frame(place).link, []).append(i)
+    found = []
+    for link, members in feet.items():
+        U = None
+        if len(members) > 1:
+            X = np.vstack([np.hstack([np.eye(3), -skew(model.frame(contacts[i]).placement[:3, 3])]) for i in members])
+            U, d, _ = np.linalg.svd(X, full_matrices=False)
+            U = constant(U[:, d > 1e-9 * d[0]])
+        found.append((link, tuple(members), U))
+    return tuple(found)
+
+
+# code -----------------------------------------------------------------------------------------------------------------
+
+
+class Plan(NamedTuple):
+    """The problem of a robot as machine code, and what never changes of it."""
+
+    shape: Shape
+    setup: Posed
+    kernel: Kernel
+    """``(q, v, numbers) -> [rows that change; value; root; lower]``, flat"""
+    kept: np.ndarray
+    """rows that never change"""
+    where: np.ndarray
+    """of each row its place: in the kernel's, or, counted from -1 downwards, in :attr:`kept`"""
+    torque_rows: slice
+    """of the level that says what torques are"""
+
+
+CONSTANT = -1
+
+
+class _Changes(Exception):
+    """A row that looked constant is not."""
+
+
+def changing(model: Model, state: State, numbers: Any, *, setup: Posed, source: tuple[int, ...]) -> Any:
+    """Flat: rows of the problem, then value, root and lower bounds.  ``source`` says of each row whether it is
+    given (its own number), never changes (-1), or repeats another one.
+    """
+    rows, value, root, lower = setup.problem(model, state, numbers)
+    if not is_numeric(rows) and not all(is_numeric(x) for i, j in enumerate(source) if j == CONSTANT for x in rows[i]):
+        raise _Changes
+    given = [i for i, j in enumerate(source) if i == j]
+    return concatenate([rows[given].reshape(-1), value, root, lower])
+
+
+@lru_cache(maxsize=32)
+def plan_of(model: Model, setup: Posed) -> Plan:
+    """Made once for a robot and kinds of tasks, contacts and limits."""
+    size, shape = count(model, [form for level in setup.forms for form in level]), setup.shape(model)
+    torque_rows = slice(*shape.ends[setup.torque_level :][:2])
+    source, kept = _sources(model, setup, shape, torque_rows)
+    try:
+        kernel = compile(model, changing, inputs={"numbers": size}, setup=setup, source=source)
+    except _Changes:
+        source, kept = tuple(range(len(source))), kept[:0]
+        kernel = compile(model, changing, inputs={"numbers": size}, setup=setup, source=source)
+    place = np.cumsum([i == j for i, j in enumerate(source)]) - 1
+    where = np.where(np.array(source) == CONSTANT, -np.cumsum(np.array(source) == CONSTANT), place[list(source)])
+    return Plan(shape, setup, kernel, kept, constant(where.astype(np.int64)), torque_rows)
+
+
+def _sources(model: Model, setup: Posed, shape: Shape, torque_rows: slice) -> tuple[tuple[int, ...], np.ndarray]:
+    """For :func:`changing`: what is the same at two states, which is checked when code is made; and these rows."""
+    rng = np.random.default_rng(0)
+    numbers = example(model, [form for level in setup.forms for form in level])
+    with np.errstate(all="ignore"):  # these numbers are no goals
+        one, two = (setup.problem(model, model.random_state(rng), numbers).rows for _ in range(2))
+    fixed = (one == two).all(axis=1)
+    source, row = np.where(fixed, CONSTANT, np.arange(len(fixed))), shape.first_limit
+    for limit in setup.limits:
+        if isinstance(limit, TorqueLimits):
+            places = efforts(model)[0]
+            source[row : row + len(places)] = shape.equations + torque_rows.start + places
+            fixed[row : row + len(places)] = False
+            row += len(places)
+        else:
+            row += len(limit.rows(model, model.neutral()).h)
+    return tuple(source.tolist()), constant(one[fixed])

@@ -1,0 +1,162 @@
+"""Memory for the whole-body problem of one robot, and the code that solves it there."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import ModelError, NumericsError
+from ...model import Model
+from ...qp.compiled_hqp import CONTRADICTION, NOT_FINITE, SOLVED, SOLVER, Found, Given, memory
+from ...qp.hqp_reference import limited
+from ...qp.least_squares import RANK, Level
+from .problem import NONE, Plan, Posed, plan_of
+
+OPTIMAL = 1e-8
+"""The largest violation of the optimality conditions of an answer, relative to the gradients; else the careful way."""
+AT_ONCE = 256
+"""Problems that are posed together: so many fit into the processor's cache."""
+
+
+class Answer(NamedTuple):
+    """What was found; its arrays may be used again by the next problem."""
+
+    x: np.ndarray
+    """``[acceleration; forces / mass]``"""
+    misses: np.ndarray
+    """``A x - b`` of all levels"""
+    multipliers: np.ndarray
+    """of each limit, negative where it is held from below"""
+    ranks: tuple[int, ...]
+    optimality: float
+    rounds: int
+    excess: np.ndarray
+    """by how much each limit gave way"""
+
+
+class Solver:
+    """``solve(q, v, numbers)``, each time from what the last one held."""
+
+    def __init__(self, model: Model, plan: Plan) -> None:
+        self.model, self.plan, shape = model, plan, plan.shape
+        n, rows, limits, levels = shape.n, shape.ends[-1], len(shape.limits), len(shape.ends) - 1
+        given, m = int(plan.where.max(initial=-1)) + 1, int(np.diff(shape.ends).max())
+        parts = np.cumsum([given * n, shape.first_limit + limits, rows])
+        self._flat, self._zeros = (np.zeros(parts[-1] + limits) for _ in range(2))
+        first, self.value, self.root, self.lower = np.split(self._flat, parts)
+        problem = Given(
+            n, shape.equations, levels, limits, shape.contact_rows, shape.accelerations,
+            plan.kept, first.reshape(given, n), plan.where, self.value, self.root, self.lower, np.array(shape.ends),
+        )  # fmt: skip
+        x, multipliers, misses, report = (np.zeros(k) for k in (n, limits, rows, 4))
+        held, ranks = (np.zeros(k, np.int64) for k in (limits, levels))
+        self.given, self.found = problem.given, Found(held, x, multipliers, misses, ranks, report)
+        self._go = SOLVER.bound(problem, self.found, memory(n, rows, limits, levels, m))
+
+    def __reduce__(self) -> Any:
+        return _made_again, (self.model, self.plan.setup, (self._flat, *self.found))
+
+    def solve(self, q: np.ndarray, v: np.ndarray, numbers: np.ndarray) -> Answer:
+        """From the guess in ``found.held``; the careful way where that does not end, or not well."""
+        posed = self.plan.kernel(q, v, numbers)
+        if posed.ndim != 1:
+            raise ModelError(f"one state at a time: q has shape ({self.model.nq},), not {np.shape(q)}")
+        if posed @ self._zeros != 0.0:  # only what is not finite makes zeros something else
+            raise NumericsError(self._not_finite(q, v))
+        return self._solved(posed, q, v)
+
+    def each(self, q: np.ndarray, v: np.ndarray, numbers: np.ndarray, held: np.ndarray) -> np.ndarray:
+        """``N x n``: torques of many states (N x nq, N x nv), each from its guess in ``held`` (N x limits), where what
+        held is kept; not a number where a state is none.
+        """
+        torques = np.full((len(q), self.model.n), np.nan)
+        for first in range(0, len(q), AT_ONCE):
+            posed = self.plan.kernel(q[first : first + AT_ONCE], v[first : first + AT_ONCE], numbers)
+            for i in first + np.flatnonzero(np.isfinite(posed).all(axis=1)):
+                self.found.held[:] = held[i]
+                try:
+                    torques[i] = self.torques(self._solved(posed[i - first], q[i], v[i]))
+                except NumericsError as error:
+                    raise NumericsError(f"robot {i}: {error}") from None
+                held[i] = self.found.held
+        return torques
+
+    def _solved(self, posed: np.ndarray, q: np.ndarray, v: np.ndarray) -> Answer:
+        """The problem as the kernel posed it, at ``q`` and ``v``."""
+        self._flat[:] = posed
+        code = self._go()
+        if code == CONTRADICTION:
+            raise NumericsError(self._contradiction(int(self.found.report[0])))
+        if code == NOT_FINITE:
+            raise NumericsError(self._not_finite(q, v))
+        if code != SOLVED or self.found.report[2] > OPTIMAL:
+            return self._carefully()
+        f, (_, rounds, worst, _) = self.found, self.found.report.tolist()
+        return Answer(f.x, f.misses, f.multipliers, tuple(f.ranks.tolist()), worst, int(rounds), _NONE)
+
+    def torques(self, found: Answer) -> np.ndarray:
+        """``n``: ``M a + h - J' f`` of the joints."""
+        return found.misses[self.plan.torque_rows].copy()
+
+    def rows(self, first: int, end: int) -> np.ndarray:
+        """Of the problem as it was last posed."""
+        where = self.plan.where[first:end]
+        found = [self.plan.kept[-1 - i] if i < 0 else self.given[i] for i in where]
+        return np.array(found).reshape(-1, self.plan.shape.n)
+
+    def _carefully(self) -> Answer:
+        """By singular values and a primal active set, for limits that contradict each other or are hard to sort out.
+
+        It starts where drives and friction are within their limits, so that those of velocities give way first.
+        """
+        shape = self.plan.shape
+        U, d, Vt = np.linalg.svd(self.rows(0, shape.equations))
+        rank = int((d > RANK * d.max(initial=0.0)).sum())
+        x = Vt[:rank].T @ ((U[:, :rank].T @ self.value[: shape.equations]) / d[:rank])
+        Z = Vt[rank:].T
+        G = self.rows(shape.first_limit, len(self.value))
+        below = np.flatnonzero(self.lower > NONE)
+        sides, of = np.vstack([G, -G[below]]), np.append(np.arange(len(G)), below)
+        most = np.append(self.value[shape.first_limit :], -self.lower[below])
+        first = np.flatnonzero(~shape.yields[of])
+        begun = limited([], sides[first] @ Z, most[first] - sides[first] @ x, Z.shape[1])
+        x, excess = x + Z @ begun.x, np.zeros(len(of))
+        excess[first] = begun.excess
+        A, b = self.rows(shape.equations, shape.first_limit), self.value[shape.equations : shape.first_limit]
+        parts = [slice(*pair) for pair in zip(shape.ends[:-1], shape.ends[1:], strict=True)]
+        levels = [Level(A[i] @ Z, b[i] - A[i] @ x, self.root[i] ** 2) for i in parts]
+        room = most + excess - sides @ x
+        room[first] = np.maximum(room[first], 0.0)  # it is there, but for rounding
+        found = limited(levels, sides @ Z, room, Z.shape[1])
+        pushes, excess = found.multipliers.copy(), excess + found.excess
+        pushes[first] = np.where(begun.excess.any(), np.maximum(pushes[first], begun.multipliers), pushes[first])
+        multipliers = pushes[: len(G)] - np.bincount(below, pushes[len(G) :], len(G))
+        x = x + Z @ found.x
+        self.found.held[:] = np.sign(multipliers)
+        ranks, residual = tuple(self.found.ranks.tolist()), max(begun.residual, found.residual)
+        return Answer(x, A @ x - b, multipliers, ranks, residual, 0, np.bincount(of, excess, len(G)))
+
+    def _contradiction(self, row: int) -> str:
+        if row < self.plan.shape.contact_rows:
+            places = ", ".join(self.plan.setup.contacts)
+            return f"contacts of {self.model.name!r} contradict each other: {places} cannot all be without acceleration"
+        return f"contacts of {self.model.name!r} hold it in a way that it has no drives and no forces for"
+
+    def _not_finite(self, q: np.ndarray, v: np.ndarray) -> str:
+        """Which measurement, if it is one."""
+        for what, x in (("q", q), ("v", v)):
+            if not np.isfinite(x).all():
+                return f"{what}[{int(np.argmin(np.isfinite(x)))}] of {self.model.name!r} is not finite"
+        return f"what these tasks ask of {self.model.name!r} is not finite"
+
+
+def _made_again(model: Model, setup: Posed, memory: tuple[np.ndarray, ...]) -> Solver:
+    """A solver with a memory of its own, in which the same stands: machine code knows the places of its arrays."""
+    solver = Solver(model, plan_of(model, setup))
+    for mine, kept in zip((solver._flat, *solver.found), memory, strict=True):
+        mine[:] = kept
+    return solver
+
+
+_NONE = np.zeros(0)

@@ -1,0 +1,1 @@
+"""Contact geometry: points of robots, terrain, signed distances, collision pairs."""

@@ -1,0 +1,186 @@
+"""The collision shapes of a robot's file as points and balls that may touch: several on a link, as many as it takes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import singledispatch
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dynamics.checks import check_model, check_robot, positive
+from ..errors import ModelError, describe
+from ..io.meshes.mesh_loading import read_vertices
+from ..model import Frame, Model, State
+from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
+from ..records import concise
+from .contact_points import plane, positions
+
+RIM = 8
+"""Points on each rim of a cylinder: it lies 8 % of its radius lower on an edge between two of them than on one."""
+WAYS = np.array([way for way in product((-1.0, 0.0, 1.0), repeat=3) if np.abs(way).sum() in (1.0, 3.0)])
+"""``14 x 3``: along the axes and the diagonals of a box; the farthest points that way stand for what is not flat."""
+
+Ball = tuple[np.ndarray, float]
+"""A center (3, m, in the frame of a shape) and a radius (m)."""
+
+
+@concise
+class CollisionPoints(NamedTuple):
+    """What touches: give it to a floor, and simulate ``model``."""
+
+    model: Model
+    """with a frame at each point"""
+    points: tuple[str, ...]
+    radii: tuple[float, ...]
+    """m; 0 for a corner"""
+
+    @property
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """The points of each link, by its name."""
+        links = [self.model.frame(point).link for point in self.points]
+        pairs = list(zip(links, self.points, strict=True))
+        return {link: tuple(point for one, point in pairs if one == link) for link in dict.fromkeys(links)}
+
+
+def collision_points(model: Model, links: Sequence[str] | None = None) -> CollisionPoints:
+    """The collision shapes of ``links`` (of all that have some if left out) as points and balls.
+
+    A sphere is a ball, a capsule two, a box its eight corners, a cylinder eight points on each rim, an ellipsoid 14
+    points; a mesh is at most 14 of its vertices, those farthest along the axes and diagonals of its frame.  So a plane
+    is touched where the shape itself touches it, by cylinders, ellipsoids and meshes up to the gaps between points.
+
+    >>> import fallingcat as fc
+    >>> from fallingcat.model.shapes import Box, Capsule
+    >>> shapes = Box((0.2, 0.1, 0.1)), Capsule(0.05, 0.3)
+    >>> body = fc.Link("body", fc.Body(1.0, (0, 0, 0), np.eye(3)), collisions=shapes)
+    >>> model, points, radii = collision_points(fc.Model("brick", fc.lie.SE3(), (body,)))
+    >>> points[0], points[-1], radii[-2:]
+    ('body_box1_1', 'body_capsule2_2', (0.05, 0.05))
+    """
+    check_model(model)
+    known = {link.name: link for link in model.links}
+    wanted = [name for name, link in known.items() if link.collisions] if links is None else links
+    if isinstance(wanted, str) or not isinstance(wanted, Sequence):
+        raise ModelError(f"links are names of links of {model.name!r}, not {describe(links)}")
+    for name in wanted:
+        model.link_index(name)  # an error names one that is none
+    frames, radii = [], []
+    for name in wanted:
+        for number, shape in enumerate(known[name].collisions, start=1):
+            parts = balls(shape)
+            for k, (center, radius) in enumerate(parts, start=1):
+                own = f"{name}_{shape.kind}{number}" + (f"_{k}" if len(parts) > 1 else "")
+                H = np.eye(4)
+                H[:3, 3] = center
+                frames.append(Frame(own, name, shape.placement @ H))
+                radii.append(radius)
+    if not frames:
+        where = ", ".join(map(repr, links or [model.name]))
+        raise ModelError(f"there are no collision shapes in {where}: name points yourself, or see corners()")
+    return CollisionPoints(
+        replace(model, frames=(*model.frames, *frames)), tuple(frame.name for frame in frames), tuple(radii)
+    )
+
+
+def feet(model: Model, state: State | None = None, within: float = 0.01) -> CollisionPoints:
+    """Those of :func:`collision_points` at most ``within`` (m) above the lowest: what a robot that stands as in
+    ``state`` (neutral if left out) stands on.
+
+    A point is called as the frame of the model that is there, or else ``LINK_foot``, with a number where a link has
+    several; :attr:`CollisionPoints.groups` lists them link by link.
+
+    >>> import fallingcat as fc
+    >>> from fallingcat.model.shapes import Box
+    >>> body = fc.Link("body", fc.Body(1.0, (0, 0, 0), np.eye(3)), collisions=(Box((0.2, 0.1, 0.1)),))
+    >>> feet(fc.Model("brick", fc.lie.SE3(), (body,))).points
+    ('body_foot_1', 'body_foot_2', 'body_foot_3', 'body_foot_4')
+    """
+    whole, points, radii = collision_points(model)
+    positive(within, "within")
+    at = model.neutral() if state is None else state
+    check_robot(model, at)
+    up = plane(model).normal
+    bottoms = np.array([up @ p - r for p, r in zip(positions(whole, at, points), radii, strict=True)], dtype=float)
+    low = np.flatnonzero(bottoms <= bottoms.min() + within)
+    frames = _named(model, [whole.frame(points[i]) for i in low])
+    known = {frame.name for frame in model.frames}
+    new = tuple(frame for frame in frames if frame.name not in known)
+    names = tuple(frame.name for frame in frames)
+    return CollisionPoints(replace(model, frames=(*model.frames, *new)), names, tuple(radii[i] for i in low))
+
+
+def _named(model: Model, frames: list[Frame]) -> list[Frame]:
+    """Frames with readable names: those of the model at the same place, or new ones by their link."""
+    taken = {*model.link_names, *(frame.name for frame in model.frames)}
+    counts, numbers, out = Counter(frame.link for frame in frames), Counter[str](), list[Frame]()
+    for frame in frames:
+        own = [
+            x for x in model.frames if x.link == frame.link and np.allclose(x.placement[:3, 3], frame.placement[:3, 3])
+        ]
+        if own and own[0].name not in {x.name for x in out}:
+            out.append(own[0])
+            continue
+        numbers[frame.link] += 1
+        stem = frame.link if "foot" in frame.link.lower() else f"{frame.link}_foot"
+        name = stem if counts[frame.link] == 1 and stem not in taken else f"{stem}_{numbers[frame.link]}"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        out.append(Frame(name, frame.link, frame.placement))
+    return out
+
+
+def take_feet(contact: Any) -> CollisionPoints | None:
+    """Names and radii of a contact whose ``points`` are :class:`CollisionPoints`, set in place; None: they are not."""
+    feet = contact.points
+    if not isinstance(feet, CollisionPoints):
+        return None
+    object.__setattr__(contact, "points", feet.points)
+    if isinstance(contact.radius, float) and contact.radius == 0.0:
+        object.__setattr__(contact, "radius", feet.radii)
+    return feet
+
+
+@singledispatch
+def balls(shape: Shape) -> list[Ball]:
+    """The balls and points that stand for a shape, in its frame; register your own kind of shape here."""
+    raise ModelError(f"no points stand for a {shape.kind}: give the link a simpler collision shape, or name its points")
+
+
+@balls.register
+def _(shape: Sphere) -> list[Ball]:
+    return [(np.zeros(3), shape.radius)]
+
+
+@balls.register
+def _(shape: Capsule) -> list[Ball]:
+    return [(np.array([0.0, 0.0, z]), shape.radius) for z in (0.5 * shape.length, -0.5 * shape.length)]
+
+
+@balls.register
+def _(shape: Box) -> list[Ball]:
+    return [(0.5 * np.array(corner) * shape.size, 0.0) for corner in product((1.0, -1.0), repeat=3)]
+
+
+@balls.register
+def _(shape: Cylinder) -> list[Ball]:
+    angles = 2.0 * np.pi * np.arange(RIM) / RIM
+    rim = [(shape.radius * np.cos(a), shape.radius * np.sin(a)) for a in angles]
+    return [(np.array([x, y, z]), 0.0) for z in (0.5 * shape.length, -0.5 * shape.length) for x, y in rim]
+
+
+@balls.register
+def _(shape: Ellipsoid) -> list[Ball]:
+    ways = WAYS / np.linalg.norm(WAYS, axis=1)[:, None]
+    return [(way * shape.radii, 0.0) for way in ways]
+
+
+@balls.register
+def _(shape: Mesh) -> list[Ball]:
+    vertices = read_vertices(shape)
+    farthest = dict.fromkeys(int(i) for i in np.argmax(vertices @ WAYS.T, axis=0))
+    return [(vertices[i], 0.0) for i in farthest]

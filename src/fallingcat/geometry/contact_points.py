@@ -1,0 +1,234 @@
+"""Points of the robot that may touch, and balls around them; and the plane that they touch."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ..arrays import concatenate, cross, skew
+from ..dynamics import jacobian, jacobian_derivative, link_pose
+from ..dynamics.checks import check_model
+from ..dynamics.geometry import geometry
+from ..dynamics.kinematics import world_poses
+from ..dynamics.sweeps import ancestors
+from ..errors import ModelError, describe
+from ..lie.group import constant
+from ..model import Model, State
+from ..records import concise
+
+
+@concise
+class Plane(NamedTuple):
+    """The plane ``normal . p = height`` (world)."""
+
+    normal: np.ndarray
+    """``3``: unit vector out of the ground"""
+    tangents: np.ndarray
+    """``2 x 3``: unit vectors along it"""
+    height: float
+
+    @property
+    def axes(self) -> np.ndarray:
+        """``3 x 3``: normal first, then the tangents, as rows."""
+        return np.vstack([self.normal, self.tangents])
+
+    @property
+    def flat(self) -> bool:
+        """Whether :attr:`Site.axes` are the same everywhere."""
+        return True
+
+    def site(self, p: Any, radius: float = 0.0) -> Site:
+        """What a ball of ``radius`` (m) around ``p`` (3, world) finds below it."""
+        return Site(self.normal @ p - self.height - radius, self.axes)
+
+    def place(self, p: Any) -> Any:
+        """``3`` (m): the height of ``p`` over it, and where along its tangents that is."""
+        return self.axes @ p - np.array([self.height, 0.0, 0.0])
+
+
+class Ground(Protocol):
+    """What balls and points touch."""
+
+    @property
+    def flat(self) -> bool:
+        """Whether :attr:`Site.axes` are the same everywhere."""
+
+    def site(self, p: Any, radius: float = 0.0) -> Site:
+        """What a ball of ``radius`` (m) around ``p`` (3, world) finds below it."""
+
+    def place(self, p: Any) -> Any:
+        """``3`` (m): the height of ``p`` over it, and where along it a point that is held stays; 0 where that is not
+        known.
+        """
+
+
+class Site(NamedTuple):
+    """The ground below a point or ball."""
+
+    height: Any
+    """m: how far its lowest point is above the ground"""
+    axes: Any
+    """``3 x 3``: the normal there, then two tangents, as rows (world)"""
+
+
+def plane(model: Model, normal: tuple[float, ...] | None = None, height: float = 0.0) -> Plane:
+    """The ground: against gravity unless ``normal`` says otherwise.
+
+    >>> from fallingcat.model import robots
+    >>> plane(robots.revolute_hopper()).tangents[0]
+    array([1., 0., 0.])
+    """
+    check_model(model)
+    if not isinstance(height, (int, float, np.number)) or not abs(height) < np.inf:
+        raise ModelError(f"the height of the ground is a finite number, not {describe(height)}")
+    return _plane(model, floor_normal(normal), height)
+
+
+def floor_normal(normal: Any) -> tuple[float, ...] | None:
+    """The normal of a floor as three numbers, or None: against gravity."""
+    try:
+        n = np.zeros(0) if normal is None else np.array(normal, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        n = np.zeros(0)
+    if normal is not None and not (n.shape == (3,) and 0.0 < np.linalg.norm(n) < np.inf):
+        raise ModelError(f"the normal of the ground is a vector of length 3 that is not zero, not {describe(normal)}")
+    return None if normal is None else tuple(n.tolist())
+
+
+@functools.lru_cache(maxsize=32)
+def _plane(model: Model, normal: tuple[float, ...] | None, height: float) -> Plane:
+    n = np.array(normal if normal is not None else -model.gravity, dtype=float)
+    size = float(np.linalg.norm(n))
+    n = n / size if size else np.array([0.0, 0.0, 1.0])
+    x = np.array([1.0, 0.0, 0.0]) if abs(n[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
+    first = x - (x @ n) * n
+    first = first / np.linalg.norm(first)
+    return Plane(constant(n), constant(np.array([first, np.cross(n, first)])), float(height))
+
+
+def position(model: Model, state: State, place: str) -> Any:
+    """Where the origin of a link or frame is (3, world, m)."""
+    return link_pose(model, state, place)[:3, 3]
+
+
+def positions(model: Model, state: State, places: Sequence[str]) -> list[Any]:
+    """:func:`position` of several, from one sweep over the robot."""
+    poses, frames = world_poses(model, state), [model.frame(place) for place in places]
+    return [(poses[model.link_index(frame.link)] @ frame.placement)[:3, 3] for frame in frames]
+
+
+def point_jacobian(model: Model, state: State, place: str) -> Any:
+    """``J`` (3 x nv): the velocity of that origin in the world is ``J [twist; rates]``."""
+    return jacobian(model, state, place, "mixed")[:3]
+
+
+def rim_jacobian(model: Model, state: State, place: str, normal: Any, radius: float) -> Any:
+    """``J`` (3 x nv) where a ball of ``radius`` (m) around that origin touches ground with this ``normal`` (3, world):
+    ``v + r n x w``.
+    """
+    J = jacobian(model, state, place, "mixed")
+    return J[:3] if radius == 0.0 else J[:3] + (radius * skew(normal)) @ J[3:]
+
+
+def point_bias(model: Model, state: State, place: str) -> Any:
+    """``dJ/dt v`` (3): its acceleration when the quasi-velocity is constant."""
+    return jacobian_derivative(model, state, place, "mixed")[:3] @ state.velocity
+
+
+class PointMotion(NamedTuple):
+    """A point in the world: where it is (3), ``J`` (3 x nv) and ``dJ/dt v`` (3); and how its link turns: the same of
+    the angular velocity.
+    """
+
+    position: Any
+    J: Any
+    bias: Any
+    J_turn: Any
+    bias_turn: Any
+
+    def rim(self, normal: Any, radius: float) -> tuple[Any, Any]:
+        """``J`` and ``dJ/dt v`` where a ball around the point touches a plane: its velocity is ``u = v + r n x w``.
+
+        The place of touch moves over the body as it rolls, so ``du/dt = dv/dt + r n x dw/dt``.
+        """
+        if radius == 0.0:
+            return self.J, self.bias
+        across = radius * skew(normal)
+        return self.J + across @ self.J_turn, self.bias + across @ self.bias_turn
+
+
+def point_motions(model: Model, state: State, places: Sequence[str]) -> list[PointMotion]:
+    """:func:`position`, :func:`point_jacobian` and :func:`point_bias` of several points, from one sweep over the robot.
+
+    In the world-fixed frame at the base, the twist of a link is ``s v`` and its rate ``a = ds/dt v``: a point at ``p``
+    has the velocity ``u = s_v v + (s_w v) x p`` and, at constant ``v``, the acceleration
+    ``a_v + a_w x p + (s_w v) x u``.
+    """
+    geo, R = geometry(model, state), state.pose[:3, :3]
+    rates = [state.twist, *(node.rates for node in geo.tree)]
+    motions = []
+    for place in places:
+        frame = model.frame(place)
+        link = model.link_index(frame.link)
+        path = set(ancestors(geo.tree, link))
+        s = geo.places.columns(geo.moving(link, geo.axes))
+        a = sum((geo.axes_dot[i] @ rates[i] for i in sorted(path)), start=np.zeros(6))
+        p = (geo.poses[link] @ frame.placement)[:3, 3]
+        J = s[:3] - skew(p) @ s[3:]
+        w = geo.twists[link][3:]
+        bias = a[:3] + cross(a[3:], p) + cross(w, geo.twists[link][:3] + cross(w, p))
+        motions.append(PointMotion(R @ p + state.pose[:3, 3], R @ J, R @ bias, R @ s[3:], R @ a[3:]))
+    return motions
+
+
+def stacked(parts: list[Any], width: int) -> Any:
+    """Rows under each other; none at all gives an empty matrix of ``width`` columns."""
+    return concatenate(parts) if parts else np.zeros((0, width))
+
+
+def named_points(points: Any) -> tuple[str, ...]:
+    """The names of points: several, in order, not one text whose letters would be taken for points."""
+    if isinstance(points, str) or not isinstance(points, Sequence):
+        raise ModelError(f"points are the names of links and frames, such as ('foot',), not {describe(points)}")
+    return tuple(points)
+
+
+def floor_points(points: Any) -> tuple[str, ...]:
+    """:func:`named_points` of a floor, which has at least one."""
+    names = named_points(points)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise ModelError(
+            f"points are the names of at least one link or frame, such as ('foot',), not {describe(points)}"
+        )
+    return names
+
+
+def each_radius(radius: Any, points: Sequence[str]) -> tuple[float, ...]:
+    """One radius (m) for each point, finite and not negative."""
+    try:
+        given = np.array(radius, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        given = np.array(np.nan)
+    if given.shape not in ((), (len(points),)) or not ((given >= 0.0) & (given < np.inf)).all():
+        raise ModelError(f"radius is not negative, one number or one for each of {len(points)} points, not {radius!r}")
+    return tuple(np.broadcast_to(given, (len(points),)).tolist())
+
+
+def check_point_mode(mode: Any, points: tuple[str, ...], known: tuple[Any, ...]) -> None:
+    """Refuses what does not say one of ``known`` of each point."""
+    each = isinstance(mode, tuple) and len(mode) == len(points)
+    if not each or not all(isinstance(status, (bool, str)) and status in known for status in mode):
+        said = " or ".join(map(str, known))
+        raise ModelError(f"a mode is a tuple that says {said} of each of {', '.join(points)}, not {describe(mode)}")
+
+
+def checked_points(model: Model, points: tuple[str, ...]) -> None:
+    """Refuses points that are no link or frame of the model, and points named twice."""
+    check_model(model)
+    for place in points:
+        model.frame(place)
+    if len(set(points)) != len(points):
+        raise ModelError(f"a contact point is named twice: {', '.join(points)}")

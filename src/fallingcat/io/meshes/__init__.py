@@ -1,0 +1,1 @@
+"""Triangle meshes of robot files: STL, OBJ, MSH, COLLADA; volume and inertia of solids."""

@@ -1,0 +1,1 @@
+"""Robots in TOML: reading and writing."""

@@ -1,0 +1,396 @@
+"""The tables of a TOML robot, as pydantic checks them; what they mean is said in :mod:`fallingcat.io.toml.reader`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Self
+
+import numpy as np
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, model_validator
+
+from ...lie import Group, rotations
+from ...model import Couple, Loop, Pin, Rolling, Shape, Weld
+from ...model.actuator import Actuator, ActuatorKind
+from ...model.joints import KINDS, LIBRARY, JointKind, Reversed
+from ...model.loops import KINDS as LOOP_KINDS
+from ...model.shapes import KINDS as SHAPES
+from ..base_names import BASES
+from ..limits import MAX_ATTRIBUTE, MAX_LINKS, MAX_NAME, MAX_PAIRS, MAX_SHAPES
+from .parts import OWN, made, moved
+from .values import (
+    Armature,
+    Axis,
+    Gravity,
+    Inertia,
+    Interval,
+    Length,
+    Mass,
+    Name,
+    Names,
+    Pitch,
+    Point,
+    Quaternion,
+    RollPitchYaw,
+    Rotation,
+    numbers,
+    rolled,
+    turned,
+    wrong,
+)
+
+ELSEWHERE: Final = {"floating": "free", "ball": "spherical", "hinge": "revolute", "slide": "prismatic", "weld": "fixed"}
+"""What other formats call a joint of ours."""
+LIBRARY_JOINTS: Final = frozenset(kind.name for kind in LIBRARY)
+
+
+class Table(BaseModel):
+    """A table of the file: no unknown keys, no text that happens to look like a number."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
+
+
+class Placed(Table):
+    """Where something sits: a position and at most one way of turning it (rad)."""
+
+    position: Point = (0.0, 0.0, 0.0)  # type: ignore[assignment]  # the validator makes a tuple of the list
+    angle: FiniteFloat | None = None
+    rpy: RollPitchYaw | None = None
+    quaternion: Quaternion | None = None
+    rotation: Rotation | None = None
+
+    @model_validator(mode="after")
+    def _one_rotation(self) -> Self:
+        given = [key for key in ("angle", "rpy", "quaternion", "rotation") if getattr(self, key) is not None]
+        if len(given) > 1:
+            raise wrong(f"only one of {', '.join(given)} may be given")
+        return self
+
+    def placement(self) -> np.ndarray:
+        """``4 x 4``: coordinates of what is placed to coordinates of what it is placed on."""
+        H = np.eye(4)
+        H[:3, 3] = self.position
+        if self.angle is not None:
+            H[:3, :3] = turned(self.angle)
+        elif self.rpy is not None:
+            H[:3, :3] = rolled(self.rpy)
+        elif self.quaternion is not None:
+            q = np.array(self.quaternion)
+            H[:3, :3] = rotations.matrix_from_quaternion(q / np.linalg.norm(q))
+        elif self.rotation is not None:
+            H[:3, :3] = self.rotation
+        return H
+
+
+class BaseTable(Table):
+    """The group in which the base link moves."""
+
+    group: str
+    axis: Axis | None = None
+    pitch: Pitch | None = None
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.group not in BASES:
+            raise wrong(f"there is no base {self.group!r}{meant(self.group, BASES)}")
+        _check_keys(self, f"a base {self.group!r}", set(BASES[self.group].__dataclass_fields__), {"axis", "pitch"})  # type: ignore[attr-defined]
+        return self
+
+    def build(self) -> Group:
+        """The group."""
+        return BASES[self.group](**_given(self, "axis", "pitch"))
+
+
+class PointTable(Table):
+    """One row of [Feurstein] Table 4.3: a mass, where it is, and its inertia about its own center."""
+
+    mass: Mass
+    position: Point
+    inertia: Inertia | None = None
+
+
+class ShapeTable(Placed):
+    """What a link looks like, or touches with."""
+
+    type: str
+    color: Annotated[list[Annotated[FiniteFloat, Field(ge=0.0, le=1.0)]], numbers("a color", 4)] | None = None
+    radius: Length | None = None
+    radii: Annotated[list[Length], numbers("radii", 3)] | None = None
+    length: Length | None = None
+    size: Annotated[list[Length], numbers("a size", 3)] | None = None
+    path: Annotated[str, Field(min_length=1, max_length=MAX_ATTRIBUTE)] | None = None
+    scale: Annotated[list[FiniteFloat], numbers("a scale", 3)] | None = None
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.type not in SHAPES:
+            raise wrong(f"there is no shape {self.type!r}{meant(self.type, SHAPES)}")
+        own = SHAPES[self.type].sizes or ("path", "scale")
+        for key in ("radius", "radii", "length", "size", "path", "scale"):
+            given = getattr(self, key) is not None
+            if given and key not in own:
+                raise wrong(f"a shape of type {self.type!r} has no {key}")
+            if not given and key in own and key != "scale":
+                raise wrong(f"{key!r} is missing")
+        if self.scale is not None and 0.0 in self.scale:
+            raise wrong("no number of a scale is zero")
+        return self
+
+    def build(self, folder: str) -> Shape:
+        """The shape; paths are seen from ``folder``."""
+        more: dict[str, Any] = {"folder": folder} if self.type == "mesh" else {}
+        more |= _given(self, "radius", "radii", "length", "size", "path", "scale", "color")
+        return SHAPES[self.type](placement=self.placement(), **more)
+
+
+class LinkTable(Table):
+    """A link: massless, or one body, or a list of point masses; and its shapes."""
+
+    name: Name
+    mass: Mass | None = None
+    center: Point | None = None
+    inertia: Inertia | None = None
+    points: list[PointTable] | None = None
+    visual: Annotated[list[ShapeTable], Field(max_length=MAX_SHAPES)] = []
+    collision: Annotated[list[ShapeTable], Field(max_length=MAX_SHAPES)] = []
+
+    @model_validator(mode="after")
+    def _one_body(self) -> Self:
+        whole = [key for key in ("mass", "center", "inertia") if getattr(self, key) is not None]
+        if self.points is not None and whole:
+            raise wrong(f"a link is given by its points or by its {', '.join(whole)}, not by both")
+        if whole and self.mass is None:
+            raise wrong("the mass is missing")
+        return self
+
+
+class LimitsTable(Table):
+    """What a joint may do; infinite where nothing is said."""
+
+    lower: FiniteFloat | None = None
+    upper: FiniteFloat | None = None
+    velocity: Annotated[FiniteFloat, Field(ge=0.0)] | None = None
+    effort: Annotated[FiniteFloat, Field(ge=0.0)] | None = None
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.lower is not None and self.upper is not None and self.lower > self.upper:
+            raise wrong(f"the lower limit {self.lower:g} lies above the upper limit {self.upper:g}")
+        return self
+
+
+class PassiveTable(Table):
+    """What pulls on a joint by itself; nothing where nothing is said."""
+
+    damping: Annotated[FiniteFloat, Field(ge=0.0)] = 0.0
+    friction: Annotated[FiniteFloat, Field(ge=0.0)] = 0.0
+    stiffness: Annotated[FiniteFloat, Field(ge=0.0)] = 0.0
+    rest: FiniteFloat = 0.0
+
+
+class MimicTable(Table):
+    """How a joint follows another: its coordinate is ``ratio`` times that of ``joint``, and ``offset``."""
+
+    joint: Name
+    ratio: FiniteFloat = 1.0
+    offset: FiniteFloat = 0.0
+
+
+class JointTable(Placed):
+    """A joint: its type with what the type needs, the links that it joins, where it sits."""
+
+    name: Name
+    type: str
+    parent: Name
+    child: Name
+    axis: Axis | None = None
+    axis2: Axis | None = None
+    pitch: Pitch | None = None
+    reversed: bool = False
+    offset: Placed | None = None
+    limits: LimitsTable | None = None
+    armature: Armature | None = None
+    passive: PassiveTable = PassiveTable()
+    mimic: MimicTable | None = None
+    own: dict[str, Any] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _moved(cls, given: Any) -> Any:
+        keys = set(cls.model_fields) - {OWN}
+        return moved(given, "joint", KINDS, LIBRARY_JOINTS, keys, keys - {"axis", "axis2", "pitch"})
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.type not in KINDS:
+            raise wrong(f"there is no joint type {self.type!r}{meant(self.type, KINDS)}")
+        if self.type not in LIBRARY_JOINTS:
+            return self
+        fields = set(KINDS[self.type].__dataclass_fields__)  # type: ignore[attr-defined]
+        _check_keys(self, f"a joint of type {self.type!r}", fields, {"axis", "axis2", "pitch"})
+        if self.axis and self.axis2:
+            both = np.linalg.norm(self.axis) * np.linalg.norm(self.axis2)
+            if np.linalg.norm(np.cross(self.axis, self.axis2)) < 1e-9 * both:
+                raise wrong("the two axes of a universal joint are parallel: use a revolute joint")
+        return self
+
+    def build(self) -> JointKind:
+        """The kind of joint."""
+        kind: JointKind = made(KINDS[self.type], **_given(self, "axis", "axis2", "pitch"), **self.own)
+        return Reversed(kind) if self.reversed else kind
+
+
+class FrameTable(Placed):
+    """A frame fixed to a link."""
+
+    name: Name
+    link: Name
+
+
+class ActuatorTable(Table):
+    """What drives a joint; unlimited where nothing is said."""
+
+    name: Name
+    joint: Name
+    type: ActuatorKind = "motor"
+    gear: FiniteFloat = 1.0
+    kp: FiniteFloat = 0.0
+    kv: FiniteFloat = 0.0
+    control_range: Interval | None = None
+    force_range: Interval | None = None
+    gain: FiniteFloat = 1.0
+    bias: Annotated[list[FiniteFloat], numbers("a bias", 3)] | None = None
+
+    def build(self) -> Actuator:
+        """The actuator."""
+        more = _given(self, "control_range", "force_range", "bias")
+        return Actuator(self.name, self.joint, self.type, self.gear, self.kp, self.kv, gain=self.gain, **more)
+
+
+LOOPS: Final[dict[str, tuple[str, ...]]] = {
+    "pin": ("first", "second", "first_point", "second_point"),
+    "weld": ("first", "second", "position", "angle", "rpy", "quaternion", "rotation"),
+    "couple": ("joint", "other", "coefficients"),
+    "rolling": ("place", "radius", "normal", "height"),
+}
+"""The types of loops, and the keys of each; the first is required."""
+
+
+class LoopTable(Placed):
+    """What closes the tree: two points pinned, two frames welded, two joints coupled, a ball that rolls."""
+
+    name: Name
+    type: str
+    first: Name | None = None
+    second: Name | None = None
+    first_point: Point | None = None
+    second_point: Point | None = None
+    joint: Name | None = None
+    other: Name | None = None
+    coefficients: Annotated[list[FiniteFloat], Field(min_length=1)] | None = None
+    place: Name | None = None
+    radius: FiniteFloat | None = None
+    normal: Point | None = None
+    height: FiniteFloat | None = None
+    own: dict[str, Any] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _moved(cls, given: Any) -> Any:
+        return moved(given, "loop", LOOP_KINDS, frozenset(LOOPS), set(cls.model_fields) - {OWN}, {"name", "type"})
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.type not in LOOP_KINDS:
+            raise wrong(f"there is no loop type {self.type!r}{meant(self.type, LOOP_KINDS)}")
+        if self.type not in LOOPS:
+            return self
+        required, *_ = keys = LOOPS[self.type]
+        for key in sorted(self.model_fields_set - {"name", "type", *keys}):
+            raise wrong(f"a loop of type {self.type!r} has no {key}")
+        for key in (required, "radius") if self.type == "rolling" else (required,):
+            if getattr(self, key) is None:
+                raise wrong(f"{key!r} is missing")
+        return self
+
+    @property
+    def places(self) -> dict[str, str]:
+        """The links or frames that are named, by key."""
+        return _given(self, "first", "second", "place")
+
+    def build(self) -> Loop:
+        """The loop."""
+        if self.type not in LOOPS:
+            loop: Loop = made(LOOP_KINDS[self.type], name=self.name, **self.own)
+            return loop
+        if self.type == "couple":
+            return Couple(self.name, **_given(self, "joint", "other", "coefficients"))
+        if self.type == "weld":
+            return Weld(self.name, **_given(self, "first", "second"), placement=self.placement())
+        if self.type == "rolling":
+            return Rolling(self.name, **_given(self, *LOOPS["rolling"]))
+        return Pin(self.name, **_given(self, *LOOPS["pin"]))
+
+
+class SymbolsTable(Table):
+    """Which parameters are symbols in closed forms, and how they are called; see :func:`fallingcat.symbolic.load`."""
+
+    parameters: Names = ["all"]
+    names: dict[Name, Names] = {}
+
+
+class RobotTable(Table):
+    """The whole file."""
+
+    name: Annotated[str, Field(max_length=MAX_NAME)] = "robot"
+    base: Annotated[BaseTable, BeforeValidator(lambda given: {"group": given} if isinstance(given, str) else given)]
+    gravity: Gravity | None = None
+    driven: Annotated[list[Any], Field(max_length=MAX_LINKS)] | None = None
+    apart: Annotated[list[Annotated[list[str], Field(min_length=2, max_length=2)]], Field(max_length=MAX_PAIRS)] = []
+    link: Annotated[list[LinkTable], Field(min_length=1, max_length=MAX_LINKS)]
+    joint: Annotated[list[JointTable], Field(max_length=MAX_LINKS)] = []
+    frame: Annotated[list[FrameTable], Field(max_length=MAX_SHAPES)] = []
+    actuator: Annotated[list[ActuatorTable], Field(max_length=MAX_LINKS)] = []
+    loop: Annotated[list[LoopTable], Field(max_length=MAX_LINKS)] = []
+    symbols: SymbolsTable = SymbolsTable()
+
+
+TABLES: Final[dict[tuple[str, ...], type[Table]]] = {
+    (): RobotTable,
+    ("base",): BaseTable,
+    ("link",): LinkTable,
+    ("link", "points"): PointTable,
+    ("link", "visual"): ShapeTable,
+    ("link", "collision"): ShapeTable,
+    ("joint",): JointTable,
+    ("joint", "offset"): Placed,
+    ("joint", "limits"): LimitsTable,
+    ("joint", "passive"): PassiveTable,
+    ("joint", "mimic"): MimicTable,
+    ("frame",): FrameTable,
+    ("actuator",): ActuatorTable,
+    ("loop",): LoopTable,
+    ("symbols",): SymbolsTable,
+}
+"""Which table lies at which path of keys."""
+
+
+def meant(word: str, words: Any) -> str:
+    """`; do you mean ...?`, if one of ``words`` is near, else the list of them."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, list(words), n=1)
+    if not near and ELSEWHERE.get(word) in words:
+        near = [ELSEWHERE[word]]
+    return f"; do you mean {near[0]!r}?" if near else f": it is one of {', '.join(words)}"
+
+
+def _given(table: Table, *keys: str) -> dict[str, Any]:
+    return {key: getattr(table, key) for key in keys if getattr(table, key) is not None}
+
+
+def _check_keys(table: Table, what: str, taken: set[str], possible: set[str]) -> None:
+    """Whether the keys that only some types take are there exactly when this one takes them (an axis defaults to z)."""
+    for key in sorted(possible - taken):
+        if getattr(table, key, None) is not None:
+            raise wrong(f"{what} has no {key}")
+    if "pitch" in taken and not getattr(table, "pitch", None):
+        raise wrong(f"{what} has a pitch (m/rad) that is not zero")

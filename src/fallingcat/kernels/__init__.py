@@ -1,7 +1,0 @@
-"""Robot-specialised native code: trace, schedule, emit, call."""
-
-from .cpu.memory import aligned
-from .ir.inputs import fields
-from .kernel import Kernel, compile
-
-__all__ = ["Kernel", "aligned", "compile", "fields"]

@@ -1,0 +1,1 @@
+"""Curvature of the mechanical connection over shapes, in several frames."""

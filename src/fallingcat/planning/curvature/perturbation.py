@@ -1,0 +1,250 @@
+"""Minimum-perturbation coordinates (Hatton and Choset): the frame in which a robot's shape moves it least.
+
+A frame ``g H(q)`` that depends on the shape has the connection ``A_H = Ad(H^-1) A - H^-1 dH``; brackets, and with
+them the error of the area integral ([Mishra] (11)), are small where ``A_H`` is.  The frame found here makes the mean of
+``|A_H|^2`` over a region of shapes stationary:
+
+- where the base can translate, it follows the center of mass; the linear part of ``A_H`` is zero there, and nothing is
+  smaller, whatever unit lengths have;
+- its axes turn by a product of exponentials of polynomials of the shape.  Each factor is a step of Newton's method,
+  which begins with the ``x`` of least mean ``|A_H - dx|^2``.  In the end ``A_H`` is free of divergence and does not
+  flow through the boundary of the region, as far as the polynomials can tell.
+
+Where rotations commute (planar bases, X(z), R^3) the problem is linear and no frame is better; on SO(3) and SE(3) it is
+a minimum that descent reached from the axes of the base.  A flat connection becomes zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...compiler import compile
+from ...dynamics import center_of_mass
+from ...dynamics.checks import check_model
+from ...errors import ModelError, NumericsError, describe
+from ...formulations import connection
+from ...model import Model
+from ...records import concise
+from ..gaits.curves import samples
+from ..gaits.gait import check_shape
+from .regions import Region
+
+ENOUGH, TOLERATED = 1e-14, 1e-7
+"""Relative gradient at which the frame stands, and the largest one that is accepted when it falls no further."""
+MOST = 60
+"""Steps of Newton's method."""
+
+
+class Turned(NamedTuple):
+    """A change of frame by ``exp(x)``."""
+
+    pose: Any
+    """``4 x 4``"""
+    back: Any
+    """``m x m``: ``Ad(exp(-x))``"""
+    rate: Any
+    """``m x m``: the body velocity of ``exp(x)`` per rate of ``x``"""
+
+
+def turned(model: Model, chart: Any) -> Turned:
+    """``exp(x)`` of exponential coordinates ``chart`` (m), its inverse adjoint, and its rate."""
+    G = model.base
+    pose = G.exp(chart)
+    return Turned(pose, G.Ad(G.inverse(pose)), G.dexp_right(chart))
+
+
+def translations(model: Model) -> np.ndarray:
+    """``3 x 3``: the projection onto the directions in which the base can translate without turning."""
+    S = model.base.selection
+    _, sizes, rows = np.linalg.svd(S[3:])
+    still = rows[int((sizes > 1e-12).sum()) :].T
+    directions = np.linalg.qr(S[:3] @ still)[0]
+    return np.asarray(directions @ directions.T)
+
+
+class Robot:
+    """The compiled pieces of one robot, with the base at the identity."""
+
+    def __init__(self, model: Model) -> None:
+        self.model, G = model, model.base
+        self._connection, self._center = (compile(model, f, state=["joints"]) for f in (connection, center_of_mass))
+        self._turned: Any = compile(model, turned, inputs={"chart": model.m})
+        self._along = translations(model)
+        self.free = np.flatnonzero(np.any(G.selection[3:] != 0.0, axis=0))
+        """components of the algebra that turn: the others are zero at the center of mass"""
+        ad = np.stack([G.ad(e) for e in np.eye(model.m)], axis=1)  # [x, y] = ad[:, i, j] x_i y_j
+        self.brackets = ad[np.ix_(self.free, self.free, self.free)]
+
+    def centers(self, joints: np.ndarray) -> np.ndarray:
+        """``N x 3``: the center of mass, as far as the base can translate there."""
+        return np.asarray(self._center(joints) @ self._along)
+
+    def turning(self, joints: np.ndarray, directions: np.ndarray) -> np.ndarray:
+        """``N x f x k``: the connection at the center of mass along directions (n x k), where it is not zero."""
+        return np.asarray((self._connection(joints) @ directions)[:, self.free])
+
+    def exponential(self, x: np.ndarray) -> Turned:
+        """``exp(x)`` for ``x`` (N x f)."""
+        chart = np.zeros((len(x), self.model.m))
+        chart[:, self.free] = x
+        out: Turned = self._turned(chart)
+        return out
+
+    def changed(self, A: np.ndarray, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
+        """``Ad(exp(-x)) A - rate dx``: the connection (N x f x k) after a turn ``x`` with slopes ``dx`` (N x k x f)."""
+        by, inner = self.exponential(x), np.ix_(self.free, self.free)
+        return np.asarray(by.back[:, *inner] @ A - by.rate[:, *inner] @ np.swapaxes(dx, 1, 2))
+
+
+@concise
+@dataclass(frozen=True, eq=False)
+class MinimumPerturbation:
+    """A frame that moves least over a region, as a function of the shape; a ``frame`` for maps and displacements.
+
+    In the middle of the region its axes are those of the base.
+    """
+
+    robot: Robot
+    region: Region
+    factors: tuple[np.ndarray, ...]
+    """polynomial coefficients (P x f) of each exponential"""
+    before: float
+    """root of the mean of ``|A|^2`` over the region, along orthonormal directions, with the axes of the base"""
+    after: float
+    """the same in this frame"""
+    gradient: float
+    """of that mean by the polynomials, relative to the mean before: zero where it is stationary"""
+
+    name = "minimum_perturbation"
+
+    def poses(self, joints: Any) -> np.ndarray:
+        """``N x 4 x 4``: the frame, seen from the base, at shapes (N x n)."""
+        q = samples(joints, self.robot.model.n, "joints")
+        turn, middle = (self._product(x, lambda by: by.pose) for x in (q, self.region.middle[None]))
+        at = np.broadcast_to(np.eye(4), turn.shape).copy()
+        at[:, :3, 3] = self.robot.centers(q)
+        return np.asarray(at @ turn @ np.linalg.inv(middle[0]))
+
+    def seen(self, joints: np.ndarray) -> np.ndarray:
+        """``N x m x m``: takes algebra vectors at the center of mass, along the base's axes, into the frame."""
+        q = samples(joints, self.robot.model.n, "joints")
+        turn, middle = (self._product(x, lambda by: by.back, back=True) for x in (q, self.region.middle[None]))
+        return np.asarray(np.linalg.inv(middle[0]) @ turn)
+
+    def connection(self, joints: Any) -> np.ndarray:
+        """``N x m x k``: ``A_H`` along the directions of the region; zero where the base translates."""
+        q = samples(joints, self.robot.model.n, "joints")
+        A = self.robot.turning(q, self.region.directions)
+        r = self.region.coordinates(q)
+        B, dB = self.region.polynomials(r), self.region.slopes(r)
+        for factor in self.factors:
+            A = self.robot.changed(A, B @ factor, dB @ factor)
+        out = np.zeros((len(q), self.robot.model.m, self.region.size))
+        out[:, self.robot.free] = A
+        middle = self._product(self.region.middle[None], lambda by: by.back, back=True)[0]
+        return np.asarray(np.linalg.inv(middle) @ out)
+
+    def _product(self, q: np.ndarray, part: Callable[[Turned], np.ndarray], back: bool = False) -> np.ndarray:
+        """Of one part of all factors: the first one is leftmost, or rightmost where they act ``back``."""
+        out = np.eye(self.robot.model.m if back else 4) + np.zeros((len(q), 1, 1))
+        B = self.region.polynomials(self.region.coordinates(q))
+        for factor in self.factors:
+            now = part(self.robot.exponential(B @ factor))
+            out = now @ out if back else out @ now
+        return out
+
+
+def minimum_perturbation(model: Model, region: Region) -> MinimumPerturbation:
+    """Minimum-perturbation coordinates of a robot over a region of shapes.
+
+    >>> from fallingcat.model import robots
+    >>> cat = robots.two_cylinder_cat()
+    >>> found = minimum_perturbation(cat, Region(np.eye(2), np.zeros(2), [-1.0, -1.0], [1.0, 1.0]))
+    >>> print(f"mean |A| falls from {found.before:.2f} to {found.after:.2f}")
+    mean |A| falls from 0.81 to 0.45
+    """
+    check_model(model)
+    check_shape(model, model.n)
+    if not isinstance(region, Region):
+        raise ModelError(f"region is a Region of shapes, not {describe(region)}")
+    if len(region.origin) != model.n:
+        raise ModelError(f"the region lies in {len(region.origin)} joints, but {model.name!r} has {model.n}")
+    search = _Search(Robot(model), region)
+    before, factors = search.mean, []
+    for _ in range(MOST):
+        if search.gradient <= ENOUGH:
+            break
+        factor = search.step()
+        if factor is None:
+            break
+        factors.append(factor)
+    if not search.gradient <= TOLERATED:
+        raise NumericsError("the minimum-perturbation coordinates do not settle", value=search.gradient)
+    return MinimumPerturbation(
+        search.robot, region, tuple(factors), before**0.5, search.mean**0.5, float(search.gradient)
+    )
+
+
+class _Search:
+    """Descent of the mean of ``|A|^2`` at the nodes of a region."""
+
+    def __init__(self, robot: Robot, region: Region) -> None:
+        self.robot = robot
+        r, self.weights = region.quadrature()
+        self.joints = region.shapes(r)
+        axes = np.linalg.qr(region.directions)[0]  # orthonormal: the mean does not depend on how a plane is given
+        self.B = region.polynomials(r)
+        self.dB = np.einsum("nip,ij->njp", region.slopes(r), np.linalg.pinv(region.directions) @ axes)
+        self.A = robot.turning(self.joints, axes)
+        flat = (self.weights[:, None, None] * self.dB).reshape(-1, self.B.shape[1])
+        self.stiff = flat.T @ self.dB.reshape(flat.shape)
+        self._scale = max(float(np.sqrt(self.mean * np.diag(self.stiff).max())), 1e-300)
+
+    @property
+    def mean(self) -> float:
+        return self._mean(self.A)
+
+    def _mean(self, A: np.ndarray) -> float:
+        return float(self.weights @ np.einsum("nfi,nfi->n", A, A))
+
+    @property
+    def slope(self) -> np.ndarray:
+        """``P x f``: how fast the mean falls, halved: the mean of ``<A, dx>``."""
+        weighted = self.weights[:, None, None] * self.A
+        return np.asarray(np.einsum("nip,nfi->pf", self.dB, weighted, optimize=True))
+
+    @property
+    def gradient(self) -> float:
+        return float(np.abs(self.slope).max(initial=0.0)) / self._scale
+
+    def step(self) -> np.ndarray | None:
+        """A factor (P x f) after which the mean is smaller; None where rounding is reached."""
+        slope, now = self.slope, self.mean
+        for hessian in self._hessians():
+            x = np.linalg.solve(hessian, slope.ravel()).reshape(slope.shape)
+            for _ in range(20):
+                A = self.robot.changed(self.A, self.B @ x, self.dB @ x)
+                if self._mean(A) < now:
+                    self.A = A
+                    return x
+                x = 0.5 * x
+        return None
+
+    def _hessians(self) -> list[np.ndarray]:
+        """Of the mean, halved: ``|dx|^2 + <[x, A], dx>`` with an invariant metric; the first partalone leads down."""
+        P, f = self.B.shape[1], self.A.shape[1]
+        plain = np.einsum("pq,fg->pfqg", self.stiff, np.eye(f)).reshape(P * f, P * f)
+        if not self.robot.brackets.any():
+            return [plain]
+        turning = np.einsum("fgh,nhi->fgin", self.robot.brackets, self.A)  # [x, A]_f = turning_fg x_g
+        mixed = np.zeros((P, f, P, f))
+        for i, j in np.argwhere(self.robot.brackets.any(axis=2)):
+            for k in range(self.dB.shape[1]):
+                mixed[:, i, :, j] += self.dB[:, k].T @ ((self.weights * turning[i, j, k])[:, None] * self.B)
+        flat = mixed.reshape(P * f, P * f)
+        full = plain + 0.5 * (flat + flat.T)
+        return [full, plain] if np.linalg.eigvalsh(full)[0] > 0.0 else [plain]

@@ -1,0 +1,1 @@
+"""Gaits: closed curves of shapes and the displacement that they cause."""

@@ -1,0 +1,357 @@
+"""Curves in shape space: circles, Fourier series, polygons, chains of them, and their images in more joints."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...arrays.arguments import shape_of
+from ...errors import ModelError, describe
+from ...records import concise
+
+
+@concise
+class Jet(NamedTuple):
+    """A curve at N times: where it is and its first two derivatives, ``N x k`` each."""
+
+    q: np.ndarray
+    dq: np.ndarray
+    ddq: np.ndarray
+
+
+class Curve(ABC):
+    """A curve ``s -> r`` in k dimensions for s in [0, 1]; what a gait follows, whatever its speed."""
+
+    duration = 1.0
+    """A curve is a motion too: the one that takes unit time."""
+
+    @abstractmethod
+    def __call__(self, s: Any) -> Jet:
+        """Points and derivatives by ``s`` (N, or one number)."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """k, the number of coordinates."""
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """From 0 to 1: between two of them the curve is smooth."""
+        return (0.0, 1.0)
+
+    @property
+    def corners(self) -> tuple[float, ...]:
+        """The inner breaks where the direction jumps: a gait comes to rest there."""
+        return ()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it ends where it starts."""
+        ends = self(np.array([0.0, 1.0])).q
+        return bool(np.abs(ends[1] - ends[0]).max() <= 1e-9 * max(1.0, float(np.abs(ends).max())))
+
+    def reversed(self) -> Curve:
+        """The same points in the other direction."""
+        return ReversedCurve(self)
+
+    def embedded(self, directions: Any, origin: Any | None = None) -> Curve:
+        """The curve ``q = origin + directions r`` in more joints ([Mishra] (59)); ``directions`` is n x k."""
+        matrix = finite(directions, 2, "directions")
+        if matrix.shape[1] != self.size:
+            raise ModelError(f"directions has {self.size} columns, one for each coordinate of the curve")
+        start = np.zeros(len(matrix)) if origin is None else finite(origin, 1, "origin")
+        if start.shape != (len(matrix),):
+            raise ModelError(f"origin has shape ({len(matrix)},), not {start.shape}")
+        return Embedded(self, matrix, start)
+
+
+@concise
+@dataclass(frozen=True, eq=False)
+class Circle(Curve):
+    """``center + (radius_1 cos a, radius_2 sin a)`` for the angle a from ``start``, ``turns`` times around (rad).
+
+    One number as ``radius`` is a circle, two are an ellipse; negative turns go backwards.
+
+    >>> Circle(0.5)(0.25).q.round(12)
+    array([[0. , 0.5]])
+    """
+
+    radius: float | Sequence[float]
+    center: Sequence[float] = (0.0, 0.0)
+    start: float = 0.0
+    turns: float = 1.0
+
+    def __post_init__(self) -> None:
+        radii = at_once(self.radius, "radius")
+        if radii.shape not in ((1,), (2,)):
+            raise ModelError(f"radius is one number or two, not {len(radii)}")
+        if finite(self.center, 1, "center").shape != (2,):
+            raise ModelError("the center of a circle has two coordinates")
+        finite(self.start, 0, "start")
+        finite(self.turns, 0, "turns")
+
+    @property
+    def size(self) -> int:
+        return 2
+
+    def __call__(self, s: Any) -> Jet:
+        rate = 2.0 * np.pi * self.turns
+        a = self.start + rate * at_once(s, "s")
+        radii = np.broadcast_to(np.asarray(self.radius, dtype=float), 2)
+        along = radii * np.stack([np.cos(a), np.sin(a)], axis=1)
+        across = radii * np.stack([-np.sin(a), np.cos(a)], axis=1)
+        return Jet(np.asarray(self.center, dtype=float) + along, rate * across, -(rate**2) * along)
+
+
+@concise
+@dataclass(frozen=True, eq=False)
+class Fourier(Curve):
+    """``mean + sum_h cosines[h] cos(2 pi (h + 1) s) + sines[h] sin(2 pi (h + 1) s)``; H x k coefficients each."""
+
+    mean: np.ndarray
+    cosines: np.ndarray
+    sines: np.ndarray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mean", finite(self.mean, 1, "mean"))
+        for name in ("cosines", "sines"):
+            value = finite(getattr(self, name), 2, name)
+            if value.shape[1:] != self.mean.shape or len(value) != len(np.asarray(self.cosines)):
+                raise ModelError(f"cosines and sines have the same shape (H, {len(self.mean)})")
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def through(cls, samples: Any) -> Fourier:
+        """The smoothest closed curve through ``samples`` (N x k), taken at equal distances of s from 0.
+
+        >>> points = Circle(0.3, turns=1.0)(np.arange(8) / 8).q
+        >>> bool(abs(Fourier.through(points)(0.1).q - Circle(0.3)(0.1).q).max() < 1e-15)
+        True
+        """
+        points = finite(samples, 2, "samples")
+        if len(points) < 3:
+            raise ModelError(f"a closed curve goes through 3 samples or more, not {len(points)}")
+        spectrum = np.fft.rfft(points, axis=0) / len(points)
+        weights = np.full((len(spectrum) - 1, 1), 2.0)
+        if len(points) % 2 == 0:
+            weights[-1] = 1.0  # the highest harmonic of an even number of samples is its own mirror image
+        return cls(spectrum[0].real, weights * spectrum[1:].real, -weights * spectrum[1:].imag)
+
+    def repeated(self, count: int) -> Fourier:
+        """The same curve gone around ``count`` times: harmonics become ``count`` times as high.
+
+        >>> once = Fourier([0.0], [[1.0]], [[0.5]])
+        >>> bool(np.allclose(once.repeated(3)(0.1).q, once(0.3).q))
+        True
+        """
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+            raise ModelError(f"a curve is repeated a whole number of times, once or more, not {describe(count)}")
+        parts = np.zeros((2, count * len(self.cosines), self.size))
+        parts[0, count - 1 :: count], parts[1, count - 1 :: count] = self.cosines, self.sines
+        return Fourier(self.mean, *parts)
+
+    @property
+    def size(self) -> int:
+        return len(self.mean)
+
+    def __call__(self, s: Any) -> Jet:
+        rates = 2.0 * np.pi * np.arange(1, len(self.cosines) + 1)
+        angles = at_once(s, "s")[:, None] * rates
+        C, S = np.cos(angles), np.sin(angles)
+        q = self.mean + C @ self.cosines + S @ self.sines
+        dq = (C * rates) @ self.sines - (S * rates) @ self.cosines
+        return Jet(q, dq, -(C * rates**2) @ self.cosines - (S * rates**2) @ self.sines)
+
+
+@concise
+@dataclass(frozen=True, eq=False)
+class Segment(Curve):
+    """The straight line from ``start`` to ``end``."""
+
+    start: Sequence[float]
+    end: Sequence[float]
+
+    def __post_init__(self) -> None:
+        if finite(self.start, 1, "start").shape != finite(self.end, 1, "end").shape:
+            raise ModelError("start and end of a segment have the same number of coordinates")
+
+    @property
+    def size(self) -> int:
+        return len(self.start)
+
+    def __call__(self, s: Any) -> Jet:
+        s = at_once(s, "s")[:, None]
+        a, b = np.asarray(self.start, dtype=float), np.asarray(self.end, dtype=float)
+        return Jet(a + s * (b - a), np.broadcast_to(b - a, (len(s), len(a))), np.zeros((len(s), len(a))))
+
+
+@concise
+@dataclass(frozen=True, eq=False)
+class Chain(Curve):
+    """Curves one after the other, each beginning where the one before ends; ``shares`` of [0, 1] by length."""
+
+    parts: tuple[Curve, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.parts, (tuple, list)) or not all(isinstance(part, Curve) for part in self.parts):
+            raise ModelError("the parts of a chain are curves")
+        if not self.parts or any(part.size != self.parts[0].size for part in self.parts):
+            raise ModelError("a chain has curves of one size, and at least one")
+        ends = [part(np.array([0.0, 1.0])).q for part in self.parts]
+        gaps = [np.abs(b[0] - a[1]).max() for a, b in pairwise(ends)]
+        if any(gap > 1e-9 for gap in gaps):
+            raise ModelError(f"a curve of the chain begins {max(gaps):.3g} away from the end of the one before")
+        lengths = np.array([length(part) for part in self.parts])
+        if not (lengths > 0.0).all():
+            raise ModelError("a curve of the chain has no length")
+        object.__setattr__(self, "_edges", np.concatenate([np.zeros(1), np.cumsum(lengths) / lengths.sum()]))
+
+    @property
+    def edges(self) -> np.ndarray:
+        """Where the parts begin and end in [0, 1]."""
+        edges: np.ndarray = self.__dict__["_edges"]
+        return edges
+
+    @property
+    def size(self) -> int:
+        return self.parts[0].size
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        inner = [a + (b - a) * np.array(part.breaks[:-1]) for part, a, b in self._placed()]
+        return (*(float(x) for x in np.concatenate(inner)), 1.0)
+
+    @property
+    def corners(self) -> tuple[float, ...]:
+        inner = [a + (b - a) * np.array([0.0, *part.corners]) for part, a, b in self._placed()]
+        return tuple(float(x) for x in np.concatenate(inner)[1:])
+
+    def _placed(self) -> list[tuple[Curve, float, float]]:
+        return [(part, float(self.edges[i]), float(self.edges[i + 1])) for i, part in enumerate(self.parts)]
+
+    def __call__(self, s: Any) -> Jet:
+        s = at_once(s, "s")
+        out = Jet(*(np.empty((len(s), self.size)) for _ in range(3)))
+        which = np.clip(np.searchsorted(self.edges, s, side="right") - 1, 0, len(self.parts) - 1)
+        for i, (part, a, b) in enumerate(self._placed()):
+            here = which == i
+            jet = part((s[here] - a) / (b - a))
+            for order in range(3):
+                out[order][here] = jet[order] / (b - a) ** order
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class ReversedCurve(Curve):
+    """A curve run backwards."""
+
+    curve: Curve
+
+    @property
+    def size(self) -> int:
+        return self.curve.size
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        return tuple(1.0 - x for x in self.curve.breaks[::-1])
+
+    @property
+    def corners(self) -> tuple[float, ...]:
+        return tuple(1.0 - x for x in self.curve.corners[::-1])
+
+    def __call__(self, s: Any) -> Jet:
+        jet = self.curve(1.0 - at_once(s, "s"))
+        return Jet(jet.q, -jet.dq, jet.ddq)
+
+
+@concise
+@dataclass(frozen=True, eq=False)
+class Embedded(Curve):
+    """``q = origin + directions r``: a curve of few coordinates in the space of all joints ([Mishra] (59))."""
+
+    curve: Curve
+    directions: np.ndarray
+    origin: np.ndarray
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.curve, Curve):
+            raise ModelError(f"curve is a Curve, not {describe(self.curve)}")
+        object.__setattr__(self, "origin", finite(self.origin, 1, "origin"))
+        directions = finite(self.directions, 2, "directions")
+        if directions.shape != (len(self.origin), self.curve.size):
+            raise ModelError(f"directions has shape {(len(self.origin), self.curve.size)}, not {directions.shape}")
+        object.__setattr__(self, "directions", directions)
+
+    @property
+    def size(self) -> int:
+        return len(self.origin)
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        return self.curve.breaks
+
+    @property
+    def corners(self) -> tuple[float, ...]:
+        return self.curve.corners
+
+    def __call__(self, s: Any) -> Jet:
+        jet = self.curve(s)
+        D = self.directions.T
+        return Jet(self.origin + jet.q @ D, jet.dq @ D, jet.ddq @ D)
+
+
+def polygon(vertices: Any) -> Chain:
+    """The closed polygon through ``vertices`` (V x k), from the first back to the first.
+
+    >>> polygon([[0, 0], [1, 0], [1, 1]]).closed
+    True
+    """
+    points = finite(vertices, 2, "vertices")
+    ends = np.roll(points, -1, axis=0)
+    return Chain(tuple(Segment(tuple(a), tuple(b)) for a, b in zip(points, ends, strict=True) if np.any(a != b)))
+
+
+def carried_bend(bend: float, turns: float = 1.0) -> Chain:
+    """Bend to ``(bend, 0)`` (rad), carry the bend around ``turns`` times, straighten: how a cat turns.
+
+    >>> carried_bend(0.5)(1.0).q
+    array([[0., 0.]])
+    """
+    bend = float(finite(bend, 0, "bend"))
+    around = Circle(bend, turns=turns)
+    top = tuple(float(x) for x in around(1.0).q[0])
+    return Chain((Segment((0.0, 0.0), (bend, 0.0)), around, Segment(top, (0.0, 0.0))))
+
+
+def length(curve: Curve, points: int = 201) -> float:
+    """The length of a curve in shape space (rad for hinges), from the chords between ``points``."""
+    return float(np.linalg.norm(np.diff(curve(np.linspace(0.0, 1.0, points)).q, axis=0), axis=1).sum())
+
+
+def samples(x: Any, width: int, what: str) -> np.ndarray:
+    """Points (N x width) as an array; a single one is a row."""
+    out = np.atleast_2d(finite(x, 1 if shape_of(x) == (width,) else 2, what))
+    if out.shape[1] != width:
+        raise ModelError(f"{what} has shape (N, {width}), not {out.shape}")
+    return out
+
+
+def at_once(x: Any, what: str) -> np.ndarray:
+    """One number or a vector of them as a vector."""
+    return finite([x] if shape_of(x) == () else x, 1, what)
+
+
+def finite(x: Any, rank: int, what: str) -> np.ndarray:
+    """``x`` as an array of finite numbers of the given rank."""
+    try:
+        out = np.array(x, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"{what} is an array of finite numbers of rank {rank}, not {describe(x)}") from None
+    if out.ndim != rank or not np.isfinite(out).all():
+        raise ModelError(f"{what} is an array of finite numbers of rank {rank}")
+    return out

@@ -1,0 +1,310 @@
+"""The best gait: most displacement per cycle, or least effort for a wanted one, within the limits of the joints.
+
+Fourier series of the joints are the unknowns; CasADi differentiates the exact displacement, and IPOPT looks for a gait
+at which no small change is better.  That is a local optimum: several starts make it likely to be the best one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...dynamics.checks import positive, vector
+from ...errors import Interrupted, ModelError, NumericsError
+from ...model import Model
+from ...records import tabulated
+from .curves import Curve, Fourier
+from .displacement import Displacement, Reconstruction
+from .gait import check_shape
+from .initial_guess import bends
+from .ipopt import Answer, Question, Solver
+from .objectives import Aim
+from .transcription import EFFORTS
+
+ROOM = 1.5
+"""How far (rad, m) starts reach where joints have no limits."""
+SHARE = 0.6
+"""Of the room around a start that its circle takes."""
+GAP, EXCESS = 1e-6, 1e-9
+"""What the exact gait may differ from the discrete one in its value, and how far it may leave the limits (rad, m)."""
+NEAR = 1e-7
+"""IPOPT's barrier where it goes on from an answer to another weight."""
+_RANKS = {"optimal": 0, "unfinished": 1, "interrupted": 2, "infeasible": 3}
+
+
+@tabulated
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """A gait that was looked for, and whether it is what was wanted."""
+
+    gait: Curve
+    """closed, over all joints of the model, for s in [0, 1]"""
+    series: Fourier
+    """of the joints that move"""
+    joints: tuple[str, ...]
+    value: float
+    """of what was wanted (m, rad), exact"""
+    displacement: Displacement
+    """of the base, exact"""
+    effort: float
+    """over a cycle of 1 s"""
+    status: str
+    """``optimal``, ``infeasible``, ``unfinished`` or ``interrupted``"""
+    message: str
+    """what the solver says"""
+    iterations: int
+    gradient: float
+    """largest entry of the gradient of the Lagrangian: zero at an optimum"""
+    violation: float
+    """largest amount (rad, m) by which a joint leaves its limits, or the value its target"""
+
+    @property
+    def optimal(self) -> bool:
+        """Whether it is (a local) one."""
+        return self.status == "optimal"
+
+
+def optimize(
+    model: Model,
+    maximize: str = "turn",
+    joints: Sequence[str] | None = None,
+    *,
+    target: float | None = None,
+    effort: str = "rates",
+    weight: float = 1e-3,
+    budget: float | None = None,
+    limits: bool = True,
+    reach: float | None = None,
+    harmonics: int = 3,
+    start: Curve | None = None,
+    starts: int = 2,
+    origin: Any | None = None,
+    iterations: int = 500,
+    tolerance: float = 1e-8,
+    strict: bool = True,
+) -> Optimum:
+    """The gait of the named joints (all, if left out) with most of ``maximize`` minus ``weight`` times effort.
+
+    ``maximize`` is one of :data:`~fallingcat.planning.gaits.objectives.AIMS`, or minus one of its coordinates.  With a ``target``
+    (m, rad) it is a constraint instead: the gait with least effort that reaches it.  ``effort`` counts squares of joint
+    ``rates`` (rad^2/s) or ``forces`` (N^2 m^2 s) over a cycle of 1 s; ``budget`` bounds it.  Joints stay within the
+    model's ``limits``, and within ``reach`` (rad, m) of ``origin`` (n, neutral if left out), where joints that do not
+    move stay.  The search begins at ``start``, a closed curve of the moving joints (or of all), or at the ``starts``
+    most promising circles, and stays with gaits that go around once where it can: twice around is twice as far.
+
+    What is not an optimum raises a :class:`~fallingcat.errors.NumericsError` that says why, and how much is in reach;
+    with ``strict=False`` it is returned, and its ``status`` says so.  Ctrl-C ends the search after an iteration: it
+    raises :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the best gait so far.
+    Needs CasADi.
+
+    >>> from fallingcat.model import robots
+    >>> best = optimize(robots.two_cylinder_cat(), "turn", reach=0.5, harmonics=1)
+    >>> best.status, best.violation < 1e-8
+    ('optimal', True)
+    """
+    check_shape(model, model.n)
+    aim = Aim.of(maximize)
+    if effort not in EFFORTS:
+        raise ModelError(f"effort is one of {', '.join(EFFORTS)}, not {effort!r}")
+    if harmonics < 1 or not (np.isfinite(weight) and weight >= 0.0):
+        raise ModelError("a gait has one harmonic or more, and effort a finite weight that is not negative")
+    positive(tolerance, "tolerance")
+    part = Part.of(model, joints, origin)
+    low, high = part.bounds(limits, reach)
+    question = Question(part.moving, aim, target, effort, weight, budget, low, high, harmonics)
+    if not question.bounded:
+        raise ModelError("nothing bounds the gait: give a weight of effort, a budget, limits or a reach")
+    search = _Search(part, question, iterations, tolerance)
+    found = search.best(search.starts(start, starts))
+    if strict and not found.optimal:
+        raise NumericsError(f"no optimal gait was found: {found.message}")
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some joints of a robot: the others are welded where they are."""
+
+    model: Model
+    moving: Model
+    places: np.ndarray
+    """where its joints are among those of the model"""
+    origin: np.ndarray
+    """``n``: of all joints"""
+
+    @classmethod
+    def of(cls, model: Model, joints: Sequence[str] | None, origin: Any | None) -> Part:
+        """The named joints, or all."""
+        at = np.asarray(model.neutral().joints if origin is None else vector(origin, model.n, "origin"), dtype=float)
+        names = list(model.joint_names if joints is None else joints)
+        places = np.sort([model.v_slices[model.leading_index(name)].start for name in names])
+        if len(set(names)) < max(len(names), 2):
+            raise ModelError(f"a gait takes two different joints or more, not {', '.join(names) or 'none'}")
+        rest = {
+            j.name: at[place]
+            for j, place in zip(model.joints, model.q_slices, strict=True)
+            if j.name not in names and j.nv
+        }
+        return cls(model, model.lock(rest).merge_fixed() if rest else model, places, at)
+
+    @property
+    def middle(self) -> np.ndarray:
+        """``k``: the moving joints at the origin."""
+        return np.asarray(self.origin[self.places])
+
+    def bounds(self, limits: bool, reach: float | None) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest shape (k)."""
+        own = self.moving.limits
+        low, high = (np.array([getattr(x, side) for x in own]) for side in ("lower", "upper"))
+        if not limits:
+            low, high = np.full(len(own), -np.inf), np.full(len(own), np.inf)
+        if reach is not None:
+            if not reach > 0.0:
+                raise ModelError(f"reach is positive, not {reach!r}")
+            low, high = np.maximum(low, self.middle - reach), np.minimum(high, self.middle + reach)
+        if not (low < high).all():
+            raise ModelError(f"joint {self.moving.joint_names[int(np.argmin(low < high))]!r} has no room to move")
+        return low, high
+
+    def whole(self, series: Fourier) -> Curve:
+        """A series of the moving joints as a curve of all joints."""
+        rest = self.origin.copy()
+        rest[self.places] = 0.0
+        return series.embedded(np.eye(self.model.n)[:, self.places], rest)
+
+
+class _Search:
+    """Asks, looks at the exact gait of the answer, and asks again until it keeps what was promised."""
+
+    def __init__(self, part: Part, question: Question, iterations: int, tolerance: float) -> None:
+        self.part, self.question, self.iterations, self.tolerance = part, question, iterations, tolerance
+        self.reconstruction = Reconstruction(part.moving)
+        self.solvers: dict[int, Solver] = {}
+
+    def starts(self, start: Curve | None, count: int) -> list[np.ndarray]:
+        """Coefficients of where to begin."""
+        asked, s = self.question, np.arange(256) / 256.0
+        if start is not None:
+            chosen = start.size == asked.model.n
+            if not start.closed or not (chosen or start.size == self.part.model.n):
+                raise ModelError(f"the start is a closed curve of {asked.model.n} joints, or of all")
+            return [self._series(start(s).q if chosen else start(s).q[:, self.part.places])]
+        middle = np.clip(self.part.middle, asked.low, asked.high)
+        low, high = np.maximum(asked.low, middle - ROOM), np.minimum(asked.high, middle + ROOM)
+        found = bends(asked.model, self._direction() * asked.aim.rows(asked.model), low, high, middle)
+        if not found[0].strength > 1e-9:
+            raise ModelError(f"small gaits of these joints do nothing for {asked.aim.name!r}: the curvature is zero")
+        return [self._series(bend.circle(SHARE)(s).q) for bend in found[: max(count, 1)]]
+
+    def _direction(self) -> float:
+        asked = self.question
+        return asked.aim.sign if asked.target is None else (-1.0 if asked.target < 0.0 else 1.0)
+
+    def _series(self, samples: np.ndarray) -> np.ndarray:
+        spectrum = np.fft.rfft(samples, axis=0)[: self.question.harmonics + 1] / len(samples)
+        return np.vstack([spectrum[:1].real, 2.0 * spectrum[1:].real, -2.0 * spectrum[1:].imag]).ravel()
+
+    def best(self, starts: list[np.ndarray]) -> Optimum:
+        """The best of what the starts lead to."""
+        found: list[Optimum] = []
+        try:
+            for x in starts:
+                found.append(self._from(x))  # noqa: PERF401  Ctrl-C leaves what was found
+            return self._with_reach(self._first(found))
+        except Interrupted as stop:
+            best = self._first([*found, self._judged(stop.result)[0]])
+            words = f"interrupted after {len(found)} of {len(starts)} starts"
+            raise Interrupted(words, replace(best, status="interrupted", message=f"{words}; {best.message}")) from None
+
+    def _first(self, found: list[Optimum]) -> Optimum:
+        return min(found, key=lambda one: (_RANKS[one.status], self._cost(one)))
+
+    def _with_reach(self, best: Optimum) -> Optimum:
+        if best.optimal or self.question.target is None:
+            return best
+        return replace(best, message=f"{best.message}; {self._farthest(best)}")
+
+    def _cost(self, one: Optimum) -> float:
+        asked = self.question
+        return one.effort if asked.target is not None else asked.weight * one.effort - asked.aim.sign * one.value
+
+    def _farthest(self, stuck: Optimum) -> str:
+        """How much is in reach, when a target is not."""
+        asked = replace(self.question, target=None, weight=1e-6, aim=Aim(self.question.aim.name, self._direction()))
+        other = _Search(self.part, asked, self.iterations, self.tolerance)
+        most = other._from(self._series(stuck.series(np.arange(256) / 256.0).q))
+        if not most.optimal:
+            return "how much is in reach is not known"
+        size = f"{np.degrees(most.value):.4g} degrees" if asked.aim.is_angle else f"{most.value:.4g} m"
+        return f"{asked.aim.name} of {size} is in reach"
+
+    def _from(self, x: np.ndarray) -> Optimum:
+        steps, margin, weight = 12 + 4 * self.question.harmonics, 0.0, self.question.weight
+        solver, answer = self._solver(steps), None
+        weights = self._weights(solver, x)
+        for once in weights:
+            enough = self.tolerance if once == weights[-1] else max(self.tolerance, 1e-4)
+            here = x if answer is None else answer.x
+            answer = solver.solve(here, once, 0.0, self.iterations, enough, answer, near=NEAR)
+        assert answer is not None
+        for _ in range(8):
+            found, gap, excess = self._judged(answer)
+            if not found.optimal or (gap <= GAP and excess <= EXCESS):
+                break
+            if gap > GAP:
+                steps, solver = 2 * steps, self._solver(2 * steps)
+            margin += 1.1 * excess
+            answer = solver.solve(answer.x, weight, margin, self.iterations, self.tolerance, answer)
+        return found
+
+    def _solver(self, steps: int) -> Solver:
+        if steps not in self.solvers:
+            self.solvers[steps] = Solver(self.question, steps)
+        return self.solvers[steps]
+
+    def _weights(self, solver: Solver, x: np.ndarray) -> list[float]:
+        """From a weight at which going around once is best, down to the wanted one: else gaits wind as they can."""
+        asked = self.question
+        value, effort = (float(y) for y in solver.outcome(x))
+        first = 0.3 * abs(value) / effort
+        if asked.target is not None or asked.budget is not None or not asked.weight < first:
+            return [asked.weight]
+        count = int(np.ceil(np.log(max(asked.weight / first, 1e-4)) / np.log(0.3)))
+        return [*(first * 0.3**k for k in range(count)), asked.weight]
+
+    def _judged(self, answer: Answer) -> tuple[Optimum, float, float]:
+        """The gait of an answer, how far its value is from the promised one, and how far it leaves its limits."""
+        asked, H = self.question, self.question.harmonics
+        table = answer.x.reshape(-1, asked.model.n)
+        series = Fourier(table[0], table[1 : 1 + H], table[1 + H :])
+        moved = self.reconstruction.displacement(series)
+        value = asked.aim.of_pose(moved.pose, answer.value)
+        q = series(np.linspace(0.0, 1.0, 4001)).q
+        excess = float(max((q - asked.high).max(), (asked.low - q).max(), 0.0))
+        miss = 0.0 if asked.target is None else abs(value - asked.target)
+        found = Optimum(
+            self.part.whole(series),
+            series,
+            asked.model.joint_names,
+            value,
+            moved,
+            answer.effort,
+            answer.status,
+            self._words(answer, value),
+            answer.iterations,
+            answer.gradient,
+            max(excess, miss),
+        )
+        return found, abs(value - answer.value), excess
+
+    def _words(self, answer: Answer, value: float) -> str:
+        words, asked = answer.words.replace("_", " ").lower(), self.question
+        if answer.status != "optimal":
+            words += f"; the last gait reaches {value:.4g} with an effort of {answer.effort:.4g}"
+            return words + ("" if asked.target is None else f", {asked.target:.4g} was wanted")
+        if asked.target is None and abs(value) < 1e-6:
+            return words + "; around here effort outweighs displacement, and the best gait is to stay"
+        return words

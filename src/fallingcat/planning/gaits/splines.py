@@ -1,0 +1,80 @@
+"""Cubic splines of shapes, given by points and slopes at equal distances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...errors import ModelError
+from ...records import concise
+from .curves import Curve, Jet, at_once, finite
+
+
+def hermite(x: Any) -> np.ndarray:
+    """``3 x N x 4``: weights of ``a, b, a', b'`` in the cubic from a to b, and in its first two derivatives, at shares
+    ``x`` (N) of the way.
+
+    >>> hermite(0.5)[0].tolist()
+    [[0.5, 0.5, 0.125, -0.125]]
+    """
+    x = np.atleast_1d(np.asarray(x, dtype=float))
+    y = 1.0 - x
+    values = [y * y * (1.0 + 2.0 * x), x * x * (3.0 - 2.0 * x), x * y * y, -x * x * y]
+    slopes = [-6.0 * x * y, 6.0 * x * y, y * (1.0 - 3.0 * x), x * (3.0 * x - 2.0)]
+    bends = [12.0 * x - 6.0, 6.0 - 12.0 * x, 6.0 * x - 4.0, 6.0 * x - 2.0]
+    return np.stack([np.stack(some, axis=1) for some in (values, slopes, bends)])
+
+
+@concise
+@dataclass(frozen=True, eq=False)
+class Spline(Curve):
+    """The curve through ``points`` (N + 1 x k) with ``slopes`` (N + 1 x k, by s) at s = 0, 1/N, ..., 1: cubic between
+    them, with a second derivative that is linear there and may jump at the nodes.
+
+    >>> half = Spline([[0.0], [1.0]], [[0.0], [0.0]])(0.5)
+    >>> half.q.item(), half.dq.item(), half.ddq.item()
+    (0.5, 1.5, 0.0)
+    """
+
+    points: np.ndarray
+    slopes: np.ndarray
+
+    def __post_init__(self) -> None:
+        for name in ("points", "slopes"):
+            object.__setattr__(self, name, finite(getattr(self, name), 2, name))
+        if len(self.points) < 2 or self.points.shape != self.slopes.shape:
+            raise ModelError(f"points {self.points.shape} and slopes {self.slopes.shape} are as many, two or more")
+
+    @classmethod
+    def along(cls, curve: Curve, intervals: int) -> Spline:
+        """Through the nodes of another curve; exact where that is a spline whose intervals are divided."""
+        jet = curve(np.arange(intervals + 1) / intervals)
+        return cls(jet.q, jet.dq)
+
+    @property
+    def size(self) -> int:
+        return self.points.shape[1]
+
+    @property
+    def intervals(self) -> int:
+        """N"""
+        return len(self.points) - 1
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        return tuple((np.arange(self.intervals + 1) / self.intervals).tolist())
+
+    def __call__(self, s: Any) -> Jet:
+        """At a node: as the interval after it."""
+        place = at_once(s, "s") * self.intervals
+        k = np.clip(np.floor(place).astype(int), 0, self.intervals - 1)
+        return self.within(k, place - k)
+
+    def within(self, k: Any, x: Any) -> Jet:
+        """At shares ``x`` (N) of the intervals ``k`` (N), their ends included."""
+        h = 1.0 / self.intervals
+        ends = np.stack([self.points[k], self.points[k + 1], h * self.slopes[k], h * self.slopes[k + 1]], axis=1)
+        q, dq, ddq = np.einsum("dni,nik->dnk", hermite(x), ends)
+        return Jet(q, dq / h, ddq / h**2)

@@ -1,0 +1,179 @@
+"""How fast a robot without momentum can follow a curve of shapes: the least time within its drives.
+
+Along ``q(s)`` the joints have rates ``q' ds/dt`` and, the base floating along, forces ``a(s) u + b(s) x`` with
+``x = (ds/dt)^2`` and ``u = d^2s/dt^2 = (dx/ds) / 2``: both are linear in ``(x, u)``.  So on a grid of the curve the
+largest ``x`` from which the end can still be reached at rest follows backward, point by point, from a linear program of
+two unknowns; and going forward with the largest ``u`` within that is the motion that takes least time.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...compiler import compile
+from ...dynamics.checks import positive
+from ...errors import ModelError, NumericsError, describe
+from ...model import Model
+from ...records import concise
+from .curves import Curve, Jet, at_once
+from .displacement import Reconstruction
+from .gait import check_shape
+from .shape_forces import shape_forces
+
+POINTS = 200
+"""Of the grid, for each smooth piece of a curve."""
+
+
+@concise
+class TimeParametrization(NamedTuple):
+    """A curve with the times at which its points are passed; a :class:`.Motion`, as a :class:`.Gait` is."""
+
+    curve: Curve
+    grid: np.ndarray
+    """``N + 1``: from 0 to 1"""
+    times: np.ndarray
+    """``N + 1`` (s): when the curve is there"""
+    speeds: np.ndarray
+    """``N + 1`` (1/s): ``ds/dt`` there; at rest at both ends"""
+    gains: np.ndarray
+    """``N`` (1/s^2): ``d^2s/dt^2`` from there to the next"""
+
+    @property
+    def duration(self) -> float:
+        """s."""
+        return float(self.times[-1])
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return self.curve.size
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """Times (s) between which the curve is smooth; its accelerations jump in between, too."""
+        return tuple(float(x) for x in np.interp(self.curve.breaks, self.grid, self.times))
+
+    def __call__(self, t: Any) -> Jet:
+        """Shapes, rates and accelerations (N x k each) at times (s); before and after it rests."""
+        given = at_once(t, "t")
+        at = np.clip(given, 0.0, self.duration)
+        i = np.clip(np.searchsorted(self.times, at, side="right") - 1, 0, len(self.gains) - 1)
+        since, moving = at - self.times[i], (given >= 0.0) & (given <= self.duration)
+        dds = np.where(moving, self.gains[i], 0.0)
+        ds = np.where(moving, self.speeds[i] + self.gains[i] * since, 0.0)
+        jet = self.curve(np.minimum(self.grid[i] + (self.speeds[i] + 0.5 * self.gains[i] * since) * since, 1.0))
+        ds, dds = ds[:, None], dds[:, None]
+        return Jet(jet.q, jet.dq * ds, jet.ddq * ds**2 + jet.dq * dds)
+
+
+def time_parametrization(
+    model: Model, curve: Curve, *, share: float = 1.0, points: int = POINTS
+) -> TimeParametrization:
+    """``curve`` from rest to rest, without momentum, in the least time within ``share`` of the efforts and speeds of
+    the model's joints; on ``points`` for each smooth piece, between which the limits hold up to the square of their
+    distance.
+
+    >>> from fallingcat.planning import Circle
+    >>> import fallingcat as fc
+    >>> from dataclasses import replace
+    >>> cat = fc.robots.two_cylinder_cat()
+    >>> time_parametrization(cat, Circle(0.3))
+    Traceback (most recent call last):
+    fallingcat.errors.ModelError: nothing limits how fast 'two_cylinder_cat' moves: its joints have no effort or speed
+    """
+    check_shape(model, curve.size if isinstance(curve, Curve) else model.n)
+    if not isinstance(curve, Curve):
+        raise ModelError(f"paced takes a curve of shapes, not {describe(curve)}")
+    if curve.corners:
+        raise ModelError("paced takes curves without corners: at a corner it would have to rest")
+    share = positive(share, "share")
+    edges = np.unique(curve.breaks)
+    steps = np.diff(edges)[:, None] * np.arange(points) / points
+    grid = np.append((edges[:-1, None] + steps).ravel(), edges[-1])
+    return _timed(curve, grid, *_fastest(_Demand.of(model, curve, grid, share), np.diff(grid)))
+
+
+class _Demand(NamedTuple):
+    """What the points of a grid ask of the joints, over what these have: ``|a u + b x| <= 1`` and ``x <= most``."""
+
+    a: np.ndarray
+    """``(N + 1) x n``"""
+    b: np.ndarray
+    most: np.ndarray
+    """``N + 1``; zero at both ends, unless the curve itself rests there"""
+
+    @classmethod
+    def of(cls, model: Model, curve: Curve, grid: np.ndarray, share: float) -> _Demand:
+        effort, speed = (share * np.array([getattr(x, what) for x in model.limits]) for what in ("effort", "velocity"))
+        jet = curve(grid)
+        used = np.abs(jet.dq).max(axis=0) > 0.0
+        for what, most in (("effort", effort), ("speed", speed)):
+            if not (most[used] > 0.0).all():
+                raise ModelError(f"joint {model.joint_names[int(np.argmin(most))]!r} has no {what}: it cannot move")
+        if not (np.isfinite(effort[used]).any() or np.isfinite(speed[used]).any()):
+            raise ModelError(f"nothing limits how fast {model.name!r} moves: its joints have no effort or speed")
+        forces = compile(model, shape_forces, state=["joints", "twist", "rates"])
+        twists = -np.einsum("kmn,kn->km", Reconstruction(model).connection(jet.q), jet.dq)
+        still = np.zeros_like(jet.dq)
+        a, b = forces(jet.q, 0.0 * twists, still, jet.dq), forces(jet.q, twists, jet.dq, jet.ddq)
+        fast = (np.abs(jet.dq[:, used]) / speed[used]).max(axis=1)
+        most = np.full(len(grid), np.inf)
+        np.divide(1.0, fast**2, out=most, where=fast > 0.0)
+        rests = ~np.any(jet.dq[[0, -1]], axis=1)
+        most[[0, -1]] = np.where(rests, most[[1, -2]], 0.0)
+        return cls(a / effort, b / effort, most)
+
+
+def _fastest(demand: _Demand, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``x`` (N + 1) at the points and ``u`` (N) between them: largest everywhere."""
+    bounds = [_Bounds.between(demand, i, step) for i, step in enumerate(steps)]
+    most = demand.most.copy()  # from which the end can be reached
+    for i in range(len(steps) - 1, -1, -1):
+        most[i] = min(most[i], bounds[i].largest(most[i + 1], steps[i]))
+    x, u = np.zeros(len(steps) + 1), np.zeros(len(steps))
+    x[0] = most[0]
+    for i, step in enumerate(steps):
+        u[i] = min(bounds[i].upper(x[i]), (most[i + 1] - x[i]) / (2.0 * step))
+        x[i + 1] = min(max(x[i] + 2.0 * step * u[i], 0.0), most[i + 1])
+    if not (x[1:-1] > 0.0).all():
+        raise NumericsError("the curve cannot be followed: at a point of it joints would have to rest")
+    return x, np.diff(x) / (2.0 * steps)
+
+
+class _Bounds(NamedTuple):
+    """``|a u + b x| <= 1`` at both ends of a step as ``center x - half <= u <= center x + half``; and ``x <= most``."""
+
+    center: np.ndarray
+    half: np.ndarray
+    most: float
+
+    @classmethod
+    def between(cls, demand: _Demand, i: int, step: float) -> _Bounds:
+        b = np.concatenate([demand.b[i], demand.b[i + 1]])
+        a = np.concatenate([demand.a[i], demand.a[i + 1] + 2.0 * step * demand.b[i + 1]])  # x there is x + 2 step u
+        weak = np.abs(a) * (2.0 * step) <= 1e-9 * np.abs(b)  # forces on which u has no say
+        level = np.abs(b[weak]).max(initial=0.0)
+        a, b = a[~weak], b[~weak]
+        return cls(-b / a, 1.0 / np.abs(a), 1.0 / level if level else np.inf)
+
+    def upper(self, x: float) -> float:
+        return float((self.center * x + self.half).min(initial=np.inf))
+
+    def largest(self, then: float, step: float) -> float:
+        """The largest ``x`` with a ``u`` within the bounds that takes it to between 0 and ``then``: each lower bound of
+        ``u`` against each upper one.
+        """
+        back = -1.0 / (2.0 * step)
+        low, low_slope = np.append(-self.half, 0.0), np.append(self.center, back)
+        high, high_slope = np.append(self.half, -back * then), np.append(self.center, back)
+        room, closing = high - low[:, None], low_slope[:, None] - high_slope
+        meet = closing > 0.0
+        return float(min(self.most, (room[meet] / closing[meet]).min(initial=np.inf)))
+
+
+def _timed(curve: Curve, grid: np.ndarray, x: np.ndarray, u: np.ndarray) -> TimeParametrization:
+    speeds = np.sqrt(x)
+    spent = 2.0 * np.diff(grid) / (speeds[:-1] + speeds[1:])
+    return TimeParametrization(curve, grid, np.concatenate([np.zeros(1), np.cumsum(spent)]), speeds, u)

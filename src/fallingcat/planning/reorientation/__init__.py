@@ -1,0 +1,1 @@
+"""Reorientation without momentum: closed gaits and least-time motions."""

@@ -1,0 +1,93 @@
+"""Limbs that keep apart: what it costs a motion that two of them come too near, and which way is better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...arrays import concatenate
+from ...compiler.kernel import compile_step
+from ...dynamics import jacobian, link_pose
+from ...dynamics.checks import check_model
+from ...errors import ModelError, describe
+from ...model import Model, State
+
+
+class Nearness(NamedTuple):
+    """Of limbs at N shapes."""
+
+    distance: np.ndarray
+    """``N`` (m): between the two center lines that are nearest to each other"""
+    cost: np.ndarray
+    """``N``: sum of ``(1 - d / wanted)^2`` over all pairs of points that are nearer than wanted"""
+    slope: np.ndarray
+    """``N x n``: its derivative by the joints"""
+
+
+class Limbs:
+    """The chains from the base to each of the ``tips``, as points along their center lines: joints, and the middles
+    between them.
+
+    >>> import fallingcat as fc
+    >>> dog = fc.robots.quadruped()
+    >>> limbs = Limbs(dog, ["front_left_foot", "front_right_foot"])
+    >>> limbs.nearness(np.zeros((1, 12)), 0.1).distance.round(12)
+    array([0.32])
+    """
+
+    def __init__(self, model: Model, tips: Sequence[str]) -> None:
+        check_model(model)
+        if isinstance(tips, str) or len(tips) < 2:
+            raise ModelError(f"limbs that keep apart are two or more, by the names of their tips, not {describe(tips)}")
+        chains = [_chain(model, tip) for tip in tips]
+        places = tuple(name for chain in chains for name in chain)
+        self.model, self._nodes = model, compile_step(model, nodes, {}, ["joints"], places=places)
+        halves = [_halves(len(chain)) for chain in chains]
+        points = np.zeros((sum(len(x) for x in halves), len(places)))
+        row = column = 0
+        for half in halves:
+            points[row : row + len(half), column : column + half.shape[1]] = half
+            row, column = row + len(half), column + half.shape[1]
+        limb = np.repeat(np.arange(len(chains)), [len(x) for x in halves])
+        first, second = np.nonzero(np.triu(limb[:, None] != limb))
+        self._between = points[first] - points[second]  # pairs x places
+
+    def nearness(self, joints: np.ndarray, wanted: float) -> Nearness:
+        """At shapes (N x n), where points should be ``wanted`` (m) apart."""
+        found = np.asarray(self._nodes(joints))
+        way = self._between @ found[..., 0]  # N x pairs x 3
+        d = np.maximum(np.linalg.norm(way, axis=2), 1e-12)
+        near = np.maximum(1.0 - d / wanted, 0.0)
+        pull = (-2.0 * near / (wanted * d))[:, :, None] * way
+        force = self._between.T @ pull  # N x places x 3
+        return Nearness(d.min(axis=1), np.sum(near**2, axis=1), np.einsum("nki,nkij->nj", force, found[..., 1:]))
+
+
+def nodes(model: Model, state: State, *, places: tuple[str, ...]) -> Any:
+    """``K x 3 x (1 + n)``: where places are in the frame of the base (m), and the derivatives by the joints."""
+    still = state._replace(pose=np.eye(4))
+    rows = [
+        concatenate([link_pose(model, still, place)[:3, 3:], jacobian(model, still, place, "mixed")[:3, model.m :]], 1)
+        for place in places
+    ]
+    return concatenate(rows, 0).reshape(len(places), 3, 1 + model.n)
+
+
+def _chain(model: Model, tip: str) -> list[str]:
+    """Links from the first that a joint moves to the tip, and the tip; those that move with the base alone left out."""
+    link, above = model.frame(tip).link, {joint.child: joint for joint in model.joints}
+    chain = [tip] if tip != link else []
+    while link in above:
+        chain.append(link)
+        link = above[link].parent
+    return chain[-2::-1] if len(chain) > 2 else chain[::-1]
+
+
+def _halves(count: int) -> np.ndarray:
+    """``(2 count - 1) x count``: nodes, and the middles between them."""
+    out = np.zeros((2 * count - 1, count))
+    out[::2] = np.eye(count)
+    out[1::2] = 0.5 * (np.eye(count)[:-1] + np.eye(count)[1:])
+    return out

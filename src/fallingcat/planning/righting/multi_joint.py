@@ -1,0 +1,229 @@
+"""The quickest way to turn over with many joints at once, such as four legs that each draw a circle.
+
+All joints go around together, ``q = middle + first cos a + second sin a``, from a posture and back to it
+(:class:`.RightingCurve`).  Within a period a joint that is as fast as it can be goes around with a certain amplitude;
+among all motions within these amplitudes and the joints' limits the one that turns most is looked for.  The derivative
+of the turn is exact: when a curve with fixed ends changes by ``dq``, its displacement changes by
+``int Ad(g(1)^-1 g(s)) DA(q', dq) ds`` - curvature.  The set of motions is convex, a product of one small set for each
+joint, on which a linear function is largest at a place that is known: steps go towards that place (Frank and Wolfe).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...compiler.kernel import compile_step
+from ...dynamics.checks import positive, vector
+from ...errors import ModelError, describe
+from ...formulations import curvature
+from ...lie import SE3, SO3
+from ...lie.rotations import log
+from ...model import Model
+from ...records import concise
+from ..gaits.displacement import Displacement, Reconstruction
+from ..gaits.gait import check_shape
+from ..gaits.time_parametrization import TimeParametrization, time_parametrization
+from .curve import RightingCurve
+from .limb_clearance import Limbs
+from .plan import smallest_bend
+
+ASIDE = 10.0
+"""1/rad: what the square of a turn about other axes costs"""
+NEAR = 50.0
+"""rad: what limbs that lie in each other cost, per pair of points"""
+MARGIN = 0.02
+"""rad: that joints stay away from their limits"""
+SHARE = 0.9
+"""Of efforts and speeds that the plan uses: the law that follows it needs some."""
+STARTS, STEPS, LAST = 8, 20, 40
+"""Random motions from which the search begins, its steps from each, and more from the best."""
+LEARNED = RightingCurve(np.zeros(1), np.zeros(1), np.zeros(1), 1.0, turns=2.0, ramp=0.2)
+"""How often, and with which ramps, motions go around that are compared: short of a turn of 180 degrees."""
+RAMPS = (0.25, 0.5)
+"""Turns within which the motion is taken up, and left again, at the end."""
+MOST_TURNS, POINTS = 12, 80
+COARSE, FINE = 1e-6, 1e-11
+"""Tolerances of displacements while searching, and of the result."""
+
+
+@concise
+class QuickRighting(NamedTuple):
+    """A motion from rest to rest, from a posture and back to it, that turns a robot over without momentum."""
+
+    curve: RightingCurve
+    motion: TimeParametrization
+    """the curve in the least time that drives allow"""
+    moved: Displacement
+    """of the base, exact"""
+
+    @property
+    def turn(self) -> np.ndarray:
+        """``3`` (rad): rotation vector of the base, in its own frame."""
+        return np.asarray(log(self.moved.pose[:3, :3]), dtype=float)
+
+
+def quickest(
+    model: Model,
+    angle: float,
+    origin: Any,
+    *,
+    axis: Sequence[float] = (1.0, 0.0, 0.0),
+    period: float = 0.28,
+    tips: Sequence[str] = (),
+    apart: float = 0.1,
+    seed: int = 0,
+) -> QuickRighting:
+    """The motion from the shape ``origin`` (n) and back that turns the base by ``angle`` (rad, up to pi) about nearly
+    ``axis`` (3, base frame; forward if left out) in the least time within the limits of the joints and their drives.
+
+    The limbs that end in ``tips`` (links or frames) keep their center lines ``apart`` (m), about, of each other.
+    Amplitudes are those that drives allow within a ``period`` (s); the search begins at random motions, by ``seed``.
+
+    >>> import fallingcat as fc
+    >>> cat = fc.robots.two_cylinder_cat()
+    >>> quickest(cat, 4.0, np.zeros(2))
+    Traceback (most recent call last):
+    fallingcat.errors.ModelError: an angle is above zero and up to pi, not 4.0
+    """
+    check_shape(model, model.n)
+    if not isinstance(model.base, SE3):
+        raise ModelError(f"the base of {model.name!r} is not free ({model.base}): it does not fall")
+    if not isinstance(angle, (int, float, np.number)) or not 0.0 < angle <= np.pi:
+        raise ModelError(f"an angle is above zero and up to pi, not {describe(angle)}")
+    about = np.asarray(vector(axis, 3, "axis"), dtype=float)
+    if not np.linalg.norm(about) > 0.0:
+        raise ModelError("axis is a direction, not zero")
+    at = np.asarray(vector(origin, model.n, "origin"), dtype=float)
+    search = _Search(model, at, about / np.linalg.norm(about), positive(period, "period"))
+    if tips:
+        search.limbs, search.apart = Limbs(model, tips), positive(apart, "apart")
+    return search.quickest(search.best(np.random.default_rng(seed)), float(angle))
+
+
+class _Search:
+    """Motions by their three parts ``[middle, first, second]`` (3 x n)."""
+
+    limbs: Limbs | None = None
+    apart: float = 0.0
+
+    def __init__(self, model: Model, origin: np.ndarray, axis: np.ndarray, period: float) -> None:
+        self.model, self.origin, self.axis = model, origin, axis
+        self.reconstruction = Reconstruction(model)
+        self._curvature = compile_step(model, curvature, {}, ["joints"])
+        lower, upper = (np.array([getattr(x, side) for x in model.limits]) for side in ("lower", "upper"))
+        outside = (origin < lower) | (origin > upper)
+        if outside.any():
+            raise ModelError(f"joint {model.joint_names[int(np.argmax(outside))]!r} is beyond its limits at the origin")
+        self.low = np.maximum(lower + MARGIN, origin - np.pi)
+        self.high = np.minimum(upper - MARGIN, origin + np.pi)
+        speed = np.array([x.velocity for x in model.limits])
+        amplitude = SHARE * speed * period / (2.0 * np.pi)
+        self.most = np.maximum(np.minimum(amplitude, 0.5 * (self.high - self.low)), 0.0)
+
+    def curve(self, parts: np.ndarray, turns: float, ramp: float, bend: float = 1.0) -> RightingCurve:
+        middle, first, second = parts
+        return RightingCurve(self.origin, first, second, bend, middle - self.origin, turns, 0.0, ramp)
+
+    # which motion -------------------------------------------------------------------------------------------------
+
+    def best(self, rng: np.random.Generator) -> np.ndarray:
+        """The motion that turns most about the axis, of those that were found from random ones."""
+        found = [self.climbed(self.random(rng), STEPS) for _ in range(STARTS)]
+        turn, parts = self.climbed(max(found, key=lambda x: x[0])[1], LAST)
+        if not turn > 1e-3:
+            raise ModelError(f"no motion of its joints was found that turns {self.model.name!r} about this axis")
+        return parts
+
+    def random(self, rng: np.random.Generator) -> np.ndarray:
+        phase = rng.uniform(0.0, 2.0 * np.pi, self.model.n)
+        low, high = self.low + self.most, self.high - self.most
+        return np.array([rng.uniform(low, np.maximum(low, high)), self.most * np.cos(phase), self.most * np.sin(phase)])
+
+    def climbed(self, parts: np.ndarray, steps: int) -> tuple[float, np.ndarray]:
+        """The turn about the axis (rad), larger from step to step, and where it ends."""
+        turn, slope = self.turned(parts)
+        for _ in range(steps):
+            way = self.farthest(slope) - parts
+            gain, share = float(np.sum(slope * way)), 1.0
+            while share > 1e-3:
+                ahead, slope_ahead = self.turned(parts + share * way)
+                if ahead > turn + 0.1 * share * gain:
+                    break
+                share *= 0.5
+            else:
+                break
+            parts, turn, slope = parts + share * way, ahead, slope_ahead
+        return turn, parts
+
+    def farthest(self, slope: np.ndarray) -> np.ndarray:
+        """Where a linear function with this ``slope`` (3 x n) is largest: joints go as far as they can, or stay."""
+        size = np.hypot(slope[1], slope[2])
+        reach = np.where(size > np.abs(slope[0]), self.most, 0.0)
+        way = slope[1:] / np.maximum(size, 1e-300)
+        return np.vstack([np.where(slope[0] > 0.0, self.high - reach, self.low + reach), reach * way])
+
+    def turned(self, parts: np.ndarray) -> tuple[float, np.ndarray]:
+        """The turn about the axis (rad), less what goes aside and what comes too near; its derivative by the parts."""
+        curve = self.curve(parts, LEARNED.turns, LEARNED.ramp)
+        moved = self.reconstruction.displacement(curve, tolerance=COARSE)
+        s, R = moved.times, moved.path[:, :3, :3]
+        jet, turn = curve(s), np.asarray(log(R[-1]), dtype=float)
+        aside = turn - (self.axis @ turn) * self.axis
+        seen = (self.axis - ASIDE * aside) @ np.asarray(SO3().dexp_right_inverse(turn)) @ (R[-1].T @ R)  # N x 3
+        rule = _simpson(s, curve.breaks)
+        pushes = np.einsum("s,sk,skab,sa->sb", rule, seen, self._turning(jet.q), jet.dq)
+        w, a = curve.weight(s), 2.0 * np.pi * curve.turns * s
+        value = self.axis @ turn - 0.5 * ASIDE * aside @ aside
+        if self.limbs is not None:
+            near = self.limbs.nearness(jet.q, self.apart)
+            value, pushes = value - NEAR * rule @ near.cost, pushes - NEAR * rule[:, None] * near.slope
+        return float(value), np.stack([w, w * np.cos(a), w * np.sin(a)]) @ pushes
+
+    def _turning(self, joints: np.ndarray) -> np.ndarray:
+        """``N x 3 x n x n``: the rotational part of the curvature."""
+        return np.einsum("im,sm...->si...", self.model.base.selection[3:], np.asarray(self._curvature(joints)))
+
+    # how often, and how fast --------------------------------------------------------------------------------------
+
+    def quickest(self, parts: np.ndarray, angle: float) -> QuickRighting:
+        """The quickest of the motions that turn by ``angle`` (rad): once around with large circles, or more often."""
+        found: list[QuickRighting] = []
+        for turns in range(1, MOST_TURNS + 1):
+            for ramp in RAMPS:
+                fitting = self.fitting(parts, angle, float(turns), min(0.5, ramp / turns))
+                found += [] if fitting is None else [fitting]
+            if len(found) > 2 * len(RAMPS):  # more often with smaller circles takes longer
+                break
+        if not found:
+            far = f"{np.degrees(angle):.0f} degrees"
+            raise ModelError(f"{self.model.name!r} does not turn by {far} when its joints go around {MOST_TURNS} times")
+        return min(found, key=lambda x: x.motion.duration)
+
+    def fitting(self, parts: np.ndarray, angle: float, turns: float, ramp: float) -> QuickRighting | None:
+        """With circles as large as the angle needs; None where they would be too large."""
+
+        def pose(bend: float) -> np.ndarray:
+            curve = self.curve(parts, turns, ramp, bend)
+            return self.reconstruction.displacement(curve, tolerance=COARSE).pose
+
+        bend = smallest_bend(pose, 1.0, angle)[0]
+        if bend is None:
+            return None
+        curve = self.curve(parts, turns, ramp, bend)
+        points = int(POINTS * max(1.0, turns / 3.0))  # on each of three pieces
+        motion = time_parametrization(self.model, curve, share=SHARE, points=points)
+        return QuickRighting(curve, motion, self.reconstruction.displacement(curve, tolerance=FINE))
+
+
+def _simpson(s: np.ndarray, breaks: Sequence[float]) -> np.ndarray:
+    """Weights of Simpson's rule at points that are equally far apart between breaks, an even number of times."""
+    w = np.zeros(len(s))
+    for i, j in pairwise(np.searchsorted(s, np.unique(breaks) - 1e-12)):
+        piece = np.full(j - i + 1, 2.0)
+        piece[1::2], piece[0], piece[-1] = 4.0, 1.0, 1.0
+        w[i : j + 1] += piece * (s[j] - s[i]) / (3.0 * (j - i))
+    return w

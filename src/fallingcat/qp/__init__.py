@@ -1,0 +1,1 @@
+"""Hierarchical quadratic programs: strict priorities under equations and limits."""

@@ -1,0 +1,398 @@
+"""Least squares by strict priorities under equations and limits, in plain loops that become machine code.
+
+Find ``x`` with ``E x = e`` and ``lower <= G x <= upper`` that makes ``|A_1 x - b_1|`` least, among those
+``|A_2 x - b_2|``, and so on.  Some limits are held as if they were equations; then the limit that is violated most is
+held too, and the one whose multiplier is most wrong let go, until there is none.  Strict priorities are weights whose
+ratio is infinite, so the sign of a multiplier is that of the first level that feels it.  A good guess of what is held -
+that of the last tick - is right in the first round.  Rounds may go in circles, which is rare and said; every answer
+comes with how far it is from optimal.
+
+With some limits held, all of it is one elimination.  Every equation and every level becomes pivot rows
+``x_d + sum_c S_c x_c = s`` of columns ``d`` that are no longer free:
+
+- equations, then limits that are held: each row by its largest entry;
+- each level, in the columns that are free: ``Q [R1 R2] z = b`` by Householder, so ``z_d + R1^-1 R2 z_c = R1^-1 Q' b``.
+
+A column that is free to the end is zero.  Multipliers run the same way backwards.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiler.cpu.signatures import fields
+from ..compiler.loop_compiler import Integers, Matrix, Vector, Written
+from .householder import add, backwards, copy, dot, fill, size_of, triangular
+from .least_squares import LEAST, RANK
+
+CONTRADICTED = 1e-7
+"""What an equation that depends on others may miss, relative to its size."""
+VIOLATED = 1e-10
+"""Of limits, relative to their size."""
+WRONG = 1e-9
+"""Of multipliers, relative to the gradients of their level."""
+ROUNDS, HALFWAY = 80, 40
+"""In the second half anew, from nothing held."""
+SOLVED, CONTRADICTION, UNFINISHED, NOT_FINITE = 0, 1, 2, 3
+
+
+class Given(NamedTuple):
+    """The problem.  Rows are those of equations, levels, limits, in this order."""
+
+    n: int
+    """columns"""
+    equations: int
+    levels: int
+    limits: int
+    late: int
+    """equations from here on, and limits, should take columns from ``split`` on"""
+    split: int
+    kept: Matrix
+    """rows that never change"""
+    given: Matrix
+    """rows that do"""
+    where: Integers
+    """of each row its place in ``given``, or, counted from -1 downwards, in ``kept``"""
+    value: Vector
+    """of each row its right side, of limits the upper one"""
+    root: Vector
+    """of each row of a level the square root of its weight"""
+    lower: Vector
+    """of each limit"""
+    ends: Integers
+    """of levels, counted from the first row of the first, which is 0"""
+
+
+class Found(NamedTuple):
+    """The answer."""
+
+    held: Integers
+    """of each limit -1, 0 or 1, for the lower side, none and the upper one: the guess, and then the answer"""
+    x: Vector
+    multipliers: Vector
+    """of each limit, of the first level that feels it; negative on the lower side"""
+    misses: Vector
+    """``A x - b`` of all levels"""
+    ranks: Integers
+    """of each level how many columns it took"""
+    report: Vector
+    """the equation that contradicts others, the rounds, how far from optimal it is, how many limits are still wrong"""
+
+
+class Memory(NamedTuple):
+    """What is on the way."""
+
+    S: Matrix
+    s: Vector
+    D: Integers
+    """pivot rows, their right sides and columns"""
+    L: Matrix
+    """of equations and held limits, in terms of pivot rows"""
+    names: Integers
+    """of pivot rows that are limits, which"""
+    B: Matrix
+    b: Vector
+    """rows of levels, weighted, in what equations leave free"""
+    C: Matrix
+    """and in terms of pivot rows"""
+    G: Matrix
+    g: Vector
+    """rows of limits in what equations leave free"""
+    known: Integers
+    """which of limits, then of levels, are there yet"""
+    columns: Matrix
+    live: Integers
+    used: Integers
+    """one level in the columns that are free, which these are, and a mark for each"""
+    H: Matrix
+    """``Q`` and ``R1`` of the pivot rows of levels"""
+    starts: Integers
+    """of each level its first pivot row"""
+    w: Vector
+    t: Vector
+    r: Vector
+    signs: Vector
+    """of each limit: of its multiplier, positive where it is held rightly"""
+    sides: Integers
+
+
+def memory(n: int, rows: int, limits: int, levels: int, tallest: int) -> Memory:
+    """For problems of this size; ``tallest``: rows of one level, at most."""
+    shapes = {
+        "S": (n + 1, n), "s": n + 1, "D": n + 1, "L": (n + 1, n + 1), "names": n + 1, "B": (rows, n), "b": rows,
+        "C": (rows, n), "G": (limits, n), "g": limits, "known": limits + levels, "columns": (n, tallest + 2), "live": n,
+        "used": n, "H": (n + 1, tallest + 2), "starts": levels, "w": n, "t": n + 1, "r": tallest, "signs": limits,
+        "sides": limits,
+    }  # fmt: skip
+    kinds = {"Integers": np.int64, "Vector": float, "Matrix": float}
+    return Memory(**{name: np.zeros(shapes[name], kinds[type_]) for name, type_ in fields(Memory).items()})
+
+
+# rows of the problem --------------------------------------------------------------------------------------------------
+
+
+def fetch(a: Given, i: int, row: Vector) -> None:
+    if a.where[i] < 0:
+        copy(a.n, a.kept[-1 - a.where[i]], row)
+    else:
+        copy(a.n, a.given[a.where[i]], row)
+
+
+def along(a: Given, i: int, x: Vector) -> float:
+    return dot(a.n, a.kept[-1 - a.where[i]], x) if a.where[i] < 0 else dot(a.n, a.given[a.where[i]], x)
+
+
+# pivot rows -----------------------------------------------------------------------------------------------------------
+
+
+def reduced(n: int, row: Vector, value: float, m: Memory, first: int, p: int, L: Vector) -> float:
+    """``row x = value`` without the columns of pivots ``first`` to ``p``: the new value; ``L``: how often each."""
+    for k in range(first, p):
+        times = row[m.D[k]]
+        L[k] = times
+        if times != 0.0:
+            add(n, -times, m.S[k], row)
+            row[m.D[k]] = 0.0
+            value -= times * m.s[k]
+    return value
+
+
+def taken(n: int, split: int, first: int, p: int, m: Memory) -> bool:
+    """Whether row ``p`` of ``S x = s`` becomes the next pivot row; columns from ``split`` on are preferred."""
+    row, size = m.S[p], size_of(n, m.S[p])
+    m.s[p] = reduced(n, row, m.s[p], m, first, p, m.L[p])
+    best, column = 0.0, 0
+    for c in range(n):
+        x = abs(row[c]) if c >= split else 1e-3 * abs(row[c])
+        if x > best:
+            best, column = x, c
+    pivot = row[column]
+    if not abs(pivot) > RANK * size:  # nor what is no number: there would be more pivots than columns
+        return False
+    for c in range(n):
+        row[c] = row[c] / pivot
+    row[column] = 1.0
+    m.s[p] = m.s[p] / pivot
+    m.D[p] = column
+    m.L[p, p] = pivot
+    return True
+
+
+def back(n: int, p: int, m: Memory, x: Vector) -> None:
+    """``x`` of the pivot rows, the last first."""
+    fill(n, 0.0, x)
+    for k in range(p - 1, -1, -1):
+        x[m.D[k]] = m.s[k] - dot(n, m.S[k], x)
+
+
+# one level ------------------------------------------------------------------------------------------------------------
+
+
+def freed(a: Given, m: Memory, level: int, done: int) -> None:
+    """The rows of a level, weighted, in what equations leave free; unless they are there already."""
+    if m.known[a.limits + level] == 0:
+        for i in range(a.ends[level], a.ends[level + 1]):
+            fetch(a, a.equations + i, m.B[i])
+            m.b[i] = reduced(a.n, m.B[i], a.value[a.equations + i], m, 0, done, m.w) * a.root[i]
+            for c in range(a.n):
+                m.B[i, c] = m.B[i, c] * a.root[i]
+        m.known[a.limits + level] = 1
+
+
+def settled(a: Given, m: Memory, level: int, done: int, p: int) -> int:
+    """The pivot rows of a level, from ``p`` on, and how many they are."""
+    n, begin, rows, free, size = a.n, a.ends[level], a.ends[level + 1] - a.ends[level], 0, 0.0
+    for c in range(n):
+        m.used[c] = 0
+    for k in range(p):
+        m.used[m.D[k]] = 1
+    for c in range(n):
+        if m.used[c] == 0:
+            m.live[free] = c
+            free += 1
+    for i in range(rows):
+        copy(n, m.B[begin + i], m.w)
+        size += dot(n, m.w, m.w)
+        m.r[i] = reduced(n, m.w, m.b[begin + i], m, done, p, m.C[begin + i])
+        for c in range(free):
+            m.columns[c, i] = m.w[m.live[c]]
+    rank = triangular(rows, free, m.columns, m.live, m.r, size if size > LEAST * LEAST else LEAST * LEAST)
+    backwards(rank, rows, m.columns, m.r)
+    for k in range(rank):
+        fill(n, 0.0, m.S[p + k])
+        m.S[p + k, m.live[k]] = 1.0
+        m.s[p + k] = m.r[k]
+        m.D[p + k] = m.live[k]
+        copy(rows + 2, m.columns[k], m.H[p + k])
+    for c in range(rank, free):
+        column = m.columns[c]
+        if dot(rank, column, column) > 0.0:
+            backwards(rank, rows, m.columns, column)
+            for k in range(rank):
+                m.S[p + k, m.live[c]] = column[k]
+    return rank
+
+
+def pushes(rows: int, rank: int, p: int, m: Memory) -> None:
+    """``r`` of least norm with ``(Q R1)' r = t``, of the pivots from ``p`` on."""
+    fill(rows, 0.0, m.r)
+    for k in range(rank):
+        m.r[k] = (m.t[p + k] - dot(k, m.H[p + k], m.r)) / m.H[p + k, rows]
+    for k in range(rank - 1, -1, -1):
+        x, r = m.H[p + k][k:], m.r[k:]
+        add(rows - k, -m.H[p + k, rows + 1] * dot(rows - k, x, r), x, r)
+
+
+def balanced(a: Given, f: Found, m: Memory, level: int, done: int, standing: int) -> float:
+    """The multipliers ``t[done:]`` of limits that are held, for one level; what is left of its gradient, relative to
+    its size, which is ``report[0]``.
+
+    The gradient ``-A' (A x - b)`` is a sum of pivot rows, hence of the rows of levels before and of these limits.
+    """
+    fill(a.n, 0.0, m.w)
+    for i in range(a.ends[level], a.ends[level + 1]):
+        add(a.n, dot(a.n, m.B[i], f.x) - m.b[i], m.B[i], m.w)
+    size = size_of(a.n, m.w)
+    f.report[0] = size if size > 1.0 else 1.0
+    for k in range(done, m.starts[level]):
+        m.t[k] = -m.w[m.D[k]]
+        add(a.n, m.t[k], m.S[k], m.w)
+    for before in range(level - 1, -1, -1):
+        if f.ranks[before] > 0:
+            begin, p = a.ends[before], m.starts[before]
+            pushes(a.ends[before + 1] - begin, f.ranks[before], p, m)
+            for i in range(a.ends[before + 1] - begin):
+                add(p - done, -m.r[i], m.C[begin + i][done:], m.t[done:])
+    for k in range(done + standing - 1, done - 1, -1):
+        for i in range(k + 1, done + standing):
+            m.t[k] -= m.L[i, k] * m.t[i]
+        m.t[k] = m.t[k] / m.L[k, k]
+    return size_of(a.n, m.w) / f.report[0]
+
+
+# all of it ------------------------------------------------------------------------------------------------------------
+
+
+def begun(a: Given, f: Found, m: Memory) -> int:
+    """The pivot rows of equations: how many, or -1 where one contradicts others."""
+    done = 0
+    for i in range(a.equations):
+        fetch(a, i, m.S[done])
+        m.s[done] = a.value[i]
+        if taken(a.n, 0 if i < a.late else a.split, 0, done, m):
+            done += 1
+        elif abs(m.s[done]) > CONTRADICTED * (1.0 + abs(a.value[i])):
+            f.report[0] = i
+            return -1
+    for i in range(a.limits + a.levels):
+        m.known[i] = 0
+    return done
+
+
+def hold(a: Given, f: Found, m: Memory, done: int) -> int:
+    """The pivot rows of limits that are held, after which there are so many; what depends on others is let go."""
+    p, first = done, a.equations + a.ends[a.levels]
+    for i in range(a.limits):
+        f.multipliers[i], m.signs[i] = 0.0, 0.0
+        if f.held[i] != 0:
+            if m.known[i] == 0:
+                fetch(a, first + i, m.G[i])
+                m.g[i] = reduced(a.n, m.G[i], 0.0, m, 0, done, m.w)
+                m.known[i] = 1
+            copy(a.n, m.G[i], m.S[p])
+            m.s[p] = m.g[i] + (a.value[first + i] if f.held[i] > 0 else a.lower[i])
+            if p < a.n and taken(a.n, a.split, done, p, m):
+                m.names[p] = i
+                p += 1
+            else:
+                f.held[i] = 0
+    return p
+
+
+def climb(a: Given, f: Found, m: Memory, done: int, p: int) -> int:
+    """The pivot rows of all levels, after which there are so many."""
+    for level in range(a.levels):
+        m.starts[level], f.ranks[level] = p, 0
+        if p < a.n and a.ends[level + 1] > a.ends[level]:
+            freed(a, m, level, done)
+            f.ranks[level] = settled(a, m, level, done, p)
+            p += f.ranks[level]
+    return p
+
+
+def weigh(a: Given, f: Found, m: Memory, done: int, standing: int) -> float:
+    """Multipliers, each of the first level that feels it; how far from optimal ``x`` is where these limits are held."""
+    worst, undecided = 0.0, standing
+    for level in range(a.levels):
+        if a.ends[level + 1] > a.ends[level] and (undecided > 0 or f.ranks[level] > 0):
+            freed(a, m, level, done)
+            off = balanced(a, f, m, level, done, standing)
+            worst = off if off > worst else worst
+            for k in range(done, done + standing):
+                i = m.names[k]
+                if m.signs[i] == 0.0 and abs(m.t[k]) > WRONG * f.report[0]:
+                    m.signs[i] = m.t[k] * f.held[i]
+                    f.multipliers[i] = m.t[k]
+                    undecided -= 1
+    return worst
+
+
+def change(a: Given, f: Found, m: Memory, anew: bool) -> int:
+    """Holds the limit that is violated most, lets go of the one that is held most wrongly, or of all of them
+    (``anew``); how many were wrong.
+    """
+    wrong, most, tight, least, loose, first = 0, 0.0, -1, 0.0, -1, a.equations + a.ends[a.levels]
+    for i in range(a.limits):
+        if f.held[i] != 0:
+            if m.signs[i] < 0.0:
+                wrong += 1
+            if m.signs[i] < least:
+                least, loose = m.signs[i], i
+        else:
+            here, upper, lower = along(a, first + i, f.x), a.value[first + i], a.lower[i]
+            over, under = (here - upper) / (1.0 + abs(upper)), (lower - here) / (1.0 + abs(lower))
+            m.sides[i] = 1 if over > under else -1
+            over = over if over > under else under
+            if over > VIOLATED:
+                wrong += 1
+            if over > VIOLATED and over > most:
+                most, tight = over, i
+    if tight >= 0:
+        f.held[tight] = m.sides[tight]
+    if loose >= 0:
+        f.held[loose] = 0
+    if anew and wrong > 0:
+        for i in range(a.limits):
+            f.held[i] = 0
+    return wrong
+
+
+def solve(a: Given, f: Found, m: Memory) -> int:
+    """See the module; what came of it."""
+    done = begun(a, f, m)
+    if done < 0:
+        return CONTRADICTION
+    outcome = UNFINISHED
+    for attempt in range(ROUNDS):
+        held = hold(a, f, m, done)
+        back(a.n, climb(a, f, m, done, held), m, f.x)
+        f.report[2] = weigh(a, f, m, done, held - done)
+        f.report[3] = change(a, f, m, attempt == HALFWAY)
+        f.report[1] = attempt + 1
+        if f.report[3] == 0.0:
+            outcome = SOLVED
+            break
+    for i in range(a.ends[a.levels]):
+        f.misses[i] = along(a, a.equations + i, f.x) - a.value[a.equations + i]
+    for c in range(a.n):
+        if not abs(f.x[c]) < 1e200:
+            return NOT_FINITE
+    return outcome
+
+
+SOLVER = Written(
+    add, dot, copy, fill, size_of, fetch, along, reduced, taken, back, triangular, backwards, freed, settled, pushes,
+    balanced, begun, hold, climb, weigh, change, solve,
+)  # fmt: skip

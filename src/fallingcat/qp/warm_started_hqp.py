@@ -1,0 +1,99 @@
+"""Strict priorities under limits in machine code, from a guess of what is held; each answer is looked at."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .compiled_hqp import SOLVED, SOLVER, Found, Given, memory
+from .least_squares import Level
+
+NONE = -1e300
+"""The lower side of limits, which have none."""
+OPTIMAL = 1e-9
+"""The largest violation of the optimality conditions, relative to the gradients; else the careful way."""
+_MEMORY = threading.local()
+
+
+class Stack(NamedTuple):
+    """All levels, one after the other."""
+
+    A: np.ndarray
+    """``k x n``"""
+    b: np.ndarray
+    weight: np.ndarray
+    ends: tuple[int, ...]
+    """of each level, after a zero"""
+
+    @property
+    def levels(self) -> list[Level]:
+        """One by one."""
+        return [Level(*(x[i:j] for x in self[:3])) for i, j in pairwise(self.ends)]
+
+
+class Sorted(NamedTuple):
+    """What :func:`solve_warm_started` found."""
+
+    x: np.ndarray
+    misses: np.ndarray
+    """``A x - b`` of all levels"""
+    ranks: tuple[int, ...]
+    """for each level how many of its rows are independent of each other and of all before, held limits too"""
+    multipliers: np.ndarray
+    """as those of :class:`.Limited`"""
+    residual: float
+    """the largest violation of the optimality conditions, relative to the gradients"""
+
+
+def solve_warm_started(stack: Stack, norm: np.ndarray, G: np.ndarray, h: np.ndarray, held: Any) -> Sorted | None:
+    """As :func:`.limited` without damping, starting as if the limits ``held`` (bool) were equations, and at last of
+    least ``|norm x|`` (n x n); None where that does not end well, as for limits that contradict each other.
+
+    >>> stack = Stack(np.eye(2), np.array([2.0, 1.0]), np.ones(2), (0, 2))
+    >>> found = solve_warm_started(stack, np.eye(2), np.array([[1.0, 0.0]]), np.array([1.5]), np.array([True]))
+    >>> found.x.round(12), found.multipliers.round(12)
+    (array([1.5, 1. ]), array([0.5]))
+    """
+    return _bench(len(norm), stack.ends, len(h)).solve(stack, norm, G, h, held)
+
+
+def _bench(n: int, ends: tuple[int, ...], limits: int) -> _Bench:
+    """The memory of this thread for problems of one shape."""
+    known = _MEMORY.__dict__.setdefault("benches", {})
+    shape = (n, ends, limits)
+    if shape not in known:
+        if len(known) >= 32:
+            known.clear()
+        known[shape] = _Bench(*shape)
+    found: _Bench = known[shape]
+    return found
+
+
+class _Bench:
+    def __init__(self, n: int, ends: tuple[int, ...], limits: int) -> None:
+        self.k, all_ = ends[-1], np.array([*ends, ends[-1] + n])  # at last the least norm
+        levels, rows = len(all_) - 1, int(all_[-1])
+        floats, whole = (partial(np.zeros, dtype=kind) for kind in (float, np.int64))
+        self.given = Given(
+            n, equations=0, levels=levels, limits=limits, late=0, split=0, kept=floats((1, n)),
+            given=floats((rows + limits, n)), where=np.arange(rows + limits), value=floats(rows + limits),
+            root=np.ones(rows), lower=np.full(limits, NONE), ends=all_,
+        )  # fmt: skip
+        self.found = Found(whole(limits), floats(n), floats(limits), floats(rows), whole(levels), floats(4))
+        tallest = int(np.diff(all_).max())
+        self.go = SOLVER.bound(self.given, self.found, memory(n, rows, limits, levels, tallest))
+
+    def solve(self, stack: Stack, norm: np.ndarray, G: np.ndarray, h: np.ndarray, held: Any) -> Sorted | None:
+        a, found, k, first = self.given, self.found, self.k, self.k + len(norm)
+        a.given[:k], a.given[k:first], a.given[first:] = stack.A, norm, G
+        a.value[:k], a.value[first:] = stack.b, h
+        np.sqrt(stack.weight, out=a.root[:k])
+        found.held[:] = held
+        if self.go() != SOLVED or found.report[2] > OPTIMAL:
+            return None
+        ranks, pushes = tuple(found.ranks[:-1].tolist()), np.maximum(found.multipliers, 0.0)
+        return Sorted(found.x.copy(), found.misses[:k].copy(), ranks, pushes, float(found.report[2]))

@@ -1,0 +1,352 @@
+"""Many robots at once, stepped as you like: on this processor, or on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..contact import Contact
+from ..control import Law
+from ..errors import ModelError, describe
+from ..model import Model, State
+from .arguments import check_target, seconds, starts, whole
+from .defaults import default_method, one_code, takes_fixed_steps
+from .devices import Cpu, Device, Gpu
+from .integrators.base import Integrator, Marching
+from .integrators.compiled_rule import smooth
+from .integrators.event_located import ATTEMPTS, Located, LocatedStepper
+from .law_inputs import LawInputs
+from .law_parameters import apart, numbers_of
+from .loop_closure import check_closed
+from .problem import problem
+from .robot_parameters import Parameters, checked, masses
+from .step_size import DEFAULT_STEP
+from .system import System, held
+from .vector_field import layout_of
+
+TARGETS = ("cpu", "cuda")
+
+
+class BatchSimulator:
+    """``N`` simulations of one robot in steps of ``dt`` (s), by default in the method that :func:`fallingcat.simulate`
+    takes, among those of fixed steps (``docs/choosing_an_integrator.md``); by :class:`Located` in steps of their own of
+    at most ``dt``.
+
+    Between steps you look at :attr:`state`, whose fields are arrays with a first axis over the robots, give joint
+    ``forces`` (N x n; N m or N) that are held while steps are taken, and :meth:`reset` some.  ``target`` is ``cpu``
+    (``threads`` of it, float64) or ``cuda``: there arrays are CuPy's and nothing leaves the GPU, and ``dtype`` may be
+    ``float32``.  ``driven`` says whether forces will be given.  What the model holds acts as in
+    :func:`fallingcat.simulate`, unless ``passive=False``.  ``ledger=False`` leaves out the works, which saves a quarter
+    of the time.
+
+    ``laws`` are those of all robots, or ``N`` lists of them, which differ in their numbers: gains of each robot.
+    Their inputs, such as ``targets`` of :class:`~fallingcat.control.PositionServo`, may change at every :meth:`step`.
+    ``parameters`` are other numbers of each robot, by name: ``"LINK.mass"`` (N, kg), ``"LINK.center"`` (N x 3, m),
+    ``"LINK.inertia"`` (N x 3 x 3, kg m^2, about the center of mass), as in :class:`fallingcat.model.Body`, and
+    ``"friction"`` (N) of the ground; a robot then moves as one whose model has these numbers.
+
+    >>> import fallingcat as fc
+    >>> cat = fc.robots.two_cylinder_cat()
+    >>> fleet = BatchSimulator(cat, [cat.state(rates=[0.1 * i, 0.5]) for i in range(100)], driven=True)
+    >>> fleet.step(10, forces=-0.1 * fleet.state.rates)
+    >>> fleet.state.joints.shape, round(float(fleet.times[0]), 6)
+    ((100, 2), 0.01)
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        states: Sequence[State] | State,
+        laws: Law | Sequence[Law] | Sequence[Sequence[Law]] | None = None,
+        contact: Contact | None = None,
+        *,
+        dt: float = DEFAULT_STEP,
+        driven: bool = False,
+        target: str = "cpu",
+        dtype: str = "float64",
+        threads: int = 1,
+        integrator: Integrator | None = None,
+        passive: bool = True,
+        ledger: bool = True,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:
+        check_target(target)
+        many, dt = starts(model, states), seconds(dt, "dt")
+        each, laws = _laws_of_each(laws, len(many.pose), model)
+        system = problem(model, many, laws, contact, dt=dt, passive=passive, driven=driven)
+        if system.controller not in (None, held):
+            raise ModelError("a fleet takes force laws, and forces at each step instead of a function as a controller")
+        system = replace(system, ledger=ledger)
+        method = integrator or _default(system, many.at(0), dt, dtype, parameters is not None)
+        self._begin(system, many, method, dt, each, target, dtype, threads, parameters)
+
+    @classmethod
+    def of(
+        cls,
+        system: System,
+        many: State,
+        method: Marching,
+        dt: float,
+        *,
+        target: str = "cpu",
+        dtype: str = "float64",
+        threads: int = 1,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> BatchSimulator:
+        """Robots of a problem; forces of a sampled controller are given at each step."""
+        fleet = cls.__new__(cls)
+        if system.controller is not None:
+            system = replace(system, controller=held, external=True)
+        fleet._begin(system, many, method, dt, [], target, dtype, threads, parameters)
+        return fleet
+
+    def _begin(
+        self,
+        system: System,
+        many: State,
+        wanted: Integrator,
+        dt: float,
+        each: list[list[float]],
+        target: str,
+        dtype: str,
+        threads: int,
+        parameters: Mapping[str, Any] | None,
+    ) -> None:
+        """Compiles the step and puts the robots where they start."""
+        if target not in TARGETS:
+            raise ModelError(f"target is one of {', '.join(map(repr, TARGETS))}, not {describe(target)}")
+        self.parameters = checked(system.model, system.contact, parameters, len(many.pose))
+        self.system = system
+        method: Any = smooth(wanted, system)
+        if not isinstance(method, Marching):
+            which = "Implicit(), Located() or Moreau(), in flight a rule such as RKMK4()"
+            raise ModelError(f"the integrator of a fleet is {which}, not {describe(wanted)}")
+        if self.parameters.names and not method.varies:
+            raise ModelError(f"parameters of each robot take 'implicit', 'moreau' or 'located', not {method.name!r}")
+        if method.tolerance is not None:
+            self.system = self.system.resolved()
+        self.system = replace(method.suited(self.system), varied=self.parameters.names)
+        method = method.at(self._lightest, dt)
+        method = method if target == "cpu" else method.on_gpu(self._lightest, dt)
+        if not system.ledger and not isinstance(method, Located):
+            name = type(method).__name__
+            raise ModelError(f"steps of the integrator {name}() always have a ledger, which costs them little")
+        contact = self.system.contact
+        size = (0 if contact is None else contact.memory_size or 0) + sum(self.system.sizes)
+        self.dt, self.layout, self.march = dt, layout_of(self.system, size), method.march(self.system, size)
+        if target == "cpu" and dtype != "float64":
+            raise ModelError(f"a fleet on the CPU counts in float64, not {describe(dtype)}")
+        numbers, threads = _numbers_of_each(each, self.parameters, self.march.numbers), whole(threads, "threads")
+        cpu = target == "cpu"
+        self._on: Device = (
+            Cpu(self.march.kernel, numbers, threads) if cpu else Gpu(self.march.on(target, dtype), numbers)
+        )
+        self._inputs = LawInputs(self.system, method, dt)
+        self._x = self._on.sent(self._fresh(many))
+
+    # looking --------------------------------------------------------------------------------------------------
+
+    @property
+    def count(self) -> int:
+        """How many robots there are."""
+        return len(self._on.rows(self._x))
+
+    @property
+    def times(self) -> Any:
+        """``N`` (s): since each started, or was reset."""
+        return self.march.times(self._on, self._x, self.dt)
+
+    @property
+    def state(self) -> State:
+        """Where all robots are: ``N x 4 x 4``, ``N x joints``, ``N x m``, ``N x n``."""
+        return State(*self._series().states)
+
+    @property
+    def works(self) -> Any:
+        """``N x ports``: work (J) since the start; :attr:`ports` names them."""
+        series = self._series()
+        return series.base_works + series.joint_works
+
+    @property
+    def ports(self) -> tuple[str, ...]:
+        """The ways in which energy passes."""
+        return self.system.ports
+
+    @property
+    def stalled(self) -> np.ndarray:
+        """``N`` truth values: robots that ended as NaN because contacts switch, or steps shrink, without end."""
+        return self.march.stalled(self._on, self._x)
+
+    def packed(self) -> np.ndarray:
+        """``N x size``: everything, as floats in this computer's memory; see :class:`.Layout`."""
+        return np.asarray(self._on.fetched(self._x), dtype=float)[:, self.march.head :]
+
+    def fetched(self, x: Any) -> np.ndarray:
+        """An array of the fleet, or of your own beside it, in this computer's memory."""
+        return self._on.fetched(x)
+
+    @property
+    def _lightest(self) -> System:
+        """The system of the robot that weighs the least: what steps resolve for it they resolve for all."""
+        if not self.parameters.names:
+            return self.system
+        i = int(np.argmin(masses(self.parameters, self.system.model)))
+        return replace(self.system, model=self.parameters.of(self.system.model, None, i)[0])
+
+    def _series(self) -> Any:
+        return self.layout.series(self._on.rows(self._x)[:, self.march.head :])
+
+    # moving ---------------------------------------------------------------------------------------------------
+
+    def step(self, steps: int = 1, forces: Any = None, **inputs: Any) -> None:
+        """``steps`` of ``dt``, all robots, under joint ``forces`` (N x n) that stay the same meanwhile.
+
+        ``inputs`` are those of laws, such as ``targets`` of servos: see :meth:`set`.
+        """
+        applied, steps = self._applied(forces), whole(steps, "steps")
+        if inputs:
+            self.set(**inputs)
+        self.marched(steps, applied)
+
+    def set(self, **inputs: Any) -> None:
+        """Other numbers of laws from now on, without another compilation: ``fleet.set(targets=..., kp=...)``.
+
+        Args:
+            inputs: By the names under which laws take them (:attr:`.Law.inputs`): an array for all robots, or with a
+                first axis over robots; a mapping from names of laws where several take the same input.
+        """
+        given = self._inputs.values(inputs, self.count, self._on.array)
+        self._inputs.check_gains(inputs, given, lambda: self._on.numbers)
+        for place, value in given:
+            self._on.tune(place, value, self.count)
+
+    def marched(self, steps: int, applied: Any) -> None:
+        """:meth:`step` under forces (N x nv) on bases and joints, as the machine keeps them."""
+        self._x = self.march.taken(self._on, self._x, self.dt, steps, applied)
+
+    def ahead(self, which: np.ndarray, packed: np.ndarray, dt: float, steps: int) -> np.ndarray:
+        """Packed states (k x size) of the robots ``which`` after ``steps`` of ``dt`` (s) from others, at time zero; the
+        fleet stays where it is.
+        """
+        on = self._on.part(which)
+        x = on.sent(self.march.begun(State(*self.layout.series(packed).states), packed))
+        after = self.march.taken(on, x, dt, steps, on.sent(np.zeros((len(packed), 0))))
+        return np.asarray(on.fetched(after), dtype=float)[:, self.march.head :]
+
+    attempts = ATTEMPTS
+    """at steps, of every robot, in each :meth:`approach`"""
+
+    def approach(self, until: Any, forces: Any = None) -> Any:
+        """Some attempts at steps of robots that choose their own, none beyond its time in ``until`` (N, s): N truth
+        values, who has arrived.  So nobody waits for the slowest.
+        """
+        if not isinstance(self.march, LocatedStepper):
+            raise ModelError("robots approach times of their own by the integrator Located()")
+        if tuple(getattr(until, "shape", ())) != (self.count,):
+            raise ModelError(f"until is a time (s) for each of {self.count} robots, not {describe(until)}")
+        self._x = self.march.toward(self._on, self._x, until, self.dt, self._applied(forces))
+        return self.times >= until
+
+    def recorded(self, until: float, attempts: int) -> np.ndarray:
+        """``attempts x N x size``, in this computer's memory: the robots after each of so many attempts at steps toward
+        a time (s); see :class:`.LocatedStepper`.  One that is taken back, or not needed, changes no time.
+        """
+        if not isinstance(self.march, LocatedStepper):
+            raise ModelError("steps are recorded by the integrator Located()")
+        ahead = self._on.paired(self.times * 0.0 + until, self.dt)
+        self._x, seen = self._on.recorded(self._x, ahead, self._applied(None), attempts)
+        return seen
+
+    def whole(self) -> np.ndarray:
+        """``N x size``: the robots as they are kept, in this computer's memory."""
+        return np.array(self._on.fetched(self._x), dtype=float)
+
+    def keep(self, which: Any) -> None:
+        """Robots ``which`` (indices, or N truth values) stay, the others leave."""
+        chosen = self._on.fetched(which)
+        truths, places = chosen.dtype == bool, chosen.dtype.kind in "iu" or not chosen.size
+        if chosen.shape != (self.count,) if truths else not places or (abs(chosen) >= self.count).any():
+            raise ModelError(
+                f"robots to keep are indices of {self.count}, or as many truth values, not {describe(which)}"
+            )
+        which = which if chosen.size else np.zeros(0, dtype=int)
+        self._x, self._on = self._on.kept(self._x, which), self._on.part(which)
+
+    def reset(self, which: Any, states: Sequence[State] | State) -> None:
+        """Robots ``which`` (indices, or N truth values) start anew from ``states``, one for each."""
+        many = starts(self.system.model, states)
+        check_closed(self.system.model, *many)
+        which = self._on.fetched(which)
+        places = np.flatnonzero(which) if which.dtype == bool and which.shape == (self.count,) else which
+        if places.shape != (len(many.pose),) or places.dtype.kind not in "iu":
+            raise ModelError(
+                f"which of {self.count} robots to reset is {len(many.pose)} indices, not {describe(which)}"
+            )
+        if not ((-self.count <= places) & (places < self.count)).all():
+            raise ModelError(f"robots to reset are 0 to {self.count - 1}, not {places.tolist()}")
+        self._on.put(self._x, places, self._on.sent(self._fresh(many)))
+
+    def _fresh(self, many: State) -> np.ndarray:
+        return self.march.begun(many, self.layout.table(tuple(many), self.march.remembered(many)))
+
+    def _applied(self, forces: Any) -> Any:
+        """Joint forces, and none on the base, as the machine keeps them."""
+        if (forces is not None) != (self.system.controller is not None):
+            if forces is None:
+                raise ModelError("a fleet that is made with driven=True is given forces at each step")
+            raise ModelError("forces are given to a fleet that is made with driven=True, and to no other")
+        if forces is None:
+            return self._on.sent(np.zeros((self.count, 0)))
+        model = self.system.model
+        forces = np.asarray(forces, dtype=float) if isinstance(self._on, Cpu) else forces
+        if tuple(getattr(forces, "shape", ())) != (self.count, model.n):
+            raise ModelError(f"forces have shape ({self.count}, {model.n}), not {describe(forces)}")
+        if isinstance(self._on, Cpu) and not np.isfinite(forces).all():
+            odd = np.flatnonzero(~np.isfinite(forces).all(axis=1))
+            more = f" and {len(odd) - 1} more" if len(odd) > 1 else ""
+            raise ModelError(f"forces on robot {odd[0]}{more} of {self.count} hold a number that is not finite")
+        return self._on.padded(forces, model.m)
+
+
+def _default(system: System, first: State, dt: float, dtype: str, varied: bool) -> Integrator:
+    """The default integrator, among those that step many robots in one code."""
+
+    def runs(method: Integrator) -> bool:
+        found = one_code(method, system)
+        exact = dtype == "float64" or method.name != "momentum"
+        return takes_fixed_steps(method, system) and exact and (not varied or found is None or found.varies)
+
+    return default_method(system, first, dt, runs)
+
+
+def _laws_of_each(laws: Any, count: int, model: Model) -> tuple[list[list[float]], Any]:
+    """Numbers of the laws of each robot, if they are given for each, and the laws of the first, for which code is
+    made.
+    """
+    if not isinstance(laws, (tuple, list)) or not laws or not isinstance(laws[0], (tuple, list)):
+        return [], laws
+    rows = [some if isinstance(some, (tuple, list)) else (some,) for some in laws]
+    each = [tuple(law.sized(model) if isinstance(law, Law) else law for law in some) for some in rows]
+    if len(each) != count:
+        raise ModelError(f"laws of {count} robots are {count} lists of laws, not {len(each)}")
+    blank, numbers = apart(each[0], model)[0], list[list[float]]()
+    for i, some in enumerate(each):
+        own = numbers_of(some, blank)
+        if own is None:
+            raise ModelError(
+                f"laws of robot {i} differ from those of the first in more than numbers that are arguments of a step"
+            )
+        numbers.append(own)
+    return numbers, each[0]
+
+
+def _numbers_of_each(each: list[list[float]], parameters: Parameters, numbers: np.ndarray) -> np.ndarray:
+    """``N x numbers``: those of each robot's laws, then those of what they have in common, then its parameters."""
+    if not each and not parameters.names:
+        return numbers
+    own = np.array(each) if each else np.zeros((len(parameters.numbers), 0))
+    common = numbers[own.shape[1] : len(numbers) - parameters.numbers.shape[1]]
+    return np.hstack([own, np.tile(common, (len(own), 1)), parameters.numbers])

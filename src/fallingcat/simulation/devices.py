@@ -1,0 +1,212 @@
+"""Where the robots of a fleet are, and how their steps are taken there: on this processor, or on a GPU."""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from ..errors import ExtraMissingError
+
+
+class Device(ABC):
+    """Keeps ``x`` of all robots in arrays of its own and iterates a kernel ``(x, ahead, numbers, forces) -> x``.
+
+    Numbers are the same for all robots, or one row for each.
+    """
+
+    @abstractmethod
+    def sent(self, rows: np.ndarray) -> Any:
+        """Numbers of robots (N x size), as they are kept here."""
+
+    @abstractmethod
+    def fetched(self, x: Any) -> np.ndarray:
+        """``N x size`` in this computer's memory: the inverse of :meth:`sent`; what is there already stays as it is."""
+
+    @abstractmethod
+    def rows(self, x: Any) -> Any:
+        """``N x size``: a view, where it is."""
+
+    @abstractmethod
+    def paired(self, until: Any, dt: float) -> Any:
+        """``[until, dt]`` of each robot, as they are kept here."""
+
+    @abstractmethod
+    def padded(self, forces: Any, above: int) -> Any:
+        """Joint forces (N x n) below ``above`` zeros, as they are kept here."""
+
+    @abstractmethod
+    def iterated(self, x: Any, ahead: Any, forces: Any, count: int) -> Any:
+        """``x`` after ``count`` iterations; ``ahead`` is one vector for all robots, or as :meth:`paired` gives it."""
+
+    @abstractmethod
+    def recorded(self, x: Any, ahead: Any, forces: Any, count: int) -> tuple[Any, np.ndarray]:
+        """As :meth:`iterated`, and ``count x N x size`` in this computer's memory: ``x`` after each iteration."""
+
+    @abstractmethod
+    def kept(self, x: Any, which: Any) -> Any:
+        """``x`` of the robots ``which`` (N truth values, or indices) alone."""
+
+    @abstractmethod
+    def part(self, which: Any) -> Device:
+        """The same for these robots alone."""
+
+    @property
+    @abstractmethod
+    def numbers(self) -> np.ndarray:
+        """``k`` or ``N x k``: the numbers of laws, in this computer's memory."""
+
+    @abstractmethod
+    def array(self, x: Any) -> Any:
+        """Numbers, wherever they are, as an array that is kept here."""
+
+    @abstractmethod
+    def tune(self, place: slice, values: Any, robots: int) -> None:
+        """Other numbers of laws from the next iteration on: the same for all robots, or one row for each."""
+
+    @abstractmethod
+    def put(self, x: Any, places: np.ndarray, fresh: Any) -> None:
+        """``x[places] = fresh``."""
+
+    def times(self, x: Any) -> Any:
+        """``N`` (s): of each robot."""
+        return self.rows(x)[:, 0]
+
+
+class Cpu(Device):
+    """Robots in rows."""
+
+    def __init__(self, kernel: Any, numbers: np.ndarray, threads: int) -> None:
+        self._kernel, self._numbers, self._threads = kernel, np.array(numbers), threads
+
+    @property
+    def numbers(self) -> np.ndarray:
+        return self._numbers
+
+    def array(self, x: Any) -> Any:
+        return np.asarray(x, dtype=float)
+
+    def tune(self, place: slice, values: Any, robots: int) -> None:
+        if values.ndim == 2 and self._numbers.ndim == 1:
+            self._numbers = np.tile(self._numbers, (robots, 1))
+        self._numbers[..., place] = values
+
+    def sent(self, rows: np.ndarray) -> Any:
+        return rows
+
+    def fetched(self, x: Any) -> np.ndarray:
+        return np.asarray(x)
+
+    def rows(self, x: Any) -> Any:
+        return x
+
+    def paired(self, until: Any, dt: float) -> Any:
+        return np.stack([until, np.full(len(until), dt)], axis=1)
+
+    def padded(self, forces: Any, above: int) -> Any:
+        return np.hstack([np.zeros((len(forces), above)), forces])
+
+    def iterated(self, x: Any, ahead: Any, forces: Any, count: int) -> Any:
+        given = (x, ahead, self._numbers, forces)
+        return self._kernel.iterate(*given, rows=1, every=count, threads=self._threads)[0] if len(x) else x
+
+    def recorded(self, x: Any, ahead: Any, forces: Any, count: int) -> tuple[Any, np.ndarray]:
+        rows = self._kernel.iterate(x, ahead, self._numbers, forces, rows=count, every=1, threads=self._threads)
+        return rows[-1].copy(), rows
+
+    def kept(self, x: Any, which: Any) -> Any:
+        return x[which]
+
+    def part(self, which: Any) -> Device:
+        return Cpu(self._kernel, self._numbers[which] if self._numbers.ndim == 2 else self._numbers, self._threads)
+
+    def put(self, x: Any, places: np.ndarray, fresh: Any) -> None:
+        x[places] = fresh
+
+
+class Gpu(Device):
+    """Robots in columns, as CuPy's arrays; kernels before the last see what it takes as further arguments."""
+
+    def __init__(self, kernels: list[Any], numbers: np.ndarray) -> None:
+        try:
+            import cupy
+        except ImportError:
+            raise ExtraMissingError("gpu", package="cupy", purpose="a fleet on a GPU") from None
+        self._cupy, self._kernels, self._numbers, self._dtype = cupy, kernels, numbers, kernels[-1].dtype
+        self._own: Any = None
+        """the numbers of each robot, as they are kept here"""
+
+    @property
+    def numbers(self) -> np.ndarray:
+        return self._numbers if self._own is None else self.fetched(self._own)
+
+    def array(self, x: Any) -> Any:
+        there = hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray)
+        return self._cupy.from_dlpack(x) if there else self._cupy.asarray(x, dtype=self._dtype)
+
+    def tune(self, place: slice, values: Any, robots: int) -> None:
+        if self._own is None:
+            self._own = self.sent(np.broadcast_to(self._numbers, (robots, self._numbers.shape[-1])))
+        self._own[place] = values.T if values.ndim == 2 else values[:, None]
+
+    def sent(self, rows: np.ndarray) -> Any:
+        return self._cupy.ascontiguousarray(self._cupy.asarray(rows.T, dtype=self._dtype))
+
+    def fetched(self, x: Any) -> np.ndarray:
+        return np.asarray(self._cupy.asnumpy(x).T) if isinstance(x, self._cupy.ndarray) else np.asarray(x)
+
+    def rows(self, x: Any) -> Any:
+        return x.T
+
+    def paired(self, until: Any, dt: float) -> Any:
+        until = self._cupy.asarray(until, dtype=self._dtype)
+        return self._cupy.stack([until, self._cupy.full_like(until, dt)])
+
+    def padded(self, forces: Any, above: int) -> Any:
+        joints = self.array(forces)
+        whole = self._cupy.zeros((above + joints.shape[1], joints.shape[0]), dtype=self._dtype)
+        whole[above:] = joints.T
+        return whole
+
+    def iterated(self, x: Any, ahead: Any, forces: Any, count: int) -> Any:
+        robots = x.shape[1]
+        ahead = self._tiled(tuple(ahead.tolist()), robots) if ahead.ndim == 1 else ahead
+        if self._numbers.ndim == 2 and self._own is None:
+            self._own = self.sent(self._numbers)
+        numbers = self._tiled(tuple(self._numbers.tolist()), robots) if self._own is None else self._own
+        *before, last = self._kernels
+        if not before:
+            return last.iterate(x, ahead, numbers, forces, every=count) if robots else x
+        for _ in range(count if robots else 0):
+            seen = [kernel.columns(x, ahead, numbers, forces) for kernel in before]
+            x = last.columns(x, ahead, numbers, forces, *seen)
+        return x
+
+    def recorded(self, x: Any, ahead: Any, forces: Any, count: int) -> tuple[Any, np.ndarray]:
+        rows = self._cupy.empty((count, x.shape[1], x.shape[0]), dtype=x.dtype)
+        for k in range(count):
+            x = self.iterated(x, ahead, forces, 1)
+            rows[k] = x.T
+        return x, np.asarray(self._cupy.asnumpy(rows))
+
+    def kept(self, x: Any, which: Any) -> Any:
+        which = self._cupy.asarray(which)
+        places = self._cupy.flatnonzero(which) if which.dtype == bool else which
+        return self._cupy.ascontiguousarray(x.take(places, axis=1))
+
+    def part(self, which: Any) -> Device:
+        numbers = self._numbers[self.fetched(which)] if self._numbers.ndim == 2 else self._numbers
+        some = Gpu(self._kernels, numbers)
+        some._own = None if self._own is None else self.kept(self._own, which)
+        return some
+
+    def put(self, x: Any, places: np.ndarray, fresh: Any) -> None:
+        x[:, places] = fresh
+
+    @functools.lru_cache(maxsize=4)  # noqa: B019 (lives as long as its fleet)
+    def _tiled(self, shared: tuple[float, ...], robots: int) -> Any:
+        """What all robots have in common, in columns."""
+        column = self._cupy.asarray(np.array(shared)[:, None], dtype=self._dtype)
+        return self._cupy.ascontiguousarray(self._cupy.broadcast_to(column, (len(shared), robots)))

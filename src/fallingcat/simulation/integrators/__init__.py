@@ -1,0 +1,1 @@
+"""Integrators, one file each, and the parts that they share."""

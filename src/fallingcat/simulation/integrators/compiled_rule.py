@@ -1,0 +1,87 @@
+"""Runs that touch nothing: steps of a rule one after the other in machine code, of one robot or of many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...arrays import array, concatenate
+from ...compiler import compile
+from ...contact.base import Mode
+from ...control import Law
+from ...model import Model, State
+from ..law_parameters import tuned
+from ..robot_parameters import edited, size
+from ..system import System, with_given
+from ..vector_field import layout_of
+from .base import Integrator, Marching
+from .implicit import CompiledStepper
+from .rule import SMALL, Rule, advance
+
+
+def smooth(method: Integrator, system: System) -> Integrator:
+    """The method in whole runs, where nothing can happen between two of its steps; else as it is."""
+    if not isinstance(method, Rule) or method.tolerance is not None or system.contact is not None:
+        return method
+    large = method.differentiates and system.model.nv > SMALL  # too much code: see Rule.stepper
+    return method if large else Smooth(method)
+
+
+@dataclass(frozen=True)
+class Smooth(Marching):
+    """A rule of fixed steps without contacts, under its own name."""
+
+    rule: Rule
+    varies = True
+
+    def __post_init__(self) -> None:
+        for own in ("name", "order", "stable"):
+            object.__setattr__(self, own, getattr(self.rule, own))
+
+    def stepper(self, system: System, mode: Mode, memory: int) -> RuleStepper:
+        """Machine code."""
+        return RuleStepper(system, memory, rule=self.rule)
+
+    def march(self, system: System, memory: int) -> RuleStepper:
+        """The same, for many robots."""
+        return self.stepper(system, (), memory)
+
+
+class RuleStepper(CompiledStepper):
+    """Steps as machine code: ``x = [count; packed]``."""
+
+    counted = ()
+
+    def on(self, target: str, dtype: str) -> list[Any]:
+        """The same for another machine."""
+        return [compile(self._model, self.code, target=target, dtype=dtype, inputs=self._inputs, **self._options)]
+
+    def remembered(self, many: State) -> np.ndarray:
+        """``N x memory``: what laws begin with."""
+        begins = (self.system.begin(State(*at))[1] for at in zip(*many, strict=True)) if self._layout.memory else ()
+        return np.array([*begins]).reshape(len(many.pose), self._layout.memory)
+
+
+def stepped(
+    model: Model,
+    x: Any,
+    clock: Any,
+    numbers: Any,
+    forces: Any,
+    *,
+    laws: tuple[Law, ...],
+    contact: None,
+    memory: int,
+    rule: Rule,
+    varied: tuple[str, ...] = (),
+) -> Any:
+    """``x = [count; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` (nv) if there are any."""
+    model, _ = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
+    system, t, dt = with_given(model, tuned(laws, numbers), contact, forces), x[0] * clock[0], clock[0]
+    out = advance(system, (), memory, x[1:], array([t, dt]), rule)
+    return concatenate([np.reshape(x[0] + 1.0, 1), layout_of(system, memory).outcome(out).packed])
+
+
+RuleStepper.code = staticmethod(stepped)

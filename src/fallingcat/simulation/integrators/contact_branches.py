@@ -1,0 +1,70 @@
+"""A law may ask what touches, as plain data; where that is not known while code is made, it is asked in every case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from typing import Any
+
+from ...arrays import where
+
+
+class _Asked(Exception):
+    """Somebody wants to know whether a point touches."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class _Touching(Set[str]):
+    """The points that touch, as far as they are known; who asks for more raises :class:`_Asked`."""
+
+    def __init__(self, names: tuple[str, ...], known: Mapping[str, bool]) -> None:
+        self._names, self._known = names, known
+
+    @classmethod
+    def _from_iterable(cls, names: Iterable[Any]) -> Any:
+        return frozenset(names)  # of what is known
+
+    def __contains__(self, name: object) -> bool:
+        if name in self._names and name not in self._known:
+            raise _Asked(str(name))
+        return self._known.get(str(name), False)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([name for name in self._names if name in self])
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+def by_cases(function: Callable[[Any], Any], touching: Mapping[str, Any]) -> Any:
+    """``function`` of the points that touch, where each is a condition on numbers: its value in every case that it
+    tells apart, and the one that holds.
+
+    >>> import numpy as np
+    >>> by_cases(lambda touching: np.array([2.0 if "foot" in touching else 1.0]), {"foot": True, "hand": False})
+    array([2.])
+    """
+    return _case(function, touching, {})
+
+
+def asks(function: Callable[[Any], Any], names: Iterable[str]) -> bool:
+    """Whether a function of the points that touch asks for any of them.
+
+    >>> asks(lambda touching: 2.0 if "foot" in touching else 1.0, ["foot"]), asks(lambda touching: 1.0, ["foot"])
+    (True, False)
+    """
+    try:
+        function(_Touching(tuple(names), {}))
+    except _Asked:
+        return True
+    return False
+
+
+def _case(function: Callable[[Any], Any], touching: Mapping[str, Any], known: dict[str, bool]) -> Any:
+    try:
+        return function(_Touching(tuple(touching), known))
+    except _Asked as asked:
+        name = asked.name
+    yes, no = (_case(function, touching, known | {name: touches}) for touches in (True, False))
+    return where(touching[name], yes, no)

@@ -1,0 +1,362 @@
+"""One code for all modes of a floor, whose switches are located: many robots at once, each in steps of its own.
+
+A robot carries its own time, the step that its last error advises, how often it tried of late, and for each point
+whether it touches.  An attempt
+takes one step of a rule in that mode and keeps it if it meets the tolerance and no point has left its side of the
+ground.  Where one has, the step is taken back, and the next one aims a hair behind the place where the cubic through
+heights and rates at both ends crosses: there the point switches.  So a switch costs two or three attempts and a step
+without one costs no more than the rule itself: nothing branches, and robots need not agree on anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...arrays import concatenate, less, maximum, minimum, sqrt, where
+from ...arrays.differentiate import derivative
+from ...caching import cached_property
+from ...compiler import compile
+from ...compiler.kernel import compile_step
+from ...contact import Contact
+from ...contact.base import Mode, Touch
+from ...contact.capabilities import LinearizedForces, check_offers
+from ...control import Law
+from ...errors import ModelError, describe
+from ...geometry.contact_points import checked_points
+from ...model import Model, State
+from ..compiled_dynamics import remembered
+from ..events import PRECISION
+from ..law_parameters import apart, tuned
+from ..robot_parameters import edited, nominal, size
+from ..system import System, held
+from ..vector_field import Field, layout_of
+from .base import Marching, Step
+from .implicit import modes_of
+from .implicit_step import anchors, anchors_at
+from .rosenbrock import Rosenbrock
+from .rule import Rule
+
+FEW = 2
+"""Points at most: their modes are all in one code."""
+WITHIN = 1e-12
+"""m: how far behind the ground, at most, a point switches"""
+FIRST_STEP, SMALLEST_STEP = 1e-4, 1e-12
+"""s"""
+FAR = 1e9
+"""s: the aim of a step that aims at nothing"""
+PATIENCE, OFTEN = 300_000.0, 1e6
+"""Attempts, and attempts a second, at most: a robot that needs so many more than that ends as no number."""
+STALLED = "stopped: their contacts chatter, or their steps are endlessly small"
+"""What is said of them."""
+HEAD = 4
+"""Numbers of a robot before those that say what touches: time, advised step, aim, attempts beyond :data:`OFTEN`."""
+ATTEMPTS = 16
+"""Between two looks at who has arrived."""
+CROWD = 8
+"""Those who have not go on alone when they are no more than one in so many."""
+
+
+@dataclass(frozen=True)
+class Located(Marching):
+    """Steps of a rule for many robots at once on a compliant floor under one or two points, or on none.
+
+    ``rule`` is one with a tolerance, such as :class:`Rosenbrock`, from whose error every robot takes steps of its own;
+    or one of fixed steps, such as :class:`RKMK4`, for floors that these resolve.  In a single run, which locates
+    switches by itself, it is its rule.
+
+    >>> Located().rule.name, Located().tolerance
+    ('rosenbrock', 1e-07)
+    """
+
+    rule: Rule = Rosenbrock()  # noqa: RUF009 (frozen)
+    name = "located"
+    order = 4
+    stable = True
+    varies = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.rule, Rule):
+            raise ModelError(f"the rule of {self.name!r} is one for vectors, such as Rosenbrock(), not {self.rule!r}")
+        for own in ("tolerance", "order"):
+            object.__setattr__(self, own, getattr(self.rule, own))
+        object.__setattr__(self, "stable", self.rule.tolerance is not None)
+
+    def at(self, system: System, dt: float) -> Located:
+        """The same."""
+        return self
+
+    def stepper(self, system: System, mode: Mode, memory: int) -> Step:
+        """That of the rule."""
+        return self.rule.stepper(system, mode, memory)
+
+    def march(self, system: System, memory: int) -> LocatedStepper:
+        """Machine code for all modes."""
+        if system.contact is not None:
+            check_offers(system.contact, LinearizedForces, self.name)
+            if len(system.contact.points) > FEW:
+                what = f"compliant contacts of at most {FEW} points"
+                raise ModelError(f"the integrator {self.name!r} takes {what}, not {describe(system.contact)}")
+            checked_points(system.model, system.contact.points)
+        return LocatedStepper(system, memory, self.rule)
+
+
+class LocatedStepper:
+    """Attempts at steps as machine code: ``x = [time, advised step, aim, attempts; what touches; packed]`` of each."""
+
+    def __init__(self, system: System, memory: int, rule: Rule) -> None:
+        laws, numbers = apart(system.laws, system.model)
+        self.numbers = np.append(numbers, nominal(system.model, system.contact, system.varied))
+        self.system, self._model, self._points = system, system.model, _points(system.contact)
+        self.head, self._memory = HEAD + self._points, memory
+        forces = 0 if system.controller is None else system.model.nv
+        size = self.head + layout_of(system, memory).size
+        self._inputs = {"x": size, "ahead": 2, "numbers": len(self.numbers), "forces": forces}
+        self._options: dict[str, Any] = {"laws": laws, "contact": system.contact, "memory": memory, "rule": rule}
+        self._options |= {"ledger": system.ledger, "varied": system.varied}
+
+    @cached_property
+    def kernel(self) -> Any:
+        """``(x, [until, largest step], numbers, forces) -> x`` an attempt later."""
+        about = (attempted, self._model, *self._inputs.values(), *self._options.values())
+        return remembered(about, lambda: compile_step(self._model, attempted, self._inputs, **self._options))
+
+    def on(self, target: str, dtype: str) -> list[Any]:
+        """The same for another machine."""
+        if dtype != "float64":
+            raise ModelError(f"switches are located in float64, not in {describe(dtype)}")
+        return [compile(self._model, attempted, target=target, dtype=dtype, inputs=self._inputs, **self._options)]
+
+    def remembered(self, many: State) -> np.ndarray:
+        """``N x memory``: where points are."""
+        return np.hstack([anchors(self.system, many), self.system.law_memories(many)])
+
+    def begun(self, many: State, packed: np.ndarray) -> np.ndarray:
+        """``N x size``: robots at rest in time, whose points touch where they are below the ground."""
+        first = np.tile([0.0, FIRST_STEP, FAR, 0.0], (len(packed), 1))
+        if not self._points:
+            return np.hstack([first, packed])
+        heights_at = compile(self._model, heights, state=["pose", "joints"], contact=self.system.contact)
+        return np.hstack([first, heights_at(many.pose[:, :3], many.joints) < 0.0, packed])
+
+    def times(self, on: Any, x: Any, dt: float) -> Any:
+        """``N`` (s): of robots on a machine."""
+        return on.times(x)
+
+    def stalled(self, on: Any, x: Any) -> np.ndarray:
+        """``N`` truth values: who ended for having tried too often."""
+        return np.asarray(on.fetched(on.rows(x)[:, HEAD - 1] > PATIENCE))
+
+    def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
+        """What touches at each of ``N`` packed states."""
+        return modes_of(self.system, self._memory, packed)
+
+    def taken(self, on: Any, x: Any, dt: float, steps: int, forces: Any) -> Any:
+        """``x`` when all have come ``steps`` of ``dt`` farther, on the machine ``on`` which it is."""
+        return self._arrived(on, x, on.times(x) + steps * dt, dt, forces)
+
+    def _arrived(self, on: Any, x: Any, until: Any, dt: float, forces: Any) -> Any:
+        """``x`` when each is at its time in ``until`` (N), to which a few go on alone; :data:`PATIENCE` ends it."""
+        while True:
+            away = np.flatnonzero(on.fetched(on.times(x) < until))
+            if not len(away):
+                return x
+            if len(away) * CROWD <= len(until):
+                rest, theirs = on.part(away), (on.kept(x, away), until[away], dt, on.kept(forces, away))
+                on.put(x, away, self._arrived(rest, *theirs))
+                return x
+            x = self.toward(on, x, until, dt, forces)
+
+    def toward(self, on: Any, x: Any, until: Any, dt: float, forces: Any) -> Any:
+        """``x`` some attempts later: no robot beyond its time in ``until`` (N), steps of at most ``dt`` (s)."""
+        return on.iterated(x, on.paired(until, dt), forces, ATTEMPTS)
+
+
+# one attempt ----------------------------------------------------------------------------------------------------------
+
+
+class Ends(NamedTuple):
+    """How high points are above the ground, or below it where they touch, and how fast that grows: at both ends of a
+    step, in units of its length.  Not negative while the mode lasts.
+    """
+
+    start: Any
+    end: Any
+    rate: Any
+    end_rate: Any
+
+    def crosses(self, value: float) -> Any:
+        """Where the cubic reaches ``value`` (share of the step), for a point that ends below it: Newton's way from the
+        end, and halves where that leaves what encloses the place.
+        """
+        a = 2.0 * (self.start - self.end) + self.rate + self.end_rate
+        b = 3.0 * (self.end - self.start) - 2.0 * self.rate - self.end_rate
+        low, high, s = 0.0, 1.0, 1.0
+        for _ in range(6):
+            above = ((a * s + b) * s + self.rate) * s + self.start - value
+            slope = (3.0 * a * s + 2.0 * b) * s + self.rate
+            low, high = where(less(0.0, above), s, low), where(less(0.0, above), high, s)
+            falls, middle = less(slope, 0.0), 0.5 * (low + high)
+            s = where(falls, s - above / where(falls, slope, -1.0), middle)
+            s = where(less(s, low), middle, where(less(high, s), middle, s))
+        return s
+
+    def lowest(self) -> tuple[Any, Any]:
+        """Where the tangents at both ends meet (share of the step), and how high, for a point that comes and goes."""
+        both = less(self.rate, 0.0), less(0.0, self.end_rate)
+        bend = where(both[0], where(both[1], self.end_rate - self.rate, 1.0), 1.0)
+        s = where(both[0], where(both[1], (self.start - self.end + self.end_rate) / bend, 0.0), 0.0)
+        return s, self.start + s * self.rate
+
+
+def attempted(
+    model: Model,
+    x: Any,
+    ahead: Any,
+    numbers: Any,
+    forces: Any,
+    *,
+    laws: tuple[Law, ...],
+    contact: Contact | None,
+    memory: int,
+    rule: Rule,
+    ledger: bool,
+    varied: tuple[str, ...] = (),
+) -> Any:
+    """``x`` an attempt at a step later, under held ``forces`` if there are any."""
+    model, contact = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
+    system = AnyMode(model, tuned(laws, numbers), contact, held if len(forces) else None, True, ledger, forces)
+    points = _points(contact)
+    (t, advised, aim, tries), bits, packed = x[:HEAD], x[HEAD : HEAD + points], x[HEAD + points :]
+    dt, awake = _length(t, advised, aim, ahead)
+    touches = tuple(less(0.5, bit) for bit in bits)
+    layout = layout_of(system, memory)
+    field = Field(system, touches, *layout.unpack(packed))
+    y, error = rule.step(field, t, field.origin, dt)
+    after, held_at, works = field.end(y)
+    behind, toward = _switches(contact, model, touches, field.start, after, dt)
+    fits = where(less(error, 1.0), where(less(behind, where(less(dt, 2.0 * PRECISION), FAR, WITHIN)), 1.0, 0.0), 0.0)
+    kept = less(0.5, fits)
+    bits, held_at = _switched(contact, model, touches, after, held_at)
+    arrives = less(ahead[0] - t, dt * (1.0 + 1e-12))
+    factor = _factor(error)
+    longer = minimum(maximum(dt * factor, where(less(dt, advised), advised, 0.0)), ahead[1])
+    again = where(less(error, 1.0), advised, dt * minimum(factor, 0.9))
+    rested = maximum(tries + 1.0 - OFTEN * dt, 0.0)
+    head = [where(arrives, ahead[0], t + dt), longer, FAR, rested]
+    now = concatenate([*(np.reshape(n, 1) for n in (*head, *bits)), layout.pack(after, held_at, works)])
+    # a step that is taken back
+    then = [t, again, where(less(error, 1.0), toward, FAR), tries + 1.0]
+    back = concatenate([*(np.reshape(n, 1) for n in (*then, *x[HEAD : HEAD + points])), packed])
+    # what no length makes fit, or what takes too many, ends as no number
+    stalled = less(PATIENCE, tries)
+    fails = where(stalled, 1.0, where(kept, 0.0, where(less(again, SMALLEST_STEP), 1.0, 0.0)))
+    ends = [ahead[0], advised, FAR, tries, *x[HEAD : HEAD + points], *[np.nan] * len(packed)]
+    gone = concatenate([np.reshape(n, 1) for n in ends])
+    return where(awake, where(less(0.5, fails), gone, where(kept, now, back)), x)
+
+
+def _length(t: Any, advised: Any, aim: Any, ahead: Any) -> tuple[Any, Any]:
+    """The length of the step to try (s), and whether there is any way to go."""
+    left, largest = ahead[0] - t, ahead[1]
+    awake = less(0.0, left)
+    dt = minimum(advised, largest)
+    dt = where(less(0.9 * left, dt), left, dt)
+    return where(awake, minimum(dt, aim), largest), awake
+
+
+def _factor(error: Any) -> Any:
+    """By how much a step may grow, or has to shrink, for an error of order 4."""
+    known = less(error, 1e30)  # NaN is not
+    size = where(known, error, 1.0)
+    return where(known, minimum(maximum(0.9 / sqrt(sqrt(maximum(size, 1e-12))), 0.1), 6.0), 0.1)
+
+
+def _switches(
+    contact: Contact | None, model: Model, touches: tuple[Any, ...], start: State, end: State, dt: Any
+) -> tuple[Any, Any]:
+    """How far points have come onto the wrong side (m) at most, and the step that would end a hair behind (s)."""
+    if contact is None:
+        return 0.0, FAR
+    worst, first = 0.0, FAR
+    places = zip(touches, *_heights(model, contact, start), *_heights(model, contact, end), strict=True)
+    for touching, h, rate, h_end, rate_end in places:
+        side = where(touching, -1.0, 1.0)
+        ends = Ends(side * h, side * h_end, side * dt * rate, side * dt * rate_end)
+        crossed = less(ends.end, 0.0)
+        when, lowest = ends.lowest()
+        depth = where(crossed, -ends.end, -lowest)
+        share = where(crossed, ends.crosses(-0.5 * WITHIN), when)
+        first = minimum(first, where(less(WITHIN, depth), maximum(share * dt, PRECISION), FAR))
+        worst = maximum(worst, depth)
+    return worst, first
+
+
+def _switched(
+    contact: Contact | None, model: Model, touches: tuple[Any, ...], state: State, held_at: Any
+) -> tuple[list[Any], Any]:
+    """What touches at the end of a step (0 or 1), and where it is held: where it touched down."""
+    if contact is None:
+        return [], held_at
+    here, bits, places = anchors_at(model, state, floor=contact), [], []
+    each = len(here) // len(contact.points)
+    for i, (touching, height) in enumerate(zip(touches, heights(model, state, contact=contact), strict=True)):
+        own = slice(i * each, (i + 1) * each)
+        below = less(height, 0.0)
+        bits.append(where(below, 1.0, 0.0))
+        places.append(where(touching, held_at[own], where(below, here[own], held_at[own])))
+    return bits, concatenate([np.zeros(0), *places, held_at[len(here) :]])
+
+
+def heights(model: Model, state: State, *, contact: Any) -> Any:
+    """Of the points over the ground (m)."""
+    air = (False,) * len(contact.points)
+    return contact.guards(model, air, state, np.zeros(contact.memory_size or 0), np.zeros(model.nv))
+
+
+def _heights(model: Model, contact: Contact, state: State) -> tuple[Any, Any]:
+    """:func:`heights`, and their rates (m/s)."""
+
+    def later(t: Any) -> Any:
+        return heights(model, model.configuration.displace(state, state.velocity * t), contact=contact)
+
+    return heights(model, state, contact=contact), derivative(later, like=list(state))
+
+
+def _points(contact: Contact | None) -> int:
+    return 0 if contact is None else len(contact.points)
+
+
+# any mode -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class AnyMode(System):
+    """A system whose mode says of each point whether it touches as a condition on numbers, under ``given`` forces."""
+
+    def applied(self, mode: Mode, t: Any, state: State, given: Any = None) -> dict[str, Any]:
+        own = None if self.controller is None else self.given
+        found = [System.applied(self, known, t, state, own) for known in _modes(mode)]
+        return {port: _chosen(mode, [forces[port] for forces in found]) for port in found[0]}
+
+    def touch(self, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
+        if self.contact is None:
+            return System.touch(self, mode, state, memory, applied)
+        found = [self.contact.touch(self.model, known, state, memory, applied) for known in _modes(mode)]
+        forces = {port: _chosen(mode, [there.forces[port] for there in found]) for port in found[0].forces}
+        return Touch(forces, _chosen(mode, [there.memory_rate for there in found]), np.zeros(0))
+
+
+def _modes(mode: Mode) -> list[Mode]:
+    return list(product((False, True), repeat=len(mode)))
+
+
+def _chosen(mode: Mode, values: list[Any]) -> Any:
+    """The value of the mode that holds, of those in all modes."""
+    if not mode:
+        return values[0]
+    half = len(values) // 2
+    return where(mode[0], _chosen(mode[1:], values[half:]), _chosen(mode[1:], values[:half]))

@@ -1,0 +1,343 @@
+"""The midpoint rule, linearly implicit, in one sweep of articulated bodies: stable on stiff floors at any step, O(n).
+
+A step moves for its first half with the velocity before, for its second with the one after it, and all forces are those
+of the place between.  What a spring or a damper pulls with there is linear in the acceleration of the step: a point on
+a compliant floor feels ``f - dt G a``, with the force ``f`` at the velocity before and ``G = D / 2 + dt K / 4``, more
+where steps do not resolve them (:class:`.ThetaWeights`).  So ``(M + dt sum J' G J) a = forces - C u - g + sum J' f`` is
+forward dynamics of a robot whose links have a little more inertia where they touch, and joints with springs a little
+more armature.  Products of velocities are those of ``u = v + dt a' / 2`` with the acceleration ``a'`` of the last step.
+
+Which points touch, stick and slide follows from the velocities ahead, by cases: one code serves all modes, and nothing
+is located.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...arrays import array
+from ...caching import cached_property
+from ...compiler import compile
+from ...compiler.kernel import compile_step
+from ...contact.base import Mode
+from ...contact.capabilities import LinearizedForces, offers
+from ...control import Law
+from ...geometry.contact_points import checked_points
+from ...model import Model, State
+from ..arguments import whole
+from ..compiled_dynamics import remembered
+from ..devices import Cpu
+from ..law_parameters import apart
+from ..robot_parameters import nominal
+from ..system import System
+from ..vector_field import layout_of
+from .base import Marching
+from .implicit_step import anchors, begun, carried, concluded, converged, foreseen, law_that_grips
+from .refinement import refined
+from .rule import guards
+
+
+@dataclass(frozen=True)
+class Implicit(Marching):
+    """Linearly implicit midpoint rule for compliant floors: order 2, and 1 where points land and slide.
+
+    Steps in which joints turn far are taken again in quarter steps: see :mod:`fallingcat.simulation.integrators.refinement`.
+
+    A step is linear in the velocities at its end as long as points do not begin to slide, stick, land or lift off.  It
+    is solved again, linearised there, until the forces are those of the contact law: ``sweeps`` is how often, None as
+    often as it takes.
+    """
+
+    sweeps: int | None = None
+    name = "implicit"
+    order = 1
+    stable = True
+    varies = True
+    needs = LinearizedForces
+
+    def __post_init__(self) -> None:
+        if self.sweeps is not None:
+            whole(self.sweeps, "sweeps")
+
+    def suited(self, system: System) -> System:
+        """With stops that are as stiff as such steps resolve, which foresee their dampers."""
+        laws = tuple(law.for_implicit_steps() for law in system.laws)
+        return replace(super().suited(system), laws=laws, carried=carried(system.model))
+
+    def on_gpu(self, system: System, dt: float) -> Implicit:
+        """With two sweeps where steps resolve the floor: on a GPU they take half the time of as many as needed.
+
+        That is where ``points dt^2 K <= m / 16`` and ``points dt D <= 4 m``, with the mass ``m`` of what can fall and
+        the largest stiffness ``K`` and damping ``D``.  Boxes that land while sliding are then within 1 %.
+        """
+        floor: Any = system.contact
+        if self.sweeps is not None or not offers(floor, LinearizedForces):
+            return self
+        K, D = floor.point_impedance(system.model)
+        stops = max(16.0 * dt * max(K), 0.25 * max(D))
+        return Implicit(2) if len(floor.points) * dt * stops <= falling_mass(system.model) else self
+
+    def stepper(self, system: System, mode: Mode, memory: int) -> CompiledStepper:
+        """Machine code for all modes."""
+        return self.march(system, memory)
+
+    def march(self, system: System, memory: int) -> CompiledStepper:
+        """The same, for many robots."""
+        if system.contact is not None:
+            checked_points(system.model, system.contact.points)
+        return CompiledStepper(self.suited(system), memory, sweeps=self.sweeps)
+
+
+def falling_mass(model: Model) -> float:
+    """Mass (kg) of what can fall: without what is fixed in the world; zero where there is no weight."""
+    moving = {model.links[0].name} if np.any(model.base.selection[:3].T @ model.gravity) else set()
+    for joint in model.joints:  # parents before children
+        if joint.kind.nv or joint.parent in moving:
+            moving.add(joint.child)
+    return sum(link.body.mass for link in model.links if link.name in moving) if np.any(model.gravity) else 0.0
+
+
+def counted(model: Model, t: Any, dt: Any, state: State) -> Any:
+    """``1``: how many steps of ``dt`` (s) a time is."""
+    return array([t / dt])
+
+
+class CompiledStepper:
+    """Steps as machine code: one when it is called, as a :data:`.Step`; many by :meth:`rows`.
+
+    A controller is asked once a step, in its :attr:`middle` or at its start, and what it says is held.
+    """
+
+    code: Callable[..., Any]
+    """``(model, x, clock, numbers, forces) -> x`` later, with ``x = [head; packed]``"""
+    head = 1
+    """numbers of a robot before its packed state: how many steps it has taken"""
+    head_at: Callable[..., Any] = staticmethod(counted)
+    """``(model, t, dt, state) -> head``, of any kind of number"""
+    clock = 1
+    """numbers that say how far to go"""
+    middle = True
+    """whether all acts in the middle of a step"""
+    counted: tuple[str, ...] = ("unconverged", "refined", "coarse")
+    """What steps count, the last numbers of a packed state: those whose contact forces did not converge, those that
+    were taken again in smaller ones, and those that are coarse even so; see :mod:`fallingcat.simulation.integrators.refinement`"""
+
+    def __init__(self, system: System, memory: int, **how: Any) -> None:
+        laws, numbers = apart(system.laws, system.model)
+        self.numbers = np.append(numbers, nominal(system.model, system.contact, system.varied))
+        self.system, self._layout, self._model = system, layout_of(system, memory), system.model
+        foreseen = 0 if system.feedback is None else 2 * system.model.n
+        forces = 0 if system.controller is None else system.model.nv + foreseen
+        size, count = self.head + self._layout.size, len(self.numbers)
+        self._inputs = {"x": size, "clock": self.clock, "numbers": count, "forces": forces}
+        self._options: dict[str, Any] = {"laws": laws, "contact": system.contact, "memory": memory, **how}
+        if system.varied:
+            self._options["varied"] = system.varied
+
+    @cached_property
+    def kernel(self) -> Any:
+        """``(x, clock, numbers, forces) -> x`` later, as machine code."""
+        about = (self.code, self._model, *self._inputs.values(), *self._options.values())
+        return remembered(about, lambda: compile_step(self._model, self.code, self._inputs, **self._options))
+
+    def on(self, target: str, dtype: str) -> list[Any]:
+        """The same for another machine: one kernel, or the :func:`foresight` that a :func:`conclusion` takes as one
+        argument more.  There, work done twice is cheaper than what it would take to remember between the two.
+        """
+        about, options = {"target": target, "dtype": dtype}, dict(self._options)
+        if options.pop("sweeps") in (None, 1) or (self.system.contact is None and law_that_grips(self.system) is None):
+            return [compile(self._model, stepped, inputs=self._inputs, **about, **self._options)]
+        first = compile(self._model, foresight, inputs=self._inputs, **about, **self._options)
+        inputs = self._inputs | {"signs": first.size}
+        return [first, compile(self._model, conclusion, inputs=inputs, **about, **options)]
+
+    def remembered(self, many: State) -> np.ndarray:
+        """``N x memory``: what ``N`` robots remember that start now."""
+        return np.hstack([anchors(self.system, many), self.system.law_memories(many)])
+
+    def begun(self, many: State, packed: np.ndarray) -> np.ndarray:
+        """``N x size``: ``x`` of robots that start now."""
+        return np.hstack([np.zeros((len(packed), self.head)), packed])
+
+    def taken(self, on: Any, x: Any, dt: float, steps: int, forces: Any) -> Any:
+        """``x`` some steps later, on the machine ``on`` which it is: see :class:`.BatchSimulator`."""
+        after = on.iterated(x, np.array([dt]), forces, steps)
+        return refined(on, x, after, dt, steps, forces) if self._layout.carried else after
+
+    def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
+        return np.append(self.one(clock[0], clock[1], packed), 0.0)  # no guards, no error
+
+    def one(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray:
+        """What is packed a step later."""
+        forces, (go, out, x, clock, _, given) = self.held(t, dt, packed), self._single
+        x[:], clock[0] = self.at(t, dt, packed), dt
+        if forces is not None:
+            given[:] = forces
+        go()
+        return np.array(out[self.head :])
+
+    @cached_property
+    def _single(self) -> tuple[Callable[[], Any], np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """A step of one robot: what takes it, the memory in which its end is, and those of its arguments ``x, clock,
+        numbers, forces``.
+        """
+        x, clock, numbers, forces = (np.zeros(size) for size in self._inputs.values())
+        numbers[:] = self.numbers
+        go, out = self.kernel.stepper(x, clock, numbers, forces)
+
+        def refining() -> None:
+            go()
+            if out[-1] != x[-1]:  # it counts coarse steps
+                on = Cpu(self.kernel, numbers, 1)
+                out[:] = refined(on, x[None], out[None].copy(), clock[0], 1, forces[None])[0]
+
+        return (refining if self._layout.carried else go), out, x, clock, numbers, forces
+
+    def held(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray | None:
+        """``nv``: what a controller, if there is one, says in a step of ``dt`` (s), and how stiff it is, if known.
+
+        A function sees time and place where a step acts, as laws do: springs that it is made of would gain energy in
+        steps that move with the mean of the velocities under forces of their start.
+        """
+        if self.system.controller is None:
+            return None
+        state, half = self._layout.unpack(packed)[0], 0.5 * dt
+        if self.middle and self.system.sampling is None:
+            t, state = t + half, self._model.configuration.displace(state, half * state.velocity)
+        asked, feedback = self.system.asked(t, state), self.system.feedback
+        gains = np.zeros(0) if feedback is None else feedback.gains(t, state, asked[-self._model.n :])
+        return np.concatenate([np.zeros(self._model.nv - len(asked)), asked, gains])
+
+    def counts(self, packed: Any) -> dict[str, Any]:
+        """How many steps of each kind robots with packed states (..., size) have taken, by :attr:`counted`."""
+        counted = self.counted if self._layout.carried else ()
+        return {name: packed[..., i - len(counted)] for i, name in enumerate(counted)}
+
+    def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
+        """What touches at each of ``N`` packed states."""
+        return modes_of(self.system, self._layout.memory, packed)
+
+    def stalled(self, on: Any, x: Any) -> np.ndarray:
+        """``N`` truth values: none gives up, in fixed steps."""
+        return np.zeros(len(on.rows(x)), dtype=bool)
+
+    def rows(
+        self,
+        t: Any,
+        packed: np.ndarray,
+        dt: float,
+        rows: int,
+        every: int = 1,
+        threads: int = 1,
+        forces: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """``rows x ... x size``: every ``every``-th of ``rows * every`` steps from ``packed`` (..., size), under the
+        forces (..., nv) of a controller.
+        """
+        more, x, clock = np.zeros(0) if forces is None else forces, self.at(t, dt, packed), np.array([dt])
+        found = self.kernel.iterate(x, clock, self.numbers, more, rows=rows, every=every, threads=threads)
+        if self._layout.carried and (found[-1, ..., -1] != x[..., -1]).any():
+            found = self._refined_rows(x, dt, rows, every, more)
+        return np.asarray(found[..., self.head :])
+
+    def _refined_rows(self, x: np.ndarray, dt: float, rows: int, every: int, forces: np.ndarray) -> np.ndarray:
+        """The rows of a run with coarse steps, which are refined as they come."""
+        lead, out = x.shape[:-1], np.empty((rows, *x.shape))
+        now = x.reshape(-1, x.shape[-1]).copy()
+        given = np.broadcast_to(forces, (*lead, forces.shape[-1])).reshape(len(now), -1)
+        for row in out:
+            now = self.taken(Cpu(self.kernel, self.numbers, 1), now, dt, every, given)
+            row[...] = now.reshape(x.shape)
+        return out
+
+    def at(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray:
+        """``size``: ``x`` of a robot at a time, before steps of ``dt`` (s)."""
+        return np.concatenate([[steps_before(t, dt)], packed])
+
+    def times(self, on: Any, x: Any, dt: float) -> Any:
+        """``N`` (s): of robots on a machine."""
+        return on.times(x) * dt
+
+
+def modes_of(system: System, memory: int, packed: np.ndarray) -> tuple[Mode, ...]:
+    """Which points of a floor touch at each of ``N`` packed states."""
+    contact, memory = system.contact, memory - sum(system.sizes)
+    if contact is None:
+        return ((),) * len(packed)
+    bare, nowhere = System(system.model, (), contact), (False,) * len(contact.points)
+    size, clocks = layout_of(bare, memory).size, np.zeros((len(packed), 2))
+    heights = guards(bare, nowhere, memory, compile_step)(np.ascontiguousarray(packed[:, :size]), clocks)
+    return tuple(map(tuple, (np.asarray(heights) < 0.0).tolist()))
+
+
+def steps_before(t: float, dt: float) -> float:
+    """How many steps of ``dt`` (s) a time is: times are counted, as sums of steps would not end where laws switch.
+
+    >>> steps_before(3 * 0.1, 0.1), steps_before(0.25, 0.1), sum([0.1] * 8) == 8 * 0.1
+    (3.0, 2.5, False)
+    """
+    count = t / dt
+    near = float(round(count)), count, math.nextafter(count, math.inf), math.nextafter(count, 0.0)
+    return next((n for n in near if n * dt == t), count)
+
+
+def stepped(
+    model: Model,
+    x: Any,
+    clock: Any,
+    numbers: Any,
+    forces: Any,
+    *,
+    laws: tuple[Law, ...],
+    contact: Any,
+    memory: int,
+    sweeps: int | None,
+    varied: tuple[str, ...] = (),
+) -> Any:
+    """``x = [count; packed]`` a step later, under held ``forces`` if there are any."""
+    start, signs = begun(model, x, clock, numbers, forces, laws, contact, memory, sweeps != 1, varied)
+    last = converged(start, signs) if sweeps is None else start.sweep(foreseen(start, signs, sweeps))
+    return concluded(start, last)
+
+
+def foresight(
+    model: Model,
+    x: Any,
+    clock: Any,
+    numbers: Any,
+    forces: Any,
+    *,
+    laws: tuple[Law, ...],
+    contact: Any,
+    memory: int,
+    sweeps: int,
+    varied: tuple[str, ...] = (),
+) -> Any:
+    """:class:`Signs` (flat) that :func:`stepped` would find in all sweeps but the last."""
+    return foreseen(*begun(model, x, clock, numbers, forces, laws, contact, memory, True, varied), sweeps).flat
+
+
+def conclusion(
+    model: Model,
+    x: Any,
+    clock: Any,
+    numbers: Any,
+    forces: Any,
+    signs: Any,
+    *,
+    laws: tuple[Law, ...],
+    contact: Any,
+    memory: int,
+    varied: tuple[str, ...] = (),
+) -> Any:
+    """:func:`stepped`, given the :func:`foresight`."""
+    start, first = begun(model, x, clock, numbers, forces, laws, contact, memory, True, varied)
+    return concluded(start, start.sweep(first.read(signs)))
+
+
+CompiledStepper.code = staticmethod(stepped)

@@ -1,0 +1,399 @@
+"""What a step of :class:`.Implicit` computes, on any kind of number."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...arrays import array, concatenate, cross, less, scale, where, while_loop
+from ...compiler import compile
+from ...contact import Contact
+from ...contact.support_points import Support
+from ...contact.theta_weights import ThetaWeights
+from ...control import Law
+from ...dynamics import gravity_forces
+from ...dynamics.forward import Response, resisting_mass, response
+from ...geometry.contact_points import position
+from ...model import Model, State
+from ..law_parameters import tuned
+from ..loop_closure import LOOPS, closing_forces
+from ..robot_parameters import edited, giving_with, size
+from ..system import System, held
+from ..vector_field import layout_of
+from .contact_branches import by_cases
+from .implicit_points import Point, points_of
+from .joint_friction import JointFriction
+from .linearized_forces import LinearizedForce, ahead_of, linearized_forces, powers_of
+from .refinement import coarse
+
+FORCE_TOLERANCE = 1e-3
+"""Mismatch between contact forces of a step and the law, relative to the normal forces: friction is right to 0.1 %."""
+MOST_SWEEPS = 8
+"""Sweeps of a step, at most; boxes that are thrown take up to six."""
+WEIGHT = 9.81
+"""m/s^2: forces below 1e-6 of the weight are not worth a sweep"""
+
+
+class Start(NamedTuple):
+    """What a step begins with."""
+
+    system: System
+    count: Any
+    """of steps before"""
+    state: State
+    """place of its middle, and velocity before"""
+    middle: State
+    """the same place, and the velocity that is foreseen there: products of velocities are those of it"""
+    works: Any
+    points: list[Point]
+    pulls: dict[str, LinearizedForce]
+    seen: Any
+    """what a floor sees, if there is one"""
+    counts: Any
+    """``3``: steps so far that did not converge, that were refined, and that stayed coarse"""
+    dt: Any
+    memory: Any
+    """what contact and laws remember before the step"""
+
+    def sweep(self, signs: Signs) -> Sweep:
+        """Accelerations under contact forces that are linearised where ``signs`` say."""
+        supports = [
+            _floor(self.system).support(point, u, self.seen) for point, u in zip(self.points, signs.ahead, strict=True)
+        ]
+        found, closing = _answer(self, signs.grip, supports)
+        ahead = [point.ahead(found, self.dt) for point in self.points]
+        felt = [support.force - support.gain * u for support, u in zip(supports, ahead, strict=True)]
+        grip = signs.grip
+        held = grip.forces(found.beyond) if grip else np.zeros(0)
+        return Sweep(found.acceleration, felt, closing, held, Signs(ahead, grip.next(found.beyond) if grip else None))
+
+    def settled(self, before: Signs, now: Sweep) -> Any:
+        """Positive where the forces of a sweep are those of the contact law at the velocities that it found, and dry
+        friction holds the joints that it was taken to hold.
+        """
+        mass = self.system.model.mass
+        missed, size = 0.0, (1e-6 * WEIGHT * mass) ** 2 + 1e-30
+        for point, u, force in zip(self.points, now.signs.ahead, now.felt, strict=True):
+            at = _floor(self.system).support(point, u, self.seen)
+            law = at.force - at.gain * u
+            missed, size = missed + (law - force) @ (law - force), size + law[0] * law[0]
+        if before.grip is not None and now.signs.grip is not None:
+            change = now.signs.grip.holds - before.grip.holds
+            missed = missed + size * (change @ change)
+        return FORCE_TOLERANCE**2 * size - missed
+
+
+class Signs(NamedTuple):
+    """By which a step knows what will lift off and slide."""
+
+    ahead: list[Any]
+    """the velocities of points (3 each)"""
+    grip: JointFriction | None
+    """joints that dry friction holds"""
+
+    @property
+    def flat(self) -> Any:
+        """All numbers that sweeps find."""
+        return concatenate([np.zeros(0), *self.ahead, *((self.grip.holds, self.grip.way) if self.grip else ())])
+
+    def read(self, flat: Any) -> Signs:
+        """The same with other numbers."""
+        velocities = flat[: 3 * len(self.ahead)].reshape(len(self.ahead), 3)
+        grips = flat[3 * len(self.ahead) :].reshape(2, -1)
+        grip = self.grip._replace(holds=grips[0], way=grips[1]) if self.grip else None
+        return Signs(list(velocities), grip)
+
+
+def begun(
+    model: Model,
+    x: Any,
+    dt: Any,
+    numbers: Any,
+    forces: Any,
+    laws: tuple[Law, ...],
+    contact: Any,
+    memory: int,
+    grips: bool,
+    varied: tuple[str, ...],
+) -> tuple[Start, Signs]:
+    """A step, and what its start tells: how points move, and what dry friction could stop if nothing else pulled."""
+    own = numbers[len(numbers) - size(model, varied) :]
+    gives = giving_with(model, contact, varied, own) if contact is not None else 0.0
+    K, D = contact.point_impedance(model) if contact is not None else (0.0, 0.0)
+    model, contact = edited(model, contact, varied, own)
+    system = System(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=carried(model))
+    layout = layout_of(system, memory)
+    (state, before, works), (last, counts) = layout.unpack(x[1:]), np.split(layout.carried_of(x[1:]), [model.nv])
+    state = model.configuration.displace(state, scale(0.5 * dt[0], state.velocity))
+    middle = moving(state, state.velocity + scale(0.5 * dt[0], last))
+    size_of_laws, half = sum(system.sizes), system.later(before, x[0] * dt[0], state, 0.5 * dt[0])
+    system, anchors = system.recalling(concatenate([before[: memory - size_of_laws], half]))  # laws act in the middle
+    points = _points(system, state, anchors, dt[0], middle)
+    grip = _gripping(system, state, dt[0]) if grips else None
+    touching, name = _touching(system, points), grip.name if grip else None
+    pulls = linearized_forces(system, (x[0] + 0.5) * dt[0], state, forces, touching, name, dt[0], middle=True)
+    seen = ThetaWeights.of(K, D, gives, dt[0]) if points else None
+    start = Start(system, x[0], state, middle, works, points, pulls, seen, counts, dt[0], before)
+    return start, Signs([point.velocity for point in points], grip)
+
+
+def moving(state: State, velocity: Any) -> State:
+    """The same place, with another velocity (nv)."""
+    m = len(state.twist)
+    return state._replace(twist=velocity[:m], rates=velocity[m:])
+
+
+def carried(model: Model) -> int:
+    """Numbers that a step gives to the next one beside the state: its acceleration (nv), and :attr:`Start.counts`."""
+    return model.nv + 3
+
+
+class Sweep(NamedTuple):
+    """Solution of the linear equations of a step, and what the next sweep is linearised at."""
+
+    acceleration: Any
+    """``nv``"""
+    felt: list[Any]
+    """``3`` each (N): contact forces along normal and tangents"""
+    closing: Any
+    """``nv``: forces of loops, or none"""
+    held: Any
+    """``nv``: forces of dry friction, or none"""
+    signs: Signs
+    settled: Any = 1.0
+    """see :meth:`Start.settled`; of steps with a given number of sweeps it is not known"""
+
+    @property
+    def flat(self) -> Any:
+        """All numbers."""
+        settled = np.reshape(self.settled, 1)
+        return concatenate([self.acceleration, *self.felt, self.closing, self.held, self.signs.flat, settled])
+
+    def read(self, flat: Any) -> Sweep:
+        """The same with other numbers."""
+        ends = np.cumsum([len(self.acceleration), 3 * len(self.felt), len(self.closing), len(self.held)])
+        acceleration, felt, closing, held, signs = np.split(flat, ends)
+        return Sweep(acceleration, list(felt.reshape(-1, 3)), closing, held, self.signs.read(signs[:-1]), signs[-1])
+
+
+def foreseen(start: Start, signs: Signs, sweeps: int) -> Signs:
+    """Where the last of so many sweeps is linearised."""
+    for _ in range(sweeps - 1):
+        signs = start.sweep(signs).signs
+    return signs
+
+
+def converged(start: Start, signs: Signs) -> Sweep:
+    """Sweeps until contact forces are those of the law at the end of the step: one where nothing begins to slide,
+    stick, lift off or land.
+    """
+    model = start.system.model
+    loops, grips = (model.nv if needed else 0 for needed in (model.loops, signs.grip))
+    if not (start.points or grips):
+        return start.sweep(signs)
+    first = Sweep(np.zeros(model.nv), [np.zeros(3) for _ in start.points], np.zeros(loops), np.zeros(grips), signs)
+
+    def again(flat: Any) -> tuple[Any, Any]:
+        before = first.read(flat).signs
+        now = start.sweep(before)
+        now = now._replace(settled=start.settled(before, now))
+        return now.flat, now.settled
+
+    return first.read(while_loop(again, first.flat + 0.0 * start.dt, MOST_SWEEPS))
+
+
+def concluded(start: Start, last: Sweep) -> Any:
+    """``[t; packed]`` at the end of a step."""
+    system, state, points, dt = start.system, start.state, start.points, start.dt
+    change = scale(dt, last.acceleration)
+    velocity = state.velocity + change
+    ahead, felt = last.signs.ahead, last.felt
+    late = _late(points, felt, start.seen)
+    moves = 0.5 + late
+    way = scale(0.5 * dt, state.velocity) + scale(moves * dt, change)
+    after = moving(system.model.configuration.displace(state, way), velocity)
+    kept, pulls = [np.zeros(0)], start.pulls
+    for i, (point, u, force) in enumerate(zip(points, ahead, felt, strict=True)):
+        held, inside = _floor(system).anchor(point, u, force[1:], start.seen)
+        rolls = _floor(system).rolls(i)
+        kept.append(where(inside, _slipped(point, u, held, moves, dt), 0.0 * held) if rolls else held)
+    if system.model.loops:
+        pulls = pulls | {LOOPS: LinearizedForce(last.closing, *np.zeros((2, system.model.n)))}
+    if last.signs.grip:
+        pulls = pulls | {last.signs.grip.name: LinearizedForce(last.held, *np.zeros((2, system.model.n)))}
+    works = start.works + _works(system, state, change, pulls, points, ahead, felt, late, dt)
+    middle = moving(state, state.velocity + 0.5 * change)
+    memory = concatenate([*kept, system.later(start.memory, (start.count + 0.5) * dt, middle, dt)])
+    unsettled = where(less(0.0, last.settled), 0.0 * dt, 1.0 + 0.0 * dt)
+    counts = start.counts + array([unsettled, 0.0, coarse(system.model, velocity, dt)])
+    given = concatenate([last.acceleration, counts])
+    packed = layout_of(system, len(memory)).pack(after, memory, works, given)
+    return concatenate([np.reshape(start.count + 1.0, 1), packed])
+
+
+def _late(points: list[Point], felt: list[Any], seen: Any) -> Any:
+    """How much more than half of a step moves with the change of velocity, if points landed in it under these forces.
+
+    What stops at once moves with the velocity before until it lands, and with the one after from there on: of a floor
+    that steps resolve, which slows it down by and by, nothing is late.
+    """
+    if not points:
+        return 0.0
+    pushes = [where(point.lands, force[0], 0.0 * force[0]) for point, force in zip(points, felt, strict=True)]
+    whole = sum(pushes, start=0.0)
+    lasts = sum((point.lasts * push for point, push in zip(points, pushes, strict=True)), start=0.0)
+    at_once = 2.0 * seen.damper[0] - 1.0
+    return at_once * (lasts - 0.5 * whole) / where(less(0.0, whole), whole, 1.0 + 0.0 * whole)
+
+
+def _slipped(point: Point, ahead: Any, held: Any, moves: Any, dt: Any) -> Any:
+    """``2``: how far a ball will have slipped in the middle of the next step, if it ``moves`` with this part of the
+    change of its velocity.
+    """
+    v, w = point.velocity[1:], ahead[1:]
+    return point.position[1:] - held + scale(dt, 0.5 * (point.lasts * v + w) + moves * (w - v))
+
+
+def commanded_at(
+    model: Model, packed: Any, clock: Any, numbers: Any, *, laws: tuple[Law, ...], contact: Contact | None, memory: int
+) -> Any:
+    """``nv``: the forces of laws at a packed state, whatever touches."""
+    system = System(model, tuned(laws, numbers), contact)
+    state, remembered, _ = layout_of(system, memory).unpack(packed)
+    anchors = remembered[: getattr(contact, "memory_size", None)]
+    touched = getattr(contact, "touched", None)  # of time steps, which remember it
+    touching = _touching(system, _points(system, state, anchors)) if touched is None else touched(anchors)
+    at = (model, clock[0], state)
+    return by_cases(lambda known: system.total({law.name: law.forces(*at, known) for law in system.laws}), touching)
+
+
+def anchors(system: System, many: State) -> np.ndarray:
+    """``N x memory``: what a floor remembers of ``N`` states from which it starts: where its points are."""
+    if system.contact is None:
+        return np.zeros((len(many.pose), 0))
+    floor = _floor(system)
+    start = compile(system.model, starts_at, state=["pose", "joints"], floor=floor)
+    found = np.asarray(start(many.pose[:, :3], many.joints))
+    memory = found.shape[1] - len(floor.points)
+    floor.check_heights(system.model, found[:, memory:])
+    return found[:, :memory]
+
+
+def starts_at(model: Model, state: State, *, floor: Any) -> Any:
+    """:func:`anchors_at`, then the heights of the points over the ground (m)."""
+    ground, balls = floor.ground(model), zip(floor.points, floor.radii, strict=True)
+    heights = [ground.site(position(model, state, place), r).height for place, r in balls]
+    return concatenate([anchors_at(model, state, floor=floor), array(heights)])
+
+
+def anchors_at(model: Model, state: State, *, floor: Any) -> Any:
+    """What the points of a floor remember that have just touched it."""
+    ground, places = floor.ground(model), [position(model, state, place) for place in floor.points]
+    return concatenate([np.zeros(0), *(floor.unloaded(i, ground.site(p), p) for i, p in enumerate(places))])
+
+
+def _floor(system: System) -> Any:
+    """The contact, which offers :class:`.LinearizedForces`."""
+    return system.contact
+
+
+def _points(system: System, *about: Any) -> list[Point]:
+    return points_of(system.model, _floor(system), *about) if system.contact is not None else []
+
+
+def _gripping(system: System, state: State, dt: Any) -> JointFriction | None:
+    law = law_that_grips(system)
+    return None if law is None else JointFriction.begun(law, system.model, state, dt)
+
+
+def law_that_grips(system: System) -> Law | None:
+    """The first law of dry friction; beside loops, which may hold the same joints, it is a law as others are."""
+    if system.model.loops:
+        return None
+    return next((law for law in system.laws if law.dry_friction(system.model) is not None), None)
+
+
+def _touching(system: System, points: list[Point]) -> dict[str, Any]:
+    """Whether points touch, by name, as conditions."""
+    names = _floor(system).points if points else ()
+    return {name: less(point.height, 0.0) for name, point in zip(names, points, strict=True)}
+
+
+def _answer(start: Start, grip: JointFriction | None, supports: list[Support]) -> tuple[Response, Any]:
+    """The accelerations of a step on given supports, and the forces (nv) that close loops."""
+    model, state, dt = start.system.model, start.middle, start.dt
+    none, (forces, armature) = np.zeros(0), ahead_of(model, start.state, start.pulls, dt)
+    wrenches, resisting = [], []
+    for point, (force, gain) in zip(start.points, supports, strict=True):
+        wrenches.append((point.link, point.wrench(force - gain * point.coasting(dt))))
+        resisting.append((point.link, point.resistance(scale(dt, gain))))
+    if grip is not None:
+        forces = forces + grip.sliding - concatenate([np.zeros(model.m), armature * grip.given])
+        return response(model, state, forces, wrenches, resisting, armature + grip.armature, grip.given), none
+    found = response(model, state, forces, wrenches, resisting, armature)
+    if not model.loops:
+        return found, none
+    mass = resisting_mass(model, state, resisting, armature)
+    closing = closing_forces(model, start.state, found.acceleration, mass, dt)
+    return response(model, state, forces + closing, wrenches, resisting, armature), closing
+
+
+def _works(
+    system: System,
+    state: State,
+    change: Any,
+    pulls: dict[str, LinearizedForce],
+    points: list[Point],
+    ahead: list[Any],
+    felt: list[Any],
+    late: Any,
+    dt: Any,
+) -> Any:
+    """J, two for each port: what the forces of the step do along the mean of the velocities before and after; the
+    ground takes what weight does ``late``.
+    """
+    m, mean = system.model.m, state.velocity + 0.5 * change
+    by_law = powers_of(system.model, state, change, pulls)
+    twice = [point.velocity + u for point, u in zip(points, ahead, strict=True)]
+    carried = [_with_base(system, point, mean[:m]) for point in points]
+    by_floor: list[tuple[Any, Any]] = []
+    for part in (slice(0, 1), slice(1, 3)) if system.contact else ():
+        base = sum((f[part] @ u[part] for f, u in zip(felt, carried, strict=True)), start=0.0)
+        whole = sum((f[part] @ u[part] for f, u in zip(felt, twice, strict=True)), start=0.0)
+        by_floor.append((base, 0.5 * whole - base))
+    impacts = [(0.0, 0.0)] if system.contact else []
+    if points:  # what moves late falls as far as it should, and not as the mean velocity says
+        (base, rest), along_it = by_floor
+        by_floor = [(base - late * _weighed(system, state, change, pulls, points, felt, dt), rest), along_it]
+    powers = [np.reshape(x, 1) for pair in (*by_law, *by_floor, *impacts) for x in pair]
+    return scale(dt, concatenate([np.zeros(0), *powers]))
+
+
+def _weighed(
+    system: System,
+    state: State,
+    change: Any,
+    pulls: dict[str, LinearizedForce],
+    points: list[Point],
+    felt: list[Any],
+    dt: Any,
+) -> Any:
+    """W: of the weight along a ``change`` of velocities (nv).
+
+    Where the base can fall this is ``dt g . F``, with all forces ``F`` from outside, but for products of velocities.
+    """
+    model, g = system.model, system.model.gravity
+    S = model.base.selection
+    falls = S[:3, ~S[3:].any(axis=0)]
+    if model.loops or np.linalg.matrix_rank(np.column_stack([falls, g])) > np.linalg.matrix_rank(falls):
+        return -gravity_forces(model, state) @ change
+    down = model.base.coselection @ concatenate([state.pose[:3, :3].T @ g, np.zeros(3)])
+    of_laws = sum((down @ pull.forces[: model.m] for pull in pulls.values()), start=model.mass * (g @ g))
+    return dt * sum((point.gravity @ force for point, force in zip(points, felt, strict=True)), start=of_laws)
+
+
+def _with_base(system: System, point: Point, twist: Any) -> Any:
+    """``3``: the velocity of a point, along normal and tangents, if the robot were rigid."""
+    nu = system.model.base.selection @ twist
+    return point.base @ nu[:3] + cross(point.base @ nu[3:], point.lever)

@@ -1,0 +1,146 @@
+"""Laws in a step of machine code: their forces, and what the step foresees of how these fall as joints move."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...arrays import concatenate, less, maximum, scale, where
+from ...contact.theta_weights import ThetaWeights
+from ...control import Law
+from ...control.laws.passive_joints import carried, cut_resistance
+from ...errors import NumericsError
+from ...model import Model, State
+from ..system import System
+from .contact_branches import by_cases
+
+LEAST = 1e-9
+"""kg m^2 or kg"""
+
+
+class LinearizedForce(NamedTuple):
+    """A law at the start of a step: forces (nv), and how those of joints fall in the step with their rates before, and
+    with the change of these (n each).
+    """
+
+    forces: Any
+    drift: Any
+    """``dt K`` of springs that a step foresees"""
+    gain: Any
+    """``D + dt K``"""
+
+    def scaled(self, share: Any) -> LinearizedForce:
+        """With a share (n) of springs and dampers, where drives are cut."""
+        return LinearizedForce(self.forces, share * self.drift, share * self.gain)
+
+    def then(self, rates: Any, change: Any) -> Any:
+        """``nv``: the forces at the end of the step, in which the rates (n) change by ``change``."""
+        less_ = self.drift * rates + self.gain * change
+        return self.forces - concatenate([np.zeros(len(self.forces) - len(less_)), less_])
+
+
+def linearized_forces(
+    system: System,
+    t: Any,
+    state: State,
+    forces: Any,
+    touching: dict[str, Any],
+    grips: str | None,
+    dt: Any,
+    middle: bool = False,
+) -> dict[str, LinearizedForce]:
+    """All laws, and the controller, by their names; of the one that ``grips``, nothing yet.  ``forces`` are those (nv)
+    of the controller, and its stiffness and damping (n each) where they are known.  A step foresees all of
+    springs and dampers, or, if its places are those of its ``middle``, as much as :class:`.ThetaWeights`.
+    """
+    model, zero, drives = system.model, np.zeros(system.model.n), set(system.driven_ports)
+    asking, at = (
+        [law for law in system.laws if not law.saturates and law.name != grips],
+        (model, t, state, touching, dt),
+    )
+    said = {law.name: _resistance(law.joint_impedance, *at) for law in asking}
+    uncut = {law.name: _uncut(law, *at) for law in asking} if middle else {}
+    if len(forces) > model.nv:  # of a function, with its stiffness and damping
+        said["controller"], uncut["controller"] = tuple(forces[model.nv :].reshape(2, -1)), None
+    ahead = {name: (dt * K, D + dt * K) for name, (K, D) in said.items()}
+    if middle and said and model.n:
+        ahead = _centered(said, uncut, _behind(model), dt)
+    pulls = {law.name: LinearizedForce(_forces(law, *at[:-1]), *ahead[law.name]) for law in asking}
+    if grips is not None:
+        pulls[grips] = LinearizedForce(np.zeros(model.nv), zero, zero)
+    if system.controller is not None:
+        pulls["controller"] = LinearizedForce(forces[: model.nv], *ahead.get("controller", (zero, zero)))
+    asked = system.total({name: pull.forces for name, pull in pulls.items() if name in drives})
+    for law in system.laws:
+        if law.saturates:
+            taken = law.saturated_forces(model, t, state, frozenset(), asked)
+            gain = sum((pulls[name].gain for name in drives & pulls.keys()), start=zero)
+            u = asked[model.m :]
+            part = cut_resistance(u, u + taken[model.m :], gain, carried(model), dt)
+            pulls = {name: pull.scaled(part) if name in drives else pull for name, pull in pulls.items()}
+            pulls[law.name] = LinearizedForce(taken, zero, law.implicit_damping(model, state, asked, dt))
+    return {port: pulls[port] for port in system.ports if port in pulls}
+
+
+def _forces(law: Law, model: Model, t: Any, state: State, touching: dict[str, Any]) -> Any:
+    """``nv``: of a law, whatever touches."""
+    return by_cases(lambda known: law.forces(model, t, state, known), touching)
+
+
+def _resistance(said: Callable[..., Any], model: Model, t: Any, state: State, touching: dict[str, Any], dt: Any) -> Any:
+    """Stiffness and damping (n each) that a law has said; what is negative of them stays explicit, it is not stable."""
+    K, D = by_cases(lambda known: said(model, t, state, known, dt), touching)
+    return where(less(0.0, K), K, 0.0 * K), where(less(0.0, D), D, 0.0 * D)
+
+
+def _uncut(law: Law, model: Model, t: Any, state: State, touching: dict[str, Any], dt: Any) -> Any:
+    """The same by its impedance, of a law that may say less of it; else none."""
+    if type(law).joint_impedance is Law.joint_impedance or law.impedance(model, state) is None:
+        return None
+    return _resistance(functools.partial(Law.joint_impedance, law), model, t, state, touching, dt)
+
+
+def _behind(model: Model) -> Any:
+    """``n``: inertias behind joints; next to none where springs and dampers are all that resists."""
+    try:
+        return maximum(carried(model), np.full(model.n, LEAST))
+    except NumericsError:
+        return np.full(model.n, LEAST)
+
+
+def _centered(said: dict[str, Any], uncut: dict[str, Any], inertia: Any, dt: Any) -> dict[str, tuple[Any, Any]]:
+    """Drift and gain (n each) of laws in the middle of a step, as :class:`.ThetaWeights` says of all of a joint together.
+
+    Where a law has cut the gain ``D + dt K`` by :func:`.cut_resistance`, to ``c``, that is
+    ``(c + m / dt) (G + m / dt) / (D + dt K + m / dt) - m / dt`` of the gain ``G`` that is left of it in the middle.
+    """
+    whole = {name: own if uncut[name] is None else uncut[name] for name, own in said.items()}
+    K, D = (sum(x, start=0.0 * inertia) for x in zip(*whole.values(), strict=True))
+    parts, m, found = ThetaWeights.of(K, D, 1.0 / inertia, dt), inertia * (1.0 / dt), {}
+    for name, own in said.items():
+        drift, left = parts.foreseen(*whole[name])
+        share: Any = 1.0
+        if uncut[name] is not None:
+            gain, cut = (D + dt * K for K, D in (whole[name], own))
+            kept = (cut + m) * (left + m) / (gain + m) - m
+            share = maximum(kept, 0.0 * kept) / where(less(0.0, left), left, 1.0 + 0.0 * left)
+        found[name] = share * drift, share * left
+    return found
+
+
+def ahead_of(model: Model, state: State, pulls: dict[str, LinearizedForce], dt: Any) -> tuple[Any, Any]:
+    """Forces (nv) at the end of a step without acceleration, and the armature (n) by which they fall with it."""
+    zero = np.zeros(model.n)
+    forces = sum((pull.then(state.rates, zero) for pull in pulls.values()), start=np.zeros(model.nv))
+    return forces, scale(dt, sum((pull.gain for pull in pulls.values()), start=zero))
+
+
+def powers_of(model: Model, state: State, change: Any, pulls: dict[str, LinearizedForce]) -> list[tuple[Any, Any]]:
+    """W through base and joints, of each law: at the end of a step in which velocities change by ``change`` (nv), along
+    the mean of those before and after.
+    """
+    m, mean = model.m, state.velocity + 0.5 * change
+    return [(F[:m] @ mean[:m], F[m:] @ mean[m:]) for F in (p.then(state.rates, change[m:]) for p in pulls.values())]

@@ -1,0 +1,248 @@
+"""Momentum-exact methods: free flight in which no momentum can be lost.
+
+Seen from its center of mass a robot in free flight neither falls nor drifts: the center follows its parabola exactly,
+and the angular momentum about it never changes.  What is left to integrate is the shape; the twist of the base follows
+from momentum, shape and rates by reconstruction ([Mishra] (9)).
+
+:class:`MomentumRungeKutta` integrates all velocities by an explicit method of order 5 and takes the twist of the base
+from the momentum at the end of every step; joints stick and slide under dry friction (:mod:`fallingcat.simulation.integrators.flight_friction`).
+
+:class:`MomentumMidpoint` is variational: it makes the sum of ``dt l(w, (q0 + q1)/2, (q1 - q0)/dt)`` stationary, where
+``l`` is the Lagrangian seen from the center of mass and ``R1 = R0 exp(dt w)``.  So it is symplectic, and keeps the
+angular momentum ``k = R0 dexp(dt w)^-T dl/dw`` that belongs to that sum exactly.  Loops within the robot are equations
+between its joints, ``e(q) = 0``.  The same sum, stationary among shapes that are closed, has impulses ``J' x`` of the
+loops at both ends of a step (RATTLE): those at its start close the loops at its end, those at its end take away
+velocities that would open them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...arrays import array, concatenate
+from ...compiler import compile
+from ...contact.base import Mode
+from ...control.laws.base import acts_on_base
+from ...errors import ModelError, NumericsError, describe
+from ...lie import SE3
+from ...model import Model, State
+from ..compiled_dynamics import remembered
+from ..system import System, held
+from ..vector_field import layout_of
+from . import flight_step
+from .base import Marching, Step
+from .compiled_rule import RuleStepper
+from .implicit import steps_before
+from .implicit_step import law_that_grips
+from .momentum_step import CARRIED, ITERATIONS, Guess, Parabola, arrived, carried_at, flown, stepped
+
+
+@dataclass(frozen=True)
+class MomentumRungeKutta(Marching):
+    """Runge-Kutta of order 5 in flight; momentum is exact to rounding.
+
+    For robots whose base is free, whose joints are angles and lengths, without loops, under gravity and joint forces.
+    Dry friction is Coulomb's law itself: joints stick and slide, and come to rest exactly.
+    """
+
+    name = "momentum"
+    order = 5
+    varies = True
+
+    def stepper(self, system: System, mode: Mode, memory: int) -> Step:
+        """Machine code for whole flights, unless a controller is asked at every stage."""
+        if system.controller is None or system.sampling is not None:
+            return self.march(system, memory)
+        self.check(system)
+        return AskedStages(system)
+
+    def march(self, system: System, memory: int) -> Flight:
+        """Machine code, for one robot or many."""
+        self.check(system, remembers=law_that_grips(system) is None)
+        return Flight(system, memory)
+
+    def check(self, system: System, remembers: bool = False) -> None:
+        """Refuses robots and forces that this method is not for, by name; laws with a state of their own, unless it
+        ``remembers``, as it does beside no dry friction and no function.
+        """
+        check(system, remembers)
+        if system.model.loops:
+            raise ModelError(f"{system.model.name!r} has loops: take MomentumMidpoint(), which closes them")
+
+
+@dataclass(frozen=True)
+class MomentumMidpoint(Marching):
+    """Order 2, symmetric in time; momentum is exact to rounding, energy has no trend.
+
+    For robots whose base is free, whose joints are angles and lengths, and on which nothing pulls but gravity; loops
+    between their own links and joints are closed, to rounding, at the end of every step.
+    """
+
+    name = "momentum"
+    order = 2
+    damped = True
+
+    def stepper(self, system: System, mode: Mode, memory: int) -> Step:
+        """Machine code for whole flights, unless a controller is asked within steps."""
+        if system.controller is None or system.sampling is not None:
+            return self.march(system, memory)
+        check(system)
+        return AskingFlight(system)
+
+    def march(self, system: System, memory: int) -> MidpointFlight:
+        """Machine code, for one robot or many."""
+        check(system)
+        return MidpointFlight(system, memory)
+
+    def unsolved(self, system: System) -> str:
+        """The equations of a step have no solution, or none that passes find."""
+        if not system.model.loops:
+            return "the midpoint equations do not converge, however small the step: take 'rkmk4'"
+        return (
+            f"the loops of {system.model.name!r} do not close, however small the step: take 'rkmk4' where one is flat"
+        )
+
+
+def carrying(model: Model, t: Any, dt: Any, state: State) -> Any:
+    """``1 + CARRIED``: how many steps of ``dt`` (s) a time is, and parabola and spin as they are at a state."""
+    return concatenate([array([t / dt, t]), carried_at(model, state)])
+
+
+class Flight(RuleStepper):
+    """Steps that carry parabola and spin along instead of measuring them anew: ``x = [count; carried; packed]``."""
+
+    code: Callable[..., Any] = staticmethod(flight_step.flown)
+    head = 1 + CARRIED
+    head_at = staticmethod(carrying)
+
+    def __init__(self, system: System, memory: int) -> None:
+        super().__init__(system, memory)
+        self._carried = np.zeros(0)
+
+    def on(self, target: str, dtype: str) -> list[Any]:
+        """The same for another machine."""
+        if dtype != "float64":
+            raise ModelError(f"momentum is kept to rounding in float64, not in {describe(dtype)}: take 'rkmk4'")
+        return super().on(target, dtype)
+
+    def begun(self, many: State, packed: np.ndarray) -> np.ndarray:
+        """``N x size``: robots that start now."""
+        return np.hstack([np.zeros((len(packed), 1)), measured(self._model, 0.0, many), packed])
+
+    def at(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray:
+        """``x`` of the one robot whose flight this is."""
+        if not len(self._carried):
+            start = self._layout.unpack(packed)[0]
+            self._carried = measured(self._model, t, State(*(x[None] for x in start)))[0]
+        return np.concatenate([[steps_before(t, dt)], self._carried, packed])
+
+
+class MidpointFlight(Flight):
+    """Steps of the midpoint rule; where one is too long, what is packed is infinite."""
+
+    code = staticmethod(flown)
+
+    def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
+        """``[packed; error]``."""
+        out = super().__call__(packed, clock)
+        if not np.isinf(out).any():
+            return out
+        check_loops(self._model, *clock)
+        return np.append(packed, 2.0)
+
+
+class AskedStages:
+    """Runge-Kutta steps at whose stages a controller is asked."""
+
+    def __init__(self, system: System) -> None:
+        self.system, self.layout, self.carried = system, layout_of(system, 0), np.zeros(0)
+        self.size, model = flight_step.round_size(system), system.model
+        inputs = {"packed": self.layout.size, "carried": CARRIED, "clock": 3, "x": self.size, "given": model.n}
+        self.kernel = compile(model, flight_step.one_round, inputs=inputs, laws=system.laws)
+
+    def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
+        """``[packed; error]`` after the step."""
+        model, (t, dt), k, n = self.system.model, clock, self.size, self.layout.size
+        state = self.layout.unpack(packed)[0]
+        if not len(self.carried):
+            self.carried = measured(model, t, State(*(x[None] for x in state)))[0]
+        x, at, first, done = np.zeros(k), t, 1.0, 0.0
+        while done <= 0.0:  # rounds are bounded: see Friction.rounds
+            given = self.system.asked(at, state)
+            out = self.kernel(packed, self.carried, np.array([t, dt, first]), x, given)
+            x, done, at, first = out[:k], out[k], out[k + 1], 0.0
+            state = self.layout.unpack(out[k + 2 : k + 2 + n])[0]
+        return np.append(out[k + 2 + n :], 0.0)
+
+
+class AskingFlight:
+    """Steps within which a controller is asked what it gives at the midpoint."""
+
+    def __init__(self, system: System) -> None:
+        self.system, self.layout, self.carried = system, layout_of(system, 0), np.zeros(0)
+        model, self.falls = system.model, np.zeros(system.model.n)
+        sizes = {"guess": len(Guess.first(model, np.zeros(model.nv), self.falls)), "given": model.n}
+        inputs = {"packed": self.layout.size, "carried": CARRIED, "clock": 2, **sizes}
+        self.kernel = compile(model, stepped, inputs=inputs, laws=system.laws)
+
+    def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
+        """``[packed; error]`` after the step."""
+        model, (t, dt), k = self.system.model, clock, self.layout.size
+        start = self.layout.unpack(packed)[0]
+        if not len(self.carried):
+            self.carried = measured(model, t, State(*(x[None] for x in start)))[0]
+        flying = start.velocity - Parabola(model, self.carried).seen(t, start.pose[:3, :3])
+        guess, given = Guess.first(model, flying, self.falls), self.system.asked(t + 0.5 * dt, start)
+        for _ in range(ITERATIONS):
+            before = guess[-1]
+            out = self.kernel(packed, self.carried, clock, guess, given)
+            middle, guess = self.layout.unpack(out[k + 1 : 2 * k + 1])[0], out[2 * k + 1 :]
+            given = self.system.asked(t + 0.5 * dt, middle)
+            if arrived(model, guess[-1], before, dt) > 0.0:
+                break
+        self.falls = Guess.of(model, guess).falls.copy()
+        if out[k] > 1.0:
+            check_loops(model, t, dt)
+        return np.array(out[: k + 1])
+
+
+def check_loops(model: Model, t: float, dt: float) -> None:
+    """Loops that do not close are told: half a step might lead across a place where they could go on in two ways."""
+    if model.loops:
+        rule = f"the loops of {model.name!r} do not close in a step of {dt:g} s: take a smaller one, or 'rkmk4'"
+        raise NumericsError(f"{rule} where a loop is flat", time=t)
+
+
+def measured(model: Model, t: float, many: State) -> np.ndarray:
+    """``N x 10``: the time ``t`` (s), and what :func:`carried_at` says of ``N`` states."""
+    kernel = remembered((carried_at, model), lambda: compile(model, carried_at, state=State._fields))
+    poses, *rest = many
+    return np.hstack([np.full((len(poses), 1), t), kernel(poses[:, :3], *rest)])
+
+
+def check(system: System, remembers: bool = False) -> None:
+    """Refuses robots and forces that this rule is not for, by name."""
+    model = system.model
+    if not remembers:
+        system.check_forgetful("momentum")
+    for loop in model.loops:
+        if not loop.internal:
+            raise ModelError(
+                f"loop {loop.name!r} holds more than the robot's shape, so that momentum is not kept: take 'rkmk4'"
+            )
+    driven = system.external and system.controller is not held  # forces that a fleet is given are on joints alone
+    if driven or system.contact is not None:
+        raise ModelError("the momentum-exact integrator takes joint forces only: nothing may pull on the base")
+    if not isinstance(model.base, SE3):
+        base = f"the base {model.base}" if model.m else "one that is fixed"
+        raise ModelError(f"the momentum-exact integrator needs a free base, not {base}")
+    for law in system.laws:
+        if acts_on_base(model, law):
+            raise ModelError(f"the momentum-exact integrator takes joint forces only: {law.name!r} pulls on the base")
+    for joint in model.joints:
+        if not joint.kind.group.additive:
+            raise ModelError(f"joint {joint.name!r}: the momentum-exact integrator takes angles and lengths only")

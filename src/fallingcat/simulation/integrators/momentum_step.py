@@ -1,0 +1,215 @@
+"""One step of the momentum-exact midpoint rule, on every kind of number; :mod:`fallingcat.simulation.integrators.momentum` says what it is.
+
+The shape obeys ``p1 = p0 + dt dl/dq + dt tau + J0' x + J1' y``: impulses ``x`` in loops at the start of the step close
+them at its end, impulses ``y`` there take away velocities that would open them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...arrays import absolute, array, concatenate, less, maximum, scale, where, while_loop
+from ...control import Law
+from ...dynamics import center_of_mass, inverse_dynamics, momentum
+from ...dynamics.energy import kinetic_slope
+from ...dynamics.forward import response
+from ...lie import SO3
+from ...lie.rotations import exp, homogeneous
+from ...model import Model, State
+from ..law_parameters import tuned
+from ..loop_closure import InnerLoops, row_count
+from ..system import System, held
+from ..vector_field import layout_of
+
+_ROTATIONS = SO3()
+ITERATIONS = 150
+TOLERANCE, STALLED, LOOSE = 1e-15, 1e-13, 1e-9
+"""Changes of velocity, relative to it: with which passes end, with which they end unless they still shrink, and beyond
+which a step has failed."""
+CARRIED = 10
+"""Numbers: a time, and center of mass, its velocity and the spin about it then."""
+NEVER = 1e300
+"""The change before the first pass."""
+
+
+class Guess(NamedTuple):
+    """What passes make better; in a vector, one after the other."""
+
+    velocity: Any
+    """``nv``: at the midpoint, seen from the center of mass"""
+    slope: Any
+    """``n``: how fast the shape's momentum changes, but for loops"""
+    impulses: Any
+    """in loops, at the start of the step: one for each row"""
+    rates: Any
+    """``n``: before the last pass"""
+    forces: Any
+    """``n``: of laws and controller on the joints, at these rates"""
+    falls: Any
+    """``n``: by how much less they are at higher rates"""
+    change: Any
+    """1: what the last pass changed, or how fast it leaves loops open, relative to the velocity"""
+
+    @classmethod
+    def of(cls, model: Model, x: Any) -> Guess:
+        """Taken apart."""
+        n = model.n
+        ends = list(accumulate((model.nv, n, row_count(model), n, n, n, 1)))
+        return cls(*(x[a:b] for a, b in zip([0, *ends], ends, strict=False)))
+
+    @classmethod
+    def first(cls, model: Model, velocity: Any, falls: Any) -> Any:
+        """The velocity at the start, and nothing else."""
+        nothing = np.zeros(model.n + row_count(model))
+        return concatenate([velocity, nothing, velocity[6:], np.zeros(model.n), falls, np.full(1, NEVER)])
+
+
+def flown(
+    model: Model,
+    x: Any,
+    clock: Any,
+    numbers: Any,
+    forces: Any,
+    *,
+    laws: tuple[Law, ...],
+    contact: None,
+    memory: int,
+) -> Any:
+    """``x = [count; carried; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` (nv) if there are."""
+    t, carried, packed = x[0] * clock[0], x[1 : 1 + CARRIED], x[1 + CARRIED :]
+    about = (array([t, clock[0]]), np.zeros(0), forces[6:])
+    out = stepped(model, packed, carried, *about, laws=tuned(laws, numbers))
+    end, error = out[: len(packed)], out[len(packed)]
+    after = where(less(1.0, error), np.inf + 0.0 * end, end)
+    return concatenate([np.reshape(x[0] + 1.0, 1), carried, after])
+
+
+def carried_at(model: Model, state: State) -> Any:
+    """Center of mass, its velocity, and the spin about it."""
+    h = momentum(model, state, "centroidal")
+    return concatenate([center_of_mass(model, state), scale(1.0 / model.mass, h[:3]), h[3:]])
+
+
+def stepped(
+    model: Model, packed: Any, carried: Any, clock: Any, guess: Any, given: Any, *, laws: tuple[Law, ...]
+) -> Any:
+    """``[packed end; error; packed midpoint; guess]`` after all passes, or after one from a ``guess`` if there is one.
+
+    ``carried = [t; center; velocity; spin]`` of the center of mass at some time; ``given`` are the joint forces (n) of
+    a controller, if there is one.
+    """
+    system, dt = System(model, laws, None, held if len(given) else None), clock[1]
+    layout, flight = layout_of(system, 0), Parabola(model, carried)
+    start, _, works = layout.unpack(packed)
+    light = replace(model, gravity=np.zeros(3))
+    R, q, spin = start.pose[:3, :3], start.joints, carried[7:]
+    flying = concatenate([start.twist, start.rates]) - flight.seen(clock[0], R)
+    p = inverse_dynamics(light, _still(q), flying)[6:]
+    half, foreseen = clock[0] + 0.5 * dt, _foreseen(system, clock[0], start, 0.5 * dt)
+    closing = InnerLoops(light, _still(q), 0.5 * dt * foreseen)
+
+    def middle(v: Any) -> State:
+        return flight.state(half, R @ exp(0.5 * dt * v[3:6]), q + 0.5 * dt * v[6:], v)
+
+    def better(x: Any) -> tuple[Any, Any]:
+        at = Guess.of(model, x)
+        v, rates = at.velocity, at.velocity[6:]
+        q_mid, tau = q + 0.5 * dt * rates, system.total(system.applied((), half, middle(v), given))[6:]
+        slope = kinetic_slope(light, State(np.eye(4), q_mid, v[:6], rates)) + tau
+        h = _ROTATIONS.dexp_left(dt * v[3:6]).T @ (R.T @ spin)  # what the variation of R exp(dt w) asks for
+        opening, more = closing.correction(_still(q + dt * rates), dt)
+        impulses = at.impulses + more
+        falls = _falls(at, rates, tau)
+        p_mid = p + 0.5 * dt * slope + closing.forces(impulses)
+        new = _velocity(light, h, q_mid, p_mid, 0.5 * dt * falls, rates)
+        change = _largest(concatenate([new - v, opening])) / _largest(concatenate([np.ones(1), new]))
+        found = Guess(new, slope, impulses, rates, tau, falls, np.reshape(change, 1))
+        return concatenate(list(found)), arrived(model, change, at.change[0], dt)
+
+    first = Guess.first(model, flying, foreseen)
+    x = better(guess)[0] if len(guess) else while_loop(better, first, ITERATIONS)
+    v, slope, impulses, *_, change = Guess.of(model, x)
+    end_R, end_q = R @ exp(dt * v[3:6]), q + dt * v[6:]
+    end_v = _velocity(light, end_R.T @ spin, end_q, p + dt * slope + closing.forces(impulses))
+    end = flight.state(clock[0] + dt, end_R, end_q, InnerLoops(light, _still(end_q)).kept(end_v))
+    forces, zero = system.applied((), half, middle(v), given), np.zeros(model.nv)  # those in loops do no work
+    powers = [(0.0, forces.get(port, zero)[6:] @ v[6:]) for port in system.ports]
+    works = works + dt * concatenate([np.zeros(0), *(np.reshape(power, 1) for pair in powers for power in pair)])
+    ends = [layout.pack(at, np.zeros(0), works) for at in (end, middle(v))]
+    return concatenate([ends[0], change / (LOOSE * slack(model, 1e3 * dt)), ends[1], x])
+
+
+def _foreseen(system: System, t: Any, state: State, dt: Any) -> Any:
+    """``n``: by how much less the forces of laws will be at higher rates, as they say; ``dt`` is how long these act."""
+    falls: Any = np.zeros(system.model.n)
+    for law in system.laws:
+        K, D = law.joint_impedance(system.model, t, state, frozenset(), dt)
+        falls = falls + maximum(D + dt * K, np.zeros(system.model.n))
+    return falls
+
+
+def _falls(before: Guess, rates: Any, forces: Any) -> Any:
+    """The same as it is seen from one pass to the next: stiff laws, and drives at their limits, stop no pass."""
+    moved = rates - before.rates
+    seen = less(1e-9, absolute(moved))
+    falls = (before.forces - forces) / where(seen, moved, 1.0)
+    return where(seen, maximum(falls, 0.0 * falls), before.falls)
+
+
+def slack(model: Model, dt: Any) -> Any:
+    """How much larger changes may be that count as rounding: coordinates that close loops to rounding leave velocities
+    as uncertain as rounding over ``dt``.
+    """
+    return 1.0 + 1.0 / dt if model.loops else 1.0
+
+
+def arrived(model: Model, change: Any, before: Any, dt: Any) -> Any:
+    """Positive after a pass that is the last."""
+    allowed, stalled = (x * slack(model, dt) for x in (TOLERANCE, STALLED))
+    return maximum(allowed - change, where(less(change, before), -1.0, stalled - change))
+
+
+class Parabola(NamedTuple):
+    """Where the center of mass of a robot is, and how fast."""
+
+    model: Model
+    carried: Any
+
+    def velocity(self, t: Any) -> Any:
+        return self.carried[4:7] + (t - self.carried[0]) * self.model.gravity
+
+    def center(self, t: Any) -> Any:
+        s = t - self.carried[0]
+        return self.carried[1:4] + s * self.carried[4:7] + (0.5 * s * s) * self.model.gravity
+
+    def seen(self, t: Any, R: Any) -> Any:
+        """``nv``: its part in the velocity of a robot with this attitude."""
+        return concatenate([R.T @ self.velocity(t), np.zeros(self.model.nv - 3)])
+
+    def state(self, t: Any, R: Any, q: Any, v: Any) -> State:
+        """The state whose center of mass lies on the parabola; ``v`` (nv) is seen from there."""
+        v, offset = v + self.seen(t, R), center_of_mass(self.model, _still(q))
+        return State(homogeneous(R, self.center(t) - R @ offset), q, v[:6], v[6:])
+
+
+def _still(q: Any) -> State:
+    return State(np.eye(4), q, np.zeros(6), np.zeros(len(q)))
+
+
+def _velocity(light: Model, spin: Any, q: Any, p: Any, resists: Any = None, rates: Any = None) -> Any:
+    """Twist and rates, seen from the center of mass, with body-fixed ``spin`` and shape momentum ``p``: ``M v = h``,
+    where ``h`` falls by what ``resists`` (n) rates beyond some.
+    """
+    return response(light, _still(q), concatenate([np.zeros(3), spin, p]), (), (), resists, rates).acceleration
+
+
+def _largest(x: Any) -> Any:
+    size = where(less(x, 0.0), -x, x)
+    top = size[0]
+    for entry in size[1:]:
+        top = where(less(top, entry), entry, top)
+    return top

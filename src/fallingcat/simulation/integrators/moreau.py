@@ -1,0 +1,87 @@
+"""Time stepping of Moreau: hard contacts in one code for all modes, in which nothing is located.
+
+A step asks for velocities, and not for forces: with impulses ``P`` of all points, stops, loops and dry friction,
+``M (v+ - v) = dt (forces - C v - g) + J' P``, and a point at the height ``h`` obeys ``u_n+ >= -h / dt``, ``P_n >= 0``,
+one of both with equality, and Coulomb's law along the ground.  Landing, sliding, sticking and leaving are cases of that
+law, so there are no modes, and an impact is a step like any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...compiler import compile
+from ...contact.base import Mode
+from ...contact.capabilities import AdmissibleImpulses
+from ...contact.rigid.solvers.proximal_newton import DIGITS
+from ...errors import ModelError
+from ...model import State
+from ..system import System
+from .base import Marching
+from .implicit import CompiledStepper
+from .moreau_step import further_rows, stepped
+
+
+@dataclass(frozen=True)
+class Moreau(Marching):
+    """Order 1, for hard contacts: where a run that locates its events would take too long, and for many runs at once.
+
+    Robots come to rest exactly, do not creep, and land on the ground and not in it; an impact is right to ``dt`` in
+    time, and heights of bounces err by about ``dt`` times the speed.  Dry friction in joints holds them, loops stay
+    closed.  How far velocities were from the law of contact at most is kept with the run, and told by its status.
+    Steps in which joints turn far are taken again in quarter steps: see :mod:`fallingcat.simulation.integrators.refinement`.
+    """
+
+    name = "moreau"
+    order = 1
+    stable = True
+    varies = True
+    lag = 0.5
+    needs = AdmissibleImpulses
+
+    def suited(self, system: System) -> System:
+        """With contacts that remember the forces of the last step."""
+        contact: Any = super().suited(system).contact
+        if contact is None:
+            raise ModelError(f"the integrator {self.name!r} needs a contact, such as HardContacts")
+        contact = contact.time_stepping(further_rows(system))
+        return replace(system, contact=contact, carried=len(MoreauStepper.counted))
+
+    def stepper(self, system: System, mode: Mode, memory: int) -> MoreauStepper:
+        """Machine code for all modes."""
+        return self.march(system, memory)
+
+    def march(self, system: System, memory: int) -> MoreauStepper:
+        """The same, for many robots."""
+        return MoreauStepper(self.suited(system), memory)
+
+
+class MoreauStepper(CompiledStepper):
+    """Steps as machine code: ``x = [count; packed]``."""
+
+    code = staticmethod(stepped)
+    middle = False
+    counted = ("refined", "coarse")
+
+    @property
+    def contact(self) -> Any:
+        """What :meth:`.AdmissibleImpulses.time_stepping` gave."""
+        return self.system.contact
+
+    def on(self, target: str, dtype: str) -> list[Any]:
+        """The same for another machine, to what its numbers resolve."""
+        options = self._options | {"digits": DIGITS[dtype]}
+        return [compile(self._model, self.code, inputs=self._inputs, target=target, dtype=dtype, **options)]
+
+    def remembered(self, many: State) -> np.ndarray:
+        """``N x memory``: nothing yet, of robots none of which starts below the ground."""
+        self.contact.check_starts(self._model, many)
+        own = self.system.law_memories(many)
+        return np.hstack([np.zeros((len(own), self._layout.memory - own.shape[1])), own])
+
+    def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
+        """What pushed in the step that led to each of ``N`` packed states."""
+        return self.contact.modes(self._layout.series(packed).memory)

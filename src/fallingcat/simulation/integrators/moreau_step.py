@@ -1,0 +1,216 @@
+"""What a step of :class:`.Moreau` computes, on any kind of number."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...arrays import absolute, array, concatenate, less, scale, where
+from ...constraints import loop_closure as loops
+from ...contact.rigid.solvers.cone_projection import Bounded, Closed, ImpulseSet
+from ...contact.rigid.solvers.delassus import Jacobian, Lever
+from ...contact.rigid.solvers.proximal_newton import DIGITS, Digits, Reactions, reactions
+from ...contact.rigid.time_stepping.contact_jacobian import StackedJacobian
+from ...contact.rigid.time_stepping.stepped_contacts import Remembered, SteppedContacts
+from ...control import Law
+from ...dynamics import bias_forces
+from ...model import Model, State
+from ..law_parameters import tuned
+from ..loop_closure import LOOPS
+from ..robot_parameters import edited, size
+from ..system import System, held
+from ..vector_field import layout_of
+from .implicit_step import moving
+from .linearized_forces import LinearizedForce, ahead_of, linearized_forces, powers_of
+from .refinement import coarse
+
+HAIR = 1e-12
+"""m or rad: heights that are rounding."""
+
+
+class Rows(NamedTuple):
+    """What reactions act along: points and stops, then loops, then joints with dry friction."""
+
+    jacobian: Jacobian
+    """of links, or of rows themselves"""
+    levers: list[Lever]
+    """how the rows of each set move with these"""
+    wanted: list[Any]
+    """m/s or rad/s: the velocities that the law of each set asks for, or asks for at least"""
+    sets: list[ImpulseSet]
+    forces: Any
+    """N or N m: those of the last step"""
+    places: list[int]
+    """of the rows of points and stops among what is remembered"""
+    ports: list[str]
+    """through which they work"""
+
+    def of(self, V: Any) -> list[Any]:
+        """What the rows of each set are of ``V`` (k), one number for each row of the Jacobian."""
+        return [lever.of(V) for lever in self.levers]
+
+
+class Start(NamedTuple):
+    """What a step begins with."""
+
+    system: System
+    contact: SteppedContacts
+    state: State
+    kept: Remembered
+    works: Any
+    pulls: dict[str, LinearizedForce]
+    rows: Rows
+    dt: Any
+
+
+class End(NamedTuple):
+    """What it comes to."""
+
+    velocity: Any
+    found: Reactions
+
+
+def stepped(
+    model: Model,
+    x: Any,
+    clock: Any,
+    numbers: Any,
+    forces: Any,
+    *,
+    laws: tuple[Law, ...],
+    contact: SteppedContacts,
+    memory: int,
+    digits: Digits = DIGITS["float64"],
+    varied: tuple[str, ...] = (),
+) -> Any:
+    """``x = [count; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` if there are any."""
+    model, contact = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
+    system, t, dt = (
+        System(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=2),
+        x[0] * clock[0],
+        clock[0],
+    )
+    layout = layout_of(system, memory)
+    state, remembered, works = layout.unpack(x[1:])
+    start = _begun(system.recalling(remembered)[0], contact, t, state, remembered, works, forces, dt)
+    end = _reacted(start, digits)
+    kept, after = _remembered(start, end.found), displaced(model, start.state, end.velocity, dt)
+    memory_after = concatenate([*kept, system.later(remembered, t, moving(start.state, end.velocity), dt)])
+    counts = layout.carried_of(x[1:]) + array([0.0, coarse(model, end.velocity, dt)])
+    packed = layout.pack(after, memory_after, start.works + _works(start, end), counts)
+    return concatenate([np.reshape(x[0] + 1.0, 1), packed])
+
+
+def _begun(
+    system: System, contact: SteppedContacts, t: Any, state: State, memory: Any, works: Any, forces: Any, dt: Any
+) -> Start:
+    kept, rubs = contact.remembered_of(memory), law_that_rubs(system)
+    pulls = linearized_forces(system, t, state, forces, contact.touched(memory), rubs.name if rubs else None, dt)
+    rows = _rows(system, contact, state, contact.stacked_jacobian(system.model, state), kept, rubs, dt)
+    return Start(system, contact, state, kept, works, pulls, rows, dt)
+
+
+def _reacted(start: Start, digits: Digits) -> End:
+    """``v+ = v + M^-1 (dt (forces - C v - g) + J' P)``."""
+    model, state, rows, dt = start.system.model, start.state, start.rows, start.dt
+    forces, armature = ahead_of(model, state, start.pulls, dt)
+    impulse = scale(dt, forces - bias_forces(model, state))
+    response = rows.jacobian.response(armature, impulse)
+    before = rows.jacobian.of(state.velocity)
+    free = rows.of(before + response.free)
+    wanted = _rebounding(start.contact, rows, rows.of(before), free)
+    short = concatenate([u - asked for u, asked in zip(free, wanted, strict=True)])
+    found = reactions(response, short, scale(dt, rows.forces), rows.sets, rows.levers, digits)
+    return End(state.velocity + response.change(found.along), found)
+
+
+def law_that_rubs(system: System) -> Law | None:
+    """The first law of dry friction."""
+    return next((law for law in system.laws if law.dry_friction(system.model) is not None), None)
+
+
+def further_rows(system: System) -> int:
+    """Of loops and dry friction."""
+    rubs = law_that_rubs(system)
+    rubbed = 0 if rubs is None else np.count_nonzero(np.asarray(rubs.dry_friction(system.model)))
+    return sum(loop.count for loop in system.model.loops) + int(rubbed)
+
+
+def _rows(
+    system: System,
+    contact: SteppedContacts,
+    state: State,
+    on: StackedJacobian,
+    kept: Remembered,
+    rubs: Law | None,
+    dt: Any,
+) -> Rows:
+    """All that may react, whether it will or not."""
+    model, (normal, tangential) = system.model, contact.ports
+    sets: list[ImpulseSet] = list(contact.cones(model))
+    levers, wanted, places, ports, J = list(on.levers), list[Any](), list[int](), list[str](), list[Any]()
+    for axes, first, height, cone in zip(contact.axes(model), contact.first_rows, on.heights, sets, strict=True):
+        height = where(less(absolute(height), HAIR), 0.0, height)
+        wanted.append(array([-height / dt, *np.zeros(cone.rows - 1)]))
+        places += [first + axis for axis in axes[: cone.rows]]
+        ports += [normal, *[tangential] * (cone.rows - 1)]
+    if model.loops:
+        error, J_loops, bias = loops.equations(model, state)
+        J.append(J_loops)
+        wanted += [np.reshape(w, 1) for w in scale(-1.0 / dt, error) - scale(0.5 * dt, bias)]
+        sets, ports = [*sets, *[Closed()] * len(error)], [*ports, *[LOOPS] * len(error)]
+    if rubs is not None:
+        limits = np.asarray(rubs.dry_friction(model))
+        rubbed = np.flatnonzero(limits)
+        J.append(np.eye(model.nv)[model.m + rubbed])
+        wanted += [np.zeros(1)] * len(rubbed)
+        sets, ports = [*sets, *(Bounded(limit * dt) for limit in limits[rubbed])], [*ports, *[rubs.name] * len(rubbed)]
+    jacobian, further_levers = on.jacobian.with_rows(concatenate([np.zeros((0, model.nv)), *J]))
+    further = range(len(kept.forces) - contact.further, len(kept.forces))
+    forces = kept.forces[np.array([*places, *further], dtype=int)]
+    return Rows(jacobian, levers + further_levers, wanted, sets, forces, places, ports)
+
+
+def _rebounding(contact: SteppedContacts, rows: Rows, before: list[Any], free: list[Any]) -> list[Any]:
+    """What sets ask for where points that reach the ground within the step are thrown back by their restitution, given
+    the velocities of rows before, and without any reaction.
+    """
+    wanted = list(rows.wanted)
+    for i, e in enumerate(contact.restitutions):
+        if e:
+            least = wanted[i][0]
+            back = where(less(before[i][0], -contact.rest_speed), -e * before[i][0], least)
+            higher = where(less(least, back), back, least)
+            asked = where(less(free[i][0], least), higher, least)
+            wanted[i] = concatenate([np.reshape(asked, 1), wanted[i][1:]])
+    return wanted
+
+
+def _remembered(start: Start, found: Reactions) -> Remembered:
+    """Of the step for the next."""
+    kept, places = start.kept, start.rows.places
+    forces, impulses = [0.0] * len(kept.forces), scale(1.0 / start.dt, found.impulses)
+    for place, force in zip(places, impulses, strict=False):
+        forces[place] = force
+    forces[len(forces) - start.contact.further :] = list(impulses[len(places) :])
+    return Remembered(array(forces), where(less(kept.left, found.left), found.left + 0.0 * kept.left, kept.left))
+
+
+def displaced(model: Model, state: State, velocity: Any, dt: Any) -> State:
+    """Along the velocity that a step ends with."""
+    return moving(model.configuration.displace(state, scale(dt, velocity)), velocity)
+
+
+def _works(start: Start, end: End) -> Any:
+    """J, two for each port: along the mean of the velocities before and after."""
+    model, rows, state = start.system.model, start.rows, start.state
+    mean, impulses = 0.5 * (state.velocity + end.velocity), end.found.impulses
+    pairs = powers_of(model, state, end.velocity - state.velocity, start.pulls)
+    works = {name: scale(start.dt, array(list(pair))) for name, pair in zip(start.pulls, pairs, strict=True)}
+    carried = concatenate([mean[: model.m], np.zeros(model.n)])
+    base = impulses * concatenate(rows.of(rows.jacobian.of(carried)))
+    whole = impulses * concatenate(rows.of(rows.jacobian.of(mean)))
+    for k, port in enumerate(rows.ports):
+        works[port] = works.get(port, np.zeros(2)) + array([base[k], whole[k] - base[k]])
+    return concatenate([np.zeros(0), *(works.get(port, np.zeros(2)) for port in start.system.ports)])

@@ -1,0 +1,192 @@
+"""Integrators that are rules for vectors: compiled for a robot, its laws and a mode of its contacts."""
+
+from __future__ import annotations
+
+import functools
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...arrays import concatenate, less, sqrt, where
+from ...compiler import compile
+from ...compiler.kernel import compile_step
+from ...contact import Contact
+from ...contact.base import Mode
+from ...control import Law
+from ...geometry.contact_points import point_motions
+from ...model import Model
+from ..compiled_dynamics import remembered
+from ..law_parameters import apart, tuned
+from ..system import System, given_size, with_given
+from ..vector_field import Field, Slope, compiled_slope, layout_of
+from .base import Integrator, Step
+
+SMALL = 8
+"""Degrees of freedom; a step that differentiates is compiled as a whole up to here."""
+
+
+class Rule(Integrator):
+    """A rule for vectors, written for every kind of number; in exponential coordinates it moves on the group."""
+
+    @abstractmethod
+    def step(self, field: Field, t: Any, y: Any, dt: Any) -> tuple[Any, Any]:
+        """``y`` at ``t + dt``, and its error in units of the tolerance (0 where none is estimated).
+
+        ``y`` holds exponential coordinates, velocity, memory and works; see :class:`Field`.
+        """
+
+    differentiates: bool = False
+    """Whether a step asks for the Jacobian of the field"""
+
+    def stepper(self, system: System, mode: Mode, memory: int) -> Step:
+        """Machine code if all forces are laws, else plain Python around compiled dynamics.
+
+        The Jacobian of a large robot would make too much code: there only the field is compiled, and differenced.
+        """
+        if not system.compilable:
+            return functools.partial(advance, system, mode, memory, rule=self)
+        if self.differentiates and system.model.nv > SMALL:
+            slope = compiled_slope(system, mode, memory)
+            return functools.partial(advance, system, mode, memory, rule=self, slope=slope)
+        return self.kernel(system, mode, memory)
+
+    def kernel(self, system: System, mode: Mode, memory: int) -> Step:
+        """The whole step as machine code, for any leading batch shape."""
+        return compiled(advance, system, mode, memory, rule=self)
+
+
+# functions of packed states -------------------------------------------------------------------------------------------
+
+
+def advance(
+    system: System, mode: Mode, memory: int, packed: Any, clock: Any, rule: Rule, slope: Slope | None = None
+) -> Any:
+    """``[packed after; guards; error]``: one step of a system from ``clock = [t, dt]``."""
+    layout = layout_of(system, memory)
+    field = Field(system, mode, *layout.unpack(packed), slope)
+    y, error = rule.step(field, clock[0], field.origin, clock[1])
+    after, remembered, works = field.end(y)
+    there = system.touched(mode, clock[0] + clock[1], after, remembered)
+    error = where(less(error, there.strain), there.strain, error)
+    return concatenate([layout.pack(after, remembered, works), there.guards, np.reshape(error, 1)])
+
+
+def measure(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
+    """The guards."""
+    state, remembered, _ = layout_of(system, memory).unpack(packed)
+    return system.touched(mode, clock[0], state, remembered).guards
+
+
+def by_port(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
+    """The forces of all ports, one after the other."""
+    state, remembered, _ = layout_of(system, memory).unpack(packed)
+    forces, zero = system.forces(mode, clock[0], state, remembered), np.zeros(system.model.nv)
+    return concatenate([np.zeros(0), *(forces.get(port, zero) for port in system.ports)])
+
+
+def at_points(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
+    """For each point that may touch, one after the other: its force (3, world), height over the ground, the speed along
+    it, which is zero in the air, and the part of the force out of the ground.
+    """
+    model, contact = system.model, system.contact
+    assert contact is not None
+    state, remembered, _ = layout_of(system, memory).unpack(packed)
+    system, remembered = system.recalling(remembered)
+    applied = system.total(system.applied(mode, clock[0], state))
+    forces = contact.point_forces(model, mode, state, remembered, applied)
+    ground, touching, parts = contact.ground(model), contact.touching(mode), [np.zeros(0)]
+    points = zip(contact.points, contact.radii, point_motions(model, state, contact.points), strict=True)
+    for force, (place, radius, motion) in zip(forces, points, strict=True):
+        site = ground.site(motion.position, radius)
+        along = site.axes[1:] @ (motion.rim(site.axes[0], radius)[0] @ state.velocity)
+        slip = sqrt(along @ along) if place in touching else 0.0
+        parts += [force, *(np.reshape(x, 1) for x in (site.height, slip, site.axes[0] @ force))]
+    return concatenate(parts)
+
+
+def commanded(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
+    """``nv``: the sum of all laws."""
+    return system.total(system.applied(mode, clock[0], layout_of(system, memory).unpack(packed)[0]))
+
+
+def guards(system: System, mode: Mode, memory: int, make: Callable[..., Any] = compile) -> Step:
+    """The guards of a mode alone, as :data:`Step` takes its arguments; ``make`` as :func:`compiled` takes it."""
+    if not system.compilable:
+        return functools.partial(measure, system, mode, memory)
+    if system.contact is None or system.contact.asks_forces:
+        return compiled(measure, system, mode, memory, make)
+    bare = System(system.model, (), system.contact)  # the same code, whatever the laws
+    memory -= sum(system.sizes)
+    size, kernel = layout_of(bare, memory).size, compiled(measure, bare, mode, memory, make)
+    return lambda packed, clock: kernel(packed[..., :size], clock)
+
+
+def port_forces(system: System, mode: Mode, memory: int, packed: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """``K x ports x nv``: generalised forces of every port at ``K`` packed states of one mode."""
+    return _along(by_port, system, mode, memory, packed, times).reshape(len(times), -1, system.model.nv)
+
+
+def points_at(system: System, mode: Mode, memory: int, packed: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """``K x points x 6``: what :func:`at_points` says of ``K`` packed states of one mode."""
+    return _along(at_points, system, mode, memory, packed, times).reshape(len(times), -1, 6)
+
+
+def _along(
+    what: Callable[..., Any], system: System, mode: Mode, memory: int, packed: np.ndarray, times: np.ndarray
+) -> np.ndarray:
+    """One of the functions above at ``K`` packed states of one mode."""
+    clocks = np.stack([times, np.zeros(len(times))], axis=1)
+    if system.compilable:
+        return np.asarray(compiled(what, system, mode, memory, compile_step)(packed, clocks))
+    return np.array([what(system, mode, memory, p, clock) for p, clock in zip(packed, clocks, strict=True)])
+
+
+def compiled(
+    what: Callable[..., Any],
+    system: System,
+    mode: Mode,
+    memory: int,
+    make: Callable[..., Any] = compile,
+    **options: Any,
+) -> Step:
+    """One of the functions above as machine code, which takes the laws' numbers as an argument; ``make`` it for single
+    calls, or with :func:`.compile_step` for many states.
+
+    It belongs to this library and its options are plain data, so that the kernels' cache knows it again.
+    """
+    laws, numbers = apart(system.laws, system.model)
+    size, given = layout_of(system, memory).size, given_size(system)
+    inputs = {"packed": size, "clock": 2, "numbers": len(numbers), "given": given}
+    about: dict[str, Any] = {"laws": laws, "contact": system.contact, "mode": mode, "memory": memory}
+    key = (what, make, system.model, *inputs.values(), *about.values(), *options.items())
+    asked = functools.partial(make, system.model, on_packed, inputs=inputs, what=what, options=options, **about)
+    kernel = remembered(key, asked)
+    if system.sampling is None:
+        nothing = np.zeros(0)
+        return lambda packed, clock, **how: kernel(packed, clock, numbers, nothing, **how)
+    held = system.sampling.at
+
+    def run(packed: np.ndarray, clock: np.ndarray, given: np.ndarray | None = None, **how: Any) -> np.ndarray:
+        return np.asarray(kernel(packed, clock, numbers, held(clock[..., 0]) if given is None else given, **how))
+
+    return run
+
+
+def on_packed(
+    model: Model,
+    packed: Any,
+    clock: Any,
+    numbers: Any,
+    given: Any,
+    *,
+    what: Callable[..., Any],
+    laws: tuple[Law, ...],
+    contact: Contact | None,
+    mode: Mode,
+    memory: int,
+    options: dict[str, Any],
+) -> Any:
+    """``what`` of the system whose laws have these numbers, under the forces that a controller has ``given``."""
+    return what(with_given(model, tuned(laws, numbers), contact, given), mode, memory, packed, clock, **options)

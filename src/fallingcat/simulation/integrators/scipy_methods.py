@@ -1,0 +1,66 @@
+"""SciPy's adaptive methods on a local chart."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...contact.base import Mode
+from ...dynamics.checks import choice, positive
+from ...errors import ExtraMissingError, NumericsError
+from ..system import System
+from ..vector_field import Field, compiled_slope, layout_of
+from .base import Integrator, Step
+
+METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
+
+
+@dataclass(frozen=True)
+class SciPy(Integrator):
+    """``scipy.integrate.solve_ivp`` from one sample to the next, in exponential coordinates around the sample.
+
+    ``method`` is one of SciPy's: ``DOP853``, ``RK45``, ``RK23``, ``Radau``, ``BDF``, ``LSODA``.  It takes as many steps
+    inside an interval as its tolerances ask for; the order is that of the tolerances, not of the samples.
+    """
+
+    method: str = "DOP853"
+    rtol: float = 1e-10
+    atol: float = 1e-12
+    name = "scipy"
+    order = 8
+
+    def __post_init__(self) -> None:
+        choice(self.method, METHODS, "method")
+        positive(self.rtol, "rtol")
+        positive(self.atol, "atol")
+
+    def stepper(self, system: System, mode: Mode, memory: int) -> Step:
+        try:
+            from scipy.integrate import solve_ivp
+        except ImportError:
+            raise ExtraMissingError("scipy", purpose="the integrator 'scipy'") from None
+        layout = layout_of(system, memory)
+        slope = compiled_slope(system, mode, memory) if system.compilable else None
+
+        def run(packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
+            field = Field(system, mode, *layout.unpack(packed), slope)
+            t, dt = float(clock[0]), float(clock[1])
+            asked = functools.partial(_finite, field)
+            found = solve_ivp(asked, (t, t + dt), field.origin, method=self.method, rtol=self.rtol, atol=self.atol)
+            if not found.success:
+                raise NumericsError(f"SciPy's {self.method}: {found.message}", time=t)
+            after, remembered, works = field.end(found.y[:, -1])
+            guards = system.touched(mode, t + dt, after, remembered).guards
+            return np.concatenate([layout.pack(after, remembered, works), guards, np.zeros(1)])
+
+        return run
+
+
+def _finite(field: Field, t: float, y: np.ndarray) -> np.ndarray:
+    """``dy/dt``; SciPy would look for a step that gets past a NaN for ever."""
+    slope = np.asarray(field(t, y))
+    if not np.isfinite(slope).all():
+        raise NumericsError("the acceleration is not finite", time=t)
+    return slope

@@ -1,0 +1,87 @@
+"""Laws that ask what touches: in steps that locate nothing they switch up to half a step early or late."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..contact.base import Mode
+from ..contact.capabilities import LinearizedForces, offers
+from ..control import Law
+from ..dynamics import mass_matrix
+from ..model import State
+from .compiled_dynamics import remembered
+from .integrators.contact_branches import asks
+from .outcome import Diagnostic, Kind
+from .step_size import at_most
+from .system import System
+
+SWITCHED = 0.05
+"""Part of the fastest rate that a switch may be wrong by, in a run that is called finished."""
+LOOKED_AT = 16
+"""Samples, at most."""
+
+
+def switching(modes: Sequence[Mode]) -> np.ndarray:
+    """Some of the samples at which something touches, and before or after which nothing does."""
+    air = np.array([not any(mode) for mode in modes])
+    beside = np.append(False, air[:-1]) | np.append(air[1:], False)
+    return thinned(np.flatnonzero(~air & beside))
+
+
+def thinned(many: Any) -> Any:
+    """:data:`LOOKED_AT` of them, at most."""
+    return many if len(many) <= LOOKED_AT else many[np.linspace(0, len(many) - 1, LOOKED_AT).round().astype(int)]
+
+
+def late_switches(
+    system: System, samples: Sequence[tuple[float, State]], fastest: float, dt: float
+) -> Diagnostic | None:
+    """Laws that ask what touches and change rates by too much in half a step of ``dt`` (s), beside the ``fastest`` of
+    them, at any of these samples.
+
+    That is ``dt M^-1 (F - F') / 2`` with their forces if all points touch, and if none does.
+    """
+    if not samples or fastest == 0.0 or not (laws := asking(system, *samples[0])):
+        return None
+    worst = max(_jump(system, laws, *each) for each in samples)
+    moved, limit = 0.5 * dt * worst, SWITCHED * fastest
+    if moved <= limit:
+        return None
+    who, enough = ", ".join(repr(law.name) for law in laws), at_most(2.0 * SWITCHED * fastest / worst)
+    message = (
+        f"{who}, switched up to half a step late where points touch, moved a joint by {moved:.2g} of "
+        f"{fastest:.2g} rad/s or m/s"
+    )
+    advice = f"take at most {enough:g} s, or an integrator that locates events"
+    return Diagnostic(Kind.LATE_SWITCH, message, moved, limit, advice, laws[0].name)
+
+
+def asking(system: System, t: float, state: State) -> list[Law]:
+    """The laws that ask which points of a compliant contact touch; it is looked at once."""
+    floor, model = system.contact, system.model
+    if floor is None or not offers(floor, LinearizedForces):
+        return []
+    laws, points = [law for law in system.laws if not law.saturates], floor.points
+
+    def found() -> list[int]:
+        return [i for i, law in enumerate(laws) if asks(functools.partial(law.forces, model, t, state), points)]
+
+    return [laws[i] for i in remembered((asking, model, *laws, points), found)]
+
+
+def _jump(system: System, laws: Iterable[Law], t: float, state: State) -> float:
+    """How fast (rad/s^2 or m/s^2) laws move a joint more, or less, if points touch."""
+    model, floor = system.model, system.contact
+    assert floor is not None
+    forces = (
+        sum(np.asarray(law.forces(model, t, state, known), dtype=float) for law in laws)
+        for known in (frozenset(floor.points), frozenset[str]())
+    )
+    touching, apart = forces
+    M = np.asarray(mass_matrix(model, state), dtype=float)
+    found = np.linalg.lstsq(M, touching - apart, rcond=None)[0]  # springs may be all that resists
+    return float(np.abs(found[model.m :]).max())

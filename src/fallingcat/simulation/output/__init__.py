@@ -1,0 +1,1 @@
+"""Results of runs: trajectories, ledgers, files, tables and pages."""

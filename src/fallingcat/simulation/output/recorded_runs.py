@@ -1,0 +1,129 @@
+"""Many motions at once, each kept with every step that it took: what :func:`simulate` gives, from a fleet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ...contact import Contact
+from ...control import Law
+from ...errors import ModelError
+from ...model import Model, State
+from ..batch_simulator import BatchSimulator
+from ..diagnostics import diagnosed
+from ..events import contact_events
+from ..integrators.event_located import HEAD, PATIENCE, Located
+from ..integrators.rosenbrock import Rosenbrock
+from ..outcome import Code
+from ..system import System
+from .ledger import Ledger
+from .trajectory import Trajectory
+
+ATTEMPTS = 256
+"""At steps, of all robots, between two looks at who has arrived."""
+CROWD = 8
+"""Robots that have arrived leave when they are one in so many."""
+WITHIN = 1.0
+"""s: in which a motion may have :attr:`.Contact.most_events`; feet that settle have 40,000 and go on"""
+
+
+def record_runs(
+    model: Model,
+    states: Sequence[State],
+    duration: float,
+    laws: Sequence[Sequence[Law]],
+    contact: Contact,
+    *,
+    rule: Rosenbrock,
+    dt: float,
+    target: str = "cpu",
+) -> list[Trajectory]:
+    """The motions from many states, each under laws of its own, which differ in their numbers: every robot in steps of
+    its own of at most ``dt`` (s) within the tolerance of the ``rule``, contacts located, events named.
+
+    A motion is the same, bit by bit, whichever others are computed with it.  One whose contacts switch without end
+    stops, with a ``status`` that says so, and the others go on.
+    """
+    if len(laws) != len(states):
+        raise ModelError(f"laws of {len(states)} robots are {len(states)} lists of laws, not {len(laws)}")
+    fleet = BatchSimulator(model, states, laws, contact, dt=dt, target=target, integrator=Located(rule))
+    records = [_Record(row, fleet.march.head, contact.most_events) for row in fleet.whole()]
+    who = np.arange(len(states))
+    while len(who):
+        before, seen = fleet.times, fleet.recorded(duration, ATTEMPTS)
+        before = np.vstack([np.asarray(fleet.fetched(before))[None], seen[:-1, :, 0]])
+        taken = seen[:, :, 0] > before
+        for k, robot in enumerate(who):
+            records[robot].add(seen[taken[:, k], k])
+        away = (seen[-1, :, 0] < duration) & ~np.array([records[robot].chatters for robot in who])
+        if np.count_nonzero(~away) * CROWD >= len(away):
+            fleet.keep(away)
+            who = who[away]
+        elif not away.any():
+            break
+    systems = (replace(fleet.system, laws=(*own, *fleet.system.laws[len(own) :])) for own in laws)
+    return [_trajectory(system, fleet, rule, record) for system, record in zip(systems, records, strict=True)]
+
+
+class _Record:
+    """What is kept of a motion: ``[time, advised step, aim, attempts; what touches; packed]`` at its steps; until it
+    chatters.
+    """
+
+    def __init__(self, start: np.ndarray, head: int, most: int) -> None:
+        self._parts, self._head, self._most = [start[None]], head, most
+        self._switches, self.chatters = np.zeros(0), False
+
+    @property
+    def rows(self) -> np.ndarray:
+        return np.concatenate(self._parts)
+
+    def add(self, rows: np.ndarray) -> None:
+        """Further steps; those after more than ``most`` events :data:`WITHIN` some time are left out."""
+        if self.chatters or not len(rows):
+            return
+        touches = np.vstack([self._parts[-1][-1:], rows])[:, HEAD : self._head] > 0.5
+        switches = np.repeat(rows[:, 0], np.count_nonzero(touches[1:] != touches[:-1], axis=1))
+        times = np.concatenate([self._switches, switches])
+        soon = np.flatnonzero(times[self._most :] - times[: -self._most] < WITHIN)
+        self.chatters, self._switches = bool(len(soon)), times[-self._most :]
+        self._parts.append(rows[rows[:, 0] <= times[self._most + soon[0]]] if self.chatters else rows)
+
+
+def _trajectory(system: System, fleet: BatchSimulator, rule: Rosenbrock, record: _Record) -> Trajectory:
+    """One motion from its record."""
+    rows = record.rows
+    broke, stalled = not np.isfinite(rows[-1]).all(), rows[-1, HEAD - 1] > PATIENCE
+    rows = rows[:-1] if broke else rows
+    contact = system.contact
+    assert contact is not None
+    touches, times = rows[:, HEAD : fleet.march.head] > 0.5, rows[:, 0].copy()
+    series = fleet.layout.series(rows[:, fleet.march.head :])
+    poses, joints, twists, rates = map(np.ascontiguousarray, series.states)  # which are read many times
+    ledger = Ledger(system.ports, *(np.ascontiguousarray(x) for x in (series.base_works, series.joint_works)))
+    modes = tuple(map(tuple, touches.tolist()))
+    events = contact_events(times, [contact.touching(mode) for mode in modes])
+    code, reason = Code.FINISHED, ""
+    if broke or record.chatters:
+        often = f"contacts chatter, {contact.most_events + 1} events within {WITHIN:g} s"
+        why = often if record.chatters else "steps are endlessly small" if stalled else "no step meets the tolerance"
+        code, reason = Code.STALLED, f"stopped after {times[-1]:.6g} s: {why}"
+    run = Trajectory(
+        system.model,
+        times,
+        poses,
+        joints,
+        twists,
+        rates,
+        series.memory,
+        modes,
+        system,
+        ledger,
+        events,
+        code,
+        reason,
+        integrator="located",
+    )
+    return run if reason else replace(run, warnings=diagnosed(run, None, rule.stable))

@@ -1,0 +1,318 @@
+"""How fast springs and dampers let a robot move: what steps of a given size have to resolve."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..contact.capabilities import LinearizedForces, offers
+from ..contact.effective_mass import effective_mass
+from ..contact.theta_weights import ThetaWeights
+from ..dynamics import mass_matrix
+from ..errors import NumericsError
+from ..model import Model, State
+from .outcome import Diagnostic, Kind
+from .system import System
+
+DEFAULT_STEP = 1e-3
+"""s"""
+SHORTEST_DEFAULT = 1e-6
+"""s: where springs are so stiff that steps had to be shorter, the run says so instead of taking them for ever"""
+RESOLVED = 0.5
+"""The product of step and rate up to which a rule of order 4 follows springs and dampers."""
+STABLE = 1.0
+"""The same up to which such a rule is taken by default: stable to 2.8, postures with less inertia take the rest."""
+SWINGS = 0.05
+"""The product of step and angular frequency, in default steps of the implicit rule, of what swings under springs: then
+arms are right to 0.6 % of their way, in which products of velocities have most of the error."""
+SWINGS_AT_MOST = 0.1
+"""The same up to which the implicit rule is the default in steps that were given: 1.2 % of the way."""
+REBOUND = 0.05
+"""Part of the speed before that the speed after a bounce may be wrong by, in default steps of the implicit rule."""
+SECTIONS = 14
+"""In which the least bound on what swings is found, to 1e-3 of the fastest spring"""
+STIFF_STEP = 1e-5
+"""s: an implicit method is the default for what explicit ones could not follow in steps of this size"""
+STIFF = 10.0
+"""How many times faster than all that swings, and than default steps resolve, what only decays is where it is stiff."""
+
+
+def fastest(system: System, state: State) -> float:
+    """The largest rate (1/s) at which springs ``K`` and dampers ``D`` of contact and laws move a robot near ``state``:
+    the largest eigenvalue of ``M^-1 D``, or the root of that of ``M^-1 K``.  0 where nothing says how stiff it is.
+
+    >>> import numpy as np
+    >>> import fallingcat as fc
+    >>> ball = fc.robots.free_body()
+    >>> floor = fc.contact.CompliantFloor(("body",), stiffness=(1e4, 0.0), damping=(10.0, 0.0))
+    >>> rate = fastest(System(ball, contact=floor), ball.neutral())
+    >>> bool(np.isclose(rate, np.sqrt(1e4 / ball.mass)))
+    True
+    """
+    found, touching = _impedance(system, state), _now_and_then(system)
+    if found is None:
+        return touching
+    k, d = (max(0.0, float(np.linalg.eigvalsh(x).max(initial=0.0))) for x in found)
+    return max(d, float(np.sqrt(k)), touching)
+
+
+def swinging(system: System, state: State, enough: float = 0.0) -> float:
+    """The largest rate (rad/s) at which the same springs and dampers let a robot swing: the largest imaginary part of
+    the roots of ``x^2 M + x D + K``, or a little more.  What dampers hold so much that it only decays does not swing,
+    however fast.
+
+    A root with the vector ``u`` swings at ``w^2 = u'K u - (u'D u)^2 / 4 <= u'(K - s D + s^2) u`` for every ``s``: the
+    least that symmetric eigenvalues say so.  Those of the roots themselves take a hundred times longer.  Rates up to
+    ``enough`` (rad/s) are not looked into.
+
+    >>> import fallingcat as fc
+    >>> arm = fc.robots.planar_arm()
+    >>> held = System(arm, (fc.control.JointSpring(1.0), fc.control.JointDamper(1e3)))
+    >>> fastest(held, arm.neutral()) > 1e4, swinging(held, arm.neutral())
+    (True, 0.0)
+    """
+    found, touching = _impedance(system, state), _now_and_then(system)
+    if found is None:
+        return touching
+    squared = _least_bound(*found, enough * enough)
+    return max(float(np.sqrt(squared)) if squared > 0.0 else 0.0, touching)
+
+
+def _least_bound(K: np.ndarray, D: np.ndarray, enough: float) -> float:
+    """The least largest eigenvalue of ``K - s D + s^2`` over ``s``, in which it is convex, by golden sections; 0 where
+    one is not positive, as nothing swings then, and anything up to ``enough`` that was found first.
+    """
+    golden, one = 0.5 * (np.sqrt(5.0) - 1.0), np.eye(len(K))
+
+    def bound(s: float) -> float:
+        return float(np.linalg.eigvalsh(K - s * D + s * s * one).max(initial=0.0))
+
+    damped = np.diagonal(D) > 0.0
+    least = bound(float(np.max(np.diagonal(K)[damped] / np.diagonal(D)[damped], initial=0.0)))  # a good guess
+    if least <= enough:
+        return least
+    most = bound(0.0)
+    low, high, least = 0.0, float(np.sqrt(most)), min(least, most)
+    inner, outer = high - golden * high, golden * high
+    at_inner, at_outer = bound(inner), bound(outer)
+    for _ in range(SECTIONS):
+        least = min(least, at_inner, at_outer)
+        if least <= max(enough, 1e-9 * most):
+            break
+        if at_inner < at_outer:
+            high, outer, at_outer = outer, inner, at_inner
+            inner = high - golden * (high - low)
+            at_inner = bound(inner)
+        else:
+            low, inner, at_inner = inner, outer, at_outer
+            outer = low + golden * (high - low)
+            at_outer = bound(outer)
+    return least if least > 1e-9 * most else 0.0
+
+
+def _impedance(system: System, state: State) -> tuple[np.ndarray, np.ndarray] | None:
+    """``L^-1 K L^-T`` and ``L^-1 D L^-T`` of all laws, function and contact, with ``M = L L'``; None where nobody says
+    them, or ``M`` is singular.
+    """
+    said = _said(system, state)
+    if system.contact is not None:
+        said.append(system.contact.impedance(system.model, state))
+    return _scaled_by_mass(system, state, said)
+
+
+def _said(system: System, state: State) -> list[Any]:
+    """Stiffness and damping (nv x nv) as each law, and the function, says them, or None."""
+    said: list[Any] = [law.impedance(system.model, state) for law in system.laws]
+    return said if system.feedback is None else [*said, _on_joints(system, *system.feedback.impedance)]
+
+
+def _scaled_by_mass(system: System, state: State, said: Sequence[Any]) -> tuple[np.ndarray, np.ndarray] | None:
+    """The sums of these as :func:`_impedance` has them, if there are any."""
+    impedances = [x for x in said if x is not None]
+    if not impedances:
+        return None
+    root = _inverse_root(system.model, *(np.asarray(x, dtype=float).tobytes() for x in (state.pose, state.joints)))
+    if root is None:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        K, D = (root @ sum(np.asarray(x[k]) for x in impedances) @ root.T for k in (0, 1))
+    if not (np.isfinite(K).all() and np.isfinite(D).all()):
+        raise NumericsError(f"springs or dampers on {system.model.name!r} are so strong that numbers overflow")
+    return K, D
+
+
+@functools.lru_cache(maxsize=8)
+def _inverse_root(model: Model, pose: bytes, joints: bytes) -> np.ndarray | None:
+    """``L^-1`` of ``M = L L'`` at a pose and joints; None where ``M`` is singular, which steps say by name."""
+    at = model.state(np.frombuffer(pose).reshape(4, 4), np.frombuffer(joints))
+    try:
+        return np.asarray(np.linalg.inv(np.linalg.cholesky(np.asarray(mass_matrix(model, at), dtype=float))))
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _on_joints(system: System, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+    """``nv x nv``: the symmetric parts of matrices (n x n) of joints, none for the base."""
+    m = system.model.m
+    return tuple(np.pad(0.5 * (x + x.T), ((m, 0), (m, 0))) for x in matrices)
+
+
+def stiff(system: System, state: State) -> bool:
+    """Whether dampers are so strong that steps which follow how they stop a joint are far shorter than the motion
+    needs.
+    """
+    fast = fastest(system, state)
+    return fast > STIFF * RESOLVED / DEFAULT_STEP and fast > STIFF * swinging(system, state)
+
+
+def _now_and_then(system: System) -> float:
+    """The largest rate (1/s) of laws that no step takes implicitly, as they do not always act."""
+    return max((law.fastest_rate(system.model) for law in system.laws), default=0.0)
+
+
+def _default(rate: float) -> float:
+    """The step (s) that resolves a rate (1/s): 1 ms at most."""
+    return max(SHORTEST_DEFAULT, min(DEFAULT_STEP, at_most(RESOLVED / rate) if rate else DEFAULT_STEP))
+
+
+def default_step(system: System, state: State) -> float:
+    """The step (s) of a rule of fixed steps to which none was given: 1 ms, or less where springs are faster."""
+    return _default(fastest(system, state))
+
+
+def damped_step(system: System, state: State) -> float:
+    """The same of a rule that follows dampers in steps of any size, once what they stop at once has stopped: where they
+    are :func:`stiff`, and no controller jumps, 1 ms, or less where springs swing faster.
+    """
+    jumps = system.sampling is not None
+    return default_step(system, state) if jumps or not stiff(system, state) else _default(swinging(system, state))
+
+
+def stable_step(system: System, state: State) -> float:
+    """The same of a rule that takes springs implicitly, but for those that act now and then, and for what a function
+    does to joints other than the one that moved.  Without a floor, whose steps are those of a rebound, a robot that
+    swings does so in steps that keep its energy.
+    """
+    function = replace(system, laws=(), contact=None)
+    fast = max(_now_and_then(system), unforeseen(function, state))
+    if system.contact is None:
+        fast = max(fast, RESOLVED / SWINGS * swinging(system, state))  # of order 1, where others are of order 4
+    return min(_default(fast), rebounding_step(Rebound.of(system, state)))
+
+
+def foreseeing(system: System, state: State, dt: float) -> System:
+    """The system in steps of ``dt`` (s), which foresee a function only where they do not resolve it."""
+    function = replace(system, laws=(), contact=None)
+    resolved = system.feedback is not None and fastest(function, state) * dt <= RESOLVED
+    return replace(system, feedback=None) if resolved else system
+
+
+def unforeseen(system: System, state: State) -> float:
+    """The largest rate (1/s) of what implicit steps do not foresee of laws and function: how their forces depend on the
+    base, and on other joints than their own.
+    """
+    m, apart = system.model.m, []
+    for x in (x for x in _said(system, state) if x is not None):
+        own = [np.concatenate([np.zeros(m), np.diagonal(part)[m:]]) for part in x]
+        apart.append([part - np.diag(d) for part, d in zip(x, own, strict=True)])
+    found = _scaled_by_mass(system, state, [x for x in apart if np.any(x)])
+    if found is None:
+        return 0.0
+    k, d = (float(np.abs(np.linalg.eigvalsh(x)).max(initial=0.0)) for x in found)
+    return max(d, float(np.sqrt(k)))
+
+
+_ONE_DIGIT = np.array([float(f"{digit}e{power}") for power in range(-6, 0) for digit in range(1, 10)])
+"""s: steps of 1 us to 0.9 s"""
+
+
+class Rebound(NamedTuple):
+    """Robots of masses ``m`` (kg) that move out of the ground as a whole, on springs ``k`` and dampers ``d`` of all
+    their points, ``K`` and ``D`` of each, which give way by ``gives`` (1/kg): one, or many as arrays.
+    """
+
+    K: float
+    D: float
+    k: float
+    d: float
+    m: Any
+    gives: Any
+
+    @classmethod
+    def of(cls, system: System, state: State, mass: Any = None, gives: Any = None) -> Rebound | None:
+        """The robot, or robots with masses of their own (N each); None where nothing throws them back."""
+        floor: Any = system.contact
+        model = system.model
+        if not offers(floor, LinearizedForces):
+            return None
+        axes = floor.ground(model).site(state.pose[:3, 3]).axes @ state.pose[:3, :3] @ model.base.selection[:3]
+        along = axes @ axes[0]  # of a point, if the base moves out of the ground
+        (K, D), rises = floor.point_impedance(model), float(axes[0] @ axes[0])
+        k, d = (len(floor.points) * float(x @ along**2) for x in (K, D))
+        m = rises * (model.mass if mass is None else mass)
+        return (
+            None
+            if k * rises == 0.0
+            else cls(K[0], D[0], k, d, m, effective_mass(model, floor) if gives is None else gives)
+        )
+
+    def off(self, dt: Any) -> Any:
+        """By which part of the speed before the speed after a bounce is wrong, in steps of the implicit rule."""
+        z, w = self.d / (2.0 * np.sqrt(self.k * self.m)), np.sqrt(self.k / self.m)
+        off_one = z + 1e-9j  # 0 / 0 at 1, and real beside it
+        e = np.exp(-2.0 * z * (np.arccos(off_one) / np.sqrt(1.0 - off_one**2)).real)
+        more = 0.5 * ThetaWeights.of(self.K, self.D, self.gives, dt).spring * w * dt
+        return e * (np.pi * more + z * w * dt + (w * dt) ** 2 / 16.0)
+
+
+def rebounding_step(rebound: Rebound | None) -> float:
+    """The longest step (s) of the implicit rule, to one digit, in which robots bounce as they should: infinite where
+    nothing throws them back.
+
+    On springs ``k`` and dampers ``d`` that do not pull, a mass ``m`` that would swing at ``w = sqrt(k / m)`` with the
+    damping ``z`` leaves with the part ``e = exp(-2 z arccos(z) / sqrt(1 - z^2))`` of its speed, also beyond ``z = 1``.
+    The rule adds ``s w dt / 2`` to ``z``, whatever its books say, with the part ``s`` of springs that it sees ahead
+    (:class:`.ThetaWeights`), and meets and leaves the ground up to half a step early or late, ``z w dt + (w dt)^2 / 16`` of
+    the speed: steps are so short that ``e`` is right to :data:`REBOUND`.
+    """
+    if rebound is None:
+        return np.inf
+    off = rebound.off(_ONE_DIGIT[:, None]).max(axis=1)
+    good = _ONE_DIGIT[off <= REBOUND]
+    return float(good.max(initial=SHORTEST_DEFAULT))
+
+
+def too_long(rebound: Rebound | None, dt: float) -> Diagnostic | None:
+    """Steps of ``dt`` (s) that are too long for a rebound."""
+    enough = rebounding_step(rebound)
+    if dt <= enough * (1.0 + 1e-9):
+        return None
+    message = f"steps of {dt:g} s are too long for the rebound from this floor"
+    return Diagnostic(Kind.REBOUND, message, dt, enough, f"take at most {enough:g} s")
+
+
+def too_fast(system: System, state: State, dt: float) -> str:
+    """Which rates steps of ``dt`` (s) do not resolve, and which would; nothing where that is not so."""
+    rate = fastest(system, state)
+    if rate * dt <= RESOLVED:
+        return ""
+    return "; ".join(unresolved("springs and dampers move", rate, dt)) + ", or an implicit integrator"
+
+
+def unresolved(what: str, rate: float, dt: float) -> tuple[str, str]:
+    """In words: ``what`` moves at a rate (1/s) that steps of ``dt`` (s) do not resolve; and which steps do."""
+    message = f"{what} at up to {rate:.3g} rad/s, too fast for steps of {dt:g} s"
+    return message, f"take at most {at_most(RESOLVED / rate):g} s"
+
+
+def at_most(dt: float) -> float:
+    """A step (s), down to one digit."""
+    if not np.isfinite(dt):
+        return dt
+    dt = dt * (1.0 + 1e-9)  # 1 ms less a rounding error is 1 ms
+    unit = 10.0 ** np.floor(np.log10(dt))
+    return float(np.floor(dt / unit) * unit)

@@ -1,0 +1,208 @@
+"""Motion as a vector field in exponential coordinates around the start of a step.
+
+``y = [x; v; memory; works]``: the configuration is ``g exp(x)`` with ``dx/dt = dexp^-1(x) v``, so that any rule for
+vectors moves on the group, as Munthe-Kaas has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import Traced, concatenate, is_numeric
+from ..arrays.differentiate import jacobian, substitute
+from ..compiler import compile
+from ..contact import Contact
+from ..contact.base import Jump, Mode
+from ..control import Law
+from ..dynamics import displace
+from ..model import Model, State
+from .compiled_dynamics import displaced, pose_of, remembered
+from .law_parameters import apart, tuned
+from .system import System, given_size, with_given
+
+Slope = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+"""``(packed start, y, [t]) -> dy/dt``"""
+
+
+class Series(NamedTuple):
+    """Packed vectors taken apart, with any leading shape."""
+
+    states: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+    """poses (4 x 4), joints, twists, rates"""
+    memory: np.ndarray
+    base_works: np.ndarray
+    joint_works: np.ndarray
+
+
+class Outcome(NamedTuple):
+    """What a step returns, taken apart, with any leading shape."""
+
+    packed: np.ndarray
+    """what it has come to"""
+    guards: np.ndarray
+    error: Any
+    """in units of the tolerance"""
+
+
+class Layout(NamedTuple):
+    """Where things are in a packed vector: the rows ``[R p]`` of the pose, joints, velocity, memory, works, and what
+    the integrator carries from step to step.
+    """
+
+    joints: int
+    m: int
+    nv: int
+    memory: int
+    works: int
+    carried: int = 0
+
+    @property
+    def size(self) -> int:
+        """Length of a packed vector."""
+        return 12 + self.joints + self.nv + self.memory + self.works + self.carried
+
+    def pack(self, state: State, memory: Any, works: Any, carried: Any = None) -> Any:
+        """One vector of a state, memory and works, and of what the integrator carries; zeros: a first step."""
+        carried = np.zeros(self.carried) if carried is None else carried
+        return concatenate([state.pose[:3].reshape(12), state.joints, state.twist, state.rates, memory, works, carried])
+
+    def unpack(self, packed: Any) -> tuple[State, Any, Any]:
+        """The inverse of :meth:`pack`."""
+        pose, joints, twist, rates, memory, works, _ = self._parts(packed)
+        return State(pose_of(pose), joints, twist, rates), memory, works
+
+    def carried_of(self, packed: Any) -> Any:
+        """What the integrator carries."""
+        return self._parts(packed)[-1]
+
+    def jumped(self, jump: Jump, laws: np.ndarray, works: np.ndarray) -> np.ndarray:
+        """Packed after a jump of the contact, beside what ``laws`` remember: its loss is work of the last port."""
+        works = np.append(works[:-1], works[-1] - jump.loss)
+        return np.asarray(self.pack(jump.state, np.append(jump.memory, laws), works), dtype=float)
+
+    def numbers(self, packed: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Rows of the pose (3 x 4), joints, twist, rates and works of a packed state: views of it."""
+        pose, joints, twist, rates, _, works, _ = self._parts(packed)
+        return pose.reshape(3, 4), joints, twist, rates, works
+
+    def table(self, states: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], memory: np.ndarray) -> np.ndarray:
+        """``N x size``: poses, joints, twists, rates and memory of ``N`` states, packed, before any work."""
+        poses, joints, twists, rates = states
+        rows, works = poses[:, :3].reshape(-1, 12), np.zeros((len(poses), self.works + self.carried))
+        return np.hstack([rows, joints, twists, rates, memory, works])
+
+    def outcome(self, out: np.ndarray) -> Outcome:
+        """What a :data:`~fallingcat.simulation.integrators.base.Step` returned."""
+        return Outcome(out[..., : self.size], out[..., self.size : -1], out[..., -1])
+
+    def series(self, packed: np.ndarray) -> Series:
+        """Arrays (..., size) of packed numbers taken apart."""
+        rows, joints, twists, rates, memory, works, _ = self._parts(packed)
+        lead = packed.shape[:-1]
+        poses = np.zeros_like(packed, shape=(*lead, 4, 4))  # where the numbers are, on a GPU too
+        poses[..., :3, :], poses[..., 3, 3] = rows.reshape(*lead, 3, 4), 1.0
+        pairs = works.reshape(*lead, self.works // 2, 2)
+        return Series((poses, joints, twists, rates), memory, pairs[..., 0], pairs[..., 1])
+
+    def _parts(self, packed: Any) -> list[Any]:
+        ends = list(accumulate((12, self.joints, self.m, self.nv - self.m, self.memory, self.works, self.carried)))
+        return [packed[..., start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def layout_of(system: System, memory: int) -> Layout:
+    """How states of a system are packed."""
+    model = system.model
+    return Layout(model.nq - model.base.nq, model.m, model.nv, memory, 2 * len(system.ports), system.carried)
+
+
+class Field:
+    """``dy/dt`` of a system in one mode, around a state; ``slope`` may be :func:`compiled_slope` of the same."""
+
+    def __init__(
+        self, system: System, mode: Mode, start: State, memory: Any, works: Any, slope: Slope | None = None
+    ) -> None:
+        self.system, self.mode, self.start, self._slope = system, mode, start, slope
+        self.nv, self._memory = system.model.nv, len(memory)
+        self.origin = concatenate([np.zeros(self.nv), start.twist, start.rates, memory, works])
+        if slope is not None:
+            self._packed = layout_of(system, len(memory)).pack(start, memory, works)
+
+    def __call__(self, t: Any, y: Any) -> Any:
+        if self._slope is not None:
+            return self._slope(self._packed, y, np.reshape(t, 1))
+        x, v = y[: self.nv], y[self.nv : 2 * self.nv]
+        memory = y[2 * self.nv : 2 * self.nv + self._memory]
+        there, rate = self._at(x, v)
+        slope = self.system.slope(self.mode, t, there, memory)
+        return concatenate([rate, slope.acceleration, slope.memory, slope.powers])
+
+    def jacobian(self, t: Any, y: Any) -> tuple[Any, Any]:
+        """``df/dy`` and ``df/dt``: exact on traced numbers, central differences on plain ones."""
+        z = concatenate([y, np.reshape(t, 1)])
+        if is_numeric(z):
+            J = self._differences(z)
+        else:
+            graph = next(x.graph for x in z if isinstance(x, Traced))
+            places = graph.inputs("place", len(z))
+            loops, graph.loops = graph.loops, False  # derivatives go through single operations
+            J = substitute(jacobian(self(places[-1], places[:-1]), places), dict(zip(places, z, strict=True)))
+            graph.loops = loops
+        return J[:, :-1], J[:, -1]
+
+    def _differences(self, z: np.ndarray) -> np.ndarray:
+        steps = np.diag(6e-6 * np.maximum(1.0, np.abs(z)))
+        ends = np.concatenate([z + steps, z - steps])
+        if self._slope is not None:  # all in one call
+            values = self._slope(np.tile(self._packed, (len(ends), 1)), ends[:, :-1], ends[:, -1:])
+        else:
+            values = np.array([self(row[-1], row[:-1]) for row in ends])
+        high, low = np.split(np.asarray(values), 2)
+        return ((high - low) / (2.0 * np.diag(steps))[:, None]).T
+
+    def end(self, y: Any) -> tuple[State, Any, Any]:
+        """State, memory and works at ``y``."""
+        nv, k = self.nv, self._memory
+        return self._at(y[:nv], y[nv : 2 * nv])[0], y[2 * nv : 2 * nv + k], y[2 * nv + k :]
+
+    def _at(self, x: Any, v: Any) -> tuple[State, Any]:
+        """The state at ``x``, and ``dx/dt``."""
+        model = self.system.model
+        if self._slope is None and is_numeric(x) and is_numeric(self.start.pose):
+            return displaced(model)(self.start, x, v)
+        there = displace(model, self.start, x)._replace(twist=v[: model.m], rates=v[model.m :])
+        return there, model.configuration.seen_ahead(v, x)
+
+
+def compiled_slope(system: System, mode: Mode, memory: int) -> Slope:
+    """The field as machine code: ``(packed start, y, [t]) -> dy/dt``, with any leading batch shape."""
+    layout = layout_of(system, memory)
+    laws, numbers = apart(system.laws, system.model)
+    size, given = 2 * layout.nv + memory + layout.works, given_size(system)
+    inputs = {"packed": layout.size, "y": size, "clock": 1, "numbers": len(numbers), "given": given}
+    options: dict[str, Any] = {"laws": laws, "contact": system.contact, "mode": mode, "memory": memory}
+    key = (slope_at, system.model, *inputs.values(), *options.values())
+    kernel = remembered(key, lambda: compile(system.model, slope_at, inputs=inputs, **options))
+    held = (lambda t: np.zeros(0)) if system.sampling is None else system.sampling.at
+    return lambda packed, y, clock: kernel(packed, y, clock, numbers, held(clock[..., 0]))
+
+
+def slope_at(
+    model: Model,
+    packed: Any,
+    y: Any,
+    clock: Any,
+    numbers: Any,
+    given: Any,
+    *,
+    laws: tuple[Law, ...],
+    contact: Contact | None,
+    mode: Mode,
+    memory: int,
+) -> Any:
+    """``dy/dt`` around the packed start."""
+    system = with_given(model, tuned(laws, numbers), contact, given)
+    return Field(system, mode, *layout_of(system, memory).unpack(packed))(clock[0], y)

@@ -1,0 +1,1 @@
+"""Experiments of the library's own and of [ETH], [Mishra], [Traversaro] as kinds of study."""

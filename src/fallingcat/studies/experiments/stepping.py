@@ -1,0 +1,220 @@
+"""A humanoid steps in place, controlled with the foot that it stands on as its base: [Traversaro] 6 as a study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple, SupportsFloat
+
+import numpy as np
+
+from ...arrays import concatenate
+from ...compiler import compile
+from ...contact import CompliantFloor, Margins, WrenchCone
+from ...control import Sampled
+from ...dynamics import center_of_mass, link_pose
+from ...model import Model, State
+from ...simulation import Trajectory, simulate
+from ...visualization import Chart, Line
+from ..kind import Figures, Progress, study_kind
+from ..simulated import SimulatedKind
+from ..tables import Study
+from .stepping_plan import (
+    ACROSS,
+    ALONG,
+    BEGIN,
+    SIDES,
+    Phase,
+    Plan,
+    SteppingParameters,
+    Switch,
+    other,
+    planned,
+    switched,
+)
+
+FRICTION: Final = 0.8
+"""of the ground"""
+STIFFNESS, DAMPING = 2e5, 2e3
+"""N/m, N s/m: of the ground at each corner: a foot turns with 2,000 N m/rad, more than the 540 with which it falls"""
+FALLEN: Final = 0.6
+"""m: height of the pelvis, which begins at 0.8 m, below which there is nothing to hold any more"""
+FEET: Final = tuple(WrenchCone(f"{side}_sole", ALONG, ACROSS, FRICTION) for side in SIDES)
+
+
+class Stepped(NamedTuple):
+    """The motion, what was planned, and what the ground gave; ``N`` samples, ``K`` ticks, feet left and right."""
+
+    run: Trajectory
+    plan: Plan
+    switches: tuple[Switch, ...]
+    ticks: np.ndarray
+    """``K`` (s)"""
+    torques: np.ndarray
+    """``K x 30`` (N m)"""
+    wrenches: np.ndarray
+    """``K x 2 x 6``: planned, the one of the base by (48); not a number for a foot in the air"""
+    optimality: np.ndarray
+    center: np.ndarray
+    """``N x 3`` (m)"""
+    places: np.ndarray
+    """``N x 2 x 3`` (m): of the feet"""
+    felt: np.ndarray
+    """``N x 2 x 6``: wrenches of the ground on the feet, in their frames"""
+
+    @property
+    def swings(self) -> list[tuple[Phase, np.ndarray]]:
+        """When a foot is in the air: each phase, and which samples it has."""
+        t, T = self.run.times, self.plan.parameters.swing
+        lifted = [phase for phase in self.plan.phases if phase.lifted]
+        return [(phase, np.flatnonzero((t > phase.begins) & (t < phase.begins + T))) for phase in lifted]
+
+    @property
+    def lifts(self) -> np.ndarray:
+        """Of each step how high the foot in the air is at most (m); 0 if the ground never let go of it."""
+        found = []
+        for phase, i in self.swings:
+            k = SIDES.index(other(phase.base))
+            free = i[self.felt[i, k, 2] == 0.0]
+            found.append(self.places[free, k, 2].max(initial=0.0))
+        return np.array(found)
+
+    @property
+    def based(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """From the first shift of weight on: times (s), the wrench of the ground on the foot that is the base, and the
+        one that was planned for it by (48).
+        """
+        i = np.flatnonzero(self.run.times >= BEGIN)
+        t = self.run.times[i]
+        base = [SIDES.index(self.plan.phase(x).base) for x in t]
+        tick = np.searchsorted(self.ticks, t + 1e-9, side="right") - 1
+        return t, self.felt[i, base], self.wrenches[tick, base]
+
+    @property
+    def margins(self) -> Margins:
+        """Of what the ground gives to the foot that is the base; both feet are the same rectangle."""
+        return FEET[0].margins(self.based[1])
+
+    @property
+    def wanted(self) -> np.ndarray:
+        """``N x 3``: where the center of mass should be (m)."""
+        return self.plan.center.at(self.run.times)[0]
+
+    @property
+    def off(self) -> float:
+        """How far the force by (48) is from what the ground gives, in the median, as a share of the weight."""
+        _, felt, planned = self.based
+        model = self.run.model
+        gap = np.median(np.linalg.norm((felt - planned)[:, :3], axis=1))
+        return float(gap / (model.mass * np.linalg.norm(model.gravity)))
+
+
+def looked(model: Model, state: State, forces: Any, *, points: tuple[str, ...]) -> Any:
+    """Center of mass, places of the feet, wrenches on them (21), for kernels; ``forces``: 8 x 3."""
+    places = [link_pose(model, state, foot.place)[:3, 3] for foot in FEET]
+    wrenches = [FEET[k].gathered(model, state, forces[4 * k : 4 * k + 4], points[4 * k : 4 * k + 4]) for k in (0, 1)]
+    return concatenate([center_of_mass(model, state), *places, *wrenches])
+
+
+class Stepper:
+    """The controller: the law of each phase; where the base changes, both, so that they can be compared.  Once it has
+    fallen it is limp.
+    """
+
+    def __init__(self, model: Model, plan: Plan) -> None:
+        self.model, self.plan, self.last = model, plan, plan.phases[0]
+        self.ticks: list[tuple[Any, ...]] = []
+        self.switches: list[Switch] = []
+        self.fallen = False
+
+    def __call__(self, t: float, state: State) -> np.ndarray:
+        self.fallen |= bool(state.pose[2, 3] < FALLEN)
+        if self.fallen:
+            return np.zeros(self.model.n)
+        plan, phase, before = self.plan, self.plan.phase(t), self.last
+        loop = plan.steer(t, phase)
+        torques, found, self.last = loop(t, state), loop.found, phase
+        if phase.base != before.base:
+            old = plan.steer(t, before)
+            old(t, state)
+            soles = plan.soles[before.base], plan.soles[phase.base]
+            self.switches.append(switched(self.model, state, soles, old.found, found))
+        wrenches = np.full((2, 6), np.nan)
+        wrenches[[SIDES.index(side) for side in phase.feet]] = found.forces
+        self.ticks.append((t, torques, wrenches, found.optimality))
+        return torques
+
+
+@study_kind
+class SteppingInPlace(SimulatedKind[SteppingParameters, Stepped]):
+    """The center of mass first, then the foot in the air, then a posture; wrenches of feet inside their cones."""
+
+    name, parameters = "stepping-in-place", SteppingParameters
+    measures: Mapping[str, Callable[[Stepped], SupportsFloat]] = {
+        "steps": lambda seen: (seen.lifts > 0.0).sum(),
+        "missing": lambda seen: seen.plan.parameters.steps - (seen.lifts > 0.0).sum(),
+        "lift": lambda seen: seen.lifts.min(),
+        "short": lambda seen: seen.plan.parameters.height - seen.lifts.min(),
+        "drift": lambda seen: np.linalg.norm(seen.places[-1] - seen.places[0], axis=1).max(),
+        "unbalanced": lambda seen: np.linalg.norm(seen.center - seen.wanted, axis=1)[seen.run.times >= BEGIN].max(),
+        "outside": lambda seen: (~seen.margins.inside).mean(),
+        "room": lambda seen: seen.margins.room.min(),
+        "sliding": lambda seen: seen.margins.sliding.max(),
+        "turning": lambda seen: seen.margins.turning.max(),
+        "press": lambda seen: seen.margins.normal.min(),
+        "off": lambda seen: seen.off,
+        "switch_torques": lambda seen: _largest(seen, "torques"),
+        "switch_accelerations": lambda seen: _largest(seen, "accelerations"),
+        "switch_wrenches": lambda seen: _largest(seen, "wrenches"),
+        "switch_equations": lambda seen: _largest(seen, "equations"),
+        "torque_share": lambda seen: np.max(np.abs(seen.torques) / [x.effort for x in seen.run.model.limits]),
+        "optimality": lambda seen: seen.optimality.max(),
+    }
+
+    def run(self, parameters: SteppingParameters, tell: Progress) -> Stepped:
+        tell("compiling", 0.0)
+        walker, start, plan = planned(parameters)
+        stepper = Stepper(walker, plan)
+        floor = CompliantFloor(plan.points, (STIFFNESS, STIFFNESS), (DAMPING, DAMPING), friction=FRICTION)
+        tell("stepping", 0.3)
+        run = simulate(walker, start, plan.end, Sampled(stepper, rate=parameters.rate), floor, dt=1e-3, every=5)
+        look = compile(walker, looked, inputs={"forces": (8, 3)}, state=["pose", "joints"], points=plan.points)
+        seen = look(run.poses[:, :3], run.joints, run.contact_forces)
+        center, places, felt = seen[:, :3], seen[:, 3:9].reshape(-1, 2, 3), seen[:, 9:].reshape(-1, 2, 6)
+        t, torques, wrenches, optimality = (np.array(column) for column in zip(*stepper.ticks, strict=True))
+        switches = tuple(stepper.switches)
+        return Stepped(run, plan, switches, t, torques, wrenches, optimality, center, places, felt)
+
+    def motion(self, seen: Stepped) -> Trajectory:
+        return seen.run
+
+    def figures(self, study: Study, seen: Stepped) -> Figures:
+        """The robot in motion; its center of mass, its feet, the margins of their wrenches, torques."""
+        times, names = seen.run.times, seen.run.model.joint_names
+        t, *wrenches = seen.based
+        base = dict(zip(("measured", "planned, (48)"), map(FEET[0].margins, wrenches), strict=True))
+        legs = [[i for i, name in enumerate(names) if name.startswith(side)][:6] for side in SIDES]
+        pressed = np.interp(times, seen.plan.center.times, seen.plan.center.pressure[:, 1])
+        sway = [Line("is", seen.center[:, 1]), Line("should be", seen.wanted[:, 1]), Line("ground pushes at", pressed)]
+        charts = [
+            Chart("Heights of the feet", times, [Line(s, seen.places[:, k, 2]) for k, s in enumerate(SIDES)], "m"),
+            Chart("Center of mass, sideways", times, sway, "m"),
+            Chart("Center of mass, from where it should be", times, _axes(1e3 * (seen.center - seen.wanted)), "mm"),
+            Chart("Normal forces of the feet", times, [Line(s, seen.felt[:, k, 2]) for k, s in enumerate(SIDES)], "N"),
+            Chart("Normal force of the base", t, [Line(name, m.normal) for name, m in base.items()], "N"),
+            Chart("Room of its center of pressure in the sole", t, [Line(n, m.room) for n, m in base.items()], "m"),
+            Chart("Share of its friction used along the ground", t, [Line(n, m.sliding) for n, m in base.items()]),
+            Chart("Share of its friction used for turning", t, [Line(n, m.turning) for n, m in base.items()]),
+        ]
+        for side, leg in zip(SIDES, legs, strict=True):
+            lines = [Line(names[i].removeprefix(f"{side}_"), seen.torques[:, i]) for i in leg]
+            charts.append(Chart(f"Torques of the {side} leg", seen.ticks, lines, "N m"))
+        return Figures((*seen.run.animate().blocks[:1], charts[0]), charts[1:])
+
+
+def _largest(seen: Stepped, part: str) -> float:
+    """Of all switches; not a number where there was none."""
+    return float(max((getattr(switch, part) for switch in seen.switches), default=np.nan))
+
+
+def _axes(values: np.ndarray) -> list[Line]:
+    return [Line(axis, values[:, i]) for i, axis in enumerate("xyz")]

@@ -1,0 +1,138 @@
+"""Laws of force laws: machine code gives the same forces, and work is energy."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..arrays import concatenate
+from ..compiler import compile, fields
+from ..control import Law
+from ..dynamics import displace
+from ..errors import ModelError, describe
+from ..formulations.time import STEP
+from ..model import Model, State
+from ..simulation import simulate
+from .report import Report, Requirement, apart, generator, of_type, whole
+
+
+def check_law(
+    law: Law,
+    model: Model,
+    states: Iterable[State] | None = None,
+    touching: Iterable[str] = (),
+    dt: float = 1e-4,
+    seed: int = 0,
+) -> Report:
+    """Try the laws of forces on a force law of ``model``, at ``states`` (ten random ones if left out).
+
+    ``touching`` are points on which the law depends: it is tried with none and with all of them on the ground.  A law
+    with a method ``energy(model, state)`` claims to be its gradient.  A law with a state of its own is held to
+    ``begin``, ``memory_rate`` and ``after`` too.  Runs take steps of ``dt`` (s): a stiff law needs smaller ones.
+    Raises :class:`~fallingcat.errors.BrokenLawError`.
+
+    >>> import fallingcat as fc
+    >>> print(check_law(fc.control.JointSpring(2.0), fc.robots.cat()))
+    law 'joint springs': passed
+      plain data      ...  holds        hashable, equal to its copy
+      forces          ...  holds        nv finite numbers
+      compiled        ...  holds        machine code gives the same numbers
+      gradient        ...  holds        forces = -d energy, by complex step
+      books           ...  holds        its work = energy of the robot, in a run
+    """
+    of_type(law, Law, "check_law takes a force law")
+    of_type(model, Model, "check_law takes a model")
+    if not isinstance(touching, (list, tuple, set, frozenset)) or not all(isinstance(p, str) for p in touching):
+        raise ModelError(f"touching are names of points, not {describe(touching)}")
+    if states is not None and (isinstance(states, State) or not isinstance(states, Iterable)):
+        raise ModelError(f"states is a list of states, not {describe(states)}")
+    rng = generator(seed)
+    at = [model.random_state(rng) for _ in range(10)] if states is None else list(states)
+    contacts = list(dict.fromkeys((frozenset[str](), frozenset(touching))))
+    awake = [_recalling(law, model, state, rng) for state in at]
+    cases = [(one, model, state, touches) for touches in contacts for one, state in zip(awake, at, strict=True)]
+    subject = f"law {law.name!r}"
+    trials: list[tuple[Requirement, list[Any]]] = [
+        (PLAIN_DATA, [(law,)]),
+        (FORCES, cases),
+        (COMPILED, [(awake, model, at, touches) for touches in contacts]),
+        (GRADIENT, cases),
+        (BOOKS, [(law, model, state, dt) for state in at[:3]]),
+        (STATE, [(law, one, model, state) for one, state in zip(awake, at, strict=True)]),
+        (AFTER, [(one, model, state) for one, state in zip(awake, at, strict=True)]),
+    ]
+    own = law.memory_size(model) or type(law).begin is not Law.begin
+    left_out = [] if callable(getattr(law, "energy", None)) else [GRADIENT]
+    left_out += [] if own else [STATE, AFTER]
+    return Report.of(subject, (one.tried(subject, given) for one, given in trials if one not in left_out))
+
+
+def _recalling(law: Law, model: Model, state: State, rng: np.random.Generator) -> Law:
+    """The law that remembers something near to what it begins with, if it has a state of its own."""
+    size = law.memory_size(model)
+    begun = np.asarray(law.begin(model, state), dtype=float)
+    return law.remembering(begun + 0.1 * rng.normal(size=size)) if size and begun.shape == (size,) else law
+
+
+def plain_data(x: Any) -> float:
+    """What kernels are remembered by: 0 for what is hashable and equal to another of the same numbers."""
+    other = copy.deepcopy(x)
+    return 0.0 if hash(other) == hash(x) and other == x else np.inf
+
+
+def _forces(law: Law, model: Model, state: State, touches: frozenset[str]) -> float:
+    law.check(model)
+    found = np.asarray(law.forces(model, 0.3, state, touches), dtype=float)
+    return 0.0 if found.shape == (model.nv,) and np.isfinite(found).all() else np.inf
+
+
+def forces_at(model: Model, state: State, t: Any, memory: Any, *, law: Law, touches: frozenset[str]) -> Any:
+    """The forces of a law, and the rate of its own state, for kernels."""
+    law = law.remembering(memory)
+    return concatenate([law.forces(model, t, state, touches), law.memory_rate(model, t, state)])
+
+
+def _compiled(laws: list[Law], model: Model, states: list[State], touches: frozenset[str]) -> float:
+    law = laws[0].remembering(np.zeros(0))
+    inputs: dict[str, int | tuple[int, ...]] = {"t": (), "memory": len(laws[0].memory)}
+    kernel = compile(model, forces_at, inputs=inputs, state=State._fields, law=law, touches=touches)
+    found, expected = [], []
+    for i, (one, state) in enumerate(zip(laws, states, strict=True)):
+        found.append(kernel(*fields(state), 0.1 * i, one.memory))
+        forces, rate = one.forces(model, 0.1 * i, state, touches), one.memory_rate(model, 0.1 * i, state)
+        expected.append(np.concatenate([forces, rate]).astype(float))
+    return apart(np.array(found), np.array(expected))
+
+
+def _gradient(law: Any, model: Model, state: State, touches: frozenset[str]) -> float:
+    slopes = [np.imag(law.energy(model, displace(model, state, 1j * STEP * unit))) / STEP for unit in np.eye(model.nv)]
+    return apart(law.forces(model, 0.3, state, touches), -np.array(slopes))
+
+
+def _books(law: Law, model: Model, state: State, dt: float) -> float:
+    return whole(simulate(model, state, 0.05, law, integrator="rkmk4", dt=dt, passive=False)).energy_residual
+
+
+def _state(law: Law, awake: Law, model: Model, state: State) -> float:
+    size = (law.memory_size(model),)
+    begun, rate = np.asarray(law.begin(model, state)), np.asarray(awake.memory_rate(model, 0.3, state), dtype=float)
+    fits = begun.shape == rate.shape == size and np.isfinite(begun).all() and np.isfinite(rate).all()
+    return 0.0 if fits else np.inf
+
+
+def _after(law: Law, model: Model, state: State) -> float:
+    now = apart(law.after(model, 0.3, state, 0.0), law.memory)
+    slope = np.imag(law.after(model, 0.3, state, 1j * STEP)) / STEP
+    return max(now, apart(slope, np.asarray(law.memory_rate(model, 0.3, state), dtype=float)))
+
+
+PLAIN_DATA = Requirement("plain data", "hashable, equal to its copy", 0.0, plain_data)
+FORCES = Requirement("forces", "nv finite numbers", 0.0, _forces)
+COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-12, _compiled)
+GRADIENT = Requirement("gradient", "forces = -d energy, by complex step", 1e-11, _gradient)
+STATE = Requirement("state", "memory_size finite numbers begin, and change", 0.0, _state)
+AFTER = Requirement("after", "its state changes by its rate, by complex step", 1e-11, _after)
+BOOKS = Requirement("books", "its work = energy of the robot, in a run", 1e-6, _books)

@@ -1,0 +1,97 @@
+"""Laws of reliefs: smooth heights that compile, over which distances are distances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays import array
+from ..compiler import compile
+from ..contact import Terrain, plane
+from ..dynamics.checks import positive
+from ..errors import ModelError, describe
+from ..formulations.time import STEP
+from ..geometry.terrain import Uneven
+from ..model import Model, robots
+from .laws import PLAIN_DATA
+from .report import Report, Requirement, apart, generator, largest, of_type
+
+PLACES = 50
+"""At random."""
+DIFFERENCE = 1e-5
+"""m: of central differences."""
+
+
+def check_terrain(relief: Terrain, size: float, radius: float = 0.0, seed: int = 0) -> Report:
+    """Try the laws of reliefs within ``size`` (m) of the origin, for balls of ``radius`` (m) or points.
+
+    A ball that does not fit into a hollow breaks the last one.  Raises :class:`~fallingcat.errors.BrokenLawError`.
+
+    >>> from fallingcat.contact import HeightField
+    >>> print(check_terrain(HeightField([0.0, 0.02, 0.01, 0.05], spacing=0.5), size=2.0, radius=0.05))
+    relief HeightField: passed
+      plain data      ...  holds        hashable, equal to its copy
+      heights         ...  holds        one finite number
+      slopes          ...  holds        derivatives, by complex step and differences
+      compiled        ...  holds        machine code gives the same numbers
+      distance        ...  holds        the gradient of a ball's height is the normal
+    """
+    of_type(relief, Terrain, "check_relief takes a Relief")
+    positive(size, "size")
+    if not isinstance(radius, (int, float, np.number)) or not 0.0 <= radius < np.inf:
+        raise ModelError(f"radius is a number (m) that is not negative, not {describe(radius)}")
+    subject, rng = f"relief {type(relief).__name__}", generator(seed)
+    places = rng.uniform(-size, size, (PLACES, 2))
+    depths = rng.uniform(-0.05, 0.0, PLACES) * (radius or 0.02)
+    trials: list[tuple[Requirement, list[Any]]] = [
+        (PLAIN_DATA, [(relief,)]),
+        (HEIGHTS, [(relief, *place) for place in places]),
+        (SLOPES, [(relief, *place) for place in places]),
+        (COMPILED, [(relief, places)]),
+        (DISTANCE, [(relief, place, float(depth), float(radius)) for place, depth in zip(places, depths, strict=True)]),
+    ]
+    return Report.of(subject, (law.tried(subject, cases) for law, cases in trials))
+
+
+def _heights(relief: Terrain, x: float, y: float) -> float:
+    h = relief.height(x, y)
+    return 0.0 if np.shape(h) == () and np.isfinite(float(h)) else np.inf
+
+
+def _slopes(relief: Terrain, x: float, y: float) -> float:
+    found = relief.slopes(x, y)
+    first = [np.imag(relief.height(*at)) / STEP for at in ((x + 1j * STEP, y), (x, y + 1j * STEP))]
+    ahead, behind = ([relief.slopes(x + e, y), relief.slopes(x, y + e)] for e in (DIFFERENCE, -DIFFERENCE))
+    (xx, _), (xy, yy) = (((a.x - b.x), (a.y - b.y)) for a, b in zip(ahead, behind, strict=True))
+    second = np.array([xx, xy, yy]) / (2.0 * DIFFERENCE)
+    exact = apart(np.array([found.x, found.y], dtype=float), np.array(first))
+    return largest(exact * 1e6, apart(np.array([found.xx, found.xy, found.yy], dtype=float), second))
+
+
+def slopes_at(model: Model, x: Any, *, relief: Terrain) -> Any:
+    """The slopes of a relief, for kernels."""
+    return array(list(relief.slopes(x[0], x[1])))
+
+
+def _compiled(relief: Terrain, places: np.ndarray) -> float:
+    kernel = compile(robots.free_body(), slopes_at, inputs={"x": 2}, relief=relief)
+    expected = np.array([list(relief.slopes(*place)) for place in places], dtype=float)
+    return apart(np.asarray(kernel(places)), expected)
+
+
+def _distance(relief: Terrain, place: np.ndarray, depth: float, radius: float) -> float:
+    """At a center that is ``radius + depth`` above ``place``, along the normal there."""
+    ground, at = Uneven(plane(robots.free_body()), relief), relief.slopes(*place)
+    normal = np.array([-at.x, -at.y, 1.0], dtype=float) / np.sqrt(1.0 + at.x**2 + at.y**2)
+    p = np.array([*place, at.h], dtype=float) + (radius + depth) * normal
+    site = ground.site(p, radius)
+    gradient = [np.imag(ground.site(p + 1j * STEP * axis, radius).height) / STEP for axis in np.eye(3)]
+    off = abs(float(site.height) - depth) / (radius + 0.01)
+    return largest(off, apart(np.array(gradient), normal), apart(np.asarray(site.axes[0], dtype=float), normal))
+
+
+HEIGHTS = Requirement("heights", "one finite number", 0.0, _heights)
+SLOPES = Requirement("slopes", "derivatives, by complex step and differences", 1e-5, _slopes)
+COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-11, _compiled)
+DISTANCE = Requirement("distance", "the gradient of a ball's height is the normal", 1e-4, _distance)

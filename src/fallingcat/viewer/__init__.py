@@ -1,0 +1,6 @@
+"""A robot in the browser, moved by hand: ``fc.viewer.view(model)``, ``fallingcat view robot.urdf``."""
+
+from .posed_robot import PosedRobot, Totals
+from .viewer import Viewer, view
+
+__all__ = ["PosedRobot", "Totals", "Viewer", "view"]

@@ -1,0 +1,179 @@
+"""A robot that is moved by hand: bent, dragged, dropped and recorded.  It knows of no browser."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..caching import cached_property
+from ..constraints import loop_closure as loops
+from ..control import InverseKinematics, PositionTask
+from ..dynamics import center_of_mass, forward_kinematics, link_pose, locked_inertia, momentum
+from ..dynamics.checks import check_robot, positive, vector
+from ..errors import ModelError
+from ..lie import Trivial
+from ..model import Model, State
+from ..planning import Reconstruction, Segment
+from ..planning.gaits.gait import check_shape
+from ..records import concise
+from ..simulation import simulate
+from ..visualization import Page, Scene, looks
+from ..visualization.scenes import turned_up
+
+MOST_FRAMES = 20_000
+"""Of a record."""
+
+
+@concise
+class Totals(NamedTuple):
+    """What the robot is as a whole, in the world."""
+
+    center: np.ndarray
+    """``3`` (m): of mass"""
+    axes: np.ndarray
+    """``3 x 3``: principal axes of the locked inertia, as columns"""
+    inertias: np.ndarray
+    """``3`` (kg m^2): about them"""
+    linear: np.ndarray
+    """``3`` (N s): momentum"""
+    angular: np.ndarray
+    """``3`` (N m s): momentum about the center of mass"""
+
+
+class PosedRobot:
+    """A robot and what a hand does to it; :attr:`state` is where it is.
+
+    With :attr:`floats` nothing holds the base: bending joints turns it through the connection, so that no momentum
+    arises (``dg = -g A dq``), as for a cat in the air.
+
+    >>> import fallingcat as fc
+    >>> cat = PosedRobot(fc.robots.two_cylinder_cat())
+    >>> for bend in ([0.5, 0.0], [0.5, 0.5], [0.0, 0.5], [0.0, 0.0]):
+    ...     cat.bend(bend)
+    >>> turned = cat.model.base.log(cat.state.pose)[3:]  # the joints are back, the cat is not
+    >>> bool(np.linalg.norm(turned) > 0.1)
+    True
+    """
+
+    def __init__(self, model: Model, state: State | None = None) -> None:
+        self.model = model
+        self.start = self.state = model.neutral() if state is None else state
+        check_robot(model, self.start)
+        self.floats = self.can_float
+        self.time = 0.0
+        self.frames: list[tuple[float, State]] = []
+        self._reach: dict[str, InverseKinematics] = {}
+
+    @cached_property
+    def can_float(self) -> bool:
+        """Whether bending may turn the base: it has one that moves, and joints that are angles and lengths."""
+        try:
+            check_shape(self.model, self.model.n)
+        except ModelError:
+            return False
+        return not self.model.loops
+
+    @cached_property
+    def _carried(self) -> Reconstruction:
+        return Reconstruction(self.model)
+
+    @cached_property
+    def _held(self) -> Model:
+        """The robot whose base is held."""
+        return replace(self.model, base=Trivial())
+
+    # a hand --------------------------------------------------------------------------------------------------------
+
+    def bend(self, joints: Any) -> None:
+        """Joints go straight to these coordinates, and stay; the base follows if it floats, other joints where loops
+        make them.
+        """
+        goal = vector(joints, len(self.state.joints), "joints")
+        pose = self.state.pose
+        if self.floats and self.can_float and not np.array_equal(goal, self.state.joints):
+            moved = self._carried.displacement(Segment(self.state.joints, goal), tolerance=1e-9)
+            pose = pose @ moved.pose
+        at = self.model.state(pose=pose, joints=goal)
+        self._be(loops.assemble(self.model, at, self._bent(goal)) if self.model.loops else at)
+
+    def _bent(self, goal: np.ndarray) -> list[str]:
+        """The joints that a hand moves: others give way where there are loops."""
+        places = zip(self.model.joints, self.model.q_slices, strict=True)
+        return [joint.name for joint, at in places if not np.array_equal(goal[at], self.state.joints[at])]
+
+    def place(self, pose: Any) -> None:
+        """The base goes there (4 x 4), at rest."""
+        self._be(self.model.state(pose=pose, joints=self.state.joints))
+
+    def drag(self, place: str, goal: Any) -> float:
+        """A link or frame goes to ``goal`` (3, m, world) as near as its joints let it; how far off it ends (m).
+
+        The joints reach there from a base that is held; then it floats, if it does, and they reach once more.
+        """
+        if self.model.loops:
+            raise ModelError(f"{self.model.name!r} has loops: its places cannot be dragged")
+        goal = vector(goal, 3, "goal")
+        if place not in self._reach:
+            self._reach[place] = InverseKinematics(self._held, [PositionTask(place)], restarts=0)
+        for _ in range(3 if self.floats and self.can_float else 1):
+            seen = np.linalg.inv(self.state.pose) @ np.append(goal, 1.0)
+            found = self._reach[place](self._held.state(joints=self.state.joints), seen[:3])
+            self.bend(found.state.joints)
+        return float(np.linalg.norm(self.where(place) - goal))
+
+    def fall(self, seconds: float) -> str:
+        """What happens by itself for a while: gravity and what the model holds; the status of the run."""
+        run = simulate(self.model, self.state, positive(seconds, "seconds"), progress=False)
+        self.time += float(run.times[-1])
+        self._be(run.state(len(run) - 1), moves=True)
+        return run.status
+
+    def reset(self) -> None:
+        """Back to the start, at rest; the record is empty."""
+        self.time, self.frames = 0.0, []
+        self._be(self.start)
+
+    def _be(self, state: State, moves: bool = False) -> None:
+        self.state = state
+        if not moves:
+            self.time += 1.0 / 30.0
+        if len(self.frames) < MOST_FRAMES:
+            self.frames.append((self.time, state))
+
+    # what there is to see ------------------------------------------------------------------------------------------
+
+    def where(self, place: str) -> np.ndarray:
+        """``3`` (m): the origin of a link or frame."""
+        return np.asarray(link_pose(self.model, self.state, place)[:3, 3])
+
+    def poses(self) -> dict[str, np.ndarray]:
+        """Link name: its pose (4 x 4)."""
+        seen = forward_kinematics(self.model, self.state)
+        return {name: np.asarray(seen[name]) for name in self.model.link_names}
+
+    def totals(self) -> Totals:
+        """Center of mass, principal axes and momentum."""
+        model, state = self.model, self.state
+        inertias, axes = np.linalg.eigh(locked_inertia(model, state, "centroidal")[3:, 3:])
+        if np.linalg.det(axes) < 0.0:
+            axes = axes * [1.0, 1.0, -1.0]
+        h = momentum(model, state, "centroidal")
+        return Totals(np.asarray(center_of_mass(model, state)), axes, inertias, h[:3], h[3:])
+
+    def page(self) -> Page:
+        """What was done since the start, as a page that plays it."""
+        if len(self.frames) < 2:
+            raise ModelError("nothing has been recorded yet")
+        turn, drawn = turned_up(self.model.gravity), looks(self.model)
+        poses: dict[str, list[np.ndarray]] = {name: [] for name in drawn.shapes}
+        for _, state in self.frames:
+            seen = forward_kinematics(self.model, state)
+            for name, rows in poses.items():
+                rows.append(turn @ seen[name])
+        times = np.array([t for t, _ in self.frames])
+        scene = Scene(
+            times - times[0], {k: np.array(v) for k, v in poses.items()}, drawn.shapes, floor=False, notes=drawn.notes
+        )
+        return Page(self.model.name, "moved by hand", blocks=(scene,))

@@ -1,0 +1,109 @@
+"""The quickest way to turn over: its derivative, its steps, and what comes out."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import fallingcat as fc
+from fallingcat.errors import FallingCatError
+from fallingcat.model import Limits
+from fallingcat.planning import quickest
+from fallingcat.planning.righting import multi_joint as quick
+from fallingcat.planning.righting.limb_clearance import Limbs
+from fallingcat.planning.righting.multi_joint import MARGIN, SHARE, _Search
+
+FEET = ("front_left_foot", "front_right_foot", "rear_left_foot")
+
+
+@pytest.fixture(scope="module")
+def cat():
+    robot = fc.robots.two_cylinder_cat()
+    joints = [replace(j, limits=Limits(-1.3, 1.2, velocity=20.0, effort=20.0)) for j in robot.joints]
+    return replace(robot, joints=tuple(joints))
+
+
+def random_parts(search, rng):
+    parts = search.random(rng)
+    return np.vstack([parts[0], 0.8 * parts[1:]])
+
+
+def test_the_derivative_of_the_turn_is_exact(cat, monkeypatch):
+    monkeypatch.setattr(quick, "COARSE", 1e-12)
+    search = _Search(cat, np.array([0.1, -0.2]), np.array([0.8, 0.0, 0.6]), 0.2)
+    parts = random_parts(search, np.random.default_rng(3))
+    _, slope = search.turned(parts)
+    h = 1e-5
+    for i, j in np.ndindex(parts.shape):
+        way = np.zeros_like(parts)
+        way[i, j] = h
+        change = (search.turned(parts + way)[0] - search.turned(parts - way)[0]) / (2.0 * h)
+        assert change == pytest.approx(slope[i, j], abs=1e-7 * np.abs(slope).max())
+
+
+def test_no_motion_within_the_limits_is_farther_along_a_slope(cat):
+    search, rng = _Search(cat, np.zeros(2), np.array([1.0, 0.0, 0.0]), 0.2), np.random.default_rng(1)
+    for _ in range(20):
+        slope = rng.normal(size=(3, 2))
+        far = np.sum(slope * search.farthest(slope))
+        for _ in range(50):
+            size = rng.uniform(0.0, search.most)
+            angle = rng.uniform(0.0, 2.0 * np.pi, 2)
+            middle = rng.uniform(search.low + size, search.high - size)
+            assert np.sum(slope * np.array([middle, size * np.cos(angle), size * np.sin(angle)])) <= far + 1e-12
+
+
+def test_it_turns_as_far_as_it_should_within_limits(cat):
+    angle = np.pi
+    plan = quickest(cat, angle, [0.0, 0.0], period=0.4)
+    assert np.linalg.norm(plan.turn) == pytest.approx(angle, abs=1e-6)
+    assert abs(plan.turn[0]) > 0.95 * angle  # about its long axis
+    jet = plan.motion(np.linspace(0.0, plan.motion.duration, 400))
+    assert jet.q.min() >= -1.3 + MARGIN - 1e-9
+    assert jet.q.max() <= 1.2 - MARGIN + 1e-9
+    assert np.abs(jet.dq).max() <= SHARE * 20.0 * 1.02  # between points of the grid
+    np.testing.assert_allclose(jet.q[[0, -1]], 0.0, atol=1e-12)
+    again = fc.planning.displacement(cat, plan.motion.curve)
+    np.testing.assert_allclose(again.pose, plan.moved.pose, atol=1e-9)
+
+
+def test_limbs_know_how_near_they_are():
+    """Distances against forward kinematics; the slope of their cost against differences."""
+    dog, rng = fc.robots.quadruped(), np.random.default_rng(0)
+    limbs = Limbs(dog, FEET)
+    shapes = rng.uniform(-0.8, 0.8, (6, 12))
+    found = limbs.nearness(shapes, 0.4)
+    for q, distance in zip(shapes, found.distance, strict=True):
+        poses = fc.forward_kinematics(dog, dog.state(joints=q))
+        lines = []
+        for foot in FEET:
+            leg = foot.removesuffix("_foot")
+            hip, knee, tip = (poses[name][:3, 3] for name in (f"{leg}_thigh", f"{leg}_shank", foot))
+            lines.append(np.array([hip, 0.5 * (hip + knee), knee, 0.5 * (knee + tip), tip]))
+        pairs = [(0, 1), (0, 2), (1, 2)]
+        gaps = [np.linalg.norm(lines[i][:, None] - lines[j], axis=2).min() for i, j in pairs]
+        assert distance == pytest.approx(min(gaps), abs=1e-14)
+    assert found.cost.max() > 0.0
+    h = 1e-6
+    for j in range(12):
+        way = h * np.eye(12)[j]
+        change = (limbs.nearness(shapes + way, 0.4).cost - limbs.nearness(shapes - way, 0.4).cost) / (2.0 * h)
+        np.testing.assert_allclose(change, found.slope[:, j], atol=1e-7)
+    assert limbs.nearness(shapes, 0.5 * found.distance.min()).cost.max() == 0.0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda cat: quickest(cat, 0.0, [0.0, 0.0]),
+        lambda cat: quickest(cat, 1.0, [0.0, 0.0], axis=[0.0, 0.0, 0.0]),
+        lambda cat: quickest(cat, 1.0, [0.0, 2.0]),
+        lambda cat: quickest(cat, 1.0, [0.0, 0.0], period=-1.0),
+        lambda cat: quickest(fc.robots.planar_arm(), 1.0, np.zeros(3)),
+        lambda cat: Limbs(fc.robots.quadruped(), "front_left_foot"),
+        lambda cat: Limbs(fc.robots.quadruped(), ["front_left_foot", "hand"]),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(cat, call):
+    with pytest.raises(FallingCatError):
+        call(cat)
