@@ -5,14 +5,17 @@
 
 import importlib
 import inspect
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import fallingcat as fc
+from fallingcat._deprecated import RENAMED
 
 LIST = Path(__file__).with_name("public_names.txt")
-ROOMS = ["", ".kernels", ".lie.charts", *(f".{name}" for name in fc.__all__ if inspect.ismodule(getattr(fc, name)))]
+ROOMS = ["", ".lie.charts", *(f".{name}" for name in fc.__all__ if inspect.ismodule(getattr(fc, name)))]
 
 
 def room(name):
@@ -39,18 +42,57 @@ def test_every_name_is_there_and_once():
         assert all(getattr(room(name), each) is not None for each in names)
 
 
-@pytest.mark.parametrize("name", ["changes", "single_body"])
-def test_a_name_that_moved_says_where_it_is(name):
-    home = importlib.import_module(f"fallingcat.{name}")
-    assert home is getattr(fc, name)
-    for each in home.__all__:
-        with pytest.raises(AttributeError, match=rf"no attribute '{each}': it is fallingcat\.{name}\.{each}$"):
-            getattr(fc, each)
+def present(target):
+    """The object that `dynamics.displace` names."""
+    thing = fc
+    for part in target.split("."):
+        thing = getattr(thing, part)
+    return thing
 
 
-def test_a_name_that_changed_says_how_it_is_called():
-    with pytest.raises(AttributeError, match=r"no attribute 'theta_bc': it is fallingcat\.locked_angle$"):
-        fc.theta_bc  # noqa: B018
+@pytest.mark.parametrize("module", RENAMED)
+def test_former_names_work_and_give_the_present_one(module):
+    home = importlib.import_module(module)
+    for old, new in RENAMED[module].items():
+        with pytest.warns(DeprecationWarning, match=rf"{module}\.{old} is now fallingcat\.{re.escape(new)};") as seen:
+            assert getattr(home, old) is present(new)
+        assert [Path(x.filename).name for x in seen] == [Path(__file__).name]  # the line of the user, not ours
+
+
+@pytest.mark.parametrize("name", ["falling", "gaits", "kernels", "live", "views"])
+def test_former_packages_give_what_the_present_ones_have(name):
+    old = importlib.import_module(f"fallingcat.{name}")
+    new = present(RENAMED["fallingcat"][name])
+    for each in new.__all__:
+        with pytest.warns(DeprecationWarning, match=f"fallingcat.{name}.{each} is now"):
+            assert getattr(old, each) is getattr(new, each)
+
+
+def test_a_law_may_still_define_a_former_method():
+    with pytest.warns(DeprecationWarning, match="Own.grip is now Own.dry_friction"):
+
+        class Own(fc.control.Law):
+            name = "own"
+
+            def forces(self, model, t, state, touching):
+                return np.zeros(model.nv)
+
+            def grip(self, model):
+                return np.ones(model.n)
+
+    assert Own().dry_friction(fc.robots.cat()).all()
+
+
+def test_exchange_has_its_former_methods():
+    cat = fc.robots.cat()
+    with pytest.warns(DeprecationWarning, match=r"Exchange\.there is now Exchange\.to;"):
+        q, v = fc.exchange.mujoco(cat).there(*cat.flatten(cat.neutral()))
+    with pytest.warns(DeprecationWarning, match=r"Exchange\.back is now Exchange\.from_;"):
+        fc.exchange.mujoco(cat).back(q, v)
+
+
+def test_dir_shows_public_names_alone():
+    assert set(dir(fc)) == {*fc.__all__, "__version__"}
     with pytest.raises(AttributeError, match=r"has no attribute 'theta'$"):
         fc.theta  # noqa: B018
 

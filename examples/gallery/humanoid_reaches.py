@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.visualization import Page, Scene, looks
+from fallingcat.visualization import Page, Scene, appearance
 
 STEPS = 60
 
@@ -33,7 +33,7 @@ def page() -> Page:
         f"{found.status}: the hand is {1e3 * np.linalg.norm(fc.link_pose(robot, state, hand)[:3, 3] - goal):.3f} mm off"
     )
     poses = {name: np.array([fc.link_pose(robot, s, name) for s in states]) for name in robot.link_names}
-    scene = Scene(np.linspace(0.0, 2.0, STEPS), poses, looks(robot).shapes, floor=_ground(poses), azimuth=-40.0)
+    scene = Scene(np.linspace(0.0, 2.0, STEPS), poses, appearance(robot).shapes, floor=_ground(poses), azimuth=-40.0)
     return Page("A humanoid reaches down", "both feet stay, the center of mass stays above them", blocks=(scene,))
 
 

@@ -10,7 +10,7 @@ import casadi
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.visualization import Chart, Line, Page, Scene, looks
+from fallingcat.visualization import Chart, Line, Page, Scene, appearance
 
 T, N, WANTED, REACH = 4.0, 40, np.radians(30.0), 2.5  # s, steps, rad, rad
 
@@ -60,7 +60,7 @@ def page() -> Page:
     spin = max(np.abs(fc.momentum(model, s, "centroidal")).max() for s in states)
     print(f"turned by {angle[-1]:.2f} degrees, with momentum below {spin:.0e}")
     poses = {name: np.array([fc.link_pose(model, s, name) for s in states]) for name in model.link_names}
-    scene = Scene(times, poses, looks(model).shapes, floor=False, ghosts=(0.0,), azimuth=-90.0, elevation=80.0)
+    scene = Scene(times, poses, appearance(model).shapes, floor=False, ghosts=(0.0,), azimuth=-90.0, elevation=80.0)
     torques = Chart("WholeBodyResult", times[:-1], [Line(n, U[:, i]) for i, n in enumerate(model.joint_names)], "N m")
     turn = Chart("Turn of the body", times, [Line("body", angle)], "degrees")
     return Page("A satellite turns with the least torques", "CasADi, multiple shooting", blocks=(scene, turn, torques))

@@ -9,7 +9,7 @@ import numpy as np
 
 import fallingcat as fc
 from fallingcat.planning import Circle, Embedded, Gait, displacement
-from fallingcat.visualization import Page, Scene, looks
+from fallingcat.visualization import Page, Scene, appearance
 
 
 def page() -> Page:
@@ -22,7 +22,7 @@ def page() -> Page:
     shapes = gait(moved.times).q
     states = [arm.state(pose=H, joints=q) for H, q in zip(moved.path, shapes, strict=True)]
     poses = {name: np.array([fc.link_pose(arm, s, name) for s in states]) for name in arm.link_names}
-    scene = Scene(moved.times, poses, looks(arm).shapes, floor=False, ghosts=(0.0,))
+    scene = Scene(moved.times, poses, appearance(arm).shapes, floor=False, ghosts=(0.0,))
     return Page("A satellite turns without thrusters", "its arm draws a loop", blocks=(scene,))
 
 

@@ -7,7 +7,7 @@ import fallingcat as fc
 from fallingcat.planning import displacement, polygon
 from fallingcat.viewer import PosedRobot
 from fallingcat.viewer.solids import triangles_of
-from fallingcat.visualization import Box, Capsule, Solid, looks
+from fallingcat.visualization import Box, Capsule, Solid, appearance
 
 CORNERS = [[0.0, 0.0], [0.7, 0.0], [0.7, 0.6], [0.0, 0.6], [0.0, 0.0]]
 
@@ -125,5 +125,5 @@ def test_solids_are_closed_and_where_they_were():
         assert np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0 == pytest.approx(volume, rel=0.03)
     rod = triangles_of(Capsule((0.0, 0.0, 0.0), (0.3, 0.4, 0.0), 0.1)).points
     assert rod.max(axis=0) == pytest.approx([0.4, 0.5, 0.1], abs=0.01)
-    for shapes in looks(fc.robots.humanoid()).shapes.values():
+    for shapes in appearance(fc.robots.humanoid()).shapes.values():
         assert all(len(triangles_of(s).points) for s in shapes if isinstance(s, (Box, Capsule, Solid)))

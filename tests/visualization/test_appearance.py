@@ -10,7 +10,7 @@ import fallingcat as fc
 from fallingcat.lie import SE3
 from fallingcat.model import Body, Frame, Joint, Link, Model, Revolute
 from fallingcat.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Sphere
-from fallingcat.visualization import Solid, Triangles, looks, model_shapes
+from fallingcat.visualization import Solid, Triangles, appearance, model_shapes
 from fallingcat.visualization import shapes as drawn
 from fallingcat.visualization.appearance import PLAIN, ball, tube
 from fallingcat.visualization.meshes import read_meshes, simplified
@@ -46,7 +46,7 @@ def test_each_kind_is_drawn_where_it_is():
         Cylinder(0.1, 0.4, placement=H),
         Ellipsoid((0.1, 0.2, 0.3), placement=H),
     ]
-    ball_, capsule, box, cylinder, ellipsoid = looks(one(*shapes)).shapes["a"]
+    ball_, capsule, box, cylinder, ellipsoid = appearance(one(*shapes)).shapes["a"]
     np.testing.assert_allclose(ball_.start, H[:3, 3])
     assert (ball_.radius, ball_.color) == (0.1, PLAIN)
     np.testing.assert_allclose(capsule.end - capsule.start, 0.4 * H[:3, 2])
@@ -65,11 +65,11 @@ def test_solids_of_unit_size_look_outwards():
 
 
 def test_visuals_go_before_collisions_and_both_before_capsules():
-    assert len(looks(one(Sphere(0.1), collisions=(Box((1, 1, 1)),))).shapes["a"]) == 1
-    (box,) = looks(one(collisions=(Box((1, 1, 1)),))).shapes["a"]
+    assert len(appearance(one(Sphere(0.1), collisions=(Box((1, 1, 1)),))).shapes["a"]) == 1
+    (box,) = appearance(one(collisions=(Box((1, 1, 1)),))).shapes["a"]
     assert isinstance(box, drawn.Box)
     hidden = Sphere(0.1, color=(1.0, 1.0, 1.0, 0.0))
-    assert isinstance(looks(one(hidden, collisions=(Box((1, 1, 1)),))).shapes["a"][0], drawn.Box)
+    assert isinstance(appearance(one(hidden, collisions=(Box((1, 1, 1)),))).shapes["a"][0], drawn.Box)
 
 
 def test_links_without_shapes_are_capsules_from_joint_to_joint():
@@ -137,7 +137,7 @@ class TestMeshes:
         mesh = self.sphere(10)
         stl(tmp_path / "a.stl", mesh.points[mesh.faces])
         left, right = (Mesh("a.stl", str(tmp_path), (1.0, s, 1.0)) for s in (1.0, -1.0))
-        first, second = looks(one(left, right)).shapes["a"]
+        first, second = appearance(one(left, right)).shapes["a"]
         assert isinstance(first, Solid)
         assert first.triangles is second.triangles
         assert np.linalg.det(second.transform) == pytest.approx(-1.0)
@@ -146,7 +146,7 @@ class TestMeshes:
         (tmp_path / "bad.stl").write_bytes(b"nonsense")
         (tmp_path / "bad.obj").write_bytes(b"v 1 2\nf 1 2 9\n")
         names = ["bad.stl", "bad.obj", "x.step", *(f"lost{i}.stl" for i in range(5))]
-        found = looks(one(*(Mesh(name, str(tmp_path)) for name in names), collisions=(Sphere(0.1),)))
+        found = appearance(one(*(Mesh(name, str(tmp_path)) for name in names), collisions=(Sphere(0.1),)))
         assert [type(s) for s in found.shapes["a"]] == [drawn.Capsule]
         assert len(found.notes) == 3  # x.step does not exist either
         assert "lost0.stl, lost1.stl and 3 more (there is no such file)" in " ".join(found.notes)
@@ -162,7 +162,7 @@ class TestMeshes:
             fc.Link("tail", body, visuals=(lost, ball)),
         )
         hinges = [fc.Joint(link.name, fc.joints.Revolute(), "trunk", link.name) for link in links[1:]]
-        found = looks(fc.Model("dog", fc.lie.SE3(), links, hinges))
+        found = appearance(fc.Model("dog", fc.lie.SE3(), links, hinges))
         kinds = {name: [type(shape) for shape in each] for name, each in found.shapes.items()}
         assert kinds["trunk"] == [drawn.Box]
         assert kinds["calf"] == [drawn.Box, drawn.Capsule]
@@ -184,7 +184,7 @@ class TestMeshes:
             "</library_visual_scenes></COLLADA>"
         )
         (tmp_path / "a.dae").write_text(text)
-        (solid,) = looks(one(Mesh("a.dae", str(tmp_path), color=(0.0, 0.0, 0.0, 1.0)))).shapes["a"]
+        (solid,) = appearance(one(Mesh("a.dae", str(tmp_path), color=(0.0, 0.0, 0.0, 1.0)))).shapes["a"]
         assert solid.color == "#336699"
 
     def test_packages_are_found_above_the_file(self, tmp_path):
@@ -194,6 +194,6 @@ class TestMeshes:
         (home / "meshes").mkdir()
         stl(home / "meshes" / "a.stl", mesh.points[mesh.faces])
         for path in ("package://dog_description/meshes/a.stl", "../meshes/a.stl", f"file://{home}/meshes/a.stl"):
-            assert looks(one(Mesh(path, str(home / "urdf")))).notes == []
+            assert appearance(one(Mesh(path, str(home / "urdf")))).notes == []
         climbs = Mesh("../../../../../../etc/a.stl", str(home / "urdf"))
-        assert "climbs out of the robot's folders" in looks(one(climbs)).notes[0]
+        assert "climbs out of the robot's folders" in appearance(one(climbs)).notes[0]

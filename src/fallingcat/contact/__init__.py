@@ -1,6 +1,6 @@
-"""What robots touch: compliant floors, hard contacts, impacts; and what closes their loops."""
+"""Contact: compliant floors, hard contacts, impacts, terrain."""
 
-from ..constraints import loop_closure as loops
+from .._deprecated import former_names
 from ..geometry.collision_pairs import SelfPairs, pushing_pairs
 from ..geometry.collision_points import CollisionPoints, collision_points, feet
 from ..geometry.contact_points import Plane, plane, point_jacobian, position
@@ -34,10 +34,10 @@ __all__ = [
     "LinearizedForces",
     "Margins",
     "Plane",
-    "Terrain",
     "SelfPairs",
-    "WrenchCone",
     "Stop",
+    "Terrain",
+    "WrenchCone",
     "center_of_pressure",
     "collision_points",
     "contact_forces",
@@ -48,7 +48,6 @@ __all__ = [
     "feet",
     "impact",
     "joint_stops",
-    "loops",
     "plane",
     "point_jacobian",
     "position",
@@ -57,3 +56,5 @@ __all__ = [
     "stance_base",
     "switch",
 ]
+
+__getattr__ = former_names(__name__)

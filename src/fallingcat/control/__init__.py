@@ -1,5 +1,6 @@
-"""Force laws, to be put side by side; tasks and what brings them about."""
+"""Control: force laws, tasks and limits, inverse kinematics, whole-body control."""
 
+from .._deprecated import former_names
 from .hopping import (
     EnergyController,
     ExternalPolarSpring,
@@ -66,8 +67,8 @@ __all__ = [
     "CenterOfMassTask",
     "CentroidalMomentumTask",
     "CollisionLimit",
-    "PeriodicReference",
     "Demand",
+    "DifferentialIKResult",
     "DriveLimits",
     "DryFriction",
     "EnergyController",
@@ -82,6 +83,7 @@ __all__ = [
     "InternalLaw",
     "InverseDynamics",
     "InverseKinematics",
+    "InverseKinematicsResult",
     "JointDamper",
     "JointLimits",
     "JointSpring",
@@ -95,6 +97,7 @@ __all__ = [
     "OutputFeedback",
     "PassiveDamping",
     "PassiveSprings",
+    "PeriodicReference",
     "PointActuator",
     "PointSpring",
     "PointTask",
@@ -109,7 +112,6 @@ __all__ = [
     "RadialDamper",
     "RadialSpring",
     "RateLimits",
-    "InverseKinematicsResult",
     "RelativeTask",
     "Response",
     "RotationTask",
@@ -122,11 +124,10 @@ __all__ = [
     "TaskDynamics",
     "TorqueLaw",
     "TorqueLimits",
-    "WholeBodyResult",
-    "DifferentialIKResult",
     "VirtualModel",
     "WholeBody",
     "WholeBodyLoop",
+    "WholeBodyResult",
     "WrenchTask",
     "accelerations",
     "actuated",
@@ -143,3 +144,5 @@ __all__ = [
     "virtual_leg",
     "wrench_between",
 ]
+
+__getattr__ = former_names(__name__)

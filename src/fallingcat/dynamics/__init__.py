@@ -11,6 +11,7 @@ Every function is pure, ``f(model, state, ...)``, and takes every kind of number
 True
 """
 
+from .._deprecated import former_names
 from ..model.literals import FACTORIZATIONS
 from .centroidal import (
     CenterOfMassDerivatives,
@@ -133,3 +134,5 @@ __all__ = [
     "reroot_state",
     "with_inertial_parameters",
 ]
+
+__getattr__ = former_names(__name__)

@@ -1,1 +1,24 @@
 """Contact geometry: points of robots, terrain, signed distances, collision pairs."""
+
+from .collision_pairs import SelfPairs, pushing_pairs
+from .collision_points import CollisionPoints, collision_points, feet
+from .contact_points import Plane, plane, point_jacobian, position
+from .distances import Distance, distances, self_pairs
+from .terrain import HeightField, Terrain
+
+__all__ = [
+    "CollisionPoints",
+    "Distance",
+    "HeightField",
+    "Plane",
+    "SelfPairs",
+    "Terrain",
+    "collision_points",
+    "distances",
+    "feet",
+    "plane",
+    "point_jacobian",
+    "position",
+    "pushing_pairs",
+    "self_pairs",
+]

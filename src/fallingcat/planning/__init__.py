@@ -1,5 +1,6 @@
 """Motion planning by the mechanical connection: gaits, reorientation, the righting manoeuvre."""
 
+from .._deprecated import former_names
 from .curvature.maps import CurvatureMap, Mapper, Plane, curvature_map
 from .curvature.perturbation import MinimumPerturbation, minimum_perturbation
 from .curvature.regions import Region
@@ -73,3 +74,5 @@ __all__ = [
     "time_parametrization",
     "tracker",
 ]
+
+__getattr__ = former_names(__name__)

@@ -1,7 +1,8 @@
-"""Lie-group integrators, events and trajectories."""
+"""Simulation: problems, integrators, events, single runs and batches, trajectories."""
 
 from typing import TYPE_CHECKING, Any
 
+from .._deprecated import former_names
 from .batch import Rollout
 from .batch_simulator import BatchSimulator
 from .defaults import INTEGRATORS, default_method
@@ -33,11 +34,11 @@ if TYPE_CHECKING:
 __all__ = [
     "INTEGRATORS",
     "RKMK4",
+    "BatchSimulator",
     "Code",
     "Diagnostic",
     "Event",
     "Field",
-    "BatchSimulator",
     "Implicit",
     "Integrator",
     "Kind",
@@ -70,4 +71,4 @@ def __getattr__(name: str) -> Any:
         from .environment import VectorEnvironment
 
         return VectorEnvironment
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return former_names(__name__, depth=5)(name)

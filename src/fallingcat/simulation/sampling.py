@@ -104,7 +104,7 @@ class Sampling:
     @property
     def next(self) -> float:
         """The next instant (s) at which the controller looks or an answer of it arrives."""
-        looks = self.sampled.looks(self._looked)
+        looks = self.sampled.sample_time(self._looked)
         return min(looks, self._waiting[0][0]) if self._waiting else looks
 
     @property
@@ -114,7 +114,7 @@ class Sampling:
 
     def advance(self, t: float, state: State, touching: frozenset[str]) -> None:
         """Look if it is time to look, and let what has arrived act from ``t`` on."""
-        if self.sampled.looks(self._looked) <= t:
+        if self.sampled.sample_time(self._looked) <= t:
             answer = self._checked(t, self._answer(t, read_only(state), touching))
             self._waiting.append((self.sampled.acts(self._looked), answer))
             self._looked += 1

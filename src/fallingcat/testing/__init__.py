@@ -5,6 +5,7 @@
 Nothing but the library itself is needed to run them.
 """
 
+from .._deprecated import former_names
 from .changes import check_change
 from .contacts import check_contact
 from .drivers import check_drivers_agree
@@ -27,6 +28,8 @@ __all__ = [
     "check_joint",
     "check_law",
     "check_loop",
-    "check_terrain",
     "check_task",
+    "check_terrain",
 ]
+
+__getattr__ = former_names(__name__)

@@ -19,7 +19,7 @@ from ..planning import Reconstruction, Segment
 from ..planning.gaits.gait import check_shape
 from ..records import concise
 from ..simulation import simulate
-from ..visualization import Page, Scene, looks
+from ..visualization import Page, Scene, appearance
 from ..visualization.scenes import turned_up
 
 MOST_FRAMES = 20_000
@@ -166,7 +166,7 @@ class PosedRobot:
         """What was done since the start, as a page that plays it."""
         if len(self.frames) < 2:
             raise ModelError("nothing has been recorded yet")
-        turn, drawn = turned_up(self.model.gravity), looks(self.model)
+        turn, drawn = turned_up(self.model.gravity), appearance(self.model)
         poses: dict[str, list[np.ndarray]] = {name: [] for name in drawn.shapes}
         for _, state in self.frames:
             seen = forward_kinematics(self.model, state)

@@ -17,7 +17,7 @@ from ..errors import ExtraMissingError, FallingCatError, ModelError, describe
 from ..escaping import html
 from ..lie.rotations import quaternion_from_matrix
 from ..model import Model, State
-from ..visualization import Shape, looks
+from ..visualization import Shape, appearance
 from ..visualization.scenes import turned_up
 from .access_control import gated
 from .posed_robot import PosedRobot
@@ -87,7 +87,7 @@ class Viewer:
         scene.add_grid("/grid", width=10.0 * size, height=10.0 * size, plane="xy", **about)
         self.server.initial_camera.position = tuple(center + size * np.array([1.3, -1.6, 0.7]))
         self.server.initial_camera.look_at = tuple(center)
-        drawn = looks(model)
+        drawn = appearance(model)
         self._links = {name: scene.add_frame(f"/robot/{i}", show_axes=False) for i, name in enumerate(model.link_names)}
         for i, name in enumerate(model.link_names):
             for k, shape in enumerate(drawn.shapes.get(name, [])):

@@ -1,6 +1,7 @@
-"""Pages that show models, series and maps, and know nothing of where they come from."""
+"""Visualization: self-contained pages with plots, maps and 3-D animation; pictures and videos."""
 
-from .appearance import Appearance, looks, model_shapes, surface
+from .._deprecated import former_names
+from .appearance import Appearance, appearance, model_shapes, surface
 from .figures import Surface, map_svg, side_by_side, surface_svg
 from .meshes import Triangles
 from .page import Arrows, Axes, Chart, Dot, Fact, HeatMap, Line, Page, Picture, Scene, Table, Text, Trace
@@ -8,6 +9,7 @@ from .scenes import picture, play
 from .shapes import Box, Capsule, Shape, Solid, Triangle
 
 __all__ = [
+    "Appearance",
     "Arrows",
     "Axes",
     "Box",
@@ -17,7 +19,6 @@ __all__ = [
     "Fact",
     "HeatMap",
     "Line",
-    "Appearance",
     "Page",
     "Picture",
     "Scene",
@@ -29,7 +30,7 @@ __all__ = [
     "Trace",
     "Triangle",
     "Triangles",
-    "looks",
+    "appearance",
     "map_svg",
     "model_shapes",
     "picture",
@@ -38,3 +39,5 @@ __all__ = [
     "surface",
     "surface_svg",
 ]
+
+__getattr__ = former_names(__name__)

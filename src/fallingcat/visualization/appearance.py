@@ -30,13 +30,13 @@ class Appearance(NamedTuple):
     notes: list[str]
 
 
-def looks(model: Model) -> Appearance:
+def appearance(model: Model) -> Appearance:
     """The robot by its file's visuals; if there are none, by what touches; if that is nothing either, as capsules.
 
     Files of meshes are read here.  What cannot be drawn is said, and its link drawn by what touches, if it has that.
 
     >>> from fallingcat.model import robots
-    >>> looks(robots.cat()).shapes["head"][0].radius
+    >>> appearance(robots.cat()).shapes["head"][0].radius
     0.045
     """
     shapes, lacking, notes = _of_file(model.links, "visuals")
@@ -63,8 +63,8 @@ def _of_file(links: Sequence[Link], kind: str) -> tuple[dict[str, list[Shape]], 
 
 
 def model_shapes(model: Model) -> dict[str, list[Shape]]:
-    """Link name: what to draw there; see :func:`looks`."""
-    return looks(model).shapes
+    """Link name: what to draw there; see :func:`appearance`."""
+    return appearance(model).shapes
 
 
 def _gathered(troubles: list[tuple[str, str]]) -> list[str]:

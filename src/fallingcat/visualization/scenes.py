@@ -16,7 +16,7 @@ from ..dynamics.checks import check_model, positive
 from ..errors import ModelError, describe
 from ..io.diagnostics import check_path
 from ..model import Model, State
-from .appearance import looks, surface
+from .appearance import appearance, surface
 from .page import Page, Scene
 from .shapes import Shape, Solid
 
@@ -93,7 +93,7 @@ def play(
         times: Of the states (s), growing; left out, they follow each other at 30 per second.
         ground: Contact whose ground is drawn.
         speed: Of the player; 0.2 is slow motion.
-        shapes: What is drawn on each link, by its name; left out, what :func:`.looks` finds.
+        shapes: What is drawn on each link, by its name; left out, what :func:`.appearance` finds.
 
     Example:
         >>> from fallingcat.model import robots
@@ -126,7 +126,7 @@ def stage(
     upright = turned_up(model.gravity)
     poses, centers = _placed(model, states)
     poses, centers = {name: upright @ H for name, H in poses.items()}, centers @ upright[:3, :3].T
-    drawn, notes = looks(model) if shapes is None else (shapes, [])
+    drawn, notes = appearance(model) if shapes is None else (shapes, [])
     if not isinstance(drawn, Mapping) or not drawn.keys() <= poses.keys():
         raise ModelError(f"shapes is a mapping from names of links to solids, not {describe(shapes)}")
     places = np.array([H[:, :3, 3] for H in poses.values()])  # names x times x 3

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..._deprecated import former_methods
 from ...arrays import Graph, is_numeric
 from ...arrays.arguments import is_scalar, look_first
 from ...arrays.numpy_protocol import natural, plain
@@ -107,6 +108,7 @@ class Law(Impedance, Saturation, DryFrictionLimit, OwnState, ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        former_methods(cls)
         for name in _WRITTEN & vars(cls).keys():
             setattr(cls, name, _natural(vars(cls)[name]))
         look_first(cls, _LOOKS)

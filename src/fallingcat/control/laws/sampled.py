@@ -85,7 +85,7 @@ class Sampled:
         periods = self.latency * self.rate
         return round(periods) if abs(periods - round(periods)) <= WHOLE else None
 
-    def looks(self, k: int) -> float:
+    def sample_time(self, k: int) -> float:
         """The time (s) of sample ``k``: no sum, so that there is no drift."""
         return k / self.rate
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from ..._deprecated import former_name
 from ...arrays.types import Matrix, Vector
 from ...errors import ModelError, describe
 from ...lie import Group
@@ -132,6 +133,16 @@ class Exchange(Frozen):
         if self.followers:
             self._check_followers(q, self.to(ours)[0])
         return ours, out
+
+    def there(self, q: Vector, v: Vector | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Former name of :meth:`to`."""
+        former_name("Exchange.there", "Exchange.to")
+        return self.to(q, v)
+
+    def back(self, q: Vector, v: Vector | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Former name of :meth:`from_`."""
+        former_name("Exchange.back", "Exchange.from_")
+        return self.from_(q, v)
 
     @staticmethod
     def _own(size: int, followers: Sequence[slice | int]) -> np.ndarray:

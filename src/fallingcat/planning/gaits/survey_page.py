@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...dynamics import center_of_mass, forward_kinematics
-from ...visualization import Axes, Dot, Fact, HeatMap, Page, Scene, Table, Trace, looks
+from ...visualization import Axes, Dot, Fact, HeatMap, Page, Scene, Table, Trace, appearance
 from ...visualization.page import Block, Extra
 from .displacement import Reconstruction
 from .gait import Gait
@@ -32,7 +32,7 @@ def survey_scene(found: Survey) -> Scene:
     near = np.abs(way.times[:, None] - np.linspace(0.0, CYCLE, PICTURES)).argmin(axis=0)
     times, start = way.times[near], model.neutral().pose
     states = [model.state(pose=start @ way.path[k], joints=q) for k, q in zip(near, gait(times).q, strict=True)]
-    drawn, notes = looks(model)
+    drawn, notes = appearance(model)
     moved = [forward_kinematics(model, state) for state in states]
     poses = {name: np.array([each[name] for each in moved]) for name in drawn}
     centers = np.array([center_of_mass(model, state) for state in states], dtype=float)

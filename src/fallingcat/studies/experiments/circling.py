@@ -13,7 +13,7 @@ from ...control import JointLimits, PoseTask, PositionTask, velocities
 from ...dynamics import forward_kinematics, link_pose
 from ...lie import Trivial
 from ...model import Model, robots
-from ...visualization import Chart, Dot, Line, Scene, looks
+from ...visualization import Chart, Dot, Line, Scene, appearance
 from ..kind import Figures, Parameters, Progress, StudyKind, study_kind
 from ..tables import Study
 
@@ -97,7 +97,7 @@ class Circling(StudyKind[CirclingParameters, Circled]):
     def figures(self, study: Study, seen: Circled) -> Figures:
         """The arm in motion, its errors, its joints."""
         keep = np.linspace(0, len(seen.times) - 1, 240).astype(int)
-        drawn, notes = looks(seen.model)
+        drawn, notes = appearance(seen.model)
         moved = [forward_kinematics(seen.model, seen.model.state(joints=seen.joints[i])) for i in keep]
         poses = {name: np.array([each[name] for each in moved]) for name in drawn}
         dots = [Dot("tool", np.array([each[TOOL][:3, 3] for each in moved])), Dot("elbow", seen.elbow[keep], "#ffd166")]

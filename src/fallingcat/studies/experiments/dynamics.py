@@ -38,7 +38,7 @@ from ...dynamics import (
 )
 from ...model import Body, Model, State, robots
 from ...simulation import Trajectory, simulate
-from ...visualization import Chart, Dot, Line, Scene, looks
+from ...visualization import Chart, Dot, Line, Scene, appearance
 from ..kind import Figures, Parameters, Progress, StudyKind, study_kind
 from ..tables import Study
 
@@ -101,7 +101,7 @@ class DynamicControl(StudyKind[DynamicParameters, Controlled]):
         """The arm in motion, and how far it is from its goal under each law."""
         run = seen.runs["inverse dynamics"]
         keep = np.linspace(0, len(run) - 1, 200).astype(int)
-        drawn, notes = looks(run.model)
+        drawn, notes = appearance(run.model)
         moved = [forward_kinematics(run.model, run.state(int(i))) for i in keep]
         poses = {name: np.array([each[name] for each in moved]) for name in drawn}
         tips = np.array([link_pose(run.model, run.state(int(i)), TIP)[:3, 3] for i in keep])

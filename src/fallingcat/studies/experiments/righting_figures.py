@@ -9,7 +9,7 @@ import numpy as np
 from ...compiler import compile
 from ...dynamics import forward_kinematics
 from ...planning import Mapper, Plane
-from ...visualization import Arrows, Chart, HeatMap, Line, Scene, Trace, looks
+from ...visualization import Arrows, Chart, HeatMap, Line, Scene, Trace, appearance
 from ..kind import Figures
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _scene(seen: Righted) -> Scene:
     ]
     kinematics = compile(seen.robot.model, forward_kinematics, state=["pose", "joints"])
     poses = kinematics(np.array([s.pose[:3] for s in states]), np.array([s.joints for s in states]))
-    shapes, notes = looks(seen.robot.model)
+    shapes, notes = appearance(seen.robot.model)
     ghosts = [seen.touchdown * np.sqrt(share) for share in (0.0, 1 / 3, 2 / 3)]  # at equal heights
     near = np.clip(np.searchsorted(seen.landing.times, times - seen.touchdown, side="right") - 1, 0, None)
     forces = np.where((times > seen.touchdown)[:, None, None], seen.landing.contact_forces[near], 0.0)

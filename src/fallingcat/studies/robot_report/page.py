@@ -9,7 +9,7 @@ import numpy as np
 
 from ...dynamics import forward_kinematics
 from ...planning.gaits.survey_page import survey_map, survey_scene
-from ...visualization import Axes, Fact, Page, Picture, Scene, Table, looks
+from ...visualization import Axes, Fact, Page, Picture, Scene, Table, appearance
 from ...visualization.page import Arrows, Block, Extra
 from ..page import number
 from .picture import robot_picture
@@ -59,7 +59,7 @@ def _scene(found: RobotReport) -> Scene:
         scene = survey_scene(best.found)
         centers = np.asarray(scene.extras[0].points)  # type: ignore[union-attr]
         return replace(scene, extras=[*scene.extras, _principal(found, centers[:1].repeat(len(centers), axis=0))])
-    drawn, notes = looks(found.model)
+    drawn, notes = appearance(found.model)
     here = forward_kinematics(found.model, found.neutral)
     poses = {name: np.array([here[name]] * 2) for name in drawn}
     extras: list[Extra] = [_principal(found, np.array([found.center] * 2)), Axes()]

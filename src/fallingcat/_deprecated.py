@@ -1,0 +1,138 @@
+"""Former public names: they work for one release, with a :class:`DeprecationWarning` that gives the present name."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+_DYNAMICS = (
+    "FACTORIZATIONS BaseParameters Constrained FloatingBaseMap ForwardDerivatives Hamiltonian InverseDerivatives "
+    "analytical_jacobian average_velocity base_parameters center_of_mass_bias center_of_mass_derivatives "
+    "centroidal_dynamics_derivatives centroidal_momentum_matrix_derivative constrained_forward_dynamics displace "
+    "end_effector_parameters energy_regressors floating_base_map hamiltonian inertial_parameters "
+    "inverse_dynamics_regressor jacobian_derivative joint_regressor kinematic_hessian link_acceleration "
+    "locked_inertia mass_condition momentum_matrix_derivative momentum_regressor potential_forces principal_axes "
+    "relative_jacobian reroot_state with_inertial_parameters"
+)
+_FORMULATIONS = (
+    "Check Claim Conservation FixedAt Integrability ReducedDerivatives Unproved certify_reduced "
+    "connection_derivative connection_exterior fixed_at integrability internal_jacobian is_conserved locked_angle "
+    "locked_frame locked_inertia_rate locked_inertia_slope reduced_derivatives"
+)
+_MODEL = "Actuator Couple Frame Limits Loop Mimic Passive Pin Rolling Weld"
+
+RENAMED: Mapping[str, Mapping[str, str]] = {
+    "fallingcat": {
+        **{name: f"dynamics.{name}" for name in _DYNAMICS.split()},
+        **{name: f"formulations.{name}" for name in _FORMULATIONS.split()},
+        **{name: f"model.{name}" for name in _MODEL.split()},
+        "Identified": "dynamics.IdentificationResult",
+        "Ledger": "simulation.Ledger",
+        "falling": "planning",
+        "gaits": "planning",
+        "kernels": "compiler",
+        "live": "viewer",
+        "loops": "constraints",
+        "views": "visualization",
+    },
+    "fallingcat.constraints": {"Driven": "constraints.LoopInverseDynamics"},
+    "fallingcat.contact": {
+        "Relief": "contact.Terrain",
+        "Sole": "contact.WrenchCone",
+        "loops": "constraints",
+    },
+    "fallingcat.control": {
+        "Accelerations": "control.AccelerationResult",
+        "Cycles": "control.PeriodicReference",
+        "FloatingInverse": "control.FloatingInverseDynamics",
+        "Prioritised": "control.PrioritizedControl",
+        "Reached": "control.InverseKinematicsResult",
+        "Torques": "control.WholeBodyResult",
+        "Velocities": "control.DifferentialIKResult",
+    },
+    "fallingcat.dynamics": {"Identified": "dynamics.IdentificationResult"},
+    "fallingcat.planning": {"Paced": "planning.TimeParametrization", "paced": "planning.time_parametrization"},
+    "fallingcat.simulation": {"Fleet": "simulation.BatchSimulator"},
+    "fallingcat.testing": {"check_relief": "testing.check_terrain"},
+    "fallingcat.viewer": {"Puppet": "viewer.PosedRobot"},
+    "fallingcat.visualization": {"Looks": "visualization.Appearance", "looks": "visualization.appearance"},
+}
+"""Module -> former name in it -> present name, relative to the package."""
+
+METHODS: Mapping[str, str] = {
+    "answers": "saturates",
+    "beside": "saturated_forces",
+    "braking": "implicit_damping",
+    "fading": "fade_rates",
+    "fastest": "fastest_rate",
+    "foreseeing": "for_implicit_steps",
+    "grip": "dry_friction",
+    "holds": "stored_energy",
+    "resistance": "joint_impedance",
+}
+"""Former name of an optional method of force laws -> present name."""
+
+
+def former_names(module: str, depth: int = 4) -> Callable[[str], Any]:
+    """``__getattr__`` of a module, for its former names.
+
+    Args:
+        module: Name of the module, ``__name__``.
+        depth: Frames from the warning to the user's line; 5 where a ``__getattr__`` calls the result.
+
+    Returns:
+        Function of a name: the object, with a warning that gives its present name.
+    """
+
+    def find(name: str) -> Any:
+        target = RENAMED.get(module, {}).get(name)
+        if target is None:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        return _present(f"{module}.{name}", target, depth)
+
+    return find
+
+
+def former_module(module: str, target: str) -> Callable[[str], Any]:
+    """``__getattr__`` of a module that has another name now, such as ``fallingcat.gaits``.
+
+    Args:
+        module: Former name of the module.
+        target: Present name, relative to the package.
+
+    Returns:
+        Function of a name: the object of the present module, with a warning.
+    """
+
+    def find(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        renamed = RENAMED.get(f"fallingcat.{target}", {}).get(name, f"{target}.{name}")
+        return _present(f"{module}.{name}", renamed)
+
+    return find
+
+
+def former_methods(cls: type) -> None:
+    """Gives methods that a class defines under a former name (:data:`METHODS`) their present one, with a warning."""
+    for old in METHODS.keys() & vars(cls).keys():
+        new = METHODS[old]
+        former_name(f"{cls.__name__}.{old}", f"{cls.__name__}.{new}", 4)
+        if new not in vars(cls):
+            setattr(cls, new, vars(cls)[old])
+
+
+def former_name(old: str, new: str, depth: int = 3) -> None:
+    """Warns of a former name, at the line of the caller ``depth`` frames up."""
+    message = f"{old} is now {new}; the former name goes with the next release"
+    warnings.warn(message, DeprecationWarning, stacklevel=depth)
+
+
+def _present(old: str, target: str, depth: int = 4) -> Any:
+    former_name(old, f"fallingcat.{target}", depth)
+    module, _, name = target.rpartition(".")
+    if not module:
+        return importlib.import_module(f"fallingcat.{target}")
+    return getattr(importlib.import_module(f"fallingcat.{module}"), name)

@@ -1,0 +1,5 @@
+"""Former name of :mod:`fallingcat.planning`."""
+
+from ._deprecated import former_module
+
+__getattr__ = former_module(__name__, "planning")
