@@ -23,29 +23,30 @@ BOXES: dict[str, Box] = {
         84,
         BLUE,
         "simulation",
-        ("System, Integrator,", "Run, Fleet: steps,", "events, ledger"),
+        ("problem, integrators,", "steps, events,", "diagnostics"),
     ),
-    "views": (830, 60, 140, 84, SAND, "a page", ("Trajectory, then", "views: charts,", "animation, tables")),
-    "contact": (640, 180, 115, 62, GREEN, "contact, control", ("modes, guards,", "jumps; force laws")),
+    "page": (830, 60, 140, 84, SAND, "a page", ("Trajectory, then", "visualization: charts,", "animation, tables")),
+    "contact": (640, 180, 160, 62, GREEN, "contact, control", ("ground, loops, stops;", "force laws, tasks")),
+    "planning": (830, 180, 140, 62, GREEN, "planning, studies", ("gaits, reorientation,", "published results")),
     "numbers": (
         310,
         180,
         310,
         62,
         GREEN,
-        "arrays: the kinds of number",
+        "arrays: number types",
         ("float, complex | JAX, CasADi, SymPy | traced",),
     ),
     "trace": (310, 290, 100, 66, BLUE, "trace", ("run once on", "expressions")),
     "program": (445, 290, 120, 66, BLUE, "program", ("schedule, fuse,", "cut into chunks")),
     "emit": (605, 290, 120, 66, BLUE, "emit", ("LLVM | CUDA |", "C, JAX, CasADi")),
     "native": (765, 290, 110, 66, BLUE, "machine code", ("one state, SIMD,", "threads, GPU")),
-    "store": (605, 385, 270, 48, SAND, "store", ("files of machine code, known by their source",)),
+    "cache": (605, 385, 270, 48, SAND, "cache", ("machine code on disk, keyed by source",)),
 }
 ARROWS = [
-    ("file", "io"), ("io", "model"), ("model", "dynamics"), ("dynamics", "simulation"), ("simulation", "views"),
+    ("file", "io"), ("io", "model"), ("model", "dynamics"), ("dynamics", "simulation"), ("simulation", "page"),
     ("contact", "simulation"), ("dynamics", "numbers"), ("numbers", "trace"), ("trace", "program"),
-    ("program", "emit"), ("emit", "native"), ("native", "store"), ("native", "simulation"),
+    ("program", "emit"), ("emit", "native"), ("native", "cache"), ("native", "simulation"),
 ]  # fmt: skip
 
 
@@ -81,7 +82,7 @@ def picture() -> str:
     parts = [head, f"<defs>{marker}</defs>", '<rect width="100%" height="100%" fill="white"/>']
     parts += [drawn(box) for box in BOXES.values()]
     parts += [arrow(BOXES[start], BOXES[end]) for start, end in ARROWS]
-    parts.append(text(490, 30, "From a file to a page; below, how the same functions become machine code", 15, PALE))
+    parts.append(text(490, 30, "From a file to a page; below, how the same functions are compiled", 15, PALE))
     return "\n".join(parts) + "\n</svg>\n"
 
 
