@@ -26,7 +26,7 @@ BOXES: dict[str, Box] = {
         ("problem, integrators,", "steps, events,", "diagnostics"),
     ),
     "page": (830, 60, 140, 84, SAND, "a page", ("Trajectory, then", "visualization: charts,", "animation, tables")),
-    "contact": (640, 180, 160, 62, GREEN, "contact, control", ("ground, loops, stops;", "force laws, tasks")),
+    "contact": (640, 180, 118, 62, GREEN, "contact, control", ("ground, loops;", "force laws, tasks")),
     "planning": (830, 180, 140, 62, GREEN, "planning, studies", ("gaits, reorientation,", "published results")),
     "numbers": (
         310,
@@ -45,7 +45,7 @@ BOXES: dict[str, Box] = {
 }
 ARROWS = [
     ("file", "io"), ("io", "model"), ("model", "dynamics"), ("dynamics", "simulation"), ("simulation", "page"),
-    ("contact", "simulation"), ("dynamics", "numbers"), ("numbers", "trace"), ("trace", "program"),
+    ("contact", "simulation"), ("planning", "page"), ("dynamics", "numbers"), ("numbers", "trace"), ("trace", "program"),
     ("program", "emit"), ("emit", "native"), ("native", "cache"), ("native", "simulation"),
 ]  # fmt: skip
 
