@@ -61,7 +61,7 @@ BAD_MODELS = {
 
 def of_robots():
     """Every public function ``f(model, state, ...)`` with the arguments that make it work."""
-    public = {name: getattr(room, name) for room in (fc, fc.changes) for name in room.__all__}
+    public = {name: getattr(room, name) for room in (fc.dynamics, fc.formulations, fc.changes) for name in room.__all__}
     for name, function in sorted(public.items()):
         if not inspect.isfunction(function) or name == "simulate":
             continue

@@ -123,13 +123,13 @@ def _named(name: str) -> Callable[..., Any]:
 
 
 def _of_a_robot() -> dict[str, Callable[..., Any]]:
-    """The public functions of a model and a state: verbs of the library, and changes of velocity."""
+    """The public functions of a model and a state: dynamics, formulations, and changes of velocity."""
     import inspect
 
     import fallingcat
 
-    rooms = (fallingcat, fallingcat.changes)
-    functions = {each: vars(room).get(each) for room in rooms for each in room.__all__}  # no room is opened for it
+    rooms = (fallingcat.dynamics, fallingcat.formulations, fallingcat.changes)
+    functions = {each: getattr(room, each) for room in rooms for each in room.__all__}
     return {
         each: thing
         for each, thing in functions.items()

@@ -26,9 +26,9 @@ TARGETS = Registry[Callable[[Recipe], Any]](
     {
         name: _lazy(module)
         for name, module in {
-            "c": ".text.c",
-            "cuda": ".gpu.kernel",
-            "casadi": ".text.casadi",
+            "c": ".codegen.c",
+            "cuda": ".cuda.kernel",
+            "casadi": ".codegen.casadi",
             "jax": ".xla.function",
         }.items()
     },

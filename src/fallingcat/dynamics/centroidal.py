@@ -11,6 +11,7 @@ from ..arrays.types import Matrix, Vector
 from ..lie import SE3
 from ..lie.rotations import block_diagonal, homogeneous, skew
 from ..model import Model, State
+from ..records import concise
 from .checks import check_robot, total_mass, vector
 from .derivatives import Motion, by_directions, changes, motion_of
 from .momentum import centroidal_momentum_matrix, centroidal_momentum_matrix_derivative, momentum
@@ -18,6 +19,7 @@ from .momentum import centroidal_momentum_matrix, centroidal_momentum_matrix_der
 _SE3 = SE3()
 
 
+@concise
 class CentroidalDerivatives(NamedTuple):
     """Derivatives of the momentum ``h`` about the center of mass, along the world's axes, and of its rate (6 x nv)."""
 
@@ -30,6 +32,7 @@ class CentroidalDerivatives(NamedTuple):
     """``A_G``"""
 
 
+@concise
 class CenterOfMassDerivatives(NamedTuple):
     """Derivatives of the center of mass's velocity and acceleration in the world (3 x nv); see
     :func:`center_of_mass_jacobian` for those of its place."""

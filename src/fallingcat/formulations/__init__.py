@@ -27,7 +27,6 @@ from .slopes import (
     locked_inertia_slope,
     reduced_derivatives,
 )
-from .time import later
 
 __all__ = [
     "Certificate",
@@ -59,7 +58,6 @@ __all__ = [
     "internal_external",
     "internal_jacobian",
     "is_conserved",
-    "later",
     "locked",
     "locked_angle",
     "locked_frame",

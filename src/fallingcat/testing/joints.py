@@ -14,7 +14,7 @@ from ..arrays import Graph, concatenate
 from ..compiler import compile
 from ..dynamics import displace, inverse_dynamics, inverse_dynamics_derivatives, kinetic_energy, potential_energy
 from ..errors import ModelError, describe
-from ..formulations import later
+from ..formulations.time import later
 from ..formulations.time import STEP
 from ..lie import SE3
 from ..model import Joint, JointKind, Limits, Model, State, robots

@@ -410,7 +410,7 @@ def test_every_folder_of_the_library_is_a_source(tmp_path, monkeypatch):
     monkeypatch.setattr(recall, "_IMPORTED", 2**63)
     assert recall.sources.__wrapped__() == original
     folders = {path.parent for path in copy.rglob("*.py")}
-    assert {copy, copy / "kernels" / "ir", copy / "model" / "robots"} <= folders
+    assert {copy, copy / "compiler" / "ir", copy / "model" / "robots"} <= folders
     for folder in folders:
         path = next(folder.glob("*.py"))
         before = path.read_bytes()

@@ -157,7 +157,7 @@ def test_no_mapping_is_an_error(tmp_path):
     """LLVM ended the process; kernels that nobody has any more make room."""
     script = """
 import mmap
-from fallingcat.compiler.cpu import room
+from fallingcat.compiler.cpu import code_memory as room
 kernel = fc.compile(cat, fc.mass_matrix)
 state = cat.neutral()
 truth = kernel(state)
