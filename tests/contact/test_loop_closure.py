@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from laws import generators
 
 import fallingcat as fc
-from fallingcat import loops
+from fallingcat import constraints as loops
 from fallingcat.errors import FileError, ModelError, NumericsError
 from fallingcat.lie import SE3, Trivial
 from fallingcat.model import robots

@@ -11,7 +11,8 @@ from laws import generators
 from typer.testing import CliRunner
 
 import fallingcat as fc
-from fallingcat import cli, loops
+from fallingcat import cli
+from fallingcat import constraints as loops
 from fallingcat.errors import FileError
 
 LEG = """
