@@ -60,7 +60,9 @@ With ``dL/dt = -(ad' L + L ad)`` in the standing frame: ``B = -ad' L`` (newton_e
 
 
 def coriolis_matrix(model: Model, state: State, factorization: Factorization = "christoffel") -> Matrix:
-    """``C(q, v)`` (nv x nv) with ``C v`` the Coriolis and centrifugal forces of the quasi-velocity ``[twist; rates]``.
+    """Coriolis matrix ``C(q, v)``.
+
+    ``C v`` are the Coriolis and centrifugal forces of the quasi-velocity ``[twist; rates]``.
 
     ================  =========================  ==============  ============  ====================
     factorization     source                     Mdot = C + C'   torsion-free  decouples by (3.80)
@@ -72,12 +74,21 @@ def coriolis_matrix(model: Model, state: State, factorization: Factorization = "
     ``hamel``         [Feurstein] (3.39)         no              no            yes
     ================  =========================  ==============  ============  ====================
 
-    >>> from fallingcat.model import robots
-    >>> cat = robots.cat()
-    >>> state = cat.random_state(np.random.default_rng(0))
-    >>> C = coriolis_matrix(cat, state)
-    >>> bool(np.allclose(C + C.T, mass_matrix_derivative(cat, state), atol=1e-12))
-    True
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        factorization: One of :data:`FACTORIZATIONS`, as in the table.
+
+    Returns:
+        ``nv x nv`` matrix.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> cat = robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> C = coriolis_matrix(cat, state)
+        >>> bool(np.allclose(C + C.T, mass_matrix_derivative(cat, state), atol=1e-12))
+        True
     """
     choice(factorization, FACTORIZATIONS, "factorization")
     geo = geometry(model, state)
@@ -97,6 +108,23 @@ def coriolis_matrix(model: Model, state: State, factorization: Factorization = "
 
 
 def mass_matrix_derivative(model: Model, state: State) -> Matrix:
-    """``dM/dt`` (nv x nv) along the state, symmetric: ``dL_j/dt = -(ad' L_j + L_j ad)`` in the fixed frame."""
+    """Time derivative of the mass matrix, ``dM/dt``, along the state.
+
+    ``dL_j/dt = -(ad' L_j + L_j ad)`` in the fixed frame.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+
+    Returns:
+        ``nv x nv`` matrix, symmetric.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> rate = fc.mass_matrix_derivative(cat, cat.random_state(np.random.default_rng(0)))
+        >>> bool(np.array_equal(rate, rate.T))
+        True
+    """
     geo = geometry(model, state)
     return rate_of_mass(geo, inertias(model, geo))

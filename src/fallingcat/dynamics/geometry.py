@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import each
+from ..arrays.types import Matrix
 from ..lie import SE3
 from ..model import Model, State
 from .spatial import RigidInertia, rigid_inertias
@@ -37,7 +38,7 @@ class Geometry(NamedTuple):
     """where axes stand in a quasi-velocity"""
 
     def moving(self, link: int, parts: Sequence[Any]) -> list[Any]:
-        """What there is for every joint (6 x nv each), with zeros for those that do not move a link."""
+        """Given part of every joint (6 x nv each), with zeros for those that do not move a link."""
         path = set(ancestors(self.tree, link))
         return [x if i in path else np.zeros(x.shape) for i, x in enumerate(parts)]
 
@@ -64,12 +65,12 @@ def inertias(model: Model, geo: Geometry) -> list[RigidInertia]:
 
 
 def subtree_sums(geo: Geometry, own: Sequence[Any]) -> list[Any]:
-    """For each link the sum of ``own`` over it and everything that it carries."""
+    """Sum of ``own`` over each link and everything that it carries."""
     return inward(geo.tree, own, lambda node, value: value)
 
 
-def pairwise_matrix(geo: Geometry, entry: Callable[[int, int], tuple[Any, Any]]) -> Any:
-    """The nv x nv matrix with ``entry(i, k) -> (block i k, block k i)`` for every link k and ancestor i of k (or k)."""
+def pairwise_matrix(geo: Geometry, entry: Callable[[int, int], tuple[Any, Any]]) -> Matrix:
+    """Matrix (nv x nv) with ``entry(i, k) -> (block i k, block k i)`` for every link k and ancestor i of k (or k)."""
     blocks: dict[tuple[int, int], Any] = {}
     for k in range(len(geo.poses)):
         for i in ancestors(geo.tree, k):
@@ -79,13 +80,13 @@ def pairwise_matrix(geo: Geometry, entry: Callable[[int, int], tuple[Any, Any]])
     return geo.places.matrix(blocks)
 
 
-def pairwise_symmetric(geo: Geometry, entry: Callable[[int, int], Any]) -> Any:
-    """The symmetric nv x nv matrix with ``entry(i, k)`` for every link k and ancestor i of k (or k itself)."""
+def pairwise_symmetric(geo: Geometry, entry: Callable[[int, int], Any]) -> Matrix:
+    """Symmetric matrix (nv x nv) with ``entry(i, k)`` for every link k and ancestor i of k (or k itself)."""
     links = range(len(geo.poses))
     return geo.places.symmetric({(i, k): entry(i, k) for k in links for i in ancestors(geo.tree, k)})
 
 
-def rate_of_mass(geo: Geometry, own: list[RigidInertia]) -> Any:
+def rate_of_mass(geo: Geometry, own: list[RigidInertia]) -> Matrix:
     """``dM/dt`` (nv x nv) from axes, twists and body inertias in this frame."""
     rate = subtree_sums(geo, each(lambda inertia, nu: inertia.rate(nu), own, geo.twists))
     total = subtree_sums(geo, own)
