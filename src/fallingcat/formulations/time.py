@@ -9,12 +9,13 @@ import numpy as np
 
 from ..arrays import concatenate, scale
 from ..arrays.differentiate import STEP as STEP
+from ..arrays.types import Matrix, Scalar, Vector
 from ..dynamics import displace
 from ..model import Model, State
 
 
-def later(model: Model, state: State, step: Any, acceleration: Any | None = None) -> State:
-    """The state after the infinitesimal time ``step`` along its own velocity, and acceleration if given.
+def later(model: Model, state: State, step: Scalar, acceleration: Vector | None = None) -> State:
+    """State after the infinitesimal time ``step`` along its own velocity, and acceleration if given.
 
     It is right to first order in ``step``: for derivatives, by complex step and of expressions.
     """
@@ -28,9 +29,10 @@ def later(model: Model, state: State, step: Any, acceleration: Any | None = None
     )
 
 
-def is_rate(rate: Any, at: Callable[[Any], Any], speed: float) -> bool:
-    """Whether ``rate`` is, to two digits, that of the matrix ``at(time)`` by differences: complex steps miss what a
-    function does that drops imaginary parts.
+def is_rate(rate: Matrix, at: Callable[[Any], Any], speed: float) -> bool:
+    """True if ``rate`` is, to two digits, that of the matrix ``at(time)`` by differences.
+
+    Complex steps miss what a function does that drops imaginary parts.
     """
     step = 1e-6 / max(1.0, speed)
     before, after = at(-step), at(step)
