@@ -22,8 +22,9 @@ def of_many(function: Callable[..., Any], *xs: np.ndarray, rank: int = 1) -> np.
 
     Axes before these fit together as NumPy's do.  ``function`` must not branch on a value.
 
-    >>> of_many(lambda x, y: x @ y, np.arange(6.0).reshape(3, 2), np.ones(2))
-    array([1., 5., 9.])
+    Example:
+        >>> of_many(lambda x, y: x @ y, np.arange(6.0).reshape(3, 2), np.ones(2))
+        array([1., 5., 9.])
     """
     owns = [x.shape[x.ndim - rank :] for x in xs]
     lead = np.broadcast_shapes(*(x.shape[: x.ndim - rank] for x in xs))

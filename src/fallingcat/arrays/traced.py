@@ -41,11 +41,11 @@ _NUMBERS = (int, float, np.floating, np.integer)
 
 
 class NoNumber(TypeError):
-    """Asked of an expression what only a number can give; the message says what to write instead."""
+    """Error of asking an expression what only a number can give; the message says what to write instead."""
 
 
 class Traced:
-    """One node of a :class:`.Graph`: an operation and its operands, each a :class:`Traced` or a float.
+    """Node of a :class:`.Graph`: an operation and its operands, each a :class:`Traced` or a float.
 
     ``index`` counts the nodes of the graph in the order of their making; operands come before results.
     Equality and hash are those of identity: two equal expressions *are* the same object.
@@ -172,6 +172,7 @@ class Traced:
         return of_function(function, given, named)
 
     def conjugate(self) -> Traced:
+        """The number itself: traced numbers are real."""
         return self
 
     def __repr__(self) -> str:
@@ -298,10 +299,12 @@ def _apply(name: str, *xs: Any) -> Number:
 
 
 def less(a: Any, b: Any) -> Any:
+    """Comparison ``a < b``: decided where both are floats, else a node."""
     return _compared("less", a, b)
 
 
 def less_equal(a: Any, b: Any) -> Any:
+    """Comparison ``a <= b``: decided where both are floats, else a node."""
     return _compared("less_equal", a, b)
 
 
@@ -313,6 +316,7 @@ def _compared(name: str, a: Any, b: Any) -> Any:
 
 
 def select(condition: Any, a: Any, b: Any) -> Any:
+    """Choice of ``a`` where the condition holds, else of ``b``."""
     if not isinstance(condition, Traced):
         return a if condition else b
     if condition.op not in (*CONDITIONS, "symbol"):
@@ -324,7 +328,7 @@ def select(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _holds(number: Any) -> Any:
-    """The condition of which ``number`` is the 1 or 0."""
+    """Condition of which ``number`` is the 1 or 0."""
     return less(0.5, number) if isinstance(number, Traced) else number > 0.5
 
 

@@ -117,7 +117,9 @@ class Algebra:
         return stack([self.constants[k].T @ x for k in range(self.dim)])
 
     def adt(self, h: Vector) -> Matrix:
-        """Transposed bracket, ``ad(x)' h = adt(h) x``; skew.
+        """Transposed bracket of a momentum, skew.
+
+        ``ad(x)' h = adt(h) x``.
 
         Args:
             h: Momentum, ``m``.

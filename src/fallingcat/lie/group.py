@@ -169,9 +169,9 @@ class Group(ABC):
 
     @abstractmethod
     def adt(self, h: Vector) -> Matrix:
-        """Transposed bracket, ``ad(x).T @ h = adt(h) @ x``, for a momentum ``h``; skew.
+        """Transposed bracket of a momentum, skew.
 
-        The sign of [Mishra] (3); [From]'s ad~ is its negative.
+        ``ad(x).T @ h = adt(h) @ x``, with the sign of [Mishra] (3); [From]'s ad~ is its negative.
 
         Args:
             h: Momentum, ``m``.

@@ -307,8 +307,9 @@ class PositionChart(Chart):
 
     @final
     def rate_matrix_inverse(self, x: Vector) -> Matrix:
-        """Inverse rate matrix ``E_P(x)^-1`` with ``xdot = E_P(x)^-1 @ rdot``, [ETH] (2.11); raises or warns as `check`
-        does.
+        """Inverse rate matrix ``E_P(x)^-1`` with ``xdot = E_P(x)^-1 @ rdot``, [ETH] (2.11).
+
+        It raises or warns as `check` does.
 
         Args:
             x: Parameters, ``dimension``.

@@ -70,7 +70,7 @@ class EulerChart(RotationChart):
         return i, j, k
 
     def _third_axis(self, middle: Scalar) -> Vector:
-        """u = C_j(middle) e_k."""
+        """Third axis ``u = C_j(middle) e_k``."""
         _, j, k = self._axes()
         return elementary(j, middle)[:, k]
 
