@@ -36,6 +36,6 @@ def less_equal(a: Scalar, b: Scalar) -> Any:
     return np.real(a) <= np.real(b)
 
 
-def select(condition: Any, a: Scalar, b: Scalar) -> Scalar:
+def select(condition: Any, a: Any, b: Any) -> Any:
     """Choice of ``a`` where the condition holds, else of ``b``."""
     return np.where(condition, a, b)[()]  # scalars stay scalars

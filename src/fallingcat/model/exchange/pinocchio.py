@@ -31,10 +31,21 @@ WRITINGS: Final = {
 
 
 def pinocchio(model: Model, like: Any) -> Exchange:
-    """Exchange with ``like``, a ``pinocchio.Model`` of the same robot: joints are found by name.
+    """Exchange with Pinocchio.
 
     Its base is the joint of the universe that the model has no joint for (``root_joint``); none for a fixed base.
     ``v_order`` maps matrices: ``crba(...)`` is ``M[np.ix_(v_order, v_order)]``.
+
+    Args:
+        model: Robot.
+        like: ``pinocchio.Model`` of the same robot: joints are found by name.
+
+    Returns:
+        Exchange of states in both directions.
+
+    Example:
+        >>> theirs = pinocchio(model, like)  # doctest: +SKIP
+        >>> q, v = theirs.there(*model.flatten(model.neutral()))  # doctest: +SKIP
     """
     if not all(hasattr(like, name) for name in ("names", "joints", "idx_qs", "idx_vs")):
         raise ModelError(f"like is a pinocchio.Model, not {told(like)}")
