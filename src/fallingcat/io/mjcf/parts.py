@@ -129,7 +129,10 @@ def _chain(i: int, body: BodyPart, naming: Naming, pieces: Pieces, reader: Reade
 
 
 def _redundant(joints: Sequence[Joint]) -> bool:
-    """True if the twists of the joints of one body depend on each other, wherever the body is."""
+    """True if the twists of the joints of one body depend on each other, wherever the body is.
+
+    ``M = S' I S + A`` is singular where ``S x = 0`` and ``A x = 0``: joints with an armature may repeat others.
+    """
     rng, H = np.random.default_rng(0), np.eye(4)
     columns = []
     for joint in reversed(joints):

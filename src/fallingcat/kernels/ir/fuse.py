@@ -20,8 +20,9 @@ def lines_of(nodes: Iterable[Traced], number: dict[Traced, int]) -> list[Instruc
 
 
 def fused(lines: list[Instruction], results: list[Any]) -> list[Instruction]:
-    """``a * b + c`` in one operation where the product has no other use: ``fma(a, b, c)``, ``fnma``: ``c - a *
-    b``, ``fms``.
+    """Instructions with ``a * b + c`` in one operation where the product has no other use.
+
+    ``fma(a, b, c)``, ``fnma``: ``c - a * b``, ``fms``.
     """
     uses = Counter([x for line in lines for x in line.operands if type(x) is int])
     uses.update([x for x in results if type(x) is int])
