@@ -237,7 +237,7 @@ def boltzmann_hamel(
     return BoltzmannHamel(mass, C, g, stack(gamma), v)
 
 
-def _function_of(X: Any, n: int, what: str) -> Callable[[Any], Any]:
+def _function_of(X: Any, n: int, what: str) -> Callable[[Vector], Any]:
     """``X`` as a function of ``q`` with values of the right shape."""
     if callable(X):
         return lambda q: numbers(X(q), (n, n), f"{what}(q)")
@@ -245,11 +245,11 @@ def _function_of(X: Any, n: int, what: str) -> Callable[[Any], Any]:
     return lambda q: constant
 
 
-def _along(function: Callable[[Any], Any], q: Vector, direction: Vector) -> Any:
+def _along(function: Callable[[Vector], Any], q: Vector, direction: Vector) -> Any:
     return derivative(lambda t: function(q + scale(t, direction)), like=[q, direction])
 
 
-def _slope_of(U: Callable[[Any], Any], q: Vector, T: Matrix) -> Vector:
+def _slope_of(U: Callable[[Vector], Any], q: Vector, T: Matrix) -> Vector:
     if not callable(U):
         raise ModelError(f"U is a function of q (J), not {told(U)}")
     value = U(q)

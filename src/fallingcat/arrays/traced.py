@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Union
 import numpy as np
 
 from .operations import CONDITIONS, FUNCTIONS
+from .types import Scalar
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -57,31 +58,31 @@ class Traced:
         self.graph, self.op, self.args, self.index = graph, op, args, index
 
     # arithmetic: fold first, then ask the graph for the one node of this expression
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Scalar) -> Scalar:
         other = _operand(other)
         return other if other is NotImplemented else _add(_operand(self), other)
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Scalar) -> Scalar:
         other = _operand(other)
         return other if other is NotImplemented else _sub(_operand(self), other)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: Scalar) -> Scalar:
         other = _operand(other)
         return other if other is NotImplemented else _sub(other, _operand(self))
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Scalar) -> Scalar:
         other = _operand(other)
         return other if other is NotImplemented else _mul(_operand(self), other)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Scalar) -> Scalar:
         other = _operand(other)
         return other if other is NotImplemented else _div(_operand(self), other)
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: Scalar) -> Scalar:
         other = _operand(other)
         return other if other is NotImplemented else _div(other, _operand(self))
 
@@ -91,7 +92,7 @@ class Traced:
     def __pos__(self) -> Traced:
         return self
 
-    def __pow__(self, exponent: Any) -> Any:
+    def __pow__(self, exponent: Scalar) -> Scalar:
         halves = 2 * exponent if isinstance(exponent, _NUMBERS) else 0.5
         if halves != int(halves):
             raise NoNumber(f"traced numbers have whole and half powers: write exp(p * log(x)), not x**{exponent!r}")
@@ -106,26 +107,26 @@ class Traced:
             result = result * self if bit == "1" else result
         return result
 
-    def __rpow__(self, base: Any) -> Any:
+    def __rpow__(self, base: Scalar) -> Scalar:
         return _apply("exp", math.log(base) * self)
 
-    def __mod__(self, other: Any) -> Any:
+    def __mod__(self, other: Scalar) -> Scalar:
         raise NoNumber(f"no remainder of {self!r}: write arctan2(sin(x), cos(x)) for an angle within half a turn")
 
-    def __abs__(self) -> Any:
+    def __abs__(self) -> Scalar:
         return select(less(self, 0.0), _neg(self), self)
 
     # comparisons give traced conditions, for `where`
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: Scalar) -> Scalar:
         return less(self, other)
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: Scalar) -> Scalar:
         return less(other, self)
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: Scalar) -> Scalar:
         return less_equal(self, other)
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: Scalar) -> Scalar:
         return less_equal(other, self)
 
     def __eq__(self, other: object) -> bool:
@@ -135,12 +136,12 @@ class Traced:
 
     __hash__ = object.__hash__
 
-    def __and__(self, other: Any) -> Any:
+    def __and__(self, other: Scalar) -> Scalar:
         return NotImplemented if isinstance(other, np.ndarray) else _holds(select(self, select(other, 1.0, 0.0), 0.0))
 
     __rand__ = __and__
 
-    def __or__(self, other: Any) -> Any:
+    def __or__(self, other: Scalar) -> Scalar:
         return NotImplemented if isinstance(other, np.ndarray) else _holds(select(self, 1.0, select(other, 1.0, 0.0)))
 
     __ror__ = __or__

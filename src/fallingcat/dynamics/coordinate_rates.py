@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -79,7 +79,7 @@ def of_coordinates(group: Group, q: Vector) -> FloatingBaseMap:
         return FloatingBaseMap(np.eye(group.dim), np.eye(group.dim))
     back = group.inverse(group.element(q))
 
-    def column(e: np.ndarray) -> Any:
+    def column(e: np.ndarray) -> Vector:
         return derivative(lambda t: group.vee(back @ group.element(q + scale(t, e))), like=[q])
 
     E = stack([column(e) for e in np.eye(group.nq)], axis=1)
@@ -91,7 +91,7 @@ def world_linear(group: Group, R: Rotation) -> Matrix:
     return group.coselection @ block_diagonal([R, np.eye(3)]) @ group.selection
 
 
-def _of_chart(group: Group, R: Rotation, rotation: Any) -> FloatingBaseMap:
+def _of_chart(group: Group, R: Rotation, rotation: RotationChart | None) -> FloatingBaseMap:
     """Body-fixed twist per rates of position and chart, and back."""
     if not isinstance(rotation, RotationChart):
         raise ModelError(f"rotation is a chart of rotations of fallingcat.lie.charts, not {told(rotation)}")

@@ -8,7 +8,7 @@ every other link behind joint k, so each entry is a product with one composite m
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -46,7 +46,7 @@ def _christoffel(L: RigidInertia, nu: Twist) -> Matrix:
     return block([[zero, -skew(momentum[:3])], [zero, half]])
 
 
-BODY_MATRICES: Final[dict[str, Callable[[RigidInertia, Any], Any]]] = {
+BODY_MATRICES: Final[dict[str, Callable[[RigidInertia, Twist], Matrix]]] = {
     "newton_euler": _newton_euler,
     "passive": _passive,
     "coadjoint": _coadjoint,
@@ -100,7 +100,7 @@ def coriolis_matrix(model: Model, state: State, factorization: Factorization = "
     right = each(lambda B, L, s, s_dot: B @ s + L @ s_dot, B, L, geo.axes, geo.axes_dot)
     left = each(lambda B, L, s: (s.T @ B, (L @ s).T), B, L, geo.axes)
 
-    def entry(i: int, k: int) -> tuple[Any, Any]:
+    def entry(i: int, k: int) -> tuple[Matrix, Matrix]:
         sB, sL = left[k]
         return geo.axes[i].T @ right[k], sB @ geo.axes[i] + sL @ geo.axes_dot[i]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arrays import block, concatenate, each, is_numeric, scale, solve_tree, stack, takes
 from ..arrays.differentiate import derivative
-from ..arrays.types import Matrix, Pose, Twist, Vector, Wrench
+from ..arrays.types import Matrix, Pose, Scalar, Twist, Vector, Wrench
 from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Model, State
@@ -99,19 +99,19 @@ class Motion(NamedTuple):
 
     tree: Sequence[Node]
     places: Places
-    axes: list[Any]
-    moved: list[Any]
+    axes: list[Matrix]
+    moved: list[Matrix]
     """``ad(nu) s`` (6 x k) with the parent's twist: what turning the joint does to the twist behind it"""
-    axes_dot: list[Any]
-    twists: list[Any]
+    axes_dot: list[Matrix]
+    twists: list[Twist]
     inertias: list[RigidInertia]
-    bias: list[Any]
+    bias: list[Vector]
     """accelerations (6) without those of the joints, less gravity"""
-    bias_forces: list[Any]
+    bias_forces: list[Wrench]
     """the wrench (6) that each body then needs beside those that act on it"""
     total: list[RigidInertia]
     gain: list[_Gain]
-    turning: list[Any] | None
+    turning: list[Matrix] | None
     """how external wrenches on what each link carries turn against it (6 x 6); None where none does"""
 
     @property
@@ -244,7 +244,7 @@ def motion_of(
     bodies = rigid_inertias(model)
     found = each(_body, geo.poses, bodies, geo.twists, bias)
     inertias, gains, forces = ([x[i] for x in found] for i in range(3))
-    turns: list[Any] = [np.zeros((6, 6)) for _ in axes]
+    turns: list[Matrix] = [np.zeros((6, 6)) for _ in axes]
     for link, wrench, turn in in_base_frame(model, state, geo.poses, wrenches, representation):
         forces[link] = forces[link] - wrench
         turns[link] = turns[link] + turn
@@ -253,7 +253,7 @@ def motion_of(
     return Motion(tree, geo.places, axes, moved, axes_dot, geo.twists, inertias, bias, forces, total, gain, stays)
 
 
-def _body(H: Pose, body: RigidInertia, nu: Twist, a: Vector) -> tuple[RigidInertia, _Gain, Any]:
+def _body(H: Pose, body: RigidInertia, nu: Twist, a: Vector) -> tuple[RigidInertia, _Gain, Wrench]:
     """Inertia, gain and needed wrench of a body that moves with the twist ``nu`` and the acceleration ``a``."""
     L = body.to_parent(H)
     momentum = L @ nu
@@ -290,11 +290,11 @@ def changes(model: Model, state: State, motion: Motion, acceleration: Vector) ->
     return needed[0], found
 
 
-def _at(model: Model, state: State, motion: Motion, acceleration: Vector) -> tuple[Any, Any]:
+def _at(model: Model, state: State, motion: Motion, acceleration: Vector) -> tuple[Matrix, Matrix]:
     """The derivatives of the forces by configuration and by velocity, at an acceleration."""
     found = changes(model, state, motion, acceleration)[1]
-    by_q: dict[tuple[int, int], Any] = {}
-    by_v: dict[tuple[int, int], Any] = {}
+    by_q: dict[tuple[int, int], Matrix] = {}
+    by_v: dict[tuple[int, int], Matrix] = {}
     for i, k in motion.above():
         s, below, other = motion.axes[i], found[i], found[k]
         by_q[i, k] = s.T @ (other.behind if i == k else other.before)
@@ -407,7 +407,7 @@ def _gravity(model: Model, state: State) -> Vector:
 
 
 def by_directions(
-    model: Model, state: State, function: Callable[[State], Any], like: Sequence[Any]
+    model: Model, state: State, function: Callable[[State], Vector], like: Sequence[Any]
 ) -> tuple[Matrix, Matrix]:
     """Derivatives of a vector by configuration and by velocity, direction by direction, for any joints.
 
@@ -415,11 +415,11 @@ def by_directions(
     """
     check_state(model, state)
 
-    def faster(t: Any, d: Any) -> State:
+    def faster(t: Scalar, d: Vector) -> State:
         twist, rates = state.twist + scale(t, d[: model.m]), state.rates + scale(t, d[model.m :])
         return state._replace(twist=twist, rates=rates)
 
-    def along(moved: Callable[[Any, Any], State]) -> Any:
+    def along(moved: Callable[[Scalar, Vector], State]) -> Matrix:
         return stack([derivative(lambda t, d=d: function(moved(t, d)), like) for d in np.eye(model.nv)], axis=1)  # type: ignore[misc]
 
     return along(lambda t, d: displace(model, state, scale(t, d))), along(faster)

@@ -87,7 +87,7 @@ class Response(NamedTuple):
 
     acceleration: Vector
     """``nv``"""
-    links: list[Any]
+    links: list[Vector]
     """of each link, in its frame: acceleration of its origin less gravity, and angular acceleration (6)"""
     beyond: Vector
     """``n``: of the joints, beyond what was ``given``"""
@@ -97,8 +97,8 @@ def response(
     model: Model,
     state: State,
     forces: Vector,
-    wrenches: Sequence[tuple[int, Any]] = (),
-    resisting: Sequence[tuple[int, Any]] = (),
+    wrenches: Sequence[tuple[int, Wrench]] = (),
+    resisting: Sequence[tuple[int, Matrix]] = (),
     armature: Vector | None = None,
     given: Vector | None = None,
 ) -> Response:
@@ -138,9 +138,9 @@ def response(
     D = mirror(S0.T @ U)
     _check_regular(D, U, f"the base of {model.name!r}")
     twist_dot = _solve(D, forces[: model.m] - S0.T @ (base.bias + base.inertia @ fall))
-    rates_dot: list[Any] = []
+    rates_dot: list[Vector] = []
 
-    def step(node: Node, parent: Any) -> Any:
+    def step(node: Node, parent: Vector) -> Vector:
         joint = joints[node.link]
         a = motion_to_child(node.H, parent) + joint.c
         rates_dot.append(_solve(joint.D, joint.u - joint.U.T @ a))
@@ -156,7 +156,7 @@ def angular_velocities(model: Model, state: State) -> list[Vector]:
     return _angular(nodes(model, state), (model.base.selection @ state.twist)[3:])
 
 
-def _angular(tree: Sequence[Node], base: Vector) -> list[Any]:
+def _angular(tree: Sequence[Node], base: Vector) -> list[Vector]:
     return outward(tree, base, lambda node, w: node.H[:3, :3].T @ w + (node.S @ node.rates)[3:])
 
 
@@ -171,7 +171,7 @@ def _total(model: Model, beyond: Vector, given: Vector | None) -> Vector:
     return beyond if given is None else beyond + concatenate([np.zeros(model.m), given])
 
 
-def resisting_mass(model: Model, state: State, resisting: Sequence[tuple[int, Any]], armature: Vector) -> Matrix:
+def resisting_mass(model: Model, state: State, resisting: Sequence[tuple[int, Matrix]], armature: Vector) -> Matrix:
     """Mass matrix (nv x nv) of :func:`response`, with further inertia of links and armature (n) of joints."""
     own = [_Whole(inertia.matrix()) for inertia in rigid_inertias(model)]
     for link, inertia in resisting:
@@ -203,7 +203,7 @@ def _with(M: Matrix, armature: Vector) -> Matrix:
 def _tied(
     model: Model,
     tree: Sequence[Node],
-    angular: Sequence[Any],
+    angular: Sequence[Vector],
     own: Sequence[_Articulated],
     fall: Vector,
     forces: Vector,
@@ -226,7 +226,7 @@ def _tied(
     acceleration = solve_tree(M, forces - bias, places_above(model))
     rates_dot = [acceleration[model.m :][v] for v in model.v_slices]
 
-    def step(node: Node, a: Vector) -> Any:
+    def step(node: Node, a: Vector) -> Vector:
         return motion_to_child(node.H, a) + drifts[node.link] + node.S @ rates_dot[node.link - 1]
 
     links = outward(tree, S0 @ acceleration[: model.m] + fall, step)

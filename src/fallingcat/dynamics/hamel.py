@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..arrays import concatenate, stack
-from ..arrays.types import Matrix
+from ..arrays.types import Matrix, Vector
 from ..lie import SE3
 from ..model import Model, State
 from .geometry import Geometry, pairwise_symmetric, rate_of_mass, subtree_sums
@@ -51,7 +49,7 @@ def _energy_rows(model: Model, state: State, geo: Geometry, total: list[RigidIne
         s = geo.axes[joint][:, c]
         turn, N = ad(s), total[joint].rate(s)
         weight = base_twist + 0.5 * relative
-        columns: dict[int, Any] = {0: 0.5 * (geo.axes[0].T @ (N @ base_twist))}
+        columns: dict[int, Vector] = {0: 0.5 * (geo.axes[0].T @ (N @ base_twist))}
         for k in above[:-1]:  # joints between this one and the base
             columns[k] = geo.axes[k].T @ (N @ weight - 0.5 * (turn.T @ carried))
         for k in below:
@@ -63,7 +61,7 @@ def _energy_rows(model: Model, state: State, geo: Geometry, total: list[RigidIne
 
 
 def _add_turning_axes(
-    model: Model, state: State, geo: Geometry, total: list[RigidInertia], joint: int, c: int, columns: dict[int, Any]
+    model: Model, state: State, geo: Geometry, total: list[RigidInertia], joint: int, c: int, columns: dict[int, Vector]
 ) -> None:
     """Add the share of a joint's axes that turn within the child (universal and reversed joints)."""
     node, q = geo.tree[joint - 1], state.joints[model.q_slices[joint - 1]]

@@ -127,7 +127,7 @@ def hamiltonian(
 def _slope(model: Model, state: State, energy: Potential, what: str) -> Vector:
     """Derivative (nv) of a function of the configuration, at constant velocity."""
 
-    def along(d: np.ndarray) -> Any:
+    def along(d: np.ndarray) -> Scalar:
         return derivative(lambda t: array([energy(displace(model, state, scale(t, d)))]), like=state)
 
     slope = concatenate([np.zeros(0), *map(along, np.eye(model.nv))])

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..arrays import concatenate, stack
-from ..arrays.types import Tensor
+from ..arrays.types import Matrix, Tensor
 from ..lie import SE3
 from ..lie.rotations import block_diagonal, skew
 from ..model import Frame, Model, State
@@ -72,10 +70,10 @@ def kinematic_hessian(model: Model, state: State, link: Place, representation: R
     return stack([seen @ H for H in columns], axis=1) if columns else np.zeros((6, 0, 0))
 
 
-def _turning_axes(model: Model, state: State, geo: Geometry, frame: Frame) -> list[Any]:
+def _turning_axes(model: Model, state: State, geo: Geometry, frame: Frame) -> list[Matrix]:
     """For each axis how its own joint turns it in the child (6 x all axes), as universal joints do."""
     sizes = geo.places.sizes
-    own: list[Any] = [np.zeros((6, sum(sizes))) for _ in range(sum(sizes))]
+    own: list[Matrix] = [np.zeros((6, sum(sizes))) for _ in range(sum(sizes))]
     if all(joint.kind.fixed_axes for joint in model.joints):
         return own
     index, ends = model.link_index(frame.link), np.cumsum(sizes)

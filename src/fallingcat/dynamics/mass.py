@@ -75,7 +75,7 @@ def composite_mass(model: Model, tree: Sequence[Node], own: Sequence[Any]) -> Ma
     """Mass matrix of joints, their rotors and bodies in any frames."""
     composite = inward(tree, own, lambda node, inertia: inertia.to_parent(node.H))
     S0 = model.base.selection
-    blocks: dict[tuple[int, int], Any] = {(0, 0): S0.T @ (composite[0] @ S0)}
+    blocks: dict[tuple[int, int], Matrix] = {(0, 0): S0.T @ (composite[0] @ S0)}
     axes = [S0, *(node.S for node in tree)]
     for node in tree:
         momenta = composite[node.link] @ node.S

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..arrays import block, each, solve
@@ -92,7 +90,7 @@ def momentum_matrix_derivative(model: Model, state: State, frame: MomentumFrame 
     total, rate = subtree_sums(geo, L), subtree_sums(geo, each(lambda L, nu: L.rate(nu), L, geo.twists))
     X, Y = _seen_from(frame, model, state, total[0]), _moving(frame, model, state, geo, rate[0])
 
-    def columns(L: RigidInertia, L_dot: RigidInertia, s: Matrix, s_dot: Matrix) -> Any:
+    def columns(L: RigidInertia, L_dot: RigidInertia, s: Matrix, s_dot: Matrix) -> Matrix:
         """In the frame that stands still where the base is now, then seen from the wanted one, which moves."""
         return X @ (L_dot @ s + L @ s_dot) + Y @ (L @ s)
 

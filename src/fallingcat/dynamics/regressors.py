@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -234,7 +234,7 @@ def _projected(model: Model, tree: list[Node], own: list[Matrix]) -> Matrix:
     places = Places.of(model)
     columns = []
     for link, wrenches in enumerate(own):
-        felt: list[Any] = [np.zeros((size, EACH)) for size in places.sizes]
+        felt: list[Matrix] = [np.zeros((size, EACH)) for size in places.sizes]
         for k in ancestors(tree, link)[:-1]:
             felt[k] = tree[k - 1].S.T @ wrenches
             wrenches = _carried(tree[k - 1], wrenches)

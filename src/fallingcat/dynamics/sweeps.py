@@ -104,15 +104,15 @@ class Places(NamedTuple):
             found[lead] = found[lead] + part if lead in found else part
         return [found[i] for i in sorted(found)]
 
-    def vector(self, parts: Sequence[Any]) -> Vector:
+    def vector(self, parts: Sequence[Vector]) -> Vector:
         """Vector of the base's part and the joints' parts; the empty one where there is none."""
         return concatenate([np.zeros(0), *self.folded(parts)])
 
-    def columns(self, parts: Sequence[Any]) -> Matrix:
+    def columns(self, parts: Sequence[Matrix]) -> Matrix:
         """Matrix of the columns of the base and of the joints."""
         return concatenate(self.folded(parts), axis=1)
 
-    def matrix(self, blocks: dict[tuple[int, int], Any]) -> Matrix:
+    def matrix(self, blocks: dict[tuple[int, int], Matrix]) -> Matrix:
         """Matrix with the given blocks, indexed by links, and exact zeros elsewhere."""
         moving = [i for i, (size, lead) in enumerate(zip(self.sizes, self.leads, strict=True)) if size and lead == i]
         if not moving:
@@ -124,7 +124,7 @@ class Places(NamedTuple):
             rows.append(concatenate(row, axis=1))
         return concatenate(rows)
 
-    def symmetric(self, blocks: dict[tuple[int, int], Any]) -> Matrix:
+    def symmetric(self, blocks: dict[tuple[int, int], Matrix]) -> Matrix:
         """Symmetric matrix whose blocks on and above the diagonal of the tree are given."""
         upper = _summed(part for at, block in blocks.items() for part in self._upper(at, block))
         full = dict(upper)
@@ -132,7 +132,7 @@ class Places(NamedTuple):
             full[j, i] = mirror(block) if i == j else block.T
         return self.matrix(full)
 
-    def _upper(self, at: tuple[int, int], block: Any) -> list[tuple[tuple[int, int], Any]]:
+    def _upper(self, at: tuple[int, int], block: Matrix) -> list[tuple[tuple[int, int], Matrix]]:
         """Blocks on and above the diagonal from a block of a symmetric matrix, when followers join their leaders."""
         i, j = self.leads[at[0]], self.leads[at[1]]
         if at[0] != at[1] and i == j:
@@ -140,9 +140,9 @@ class Places(NamedTuple):
         return [((i, j), block)] if i <= j else [((j, i), block.T)]
 
 
-def _summed(blocks: Iterable[tuple[tuple[int, int], Any]]) -> dict[tuple[int, int], Any]:
+def _summed(blocks: Iterable[tuple[tuple[int, int], Matrix]]) -> dict[tuple[int, int], Matrix]:
     """Blocks at the same place added up."""
-    found: dict[tuple[int, int], Any] = {}
+    found: dict[tuple[int, int], Matrix] = {}
     for at, block in blocks:
         found[at] = found[at] + block if at in found else block
     return found

@@ -71,7 +71,7 @@ class Frames(NamedTuple):
     """the joints, as seen from these frames"""
     own: list[RigidInertia]
     """inertia of each link"""
-    crossing: list[Any]
+    crossing: list[Twist]
     """``6``: how the frame of each link moves relative to that of its parent"""
     swirls: list[Swirl]
     """how each link moves relative to its frame"""
@@ -154,8 +154,8 @@ def branches(model: Model, seen: Frames, twist: Twist, spin: Vector) -> Branches
 
     swirls = inward(tree, own_swirls, stirred)
     ways = [_Way.of(node, crossing[node.link]) for node in tree]
-    C: dict[tuple[int, int], Any] = {}
-    areas: dict[tuple[int, int], Any] = {}
+    C: dict[tuple[int, int], Matrix] = {}
+    areas: dict[tuple[int, int], Matrix] = {}
     roots = [np.zeros((6, 0))]
     for node in tree:
         k = node.link
@@ -174,7 +174,7 @@ def branches(model: Model, seen: Frames, twist: Twist, spin: Vector) -> Branches
     return Branches(joints.matrix(C), joints.matrix(areas), momentum, right, left, rows, swirl)
 
 
-def _columns(node: Node, inertia: RigidInertia, swirl: Any, momentum: Wrench, spin: Vector) -> Matrix:
+def _columns(node: Node, inertia: RigidInertia, swirl: Matrix, momentum: Wrench, spin: Vector) -> Matrix:
     """Columns (6 x 4 nv) that a joint's axes send to the base: momenta, right and left factors of ``C``, area rows."""
     S, turn = node.S, _SE3.adt(momentum) @ node.S
     momenta = inertia @ S
@@ -192,7 +192,7 @@ def _area_rows(inertia: RigidInertia, S: Matrix, momenta: Matrix, spin: Vector) 
     return concatenate([W @ momenta[:3], turned])
 
 
-def _four(columns: Matrix) -> list[Any]:
+def _four(columns: Matrix) -> list[Matrix]:
     width = columns.shape[1] // 4
     return [columns[:, i * width : (i + 1) * width] for i in range(4)]
 
@@ -219,7 +219,7 @@ class _Way(NamedTuple):
         return concatenate([f, self.R @ columns[3:] + self.p @ f])
 
 
-def _carried(ways: Sequence[_Way], link: int, columns: Matrix) -> list[tuple[int, Any]]:
+def _carried(ways: Sequence[_Way], link: int, columns: Matrix) -> list[tuple[int, Matrix]]:
     """The links from ``link`` to the base, each with the columns in its frame."""
     way = [(link, columns)]
     while link > 0:

@@ -8,7 +8,7 @@ u_y]`` over the points of the robot, where ``u_x``, ``u_y`` are their velocities
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -309,7 +309,7 @@ def locked_angle(model: Model, joints: Vector, reference: Vector | None = None, 
     end = vector(joints, model.n, "joints")
     start = np.zeros(model.n) if reference is None else vector(reference, model.n, "reference")
     nodes, weights = np.polynomial.legendre.leggauss(48)
-    total: Any = 0.0
+    total: Scalar = 0.0
     for s, weight in zip(0.5 * (nodes + 1.0), 0.5 * weights, strict=True):
         A = connection(model, model.state(joints=start + s * (end - start)))
         total = total + weight * (A[2] @ (end - start))
@@ -366,11 +366,11 @@ def locked_frame(
     H = np.eye(4) if start is None else as_array(start, (4, 4), "start")
     x = shapes.between(first, end)
 
-    def slope(s: float) -> Any:
+    def slope(s: float) -> Vector:
         """``-A x / steps``: its reconstruction is ``H_bc^-1``."""
         return -(connection(model, model.state(joints=shapes.moved(first, s * x))) @ x) * (1.0 / steps)
 
-    back: Any = np.eye(4)
+    back: Pose = np.eye(4)
     for i in range(steps):
         back = back @ G.exp(step_logarithm(lambda a, b: G.ad(a) @ b, *(slope((i + c) / steps) for c in NODES)))
     return G.inverse(back) @ H

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..arrays import concatenate, cross, scale, solve, takes
@@ -38,7 +36,7 @@ def _without_momentum(model: Model, tree: list[Node], own: list[RigidInertia], M
     S = model.base.selection
     rates = [x[v] for v in model.v_slices]
 
-    def twists(base: Any) -> list[Any]:
+    def twists(base: Vector) -> list[Twist]:
         return outward(tree, base, lambda node, nu: motion_to_child(node.H, nu) + node.S @ rates[node.link - 1])
 
     momenta = [inertia @ nu for inertia, nu in zip(own, twists(np.zeros(6)), strict=True)]

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ..errors import ModelError
 from ..lie import SE3
 from ..model import Model, State
 from ..records import concise
-from .connection import curvature, curvature_tensor, shape
+from .connection import Axis, curvature, curvature_tensor, shape
 from .reduced import reduced_equations
 
 _SE3 = SE3()
@@ -176,7 +176,7 @@ def reduced_derivatives(model: Model, state: State) -> ReducedDerivatives:
     return ReducedDerivatives(D_q, D_mu)
 
 
-def _slope(axis: Any, S: FloatArray) -> Matrix:
+def _slope(axis: Axis, S: FloatArray) -> Matrix:
     """``dMb/dq_i = -S' (ad(s)' I + I ad(s)) S`` (m x m) of one axis: all that it carries turns about it."""
     half = S.T @ (axis.carried @ (_SE3.ad(axis.s) @ S))
     return -(half + half.T)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,7 @@ def later(model: Model, state: State, step: Scalar, acceleration: Vector | None 
     )
 
 
-def is_rate(rate: Matrix, at: Callable[[Any], Any], speed: float) -> bool:
+def is_rate(rate: Matrix, at: Callable[[Scalar], Matrix], speed: float) -> bool:
     """True if ``rate`` is, to two digits, that of the matrix ``at(time)`` by differences.
 
     Complex steps miss what a function does that drops imaginary parts.
