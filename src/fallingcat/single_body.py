@@ -88,8 +88,7 @@ def coriolis_from_series(group: Group | Algebra, momentum: Vector) -> Matrix:
     """Coriolis matrix as [From] (57) derives it: ``C_ij = sum_k (dS_ki/dphi_j - dS_kj/dphi_i) h_k`` at ``phi = 0``.
 
     ``S(phi) = dexp_right(phi) = 1 - ad(phi)/2 + ...`` (29) gives the body-fixed velocity ``v = S(phi) dphi/dt`` at the
-    pose
-    ``g exp(phi)``.  Only its linear part has a derivative at 0.
+    pose ``g exp(phi)``.  Only its linear part has a derivative at 0.
 
     Args:
         group: Group of the body's motions, or its algebra.
@@ -191,8 +190,7 @@ def boltzmann_hamel(
 
     [From] Proposition 2.1, (26)-(27), (46): ``d/dt(dL/dv) - S^-T dL/dq + sum_k (gamma_k v_k) dL/dv = tau`` with ``L =
     v' M v / 2 - U`` and ``(gamma_k)_ij = sum_lm S^-1_li (dS_jl/dq_m - dS_jm/dq_l) S^-1_mk``.  Functions compute with
-    every
-    kind of number; plain ones are differentiated by a complex step.
+    every kind of number; plain ones are differentiated by a complex step.
 
     Args:
         S: ``n x n`` matrix, or a function of ``q``.

@@ -43,10 +43,8 @@ def floating_base_map(model: Model, state: State, rotation: RotationChart | None
     """Map ``E_fb`` from rates of coordinates to quasi-velocities, [ETH] (2.262).
 
     Coordinates are ``q = [coordinates of the base; coordinates of the joints]``.  The base of SE(3) has its position
-    and
-    the parameters of ``rotation`` as coordinates, that of SO(3) the parameters; without a chart, and on other bases,
-    they
-    are those of :meth:`Model.flatten` (a quaternion ``xyzw``).
+    and the parameters of ``rotation`` as coordinates, that of SO(3) the parameters; without a chart, and on other
+    bases, they are those of :meth:`Model.flatten` (a quaternion ``xyzw``).
 
     Args:
         model: Robot.

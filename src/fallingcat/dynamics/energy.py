@@ -69,8 +69,7 @@ def kinetic_slope(model: Model, state: State) -> Vector:
     """Derivative ``dT/dq`` (n) along the joints' axes at constant twist and rates: ``dM/dt v - C v`` on the joints.
 
     In O(n).  With the momentum ``F_i`` of all that joint ``i`` carries, ``dT/dq_i = S_i' ad(nu_i)' F_i + dS_i/dt'
-    F_i``:
-    a joint that moves turns what it carries against the velocity that it is carried with.
+    F_i``: a joint that moves turns what it carries against the velocity that it is carried with.
     """
     tree = nodes(model, state)
     step = lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates  # noqa: E731

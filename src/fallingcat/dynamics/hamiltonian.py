@@ -28,8 +28,7 @@ def potential_forces(model: Model, state: State, potential: Potential) -> Vector
 
     It stands on the left of the equations of motion, ``M dv/dt + C v + potential_forces = forces``, as gravity does
     ([Feurstein] (3.32), (2.53) with its sign put right).  Plain numbers are differentiated by a complex step.  On a
-    base or
-    joint of a group it is the slope along its algebra.
+    base or joint of a group it is the slope along its algebra.
 
     Args:
         model: Robot.

@@ -248,8 +248,7 @@ class _Cones(NamedTuple):
     """Unknowns ``x`` of the least-squares problem, inside their cones.
 
     Ten for the matrix ``X`` of each link with mass, ``P = L X L'`` with ``P0 = L L'``, then one positive number for
-    each
-    parameter of a joint, as a multiple of its start.
+    each parameter of a joint, as a multiple of its start.
     """
 
     links: int

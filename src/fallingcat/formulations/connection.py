@@ -169,8 +169,7 @@ def curvature(model: Model, state: State, x: Vector | None = None, y: Vector | N
     ``DA(x, y) = (d_x A) y - (d_y A) x - ad(A x) A y`` for two shape directions, in O(n); without them the whole tensor
     ``F[:, i, j] = DA(e_i, e_j)`` in O(n^2).  On joints of several degrees of freedom ``- A [x, y]`` joins it, with the
     bracket of the joints' own groups.  A small closed gait around the area ``x ^ y`` moves the robot by ``-DA(x, y)``
-    to
-    leading order.
+    to leading order.
 
     Args:
         model: Robot.
@@ -327,12 +326,9 @@ def locked_frame(
     """Frame that moves with the locked velocity, seen from the base, where it is integrable.
 
     [Feurstein] (3.70)-(3.71): ``dH_bc/dt H_bc^-1 = hat(A rates)`` from ``start`` at the shape ``reference`` to
-    ``joints``,
-    by Magnus' series of order 6.  Any base and joints; refused where the curvature is not zero, because there it
-    depends
-    on the path (:func:`fallingcat.gaits.locked_frame_along` follows one).  A frame that starts at the center of mass
-    stays
-    there.
+    ``joints``, by Magnus' series of order 6.  Any base and joints; refused where the curvature is not zero, because
+    there it depends on the path (:func:`fallingcat.gaits.locked_frame_along` follows one).  A frame that starts at the
+    center of mass stays there.
 
     Args:
         model: Robot.

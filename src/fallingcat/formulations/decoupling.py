@@ -156,10 +156,9 @@ def momentum_map(
 ) -> VelocityChange:
     """Momentum itself as velocity: ``Tx = Ad(H_cb)^-T Mb`` ([Feurstein] Prop. 3.3.1).
 
-    Both frames are aligned with the world, so the momentum is a constant of motion in free flight and
-    ``C_x v_x + C_xy v_y = 0`` (invariance) for every factorization.  A centroidal frame may have another
-    ``orientation``:
-    then the momentum turns in it, and invariance is not claimed.
+    Both frames are aligned with the world, so the momentum is a constant of motion in free flight and ``C_x v_x + C_xy
+    v_y = 0`` (invariance) for every factorization.  A centroidal frame may have another ``orientation``: then the
+    momentum turns in it, and invariance is not claimed.
 
     Args:
         model: Robot.

@@ -53,8 +53,7 @@ def internal_external(
     """Change to ``[external; internal; null space]`` velocities, [Feurstein] (3.96).
 
     The external velocity is the locked one at the center of mass (m), the internal one that of ``link`` (m), and the
-    null
-    space what is left of the joint rates (n - m): ``T = [[A_cb, A_cb A], [0, J_int], [0, K]]``.
+    null space what is left of the joint rates (n - m): ``T = [[A_cb, A_cb A], [0, J_int], [0, K]]``.
 
     With more joints than ``m`` the joints also move in the null space of ``J_int``: ``rates = J# v_int + N v_null``,
     where ``J_int N = 0``.  ``null_space`` is the constant ``Z`` (n x (n - m)) that counts these motions, ``Z' N = 1``,

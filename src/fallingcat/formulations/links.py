@@ -33,8 +33,7 @@ class Links:
     """Robot at a state, link by link, for the velocity ``[twist; rates]``.
 
     Twists of links are at their centers of mass, in their own axes.  ``acceleration`` and ``other`` are random
-    directions
-    to try equations along.
+    directions to try equations along.
     """
 
     def __init__(self, model: Model, state: State, seed: int = 0) -> None:

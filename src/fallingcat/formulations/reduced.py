@@ -25,8 +25,7 @@ class ReducedEquations(NamedTuple):
     """Reduced Euler-Lagrange equations ``Lambda dxi/dt + D_q xi = D_mu xi + forces - g`` ([Mishra] (18)-(20)).
 
     ``xi = [mu; rates]``.  ``D_q`` depends on the joint rates alone and ``Lambda' = D_q + D_q'``; ``D_mu`` depends on
-    the
-    locked velocity alone and is skew.  Base quantities live in the algebra of the base's group (m), body-fixed.
+    the locked velocity alone and is skew.  Base quantities live in the algebra of the base's group (m), body-fixed.
 
     Example:
         >>> import fallingcat as fc

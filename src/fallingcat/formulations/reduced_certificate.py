@@ -29,8 +29,7 @@ def certify_reduced(
     """Certificate of the REL equations of a robot at a state ([Mishra] Theorems 1 and 2, Properties 2 and 3).
 
     They are held against sums over the links, complex-step rates, recursive Newton-Euler, the energies of the links,
-    swept
-    areas, and themselves at other velocities.
+    swept areas, and themselves at other velocities.
 
     Args:
         model: Robot.

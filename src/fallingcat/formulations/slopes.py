@@ -87,8 +87,7 @@ def connection_exterior(
     """Exterior derivative of the connection, ``dA(x, y) = (d_x A) y - (d_y A) x``, [Mishra] (80).
 
     The curvature without the bracket of the base: ``dA(x, y) = DA(x, y) + ad(A x) A y``.  On joints of several degrees
-    of
-    freedom ``-A [x, y]`` is part of it, as of the curvature.
+    of freedom ``-A [x, y]`` is part of it, as of the curvature.
 
     Args:
         model: Robot.

@@ -186,8 +186,7 @@ class Group(ABC):
         """Left derivative of the exponential: the *world-fixed* velocity of ``exp(x(t))`` per ``dx/dt``.
 
         ``sum ad(x)^k / (k+1)!``, which is ``1 + b ad + c ad^2`` wherever ``ad^3 = -angle^2 ad``, that is on every
-        subgroup but
-        SE(3) itself.
+        subgroup but SE(3) itself.
 
         Args:
             x: Algebra vector, ``m``.

@@ -24,8 +24,7 @@ class PseudoPlanar(Group):
     """Pseudo-planar motions, which [From] Table 1 omits: shifts along x and y, and screws along z.
 
     A turn about z advances by ``pitch`` along it; ``x = [vx, vy, wz]``, coordinates ``[x, y, angle]``.  Its algebra is
-    that
-    of SE(2), its motions are not: the advance tells the number of turns, so ``log`` is exact for every angle.
+    that of SE(2), its motions are not: the advance tells the number of turns, so ``log`` is exact for every angle.
 
     Example:
         >>> nut = PseudoPlanar(pitch=0.1)
