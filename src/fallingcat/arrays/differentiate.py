@@ -55,6 +55,7 @@ def derivative(function: Callable[[Scalar], Any], like: Any) -> Any:
         return jvp(function, (zero,), (zero + 1.0,))[1]
     number = next((x for xs in like if xs.dtype == object for x in xs.flat if kind_of(x) is not None), None)
     if number is None:
+        # no difference, so nothing cancels: squares of the step, 1e-80, vanish beside 1
         return np.imag(function(1j * STEP)) / STEP
     if not isinstance(number, Traced):
         return getattr(kind_of(number), "derivative")(function)  # noqa: B009 - each kind of number has its own

@@ -146,6 +146,7 @@ def factored(a: Matrix, parents: Sequence[int]) -> TreeFactors:
     factors: list[list[tuple[int, Any]]] = [[] for _ in parents]
     inverses: list[Any] = [0.0] * len(parents)
     for k in reversed(range(len(parents))):
+        # one division for each row: products are cheaper in compiled code
         inverses[k] = 1.0 / a[k, k]
         for at, i in enumerate(above[k]):
             factor = a[k, i] * inverses[k]
@@ -164,6 +165,7 @@ class _Eliminated:
         """``U`` on and above the diagonal, factors below"""
         self._order, self._inverses = np.arange(n), list[Any]()
         for k in range(n):
+            # Values are unknown, so no largest pivot: symmetric positive definite matrices need none in any order.
             pivot = next((i for i in range(k, n) if not _is_zero(rows[i, k])), None)
             if pivot is None:
                 raise NumericsError(f"column {k} of the matrix of a linear system has no pivot: it is singular")

@@ -37,6 +37,7 @@ def numbers(x: Any, shape: tuple[int, ...], what: str) -> Any:
 
 def check_finite(x: Any, what: str) -> None:
     """Raise an error that names the first number that is not finite, if they can be looked at."""
+    # One dot product is finite only if every entry is; large finite ones that overflow go the slow way below.
     with np.errstate(over="ignore"):
         if type(x) is np.ndarray and x.dtype == float and isfinite((flat := x.ravel()).dot(flat)):  # seen at a glance
             return

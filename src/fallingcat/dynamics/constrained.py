@@ -95,6 +95,7 @@ def check_rank(inertia: Matrix, what: str) -> None:
     size = np.sqrt(np.diag(inertia))
     if not (size > ROUNDING).all():
         raise NumericsError(f"row {int(np.argmin(size))} of the {what} Jacobian is zero: it feels no motion")
+    # unit diagonal: the rank must not depend on the units of the rows
     scaled = inertia / np.outer(size, size)
     low = float(np.linalg.eigvalsh(scaled)[0])
     if low < RANK_TOLERANCE:

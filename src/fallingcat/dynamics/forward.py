@@ -135,6 +135,7 @@ def response(
 
     base = inward(tree, own, carry)[0]
     U = base.inertia @ S0
+    # symmetric to the last bit; of expressions only the upper half is ever computed
     D = mirror(S0.T @ U)
     _check_regular(D, U, f"the base of {model.name!r}")
     twist_dot = _solve(D, forces[: model.m] - S0.T @ (base.bias + base.inertia @ fall))
@@ -237,6 +238,7 @@ def check_mass(model: Model, M: Matrix) -> None:
     """Raise an error that names the joint that a motion without inertia moves most; on real numbers only."""
     if not (len(M) and is_numeric(M) and np.isrealobj(M)):
         return
+    # in units of the diagonal: metres, radians and heavy links count alike
     unit = np.sqrt(np.diag(M))
     unit[unit == 0.0] = 1.0
     values, vectors = np.linalg.eigh(M / np.outer(unit, unit))
@@ -281,6 +283,7 @@ def _seen_by_parent(node: Node, body: _Articulated, joint: _Joint) -> _Articulat
     inertia, bias = body
     if len(joint.D):
         gain = _solve(joint.D, joint.U.T).T
+        # rounding leaves the difference of two symmetric matrices not quite symmetric
         inertia = mirror(inertia - gain @ joint.U.T)
         bias = bias + gain @ joint.u
     bias = bias + inertia @ joint.c
@@ -301,6 +304,7 @@ def _check_regular(D: Matrix, U: Matrix, what: str, joint: str | None = None) ->
     """An error unless the inertia ``D = S' U`` that a joint or the base feels is positive; on real numbers only."""
     if not (len(D) and is_numeric(D) and is_numeric(U) and np.isrealobj(U)):
         return
+    # D is what is left of the subtree's inertia: relative to it, not to D itself, it is seen to be rounding
     if np.linalg.eigvalsh(D)[0] <= SINGULAR * np.abs(U).max(initial=0.0):
         raise NumericsError(f"{what} moves nothing that has inertia: the mass matrix is singular", joint=joint)
 

@@ -129,6 +129,7 @@ def _slope(model: Model, state: State, energy: Potential, what: str) -> Vector:
     def along(d: np.ndarray) -> Scalar:
         return derivative(lambda t: array([energy(displace(model, state, scale(t, d)))]), like=state)
 
+    # one direction at a time: a complex step is exact to rounding, differences would lose half of the digits
     slope = concatenate([np.zeros(0), *map(along, np.eye(model.nv))])
     if is_numeric(slope) and not np.isfinite(slope).all():
         raise NumericsError(

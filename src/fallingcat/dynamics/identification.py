@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arrays import concatenate, numbers_only, sign, takes
 from ..arrays.arguments import shape_of
-from ..arrays.types import Matrix, Rotation, Vector
+from ..arrays.types import Matrix, Vector
 from ..errors import ModelError, told
 from ..model import Body, Model, State
 from ..records import tabulated
@@ -223,7 +223,8 @@ def _deviations(columns: np.ndarray, misfit: np.ndarray) -> np.ndarray:
     if free <= 0 or not columns.shape[1]:
         return np.full(columns.shape[1], np.inf)
     size = np.linalg.norm(columns, axis=0)
-    R: Rotation = np.linalg.qr(columns / size, mode="r")
+    # (A'A)^-1 = R^-1 R^-T by QR: forming A'A would square the condition number
+    R: Matrix = np.linalg.qr(columns / size, mode="r")
     return float(np.sqrt(misfit @ misfit / free)) * np.linalg.norm(np.linalg.inv(R), axis=1) / size
 
 
@@ -291,6 +292,7 @@ def _factor(body: Body, name: str) -> np.ndarray:
     h, m = body.first_moment[:, None], np.array([[body.mass]])
     P = np.block([[body.second_moment, h], [h.T, m]])
     try:
+        # point masses and rods lie on the boundary of the cone: the search has to start inside it
         return np.linalg.cholesky(P + 1e-12 * np.trace(P) * np.eye(4))
     except np.linalg.LinAlgError:
         raise ModelError(f"the body of link {name!r} cannot exist, so no search starts at it") from None
@@ -313,10 +315,12 @@ def _minimum(
     x = cones.start
     w = max(weight, FIRST_WEIGHT * float(np.sum((A @ x - b) ** 2)))
     for steps in range(1, iterations + 1):
+        # Newton step of |A x - b|^2 / 2 + w D as least squares: [A; sqrt(w) C] step = -[A x - b; sqrt(w) C^-T gradient]
         C, gradient, change = _divergence(cones, x)
         Q, R = np.linalg.qr(np.concatenate([A, np.sqrt(w) * C]))
         c = Q.T @ np.concatenate([A @ x - b, np.sqrt(w) * np.linalg.solve(C.T, gradient)])
         step, decrement = -np.linalg.solve(R, c), float(c @ c) / w
+        # the step ends inside the cones: no eigenvalue loses more than INSIDE of itself
         x = x + min(1.0, INSIDE / max(1e-300, -change(step))) * step
         if w == weight and decrement < SETTLED:
             return x, steps, True

@@ -67,6 +67,7 @@ def mass_condition(model: Model, state: State) -> float:
     size = np.sqrt(np.diag(M))
     if not np.all(size > 0.0):
         return float("inf")
+    # Unit diagonal: by van der Sluis' theorem within a factor nv of the best scaling of rows and columns.
     values = np.linalg.eigvalsh(M / np.outer(size, size))
     return float(values[-1] / values[0]) if values.size and values[0] > 0.0 else float("inf" if values.size else 1.0)
 

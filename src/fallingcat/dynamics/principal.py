@@ -88,6 +88,8 @@ def jacobi(A: Matrix) -> Rotation:
     for _ in range(SWEEPS):
         for k, p, q in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
             bend, apart = 2.0 * A[p, q], A[p, p] - A[q, q]
+            # With these signs the angle stays within 45 degrees: axes keep their order, and where both numbers vanish
+            # (equal moments) arctan2 gives no turn.
             turned = less(apart, 0.0)
             angle = 0.5 * arctan2(where(turned, -bend, bend), where(turned, -apart, apart))
             turn = about(tuple(np.eye(3)[k].tolist()), angle)

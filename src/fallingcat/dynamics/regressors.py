@@ -307,11 +307,13 @@ def base_parameters(
 def combinations(W: FloatArray, names: tuple[str, ...], tolerance: float) -> BaseParameters:
     """Combinations of parameters (with these ``names``) that the columns of a regressor ``W`` tell apart."""
     size = np.linalg.norm(W, axis=0)
+    # columns of unit length, so that kg, kg m and kg m^2 count alike; those of nothing but rounding become zero
     W = W / np.where(size > tolerance * size.max(initial=0.0), size, np.inf)
     Q = np.zeros((len(W), 0))
     kept: list[int] = []
     for column in range(W.shape[1]):
         rest = W[:, column] - Q @ (Q.T @ W[:, column])
+        # twice is enough (Kahan, Parlett): one projection leaves rounding along Q where columns nearly depend
         rest = rest - Q @ (Q.T @ rest)
         if np.linalg.norm(rest) > tolerance:
             Q, kept = np.column_stack([Q, rest / np.linalg.norm(rest)]), [*kept, column]

@@ -213,6 +213,7 @@ def curvature_tensor(model: Model, parts: Shape) -> Tensor:
         if parts.axes[j].carries(parts.axes[i]) and parts.axes[i].link != parts.axes[j].link:
             by_j = by_j + moved[i] @ parts.axes[j].s
         areas.append(by_j + moved[j] @ by_i)
+    # all right sides at once: Mb is factored once
     lifted = solve(parts.Mb, S[3:].T @ (2.0 * stack(areas, axis=1)))
     entries = {pair: lifted[:, p] for p, pair in enumerate(pairs)}
     zero = np.zeros(m)
@@ -397,5 +398,6 @@ def _check_flat(model: Model, rows: slice, tolerance: float, what: str) -> None:
         if not is_numeric(F):
             raise ModelError(f"{model.name!r} holds symbols: whether {what} depends on the path is unknown")
         worst = float(np.abs(F).max())
+        # the curvature is a difference of products of two entries of A: its rounding grows with their square
         if worst > tolerance * max(1.0, float(np.abs(parts.A).max()) ** 2):
             raise NumericsError(f"{what} depends on the path: the curvature is not zero", value=worst)

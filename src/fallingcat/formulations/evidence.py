@@ -144,6 +144,7 @@ def rough(T: np.ndarray) -> np.ndarray:
 def ratio(error: Matrix, size: Matrix) -> np.ndarray:
     """Ratio ``|error| / size`` of each entry: 0 where there is no error, infinite where there should be none."""
     error, size = np.abs(error), np.broadcast_to(size, np.shape(error))
+    # an entry that must be exactly zero has no size: any error there is infinite, 0 / 0 is none
     return np.divide(error, size, out=np.where(error == 0.0, 0.0, np.inf), where=size > 0.0)
 
 

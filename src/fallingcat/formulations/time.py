@@ -33,6 +33,7 @@ def is_rate(rate: Matrix, at: Callable[[Scalar], Matrix], speed: float) -> bool:
 
     Complex steps miss what a function does that drops imaginary parts.
     """
+    # Central differences err by step^2 of the curvature and by rounding / step, 1e-10: two digits are safe.
     step = 1e-6 / max(1.0, speed)
     before, after = at(-step), at(step)
     difference = (after - before) / (2.0 * step)

@@ -143,6 +143,7 @@ class Algebra:
         """
         one, A = np.eye(self.dim), self.ad(x)
         out: Any = one
+        # Horner's rule, the smallest terms first: rounding errors of small terms are not added to large sums.
         for k in range(TERMS, 0, -1):  # 1 - A/2 (1 - A/3 (1 - ...))
             out = one - (A @ out) * (1.0 / (k + 1.0))
         return out

@@ -57,6 +57,7 @@ def _about(axis: tuple[float, float, float]) -> tuple[np.ndarray, np.ndarray, np
 
 def angle_about(axis: Vector, rotation: Rotation) -> Scalar:
     """Angle in (-pi, pi] of a rotation about the unit ``axis``."""
+    # By sine and cosine: the arccosine of the trace alone loses half of the digits near 0 and pi, and the sign.
     sine = np.asarray(axis, dtype=float) @ unskew(rotation)
     cosine = 0.5 * (rotation[0, 0] + rotation[1, 1] + rotation[2, 2] - 1.0)
     return arctan2(sine, cosine)
@@ -119,6 +120,7 @@ def quaternion_from_matrix(rotation: Rotation) -> Vector:
         array([zx, yz, 1.0 - trace + 2.0 * r[2, 2], zw]),
         array([xw, yw, zw, 1.0 + trace]),
     ]
+    # The diagonal is 4 q_i^2, whose sum is 4: the largest is at least 1, and its row is safe to normalise.
     best, largest = rows[3], rows[3][3]
     for i in range(3):
         better = less(largest, rows[i][i])
@@ -140,6 +142,7 @@ def log_quaternion(quaternion: Vector) -> Vector:
     """Rotation vector of a unit quaternion ``[x, y, z, w]`` with ``w >= 0``: ``2 atan2(|u|, w) u / |u|``."""
     u, w = quaternion[:3], quaternion[3]
     t = u @ u
+    # Below it the 12 terms of the series leave 0.03^12, less than rounding; above it the root has finite slopes.
     small = less(t, 0.03)
     sine = sqrt(where(small, 1.0, t))
     near = series.polynomial(_ARC, where(small, t, 0.0))

@@ -49,6 +49,7 @@ class SE3(Group):
         ``|R R' - 1|`` is up to twice the distance of ``R`` from the rotations.
         """
         R, last = g[:3, :3], g[3] - np.array([0.0, 0.0, 0.0, 1.0])
+        # a reflection is orthogonal too
         if np.linalg.det(R) <= 0.0:
             return np.inf
         return float(max(0.5 * np.abs(R @ R.T - np.eye(3)).max(), np.abs(last).max()))

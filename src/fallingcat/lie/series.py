@@ -29,6 +29,8 @@ def _function(
     near: Callable[[Scalar], Scalar], closed: Callable[[Scalar], Scalar], doc: str
 ) -> Callable[[Scalar], Scalar]:
     def function(t: Scalar) -> Scalar:
+        # Both branches are computed (traced and JAX numbers have no value to branch on), so each gets an argument at
+        # which it is finite: 0/0 in the branch that is not taken would still make gradients NaN.
         small = less(t, 1.0)
         return where(small, near(where(small, t, 0.0)), closed(where(small, 1.0, t)))
 
@@ -66,6 +68,7 @@ def _a_closed(t: Scalar) -> Scalar:
 
 
 def _b_closed(t: Scalar) -> Scalar:
+    # 2 sin(x/2)^2 instead of 1 - cos(x), which cancels for small angles
     half = sin(0.5 * sqrt(t))
     return 2.0 * half * half / t
 
@@ -87,6 +90,7 @@ def _d1_closed(t: Scalar) -> Scalar:
 
 
 _c_near = _near(_C)
+# sin(x) / x = 1 - x^2 c(x^2): a and c share one polynomial in compiled code
 a = _function(lambda t: 1.0 - t * _c_near(t), _a_closed, "``sin(x) / x`` of ``t = x**2``.")
 b = _function(_near(_B), _b_closed, "``(1 - cos(x)) / x**2`` of ``t = x**2``.")
 c = _function(_c_near, _c_closed, "``(x - sin(x)) / x**3`` of ``t = x**2``.")

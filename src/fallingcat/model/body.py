@@ -168,6 +168,7 @@ class Body(Frozen):
         """
         moments, axes = np.linalg.eigh(self.inertia)
         low, mid, high = moments.clip(min=0.0)
+        # half to each of the two smaller moments; the largest stays
         missing = max(0.0, high - low - mid) / 2.0
         inertia = (axes * [low + missing, mid + missing, high]) @ axes.T
         return Body(self.mass, self.center, 0.5 * (inertia + inertia.T))

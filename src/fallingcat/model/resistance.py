@@ -101,6 +101,7 @@ def _mass(model: Model) -> np.ndarray:
 
 def _scaled(felt: Resistance) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Eigenvalues, eigenvectors and units of ``free``, each axis in units of what it gives to the locked whole."""
+    # relative to the locked inertia: what is left by cancellation is rounding, however large in kg m^2
     unit = np.sqrt(np.diagonal(felt.locked, axis1=1, axis2=2).clip(min=0.0))
     unit[unit == 0.0] = 1.0
     scaled = felt.free / (unit[:, :, None] * unit[:, None, :])

@@ -21,6 +21,7 @@ def __getattr__(name: str) -> Any:
 def arctan2(y: Scalar, x: Scalar) -> Scalar:
     """Angle of the point ``(x, y)``; of complex numbers, with the derivative of its real part."""
     if np.iscomplexobj(y) or np.iscomplexobj(x):
+        # NumPy has no arctan2 of complex numbers: the derivative is written out.
         (x, dx), (y, dy) = (np.real(x), np.imag(x)), (np.real(y), np.imag(y))
         return np.arctan2(y, x) + 1j * (x * dy - y * dx) / (x * x + y * y)
     return np.arctan2(y, x)
