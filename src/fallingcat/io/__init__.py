@@ -178,7 +178,10 @@ def from_pinocchio_model(peer: Any) -> Model:
         Robot.
 
     Example:
-        >>> model = from_pinocchio_model(pinocchio.buildSampleModelHumanoid())  # doctest: +SKIP
+        >>> import pinocchio as pin
+        >>> peer = pin.buildSampleModelManipulator()
+        >>> from_pinocchio_model(peer).nv == peer.nv
+        True
     """
     from .pinocchio import from_pinocchio_model as read_model
 
@@ -200,7 +203,11 @@ def from_mujoco_model(peer: Any, *, root: str | None = None) -> Model:
         Robot.
 
     Example:
-        >>> model = from_mujoco_model(mujoco.MjModel.from_xml_path("robot.xml"))  # doctest: +SKIP
+        >>> import mujoco
+        >>> ball = "<body name='ball'><freejoint/><geom size='0.1'/></body>"
+        >>> peer = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{ball}</worldbody></mujoco>")
+        >>> from_mujoco_model(peer).nv
+        6
     """
     from .mjcf.memory import read_mujoco_model
 

@@ -122,10 +122,12 @@ def sincos(type_: Type, name: str) -> Iterator[str]:
     yield f"define internal {{{t}, {t}}} @{name}_sincos{type_.lanes}({t} %x) alwaysinline nounwind {{"
     rounding = _ROUND if type_.element == "double" else 1.5 * 2.0**23
     steps = _HALF_PI if type_.element == "double" else (1.5703125, 4.837512969970703e-4, 7.549789954891882e-8)
+    # Adding 1.5 * 2^52 rounds to the nearest whole number and leaves it in the low bits: the quadrant, read below.
     yield f"  %shifted = {fma}({t} %x, {t} {c(2 / pi)}, {t} {c(rounding)})"
     yield f"  %n = fsub {t} %shifted, {c(rounding)}"
     yield f"  %m = fneg {t} %n"
     last = "%x"
+    # Cody and Waite: pi/2 in parts of falling size, so that x - n pi/2 keeps its digits where it nearly cancels.
     for i, step in enumerate(steps):
         yield f"  %r{i} = {fma}({t} %m, {t} {c(step)}, {t} {last})"
         last = f"%r{i}"

@@ -26,6 +26,7 @@ def fused(lines: list[Instruction], results: list[Any]) -> list[Instruction]:
     """
     uses = Counter([x for line in lines for x in line.operands if type(x) is int])
     uses.update([x for x in results if type(x) is int])
+    # a product with a second use would be computed twice, and rounded differently
     products = {line.value: line for line in lines if line.op == "mul" and uses[line.value] == 1}
     taken: set[int] = set()
     out = [_fused(line, products, taken) if line.op in ("add", "sub") else line for line in lines]

@@ -44,8 +44,13 @@ def pinocchio(model: Model, like: Any) -> Exchange:
         Exchange of states in both directions.
 
     Example:
-        >>> theirs = pinocchio(model, like)  # doctest: +SKIP
-        >>> q, v = theirs.there(*model.flatten(model.neutral()))  # doctest: +SKIP
+        >>> import fallingcat as fc
+        >>> import pinocchio as pin
+        >>> like = pin.buildSampleModelManipulator()
+        >>> model = fc.from_pinocchio_model(like)
+        >>> q, v = fc.exchange.pinocchio(model, like).there(*model.flatten(model.neutral()))
+        >>> q.shape == (like.nq,)
+        True
     """
     if not all(hasattr(like, name) for name in ("names", "joints", "idx_qs", "idx_vs")):
         raise ModelError(f"like is a pinocchio.Model, not {told(like)}")
