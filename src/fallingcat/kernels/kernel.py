@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.loops import repeats
+from ..arrays.types import Vector
 from ..dynamics.checks import check_model
 from ..errors import ModelError, told
 from ..model import Model, State
@@ -255,7 +256,7 @@ class Kernel:
         lanes: int = self._runner.lanes
         return lanes
 
-    def iterate(self, *arguments: Any, rows: int, every: int = 1, threads: int = 1) -> np.ndarray:
+    def iterate(self, *arguments: Vector, rows: int, every: int = 1, threads: int = 1) -> np.ndarray:
         """Iterate ``x -> f(x, ...)`` in machine code, ``rows * every`` times.
 
         The first outputs are the first argument of the next time, as in the step of a simulation.
@@ -279,7 +280,7 @@ class Kernel:
             self._runner.iterate(given, kept, every, threads, one=not lead)
         return kept.reshape(rows, *lead, self._size)
 
-    def until(self, *arguments: Any, most: int, threads: int = 1) -> np.ndarray:
+    def until(self, *arguments: Vector, most: int, threads: int = 1) -> np.ndarray:
         """Iterate ``x -> f(x, ...)`` in machine code until the last output is positive.
 
         As :meth:`iterate`, for what converges: each state stops by itself, with what the last time gave; the next of a
